@@ -1,0 +1,4 @@
+/** Where time comes from. Microseconds since the epoch, as an integer: small enough to be exact until the year 2255. */
+export interface Clock {
+  now(): number
+}

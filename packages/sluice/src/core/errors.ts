@@ -1,0 +1,71 @@
+/** Every code a Sluice error can carry, with the sentence the documentation prints for it. */
+export const errorCodes = {
+  SLUICE_INVALID_OPTION: 'An option was given a value it cannot have.',
+  SLUICE_INVALID_KEY: 'A key, or a part of one, is not something that can name a subject.',
+  SLUICE_INVALID_COST: 'A cost is not a whole number of units from 0 to 10^13.',
+  SLUICE_INVALID_POLICY: 'A policy does not parse or does not make sense; `issues` lists every mistake.',
+  SLUICE_UNKNOWN_RULE: 'The policy in force has no rule of that name.',
+  SLUICE_WRONG_USE: 'The operation does not fit the rule, such as `take` on a concurrency limit.',
+  SLUICE_MISSING_PEER: 'An optional package that this part needs is not installed.',
+  SLUICE_STORE_FAILED: 'The store did not answer, or answered with an error; `kind` tells which.',
+  SLUICE_STORE_FULL: 'The memory store holds its maximum of subjects and every one of them is currently denied.',
+  SLUICE_SOURCE_FAILED: 'The source of the policy could not be read.',
+  SLUICE_CLOSED: 'The limiter or store was closed before the call.',
+} as const
+
+/** A stable code that identifies what went wrong, whatever the message says. */
+export type ErrorCode = keyof typeof errorCodes
+
+/** The one base class of everything Sluice throws. A denial is never thrown. */
+export class SluiceError extends Error {
+  override readonly name: string = 'SluiceError'
+  readonly code: ErrorCode
+  /** Whether the same call may succeed later without any change. */
+  readonly transient: boolean
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; transient?: boolean } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.transient = options.transient ?? false
+  }
+}
+
+/** Tells a Sluice error apart, also when two copies of the package are loaded. */
+export function isSluiceError(error: unknown): error is SluiceError {
+  return error instanceof Error && typeof (error as { code?: unknown }).code === 'string' && (error as SluiceError).code in errorCodes
+}
+
+/** The error for a wrong option: names the option, shows the value, tells what would be right. */
+export function invalidOption(option: string, value: unknown, remedy: string): SluiceError {
+  return new SluiceError('SLUICE_INVALID_OPTION', `${option} is ${show(value)}; ${remedy}`)
+}
+
+/** How a store failed, as far as it can be told. */
+export type FailureKind =
+  | 'timeout' | 'refused' | 'connection' | 'readonly' | 'loading' | 'busy' | 'oom' | 'cluster' | 'wrongtype'
+  | 'script' | 'auth' | 'full' | 'breaker' | 'closed' | 'other'
+
+/** A store that could not decide. The limiter turns it into a degraded decision; it reaches callers only of admin operations. */
+export class StoreError extends SluiceError {
+  override readonly name = 'StoreError'
+  readonly kind: FailureKind
+
+  constructor(kind: FailureKind, message: string, options: { cause?: unknown } = {}) {
+    super(kind === 'full' ? 'SLUICE_STORE_FULL' : kind === 'closed' ? 'SLUICE_CLOSED' : 'SLUICE_STORE_FAILED', message, {
+      ...options,
+      transient: kind !== 'wrongtype' && kind !== 'script' && kind !== 'auth' && kind !== 'closed',
+    })
+    this.kind = kind
+  }
+}
+
+/** A value as a person would write it in a message: short, quoted, never a wall of text. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)
+  if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'function') return 'a function'
+  if (typeof value === 'symbol') return 'a symbol'
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return String(value)
+}

@@ -1,0 +1,82 @@
+import { SluiceError, show } from './errors.ts'
+import { sha256 } from './sha256.ts'
+
+/** One part of a key. A number is not the text that spells it: `1` and `'1'` are two subjects. */
+export type KeyPart = string | number | boolean
+
+/** The subject of a rule: text, or a tuple of parts. */
+export type Key = string | readonly KeyPart[]
+
+/** Parts longer than this many UTF-16 units, and tuples of more parts than `maxParts`, are not kept as they are. */
+export const maxPartLength = 200
+export const maxParts = 32
+
+// Everything else is written as %XXXX: the separator, the escape itself, the braces that choose a slot in Redis Cluster,
+// the marks of numbers and hashes at the start of a part, white space, controls, and all that is not ASCII.
+const plain = /^(?![#~])[\w.:@+=,;!$*()'&^|[\]<>?#~-]*$/
+const special = /[^\w.:@+=,;!$*()'&^|[\]<>?#~-]/g
+
+/**
+ * Writes a key so that distinct tuples never meet: (`a:b`, `c`) is not (`a`, `b:c`), and no part can reach beyond itself.
+ *
+ * @example encodeKey(['client/corp', 'en']) // 'client%002fcorp/en'
+ */
+export function encodeKey(key: Key): string {
+  if (typeof key === 'string') return encodeText(key)
+  if (!Array.isArray(key) || key.length === 0) {
+    throw new SluiceError('SLUICE_INVALID_KEY', `key is ${Array.isArray(key) ? 'an empty array' : show(key)}; use a string or an array of one or more parts`)
+  }
+  if (key.length > maxParts) throw new SluiceError('SLUICE_INVALID_KEY', `key has ${key.length} parts; use at most ${maxParts}`)
+  let text = encodePart(key[0], 0)
+  for (let i = 1; i < key.length; i++) text += `/${encodePart(key[i], i)}`
+  return text
+}
+
+function encodePart(part: unknown, index: number): string {
+  if (typeof part === 'string') return encodeText(part)
+  if (typeof part === 'boolean') return part ? '#true' : '#false'
+  if (typeof part === 'number' && Number.isFinite(part)) return Object.is(part, -0) ? '#0' : `#${part}`
+  throw new SluiceError('SLUICE_INVALID_KEY', `key part ${index} is ${show(part)}; use a string, a finite number or a boolean`)
+}
+
+function encodeText(text: string): string {
+  if (text.length > maxPartLength) return `~${sha256(text)}`
+  if (plain.test(text)) return text
+  const escaped = text.replace(special, escapeUnit)
+  return escaped.startsWith('#') || escaped.startsWith('~') ? `${escapeUnit(escaped)}${escaped.slice(1)}` : escaped
+}
+
+function escapeUnit(character: string): string {
+  // `special` has no `u` flag, so it hands over one UTF-16 unit at a time and lone surrogates need no case of their own.
+  return `%${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/**
+ * Reads an encoded key back into its parts. A part that was too long to keep reads as `~` and its hash.
+ *
+ * @example decodeKey('client%002fcorp/en') // ['client/corp', 'en']
+ */
+export function decodeKey(encoded: string): KeyPart[] {
+  return encoded.split('/').map(decodePart)
+}
+
+function decodePart(part: string): KeyPart {
+  if (part === '#true') return true
+  if (part === '#false') return false
+  if (part.startsWith('#')) return Number(part.slice(1))
+  return part.replace(/%([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+}
+
+/** The start of every readable key of a rule: `service/rule/`. */
+export function keyPrefix(service: string, rule: string): string {
+  return `${encodeText(service)}/${encodeText(rule)}/`
+}
+
+/** Takes a readable key such as `sentiment-service/tenant-language/client-corp/en` apart. */
+export function parseReadableKey(text: string): { service: string; rule: string; key: KeyPart[] } {
+  const [service, rule, ...rest] = text.split('/')
+  if (!service || !rule || rest.length === 0) {
+    throw new SluiceError('SLUICE_INVALID_KEY', `${show(text)} is not a full key; write service/rule/part, such as my-service/per-user/42`)
+  }
+  return { service: String(decodePart(service)), rule: String(decodePart(rule)), key: rest.map(decodePart) }
+}
