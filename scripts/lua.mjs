@@ -1,0 +1,134 @@
+// Writes stores/redis/scripts.gen.ts from the .lua files beside it. `--check` fails when it is out of date.
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const folder = fileURLToPath(new URL('../packages/sluice/src/stores/redis/', import.meta.url))
+const generatedFile = join(folder, 'scripts.gen.ts')
+
+const includeLine = /^\s*---\s*@include\s+["']?([^"'\s]+?)["']?\s*$/
+
+/** The lines of a file with every `--- @include piece.lua` replaced by that file; each file comes once, where first asked for. */
+export function resolveIncludes(file, read, seen = new Set()) {
+  if (seen.has(file)) return []
+  seen.add(file)
+  return read(file)
+    .split(/\r?\n/)
+    .flatMap((line) => {
+      const included = includeLine.exec(line)?.[1]
+      if (!included) return [line]
+      const target = join(dirname(file), included.endsWith('.lua') ? included : `${included}.lua`)
+      return resolveIncludes(target, read, seen)
+    })
+}
+
+/** Drops comment lines, blank lines and indentation. Long strings and what follows code on a line stay as they are. */
+export function strip(lines) {
+  const kept = []
+  let open // the bracket that ends a long string or a block comment we are in, and whether we keep its lines
+  for (const line of lines) {
+    if (open) {
+      if (open.keep) kept.push(line)
+      const end = line.indexOf(open.close)
+      if (end < 0) continue
+      const rest = line.slice(end + open.close.length)
+      if (!open.keep && rest.trim() !== '') kept.push(rest.trim())
+      open = openedBy(rest)
+      continue
+    }
+    const text = line.trim()
+    if (text === '') continue
+    const block = /^--\[(=*)\[/.exec(text)
+    if (block) {
+      const close = `]${block[1]}]`
+      const end = text.indexOf(close)
+      if (end < 0) open = { close, keep: false }
+      else if (text.slice(end + close.length).trim() !== '') kept.push(text)
+      continue
+    }
+    if (text.startsWith('--')) continue
+    open = openedBy(text)
+    // Within a long string that starts here, trailing blanks belong to the string.
+    kept.push(open ? line.trimStart() : text)
+  }
+  return kept
+}
+
+/** The long bracket a piece of code leaves open at its end, if any; quotes and line comments hide brackets. */
+function openedBy(code) {
+  for (let at = 0; at < code.length; at++) {
+    const char = code[at]
+    if (char === '"' || char === "'") {
+      for (at++; at < code.length && code[at] !== char; at++) if (code[at] === '\\') at++
+      continue
+    }
+    const isComment = code.startsWith('--', at)
+    const bracket = /^\[(=*)\[/.exec(code.slice(isComment ? at + 2 : at))
+    if (bracket) {
+      const close = `]${bracket[1]}]`
+      const end = code.indexOf(close, at)
+      if (end < 0) return { close, keep: true }
+      at = end + close.length - 1
+    } else if (isComment) return undefined
+  }
+  return undefined
+}
+
+const camelCase = (name) => name.replace(/[-_]+(\w)/g, (_, letter) => letter.toUpperCase())
+
+/** The text of the generated module, or undefined when there are no scripts yet. */
+export function generate(luaFolder) {
+  if (!existsSync(luaFolder)) return undefined
+  const read = (file) => readFileSync(file, 'utf8')
+  const files = readdirSync(luaFolder)
+    .filter((name) => name.endsWith('.lua'))
+    .sort()
+    .map((name) => join(luaFolder, name))
+  // A file that another one includes is a piece and not a script of its own.
+  const pieces = new Set(
+    files.flatMap((file) => {
+      const seen = new Set()
+      resolveIncludes(file, read, seen)
+      seen.delete(file)
+      return [...seen]
+    }),
+  )
+  const scripts = files.filter((file) => !pieces.has(file))
+  if (scripts.length === 0) return undefined
+  return [
+    '// Generated from lua/*.lua by `npm run generate`. Do not edit.',
+    'export interface Script {',
+    '  readonly name: string',
+    '  readonly source: string',
+    '  readonly sha1: string',
+    '}',
+    ...scripts.map((file) => emit(basename(file, '.lua'), `${strip(resolveIncludes(file, read)).join('\n')}\n`)),
+    '',
+  ].join('\n')
+}
+
+function emit(fileName, source) {
+  const name = camelCase(fileName)
+  const sha1 = createHash('sha1').update(source).digest('hex')
+  const literal = source.replace(/[\\`]|\$\{/g, '\\$&')
+  return `\nexport const ${name}: Script = {\n  name: '${name}',\n  sha1: '${sha1}',\n  source: \`${literal}\`,\n}`
+}
+
+/** Brings the generated file up to date; with `check` it only answers whether it was. */
+export function writeScripts({ check = false } = {}) {
+  const text = generate(join(folder, 'lua'))
+  const before = existsSync(generatedFile) ? readFileSync(generatedFile, 'utf8') : undefined
+  if (text === undefined || text === before) return true
+  if (!check) writeFileSync(generatedFile, text) // an unchanged file keeps its time, so that nothing is built again
+  return false
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const check = process.argv.includes('--check')
+  const upToDate = writeScripts({ check })
+  if (!upToDate && check) {
+    console.error('stores/redis/scripts.gen.ts is out of date: run npm run generate')
+    process.exitCode = 1
+  }
+}

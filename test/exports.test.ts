@@ -1,0 +1,39 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+type Target = string | { readonly 'sluice-source': string; readonly types: string; readonly default: string }
+
+const home = join(import.meta.dirname, '..', 'packages', 'sluice')
+const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { exports: Record<string, Target> }
+const subpaths = Object.entries(manifest.exports)
+const modules = subpaths.flatMap(([subpath, target]) => (typeof target === 'string' ? [] : [{ subpath, target }]))
+const files = subpaths.flatMap(([subpath, target]) => (typeof target === 'string' ? [{ subpath, target }] : []))
+const isBuilt = existsSync(join(home, 'dist', '.built'))
+
+/** The names a module exports at run time. */
+const namesIn = async (file: string): Promise<string[]> =>
+  Object.keys((await import(pathToFileURL(join(home, file)).href)) as object).sort()
+
+describe.each(modules)('sluice $subpath', ({ target }) => {
+  it('has a source that can be imported', async () => {
+    expect(await namesIn(target['sluice-source'])).not.toEqual([])
+  })
+
+  it.skipIf(!isBuilt)('is built, with its types and the same names', async () => {
+    expect(existsSync(join(home, target.types))).toBe(true)
+    expect(await namesIn(target.default)).toEqual(await namesIn(target['sluice-source']))
+  })
+})
+
+describe.each(files)('sluice $subpath', ({ target }) => {
+  it('is there', () => expect(existsSync(join(home, target))).toBe(true))
+})
+
+describe('sluice .', () => {
+  it('exports about a dozen names', async () => {
+    const names = await namesIn('./src/index.ts')
+    expect(names.length, names.join(', ')).toBeLessThanOrEqual(16)
+  })
+})

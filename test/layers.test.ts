@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { checkLayers, type Source } from './layers.ts'
+
+const root = join(import.meta.dirname, '..')
+
+function sourcesOf(folder: string): Source[] {
+  const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile() && /(?<!\.test|\.test-d|\.d)\.tsx?$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter(
+      (file) => /^[^/]+\/src\//.test(file.slice(join(root, folder).length + 1)) && !file.includes('/node_modules/'),
+    )
+    .map((file) => ({ path: file.slice(root.length + 1), code: readFileSync(file, 'utf8') }))
+}
+
+describe('the packages', () => {
+  const sources = sourcesOf('packages')
+
+  it('are found', () => expect(sources.length).toBeGreaterThan(0))
+  it('import only downward, name vendors only in their place, and keep core pure', () => {
+    expect(checkLayers(sources)).toEqual([])
+  })
+})
+
+describe('the check of layers', () => {
+  const check = (path: string, code: string) => checkLayers([{ path: `packages/${path}`, code }])
+
+  it.each([
+    ['an upward import', 'sluice/src/core/key.ts', "import { x } from '../limiter/x.ts'", 'imports upward'],
+    [
+      'an upward import of a type',
+      'sluice/src/stores/a.ts',
+      "import type { X } from '../limiter/x.ts'",
+      'imports upward',
+    ],
+    ['an upward re-export', 'sluice/src/policy/a.ts', "export * from '../http/x.ts'", 'imports upward'],
+    ['an upward import() type', 'sluice/src/core/a.ts', "type A = import('../http/x.ts').A", 'imports upward'],
+    ['the root imported from inside', 'sluice/src/limiter/a.ts', "import { x } from '../index.ts'", 'imports upward'],
+    ['testing in the library', 'sluice/src/limiter/a.ts', "import { x } from '../testing/index.ts'", 'imports upward'],
+    ['the server in the library', 'sluice/src/http/a.ts', "import { x } from '@sluice/server'", 'imports upward'],
+    ['the library by its own name', 'sluice/src/http/a.ts', "import { x } from 'sluice/redis'", 'imports upward'],
+    ['the library in the dashboard', 'dashboard/src/a.ts', "import { x } from 'sluice'", 'imports upward'],
+    ['a path into another package', 'server/src/a.ts', "import { x } from '../../sluice/src/x.ts'", 'reaches out'],
+    ['a vendor in core', 'sluice/src/core/a.ts', "import { z } from 'zod'", 'the vendor zod'],
+    [
+      'a vendor out of its place',
+      'sluice/src/stores/memory.ts',
+      "import { Redis } from 'ioredis'",
+      'the vendor ioredis',
+    ],
+    ['a vendor loaded lazily', 'sluice/src/limiter/a.ts', "await import('pg')", 'the vendor pg'],
+    ['a scoped vendor', 'sluice/src/http/koa/a.ts', "import { x } from '@nestjs/common/x'", 'vendor @nestjs/common'],
+    ['a node: module in core', 'sluice/src/core/a.ts', "import { createHash } from 'node:crypto'", 'node:crypto'],
+    ['a clock in core', 'sluice/src/core/a.ts', 'const now = Date.now()', 'core uses Date.now'],
+    ['a clock handed on in core', 'sluice/src/core/a.ts', 'const clock = { now: performance.now }', 'performance.now'],
+    ['the time of day in core', 'sluice/src/core/a.ts', 'const today = new Date()', 'core uses new Date()'],
+    ['a timer in core', 'sluice/src/core/a.ts', 'setTimeout(() => {}, 1)', 'core uses setTimeout'],
+    [
+      'chance in core',
+      'sluice/src/core/a.ts',
+      'export const x = (): number => globalThis.Math.random()',
+      'Math.random',
+    ],
+    ['a part without a place', 'sluice/src/helpers/a.ts', 'export const x = 1', 'no place in the table'],
+  ])('refuses %s', (_, path, code, expected) => {
+    expect(check(path, code)).toEqual([expect.stringContaining(expected)])
+  })
+
+  it.each([
+    ['a downward import', 'sluice/src/limiter/a.ts', "import { x } from '../core/x.ts'"],
+    ['an import within a part', 'sluice/src/stores/redis/a.ts', "import { x } from '../store.ts'"],
+    ['a vendor in its place', 'sluice/src/metrics/prometheus.ts', "import type { Registry } from 'prom-client'"],
+    ['everything in the root', 'sluice/src/index.ts', "export { x } from './http/x.ts'"],
+    ['everything in testing', 'sluice/src/testing/a.ts', "import 'ioredis'\nimport '../limiter/x.ts'"],
+    ['the library in the server', 'server/src/a.ts', "import 'sluice/redis'\nimport 'pino'"],
+    ['a date made from a number in core', 'sluice/src/core/a.ts', 'const day = (at: number) => new Date(at)'],
+    ['comments and strings', 'sluice/src/core/a.ts', "// import 'pg'; Date.now()\nexport const x = 'setTimeout()'"],
+  ])('accepts %s', (_, path, code) => {
+    expect(check(path, code)).toEqual([])
+  })
+
+  it('refuses parts of one level that import each other in a circle', () => {
+    const sources = [
+      { path: 'packages/sluice/src/stores/a.ts', code: "import '../breaker/b.ts'" },
+      { path: 'packages/sluice/src/breaker/b.ts', code: "import '../policy/c.ts'" },
+    ]
+    expect(checkLayers(sources)).toEqual([])
+    const circle = [...sources, { path: 'packages/sluice/src/policy/c.ts', code: "import '../stores/a.ts'" }]
+    expect(checkLayers(circle)).toEqual(['import each other in a circle: breaker, policy, stores'])
+  })
+})
