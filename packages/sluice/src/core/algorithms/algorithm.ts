@@ -1,0 +1,23 @@
+import type { Limit } from '../limit.ts'
+import type { State } from '../state.ts'
+
+/**
+ * How one kind of limit counts. Every function is pure but for the numbers it is handed: it reads and writes only the fields of
+ * its limit (`i` is the index of the first one in `state.n`), and time arrives as an argument, in microseconds.
+ *
+ * `lua/limits.lua` holds the twin of `room`, `spend`, `giveBack` and `endUs`; the conformance suite holds the two equal.
+ */
+export interface Algorithm {
+  /** How many numbers of state one limit needs. */
+  readonly fields: number
+  /** Units that could be spent at `now`. */
+  room(state: State, i: number, limit: Limit, now: number): number
+  /** Spends, also beyond the room: whoever asks has looked first, or settles a debt. */
+  spend(state: State, i: number, limit: Limit, units: number, now: number): void
+  /** Returns units that were spent at `takenUs`, as far as they still count. Never makes room that was not used up by them. */
+  giveBack(state: State, i: number, limit: Limit, units: number, takenUs: number, now: number): void
+  /** When the limit would be as good as unused, if nothing more were spent. */
+  endUs(state: State, i: number, limit: Limit, now: number): number
+  /** How long until `cost` would pass, given that it does not now and is not above the burst. */
+  waitUs(state: State, i: number, limit: Limit, cost: number, now: number): number
+}

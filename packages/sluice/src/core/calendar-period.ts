@@ -1,0 +1,82 @@
+/** The calendar periods a limit can have. A week starts on Monday. */
+export type CalendarUnit = 'day' | 'week' | 'month'
+
+/** From `startMs` up to, not including, `endMs`. */
+export interface Period {
+  readonly startMs: number
+  readonly endMs: number
+}
+
+const dayMs = 86_400_000
+const latest = new Map<string, Period>()
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/**
+ * The calendar period that contains an instant, in an IANA zone. A day of 23 or 25 hours is one day.
+ *
+ * @example calendarPeriod('month', 'UTC', Date.UTC(2026, 0, 15)) // January 2026
+ */
+export function calendarPeriod(unit: CalendarUnit, zone: string, atMs: number): Period {
+  const id = `${unit} ${zone}`
+  const known = latest.get(id)
+  if (known && atMs >= known.startMs && atMs < known.endMs) return known
+  const today = Math.floor((atMs + offsetMs(zone, atMs)) / dayMs)
+  const first = firstDay(unit, today)
+  const period = { startMs: midnight(zone, first), endMs: midnight(zone, firstDay(unit, nextPeriod(unit, first))) }
+  latest.set(id, period)
+  return period
+}
+
+/** Whether the runtime knows a zone of that name. */
+export function isZone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: zone })
+    return true
+  } catch {
+    return false
+  }
+}
+
+// Days are counted from 1970-01-01, a Thursday; day 4 was a Monday.
+function firstDay(unit: CalendarUnit, day: number): number {
+  if (unit === 'day') return day
+  if (unit === 'week') return Math.floor((day - 4) / 7) * 7 + 4
+  const date = new Date(day * dayMs)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / dayMs
+}
+
+function nextPeriod(unit: CalendarUnit, first: number): number {
+  return first + (unit === 'day' ? 1 : unit === 'week' ? 7 : 31)
+}
+
+/** The instant at which a local day begins, also where clocks change at midnight. */
+function midnight(zone: string, day: number): number {
+  const local = day * dayMs
+  const guess = local - offsetMs(zone, local)
+  const refined = local - offsetMs(zone, guess)
+  // Where midnight does not exist, the day begins when the clock jumps: the later of the two readings.
+  return offsetMs(zone, refined) === local - refined ? refined : Math.max(guess, refined)
+}
+
+/** How far the zone's wall clock is ahead of UTC at an instant. */
+function offsetMs(zone: string, atMs: number): number {
+  if (zone === 'UTC') return 0
+  let format = formats.get(zone)
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+    formats.set(zone, format)
+  }
+  const field: Record<string, number> = {}
+  for (const { type, value } of format.formatToParts(atMs)) field[type] = Number(value)
+  const wall = Date.UTC(field.year!, field.month! - 1, field.day, field.hour, field.minute, field.second)
+  return wall - Math.floor(atMs / 1000) * 1000
+}

@@ -1,0 +1,167 @@
+import type { Answer, Ask, Charge, HoldRequest, LimitStatus } from './ask.ts'
+import type { LimitSet } from './limit-set.ts'
+import { extraOf, type Hold, type State } from './state.ts'
+
+/**
+ * Decides one ask on the states of its charges, and leaves the states as they are after it. This is the whole meaning of a decision:
+ * the memory store runs it on what it keeps, the Redis store on what a script read, in the same order and at the same instant.
+ */
+export function decide(ask: Ask, states: readonly State[], now: number): Answer {
+  const { charges } = ask
+  for (let c = 0; c < charges.length; c++) {
+    if (states[c]!.extra !== undefined) expireHolds(charges[c]!, states[c]!, now)
+  }
+  switch (ask.kind) {
+    case 'take': {
+      const granted = take(charges, states, ask.copies, ask.hold, now)
+      return { allowed: granted === ask.copies, granted, nowUs: now, statuses: statusesOf(charges, states, granted === ask.copies, now) }
+    }
+    case 'peek': {
+      const granted = copiesThatFit(charges, states, 1, now)
+      const holds = states.map((state) => [...(state.extra?.holds ?? [])])
+      return { allowed: granted === 1, granted, nowUs: now, statuses: statusesOf(charges, states, false, now), holds }
+    }
+    case 'settle':
+      return done(ask, states, now, count(states, (state, c) => settle(charges[c]!, state, ask.id, now)))
+    case 'extend':
+      return done(ask, states, now, count(states, (state) => extend(state, ask.id, now + ask.ttlUs)))
+    case 'refund':
+      for (let c = 0; c < charges.length; c++) giveBack(charges[c]!, states[c]!, charges[c]!.cost, ask.takenUs ?? now, now)
+      return done(ask, states, now, charges.length)
+    case 'reset':
+      for (const [c, state] of states.entries()) clear(state, charges[c]!.limits.fields)
+      return done(ask, states, now, charges.length)
+  }
+}
+
+/** When the state of a subject stops mattering and can be forgotten. */
+export function setEndUs(set: LimitSet, state: State, now: number): number {
+  const { limits, algorithms, offsets } = set
+  let end = now
+  for (let l = 0; l < limits.length; l++) {
+    const at = algorithms[l]!.endUs(state, state.at + offsets[l]!, limits[l]!, now)
+    if (at > end) end = at
+  }
+  if (state.extra) for (const hold of state.extra.holds) if (hold.expiresUs > end) end = hold.expiresUs
+  return end
+}
+
+function take(charges: readonly Charge[], states: readonly State[], copies: number, hold: HoldRequest | undefined, now: number): number {
+  if (hold !== undefined && states.every((state) => findHold(state, hold.id) >= 0)) return copies
+  const granted = copiesThatFit(charges, states, copies, now)
+  if (granted === 0) return 0
+  for (let c = 0; c < charges.length; c++) {
+    const charge = charges[c]!
+    const state = states[c]!
+    spend(charge, state, granted * charge.cost, now)
+    if (hold !== undefined && findHold(state, hold.id) < 0) {
+      const { id, kind, ttlUs } = hold
+      extraOf(state).holds.push({ id, kind, takenUs: now, expiresUs: now + ttlUs, cost: charge.cost })
+    }
+  }
+  return granted
+}
+
+function copiesThatFit(charges: readonly Charge[], states: readonly State[], copies: number, now: number): number {
+  let fit = copies
+  for (let c = 0; c < charges.length; c++) {
+    const { cost, limits: set } = charges[c]!
+    if (cost === 0) continue
+    const state = states[c]!
+    for (let l = 0; l < set.limits.length; l++) {
+      const room = set.algorithms[l]!.room(state, state.at + set.offsets[l]!, set.limits[l]!, now)
+      if (room < fit * cost) {
+        fit = Math.floor(room / cost)
+        if (fit === 0) return 0
+      }
+    }
+  }
+  return fit
+}
+
+function spend(charge: Charge, state: State, units: number, now: number): void {
+  const { limits, algorithms, offsets } = charge.limits
+  for (let l = 0; l < limits.length; l++) algorithms[l]!.spend(state, state.at + offsets[l]!, limits[l]!, units, now)
+}
+
+function giveBack(charge: Charge, state: State, units: number, takenUs: number, now: number): void {
+  const { limits, algorithms, offsets } = charge.limits
+  for (let l = 0; l < limits.length; l++) algorithms[l]!.giveBack(state, state.at + offsets[l]!, limits[l]!, units, takenUs, now)
+}
+
+function settle(charge: Charge, state: State, id: string, now: number): boolean {
+  const at = findHold(state, id)
+  if (at < 0) return false
+  const [hold] = state.extra!.holds.splice(at, 1)
+  const unused = hold!.cost - charge.cost
+  if (unused > 0) giveBack(charge, state, unused, hold!.takenUs, now)
+  else if (unused < 0) spend(charge, state, -unused, now)
+  return true
+}
+
+function extend(state: State, id: string, expiresUs: number): boolean {
+  const at = findHold(state, id)
+  if (at < 0) return false
+  state.extra!.holds[at]!.expiresUs = expiresUs
+  return true
+}
+
+function expireHolds(charge: Charge, state: State, now: number): void {
+  const { holds } = state.extra!
+  let kept = 0
+  for (const hold of holds) {
+    if (hold.expiresUs > now) holds[kept++] = hold
+    else if (hold.kind === 'reserve') giveBack(charge, state, hold.cost, hold.takenUs, now)
+  }
+  holds.length = kept
+}
+
+function findHold(state: State, id: string): number {
+  const holds: readonly Hold[] | undefined = state.extra?.holds
+  return holds === undefined || holds.length === 0 ? -1 : holds.findIndex((hold) => hold.id === id)
+}
+
+function clear(state: State, fields: number): void {
+  state.n.fill(0, state.at, state.at + fields)
+  state.extra = undefined
+}
+
+function count(states: readonly State[], change: (state: State, index: number) => boolean): number {
+  return states.reduce((sum, state, index) => sum + (change(state, index) ? 1 : 0), 0)
+}
+
+function done(ask: Ask, states: readonly State[], now: number, granted: number): Answer {
+  return { allowed: granted === ask.charges.length, granted, nowUs: now, statuses: statusesOf(ask.charges, states, true, now) }
+}
+
+function statusesOf(charges: readonly Charge[], states: readonly State[], passed: boolean, now: number): LimitStatus[][] {
+  const statuses: LimitStatus[][] = []
+  for (let c = 0; c < charges.length; c++) statuses.push(statusOf(charges[c]!, states[c]!, passed, now))
+  return statuses
+}
+
+/** The status of every limit of a charge. When it has passed, nothing is to be waited for. */
+function statusOf(charge: Charge, state: State, passed: boolean, now: number): LimitStatus[] {
+  const { limits, algorithms, offsets } = charge.limits
+  const list: LimitStatus[] = []
+  for (let l = 0; l < limits.length; l++) {
+    const limit = limits[l]!
+    const algorithm = algorithms[l]!
+    const i = state.at + offsets[l]!
+    const remaining = algorithm.room(state, i, limit, now)
+    let waitUs = 0
+    if (!passed && remaining < charge.cost) {
+      waitUs = charge.cost > limit.burst ? Infinity : algorithm.waitUs(state, i, limit, charge.cost, now)
+    }
+    list.push({
+      rule: charge.rule.name,
+      name: limit.name,
+      amount: limit.amount,
+      remaining,
+      windowMs: limit.periodMs,
+      resetMs: Math.ceil((algorithm.endUs(state, i, limit, now) - now) / 1000),
+      retryAfterMs: Math.ceil(waitUs / 1000),
+    })
+  }
+  return list
+}

@@ -1,0 +1,21 @@
+import type { FailureKind } from '../core/errors.ts'
+import type { Decision } from './decision.ts'
+
+/** Everything that can be watched. Metrics, logs and the dashboard all listen here. */
+export interface LimiterEvents {
+  /** After every decision. `subjects` are readable keys, one per charged rule; `tookMs` is only measured while somebody listens. */
+  decision: { readonly decision: Decision; readonly subjects: readonly string[]; readonly cost: number; readonly tookMs: number }
+  /** The store failed to decide. */
+  storeFailure: { readonly kind: FailureKind; readonly error: Error }
+  breaker: { readonly state: 'closed' | 'open' | 'half-open' }
+  /** A new policy is in force. */
+  policyLoaded: { readonly version: string; readonly source: string }
+  /** A document was refused, or the source cannot be reached; the last good policy stays. */
+  policyRejected: { readonly source: string; readonly error: Error }
+  /** One round trip to a store: how many asks it carried and how long it took. */
+  roundTrip: { readonly asks: number; readonly tookMs: number }
+  /** Leases: units drawn ahead, spent locally, given back. */
+  lease: { readonly rule: string; readonly drawn: number; readonly returned: number; readonly stranded: number }
+  /** A denial or a lease answered without I/O. */
+  local: { readonly by: 'deny-cache' | 'lease'; readonly rule: string }
+}

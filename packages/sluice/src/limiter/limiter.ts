@@ -1,0 +1,111 @@
+import type { LimitStatus } from '../core/ask.ts'
+import type { Key } from '../core/key.ts'
+import type { RequestView } from '../policy/request-view.ts'
+import type { StoreHealth } from '../stores/store.ts'
+import type { Decision } from './decision.ts'
+import type { LimiterEvents } from './events.ts'
+
+export interface TakeOptions {
+  /** The rule to charge; may be left out when the policy has only one. */
+  readonly rule?: string
+  /** Units to spend; 1 unless said otherwise. */
+  readonly cost?: number
+  /** The subject's tier, where the policy cannot tell it from the key. */
+  readonly tier?: string
+}
+
+export interface HoldOptions extends TakeOptions {
+  /** Makes asking again with the same id harmless. Made up when left out. */
+  readonly id?: string
+  /** How long the hold lives without `settle`, `cancel` or `extend`. 30 s by default. */
+  readonly ttlMs?: number
+}
+
+/** Units that are taken, but not yet for good. */
+export interface HoldHandle {
+  readonly id: string
+  readonly decision: Decision
+  /** Shorthand for `decision.allowed`. Settling a hold that was not allowed does nothing. */
+  readonly allowed: boolean
+  /** Ends the hold: what it really cost is spent, the rest comes back. True when the hold was still open. */
+  settle(actual: number): Promise<boolean>
+  /** Ends the hold as if it had never been. */
+  cancel(): Promise<boolean>
+  /** Ends the hold and keeps what it took: frees the place of a concurrency limit. */
+  release(): Promise<boolean>
+  /** Lets the hold live for another `ttlMs` from now: the heartbeat of work that takes long. */
+  extend(ttlMs?: number): Promise<boolean>
+}
+
+/** A key you built yourself, or a request that rules are matched against. */
+export type Subject = Key | RequestView
+
+/** Everything known about one subject, for people. */
+export interface Inspection {
+  /** `service/rule/part/...`, as `sluice inspect` takes it. */
+  readonly key: string
+  readonly rule: string
+  readonly limits: readonly LimitStatus[]
+  readonly holds: readonly { id: string; cost: number; expiresInMs: number }[]
+}
+
+/** Which rules applied to a request and why, without spending. */
+export interface Explanation {
+  readonly service: string
+  readonly policyVersion: string
+  readonly rules: readonly {
+    readonly rule: string
+    readonly mode: 'enforce' | 'shadow'
+    readonly matched: boolean
+    readonly why: string
+    readonly key: string | undefined
+    readonly tier: string | undefined
+    readonly cost: number | undefined
+    readonly limits: readonly LimitStatus[]
+  }[]
+  /** What `check` would decide now. */
+  readonly decision: Decision
+}
+
+export interface PolicyStatus {
+  readonly version: string
+  /** Since the version in force was loaded. */
+  readonly ageMs: number
+  readonly source: string
+  /** Why the newest document is not in force, or the source not reachable. */
+  readonly lastError: Error | undefined
+}
+
+export interface Health {
+  /** Whether decisions are exact at the moment. */
+  readonly ok: boolean
+  readonly store: StoreHealth & { readonly name: string; readonly breaker: 'closed' | 'open' | 'half-open'; readonly lastContactMs: number }
+  readonly policy: PolicyStatus
+  readonly warnings: readonly string[]
+}
+
+/** Decides how much may flow. Made by `createLimiter`. */
+export interface Limiter {
+  /** Decides on a request by all rules that match it: all are spent, or none. */
+  check(request: RequestView, options?: { readonly cost?: number }): Promise<Decision>
+  /** Spends from the bucket of a key. */
+  take(key: Key, options?: TakeOptions): Promise<Decision>
+  /** What `take` would say, without spending. */
+  peek(key: Key, options?: TakeOptions): Promise<Decision>
+  /** Takes units whose final cost is not known yet. Unsettled, they come back when the hold expires. */
+  reserve(subject: Subject, options?: HoldOptions): Promise<HoldHandle>
+  /** Takes a place in flight; what else the rule spends stays spent. */
+  acquire(subject: Subject, options?: HoldOptions): Promise<HoldHandle>
+  /** Ends a hold by its id from anywhere, such as another process. `actual` is what it really cost. */
+  settle(subject: Subject, id: string, actual: number, options?: { readonly rule?: string }): Promise<boolean>
+  refund(key: Key, options?: TakeOptions): Promise<void>
+  /** Forgets everything a subject has used. */
+  reset(key: Key, options?: { readonly rule?: string }): Promise<void>
+  inspect(key: Key, options?: { readonly rule?: string }): Promise<Inspection>
+  explain(request: RequestView): Promise<Explanation>
+  health(): Promise<Health>
+  on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
+  readonly policy: { readonly status: PolicyStatus; readonly service: string; readonly rules: readonly string[]; readonly readsBody: boolean }
+  /** Gives leases back, ends timers and closes what Sluice opened. */
+  close(): Promise<void>
+}

@@ -1,0 +1,18 @@
+/**
+ * A request as rules see it, whatever framework it came from. Adapters build it; names of headers are in lower case.
+ * Everything in it may have been chosen by an attacker.
+ */
+export interface RequestView {
+  readonly method: string
+  /** The path without the query, as sent. */
+  readonly path: string
+  /** The framework's pattern for the route, such as `/users/:id`, where it is known. */
+  readonly route?: string | undefined
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly query?: Readonly<Record<string, unknown>> | undefined
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+  /** The parsed body. */
+  readonly body?: unknown
+  /** The client's address in canonical form (see `http/identity`). */
+  readonly ip?: string | undefined
+}

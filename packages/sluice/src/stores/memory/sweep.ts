@@ -1,0 +1,60 @@
+import { setEndUs } from '../../core/engine.ts'
+import type { State } from '../../core/state.ts'
+import type { Table } from './table.ts'
+
+/** How many places a search for room looks at before it gives up for now; the next one goes on where it stopped. */
+const reach = 1024
+/** How many subjects are compared before the one soonest forgotten makes way. */
+const sample = 8
+
+const state: State = { n: new Float64Array(0), at: 0, extra: undefined }
+
+/** Forgets expired subjects among the next `steps` slots and returns how many. */
+export function sweep(table: Table, now: number, steps: number): number {
+  let forgotten = 0
+  for (let step = 0; step < steps && table.slots > 0; step++) {
+    const slot = next(table)
+    if (table.subjectAt(slot) !== undefined && endUs(table, slot, now) <= now) {
+      table.remove(slot)
+      forgotten++
+    }
+  }
+  return forgotten
+}
+
+/** Forgets one subject that is not denied, in this table or else in another. */
+export function makeRoom(table: Table, tables: ReadonlyMap<string, readonly Table[]>, now: number): boolean {
+  if (evictFrom(table, now)) return true
+  for (const others of tables.values()) for (const other of others) if (other !== table && evictFrom(other, now)) return true
+  return false
+}
+
+function evictFrom(table: Table, now: number): boolean {
+  let best = -1
+  let bestEnd = Infinity
+  let seen = 0
+  for (let step = 0; step < Math.min(reach, table.slots) && seen < sample; step++) {
+    const slot = next(table)
+    if (table.subjectAt(slot) === undefined) continue
+    const end = endUs(table, slot, now)
+    const deniedUntil = state.n[state.at + table.set.fields]!
+    if (end > now && deniedUntil > now) continue
+    seen++
+    if (end < bestEnd) {
+      best = slot
+      bestEnd = end
+    }
+  }
+  if (best >= 0) table.remove(best)
+  return best >= 0
+}
+
+function next(table: Table): number {
+  const slot = table.hand < table.slots ? table.hand : 0
+  table.hand = slot + 1
+  return slot
+}
+
+function endUs(table: Table, slot: number, now: number): number {
+  return setEndUs(table.set, table.lend(slot, state), now)
+}

@@ -1,0 +1,78 @@
+import type { LimitSet } from '../../core/limit-set.ts'
+import type { Extra, State } from '../../core/state.ts'
+
+const chunkBits = 10
+const chunkSlots = 1 << chunkBits
+
+/**
+ * The subjects of one rule with one layout of limits, packed into chunks of numbers:
+ *
+ *     index: subject -> slot          chunk: [ fields of slot 0 | denied until ][ fields of slot 1 | denied until ] ...
+ *
+ * A million subjects cost one map entry and a few numbers each, no objects, and growing never copies.
+ */
+export class Table {
+  readonly stride: number
+  readonly #index = new Map<string, number>()
+  readonly #chunks: Float64Array[] = []
+  readonly #subjects: (string | undefined)[] = []
+  readonly #free: number[] = []
+  readonly #extras = new Map<number, Extra>()
+  readonly set: LimitSet
+  hand = 0
+
+  constructor(set: LimitSet) {
+    this.set = set
+    this.stride = set.fields + 1
+  }
+
+  get size(): number {
+    return this.#index.size
+  }
+
+  /** How many slots have ever been in use: what a sweep has to walk. */
+  get slots(): number {
+    return this.#subjects.length
+  }
+
+  slotOf(subject: string): number | undefined {
+    return this.#index.get(subject)
+  }
+
+  subjectAt(slot: number): string | undefined {
+    return this.#subjects[slot]
+  }
+
+  add(subject: string): number {
+    const slot = this.#free.pop() ?? this.#subjects.length
+    if (slot >> chunkBits === this.#chunks.length) this.#chunks.push(new Float64Array(chunkSlots * this.stride))
+    this.#index.set(subject, slot)
+    this.#subjects[slot] = subject
+    return slot
+  }
+
+  remove(slot: number): void {
+    const subject = this.#subjects[slot]
+    if (subject === undefined) return
+    this.#index.delete(subject)
+    this.#subjects[slot] = undefined
+    this.#extras.delete(slot)
+    const at = (slot & (chunkSlots - 1)) * this.stride
+    this.#chunks[slot >> chunkBits]!.fill(0, at, at + this.stride)
+    this.#free.push(slot)
+  }
+
+  /** Points a state at a slot. */
+  lend(slot: number, state: State): State {
+    state.n = this.#chunks[slot >> chunkBits]!
+    state.at = (slot & (chunkSlots - 1)) * this.stride
+    state.extra = this.#extras.size === 0 ? undefined : this.#extras.get(slot)
+    return state
+  }
+
+  /** Takes back what a state may have gained or lost besides numbers. */
+  keepExtra(slot: number, extra: Extra | undefined): void {
+    if (extra === undefined || (extra.holds.length === 0 && extra.logs.size === 0)) this.#extras.delete(slot)
+    else this.#extras.set(slot, extra)
+  }
+}
