@@ -34,7 +34,7 @@ function newestSource({ name, needs }) {
 }
 
 /** Files tsc does not know, such as protocol definitions and pages, go along as they are. */
-const isAsset = (path) => statSync(path).isDirectory() || !/\.(ts|lua|md)$/.test(path)
+const isAsset = (path) => (statSync(path).isDirectory() ? !path.endsWith('/lua') : !/\.(ts|lua|md)$/.test(path))
 
 function build(entry) {
   const started = performance.now()

@@ -25,6 +25,10 @@ const readJson = (file) => JSON.parse(readFileSync(join(root, file), 'utf8'))
 function generated() {
   node('scripts/lua.mjs', '--check')
   if (existsSync(join(root, 'scripts/schema.ts'))) node('--import', 'tsx', 'scripts/schema.ts', '--check')
+  // In CI the build has just renewed them, so what was committed is what counts.
+  if (!process.env.CI) return
+  const changed = command('git', 'status', '--porcelain', '--', '*.gen.ts', '*.schema.json')
+  if (changed !== '') throw new Error(`not committed as generated; run npm run generate:\n${changed}`)
 }
 
 /** Every subpath that a package promises has a source. */
