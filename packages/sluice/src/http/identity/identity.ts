@@ -1,0 +1,108 @@
+import { invalidOption } from '../../core/errors.ts'
+import type { RequestView } from '../../policy/request-view.ts'
+import { parseBlocks } from './cidr.ts'
+import { forOf, fromTheRight } from './forwarded.ts'
+import { type Address, formatAddress, parseAddress } from './ip.ts'
+
+/** Who a client is, as far as its address tells. */
+export interface IdentityOptions {
+  /**
+   * The proxies whose `Forwarded` and `X-Forwarded-For` are believed, as CIDR blocks; `'unix'` stands for peers on a Unix socket.
+   * None by default: the client is whoever is connected.
+   */
+  readonly trustedProxies?: readonly string[]
+  /** The header your proxies write. By default both are read, and where they disagree neither is believed. */
+  readonly forwardedBy?: 'forwarded' | 'x-forwarded-for' | 'either'
+  /** IPv6 clients are told apart by this many leading bits. 64 by default: what one subscriber usually has. */
+  readonly ipv6Prefix?: number
+}
+
+/** Tells a client's address in its one canonical spelling. */
+export type Identify = (socketAddress: string | undefined, headers: RequestView['headers']) => string | undefined
+
+const defaults = Object.freeze({ trustedProxies: [] as readonly string[], forwardedBy: 'either', ipv6Prefix: 64 })
+const knownAddresses = 4096
+
+/**
+ * Makes the function that tells who a client is.
+ *
+ * @example
+ * const identify = identity({ trustedProxies: ['10.0.0.0/8'] })
+ * identify('10.0.0.1', { 'x-forwarded-for': '203.0.113.7' }) // '203.0.113.7'
+ */
+export function identity(options: IdentityOptions = {}): Identify {
+  const { trustedProxies, forwardedBy, ipv6Prefix } = { ...defaults, ...options }
+  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 1 || ipv6Prefix > 128) {
+    throw invalidOption('identity.ipv6Prefix', ipv6Prefix, 'use a whole number of bits from 1 to 128')
+  }
+  if (!Array.isArray(trustedProxies)) {
+    throw invalidOption('identity.trustedProxies', trustedProxies, 'use a list of CIDR blocks such as ["10.0.0.0/8"]')
+  }
+  if (!['either', 'forwarded', 'x-forwarded-for'].includes(forwardedBy)) {
+    throw invalidOption('identity.forwardedBy', forwardedBy, 'use "forwarded", "x-forwarded-for" or "either"')
+  }
+  const ofSocket = remembered((text) => {
+    const address = parseAddress(text)
+    return address && formatAddress(address, ipv6Prefix)
+  })
+  if (trustedProxies.length === 0) return (socketAddress) => ofSocket(socketAddress)
+
+  const isTrusted = parseBlocks(
+    trustedProxies.filter((block) => block !== 'unix'),
+    'identity.trustedProxies',
+  )
+  const trustsUnix = trustedProxies.includes('unix')
+  const walks = [
+    ...(forwardedBy === 'x-forwarded-for' ? [] : [{ header: 'forwarded', nodeOf: forOf }]),
+    ...(forwardedBy === 'forwarded' ? [] : [{ header: 'x-forwarded-for', nodeOf: (element: string) => element }]),
+  ]
+
+  return function identify(socketAddress, headers) {
+    const peer = socketAddress ? parseAddress(socketAddress) : undefined
+    if (peer ? !isTrusted(peer) : !trustsUnix || socketAddress) return ofSocket(socketAddress)
+    let client: string | undefined
+    for (const { header, nodeOf } of walks) {
+      const value = headers[header]
+      if (value === undefined) continue
+      const found = clientOf(peer, typeof value === 'string' ? value : value.join(), nodeOf, isTrusted)
+      const text = found && formatAddress(found, ipv6Prefix)
+      if (client !== undefined && client !== text) return ofSocket(socketAddress)
+      client = text
+    }
+    return client ?? ofSocket(socketAddress)
+  }
+}
+
+/**
+ * Follows the hops from the nearest: the first that is not a trusted proxy is the client. What cannot be read ends the chain at the
+ * proxy that reported it, so nonsense shares that proxy's bucket and never gets one of its own.
+ */
+function clientOf(
+  peer: Address | undefined,
+  header: string,
+  nodeOf: (element: string) => string,
+  isTrusted: (address: Address) => boolean,
+): Address | undefined {
+  let client = peer
+  for (const element of fromTheRight(header)) {
+    const address = parseAddress(nodeOf(element))
+    if (!address) return client
+    client = address
+    if (!isTrusted(address)) return client
+  }
+  return client
+}
+
+/** Connections are reused, so the same text comes many times; the memory of them is bounded. */
+function remembered(compute: (text: string) => string | undefined): (text: string | undefined) => string | undefined {
+  const known = new Map<string, string | undefined>()
+  return (text) => {
+    if (!text) return undefined
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const value = compute(text)
+    if (known.size >= knownAddresses) known.clear()
+    known.set(text, value)
+    return value
+  }
+}
