@@ -1,0 +1,17 @@
+export interface BackoffOptions {
+  /** The longest first wait. 250 ms by default. */
+  readonly baseMs?: number
+  /** The longest wait of all. 10 s by default. */
+  readonly maxMs?: number
+}
+
+/**
+ * How long to wait before attempt number `attempt` (from 0): doubles up to a maximum, and half of it is left to chance, so that
+ * replicas that lost a server at the same moment do not come back at the same moment.
+ */
+export function backoffMs(attempt: number, random: () => number, options: BackoffOptions = {}): number {
+  const { baseMs = 250, maxMs = 10_000 } = options
+  // 2^attempt overflows to Infinity at the most, and the minimum tames that.
+  const longest = Math.min(baseMs * 2 ** attempt, maxMs)
+  return longest / 2 + (longest / 2) * random()
+}

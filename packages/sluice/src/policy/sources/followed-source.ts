@@ -1,0 +1,241 @@
+import { createHash } from 'node:crypto'
+import { invalidOption, SluiceError } from '../../core/errors.ts'
+import type { PolicySource, SourcedDocument, SourceListener } from '../source.ts'
+import { backoffMs } from './backoff.ts'
+
+/** What one look at a place of storage found. */
+export interface Reading extends SourcedDocument {
+  /** The document as text: the same text is not delivered twice in a row. */
+  readonly text: string
+  /** Tells cheaply, at the next look, that nothing has changed. */
+  readonly stamp?: string
+}
+
+/** What a place of storage tells by itself. */
+export interface Push {
+  /** Something may have changed. Also told once as soon as pushing has begun, and begun again: what came before was missed. */
+  changed(): void
+  /** Pushing has ended and shall be taken up again. */
+  broken(): void
+  /** Pushing is not to be had here; polling has to do. */
+  unavailable(): void
+}
+
+/** How a source follows one kind of storage. */
+export interface Feed {
+  readonly description: string
+  readonly pollMs: number
+  /** Looks at the document. `stamp` is that of the last reading; answers `'unchanged'` when it still holds. */
+  read(stamp: string | undefined): Promise<Reading | 'unchanged'>
+  /** Begins to push, where that can be done, and returns how to end it. Calls nothing before it has returned. */
+  subscribe?(push: Push): () => unknown
+  /** How long to gather pushes before looking. */
+  readonly settleMs?: number
+  readonly timeoutMs?: number
+  readonly random?: () => number
+}
+
+/** A read that hangs is asked again only after this: a client whose server is gone is not to pile up work. */
+const abandonMs = 60_000
+
+/** Makes a source of a feed: polls it with jitter, hears its pushes, and keeps trying while it is down. */
+export function followedSource(feed: Feed): PolicySource {
+  if (!(feed.pollMs >= 1 && feed.pollMs <= 2 ** 31 - 1)) {
+    throw invalidOption('pollMs', feed.pollMs, 'give whole milliseconds from 1 to 2147483647')
+  }
+  return new FollowedSource(feed)
+}
+
+class FollowedSource implements PolicySource {
+  readonly description: string
+  readonly #feed: Feed
+  readonly #random: () => number
+  #listener: SourceListener | undefined
+  #stamp: string | undefined
+  #delivered: string | undefined
+  /** The reason of the outage that lasts; undefined while the source can be read. */
+  #outage: string | undefined
+  #failures = 0
+  #timer: NodeJS.Timeout | undefined
+  #settleTimer: NodeJS.Timeout | undefined
+  #looking = false
+  #lookAgain = false
+  #outstanding: { readonly reading: Promise<Reading | 'unchanged'>; readonly sinceMs: number } | undefined
+  #readTimer: NodeJS.Timeout | undefined
+  #giveUp: ((reason: Error) => void) | undefined
+  #unsubscribe: (() => unknown) | undefined
+  #pushFailures = 0
+  #pushTimer: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(feed: Feed) {
+    this.description = feed.description
+    this.#feed = feed
+    this.#random = feed.random ?? Math.random
+  }
+
+  async start(listener: SourceListener): Promise<SourcedDocument> {
+    if (this.#listener !== undefined) throw new SluiceError('SLUICE_WRONG_USE', `${this.description} is in use already`)
+    if (this.#closed) throw new SluiceError('SLUICE_CLOSED', `${this.description} is closed`)
+    this.#listener = listener
+    this.#looking = true
+    try {
+      const reading = await this.#read()
+      // Nothing is known yet, so nothing can be unchanged.
+      return this.#take(reading as Reading) as SourcedDocument
+    } catch (error) {
+      this.#failures = 1
+      this.#outage = (error as Error).message
+      throw error
+    } finally {
+      this.#looking = false
+      this.#schedule()
+      this.#subscribe()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const timer of [this.#timer, this.#settleTimer, this.#pushTimer]) clearTimeout(timer)
+    this.#giveUp?.(new Error('it was closed'))
+    await this.#endPush()
+  }
+
+  /** Looks at the document now; when a look is under way, again after it. */
+  async #look(): Promise<void> {
+    if (this.#looking) this.#lookAgain = true
+    if (this.#looking || this.#closed) return
+    this.#looking = true
+    clearTimeout(this.#timer)
+    do {
+      this.#lookAgain = false
+      try {
+        const reading = await this.#read()
+        if (this.#closed) return
+        this.#recovered()
+        const changed = reading === 'unchanged' ? undefined : this.#take(reading)
+        if (changed !== undefined) this.#listener?.changed(changed)
+      } catch (error) {
+        if (this.#closed) return
+        this.#failed(error as Error)
+        break
+      }
+    } while (this.#lookAgain)
+    this.#looking = false
+    this.#schedule()
+  }
+
+  /** Remembers a reading, and hands it on if its text is new. */
+  #take(reading: Reading): SourcedDocument | undefined {
+    this.#stamp = reading.stamp
+    const hash = createHash('sha256').update(reading.text).digest('base64')
+    if (hash === this.#delivered) return undefined
+    this.#delivered = hash
+    return { document: reading.document, revision: reading.revision }
+  }
+
+  #recovered(): void {
+    this.#failures = 0
+    if (this.#outage === undefined) return
+    this.#outage = undefined
+    this.#listener?.recovered()
+  }
+
+  #failed(error: Error): void {
+    this.#failures++
+    if (this.#outage === error.message) return
+    this.#outage = error.message
+    this.#listener?.failed(error)
+  }
+
+  #schedule(): void {
+    if (this.#closed) return
+    const pauseMs =
+      this.#failures > 0
+        ? backoffMs(this.#failures - 1, this.#random)
+        : // Jitter shortens: a change is seen within one poll.
+          this.#feed.pollMs * (0.8 + 0.2 * this.#random())
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#look(), pauseMs).unref()
+  }
+
+  async #read(): Promise<Reading | 'unchanged'> {
+    const { timeoutMs = 5000 } = this.#feed
+    if (this.#outstanding !== undefined && performance.now() - this.#outstanding.sinceMs < abandonMs) {
+      // Its answer may be old by now.
+      this.#lookAgain = true
+    } else {
+      const reading = this.#feed.read(this.#stamp)
+      const outstanding = { reading, sinceMs: performance.now() }
+      const settled = (): void => {
+        if (this.#outstanding === outstanding) this.#outstanding = undefined
+      }
+      this.#outstanding = outstanding
+      reading.then(settled, settled)
+    }
+    const patience = new Promise<never>((_, reject) => {
+      this.#giveUp = reject
+      this.#readTimer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+    })
+    try {
+      return await Promise.race([this.#outstanding.reading, patience])
+    } catch (error) {
+      throw this.#failure(error)
+    } finally {
+      clearTimeout(this.#readTimer)
+    }
+  }
+
+  #failure(cause: unknown): SluiceError {
+    const why = cause instanceof Error ? cause.message || cause.name : String(cause)
+    const message = `the policy could not be read from ${this.description}: ${why}`
+    return new SluiceError('SLUICE_SOURCE_FAILED', message, { cause, transient: true })
+  }
+
+  #subscribe(): void {
+    if (this.#closed || this.#feed.subscribe === undefined) return
+    let over = false
+    const retry = (): void => {
+      if (over || this.#closed) return
+      over = true
+      // Whether the whole place is gone or only its pushes, a look tells.
+      void this.#look()
+      void this.#endPush()
+      const pauseMs = backoffMs(this.#pushFailures++, this.#random)
+      this.#pushTimer = setTimeout(() => this.#subscribe(), pauseMs).unref()
+    }
+    this.#unsubscribe = this.#feed.subscribe({
+      changed: () => {
+        if (over || this.#closed) return
+        this.#pushFailures = 0
+        this.#gather()
+      },
+      broken: retry,
+      unavailable: () => {
+        over = true
+        void this.#endPush()
+      },
+    })
+  }
+
+  #gather(): void {
+    const { settleMs } = this.#feed
+    if (settleMs === undefined) void this.#look()
+    else {
+      this.#settleTimer ??= setTimeout(() => {
+        this.#settleTimer = undefined
+        void this.#look()
+      }, settleMs).unref()
+    }
+  }
+
+  async #endPush(): Promise<void> {
+    const end = this.#unsubscribe
+    this.#unsubscribe = undefined
+    try {
+      await end?.()
+    } catch {
+      // It is gone either way.
+    }
+  }
+}
