@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   // Tests read the sources of the workspace packages; only the end-to-end tests use what was built.
-  resolve: { conditions: ['sluice-source', 'node', 'import', 'default'] },
-  ssr: { resolve: { conditions: ['sluice-source', 'node', 'import', 'default'] } },
+  resolve: { conditions: ['sluice-source'] },
+  ssr: { resolve: { conditions: ['sluice-source'] } },
   test: {
     include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts', 'docs/**/*.test.ts'],
     pool: 'forks',

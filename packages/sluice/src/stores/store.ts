@@ -1,4 +1,5 @@
 import type { Answer, Ask } from '../core/ask.ts'
+import type { FailureKind } from '../core/errors.ts'
 
 /** What a store can tell about itself. */
 export interface StoreHealth {
@@ -10,6 +11,18 @@ export interface StoreHealth {
   readonly details: Readonly<Record<string, string | number | boolean>>
 }
 
+/** Whoever wants to know what a store does; every call is on the hot path, so a store skips them while nobody watches. */
+export interface StoreObserver {
+  roundTrip?(asks: number, tookMs: number): void
+  /** Something was decided without I/O. */
+  local?(by: 'deny-cache' | 'lease', rule: string): void
+  lease?(rule: string, drawn: number, returned: number, stranded: number): void
+  failure?(kind: FailureKind, error: Error): void
+  breaker?(state: BreakerState): void
+}
+
+export type BreakerState = 'closed' | 'open' | 'half-open'
+
 /**
  * Where counters live. A store answers an ask exactly once and exactly (see `Ask`), and settles within `withinMs`: with an
  * answer, or by rejecting with a `StoreError`. It may answer at once instead of with a promise.
@@ -19,6 +32,8 @@ export interface StoreHealth {
 export interface Store {
   readonly name: string
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer>
+  /** Tells an observer from now on; wrappers pass it on to what they wrap. */
+  watch?(observer: StoreObserver): void
   health(withinMs: number): Promise<StoreHealth>
   /** Gives back what is held ahead of use and ends timers and connections that the store opened itself. */
   close(): Promise<void>

@@ -1,0 +1,70 @@
+import { once } from './once.ts'
+import { type IoredisClient, type RedisConnection, reconnectDelayMs } from './client.ts'
+
+interface Duplicated extends IoredisClient {
+  readonly options: Record<string, unknown>
+  readonly slots?: readonly (readonly string[] | undefined)[]
+  call(name: string, ...args: string[]): Promise<unknown>
+  connect(): Promise<void>
+  disconnect(): void
+  duplicate(...args: unknown[]): Duplicated
+}
+
+/** Opens a connection like the user's, with what makes it safe for counting. */
+export function ioredisConnection(client: IoredisClient, socketTimeoutMs: number, reconnectCapMs: number): RedisConnection {
+  const own = open(client as Duplicated, socketTimeoutMs, reconnectCapMs)
+  let lastError: Error | undefined
+  own.on('error', (error: Error) => {
+    lastError = error
+  })
+  const guard = <T>(reply: Promise<T>): Promise<T> =>
+    reply.catch((error: Error) => {
+      // Without a connection ioredis says only that it cannot write; why it cannot is in the error of the connection.
+      throw own.status === 'ready' || lastError === undefined ? error : lastError
+    })
+  return {
+    isCluster: own.isCluster === true,
+    attempted: once(own, ['ready', 'error', 'close', 'end']),
+    run: (script, keys, args) => guard(own.evalshaBuffer(script.sha1, keys.length, ...keys, ...args) as Promise<Buffer>),
+    load: (script, keys, args) => guard(own.evalBuffer(script.source, keys.length, ...keys, ...args) as Promise<Buffer>),
+    command: (name, ...args) => guard(own.call(name, ...args)),
+    nodeOf: (slot) => own.slots?.[slot]?.[0] ?? '',
+    async close() {
+      own.disconnect()
+    },
+  }
+}
+
+function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Duplicated {
+  const retry = (attempt: number): number => reconnectDelayMs(attempt, capMs, Math.random)
+  const safe = {
+    // A command that cannot go out now must fail now, not run late.
+    enableOfflineQueue: false,
+    // A script whose reply was lost may have run; sending it again would charge twice.
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    enableAutoPipelining: false,
+    // A frozen master keeps its socket open: only silence tells.
+    socketTimeout: socketTimeoutMs,
+    commandTimeout: undefined,
+    connectTimeout: Math.max(socketTimeoutMs, 1000),
+    lazyConnect: false,
+    retryStrategy: retry,
+    sentinelRetryStrategy: retry,
+    reconnectOnError: (error: Error) => /^(READONLY|MASTERDOWN)/.test(error.message),
+  }
+  if (client.isCluster !== true) return client.duplicate(safe)
+  return client.duplicate([], {
+    enableOfflineQueue: false,
+    // Above 0, ioredis sends a command again whose connection was lost, whether or not it ran.
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    retryDelayOnTryAgain: 20,
+    slotsRefreshInterval: 1000,
+    slotsRefreshTimeout: 1000,
+    scaleReads: 'master',
+    lazyConnect: false,
+    clusterRetryStrategy: retry,
+    redisOptions: { ...(client.options.redisOptions as object), ...safe, retryStrategy: undefined, reconnectOnError: undefined },
+  })
+}

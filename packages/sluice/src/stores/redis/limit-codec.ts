@@ -1,0 +1,45 @@
+import { algorithmNames } from '../../core/algorithms/index.ts'
+import { maxLogEntries } from '../../core/algorithms/sliding-log.ts'
+import { calendarPeriod } from '../../core/calendar-period.ts'
+import type { Limit } from '../../core/limit.ts'
+import type { LimitSet } from '../../core/limit-set.ts'
+
+interface Encoded {
+  readonly text: string
+  /** Calendar periods change with time; everything else is good for ever. */
+  readonly untilMs: number
+}
+
+const encoded = new WeakMap<LimitSet, Encoded>()
+
+/** A limit set as `lua/decide.lua` takes it, in JSON. `nowMs` is the server's time, as far as it is known. */
+export function encodeLimitSet(set: LimitSet, nowMs: number): string {
+  const known = encoded.get(set)
+  if (known !== undefined && nowMs < known.untilMs) return known.text
+  let untilMs = Infinity
+  const limits = set.limits.map((limit, l) => {
+    const own = ownNumbers(limit, nowMs)
+    if (limit.algorithm === 'calendar') untilMs = Math.min(untilMs, own[1]!)
+    return [algorithmNames.indexOf(limit.algorithm), set.tags[l], set.offsets[l]! + 1, limit.amount, limit.periodMs, ...own]
+  })
+  const text = JSON.stringify(limits)
+  encoded.set(set, { text, untilMs })
+  return text
+}
+
+function ownNumbers(limit: Limit, nowMs: number): number[] {
+  switch (limit.algorithm) {
+    case 'fixed-window':
+      return [limit.aligned ? 1 : 0]
+    case 'sliding-log':
+      return [limit.amount <= maxLogEntries ? 1 : Math.ceil(limit.periodMs / maxLogEntries) * 1000]
+    case 'gcra':
+      return [limit.intervalUs, limit.burst]
+    case 'calendar': {
+      const { startMs, endMs } = calendarPeriod(limit.calendar!, limit.zone!, nowMs)
+      return [startMs, endMs, calendarPeriod(limit.calendar!, limit.zone!, endMs).endMs]
+    }
+    default:
+      return []
+  }
+}
