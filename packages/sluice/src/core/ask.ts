@@ -1,3 +1,4 @@
+import type { FailureKind } from './errors.ts'
 import type { LimitSet } from './limit-set.ts'
 import type { Hold, HoldKind } from './state.ts'
 
@@ -33,12 +34,14 @@ export interface HoldRequest {
 /**
  * One question to a store. Its charges are of distinct subjects, and are decided as one.
  *
- * - `take`: spend the cost of every charge, or of none. With `copies` above 1, do that as many times as passes, up to `copies`.
+ * - `take`: spend the cost of every charge, or of none. With `copies` above 1 (one charge, no hold), do that as many
+ *   times as passes, up to `copies`.
  * - `peek`: what `take` would say, without spending.
  * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now.
  * - `refund`: return the charges' costs, spent at `takenUs` or just now. `reset`: forget the subjects.
+ * - `debit`: spend `units[l]` of limit `l` of the one charge, whether they fit or not: they were spent while the store was away.
  */
-export type Ask = TakeAsk | PeekAsk | SettleAsk | ExtendAsk | RefundAsk | ResetAsk
+export type Ask = TakeAsk | PeekAsk | SettleAsk | ExtendAsk | RefundAsk | ResetAsk | DebitAsk
 
 export interface TakeAsk {
   readonly kind: 'take'
@@ -71,6 +74,12 @@ export interface ResetAsk {
   readonly charges: readonly Charge[]
 }
 
+export interface DebitAsk {
+  readonly kind: 'debit'
+  readonly charges: readonly Charge[]
+  readonly units: readonly number[]
+}
+
 /** Where one limit of one subject stands after a decision. Times are whole milliseconds, rounded up. */
 export interface LimitStatus {
   readonly rule: string
@@ -97,4 +106,6 @@ export interface Answer {
   readonly statuses: readonly (readonly LimitStatus[])[]
   /** `peek`: the holds open on each subject. */
   readonly holds?: readonly (readonly Hold[])[]
+  /** How the store failed, when the answer was given without it. Then a charge may have no statuses. */
+  readonly failure?: FailureKind
 }

@@ -28,6 +28,9 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
     case 'refund':
       for (let c = 0; c < charges.length; c++) giveBack(charges[c]!, states[c]!, charges[c]!.cost, ask.takenUs ?? now, now)
       return done(ask, states, now, charges.length)
+    case 'debit':
+      debit(charges[0]!, states[0]!, ask.units, now)
+      return done(ask, states, now, 1)
     case 'reset':
       for (const [c, state] of states.entries()) clear(state, charges[c]!.limits.fields)
       return done(ask, states, now, charges.length)
@@ -82,6 +85,13 @@ function copiesThatFit(charges: readonly Charge[], states: readonly State[], cop
 function spend(charge: Charge, state: State, units: number, now: number): void {
   const { limits, algorithms, offsets } = charge.limits
   for (let l = 0; l < limits.length; l++) algorithms[l]!.spend(state, state.at + offsets[l]!, limits[l]!, units, now)
+}
+
+function debit(charge: Charge, state: State, units: readonly number[], now: number): void {
+  const { limits, algorithms, offsets } = charge.limits
+  for (let l = 0; l < limits.length; l++) {
+    if (units[l]! > 0) algorithms[l]!.spend(state, state.at + offsets[l]!, limits[l]!, units[l]!, now)
+  }
 }
 
 function giveBack(charge: Charge, state: State, units: number, takenUs: number, now: number): void {

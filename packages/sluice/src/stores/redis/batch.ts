@@ -13,7 +13,7 @@ export const maxSubjectsPerCall = 128
 export const maxAsksPerCall = 1024
 
 /** Codes of the asks in `lua/decide.lua`. */
-const codes = { takeOne: 0, take: 1, settle: 2, extend: 3, refund: 4, reset: 5 } as const
+const codes = { takeOne: 0, take: 1, settle: 2, extend: 3, refund: 4, reset: 5, debit: 6 } as const
 
 interface Waiting {
   readonly ask: Ask
@@ -135,6 +135,9 @@ export class Batch {
         return
       case 'refund':
         out.push(ask.takenUs ?? -1)
+        return
+      case 'debit':
+        out.push(...ask.units)
     }
   }
 

@@ -7,7 +7,7 @@ export interface Script {
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '7fa07e8c2e7370cb9aafa8232e3e0ac96a9d996b',
+  sha1: 'c657662adb1c1798f4c6cfea48e69152ce231927',
   source: `local floor, ceil, max = math.floor, math.ceil, math.max
 local function is_current(f, o, limit, now, now_ms)
 if limit[6] == 1 then return f[o] == floor(now / 1000 / limit[5]) * limit[5] end
@@ -482,6 +482,15 @@ give_back(charge.st, charge.set, charge.cost, taken, now, now_ms)
 end
 end
 at = at + 1
+elseif kind == 6 then
+local set = charges[1].set
+if ours then
+for l = 1, #set do
+if asks[at + l - 1] > 0 then spend_of(charges[1].st, set[l], asks[at + l - 1], now, now_ms) end
+end
+touch(charges[1].st, now)
+end
+at = at + #set
 else
 for c = 1, #charges do if charges[c].st then clear(charges[c].st) end end
 end

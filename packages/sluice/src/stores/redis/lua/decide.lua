@@ -12,7 +12,7 @@
 --             1 take: charges, hold id, hold ttl (us), hold kind
 --             2 settle: charges, hold id          3 extend: charges, hold id, ttl (us)
 --             4 refund: charges, taken at (us; -1 is now)
---             5 reset: charges
+--             5 reset: charges                     6 debit: one charge, units of each of its limits
 --
 -- Reply: one string of MessagePack values: status (0 decided, 1 too late or outside the calendar periods sent: nothing written),
 --   the time (us), how many copies were granted in all, and the state of each subject as it was before, nil for none, false for one
@@ -154,6 +154,15 @@ while at <= last do
         end
       end
       at = at + 1
+    elseif kind == 6 then
+      local set = charges[1].set
+      if ours then
+        for l = 1, #set do
+          if asks[at + l - 1] > 0 then spend_of(charges[1].st, set[l], asks[at + l - 1], now, now_ms) end
+        end
+        touch(charges[1].st, now)
+      end
+      at = at + #set
     else
       for c = 1, #charges do if charges[c].st then clear(charges[c].st) end end
     end

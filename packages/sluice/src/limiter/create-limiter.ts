@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { compilePolicy } from '../policy/compile-policy.ts'
+import type { PolicyDocument } from '../policy/document.ts'
+import { livePolicy } from '../policy/live-policy.ts'
+import type { PolicySource } from '../policy/source.ts'
+import { staticPolicy } from '../policy/sources/static.ts'
+import { denyCache } from '../stores/deny-cache.ts'
+import { guard } from '../stores/guard.ts'
+import { leases } from '../stores/leases.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { Replicas } from '../stores/replicas.ts'
+import type { Store } from '../stores/store.ts'
+import { Emitter } from './emitter.ts'
+import type { Limiter } from './limiter.ts'
+import { type LimiterOptions, resolveOptions } from './options.ts'
+import { PolicyLimiter } from './policy-limiter.ts'
+
+/**
+ * Makes a limiter from a policy and a store.
+ *
+ *     limiter -> deny-cache -> leases -> guard (deadline, breaker, onStoreFailure) -> store
+ *
+ * @example
+ * const limiter = await createLimiter({ policy: { service: 'api', rules: [{ name: 'per-user', limits: { rpm: 100 } }] } })
+ * const decision = await limiter.take('user:1')
+ */
+export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
+  const resolved = resolveOptions(options)
+  const events = new Emitter()
+  const source = isSource(options.policy) ? options.policy : staticPolicy(options.policy)
+  const live = await livePolicy({
+    source,
+    compile: (document) => compilePolicy(document, { env: options.env ?? process.env }),
+    ...(options.fallbackPolicy === undefined ? {} : { fallback: options.fallbackPolicy }),
+    onLoaded: (policy) => events.emit('policyLoaded', { version: policy.version, source: source.description }),
+    onRejected: (error) => events.emit('policyRejected', { source: source.description, error }),
+  })
+  const store = options.store ?? memoryStore()
+  const replicas = new Replicas(store, live.current.service, randomUUID())
+  const guarded = guard(store, { ...resolved.breaker, replicas: () => resolved.replicas ?? replicas.count })
+  const leased = leases(guarded, resolved.lease)
+  const outermost: Store = resolved.denyCache && options.store !== undefined ? denyCache(leased, resolved.denyCache) : leased
+  if (resolved.replicas === undefined && options.store !== undefined && live.current.rules.some((rule) => rule.onStoreFailure === 'local')) {
+    await replicas.start(resolved.deadlineMs)
+  }
+  return new PolicyLimiter({ live, store: outermost, guard: guarded, events, deadlineMs: resolved.deadlineMs, beforeClose: () => replicas.close(resolved.deadlineMs) })
+}
+
+function isSource(policy: PolicyDocument | PolicySource): policy is PolicySource {
+  return typeof (policy as Partial<PolicySource>).start === 'function'
+}
+

@@ -1,0 +1,55 @@
+import type { Charge, SettleAsk } from '../core/ask.ts'
+import { invalidOption } from '../core/errors.ts'
+import { maxPeriodMs } from '../core/limit.ts'
+import type { Store } from '../stores/store.ts'
+import { checkCost } from './cost.ts'
+import type { Decision } from './decision.ts'
+import type { HoldHandle } from './limiter.ts'
+
+/** How long a hold lives unless it says otherwise. */
+export const defaultTtlMs = 30_000
+
+/** The handle of a hold that was asked for, allowed or not. */
+export function holdHandle(id: string, decision: Decision, charges: readonly Charge[], ttlMs: number, store: Store, withinMs: number): HoldHandle {
+  let open = decision.allowed && charges.length > 0
+  const end = async (costOf: (charge: Charge) => number): Promise<boolean> => {
+    if (!open) return false
+    open = false
+    try {
+      return (await store.decide(settleAsk(charges, id, costOf), withinMs)).granted > 0
+    } catch (error) {
+      // Nothing is lost by settling again later: the id makes it harmless.
+      open = true
+      throw error
+    }
+  }
+  return {
+    id,
+    decision,
+    allowed: decision.allowed,
+    settle: (actual) => {
+      const units = checkCost(actual, 'settle')
+      return end(() => units)
+    },
+    cancel: () => end(() => 0),
+    release: () => end((charge) => charge.cost),
+    extend: async (forMs = ttlMs) => {
+      const ttlUs = checkTtl(forMs) * 1000
+      return open && (await store.decide({ kind: 'extend', charges, id, ttlUs }, withinMs)).granted > 0
+    },
+  }
+}
+
+export function settleAsk(charges: readonly Charge[], id: string, costOf: (charge: Charge) => number): SettleAsk {
+  return { kind: 'settle', id, charges: charges.map((charge) => ({ ...charge, cost: costOf(charge) })) }
+}
+
+export function checkTtl(ttlMs: number): number {
+  if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > maxPeriodMs) throw invalidOption('ttlMs', ttlMs, 'use a whole number of milliseconds from 1')
+  return ttlMs
+}
+
+export function checkId(id: string): string {
+  if (typeof id !== 'string' || id.length === 0 || id.length > 128) throw invalidOption('id', id, 'use a text of 1 to 128 characters')
+  return id
+}

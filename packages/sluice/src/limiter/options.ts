@@ -1,0 +1,80 @@
+import { invalidOption } from '../core/errors.ts'
+import type { PolicyDocument } from '../policy/document.ts'
+import type { PolicySource } from '../policy/source.ts'
+import type { Store } from '../stores/store.ts'
+
+export interface LimiterOptions {
+  /** What to enforce: a plain policy object, or a source such as `filePolicy('sluice.yaml')`. */
+  readonly policy: PolicyDocument | PolicySource
+  /** A policy to begin with when the source has none at start. Without it, that is an error. */
+  readonly fallbackPolicy?: PolicyDocument
+  /** Where counters live; in this process when left out. */
+  readonly store?: Store
+  /** Within how many milliseconds every decision is made, whatever the store does. */
+  readonly deadlineMs?: number
+  /** When to stop asking a failing store: after `failures` in a row, for `cooldownMs`. */
+  readonly breaker?: { readonly failures?: number; readonly cooldownMs?: number }
+  /** How many replicas share the limits of `local` rules while the store is away; counted by heartbeat when left out. */
+  readonly replicas?: number
+  /** How long a denial may be repeated without asking the store (`maxMs`), for how many subjects; false turns it off. */
+  readonly denyCache?: { readonly maxMs?: number; readonly maxSubjects?: number } | false
+  /** For rules with `lease: true`: how far ahead units are drawn, and the most drawn at once. */
+  readonly lease?: { readonly aheadMs?: number; readonly maxUnits?: number }
+  /** Where `RATE_LIMIT_TIER...` is read from; the process' environment when left out. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+export interface ResolvedOptions {
+  readonly deadlineMs: number
+  readonly breaker: { readonly failures: number; readonly cooldownMs: number }
+  readonly replicas: number | undefined
+  readonly denyCache: { readonly maxMs: number; readonly maxSubjects: number } | undefined
+  readonly lease: { readonly aheadMs: number; readonly maxUnits: number }
+}
+
+export const limiterDefaults = Object.freeze({
+  deadlineMs: 500,
+  breaker: Object.freeze({ failures: 5, cooldownMs: 250 }),
+  denyCache: Object.freeze({ maxMs: 1000, maxSubjects: 100_000 }),
+  lease: Object.freeze({ aheadMs: 50, maxUnits: 10_000 }),
+})
+
+const known = ['policy', 'fallbackPolicy', 'store', 'deadlineMs', 'breaker', 'replicas', 'denyCache', 'lease', 'env']
+
+/** Checks the options and fills in the defaults, once. */
+export function resolveOptions(options: LimiterOptions): ResolvedOptions {
+  if (typeof options !== 'object' || options === null) throw invalidOption('createLimiter options', options, 'pass an object such as { policy, store }')
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) throw invalidOption(`createLimiter.${name}`, (options as unknown as Record<string, unknown>)[name], `there is no such option; known are ${known.join(', ')}`)
+  }
+  if (typeof options.policy !== 'object' || options.policy === null) {
+    throw invalidOption('createLimiter.policy', options.policy, "pass a policy object or a source such as filePolicy('sluice.yaml')")
+  }
+  if (options.store !== undefined && typeof options.store?.decide !== 'function') {
+    throw invalidOption('createLimiter.store', options.store, 'pass memoryStore() or redisStore(client)')
+  }
+  const resolved = {
+    deadlineMs: options.deadlineMs ?? limiterDefaults.deadlineMs,
+    breaker: { ...limiterDefaults.breaker, ...options.breaker },
+    replicas: options.replicas,
+    denyCache: options.denyCache === false ? undefined : { ...limiterDefaults.denyCache, ...options.denyCache },
+    lease: { ...limiterDefaults.lease, ...options.lease },
+  }
+  wholeFrom(1, 'deadlineMs', resolved.deadlineMs, 'milliseconds')
+  wholeFrom(1, 'breaker.failures', resolved.breaker.failures, 'failures')
+  wholeFrom(1, 'breaker.cooldownMs', resolved.breaker.cooldownMs, 'milliseconds')
+  if (resolved.replicas !== undefined) wholeFrom(1, 'replicas', resolved.replicas, 'replicas')
+  if (resolved.denyCache) {
+    wholeFrom(1, 'denyCache.maxMs', resolved.denyCache.maxMs, 'milliseconds')
+    wholeFrom(1, 'denyCache.maxSubjects', resolved.denyCache.maxSubjects, 'subjects')
+  }
+  wholeFrom(1, 'lease.aheadMs', resolved.lease.aheadMs, 'milliseconds')
+  wholeFrom(1, 'lease.maxUnits', resolved.lease.maxUnits, 'units')
+  return resolved
+}
+
+function wholeFrom(least: number, name: string, value: unknown, what: string): void {
+  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > 2 ** 31 - 1) {
+    throw invalidOption(`createLimiter.${name}`, value, `use a whole number of ${what} from ${least}`)
+  }
+}

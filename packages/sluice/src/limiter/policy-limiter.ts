@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto'
+import type { Answer, Charge, HoldRequest, TakeAsk } from '../core/ask.ts'
+import { SluiceError, show } from '../core/errors.ts'
+import { encodeKey, type Key } from '../core/key.ts'
+import type { CompiledPolicy, CompiledRule, MatchedRule } from '../policy/compiled-policy.ts'
+import type { LivePolicy } from '../policy/live-policy.ts'
+import type { RequestView } from '../policy/request-view.ts'
+import type { Guard } from '../stores/guard.ts'
+import type { Store } from '../stores/store.ts'
+import { checkCost } from './cost.ts'
+import { refused, toDecision, toShadow, unmatched } from './decide.ts'
+import type { Decision, ShadowDecision } from './decision.ts'
+import type { Emitter } from './emitter.ts'
+import type { LimiterEvents } from './events.ts'
+import { explain } from './explain.ts'
+import { limiterHealth } from './health.ts'
+import { checkId, checkTtl, defaultTtlMs, holdHandle, settleAsk } from './hold.ts'
+import type { Explanation, Health, HoldHandle, HoldOptions, Inspection, Limiter, Subject, TakeOptions } from './limiter.ts'
+import { watchStore } from './watch-store.ts'
+
+interface Parts {
+  readonly live: LivePolicy
+  readonly store: Store
+  readonly guard: Guard
+  readonly events: Emitter
+  readonly deadlineMs: number
+  readonly beforeClose: () => Promise<void>
+}
+
+const noShadow: readonly ShadowDecision[] = []
+
+/** The limiter: turns keys and requests into charges of one policy version, and answers into decisions. */
+export class PolicyLimiter implements Limiter {
+  readonly #parts: Parts
+  readonly #live: LivePolicy
+  readonly #store: Store
+  readonly #events: Emitter
+  readonly #deadlineMs: number
+  #closed = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#live = parts.live
+    this.#store = parts.store
+    this.#events = parts.events
+    this.#deadlineMs = parts.deadlineMs
+  }
+
+  get policy(): Limiter['policy'] {
+    const { status, current } = this.#live
+    return { status, service: current.service, rules: current.rules.map((rule) => rule.name), readsBody: current.readsBody }
+  }
+
+  take(key: Key, options?: TakeOptions): Promise<Decision> {
+    try {
+      const policy = this.#policyNow()
+      const charge = this.#chargeFor(policy, key, options)
+      if (charge.limits.needsHold) throw wrongUse('take', charge.rule.name)
+      return this.#settled(policy, [charge], this.#ask([charge], undefined))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  async peek(key: Key, options?: TakeOptions): Promise<Decision> {
+    const policy = this.#policyNow()
+    const charge = this.#chargeFor(policy, key, options)
+    return toDecision([charge], await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs), policy.version)
+  }
+
+  check(request: RequestView, options?: { readonly cost?: number }): Promise<Decision> {
+    try {
+      const policy = this.#policyNow()
+      const { rules, refusedBy } = policy.match(request, Date.now())
+      if (refusedBy !== undefined) return Promise.resolve(refused(refusedBy.name, policy.version))
+      const charges = enforced(rules, options?.cost)
+      for (const charge of charges) if (charge.limits.needsHold) throw wrongUse('check', charge.rule.name)
+      if (charges.length === rules.length) return charges.length === 0 ? Promise.resolve(unmatched(policy.version)) : this.#settled(policy, charges, this.#ask(charges, undefined))
+      return this.#withShadow(policy, charges, shadowed(rules, options?.cost))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  reserve(subject: Subject, options: HoldOptions = {}): Promise<HoldHandle> {
+    return this.#hold(subject, options, 'reserve')
+  }
+
+  acquire(subject: Subject, options: HoldOptions = {}): Promise<HoldHandle> {
+    return this.#hold(subject, options, 'acquire')
+  }
+
+  async settle(subject: Subject, id: string, actual: number, options?: { readonly rule?: string }): Promise<boolean> {
+    const units = checkCost(actual, 'settle')
+    const charges = this.#chargesFor(this.#policyNow(), subject, options)
+    if (charges.length === 0) return false
+    return (await this.#store.decide(settleAsk(charges, checkId(id), () => units), this.#deadlineMs)).granted > 0
+  }
+
+  async refund(key: Key, options?: TakeOptions): Promise<void> {
+    await this.#store.decide({ kind: 'refund', charges: [this.#chargeFor(this.#policyNow(), key, options)], takenUs: undefined }, this.#deadlineMs)
+  }
+
+  async reset(key: Key, options?: { readonly rule?: string }): Promise<void> {
+    await this.#store.decide({ kind: 'reset', charges: [this.#chargeFor(this.#policyNow(), key, options)] }, this.#deadlineMs)
+  }
+
+  async inspect(key: Key, options?: { readonly rule?: string }): Promise<Inspection> {
+    const charge = this.#chargeFor(this.#policyNow(), key, options)
+    const answer = await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs)
+    const holds = (answer.holds?.[0] ?? []).map(({ id, cost, expiresUs }) => ({ id, cost, expiresInMs: Math.ceil((expiresUs - answer.nowUs) / 1000) }))
+    return { key: charge.rule.prefix + charge.subject, rule: charge.rule.name, limits: answer.statuses[0]!, holds }
+  }
+
+  explain(request: RequestView): Promise<Explanation> {
+    return explain(this.#policyNow(), request, this.#store, this.#deadlineMs)
+  }
+
+  health(): Promise<Health> {
+    return limiterHealth(this.#parts.guard, this.#live, this.#deadlineMs)
+  }
+
+  on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
+    watchStore(this.#store, this.#events)
+    return this.#events.on(name, listener)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#live.close()
+    await this.#parts.beforeClose()
+    await this.#store.close()
+  }
+
+  #policyNow(): CompiledPolicy {
+    if (this.#closed) throw new SluiceError('SLUICE_CLOSED', 'The limiter is closed; make a new one with createLimiter.')
+    return this.#live.current
+  }
+
+  #ask(charges: readonly Charge[], hold: HoldRequest | undefined): Answer | Promise<Answer> {
+    const ask: TakeAsk = { kind: 'take', charges, copies: 1, hold }
+    return this.#store.decide(ask, this.#deadlineMs)
+  }
+
+  #settled(policy: CompiledPolicy, charges: readonly Charge[], answer: Answer | Promise<Answer>, shadow = noShadow): Promise<Decision> {
+    if (this.#events.has('decision')) return this.#announced(policy, charges, answer, shadow)
+    if (answer instanceof Promise) return answer.then((settled) => toDecision(charges, settled, policy.version, shadow))
+    return Promise.resolve(toDecision(charges, answer, policy.version, shadow))
+  }
+
+  async #announced(policy: CompiledPolicy, charges: readonly Charge[], answer: Answer | Promise<Answer>, shadow: readonly ShadowDecision[]): Promise<Decision> {
+    const startMs = performance.now()
+    const decision = toDecision(charges, await answer, policy.version, shadow)
+    const subjects = charges.map((charge) => charge.rule.prefix + charge.subject)
+    this.#events.emit('decision', { decision, subjects, cost: charges[0]?.cost ?? 0, tookMs: performance.now() - startMs })
+    return decision
+  }
+
+  /** Shadow rules are asked beside the others, each for itself: they count as if they alone decided, and deny nothing. */
+  async #withShadow(policy: CompiledPolicy, charges: readonly Charge[], watching: readonly Charge[]): Promise<Decision> {
+    const real = charges.length === 0 ? undefined : this.#ask(charges, undefined)
+    const shadow = await Promise.all(watching.map(async (charge) => toShadow(charge, await this.#ask([charge], undefined))))
+    return real === undefined ? unmatched(policy.version, shadow) : this.#settled(policy, charges, real, shadow)
+  }
+
+  async #hold(subject: Subject, options: HoldOptions, kind: 'reserve' | 'acquire'): Promise<HoldHandle> {
+    const policy = this.#policyNow()
+    const id = options.id === undefined ? randomUUID() : checkId(options.id)
+    const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
+    if (isRequest(subject)) {
+      const { refusedBy } = policy.match(subject, Date.now())
+      if (refusedBy !== undefined) return holdHandle(id, refused(refusedBy.name, policy.version), [], ttlMs, this.#store, this.#deadlineMs)
+    }
+    const charges = this.#chargesFor(policy, subject, options)
+    if (charges.length === 0) return holdHandle(id, unmatched(policy.version), [], ttlMs, this.#store, this.#deadlineMs)
+    const decision = await this.#settled(policy, charges, this.#ask(charges, { id, ttlUs: ttlMs * 1000, kind }))
+    return holdHandle(id, decision, decision.degraded ? [] : charges, ttlMs, this.#store, this.#deadlineMs)
+  }
+
+  #chargesFor(policy: CompiledPolicy, subject: Subject, options: TakeOptions | undefined): Charge[] {
+    if (!isRequest(subject)) return [this.#chargeFor(policy, subject, options)]
+    return enforced(policy.match(subject, Date.now()).rules, options?.cost)
+  }
+
+  #chargeFor(policy: CompiledPolicy, key: Key, options: TakeOptions | undefined): Charge {
+    const rule = findRule(policy, options?.rule)
+    const subject = encodeKey(key)
+    const cost = options?.cost === undefined ? 1 : checkCost(options.cost, 'cost')
+    return { rule, subject, limits: rule.limitsFor(subject, options?.tier, Date.now()), cost }
+  }
+}
+
+function findRule(policy: CompiledPolicy, name: string | undefined): CompiledRule {
+  if (name === undefined) {
+    if (policy.rules.length === 1) return policy.rules[0]!
+    throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy has ${policy.rules.length} rules; name one, such as { rule: ${show(policy.rules[0]?.name ?? 'per-user')} }.`)
+  }
+  const rule = policy.rule(name)
+  if (rule !== undefined) return rule
+  throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy has no rule ${show(name)}; it has ${policy.rules.map((known) => known.name).join(', ')}.`)
+}
+
+function enforced(rules: readonly MatchedRule[], cost: number | undefined): Charge[] {
+  return rules.filter(({ rule }) => rule.mode === 'enforce').map((match) => toCharge(match, cost))
+}
+
+function shadowed(rules: readonly MatchedRule[], cost: number | undefined): Charge[] {
+  return rules.filter(({ rule }) => rule.mode === 'shadow').map((match) => toCharge(match, cost))
+}
+
+function toCharge(match: MatchedRule, cost: number | undefined): Charge {
+  return { rule: match.rule, subject: match.subject, limits: match.limits, cost: cost === undefined ? match.cost : checkCost(cost, 'cost') }
+}
+
+function isRequest(subject: Subject): subject is RequestView {
+  return typeof subject === 'object' && subject !== null && !Array.isArray(subject)
+}
+
+function wrongUse(operation: string, rule: string): SluiceError {
+  return new SluiceError('SLUICE_WRONG_USE', `Rule ${show(rule)} has a concurrency limit, which counts what is in flight; use acquire() and release() instead of ${operation}().`)
+}

@@ -1,0 +1,128 @@
+import { Breaker } from '../breaker/breaker.ts'
+import type { Answer, Ask, Charge } from '../core/ask.ts'
+import { type FailureKind, StoreError } from '../core/errors.ts'
+import { LocalUsage } from './local-usage.ts'
+import type { BreakerState, Store, StoreHealth, StoreObserver } from './store.ts'
+
+export interface GuardOptions {
+  readonly failures: number
+  readonly cooldownMs: number
+  /** Among how many replicas the limits are shared while the store is away. */
+  readonly replicas: () => number
+}
+
+/** A store that answers whatever the store behind it does. */
+export interface Guard extends Store {
+  readonly breaker: BreakerState
+  /** Since the store last answered; 0 while it does. */
+  readonly lastContactMs: number
+}
+
+/** Faults of one key or one call say nothing about the store as a whole. */
+const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'full', 'script', 'closed'])
+
+/**
+ * Puts a breaker before a store, and answers by each rule's `onStoreFailure` when the store cannot: `open` allows, `closed` denies,
+ * `local` decides on this replica's share. Only `take` and `peek` are answered so; whoever resets or settles learns of the fault.
+ */
+export function guard(store: Store, options: GuardOptions): Guard {
+  return new GuardedStore(store, options)
+}
+
+class GuardedStore implements Guard {
+  readonly name: string
+  readonly #store: Store
+  readonly #replicas: () => number
+  readonly #breaker: Breaker
+  readonly #local = new LocalUsage()
+  #observer: StoreObserver | undefined
+  #contactMs = performance.now()
+  #failing = false
+
+  constructor(store: Store, { failures, cooldownMs, replicas }: GuardOptions) {
+    this.name = store.name
+    this.#store = store
+    this.#replicas = replicas
+    this.#breaker = new Breaker({ failures, cooldownMs, onChange: (state) => this.#observer?.breaker?.(state) })
+  }
+
+  get breaker(): BreakerState {
+    return this.#breaker.state
+  }
+
+  get lastContactMs(): number {
+    return this.#failing ? performance.now() - this.#contactMs : 0
+  }
+
+  watch(observer: StoreObserver): void {
+    this.#observer = observer
+    this.#store.watch?.(observer)
+  }
+
+  decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
+    if (this.#breaker.state !== 'closed' && !this.#breaker.tryEnter(performance.now())) {
+      return this.#without(ask, new StoreError('breaker', 'The store has failed repeatedly and is not asked for a moment.'))
+    }
+    try {
+      const answer = this.#store.decide(ask, withinMs)
+      if (!(answer instanceof Promise)) return answer
+      return answer.then(
+        (settled) => {
+          if (this.#failing || this.#breaker.state !== 'closed') this.#recovered(withinMs)
+          return settled
+        },
+        (error) => this.#failed(ask, error),
+      )
+    } catch (error) {
+      return this.#failed(ask, error)
+    }
+  }
+
+  health(withinMs: number): Promise<StoreHealth> {
+    return this.#store.health(withinMs)
+  }
+
+  close(): Promise<void> {
+    return this.#store.close()
+  }
+
+  #recovered(withinMs: number): void {
+    this.#failing = false
+    this.#breaker.succeeded()
+    if (!this.#local.isEmpty) this.#local.report(this.#store, withinMs)
+  }
+
+  #failed(ask: Ask, error: unknown): Answer {
+    const failure = error instanceof StoreError ? error : new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
+    const now = performance.now()
+    if (local.has(failure.kind)) this.#breaker.succeeded()
+    else {
+      if (!this.#failing) this.#contactMs = now
+      this.#failing = true
+      this.#breaker.failed(now)
+    }
+    this.#observer?.failure?.(failure.kind, failure)
+    return this.#without(ask, failure)
+  }
+
+  #without(ask: Ask, failure: StoreError): Answer {
+    if (ask.kind !== 'take' && ask.kind !== 'peek') throw failure
+    const nowUs = Math.floor(Date.now() * 1000)
+    const closed = ask.charges.some((charge) => charge.rule.onStoreFailure === 'closed')
+    const locals = closed ? [] : ask.charges.filter((charge) => charge.rule.onStoreFailure === 'local')
+    if (locals.length === 0) {
+      return { allowed: !closed, granted: closed ? 0 : copiesOf(ask), nowUs, statuses: ask.charges.map(() => []), failure: failure.kind }
+    }
+    const answer = this.#local.decide(ask, locals, this.#replicas())
+    return { ...answer, statuses: spread(ask.charges, locals, answer), failure: failure.kind }
+  }
+}
+
+function copiesOf(ask: Ask): number {
+  return ask.kind === 'take' ? ask.copies : 1
+}
+
+/** The statuses of the local charges, in the places they have among all. */
+function spread(charges: readonly Charge[], locals: readonly Charge[], answer: Answer): Answer['statuses'] {
+  return charges.map((charge) => answer.statuses[locals.indexOf(charge)] ?? [])
+}

@@ -1,0 +1,61 @@
+import type { Charge } from '../core/ask.ts'
+import { encodeKey, keyPrefix } from '../core/key.ts'
+import { maxConcurrency } from '../core/limit.ts'
+import { limitSet } from '../core/limit-set.ts'
+import type { Store } from './store.ts'
+
+const beatMs = 2000
+const ttlUs = 10_000_000
+
+/**
+ * Counts the replicas of a service by their heartbeats, which are nothing but holds of a concurrency limit in the store. While the
+ * store is away the last known number stands.
+ */
+export class Replicas {
+  readonly #store: Store
+  readonly #charge: Charge
+  readonly #id: string
+  #count = 1
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(store: Store, service: string, id: string) {
+    this.#store = store
+    this.#id = id
+    const rule = { name: '#replicas', prefix: keyPrefix(service, '#replicas'), onStoreFailure: 'open', lease: false } as const
+    const limit = { name: 'replicas', algorithm: 'concurrency', amount: maxConcurrency, burst: maxConcurrency } as const
+    const unused = { periodMs: 0, intervalUs: 0, aligned: false, calendar: undefined, zone: undefined }
+    this.#charge = { rule, subject: encodeKey('alive'), limits: limitSet([{ ...limit, ...unused }]), cost: 1 }
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Announces this replica and counts the others; afterwards every two seconds. */
+  async start(withinMs: number): Promise<void> {
+    this.#timer = setInterval(() => this.#beat(withinMs), beatMs)
+    this.#timer.unref()
+    await this.#beat(withinMs)
+  }
+
+  async close(withinMs: number): Promise<void> {
+    if (this.#timer === undefined) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    await Promise.resolve(this.#store.decide({ kind: 'settle', charges: [this.#charge], id: this.#id }, withinMs)).catch(() => undefined)
+  }
+
+  async #beat(withinMs: number): Promise<void> {
+    const charges = [this.#charge] as const
+    try {
+      const known = await this.#store.decide({ kind: 'extend', charges, id: this.#id, ttlUs }, withinMs)
+      if (known.granted === 0) {
+        await this.#store.decide({ kind: 'take', charges, copies: 1, hold: { id: this.#id, ttlUs, kind: 'acquire' } }, withinMs)
+      }
+      const { holds } = await this.#store.decide({ kind: 'peek', charges }, withinMs)
+      this.#count = Math.max(1, holds?.[0]?.length ?? 1)
+    } catch {
+      // The last known number stands.
+    }
+  }
+}
