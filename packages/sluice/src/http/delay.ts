@@ -1,0 +1,45 @@
+import { type Answered, decisionIn } from './asks.ts'
+
+/** Asks again until the request passes, the time is up, or the client is gone. */
+export type Delay = (
+  denied: Answered,
+  again: () => Promise<Answered> | undefined,
+  gone: AbortSignal | undefined,
+) => Promise<Answered>
+
+/** Lets denied requests wait for their turn: at most `maxDelayed` at a time, each for `maxDelayMs` in all. */
+export function delays(maxDelayMs: number, maxDelayed: number): Delay {
+  let waiting = 0
+  return async function delay(denied, again, gone) {
+    if (waiting >= maxDelayed) return denied
+    const deadline = performance.now() + maxDelayMs
+    let answer = denied
+    waiting++
+    try {
+      for (;;) {
+        const { allowed, reason, retryAfterMs } = decisionIn(answer)
+        const ms = Math.max(1, retryAfterMs)
+        if (allowed || reason !== 'quota' || performance.now() + ms > deadline) return answer
+        if (!(await pause(ms, gone))) return answer
+        answer = (await again()) ?? answer
+      }
+    } finally {
+      waiting--
+    }
+  }
+}
+
+/** False when the client was gone before the time was up. */
+function pause(ms: number, gone: AbortSignal | undefined): Promise<boolean> {
+  if (gone?.aborted) return Promise.resolve(false)
+  return new Promise((resolve) => {
+    const end = (isOver: boolean) => {
+      clearTimeout(timer)
+      gone?.removeEventListener('abort', onGone)
+      resolve(isOver)
+    }
+    const onGone = () => end(false)
+    const timer = setTimeout(end, ms, true)
+    gone?.addEventListener('abort', onGone, { once: true })
+  })
+}

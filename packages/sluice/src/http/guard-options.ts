@@ -1,0 +1,81 @@
+import type { Key } from '../core/key.ts'
+import type { Decision } from '../limiter/decision.ts'
+import type { RequestView } from '../policy/request-view.ts'
+import type { Header } from './headers/header.ts'
+import type { HeaderVersion, NameOf } from './headers/rate-limit-headers.ts'
+import type { IdentityOptions } from './identity/identity.ts'
+import type { Problem } from './problem.ts'
+import type { SkipOptions } from './skip.ts'
+
+/** The answer to a request that was denied. */
+export interface Denial {
+  readonly status: number
+  /** Everything to send: the rate-limit headers, `Retry-After` and `Content-Type`. */
+  readonly headers: readonly Header[]
+  readonly body: string
+  /** What the body says. */
+  readonly problem: Problem
+  readonly decision: Decision
+}
+
+/** How a response ended. */
+export interface ResponseEnd {
+  readonly status: number
+  /** Bytes of the body that were written. */
+  readonly bytes: number
+  /** False when the client went away first. */
+  readonly completed: boolean
+}
+
+/**
+ * Which bucket to take from and how much, said in code. Given a rule or a key, the request is charged to that alone; otherwise all rules
+ * of the policy that match it are.
+ */
+export interface ChargeOptions<Request> {
+  /** The rule to charge. May be left out when the policy has only one. */
+  readonly rule?: string
+  /** Whose bucket; the client's address by default. A request for which it is `undefined` is let through. */
+  readonly key?: (request: Request, view: RequestView) => Key | undefined
+  /** Units to spend, where the policy does not say. */
+  readonly cost?: number | ((request: Request, view: RequestView) => number)
+}
+
+/** What all adapters understand. `Request` is the framework's request; `Exchange` is what its handlers get. */
+export interface GuardOptions<Request, Exchange, Answer = never> extends ChargeOptions<Request> {
+  /** Which rate-limit headers to send: a version, several, or false. `draft-11` by default. */
+  readonly headers?: HeaderVersion | readonly HeaderVersion[] | false
+  /** How clients see a limit named. By default its own name, with the rule before it where the policy has several rules. */
+  readonly policyName?: NameOf
+  /** The partition to tell clients, as a hash in the `pk` parameter. Replicas agree on it only if they share a `secret`. */
+  readonly partition?: {
+    readonly of: (request: Request, view: RequestView) => string | undefined
+    readonly secret?: string
+  }
+  /** Adds up to this much, at random, to `Retry-After`, so that refused clients do not return all at once. */
+  readonly retryAfterJitterMs?: number
+  /** Who a client is. */
+  readonly identity?: IdentityOptions
+  readonly skip?: SkipOptions<Request>
+  /**
+   * Answers a denial instead of the usual problem: return a changed denial to have it written, or nothing if the answer was written here.
+   */
+  readonly onDenied?: (
+    denial: Denial,
+    exchange: Exchange,
+  ) => Denial | Answer | undefined | Promise<Denial | Answer | undefined>
+  /** `delay` lets a request wait until it passes, if that takes no longer than `maxDelayMs`. */
+  readonly onDeny?: 'refuse' | 'delay'
+  /** The longest a request waits. 1000 by default. */
+  readonly maxDelayMs?: number
+  /** The most requests that wait at once; others are refused. 1000 by default. */
+  readonly maxDelayed?: number
+  /**
+   * Charges by outcome: the cost is reserved first, and when the response has ended this says whether it is spent, or how much is.
+   *
+   * @example chargeWhen: ({ status }) => status === 401 // only failed log-ins
+   * @example chargeWhen: ({ bytes }) => Math.ceil(bytes / 1024)
+   */
+  readonly chargeWhen?: (end: ResponseEnd, request: Request, decision: Decision) => boolean | number
+  /** Holds a place of the rules' `concurrency` limits until the response has ended. */
+  readonly inFlight?: boolean
+}

@@ -1,0 +1,141 @@
+import { invalidOption } from '../core/errors.ts'
+import type { Decision } from '../limiter/decision.ts'
+import type { HoldHandle, Limiter } from '../limiter/limiter.ts'
+import type { RequestView } from '../policy/request-view.ts'
+import { type Ask, asks, decisionIn, holdOf } from './asks.ts'
+import { delays } from './delay.ts'
+import type { Denial, GuardOptions, ResponseEnd } from './guard-options.ts'
+import type { Header } from './headers/header.ts'
+import { partitionKey } from './headers/partition-key.ts'
+import { type NameOf, rateLimitHeaders } from './headers/rate-limit-headers.ts'
+import { retryAfterSeconds } from './headers/retry-after.ts'
+import { type Identify, identity } from './identity/identity.ts'
+import { OpenHolds } from './open-holds.ts'
+import { problemTexts, problemType } from './problem.ts'
+import { skips } from './skip.ts'
+import { warnOnce } from './warn-once.ts'
+
+/** What was decided about a request, and what is to be done about it. */
+export interface Outcome {
+  /** Undefined when the request was let through without one. */
+  readonly decision: Decision | undefined
+  /** The rate-limit headers; a denial has them in its own. */
+  readonly headers: readonly Header[]
+  readonly denial: Denial | undefined
+  /** To be called once when the response has ended, if it is there: settles what the request holds. */
+  readonly finish: ((end: ResponseEnd) => void) | undefined
+}
+
+/** Decides on requests for an adapter. */
+export interface HttpGuard<Request> {
+  readonly identify: Identify
+  /** `gone` gives a signal that is aborted when the client goes away; it is asked for only when the request has to wait. */
+  decide(view: RequestView, request: Request, gone?: () => AbortSignal): Promise<Outcome>
+}
+
+const passed: Outcome = Object.freeze({ decision: undefined, headers: [], denial: undefined, finish: undefined })
+const defaults = Object.freeze({
+  headers: 'draft-11',
+  maxDelayMs: 1000,
+  maxDelayed: 1000,
+  retryAfterJitterMs: 0,
+} as const)
+
+/**
+ * The core that all adapters share: it knows requests only as views, and answers only as values.
+ *
+ * @example
+ * const guard = httpGuard(limiter, { headers: ['draft-11', 'x-ratelimit'] })
+ * const { decision, headers, denial } = await guard.decide(view, request)
+ */
+export function httpGuard<Request, Exchange, Answer>(
+  limiter: Limiter,
+  options: GuardOptions<Request, Exchange, Answer> = {},
+  bodyHint = 'parse the body before the limiter sees the request',
+): HttpGuard<Request> {
+  const resolved = { ...defaults, ...options }
+  const { maxDelayMs, maxDelayed, retryAfterJitterMs, chargeWhen, partition } = resolved
+  refuseWrong(resolved)
+  const nameOf: NameOf =
+    options.policyName ?? ((limit) => (limiter.policy.rules.length > 1 ? `${limit.rule}/${limit.name}` : limit.name))
+  const writeHeaders = rateLimitHeaders(resolved.headers, nameOf)
+  const problemText = problemTexts(nameOf)
+  const isSkipped = skips(options.skip)
+  const hash = partitionKey(partition?.secret)
+  const delay = options.onDeny === 'delay' ? delays(maxDelayMs, maxDelayed) : undefined
+  const holds = new OpenHolds()
+  const ask: Ask<Request> = asks(limiter, options, holds.ttlMs)
+  const warnOfBody = warnOnce('SLUICE_BODY_NOT_PARSED')
+  const warnOfCharge = warnOnce('SLUICE_CHARGE_WHEN_FAILED')
+
+  function denialOf(decision: Decision, headers: Header[]): Denial {
+    const { problem, json } = problemText(decision)
+    if (problem.status !== 400) {
+      const jitterMs = retryAfterJitterMs > 0 ? Math.random() * retryAfterJitterMs : 0
+      headers.push(['Retry-After', `${retryAfterSeconds(decision, jitterMs)}`])
+    }
+    headers.push(['Content-Type', problemType])
+    return { status: problem.status, headers, body: json, problem, decision }
+  }
+
+  /** What is held is ended by what the response turned out to be. */
+  function finishOf(hold: HoldHandle, request: Request): (end: ResponseEnd) => void {
+    holds.add(hold)
+    return (end) => {
+      let charge: boolean | number = true
+      try {
+        if (chargeWhen) charge = chargeWhen(end, request, hold.decision)
+      } catch (error) {
+        warnOfCharge(`chargeWhen threw, so the full cost was spent: ${error}`)
+      }
+      holds.end(hold, (open) => {
+        if (charge === false) return open.cancel()
+        return typeof charge === 'number' ? open.settle(units(charge)) : open.release()
+      })
+    }
+  }
+
+  return {
+    identify: identity(options.identity),
+    async decide(view, request, gone) {
+      if (isSkipped(request, view)) return passed
+      if (view.body === undefined && limiter.policy.readsBody && hasBody(view)) {
+        warnOfBody(`A rule reads the body, but a request with a body came without one that was parsed; ${bodyHint}.`)
+      }
+      const asked = ask(view, request)
+      if (asked === undefined) return passed
+      let answer = await asked
+      if (delay && !decisionIn(answer).allowed) answer = await delay(answer, () => ask(view, request), gone?.())
+      const decision = decisionIn(answer)
+      const headers: Header[] = []
+      const subject = partition?.of(request, view)
+      writeHeaders(headers, decision, subject === undefined ? '' : hash(subject))
+      if (!decision.allowed) return { decision, headers, denial: denialOf(decision, headers), finish: undefined }
+      const hold = holdOf(answer)
+      return { decision, headers, denial: undefined, finish: hold && finishOf(hold, request) }
+    },
+  }
+}
+
+/** Whether a body came with the request, by its framing (RFC 9112, section 6). */
+const hasBody = ({ headers }: RequestView): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+const units = (charge: number): number => (charge > 0 ? Math.min(Math.ceil(charge), 1e13) : 0)
+
+function refuseWrong(options: {
+  readonly maxDelayMs: number
+  readonly maxDelayed: number
+  readonly retryAfterJitterMs: number
+  readonly onDeny?: unknown
+}): void {
+  if (!['refuse', 'delay', undefined].includes(options.onDeny as string)) {
+    throw invalidOption('onDeny', options.onDeny, 'use "refuse" or "delay"')
+  }
+  for (const name of ['maxDelayMs', 'maxDelayed', 'retryAfterJitterMs'] as const) {
+    // A longer timer fires at once in Node.
+    if (!(options[name] >= 0 && options[name] < 2 ** 31)) {
+      throw invalidOption(name, options[name], 'use a number from 0 to 2147483647')
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { seconds, units } from './header.ts'
+import { PolicyText } from './policy-text.ts'
+import type { HeaderWriter } from './rate-limit-headers.ts'
+import { resetMs, tightest } from './tightest.ts'
+
+const policyTexts = () =>
+  new PolicyText({
+    label: () => '',
+    item: ({ amount, windowMs }) => (windowMs > 0 ? `${units(amount)};w=${seconds(windowMs)}` : `${units(amount)}`),
+  })
+
+/** Draft 7: `RateLimit-Policy: 20;w=1, 1000;w=60` and `RateLimit: limit=1000, remaining=50, reset=30` of the tightest limit. */
+export function draft7(): HeaderWriter {
+  const texts = policyTexts()
+  return (headers, limits, { policyVersion }) => {
+    let node = texts.root(policyVersion)
+    for (const status of limits) node = texts.next(node, status)
+    const limit = tightest(limits)
+    const field = `limit=${units(limit.amount)}, remaining=${units(limit.remaining)}, reset=${seconds(resetMs(limit))}`
+    headers.push(['RateLimit-Policy', node.text], ['RateLimit', field])
+  }
+}
+
+/** Draft 6: the tightest limit in `RateLimit-Limit`, `-Remaining` and `-Reset`, and all limits in `RateLimit-Policy`. */
+export function draft6(): HeaderWriter {
+  const texts = policyTexts()
+  return (headers, limits, { policyVersion }) => {
+    let node = texts.root(policyVersion)
+    for (const status of limits) node = texts.next(node, status)
+    const limit = tightest(limits)
+    headers.push(
+      ['RateLimit-Policy', node.text],
+      ['RateLimit-Limit', `${units(limit.amount)}`],
+      ['RateLimit-Remaining', `${units(limit.remaining)}`],
+      ['RateLimit-Reset', `${seconds(resetMs(limit))}`],
+    )
+  }
+}

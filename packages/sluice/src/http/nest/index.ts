@@ -1,0 +1,5 @@
+export type { ChargeOptions, Denial, GuardOptions, ResponseEnd } from '../guard-options.ts'
+export { RateLimit, SkipRateLimit } from './decorators.ts'
+export { RateLimitException } from './rate-limit-exception.ts'
+export { type NestOptions, RateLimitGuard } from './rate-limit-guard.ts'
+export { type NestModuleAsyncOptions, type NestModuleOptions, RateLimitModule } from './rate-limit-module.ts'

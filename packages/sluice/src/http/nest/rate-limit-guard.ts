@@ -1,0 +1,108 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { CanActivate, ExecutionContext } from '@nestjs/common'
+import type { Decision } from '../../limiter/decision.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import { type HttpGuard, httpGuard } from '../guard.ts'
+import type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+import type { Header } from '../headers/header.ts'
+import { LazyView, type RequestParts } from '../lazy-view.ts'
+import { goneSignal, onResponseEnd } from '../node/node-response.ts'
+import { pathOf } from '../request-target.ts'
+import { metadataKey } from './decorators.ts'
+import { RateLimitException } from './rate-limit-exception.ts'
+
+export type NestOptions = GuardOptions<ExecutionContext, ExecutionContext>
+
+/** A request of Express or of Fastify, which keeps Node's own in `raw`. */
+interface PlatformRequest extends IncomingMessage {
+  readonly raw?: IncomingMessage
+  readonly originalUrl?: string
+  readonly query?: Record<string, unknown>
+  readonly params?: Record<string, unknown>
+  readonly body?: unknown
+  readonly route?: { readonly path?: unknown }
+  readonly routeOptions?: { readonly url?: string }
+  sluice?: Decision | undefined
+}
+
+interface PlatformResponse extends ServerResponse {
+  readonly raw?: ServerResponse
+  header(name: string, value: string): unknown
+  status(code: number): unknown
+  send(body: string): unknown
+}
+
+const metadata = Reflect as unknown as { getMetadata(key: string, target: object): unknown }
+
+/** The guard that decides on each request. `RateLimitModule` installs it for the whole app. */
+export class RateLimitGuard implements CanActivate {
+  readonly #limiter: Limiter
+  readonly #options: NestOptions
+  readonly #guard: HttpGuard<ExecutionContext>
+  readonly #parts: RequestParts<PlatformRequest>
+  readonly #own = new WeakMap<object, HttpGuard<ExecutionContext>>()
+
+  constructor(limiter: Limiter, options: NestOptions = {}) {
+    this.#limiter = limiter
+    this.#options = options
+    const guard = this.#guardFor({})
+    this.#guard = guard
+    this.#parts = {
+      headers: (req) => req.headers,
+      ip: (req) => guard.identify((req.raw ?? req).socket.remoteAddress, req.headers),
+      query: (req) => req.query,
+      params: (req) => req.params,
+      body: (req) => req.body ?? undefined,
+      route: (req) => (typeof req.route?.path === 'string' ? req.route.path : req.routeOptions?.url),
+    }
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (context.getType() !== 'http') return true
+    const guard = this.#guardOf(context)
+    if (guard === undefined) return true
+    const req = context.switchToHttp().getRequest<PlatformRequest>()
+    const res = context.switchToHttp().getResponse<PlatformResponse>()
+    const raw = res.raw ?? res
+    const view = new LazyView(req.method ?? '', pathOf(req.originalUrl ?? req.url ?? ''), req, this.#parts)
+    const { decision, headers, denial, finish } = await guard.decide(view, context, () => goneSignal(raw))
+    req.sluice = decision
+    if (denial === undefined) {
+      setHeaders(res, headers)
+      if (finish !== undefined) onResponseEnd(raw, finish)
+      return true
+    }
+    const { onDenied } = this.#options
+    if (onDenied !== undefined) {
+      const answer = await onDenied(denial, context)
+      if (answer !== undefined) {
+        setHeaders(res, answer.headers)
+        res.status(answer.status)
+        res.send(answer.body)
+      }
+    } else setHeaders(res, denial.headers)
+    throw new RateLimitException(denial)
+  }
+
+  #guardOf(context: ExecutionContext): HttpGuard<ExecutionContext> | undefined {
+    const own =
+      metadata.getMetadata(metadataKey, context.getHandler()) ?? metadata.getMetadata(metadataKey, context.getClass())
+    if (own === undefined) return this.#guard
+    if (own === false) return undefined
+    const charge = own as ChargeOptions<ExecutionContext>
+    let guard = this.#own.get(charge)
+    if (guard === undefined) {
+      guard = this.#guardFor(charge)
+      this.#own.set(charge, guard)
+    }
+    return guard
+  }
+
+  #guardFor(charge: ChargeOptions<ExecutionContext>): HttpGuard<ExecutionContext> {
+    return httpGuard(this.#limiter, { ...this.#options, ...charge }, 'leave the body parser of the platform on')
+  }
+}
+
+function setHeaders(response: PlatformResponse, headers: readonly Header[]): void {
+  for (const [name, value] of headers) response.header(name, value)
+}

@@ -1,0 +1,48 @@
+import { invalidOption } from '../core/errors.ts'
+import type { RequestView } from '../policy/request-view.ts'
+
+/** Requests that are let through without a decision. */
+export interface SkipOptions<Request> {
+  /** CORS preflights: browsers send them unasked, and cannot show a refusal. True by default. */
+  readonly preflight?: boolean
+  /** Whole paths, or beginnings that end in `/*`. By default the usual health checks: /health, /healthz, /livez, /readyz. */
+  readonly paths?: readonly string[]
+  /** Methods, such as `HEAD`. None by default: a HEAD request costs a service as much as its GET. */
+  readonly methods?: readonly string[]
+  /** Anything else. */
+  readonly when?: (request: Request, view: RequestView) => boolean
+}
+
+/** Tells whether a request is let through without a decision. */
+export type Skips<Request> = (request: Request, view: RequestView) => boolean
+
+const defaults = Object.freeze({
+  preflight: true,
+  paths: ['/health', '/healthz', '/livez', '/readyz'] as readonly string[],
+  methods: [] as readonly string[],
+})
+
+/** Resolves the skip lists once. */
+export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Request> {
+  const { preflight, paths, methods, when } = { ...defaults, ...options }
+  if (!Array.isArray(paths)) throw invalidOption('skip.paths', paths, 'use a list such as ["/healthz", "/static/*"]')
+  for (const path of paths) {
+    if (typeof path !== 'string' || !path.startsWith('/')) {
+      throw invalidOption('skip.paths', path, 'use paths such as "/healthz" or "/static/*"')
+    }
+  }
+  if (!Array.isArray(methods)) throw invalidOption('skip.methods', methods, 'use a list such as ["HEAD"]')
+  const whole = new Set(paths.filter((path) => !path.endsWith('/*')))
+  const beginnings = paths.filter((path) => path.endsWith('/*')).map((path) => path.slice(0, -1))
+  const skipped = new Set(methods.map((method: string) => method.toUpperCase()))
+  return (request, view) =>
+    (preflight && view.method === 'OPTIONS' && isPreflight(view)) ||
+    whole.has(view.path) ||
+    beginnings.some((beginning) => view.path.startsWith(beginning)) ||
+    skipped.has(view.method) ||
+    (when?.(request, view) ?? false)
+}
+
+/** What the Fetch standard calls a CORS-preflight request; any other OPTIONS is a request like all others. */
+const isPreflight = ({ headers }: RequestView): boolean =>
+  headers.origin !== undefined && headers['access-control-request-method'] !== undefined
