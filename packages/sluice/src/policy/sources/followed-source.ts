@@ -41,7 +41,11 @@ const abandonMs = 60_000
 /** Makes a source of a feed: polls it with jitter, hears its pushes, and keeps trying while it is down. */
 export function followedSource(feed: Feed): PolicySource {
   if (!(feed.pollMs >= 1 && feed.pollMs <= 2 ** 31 - 1)) {
-    throw invalidOption('pollMs', feed.pollMs, 'give whole milliseconds from 1 to 2147483647')
+    throw invalidOption('pollMs', feed.pollMs, 'give milliseconds from 1 to 2147483647')
+  }
+  const { timeoutMs = 1 } = feed
+  if (!(timeoutMs >= 1 && timeoutMs <= 2 ** 31 - 1)) {
+    throw invalidOption('timeoutMs', timeoutMs, 'give milliseconds from 1 to 2147483647')
   }
   return new FollowedSource(feed)
 }
