@@ -1,16 +1,28 @@
-import { keyPrefix } from '../core/key.ts'
-import { limitSet } from '../core/limit-set.ts'
-import { sha256 } from '../core/sha256.ts'
-import type { CompiledPolicy, CompiledRule } from './compiled-policy.ts'
-import type { PolicyDocument, RuleSpec } from './document.ts'
-import { readLimits } from './limit-spec.ts'
-import { PolicyError, type PolicyIssue, type Report } from './policy-error.ts'
+import type { CompiledPolicy } from './compiled-policy.ts'
+import type { PolicyDocument } from './document.ts'
+import { measureDocument } from './document-bounds.ts'
+import { explainRequest } from './explain-request.ts'
+import { IssueList } from './issue-list.ts'
+import { isLegacyDocument, readLegacyDocument, withoutDatabaseFields } from './legacy-document.ts'
+import { RuleIndex } from './match/rule-index.ts'
+import { matchRequest } from './match-request.ts'
+import { parseDocument } from './parse-document.ts'
+import { PolicyError, type Report } from './policy-error.ts'
+import { compileRule } from './rule/compile-rule.ts'
+import type { KeyFunctions } from './rule/key.ts'
+import { LimitSets } from './rule/limit-sets.ts'
+import type { Environment } from './rule/tier-environment.ts'
+import { builtInTiers, withTiers } from './rule/tiers.ts'
+import { salvageDocument } from './salvage-document.ts'
 import { policySchema } from './schema.ts'
 import { checkShape } from './schema-issues.ts'
+import { versionOf } from './version.ts'
 
 export interface CompileOptions {
   /** Where tiers by environment are looked up; the environment of the process unless said otherwise. */
-  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly env?: Environment | undefined
+  /** Functions that the document can name as keys: `key: fn:name`. */
+  readonly functions?: KeyFunctions | undefined
 }
 
 /**
@@ -18,38 +30,46 @@ export interface CompileOptions {
  *
  * @example compilePolicy({ service: 'api', rules: [{ name: 'per-user', limits: { rpm: 100 } }] })
  */
-export function compilePolicy(document: unknown, _options: CompileOptions = {}): CompiledPolicy {
-  const issues: PolicyIssue[] = []
-  const report: Report = (path, value, message) => issues.push({ path, value, message })
-  const checked = checkShape(policySchema, document, '', report)
-  const policy = checked && build(checked, report)
-  if (!policy || issues.length > 0) throw new PolicyError(issues)
+export function compilePolicy(document: unknown, options: CompileOptions = {}): CompiledPolicy {
+  const issues = new IssueList()
+  const report: Report = (path, value, message) => issues.add(path, value, message)
+  const parsed = typeof document === 'string' ? parseDocument(document) : document
+  if (!measureDocument(parsed, report)) throw new PolicyError(issues.all)
+  const checked = isLegacyDocument(parsed) ? readLegacyDocument(parsed, report) : readDocument(parsed, report)
+  const policy = checked && build(checked, options, report)
+  if (!policy || issues.all.length > 0) throw new PolicyError(issues.all)
   return policy
 }
 
-function build(document: PolicyDocument, report: Report): CompiledPolicy {
-  const rules = document.rules.map((spec, index) => buildRule(document.service, spec, `rules[${index}]`, report))
-  const byName = new Map(rules.map((rule) => [rule.name, rule]))
-  return {
-    service: document.service,
-    version: String(document.version ?? sha256(JSON.stringify(document)).slice(0, 12)),
-    rules,
-    rule: (name) => byName.get(name),
-    match: () => ({ rules: [], refusedBy: undefined }),
-    explain: () => [],
-    readsBody: false,
-  }
+function readDocument(parsed: unknown, report: Report): PolicyDocument {
+  const document = withoutDatabaseFields(parsed)
+  return checkShape(policySchema, document, '', report) ?? salvageDocument(document)
 }
 
-function buildRule(service: string, spec: RuleSpec, path: string, report: Report): CompiledRule {
-  if (!spec.limits) report(`${path}.limits`, spec.limits, 'give at least one limit')
-  const limits = limitSet(spec.limits ? readLimits(spec.limits, `${path}.limits`, spec, report) : [])
+function build(document: PolicyDocument, options: CompileOptions, report: Report): CompiledPolicy {
+  const { service } = document
+  const sets = new LimitSets()
+  const tiers = withTiers(builtInTiers, document.tiers, 'tiers')
+  const env = options.env ?? globalThis.process?.env ?? {}
+  const context = { service, tiers, sets, env, functions: options.functions ?? {}, report }
+  const rules = document.rules.map((spec, index) => compileRule(spec, `rules[${index}]`, context))
+  // Tiers that no rule reads are checked by themselves; elsewhere the rule's algorithm has its say.
+  if (!document.rules.some(({ tier }) => tier !== undefined)) {
+    for (const { spec, path } of tiers.values()) if (path !== undefined) sets.read(spec, path, {}, report)
+  }
+  const byName = new Map(rules.map(({ rule }) => [rule.name, rule]))
+  for (const [index, { rule }] of rules.entries()) {
+    if (byName.get(rule.name) !== rule)
+      report(`rules[${index}].name`, rule.name, 'another rule has this name; give it its own')
+  }
+  const index = new RuleIndex(rules.map(({ key, matcher }) => (key ? matcher : undefined)))
   return {
-    name: spec.name,
-    prefix: keyPrefix(service, spec.name),
-    onStoreFailure: spec.onStoreFailure ?? 'open',
-    lease: spec.lease ?? false,
-    mode: spec.mode ?? 'enforce',
-    limitsFor: () => limits,
+    service,
+    version: versionOf(document),
+    rules: rules.map(({ rule }) => rule),
+    rule: (name) => byName.get(name),
+    match: (request, nowMs) => matchRequest(rules, index, request, nowMs),
+    explain: (request, nowMs) => explainRequest(rules, request, nowMs),
+    readsBody: rules.some(({ readsBody }) => readsBody),
   }
 }

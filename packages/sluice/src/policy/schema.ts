@@ -93,58 +93,58 @@ const tier = z
 
 const tiers = z.record(label, limitsSpec)
 
-const override = strict(
-  {
-    key: z.union([part, z.array(part).min(1).max(maxParts)]),
-    limits: limitsSpec,
-    until: z
-      .union([z.string(), z.number(), z.date()])
-      .optional()
-      .describe('Until when it holds: an ISO date, a time with a zone, or milliseconds since 1970.'),
-  },
-  'Other limits for exactly one key; they replace those of the rule and of the tier.',
-)
-
 const callable = z.custom<never>((value) => typeof value === 'function')
 
 // Functions can stand in a policy that is written in code, never in a document; editors get the schema without them.
-function schemaOf(inCode: boolean): z.ZodType<PolicyDocument> {
+function schemaOf(inCode: boolean): {
+  document: z.ZodType<PolicyDocument>
+  ruleFields: Readonly<Record<string, z.ZodType>>
+} {
   const parts = z
     .array(selector)
     .min(1)
     .max(maxParts - 1)
   const alternative = inCode ? z.union([selector, parts, callable]) : z.union([selector, parts])
-  const rule = strict(
+  const override = strict(
     {
-      name: label.describe('Names the rule in decisions, metrics and keys. Unique in the policy.'),
-      match: match.optional(),
-      key: z
-        .union([alternative, strict({ first: z.array(alternative).min(1).max(16) }, 'The first key the request has.')])
+      key: z.union([part, z.array(part).min(1).max(maxParts)]),
+      limits: limitsSpec,
+      until: z
+        .union(inCode ? [z.string(), z.number(), z.date()] : [z.string(), z.number()])
         .optional()
-        .describe('Whose bucket: selectors such as body.tenant_id, headers.x-api-key, ip, const:all.'),
-      onMissing: z
-        .enum(['skip', 'deny'])
-        .optional()
-        .describe('What if the request lacks a part of the key; skip by default.'),
-      limits: limitsSpec.optional(),
-      tier: tier.optional(),
-      tiers: tiers.optional().describe('Tiers that mean something else in this rule.'),
-      overrides: z.array(override).optional(),
-      cost: (inCode ? z.union([units, selector, callable]) : z.union([units, selector]))
-        .optional()
-        .describe('Units one request spends: a number, or a selector such as body.tokens ?? 1.'),
-      algorithm: algorithm.optional(),
-      burst: burst.optional(),
-      onStoreFailure: z
-        .enum(['open', 'closed', 'local'])
-        .optional()
-        .describe('What if the store cannot decide; open by default.'),
-      mode: z.enum(['enforce', 'shadow']).optional().describe('shadow: decide and count, but never deny.'),
-      lease: z.boolean().optional().describe('Draw units ahead of use and spend them locally.'),
+        .describe('Until when it holds: an ISO date, a time with a zone, or milliseconds since 1970.'),
     },
-    'Which requests, whose bucket, and how much.',
+    'Other limits for exactly one key; they replace those of the rule and of the tier.',
   )
-  return strict(
+  const ruleFields = {
+    name: label.describe('Names the rule in decisions, metrics and keys. Unique in the policy.'),
+    match: match.optional(),
+    key: z
+      .union([alternative, strict({ first: z.array(alternative).min(1).max(16) }, 'The first key the request has.')])
+      .optional()
+      .describe('Whose bucket: selectors such as body.tenant_id, headers.x-api-key, ip, const:all.'),
+    onMissing: z
+      .enum(['skip', 'deny'])
+      .optional()
+      .describe('What if the request lacks a part of the key; skip by default.'),
+    limits: limitsSpec.optional(),
+    tier: tier.optional(),
+    tiers: tiers.optional().describe('Tiers that mean something else in this rule.'),
+    overrides: z.array(override).optional(),
+    cost: (inCode ? z.union([units, selector, callable]) : z.union([units, selector]))
+      .optional()
+      .describe('Units one request spends: a number, or a selector such as body.tokens ?? 1.'),
+    algorithm: algorithm.optional(),
+    burst: burst.optional(),
+    onStoreFailure: z
+      .enum(['open', 'closed', 'local'])
+      .optional()
+      .describe('What if the store cannot decide; open by default.'),
+    mode: z.enum(['enforce', 'shadow']).optional().describe('shadow: decide and count, but never deny.'),
+    lease: z.boolean().optional().describe('Draw units ahead of use and spend them locally.'),
+  }
+  const rule = strict(ruleFields, 'Which requests, whose bucket, and how much.')
+  const document = strict(
     {
       $schema: z.string().optional(),
       service: z.string().min(1).max(200).describe('The service this policy is for.'),
@@ -156,12 +156,22 @@ function schemaOf(inCode: boolean): z.ZodType<PolicyDocument> {
     },
     'How much may flow through one service.',
   )
+  return { document, ruleFields }
 }
 
+const inCode = schemaOf(true)
+
 /** The one schema of policy documents. */
-export const policySchema: z.ZodType<PolicyDocument> = schemaOf(true)
+export const policySchema: z.ZodType<PolicyDocument> = inCode.document
+
+/** The shape of tiers. */
+export const tiersSchema: z.ZodType<Readonly<Record<string, LimitsSpec>>> = tiers
+
+/** The shape of each field of a rule. */
+export const ruleFields: Readonly<Record<string, z.ZodType>> = inCode.ruleFields
 
 /** The JSON Schema of policy documents, for editors. */
 export function policyJsonSchema(): object {
-  return z.toJSONSchema(schemaOf(false), { unrepresentable: 'any', io: 'input' })
+  const { $schema, ...rest } = z.toJSONSchema(schemaOf(false).document, { io: 'input' })
+  return { $schema, title: 'Sluice policy', ...rest }
 }

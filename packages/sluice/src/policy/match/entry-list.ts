@@ -1,0 +1,45 @@
+import type { RequestView } from '../request-view.ts'
+import type { Selector } from '../selector/selector.ts'
+import type { Matcher } from './matcher.ts'
+
+/** One way into a rule: one of its patterns, or the lack of any. */
+export interface Entry {
+  readonly index: number
+  readonly matcher: Matcher
+  readonly names: readonly string[]
+}
+
+/** Rules that share a path. Those that want a field to have a value are found by the value the request has there. */
+export class EntryList {
+  readonly #plain: Entry[] = []
+  readonly #fields: { readonly selector: Selector; readonly byValue: Map<string, Entry[]> }[] = []
+
+  add(entry: Entry): void {
+    const condition = entry.matcher.conditions.find(({ values }) => values !== undefined)
+    if (!condition) {
+      this.#plain.push(entry)
+      return
+    }
+    const { selector, values } = condition
+    let field = this.#fields.find((known) => known.selector.text === selector.text)
+    if (!field) {
+      field = { selector, byValue: new Map() }
+      this.#fields.push(field)
+    }
+    for (const value of values!) {
+      const entries = field.byValue.get(value)
+      if (entries) entries.push(entry)
+      else field.byValue.set(value, [entry])
+    }
+  }
+
+  /** Hands over every rule that may apply to the request. */
+  each(request: RequestView, visit: (entry: Entry) => void): void {
+    for (const entry of this.#plain) visit(entry)
+    for (const { selector, byValue } of this.#fields) {
+      const text = selector.read(request, undefined)
+      const entries = text === undefined ? undefined : byValue.get(text)
+      if (entries) for (const entry of entries) visit(entry)
+    }
+  }
+}

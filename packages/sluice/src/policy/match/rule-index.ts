@@ -1,0 +1,114 @@
+import type { RequestView } from '../request-view.ts'
+import type { Captured } from '../selector/selector.ts'
+import { EntryList } from './entry-list.ts'
+import { hasMethod, type Matcher } from './matcher.ts'
+import { captureNames, decodeSegment, normalSegment, type PathPattern } from './path-pattern.ts'
+
+/** A rule whose `match` holds, by its place in the policy. */
+export interface Candidate {
+  readonly index: number
+  readonly captured: Captured | undefined
+}
+
+/**
+ * Finds the rules that apply to a request without asking each of them: a tree of path segments leads to the few that share the path, and
+ * there a value that one of their conditions asks for leads to the few that want it.
+ *
+ *     /v1 ── users ── :id      each node: rules that end here, rules that take all below (`*`)
+ *        └── analyze
+ */
+export class RuleIndex {
+  readonly #root = new TreeNode()
+
+  constructor(matchers: readonly (Matcher | undefined)[]) {
+    for (const [index, matcher] of matchers.entries()) {
+      if (!matcher) continue
+      if (!matcher.patterns) this.#root.below.add({ index, matcher, names: [] })
+      for (const pattern of matcher.patterns ?? []) this.#insert(pattern, index, matcher)
+    }
+  }
+
+  /** The rules whose `match` holds, in the order of the policy. */
+  find(request: RequestView): readonly Candidate[] {
+    const path = typeof request.path === 'string' ? request.path : ''
+    const found: Candidate[] = []
+    walk(this.#root, path, 0, [], request, found)
+    if (found.length < 2) return found
+    found.sort((a, b) => a.index - b.index)
+    return found.filter((candidate, i) => candidate.index !== found[i - 1]?.index)
+  }
+
+  #insert(pattern: PathPattern, index: number, matcher: Matcher): void {
+    let node = this.#root
+    for (const segment of pattern.segments) node = 'capture' in segment ? node.anyChild() : node.child(segment.text)
+    const entry = { index, matcher, names: captureNames(pattern) }
+    ;(pattern.open ? node.below : node.here).add(entry)
+  }
+}
+
+class TreeNode {
+  readonly here: EntryList = new EntryList()
+  readonly below: EntryList = new EntryList()
+  readonly children: Map<string, TreeNode> = new Map()
+  any: TreeNode | undefined
+
+  child(text: string): TreeNode {
+    let node = this.children.get(text)
+    if (!node) {
+      node = new TreeNode()
+      this.children.set(text, node)
+    }
+    return node
+  }
+
+  anyChild(): TreeNode {
+    this.any ??= new TreeNode()
+    return this.any
+  }
+}
+
+const slash = 47
+
+// Segments are cut off one by one as the tree asks for them, so an endless path costs no more than the tree is deep.
+function walk(
+  node: TreeNode,
+  path: string,
+  from: number,
+  captures: string[],
+  request: RequestView,
+  found: Candidate[],
+): void {
+  collect(node.below, captures, request, found)
+  let start = from
+  while (path.charCodeAt(start) === slash) start++
+  if (start >= path.length) {
+    collect(node.here, captures, request, found)
+    return
+  }
+  if (!node.any && node.children.size === 0) return
+  const next = path.indexOf('/', start)
+  const end = next < 0 ? path.length : next
+  const segment = path.slice(start, end)
+  const child = node.children.get(normalSegment(segment))
+  if (child) walk(child, path, end, captures, request, found)
+  if (node.any) {
+    captures.push(decodeSegment(segment))
+    walk(node.any, path, end, captures, request, found)
+    captures.pop()
+  }
+}
+
+function collect(list: EntryList, captures: readonly string[], request: RequestView, found: Candidate[]): void {
+  list.each(request, ({ index, matcher, names }) => {
+    if (!hasMethod(matcher.methods, request)) return
+    for (const condition of matcher.conditions) if (!condition.holds(request)) return
+    found.push({ index, captured: names.length === 0 ? undefined : capturedBy(names, captures) })
+  })
+}
+
+/** Pairs names with what was captured. */
+export function capturedBy(names: readonly string[], captures: readonly string[]): Captured {
+  const captured: Record<string, string> = Object.create(null)
+  for (const [i, name] of names.entries()) captured[name] = captures[i]!
+  return captured
+}

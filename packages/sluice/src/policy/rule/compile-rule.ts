@@ -1,0 +1,153 @@
+import { keyPrefix } from '../../core/key.ts'
+import { type LimitSet, limitSet } from '../../core/limit-set.ts'
+import type { CompiledRule } from '../compiled-policy.ts'
+import type { LimitsSpec, RuleSpec } from '../document.ts'
+import { compileMatch, type Matcher } from '../match/matcher.ts'
+import type { Report } from '../policy-error.ts'
+import { type CostReader, compileCost } from './cost.ts'
+import { compileKey, type KeyFunctions, type RuleKey } from './key.ts'
+import type { LimitSets } from './limit-sets.ts'
+import { compileOverrides, type Overrides } from './overrides.ts'
+import { compileTier, type TierFinder } from './tier.ts'
+import type { Environment } from './tier-environment.ts'
+import { type Tiers, withTiers } from './tiers.ts'
+
+/** A rule with all that matching needs. */
+export interface RuleParts {
+  readonly rule: CompiledRule
+  readonly matcher: Matcher
+  /** Undefined for a rule that only `take` uses. */
+  readonly key: RuleKey | undefined
+  readonly denyMissing: boolean
+  readonly cost: CostReader
+  readonly tier: TierFinder | undefined
+  readonly readsBody: boolean
+}
+
+/** What the rules of a policy share while they are compiled. */
+export interface RuleContext {
+  readonly service: string
+  readonly tiers: Tiers
+  readonly sets: LimitSets
+  readonly env: Environment
+  readonly functions: KeyFunctions
+  readonly report: Report
+}
+
+const noLimits = limitSet([])
+
+/** Compiles one rule; mistakes go to `report`. */
+export function compileRule(spec: RuleSpec, path: string, context: RuleContext): RuleParts {
+  const { report } = context
+  const key = spec.key === undefined ? undefined : compileKey(spec.key, `${path}.key`, context.functions, report)
+  if (!key) checkKeyless(spec, path, report)
+  const matcher = compileMatch(spec.match, `${path}.match`, report)
+  const cost = compileCost(spec.cost, `${path}.cost`, report)
+  const { tier, limitsFor } = compileLimitsInForce(spec, key, path, context)
+  const selectors = key?.alternatives.flatMap(({ selectors }) => selectors ?? []) ?? []
+  const looks = [...selectors, ...matcher.conditions.map(({ selector }) => selector)]
+  return {
+    rule: {
+      name: spec.name,
+      prefix: keyPrefix(context.service, spec.name),
+      onStoreFailure: spec.onStoreFailure ?? 'open',
+      lease: spec.lease ?? false,
+      mode: spec.mode ?? 'enforce',
+      limitsFor,
+    },
+    matcher,
+    key,
+    denyMissing: spec.onMissing === 'deny',
+    cost: cost.read,
+    tier,
+    readsBody: cost.readsBody || (tier?.readsBody ?? false) || looks.some(({ root }) => root === 'body'),
+  }
+}
+
+function checkKeyless(spec: RuleSpec, path: string, report: Report): void {
+  for (const field of ['match', 'onMissing'] as const) {
+    if (spec[field] === undefined) continue
+    report(
+      `${path}.${field}`,
+      spec[field],
+      'a rule without a key never meets a request; add a key, such as const:all for one bucket',
+    )
+  }
+  if (typeof spec.cost !== 'number' && spec.cost !== undefined) {
+    report(`${path}.cost`, spec.cost, 'a rule without a key never meets a request; use a number')
+  }
+}
+
+/** Works out which limits are in force for whom: an override's, else the tier's, else the rule's own. */
+function compileLimitsInForce(
+  spec: RuleSpec,
+  key: RuleKey | undefined,
+  path: string,
+  { tiers: known, sets, env, report }: RuleContext,
+): { tier: TierFinder | undefined; limitsFor: CompiledRule['limitsFor'] } {
+  const read = (limits: LimitsSpec, at: string): LimitSet | undefined => {
+    const set = sets.read(limits, at, spec, report)
+    if (set && spec.lease) checkLease(set, limits, at, report)
+    return set
+  }
+  const own = spec.limits && read(spec.limits, `${path}.limits`)
+  const overrides = spec.overrides && compileOverrides(spec.overrides, key, read, `${path}.overrides`, report)
+  if (spec.tier === undefined) {
+    if (spec.tiers) report(`${path}.tiers`, spec.tiers, 'say with tier how the tier of a request is found')
+    if (!spec.limits) report(`${path}.limits`, spec.limits, 'give at least one limit, or a tier')
+    checkBurst(spec, [own], path, report)
+    return { tier: undefined, limitsFor: withOverrides(overrides, () => own ?? noLimits) }
+  }
+  const tiers = withTiers(known, spec.tiers, `${path}.tiers`)
+  const byTier = new Map<string, LimitSet>()
+  const names = new Set(tiers.keys())
+  for (const [name, { spec: limits, path: at }] of tiers) {
+    // A built-in tier that makes no sense with the rule's algorithm is not there.
+    const set = at === undefined ? sets.read(limits, name, spec, () => {}) : read(limits, at)
+    if (set) byTier.set(name, set)
+    else if (at === undefined) names.delete(name)
+  }
+  const tier = compileTier(spec.tier, key, names, env, `${path}.tier`, report)
+  if (!spec.limits && tier.otherwise === undefined) {
+    report(
+      `${path}.tier`,
+      spec.tier,
+      'say what holds when the tier is not known: give the rule limits, or the tier a default',
+    )
+  }
+  checkBurst(spec, [own, ...byTier.values()], path, report)
+  const otherwise = (tier.otherwise === undefined ? own : byTier.get(tier.otherwise)) ?? noLimits
+  const limitsFor: CompiledRule['limitsFor'] = (subject, name) =>
+    byTier.get(name ?? tier.ofSubject(subject) ?? '') ?? otherwise
+  return { tier, limitsFor: withOverrides(overrides, limitsFor) }
+}
+
+function withOverrides(
+  overrides: Overrides | undefined,
+  otherwise: CompiledRule['limitsFor'],
+): CompiledRule['limitsFor'] {
+  if (!overrides || overrides.size === 0) return otherwise
+  return (subject, tier, nowMs) => {
+    const override = overrides.get(subject)
+    return override && nowMs < override.untilMs ? override.limits : otherwise(subject, tier, nowMs)
+  }
+}
+
+// Units drawn ahead must be spent in the window they were debited from, and only these two have windows that both ends agree on.
+function checkLease({ limits }: LimitSet, spec: LimitsSpec, path: string, report: Report): void {
+  const other = limits.find(({ algorithm }) => algorithm !== 'fixed-window' && algorithm !== 'calendar')
+  if (!other) return
+  report(
+    path,
+    spec,
+    `lease needs fixed-window or calendar limits, not ${other.algorithm}: only there is a unit that is debited and spent in the same window counted exactly`,
+  )
+}
+
+function checkBurst(spec: RuleSpec, sets: readonly (LimitSet | undefined)[], path: string, report: Report): void {
+  const made = sets.filter((set) => set !== undefined)
+  if (spec.burst === undefined || made.length === 0) return
+  if (!made.some(({ limits }) => limits.some(({ algorithm }) => algorithm === 'gcra'))) {
+    report(`${path}.burst`, spec.burst, 'only gcra limits have a burst, and this rule has none')
+  }
+}

@@ -1,0 +1,52 @@
+import { maxUnits } from '../../core/limit.ts'
+import type { RuleSpec } from '../document.ts'
+import type { Report } from '../policy-error.ts'
+import type { RequestView } from '../request-view.ts'
+import { type Captured, compileSelector } from '../selector/selector.ts'
+
+/** How many units a request spends. */
+export type CostReader = (request: RequestView, captured: Captured | undefined) => number
+
+/**
+ * Compiles `cost`. One that is read from a request is rounded up to a whole number from 1 to 10^13, so that nobody pays less by asking
+ * for a fraction or for more than there can be; what is no number at all, or is missing, costs the selector's default, else 1.
+ */
+export function compileCost(
+  spec: RuleSpec['cost'],
+  path: string,
+  report: Report,
+): { read: CostReader; readsBody: boolean } {
+  if (spec === undefined || typeof spec === 'number') {
+    const cost = spec ?? 1
+    return { read: () => cost, readsBody: false }
+  }
+  if (typeof spec === 'function') return { read: (request) => unitsOf(called(spec, request)) ?? 1, readsBody: false }
+  const selector = compileSelector(spec)
+  if (typeof selector === 'string' || selector.root === 'key') {
+    report(path, spec, typeof selector === 'string' ? selector : 'a cost cannot come from the key')
+    return { read: () => 1, readsBody: false }
+  }
+  const otherwise = selector.finish(undefined)
+  const fallback = otherwise === undefined ? 1 : unitsOf(otherwise)
+  if (fallback === undefined) report(path, spec, `its default ${JSON.stringify(otherwise)} is not a number`)
+  return {
+    read: (request, captured) => unitsOf(selector.read(request, captured)) ?? fallback ?? 1,
+    readsBody: selector.root === 'body',
+  }
+}
+
+const decimal = /^\d{1,400}(?:\.\d{1,400})?(?:e\+?\d{1,4})?$/i
+
+function unitsOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' && decimal.test(value) ? Number(value) : value
+  if (typeof number !== 'number' || Number.isNaN(number) || number < 0) return undefined
+  return Math.min(maxUnits, Math.max(1, Math.ceil(number)))
+}
+
+function called(cost: (request: RequestView) => number, request: RequestView): unknown {
+  try {
+    return cost(request)
+  } catch {
+    return undefined
+  }
+}

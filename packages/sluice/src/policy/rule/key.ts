@@ -1,0 +1,141 @@
+import { encodeKey, type KeyPart, maxParts } from '../../core/key.ts'
+import type { KeyAlternative, KeyFunction, KeySpec } from '../document.ts'
+import type { Report } from '../policy-error.ts'
+import type { RequestView } from '../request-view.ts'
+import { type Captured, compileSelector, type Selector } from '../selector/selector.ts'
+import { textOf } from '../selector/text-of.ts'
+
+/** Functions that a document can name as `fn:name`. */
+export type KeyFunctions = Readonly<Record<string, KeyFunction>>
+
+/** One way to a subject: selectors, or a function. */
+interface Alternative {
+  readonly selectors: readonly Selector[] | undefined
+  /** The parts, or undefined when the request lacks one. */
+  read(request: RequestView, captured: Captured | undefined): readonly string[] | undefined
+  /** What the request lacks, in words. */
+  lacking(request: RequestView, captured: Captured | undefined): string
+}
+
+/** Whose bucket: from a request to the subject of a rule. */
+export interface RuleKey {
+  readonly alternatives: readonly Alternative[]
+  /** Whether subjects begin with the place of the alternative, so that those of different alternatives never meet. */
+  readonly numbered: boolean
+  subject(request: RequestView, captured: Captured | undefined): string | undefined
+  lacking(request: RequestView, captured: Captured | undefined): string
+}
+
+/** Compiles `key`. */
+export function compileKey(spec: KeySpec, path: string, functions: KeyFunctions, report: Report): RuleKey {
+  const numbered = typeof spec === 'object' && 'first' in spec
+  const specs = numbered ? spec.first : [spec as KeyAlternative]
+  const alternatives = specs.map((one, i) =>
+    compileAlternative(one, numbered ? `${path}.first[${i}]` : path, functions, report),
+  )
+  return {
+    alternatives,
+    numbered,
+    subject: (request, captured) => {
+      for (let i = 0; i < alternatives.length; i++) {
+        const parts = alternatives[i]!.read(request, captured)
+        if (parts) return encodeKey(numbered ? [i, ...parts] : parts)
+      }
+      return undefined
+    },
+    lacking: (request, captured) => alternatives.map((one) => one.lacking(request, captured)).join('; '),
+  }
+}
+
+/**
+ * A key that a policy names, as the subject that requests with this key have. Undefined when no request could have it.
+ * Requests carry text, so `42` in the policy means the text.
+ */
+export function subjectOf(key: RuleKey | undefined, value: KeyPart | readonly KeyPart[]): string | undefined {
+  const parts = Array.isArray(value) ? (value as readonly KeyPart[]) : [value as KeyPart]
+  if (parts.some((part) => typeof part === 'number' && !Number.isFinite(part))) return undefined
+  if (!key) return encodeKey(parts)
+  if (!key.numbered) return fits(key.alternatives[0]!, parts) ? encodeKey(parts.map(String)) : undefined
+  const [place, ...rest] = parts
+  const alternative = typeof place === 'number' ? key.alternatives[place] : undefined
+  return alternative && rest.length > 0 && fits(alternative, rest)
+    ? encodeKey([place!, ...rest.map(String)])
+    : undefined
+}
+
+function fits({ selectors }: Alternative, parts: readonly KeyPart[]): boolean {
+  return (selectors === undefined || selectors.length === parts.length) && parts.every((part) => part !== '')
+}
+
+/** Stands in for what was refused; anything could be its key. */
+const refused = byFunction(() => null, 'a key')
+
+function compileAlternative(spec: KeyAlternative, path: string, functions: KeyFunctions, report: Report): Alternative {
+  if (typeof spec === 'function') return byFunction(spec, 'a key')
+  if (typeof spec === 'string' && spec.startsWith('fn:')) {
+    const name = spec.slice(3)
+    const known = Object.hasOwn(functions, name) ? functions[name] : undefined
+    if (typeof known === 'function') return byFunction(known, spec)
+    report(path, spec, `no function of that name was given; known are ${Object.keys(functions).join(', ') || 'none'}`)
+    return refused
+  }
+  const texts = typeof spec === 'string' ? [spec] : (spec as readonly string[])
+  const selectors = texts.map(compileSelector)
+  let ok = true
+  for (const [i, selector] of selectors.entries()) {
+    const wrong = typeof selector === 'string' ? selector : selector.root === 'key' && 'a key cannot be made of itself'
+    if (!wrong) continue
+    ok = false
+    report(typeof spec === 'string' ? path : `${path}[${i}]`, texts[i], wrong)
+  }
+  return ok ? bySelectors(selectors as Selector[]) : refused
+}
+
+function bySelectors(selectors: readonly Selector[]): Alternative {
+  return {
+    selectors,
+    read: (request, captured) => {
+      const parts: string[] = []
+      for (const selector of selectors) {
+        const text = selector.read(request, captured)
+        if (text === undefined) return undefined
+        parts.push(text)
+      }
+      return parts
+    },
+    lacking: (request, captured) =>
+      selectors
+        .filter((selector) => selector.read(request, captured) === undefined)
+        .map(({ text }) => text)
+        .join(', '),
+  }
+}
+
+// A function that throws, or returns what cannot name anybody, leaves the request without this key; `onMissing` says what then.
+function byFunction(find: KeyFunction, name: string): Alternative {
+  return {
+    selectors: undefined,
+    read: (request) => {
+      try {
+        return partsOf(find(request))
+      } catch {
+        return undefined
+      }
+    },
+    lacking: (request) => {
+      try {
+        const parts: unknown = find(request)
+        return partsOf(parts) ? '' : `${name} from its function`
+      } catch (error) {
+        return `${name}, because its function threw ${error instanceof Error ? error.message : String(error)}`
+      }
+    },
+  }
+}
+
+function partsOf(result: unknown): readonly string[] | undefined {
+  const list: readonly unknown[] = Array.isArray(result) ? result : [result]
+  if (list.length === 0 || list.length > maxParts - 1) return undefined
+  const parts = list.map(textOf)
+  return parts.includes(undefined) ? undefined : (parts as string[])
+}

@@ -1,0 +1,67 @@
+import type { LimitSet } from '../../core/limit-set.ts'
+import type { OverrideSpec } from '../document.ts'
+import type { Report } from '../policy-error.ts'
+import { type RuleKey, subjectOf } from './key.ts'
+
+/** Other limits by exact subject. One lookup, however many there are. */
+export type Overrides = ReadonlyMap<string, Override>
+
+export interface Override {
+  readonly limits: LimitSet
+  /** `Infinity` when it does not end. */
+  readonly untilMs: number
+}
+
+/** Compiles `overrides`. */
+export function compileOverrides(
+  specs: readonly OverrideSpec[],
+  key: RuleKey | undefined,
+  readLimits: (spec: OverrideSpec['limits'], path: string) => LimitSet | undefined,
+  path: string,
+  report: Report,
+): Overrides {
+  const overrides = new Map<string, Override>()
+  const endless = new Map<LimitSet, Override>()
+  for (let i = 0; i < specs.length; i++) {
+    const spec = specs[i]!
+    const subject = subjectOf(key, spec.key)
+    if (subject === undefined) report(`${path}[${i}].key`, spec.key, wantedKey(key))
+    else if (overrides.has(subject))
+      report(`${path}[${i}].key`, spec.key, 'this key has an override already; keep one of them')
+    const untilMs = readUntil(spec.until, `${path}[${i}].until`, report)
+    const limits = readLimits(spec.limits, `${path}[${i}].limits`)
+    if (subject === undefined || !limits) continue
+    let override = untilMs === Infinity ? endless.get(limits) : undefined
+    if (!override) {
+      override = { limits, untilMs }
+      if (untilMs === Infinity) endless.set(limits, override)
+    }
+    overrides.set(subject, override)
+  }
+  return overrides
+}
+
+function wantedKey(key: RuleKey | undefined): string {
+  if (!key) return 'use texts, finite numbers or booleans'
+  if (key.numbered)
+    return `begin with the place of the alternative (0 to ${key.alternatives.length - 1}), then give its parts`
+  const names = key.alternatives[0]!.selectors?.map(({ text }) => text)
+  return names ? `give a value for each part of the key: ${names.join(', ')}` : 'use texts that are not empty'
+}
+
+const date = /^\d{4}-\d{2}-\d{2}$/
+const time = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([Zz]|[+-]\d{2}:?\d{2})$/
+
+function readUntil(until: OverrideSpec['until'], path: string, report: Report): number {
+  if (until === undefined) return Infinity
+  const ms =
+    typeof until === 'string' ? (date.test(until) || time.test(until) ? Date.parse(until) : Number.NaN) : Number(until)
+  // A time in seconds would lie in 1970: whoever wrote one did not mean that.
+  if (Number.isFinite(ms) && ms >= 1e11 && ms < 8.64e15) return ms
+  report(
+    path,
+    until,
+    'use a date such as 2027-01-31, a time with a zone such as 2027-01-31T18:00:00Z, or milliseconds since 1970',
+  )
+  return Infinity
+}

@@ -1,0 +1,30 @@
+import type { PolicyDocument, RuleSpec } from './document.ts'
+import { ruleFields, tiersSchema } from './schema.ts'
+
+/**
+ * What is left of a document of the wrong shape when everything of the wrong shape is taken out. It is never put in force: reading it
+ * finds the mistakes of meaning beside those of shape, so that one look lists them all.
+ */
+export function salvageDocument(document: unknown): PolicyDocument {
+  const fields = fieldsOf(document)
+  const tiers = tiersSchema.safeParse(fields.tiers)
+  const rules = Array.isArray(fields.rules) ? fields.rules : []
+  return { service: 'refused', tiers: tiers.data, rules: rules.map(salvageRule) }
+}
+
+function salvageRule(rule: unknown, index: number): RuleSpec {
+  const fields = fieldsOf(rule)
+  const kept: Record<string, unknown> = { name: `rule-${index}` }
+  for (const [name, schema] of Object.entries(ruleFields)) {
+    const result = Object.hasOwn(fields, name) ? schema.safeParse(fields[name]) : undefined
+    if (result?.success) kept[name] = result.data
+    // Others build upon these two: stand-ins keep them from complaining as well.
+    else if (result && name === 'key') kept.key = () => null
+    else if (result && name === 'tier') Object.assign(kept, { tier: 'const:free', tiers: undefined })
+  }
+  return kept as unknown as RuleSpec
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}

@@ -1,0 +1,137 @@
+import { didYouMean } from '../did-you-mean.ts'
+import { parseFieldPath } from './field-path.ts'
+import { type Transform, transformNames, transformOf } from './transforms.ts'
+
+/** Where in a request a selector reads. */
+export type SelectorRoot =
+  | 'headers'
+  | 'query'
+  | 'params'
+  | 'body'
+  | 'ip'
+  | 'method'
+  | 'route'
+  | 'path'
+  | 'const'
+  | 'key'
+
+/** One step after the source: a value for a missing one, or a change to one that is there. */
+export type SelectorStep = { readonly missing: string } | { readonly transform: Transform }
+
+/** A selector taken apart. */
+export interface ParsedSelector {
+  readonly root: SelectorRoot
+  /** The field, where the root has fields. */
+  readonly path: readonly string[]
+  /** The text of a `const:`. */
+  readonly constant: string | undefined
+  readonly steps: readonly SelectorStep[]
+}
+
+const bareRoots = ['ip', 'method', 'route', 'path'] as const
+const fieldRoots = ['query', 'params', 'body'] as const
+const rootWords = ['headers.', 'query.', 'params.', 'body.', ...bareRoots, 'const:']
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const looksSelected = /^(?:(?:headers|query|params|body|key)[.[]|const:|(?:ip|method|route|path|key)$)/
+
+/**
+ * Takes a selector apart: a source, then any number of `?? default` and `| transform`, which apply from left to right.
+ * Returns what is wrong with it as text.
+ *
+ * @example parseSelector('body.model_version ?? v1 | lower')
+ */
+export function parseSelector(text: string): ParsedSelector | string {
+  const pieces = split(text)
+  if (!pieces) return 'a quotation mark is not closed'
+  const source = parseSource(pieces[0]!.text)
+  if (typeof source === 'string') return source
+  const steps: SelectorStep[] = []
+  for (const { operator, text } of pieces.slice(1)) {
+    const step = operator === '|' ? parseTransform(text) : parseDefault(text)
+    if (typeof step === 'string') return step
+    steps.push(step)
+  }
+  return { ...source, steps }
+}
+
+function parseSource(text: string): Omit<ParsedSelector, 'steps'> | string {
+  const bare = bareRoots.find((root) => root === text)
+  if (bare) return { root: bare, path: [], constant: undefined }
+  if (text.startsWith('const:')) {
+    const constant = unquote(text.slice(6).trim())
+    return constant === '' ? 'write the constant after const:' : { root: 'const', path: [], constant }
+  }
+  if (text.startsWith('headers.')) {
+    const name = text.slice(8).toLowerCase()
+    return headerName.test(name)
+      ? { root: 'headers', path: [name], constant: undefined }
+      : 'write the name of a header after headers.'
+  }
+  if (text === 'key') return { root: 'key', path: ['0'], constant: undefined }
+  const root = [...fieldRoots, 'key' as const].find(
+    (name) => text.startsWith(`${name}.`) || text.startsWith(`${name}[`),
+  )
+  if (root) {
+    const rest = text.slice(root.length)
+    const path = parseFieldPath(rest.startsWith('.') ? rest.slice(1) : rest)
+    return path
+      ? { root, path, constant: undefined }
+      : `write the path of a field after ${root}, such as ${root}.items[0].id`
+  }
+  if (fieldRoots.some((name) => name === text) || text === 'headers') return `name one field of it, such as ${text}.id`
+  const [word = ''] = text.split(/[.[:]/)
+  return `no such thing in a request; ${didYouMean(word, rootWords)}use ${rootWords.join(', ')}; a constant is written const:${
+    /^[\w-]{1,30}$/.test(text) ? text : 'text'
+  }`
+}
+
+function parseTransform(text: string): SelectorStep | string {
+  const transform = transformOf(text)
+  if (transform) return { transform }
+  return `no transform ${JSON.stringify(text)}; ${didYouMean(text, transformNames)}use ${transformNames.join(', ')}`
+}
+
+function parseDefault(text: string): SelectorStep | string {
+  const missing = unquote(text)
+  if (missing === '') return 'write a default after ??'
+  // `headers.x ?? ip` would put everybody without the header in one bucket called "ip".
+  if (missing === text && looksSelected.test(text)) {
+    return `a default is plain text; for the first of several keys use first: [[...], [${text}]], or quote it: "${text}"`
+  }
+  return { missing }
+}
+
+interface Piece {
+  readonly operator: string
+  readonly text: string
+}
+
+/** Splits at `??` and `|` outside of quotation marks. A mark opens a quotation only where a word could begin. */
+function split(text: string): readonly Piece[] | undefined {
+  const pieces: Piece[] = []
+  let operator = ''
+  let start = 0
+  let i = 0
+  const end = (next: string): void => {
+    pieces.push({ operator, text: text.slice(start, i).trim() })
+    operator = next
+    i += next.length
+    start = i
+  }
+  while (i < text.length) {
+    const c = text[i]!
+    if ((c === '"' || c === "'") && /(?:^|[\s[:?|])$/.test(text.slice(start, i))) {
+      const close = text.indexOf(c, i + 1)
+      if (close < 0) return undefined
+      i = close + 1
+    } else if (c === '|') end('|')
+    else if (text.startsWith('??', i)) end('??')
+    else i++
+  }
+  end('')
+  return pieces
+}
+
+function unquote(text: string): string {
+  return text.length >= 2 && /^(["']).*\1$/s.test(text) ? text.slice(1, -1) : text
+}

@@ -1,0 +1,92 @@
+import type { RequestView } from '../request-view.ts'
+import { type ParsedSelector, parseSelector, type SelectorRoot } from './parse-selector.ts'
+import { textOf, valueAt } from './text-of.ts'
+
+/** What the pattern of a rule's path captured, by name. */
+export type Captured = Readonly<Record<string, string>>
+
+/** Reads one text out of a request. */
+export interface Selector {
+  readonly text: string
+  readonly root: SelectorRoot
+  /** `key`: which part. */
+  readonly part: number
+  /** The value, or undefined when the request has none. Never throws. */
+  read(request: RequestView, captured: Captured | undefined): string | undefined
+  /** Whether the field is there at all, of whatever type. */
+  has(request: RequestView): boolean
+  /** Whether it is a source alone, without defaults and transforms. */
+  readonly plain: boolean
+  /** What the steps make of a source that was read elsewhere. */
+  finish(value: string | undefined): string | undefined
+}
+
+/** Makes a selector, or tells what is wrong with it. */
+export function compileSelector(text: string): Selector | string {
+  const parsed = parseSelector(text)
+  if (typeof parsed === 'string') return parsed
+  const source = sourceOf(parsed)
+  const finish = finisherOf(parsed)
+  return {
+    text,
+    root: parsed.root,
+    part: Number(parsed.path[0]),
+    read: finish ? (request, captured) => finish(source(request, captured)) : source,
+    has: (request) => isThere(parsed, request),
+    plain: finish === undefined,
+    finish: finish ?? ((value) => value),
+  }
+}
+
+type Source = (request: RequestView, captured: Captured | undefined) => string | undefined
+
+function sourceOf({ root, path, constant }: ParsedSelector): Source {
+  switch (root) {
+    case 'const':
+      return () => constant
+    case 'key':
+      return () => undefined
+    case 'headers':
+      return (request) => headerText(request, path[0]!)
+    case 'params':
+      return (request, captured) => textOf(valueAt(part(request, 'params'), path)) ?? textOf(valueAt(captured, path))
+    case 'query':
+    case 'body':
+      return (request) => textOf(valueAt(part(request, root), path))
+    default:
+      return (request) => textOf(part(request, root))
+  }
+}
+
+function isThere({ root, path }: ParsedSelector, request: RequestView): boolean {
+  const value = valueAt(part(request, root as keyof RequestView), path)
+  return value !== undefined && value !== null
+}
+
+function finisherOf({ steps }: ParsedSelector): ((value: string | undefined) => string | undefined) | undefined {
+  if (steps.length === 0) return undefined
+  return (value) => {
+    let text = value
+    for (const step of steps) {
+      if ('missing' in step) text ??= step.missing
+      else if (text !== undefined) text = step.transform(text)
+    }
+    return text
+  }
+}
+
+// A view may read lazily from its framework, so even its own fields can throw.
+function part(request: RequestView, name: keyof RequestView): unknown {
+  try {
+    return request[name]
+  } catch {
+    return undefined
+  }
+}
+
+/** A header as one text; lines of the same name are joined as HTTP joins them (RFC 9110, 5.3). */
+function headerText(request: RequestView, name: string): string | undefined {
+  const value = valueAt(part(request, 'headers'), [name])
+  if (!Array.isArray(value)) return typeof value === 'string' ? textOf(value) : undefined
+  return value.every((line) => typeof line === 'string') ? textOf(value.join(', ')) : undefined
+}

@@ -1,0 +1,23 @@
+/**
+ * A value of a request as the text that names a subject: the sender chooses the type, so `1` and `"1"` are the same.
+ * What cannot name anybody (objects, arrays, NaN, empty text) is missing.
+ */
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value === 0 ? 0 : value) : undefined
+  return typeof value === 'boolean' || typeof value === 'bigint' ? String(value) : undefined
+}
+
+/** Follows a path through a value by own properties only; a getter that throws is a missing field. */
+export function valueAt(from: unknown, path: readonly string[]): unknown {
+  let value = from
+  try {
+    for (const step of path) {
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+      value = (value as Record<string, unknown>)[step]
+    }
+  } catch {
+    return undefined
+  }
+  return value
+}
