@@ -13,7 +13,7 @@ export const maxSubjectsPerCall = 128
 export const maxAsksPerCall = 1024
 
 /** Codes of the asks in `lua/decide.lua`. */
-const codes = { takeOne: 0, take: 1, settle: 2, extend: 3, refund: 4, reset: 5, debit: 6 } as const
+const codes = { takeOne: 0, take: 1, settle: 2, extend: 3, refund: 4, reset: 5, debit: 6, takeEach: 7 } as const
 
 interface Waiting {
   readonly ask: Ask
@@ -36,8 +36,8 @@ export class Batch {
   readonly #keyIndex = new Map<string, number>()
   readonly #sets: LimitSet[] = []
   readonly #asks: (number | string)[] = []
-  /** Where the copies of the last ask stand when it was a take of one subject: the next like it is folded into it. */
-  #lastCopies = -1
+  /** Where the last ask stands when it was a take of one subject: the next like it is folded into it. */
+  #lastTake = -1
 
   constructor(deadlineMs: number) {
     this.deadlineMs = deadlineMs
@@ -117,7 +117,7 @@ export class Batch {
       this.#writeTakeOne(keys[0]!, ask.charges[0]!, ask.copies)
       return
     }
-    this.#lastCopies = -1
+    this.#lastTake = -1
     // A peek changes nothing, so the script need not know of it: its subjects are read all the same.
     if (ask.kind === 'peek') return
     const out = this.#asks
@@ -141,16 +141,35 @@ export class Batch {
     }
   }
 
-  /** Takes of the same cost that follow each other on one subject become one with more copies, which is decided the same way. */
+  /**
+   * Takes of the same cost and limits fold together: on one subject into one take of more copies, on one new subject after the other
+   * into one walk over them. Either is decided as if each came by itself.
+   */
   #writeTakeOne(key: number, charge: Charge, copies: number): void {
     const out = this.#asks
     const set = this.#setOf(charge.limits) + 1
-    const last = this.#lastCopies
-    if (last >= 0 && out[last - 3] === key + 1 && out[last - 2] === set && out[last - 1] === charge.cost) {
-      out[last] = (out[last] as number) + copies
-      return
+    const place = key + 1
+    const last = this.#lastTake
+    if (last >= 0) {
+      const each = out[last] === codes.takeEach
+      const sameKind = out[last + (each ? 3 : 2)] === set && out[last + (each ? 4 : 3)] === charge.cost
+      if (sameKind && !each && out[last + 1] === place) {
+        out[last + 4] = (out[last + 4] as number) + copies
+        return
+      }
+      if (sameKind && copies === 1 && place === (out[last + (each ? 2 : 1)] as number) + 1) {
+        if (each) {
+          out[last + 2] = place
+          return
+        }
+        if (out[last + 4] === 1) {
+          out.splice(last, 5, codes.takeEach, place - 1, place, set, charge.cost)
+          return
+        }
+      }
     }
-    this.#lastCopies = out.push(codes.takeOne, key + 1, set, charge.cost, copies) - 1
+    this.#lastTake = out.length
+    out.push(codes.takeOne, place, set, charge.cost, copies)
   }
 }
 

@@ -17,10 +17,14 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): string {
   const known = encoded.get(set)
   if (known !== undefined && nowMs < known.untilMs) return known.text
   let untilMs = Infinity
+  // Places in the stored array count from 1: the base, then the tag and the fields of each limit that has any.
+  let last = 1
   const limits = set.limits.map((limit, l) => {
+    const first = last + 2
+    if (limit.algorithm !== 'concurrency') last += 1 + set.algorithms[l]!.fields
     const own = ownNumbers(limit, nowMs)
     if (limit.algorithm === 'calendar') untilMs = Math.min(untilMs, own[1]!)
-    return [algorithmNames.indexOf(limit.algorithm), set.tags[l], set.offsets[l]! + 1, limit.amount, limit.periodMs, ...own]
+    return [algorithmNames.indexOf(limit.algorithm), set.tags[l], first, limit.amount, limit.periodMs, ...own]
   })
   const text = JSON.stringify(limits)
   encoded.set(set, { text, untilMs })

@@ -7,40 +7,162 @@ export interface Script {
 
 export const decide: Script = {
   name: 'decide',
-  sha1: 'c657662adb1c1798f4c6cfea48e69152ce231927',
-  source: `local floor, ceil, max = math.floor, math.ceil, math.max
-local function is_current(f, o, limit, now, now_ms)
-if limit[6] == 1 then return f[o] == floor(now / 1000 / limit[5]) * limit[5] end
-return now_ms - f[o] < limit[5]
+  sha1: 'e15b1e5f5da8b10f2c02ecfe0fed5d38503bfb28',
+  source: `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
+local function window_age(limit, code, now, now_ms)
+if code == 4 then return now_ms - (now < limit[7] * 1000 and limit[6] or limit[7]) end
+if code == 1 then return now_ms - floor(now_ms / limit[5]) * limit[5] end
+return now_ms - floor(now / 1000 / limit[5]) * limit[5]
 end
-local function two_counts(f, o, limit, now_ms)
-local start = floor(now_ms / limit[5]) * limit[5]
-if f[o] == start then return start, f[o + 1], f[o + 2] end
-if f[o] == start - limit[5] then return start, 0, f[o + 1] end
-return start, 0, 0
+local function is_current(p, o, limit, code, now, now_ms)
+local age = p[o]
+if code == 0 and limit[6] == 0 then return age >= 0 and age < limit[5] end
+return age >= 0 and age == window_age(limit, code, now, now_ms)
 end
-local function full_at(f, o, limit, now)
-local at = f[o]
-if at <= now then return now end
-local interval = f[o + 1]
-if interval == limit[6] then return at end
-return now + ceil((at - now) / interval) * limit[6]
+local function two_counts(p, o, limit, now, now_ms)
+local age = window_age(limit, 1, now, now_ms)
+if p[o] == age then return p[o + 1], p[o + 2], age end
+if p[o] == age + limit[5] then return 0, p[o + 1], age end
+return 0, 0, age
 end
-local function calendar_start(limit, now)
-return now < limit[7] * 1000 and limit[6] or limit[7]
+local function to_full(p, o, limit)
+local left = p[o]
+if left == 0 or p[o + 1] == limit[6] then return left end
+return ceil(left / p[o + 1]) * limit[6]
 end
-local function tick_of(limit, us)
-return limit[6] == 1 and us or ceil(us / limit[6]) * limit[6]
+local function entry_age(limit, us, now)
+if limit[6] == 1 then return now - us end
+return now - ceil(us / limit[6]) * limit[6]
 end
-local function drop_expired(log, limit, now)
-local oldest, kept = now - limit[5] * 1000, {}
-for e = 1, #log, 2 do
-if log[e] > oldest then
-kept[#kept + 1] = log[e]
-kept[#kept + 1] = log[e + 1]
+local function live_entries(log, limit)
+local period, first = limit[5] * 1000, 1
+while log[first] and log[first] >= period do first = first + 2 end
+if first == 1 then return log end
+local live = {}
+for e = first, #log do live[e - first + 1] = log[e] end
+return live
+end
+local function held_in(p, set)
+local holds, held = p[set[0] + 2], 0
+if holds then
+for h = 1, #holds, 5 do
+if holds[h + 4] ~= 2 and holds[h + 2] > 0 then held = held + holds[h + 3] end
 end
 end
-return kept
+return held
+end
+local function fit(p, set, cost, copies, now, now_ms)
+if cost == 0 then return copies end
+for l = 1, #set do
+local limit = set[l]
+local code, o, room = limit[1], limit[3], limit[4]
+if code == 3 then
+room = limit[7] - ceil(to_full(p, o, limit) / limit[6])
+elseif code == 0 or code == 4 then
+if is_current(p, o, limit, code, now, now_ms) then room = room - p[o + 1] end
+elseif code == 1 then
+local current, previous, age = two_counts(p, o, limit, now, now_ms)
+room = floor(room - current - (previous * (limit[5] - age)) / limit[5])
+elseif code == 2 then
+local log, period = p[o], limit[5] * 1000
+for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
+else
+room = room - held_in(p, set)
+end
+if room < copies * cost then
+copies = floor(room / cost)
+if copies <= 0 then return 0 end
+end
+end
+return copies
+end
+local function spend_one(p, limit, units, now, now_ms)
+local code, o = limit[1], limit[3]
+if code == 3 then
+p[o] = to_full(p, o, limit) + units * limit[6]
+p[o + 1] = limit[6]
+elseif code == 0 or code == 4 then
+if is_current(p, o, limit, code, now, now_ms) then
+p[o + 1] = p[o + 1] + units
+else
+p[o] = (code == 0 and limit[6] == 0) and 0 or window_age(limit, code, now, now_ms)
+p[o + 1] = units
+end
+elseif code == 1 then
+local current, previous, age = two_counts(p, o, limit, now, now_ms)
+p[o], p[o + 1], p[o + 2] = age, current + units, previous
+elseif code == 2 and units > 0 then
+local log, age = live_entries(p[o], limit), entry_age(limit, now, now)
+local last = #log
+if last > 0 and log[last - 1] == age then
+log[last] = log[last] + units
+else
+log[last + 1], log[last + 2] = age, units
+end
+p[o] = log
+end
+end
+local function spend(p, set, units, now, now_ms)
+for l = 1, #set do spend_one(p, set[l], units, now, now_ms) end
+end
+local function give_back(p, set, units, taken, now, now_ms)
+for l = 1, #set do
+local limit = set[l]
+local code, o = limit[1], limit[3]
+if code == 3 then
+p[o] = max(0, to_full(p, o, limit) - max(0, units * limit[6] - (now - taken)))
+p[o + 1] = limit[6]
+elseif code == 0 or code == 4 then
+if is_current(p, o, limit, code, now, now_ms) and now_ms - p[o] <= floor(taken / 1000) then
+p[o + 1] = max(0, p[o + 1] - units)
+end
+elseif code == 1 then
+local current, previous, age = two_counts(p, o, limit, now, now_ms)
+local start, taken_start = now_ms - age, floor(floor(taken / 1000) / limit[5]) * limit[5]
+if taken_start == start then current = max(0, current - units) end
+if taken_start == start - limit[5] then previous = max(0, previous - units) end
+p[o], p[o + 1], p[o + 2] = age, current, previous
+elseif code == 2 then
+local log, youngest, left = live_entries(p[o], limit), entry_age(limit, taken, now), units
+for e = #log - 1, 1, -2 do
+if left > 0 and log[e] >= youngest then
+local back = min(left, log[e + 1])
+left = left - back
+log[e + 1] = log[e + 1] - back
+if log[e + 1] == 0 then
+table.remove(log, e + 1)
+table.remove(log, e)
+end
+end
+end
+p[o] = log
+end
+end
+end
+local function life(p, set, now, now_ms)
+local longest = 0
+for l = 1, #set do
+local limit = set[l]
+local code, o, left = limit[1], limit[3], 0
+if code == 3 then
+left = ceil(to_full(p, o, limit) / 1000)
+elseif code == 0 then
+if is_current(p, o, limit, code, now, now_ms) then left = limit[5] - p[o] end
+elseif code == 1 then
+left = 2 * limit[5] - window_age(limit, 1, now, now_ms)
+elseif code == 2 then
+local log = p[o]
+if #log > 0 then left = ceil((limit[5] * 1000 - log[#log - 1]) / 1000) end
+elseif code == 4 then
+left = (now < limit[7] * 1000 and limit[7] or limit[8]) - now_ms
+end
+if left > longest then longest = left end
+end
+local holds = p[set[0] + 2]
+if holds then
+for h = 1, #holds, 5 do longest = max(longest, ceil(holds[h + 2] / 1000)) end
+end
+return longest
 end
 local function calendars_cover(sets, now)
 for s = 1, #sets do
@@ -51,452 +173,284 @@ end
 end
 return true
 end
-local function room_of(st, limit, now, now_ms)
-local code, f, o = limit[1], st.f, limit[3]
-if code == 0 then
-if is_current(f, o, limit, now, now_ms) then return max(0, limit[4] - f[o + 1]) end
-return limit[4]
-elseif code == 1 then
-local start, current, previous = two_counts(f, o, limit, now_ms)
-return max(0, floor(limit[4] - current - (previous * (limit[5] - (now_ms - start))) / limit[5]))
-elseif code == 2 then
-local used, oldest, log = 0, now - limit[5] * 1000, f[o]
-if log == 0 then return limit[4] end
-for e = 1, #log, 2 do if log[e] > oldest then used = used + log[e + 1] end end
-return max(0, limit[4] - used)
-elseif code == 3 then
-return max(0, limit[7] - ceil((full_at(f, o, limit, now) - now) / limit[6]))
-elseif code == 4 then
-if f[o] == calendar_start(limit, now) then return max(0, limit[4] - f[o + 1]) end
-return limit[4]
-end
-local held, holds = 0, st.holds
+local function find_hold(p, set, id)
+local holds = p[set[0] + 2]
 if holds then
-for h = 1, #holds do
-if holds[h].kind ~= 2 and holds[h].expires > now then held = held + holds[h].cost end
+for h = 1, #holds, 5 do if holds[h] == id then return h end end
 end
-end
-return max(0, limit[4] - held)
-end
-local function spend_of(st, limit, units, now, now_ms)
-local code, f, o = limit[1], st.f, limit[3]
-if code == 0 then
-if is_current(f, o, limit, now, now_ms) then
-f[o + 1] = f[o + 1] + units
-else
-f[o] = limit[6] == 1 and floor(now / 1000 / limit[5]) * limit[5] or now_ms
-f[o + 1] = units
-end
-elseif code == 1 then
-local start, current, previous = two_counts(f, o, limit, now_ms)
-f[o], f[o + 1], f[o + 2] = start, current + units, previous
-elseif code == 2 then
-if units == 0 then return end
-local log = f[o] == 0 and {} or drop_expired(f[o], limit, now)
-local tick = tick_of(limit, now)
-if #log > 0 and log[#log - 1] == tick then
-log[#log] = log[#log] + units
-else
-log[#log + 1] = tick
-log[#log + 1] = units
-end
-f[o] = log
-elseif code == 3 then
-f[o] = full_at(f, o, limit, now) + units * limit[6]
-f[o + 1] = limit[6]
-elseif code == 4 then
-local start = calendar_start(limit, now)
-f[o + 1] = f[o] == start and f[o + 1] + units or units
-f[o] = start
-end
-end
-local function give_back_of(st, limit, units, taken, now, now_ms)
-local code, f, o = limit[1], st.f, limit[3]
-if code == 0 then
-if is_current(f, o, limit, now, now_ms) and f[o] <= floor(taken / 1000) then f[o + 1] = max(0, f[o + 1] - units) end
-elseif code == 1 then
-local start, current, previous = two_counts(f, o, limit, now_ms)
-local taken_start = floor(floor(taken / 1000) / limit[5]) * limit[5]
-if taken_start == start then current = max(0, current - units) end
-if taken_start == start - limit[5] then previous = max(0, previous - units) end
-f[o], f[o + 1], f[o + 2] = start, current, previous
-elseif code == 2 then
-local log = f[o] == 0 and {} or drop_expired(f[o], limit, now)
-local latest = tick_of(limit, taken)
-for e = #log - 1, 1, -2 do
-if units > 0 and log[e] <= latest then
-local back = math.min(units, log[e + 1])
-units = units - back
-log[e + 1] = log[e + 1] - back
-if log[e + 1] == 0 then
-table.remove(log, e + 1)
-table.remove(log, e)
-end
-end
-end
-f[o] = log
-elseif code == 3 then
-local back = max(0, units * limit[6] - (now - taken))
-f[o] = max(now, full_at(f, o, limit, now) - back)
-f[o + 1] = limit[6]
-elseif code == 4 then
-local start = calendar_start(limit, now)
-if f[o] == start and start <= taken / 1000 then f[o + 1] = max(0, f[o + 1] - units) end
-end
-end
-local function end_of(st, limit, now, now_ms)
-local code, f, o = limit[1], st.f, limit[3]
-if code == 0 then
-return is_current(f, o, limit, now, now_ms) and (f[o] + limit[5]) * 1000 or now
-elseif code == 1 then
-local start = two_counts(f, o, limit, now_ms)
-return (start + 2 * limit[5]) * 1000
-elseif code == 2 then
-local log = f[o]
-return (log ~= 0 and #log > 0) and max(now, log[#log - 1] + limit[5] * 1000) or now
-elseif code == 3 then
-return full_at(f, o, limit, now)
-elseif code == 4 then
-return (calendar_start(limit, now) == limit[6] and limit[7] or limit[8]) * 1000
-end
-return now
-end
-local function find_hold(st, id)
-if not st.holds then return nil end
-for h = 1, #st.holds do if st.holds[h].id == id then return h end end
 return nil
 end
-local function add_hold(st, id, taken, expires, cost, kind)
-st.holds = st.holds or {}
-st.holds[#st.holds + 1] = { id = id, taken = taken, expires = expires, cost = cost, kind = kind }
+local function add_hold(p, set, id, ttl, cost, kind)
+local last = set[0]
+if not p[last + 1] then p[last + 1], p[last + 2] = 127, {} end
+local holds = p[last + 2]
+local h = #holds
+holds[h + 1], holds[h + 2], holds[h + 3], holds[h + 4], holds[h + 5] = id, 0, ttl, cost, kind
 end
-local function remove_hold(st, id)
-local h = find_hold(st, id)
-return h and table.remove(st.holds, h)
+local function remove_hold(p, set, h)
+local holds = p[set[0] + 2]
+local taken, cost, kind = holds[h + 1], holds[h + 3], holds[h + 4]
+for _ = 1, 5 do table.remove(holds, h) end
+if #holds == 0 then p[set[0] + 1], p[set[0] + 2] = nil, nil end
+return taken, cost, kind
 end
-local function expire_holds(st, set, now, now_ms, give_back)
-if not st.holds then return end
-local kept, gone = {}, {}
-for h = 1, #st.holds do
-local list = st.holds[h].expires > now and kept or gone
-list[#list + 1] = st.holds[h]
-end
-if #gone == 0 then return end
-st.holds = kept
-for h = 1, #gone do
-if gone[h].kind == 0 then give_back(st, set, gone[h].cost, gone[h].taken, now, now_ms) end
+local function expire_holds(p, set, now, now_ms)
+local changed, h = false, 1
+while p[set[0] + 2] and p[set[0] + 2][h] do
+if p[set[0] + 2][h + 2] <= 0 then
+local ago, cost, kind = remove_hold(p, set, h)
+if kind == 0 then give_back(p, set, cost, now - ago, now, now_ms) end
+changed = true
+else
+h = h + 5
 end
 end
-local function unpack_holds(flat, base)
-local holds = {}
-for h = 1, #flat, 5 do
-holds[#holds + 1] = { id = flat[h], taken = base - flat[h + 1], expires = base + flat[h + 2], cost = flat[h + 3], kind = flat[h + 4] }
+return changed
 end
-return holds
+local function add_fresh(p, limit)
+local code, o = limit[1], limit[3]
+if code == 5 then return end
+p[o - 1] = limit[2]
+if code == 3 then p[o], p[o + 1] = 0, 0
+elseif code == 2 then p[o] = {}
+else
+p[o], p[o + 1] = -1, 0
+if code == 1 then p[o + 2] = 0 end
 end
-local function pack_holds(holds, base)
-local flat = {}
-for h = 1, #holds do
-local hold, f = holds[h], #flat
-flat[f + 1], flat[f + 2], flat[f + 3], flat[f + 4], flat[f + 5] =
-hold.id, base - hold.taken, hold.expires - base, hold.cost, hold.kind
-end
-return flat
 end
 local widths = { [0] = 2, 3, 1, 2, 2, 0 }
-local function unpack_window(base_ms, back) return back == -1 and 0 or base_ms - back end
-local function pack_window(base_ms, start) return start == 0 and -1 or base_ms - start end
-local function unpack_fields(code, base, base_ms, packed, p, f, o)
-if code == 3 then
-f[o], f[o + 1] = base + packed[p], packed[p + 1]
-elseif code == 2 then
-local log = {}
-for e = 1, #packed[p], 2 do log[e], log[e + 1] = base - packed[p][e], packed[p][e + 1] end
-f[o] = log
-else
-f[o], f[o + 1] = unpack_window(base_ms, packed[p]), packed[p + 1]
-if code == 1 then f[o + 2] = packed[p + 2] end
+local function measure(sets)
+for s = 1, #sets do
+local last = 1
+for l = 1, #sets[s] do
+local width = widths[sets[s][l][1]]
+if width > 0 then last = sets[s][l][3] + width - 1 end
+end
+sets[s][0] = last
 end
 end
-local function fill(set, f)
+local function fresh(set, now)
+local p = { now }
+for l = 1, #set do add_fresh(p, set[l]) end
+return p
+end
+local function adopt(p, set)
+local same = p[set[0] + 1] == nil or p[set[0] + 1] == 127
 for l = 1, #set do
-local o = set[l][3]
-for w = 0, widths[set[l][1]] - 1 do f[o + w] = 0 end
+if set[l][1] ~= 5 and p[set[l][3] - 1] ~= set[l][2] then same = false end
 end
-return f
-end
-local function adopt(st, s, sets)
-local set = sets[s]
-if st.s == s then return set end
-if st.s then
-local from, f = sets[st.s], fill(set, {})
-for l = 1, #set do
-for k = 1, #from do
-if from[k][2] == set[l][2] then
-for w = 0, widths[set[l][1]] - 1 do f[set[l][3] + w] = st.f[from[k][3] + w] end
-end
-end
-end
-st.f, st.s = f, s
-return set
-end
-st.s = s
-local packed, base = st.packed, st.base
-if not packed then
-st.f = fill(set, {})
-return set
-end
-local f, base_ms, p, l, count = {}, floor(base / 1000), 2, 1, #packed
-while p <= count do
-local tag = packed[p]
+if same then return p end
+local to, from = fresh(set, p[1]), 2
+while p[from] do
+local tag = p[from]
 if tag == 127 then
-st.holds = unpack_holds(packed[p + 1], base)
+to[set[0] + 1], to[set[0] + 2] = 127, p[from + 1]
 break
 end
-local code = floor(tag / 16)
-while l <= #set and widths[set[l][1]] == 0 do l = l + 1 end
-local limit = set[l]
-if limit and limit[2] == tag then
-l = l + 1
-else
-limit = nil
-for k = 1, #set do if set[k][2] == tag then limit = set[k] end end
-end
-if limit then unpack_fields(code, base, base_ms, packed, p + 1, f, limit[3]) end
-p = p + 1 + widths[code]
-end
-for k = 1, #set do
-if f[set[k][3]] == nil then
-for w = 0, widths[set[k][1]] - 1 do f[set[k][3] + w] = 0 end
+local width = widths[floor(tag / 16)]
+for l = 1, #set do
+if set[l][2] == tag then
+for w = 0, width - 1 do to[set[l][3] + w] = p[from + 1 + w] end
 end
 end
-st.f = f
-return set
+from = from + 1 + width
+end
+return to
+end
+local function rebase(p, set, now)
+local base = p[1]
+if base == now then return end
+local us, ms = now - base, floor(now / 1000) - floor(base / 1000)
+p[1] = now
+for l = 1, #set do
+local code, o = set[l][1], set[l][3]
+if code == 3 then
+p[o] = p[o] > us and p[o] - us or 0
+elseif code == 2 then
+local log = p[o]
+for e = 1, #log, 2 do log[e] = log[e] + us end
+elseif code ~= 5 and p[o] >= 0 then
+p[o] = p[o] + ms
+end
+end
+local holds = p[set[0] + 2]
+if holds then
+for h = 1, #holds, 5 do
+holds[h + 1] = holds[h + 1] + us
+holds[h + 2] = holds[h + 2] - us
+end
+end
+end
+local function unpack_all(raw, states)
+for k = 1, #KEYS do
+if raw[k] then states[k] = cmsgpack.unpack(raw[k]) end
+end
 end
 local function load_states()
-local raw = redis.call('MGET', unpack(KEYS))
-local before, states, none = {}, {}, {}
+local raw, states, none = redis.call('MGET', unpack(KEYS)), {}, {}
+if not pcall(unpack_all, raw, states) then
 for k = 1, #KEYS do
-local value = raw[k]
-if value then
-local ok, packed = pcall(cmsgpack.unpack, value)
-if ok and type(packed) == 'table' and type(packed[1]) == 'number' then
-before[k] = value
-states[k] = { base = packed[1], packed = packed }
-else
-before[k] = '\\194'
-states[k] = false
+local ok, p = pcall(cmsgpack.unpack, raw[k] or '\\192')
+states[k] = ok and p or (raw[k] and false)
 end
-else
-before[k] = '\\192'
-states[k] = { base = 0 }
+end
+for k = 1, #KEYS do
+if not raw[k] then
+raw[k], states[k] = '\\192', nil
 none[#none + 1] = KEYS[k]
+elseif type(states[k]) ~= 'table' or type(states[k][1]) ~= 'number' then
+raw[k], states[k] = '\\194', false
 end
 end
 if #none > 0 and redis.call('EXISTS', unpack(none)) > 0 then
 for k = 1, #KEYS do
-if not raw[k] and redis.call('EXISTS', KEYS[k]) == 1 then
-before[k] = '\\194'
-states[k] = false
+if states[k] == nil and redis.call('EXISTS', KEYS[k]) == 1 then raw[k], states[k] = '\\194', false end
 end
 end
-end
-return before, states
-end
-local function touch(st, now)
-st.base = now
-st.dirty = true
-end
-local function clear(st)
-st.packed, st.f, st.s, st.holds = nil, nil, nil, nil
-st.dirty = true
-st.base = 0
-end
-local function pack_state(st, set)
-local f, base = st.f, st.base
-local base_ms, packed, p = floor(base / 1000), { base }, 1
-for l = 1, #set do
-local code, tag, o = set[l][1], set[l][2], set[l][3]
-if code == 3 then
-packed[p + 1], packed[p + 2], packed[p + 3] = tag, max(0, f[o] - base), f[o + 1]
-p = p + 3
-elseif code == 2 then
-local log, entries = f[o], {}
-if log ~= 0 then
-for e = 1, #log, 2 do entries[e], entries[e + 1] = base - log[e], log[e + 1] end
-end
-packed[p + 1], packed[p + 2] = tag, entries
-p = p + 2
-elseif code ~= 5 then
-packed[p + 1], packed[p + 2], packed[p + 3] = tag, pack_window(base_ms, f[o]), f[o + 1]
-p = p + 3
-if code == 1 then
-packed[p + 1] = f[o + 2]
-p = p + 1
-end
-end
-end
-if st.holds and #st.holds > 0 then
-packed[p + 1], packed[p + 2] = 127, pack_holds(st.holds, base)
-end
-return cmsgpack.pack(packed)
-end
-local function save_states(states, sets)
-for k = 1, #states do
-local st = states[k]
-if st and st.dirty then
-local last = 0
-if st.s then
-local set, now_ms = sets[st.s], floor(st.base / 1000)
-for l = 1, #set do last = max(last, end_of(st, set[l], st.base, now_ms)) end
-if st.holds then
-for h = 1, #st.holds do last = max(last, st.holds[h].expires) end
-end
-end
-local ttl = ceil((last - st.base) / 1000)
-if ttl > 0 then
-redis.call('SET', KEYS[k], pack_state(st, sets[st.s]), 'PX', ttl)
-elseif st.packed or st.base == 0 then
-redis.call('DEL', KEYS[k])
-end
-end
-end
+return raw, states
 end
 local time = redis.call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
 local sets = cjson.decode(ARGV[2])
 if not calendars_cover(sets, clock) then return cmsgpack.pack(1, clock, 0) end
+measure(sets)
 local before, states = load_states()
 local asks = cjson.decode(ARGV[3])
 local total, at, last = 0, 1, #asks
-local function fit(st, set, cost, copies, now, now_ms)
-if cost == 0 then return copies end
-for l = 1, #set do
-local room = room_of(st, set[l], now, now_ms)
-if room < copies * cost then
-copies = floor(room / cost)
-if copies <= 0 then return 0 end
+local clock_ms = floor(clock / 1000)
+local laid_out, dirty = {}, {}
+local function subject(k, s)
+local p = states[k]
+if p == false or laid_out[k] == s then return p end
+p = p and adopt(p, sets[s]) or fresh(sets[s], clock)
+states[k], laid_out[k] = p, s
+return p
 end
+local function take_one(k, s, cost, copies)
+local p, set = subject(k, s), sets[s]
+if not p then return 0 end
+local now, now_ms = clock, clock_ms
+if p[1] > clock then now, now_ms = p[1], floor(p[1] / 1000) end
+rebase(p, set, now)
+if p[set[0] + 1] and expire_holds(p, set, now, now_ms) then dirty[k] = true end
+local granted = fit(p, set, cost, copies, now, now_ms)
+if granted > 0 then
+spend(p, set, granted * cost, now, now_ms)
+dirty[k] = true
 end
-return copies
-end
-local function spend(st, set, units, now, now_ms)
-for l = 1, #set do spend_of(st, set[l], units, now, now_ms) end
-touch(st, now)
-end
-local function give_back(st, set, units, taken, now, now_ms)
-for l = 1, #set do give_back_of(st, set[l], units, taken, now, now_ms) end
-touch(st, now)
+return granted
 end
 local function read_charges()
 local count, charges, now, ours = asks[at], {}, clock, true
 at = at + 1
 for c = 1, count do
-local st = states[asks[at]]
-if st then
-adopt(st, asks[at + 1], sets)
-if st.base > now then now = st.base end
-else
-ours = false
-end
-charges[c] = { st = st, set = sets[asks[at + 1]], cost = asks[at + 2] }
+local k, s = asks[at], asks[at + 1]
+local p = subject(k, s)
+if not p then ours = false elseif p[1] > now then now = p[1] end
+charges[c] = { k = k, p = p, set = sets[s], cost = asks[at + 2] }
 at = at + 3
 end
 local now_ms = floor(now / 1000)
 if ours then
-for c = 1, count do expire_holds(charges[c].st, charges[c].set, now, now_ms, give_back) end
+for c = 1, count do
+local charge = charges[c]
+rebase(charge.p, charge.set, now)
+if expire_holds(charge.p, charge.set, now, now_ms) then dirty[charge.k] = true end
+end
 end
 return charges, now, now_ms, ours
 end
 local function take_all(charges, id, ttl, kind, now, now_ms)
-local known = 0
 if id ~= '' then
-for c = 1, #charges do if find_hold(charges[c].st, id) then known = known + 1 end end
+local known = 0
+for c = 1, #charges do if find_hold(charges[c].p, charges[c].set, id) then known = known + 1 end end
 if known == #charges then return 1 end
 end
 for c = 1, #charges do
 local charge = charges[c]
-if fit(charge.st, charge.set, charge.cost, 1, now, now_ms) < 1 then return 0 end
+if fit(charge.p, charge.set, charge.cost, 1, now, now_ms) < 1 then return 0 end
 end
 for c = 1, #charges do
 local charge = charges[c]
-spend(charge.st, charge.set, charge.cost, now, now_ms)
-if id ~= '' and not find_hold(charge.st, id) then add_hold(charge.st, id, now, now + ttl, charge.cost, kind) end
+spend(charge.p, charge.set, charge.cost, now, now_ms)
+if id ~= '' and not find_hold(charge.p, charge.set, id) then add_hold(charge.p, charge.set, id, ttl, charge.cost, kind) end
+dirty[charge.k] = true
 end
 return 1
+end
+local function settle(charge, id, now, now_ms)
+local h = find_hold(charge.p, charge.set, id)
+if not h then return end
+local ago, cost = remove_hold(charge.p, charge.set, h)
+local unused = cost - charge.cost
+if unused > 0 then give_back(charge.p, charge.set, unused, now - ago, now, now_ms)
+elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
+dirty[charge.k] = true
+end
+local function extend(charge, id, ttl)
+local h = find_hold(charge.p, charge.set, id)
+if not h then return end
+charge.p[charge.set[0] + 2][h + 2] = ttl
+dirty[charge.k] = true
+end
+local function refund(charge, taken, now, now_ms)
+give_back(charge.p, charge.set, charge.cost, taken, now, now_ms)
+dirty[charge.k] = true
+end
+local function debit(charge, now, now_ms)
+for l = 1, #charge.set do
+local units = asks[at + l - 1]
+if units > 0 then spend_one(charge.p, charge.set[l], units, now, now_ms) end
+end
+dirty[charge.k] = true
+end
+local function reset(charge)
+if not charge.p then return end
+states[charge.k], laid_out[charge.k] = nil, nil
+dirty[charge.k] = true
 end
 while at <= last do
 local kind = asks[at]
 at = at + 1
-if kind == 0 then
-local st, s, cost = states[asks[at]], asks[at + 1], asks[at + 2]
-if st then
-local set = adopt(st, s, sets)
-local now = st.base > clock and st.base or clock
-local now_ms = floor(now / 1000)
-if st.holds then expire_holds(st, set, now, now_ms, give_back) end
-local granted = fit(st, set, cost, asks[at + 3], now, now_ms)
-if granted > 0 then
-spend(st, set, granted * cost, now, now_ms)
-total = total + granted
-end
-end
+if kind == 7 then
+for k = asks[at], asks[at + 1] do total = total + take_one(k, asks[at + 2], asks[at + 3], 1) end
+at = at + 4
+elseif kind == 0 then
+total = total + take_one(asks[at], asks[at + 1], asks[at + 2], asks[at + 3])
 at = at + 4
 else
 local charges, now, now_ms, ours = read_charges()
+local a, b, c = asks[at], asks[at + 1], asks[at + 2]
 if kind == 1 then
-if ours then total = total + take_all(charges, asks[at], asks[at + 1], asks[at + 2], now, now_ms) end
+if ours then total = total + take_all(charges, a, b, c, now, now_ms) end
 at = at + 3
-elseif kind == 2 then
-if ours then
-for c = 1, #charges do
-local charge = charges[c]
-local hold = remove_hold(charge.st, asks[at])
-if hold then
-local unused = hold.cost - charge.cost
-if unused > 0 then give_back(charge.st, charge.set, unused, hold.taken, now, now_ms)
-elseif unused < 0 then spend(charge.st, charge.set, -unused, now, now_ms) end
-touch(charge.st, now)
-end
-end
-end
-at = at + 1
-elseif kind == 3 then
-if ours then
-for c = 1, #charges do
-local hold = find_hold(charges[c].st, asks[at])
-if hold then
-charges[c].st.holds[hold].expires = now + asks[at + 1]
-touch(charges[c].st, now)
-end
-end
-end
-at = at + 2
-elseif kind == 4 then
-local taken = asks[at] < 0 and now or asks[at]
-if ours then
-for c = 1, #charges do
-local charge = charges[c]
-give_back(charge.st, charge.set, charge.cost, taken, now, now_ms)
-end
-end
-at = at + 1
+elseif kind == 5 then
+for i = 1, #charges do reset(charges[i]) end
 elseif kind == 6 then
-local set = charges[1].set
-if ours then
-for l = 1, #set do
-if asks[at + l - 1] > 0 then spend_of(charges[1].st, set[l], asks[at + l - 1], now, now_ms) end
-end
-touch(charges[1].st, now)
-end
-at = at + #set
+if ours then debit(charges[1], now, now_ms) end
+at = at + #charges[1].set
 else
-for c = 1, #charges do if charges[c].st then clear(charges[c].st) end end
+for i = 1, ours and #charges or 0 do
+if kind == 2 then settle(charges[i], a, now, now_ms)
+elseif kind == 3 then extend(charges[i], a, b)
+else refund(charges[i], a < 0 and now or a, now, now_ms) end
+end
+at = at + (kind == 3 and 2 or 1)
 end
 end
 end
-save_states(states, sets)
+for k = 1, #KEYS do
+if dirty[k] then
+local p = states[k]
+local ttl = p and life(p, sets[laid_out[k]], p[1], p[1] == clock and clock_ms or floor(p[1] / 1000)) or 0
+if ttl > 0 then
+redis.call('SET', KEYS[k], cmsgpack.pack(p), 'PX', ttl)
+else
+redis.call('DEL', KEYS[k])
+end
+end
+end
 return cmsgpack.pack(0, clock, total) .. table.concat(before)
 `,
 }

@@ -1,51 +1,42 @@
--- Holds: { id, taken, expires, cost, kind }; kind 0 reserve, 1 acquire, 2 receipt. See core/state.ts.
+-- Holds stand at the end of a state: 127, then one flat list of { id, us since taken, us until it expires, cost, kind } after another.
+-- Kind 0 reserve, 1 acquire, 2 receipt; see core/state.ts.
 
-local function find_hold(st, id)
-  if not st.holds then return nil end
-  for h = 1, #st.holds do if st.holds[h].id == id then return h end end
+local function find_hold(p, set, id)
+  local holds = p[set[0] + 2]
+  if holds then
+    for h = 1, #holds, 5 do if holds[h] == id then return h end end
+  end
   return nil
 end
 
-local function add_hold(st, id, taken, expires, cost, kind)
-  st.holds = st.holds or {}
-  st.holds[#st.holds + 1] = { id = id, taken = taken, expires = expires, cost = cost, kind = kind }
+local function add_hold(p, set, id, ttl, cost, kind)
+  local last = set[0]
+  if not p[last + 1] then p[last + 1], p[last + 2] = 127, {} end
+  local holds = p[last + 2]
+  local h = #holds
+  holds[h + 1], holds[h + 2], holds[h + 3], holds[h + 4], holds[h + 5] = id, 0, ttl, cost, kind
 end
 
-local function remove_hold(st, id)
-  local h = find_hold(st, id)
-  return h and table.remove(st.holds, h)
+-- Takes a hold out and returns how long ago it was taken, its cost and its kind.
+local function remove_hold(p, set, h)
+  local holds = p[set[0] + 2]
+  local taken, cost, kind = holds[h + 1], holds[h + 3], holds[h + 4]
+  for _ = 1, 5 do table.remove(holds, h) end
+  if #holds == 0 then p[set[0] + 1], p[set[0] + 2] = nil, nil end
+  return taken, cost, kind
 end
 
--- Expired holds leave; what a reservation took comes back.
-local function expire_holds(st, set, now, now_ms, give_back)
-  if not st.holds then return end
-  local kept, gone = {}, {}
-  for h = 1, #st.holds do
-    local list = st.holds[h].expires > now and kept or gone
-    list[#list + 1] = st.holds[h]
+-- Expired holds leave; what a reservation took comes back. Returns whether anything changed.
+local function expire_holds(p, set, now, now_ms)
+  local changed, h = false, 1
+  while p[set[0] + 2] and p[set[0] + 2][h] do
+    if p[set[0] + 2][h + 2] <= 0 then
+      local ago, cost, kind = remove_hold(p, set, h)
+      if kind == 0 then give_back(p, set, cost, now - ago, now, now_ms) end
+      changed = true
+    else
+      h = h + 5
+    end
   end
-  if #gone == 0 then return end
-  st.holds = kept
-  for h = 1, #gone do
-    if gone[h].kind == 0 then give_back(st, set, gone[h].cost, gone[h].taken, now, now_ms) end
-  end
-end
-
--- Stored flat: id, taken before the base, expires after the base, cost, kind.
-local function unpack_holds(flat, base)
-  local holds = {}
-  for h = 1, #flat, 5 do
-    holds[#holds + 1] = { id = flat[h], taken = base - flat[h + 1], expires = base + flat[h + 2], cost = flat[h + 3], kind = flat[h + 4] }
-  end
-  return holds
-end
-
-local function pack_holds(holds, base)
-  local flat = {}
-  for h = 1, #holds do
-    local hold, f = holds[h], #flat
-    flat[f + 1], flat[f + 2], flat[f + 3], flat[f + 4], flat[f + 5] =
-      hold.id, base - hold.taken, hold.expires - base, hold.cost, hold.kind
-  end
-  return flat
+  return changed
 end

@@ -1,178 +1,120 @@
--- Subjects as they are stored: one MessagePack array
+-- A subject as it is stored: one MessagePack array
 --   { base, tag, fields of that limit..., tag, fields..., 127, holds }
--- `base` is the time of the last write (us); every other time is kept as its distance from it, so that a number takes 1 to 5 bytes
--- instead of 9 and a subject with four windows fits into the 44 bytes that Redis embeds in the object itself.
+-- `base` is the time of the last write (us); every other time is its distance from it, so that a number takes 1 to 5 bytes instead of 9
+-- and a subject with four windows fits into the 44 bytes that Redis embeds in the object itself. Scripts work on the array as it is.
 
--- Fields per algorithm, by code.
+-- Fields per algorithm, by code: what a limit without a past has.
+local function add_fresh(p, limit)
+  local code, o = limit[1], limit[3]
+  if code == 5 then return end
+  p[o - 1] = limit[2]
+  if code == 3 then p[o], p[o + 1] = 0, 0
+  elseif code == 2 then p[o] = {}
+  else
+    p[o], p[o + 1] = -1, 0
+    if code == 1 then p[o + 2] = 0 end
+  end
+end
+
 local widths = { [0] = 2, 3, 1, 2, 2, 0 }
 
--- Times of windows are kept in ms before the base; -1 stands for a window that never was.
-local function unpack_window(base_ms, back) return back == -1 and 0 or base_ms - back end
-local function pack_window(base_ms, start) return start == 0 and -1 or base_ms - start end
-
-local function unpack_fields(code, base, base_ms, packed, p, f, o)
-  if code == 3 then
-    f[o], f[o + 1] = base + packed[p], packed[p + 1]
-  elseif code == 2 then
-    local log = {}
-    for e = 1, #packed[p], 2 do log[e], log[e + 1] = base - packed[p][e], packed[p][e + 1] end
-    f[o] = log
-  else
-    f[o], f[o + 1] = unpack_window(base_ms, packed[p]), packed[p + 1]
-    if code == 1 then f[o + 2] = packed[p + 2] end
-  end
-end
-
-local function fill(set, f)
-  for l = 1, #set do
-    local o = set[l][3]
-    for w = 0, widths[set[l][1]] - 1 do f[o + w] = 0 end
-  end
-  return f
-end
-
--- Makes the fields of a subject those of a set of limits. What the set has in common with what was there carries over.
-local function adopt(st, s, sets)
-  local set = sets[s]
-  if st.s == s then return set end
-  if st.s then
-    local from, f = sets[st.s], fill(set, {})
-    for l = 1, #set do
-      for k = 1, #from do
-        if from[k][2] == set[l][2] then
-          for w = 0, widths[set[l][1]] - 1 do f[set[l][3] + w] = st.f[from[k][3] + w] end
-        end
-      end
+-- set[0] becomes the place of the last field.
+local function measure(sets)
+  for s = 1, #sets do
+    local last = 1
+    for l = 1, #sets[s] do
+      local width = widths[sets[s][l][1]]
+      if width > 0 then last = sets[s][l][3] + width - 1 end
     end
-    st.f, st.s = f, s
-    return set
+    sets[s][0] = last
   end
-  st.s = s
-  local packed, base = st.packed, st.base
-  if not packed then
-    st.f = fill(set, {})
-    return set
+end
+
+local function fresh(set, now)
+  local p = { now }
+  for l = 1, #set do add_fresh(p, set[l]) end
+  return p
+end
+
+-- The state in the layout of a set. Limits that the set has in common with what was stored carry over; the others start anew.
+local function adopt(p, set)
+  local same = p[set[0] + 1] == nil or p[set[0] + 1] == 127
+  for l = 1, #set do
+    if set[l][1] ~= 5 and p[set[l][3] - 1] ~= set[l][2] then same = false end
   end
-  local f, base_ms, p, l, count = {}, floor(base / 1000), 2, 1, #packed
-  while p <= count do
-    local tag = packed[p]
+  if same then return p end
+  local to, from = fresh(set, p[1]), 2
+  while p[from] do
+    local tag = p[from]
     if tag == 127 then
-      st.holds = unpack_holds(packed[p + 1], base)
+      to[set[0] + 1], to[set[0] + 2] = 127, p[from + 1]
       break
     end
-    local code = floor(tag / 16)
-    -- Usually the limits are stored in the order of the set.
-    while l <= #set and widths[set[l][1]] == 0 do l = l + 1 end
-    local limit = set[l]
-    if limit and limit[2] == tag then
-      l = l + 1
-    else
-      limit = nil
-      for k = 1, #set do if set[k][2] == tag then limit = set[k] end end
+    local width = widths[floor(tag / 16)]
+    for l = 1, #set do
+      if set[l][2] == tag then
+        for w = 0, width - 1 do to[set[l][3] + w] = p[from + 1 + w] end
+      end
     end
-    if limit then unpack_fields(code, base, base_ms, packed, p + 1, f, limit[3]) end
-    p = p + 1 + widths[code]
+    from = from + 1 + width
   end
-  for k = 1, #set do
-    if f[set[k][3]] == nil then
-      for w = 0, widths[set[k][1]] - 1 do f[set[k][3] + w] = 0 end
-    end
-  end
-  st.f = f
-  return set
+  return to
 end
 
-local function load_states()
-  local raw = redis.call('MGET', unpack(KEYS))
-  local before, states, none = {}, {}, {}
+-- Brings a state to `now`: everything in it is told relative to that.
+local function rebase(p, set, now)
+  local base = p[1]
+  if base == now then return end
+  local us, ms = now - base, floor(now / 1000) - floor(base / 1000)
+  p[1] = now
+  for l = 1, #set do
+    local code, o = set[l][1], set[l][3]
+    if code == 3 then
+      p[o] = p[o] > us and p[o] - us or 0
+    elseif code == 2 then
+      local log = p[o]
+      for e = 1, #log, 2 do log[e] = log[e] + us end
+    elseif code ~= 5 and p[o] >= 0 then
+      p[o] = p[o] + ms
+    end
+  end
+  local holds = p[set[0] + 2]
+  if holds then
+    for h = 1, #holds, 5 do
+      holds[h + 1] = holds[h + 1] + us
+      holds[h + 2] = holds[h + 2] - us
+    end
+  end
+end
+
+local function unpack_all(raw, states)
   for k = 1, #KEYS do
-    local value = raw[k]
-    if value then
-      local ok, packed = pcall(cmsgpack.unpack, value)
-      if ok and type(packed) == 'table' and type(packed[1]) == 'number' then
-        before[k] = value
-        states[k] = { base = packed[1], packed = packed }
-      else
-        before[k] = '\194'
-        states[k] = false
-      end
-    else
-      before[k] = '\192'
-      states[k] = { base = 0 }
+    if raw[k] then states[k] = cmsgpack.unpack(raw[k]) end
+  end
+end
+
+-- Reads all subjects: their states (nil for none, false for what is not ours), and the values as they were.
+local function load_states()
+  local raw, states, none = redis.call('MGET', unpack(KEYS)), {}, {}
+  if not pcall(unpack_all, raw, states) then
+    for k = 1, #KEYS do
+      local ok, p = pcall(cmsgpack.unpack, raw[k] or '\192')
+      states[k] = ok and p or (raw[k] and false)
+    end
+  end
+  for k = 1, #KEYS do
+    if not raw[k] then
+      raw[k], states[k] = '\192', nil
       none[#none + 1] = KEYS[k]
+    elseif type(states[k]) ~= 'table' or type(states[k][1]) ~= 'number' then
+      raw[k], states[k] = '\194', false
     end
   end
   -- MGET says nil also for keys of other types; those are somebody else's and must not be overwritten.
   if #none > 0 and redis.call('EXISTS', unpack(none)) > 0 then
     for k = 1, #KEYS do
-      if not raw[k] and redis.call('EXISTS', KEYS[k]) == 1 then
-        before[k] = '\194'
-        states[k] = false
-      end
+      if states[k] == nil and redis.call('EXISTS', KEYS[k]) == 1 then raw[k], states[k] = '\194', false end
     end
   end
-  return before, states
-end
-
-local function touch(st, now)
-  st.base = now
-  st.dirty = true
-end
-
-local function clear(st)
-  st.packed, st.f, st.s, st.holds = nil, nil, nil, nil
-  st.dirty = true
-  st.base = 0
-end
-
-local function pack_state(st, set)
-  local f, base = st.f, st.base
-  local base_ms, packed, p = floor(base / 1000), { base }, 1
-  for l = 1, #set do
-    local code, tag, o = set[l][1], set[l][2], set[l][3]
-    if code == 3 then
-      packed[p + 1], packed[p + 2], packed[p + 3] = tag, max(0, f[o] - base), f[o + 1]
-      p = p + 3
-    elseif code == 2 then
-      local log, entries = f[o], {}
-      if log ~= 0 then
-        for e = 1, #log, 2 do entries[e], entries[e + 1] = base - log[e], log[e + 1] end
-      end
-      packed[p + 1], packed[p + 2] = tag, entries
-      p = p + 2
-    elseif code ~= 5 then
-      packed[p + 1], packed[p + 2], packed[p + 3] = tag, pack_window(base_ms, f[o]), f[o + 1]
-      p = p + 3
-      if code == 1 then
-        packed[p + 1] = f[o + 2]
-        p = p + 1
-      end
-    end
-  end
-  if st.holds and #st.holds > 0 then
-    packed[p + 1], packed[p + 2] = 127, pack_holds(st.holds, base)
-  end
-  return cmsgpack.pack(packed)
-end
-
-local function save_states(states, sets)
-  for k = 1, #states do
-    local st = states[k]
-    if st and st.dirty then
-      local last = 0
-      if st.s then
-        local set, now_ms = sets[st.s], floor(st.base / 1000)
-        for l = 1, #set do last = max(last, end_of(st, set[l], st.base, now_ms)) end
-        if st.holds then
-          for h = 1, #st.holds do last = max(last, st.holds[h].expires) end
-        end
-      end
-      local ttl = ceil((last - st.base) / 1000)
-      if ttl > 0 then
-        redis.call('SET', KEYS[k], pack_state(st, sets[st.s]), 'PX', ttl)
-      elseif st.packed or st.base == 0 then
-        redis.call('DEL', KEYS[k])
-      end
-    end
-  end
+  return raw, states
 end
