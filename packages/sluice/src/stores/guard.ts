@@ -1,4 +1,4 @@
-import { Breaker } from '../breaker/breaker.ts'
+import { Breaker, type Pass } from '../breaker/breaker.ts'
 import type { Answer, Ask, Charge } from '../core/ask.ts'
 import { type FailureKind, StoreError } from '../core/errors.ts'
 import { LocalUsage } from './local-usage.ts'
@@ -60,21 +60,27 @@ class GuardedStore implements Guard {
   }
 
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
-    if (this.#breaker.state !== 'closed' && !this.#breaker.tryEnter(performance.now())) {
-      return this.#without(ask, new StoreError('breaker', 'The store has failed repeatedly and is not asked for a moment.'))
-    }
+    const pass = this.#breaker.pass ?? this.#breaker.enter(performance.now())
+    if (pass === undefined)
+      return this.#without(
+        ask,
+        new StoreError('breaker', 'The store has failed repeatedly and is not asked for a moment.'),
+      )
     try {
       const answer = this.#store.decide(ask, withinMs)
-      if (!(answer instanceof Promise)) return answer
+      if (!(answer instanceof Promise)) {
+        if (this.#failing || !this.#local.isEmpty) this.#recovered(pass, withinMs)
+        return answer
+      }
       return answer.then(
         (settled) => {
-          if (this.#failing || this.#breaker.state !== 'closed') this.#recovered(withinMs)
+          if (this.#failing || !this.#local.isEmpty) this.#recovered(pass, withinMs)
           return settled
         },
-        (error) => this.#failed(ask, error),
+        (error) => this.#failed(ask, pass, error),
       )
     } catch (error) {
-      return this.#failed(ask, error)
+      return this.#failed(ask, pass, error)
     }
   }
 
@@ -82,24 +88,30 @@ class GuardedStore implements Guard {
     return this.#store.health(withinMs)
   }
 
-  close(): Promise<void> {
-    return this.#store.close()
+  async close(): Promise<void> {
+    await this.#local.reported
+    await this.#store.close()
   }
 
-  #recovered(withinMs: number): void {
+  #recovered(pass: Pass, withinMs: number): void {
+    this.#breaker.succeeded(pass)
+    // An answer to a call that was out before the breaker opened is no sign of recovery.
+    if (this.#breaker.state !== 'closed') return
     this.#failing = false
-    this.#breaker.succeeded()
-    if (!this.#local.isEmpty) this.#local.report(this.#store, withinMs)
+    if (!this.#local.isEmpty) void this.#local.report(this.#store, withinMs)
   }
 
-  #failed(ask: Ask, error: unknown): Answer {
-    const failure = error instanceof StoreError ? error : new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
+  #failed(ask: Ask, pass: Pass, error: unknown): Answer {
+    const failure =
+      error instanceof StoreError
+        ? error
+        : new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
     const now = performance.now()
-    if (local.has(failure.kind)) this.#breaker.succeeded()
+    if (local.has(failure.kind)) this.#breaker.succeeded(pass)
     else {
       if (!this.#failing) this.#contactMs = now
       this.#failing = true
-      this.#breaker.failed(now)
+      this.#breaker.failed(pass, now)
     }
     this.#observer?.failure?.(failure.kind, failure)
     return this.#without(ask, failure)
@@ -111,7 +123,13 @@ class GuardedStore implements Guard {
     const closed = ask.charges.some((charge) => charge.rule.onStoreFailure === 'closed')
     const locals = closed ? [] : ask.charges.filter((charge) => charge.rule.onStoreFailure === 'local')
     if (locals.length === 0) {
-      return { allowed: !closed, granted: closed ? 0 : copiesOf(ask), nowUs, statuses: ask.charges.map(() => []), failure: failure.kind }
+      return {
+        allowed: !closed,
+        granted: closed ? 0 : copiesOf(ask),
+        nowUs,
+        statuses: ask.charges.map(() => []),
+        failure: failure.kind,
+      }
     }
     const answer = this.#local.decide(ask, locals, this.#replicas())
     return { ...answer, statuses: spread(ask.charges, locals, answer), failure: failure.kind }
