@@ -1,5 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import { type LivePolicyOptions, livePolicy } from './live-policy.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from './source.ts'
@@ -44,13 +43,13 @@ function follow(source: PolicySource, more: Partial<LivePolicyOptions> = {}) {
   return { seen, live }
 }
 
-/** Until all that was pushed is compiled: timers of 0 ms come before the second turn at the latest. */
-async function settled(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 2))
-  await setImmediate()
-}
+/** Until all that was pushed is compiled. */
+const settled = () => vi.advanceTimersByTimeAsync(1)
 
 describe('livePolicy', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
   it('loads text as well as a document', async () => {
     const text = await follow(staticPolicy('version: one')).live
     expect(text.current.version).toBe('one')
@@ -111,6 +110,26 @@ describe('livePolicy', () => {
     await settled()
     expect(seen.compiled).toEqual(['0', '100'])
     expect(seen.loaded).toEqual(['0', '100'])
+  })
+
+  it('leaves the process as much time as the last compilation took', async () => {
+    const source = handSource({ document: { version: '0' }, revision: undefined })
+    const compiledAtMs: number[] = []
+    const compile = (document: unknown) => {
+      compiledAtMs.push(performance.now())
+      vi.advanceTimersByTime(200)
+      return document as CompiledPolicy
+    }
+    const live = await follow(source, { compile }).live
+    const beganMs = performance.now()
+    for (let i = 1; i <= 100; i++) {
+      source.push({ version: `${i}` })
+      await vi.advanceTimersByTimeAsync(10)
+    }
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(live.current.version).toBe('100')
+    const pausesMs = compiledAtMs.slice(1).map((ms, i) => ms - (i === 0 ? beganMs - 200 : (compiledAtMs[i] ?? 0)) - 200)
+    expect(Math.min(...pausesMs)).toBeGreaterThanOrEqual(199)
   })
 
   it('refuses a bad document whole, says so, and forgets the error with the next good one', async () => {

@@ -176,6 +176,8 @@ class FollowedSource implements PolicySource {
       }
       this.#outstanding = outstanding
       reading.then(settled, settled)
+      // An answer that nobody waits for any more: the place is back.
+      reading.then(() => void (this.#looking || this.#look()), settled)
     }
     const patience = new Promise<never>((_, reject) => {
       this.#giveUp = reject
