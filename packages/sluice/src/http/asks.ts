@@ -1,3 +1,4 @@
+import { isSluiceError } from '../core/errors.ts'
 import type { Key } from '../core/key.ts'
 import type { Decision } from '../limiter/decision.ts'
 import type { HoldHandle, Limiter, TakeOptions } from '../limiter/limiter.ts'
@@ -7,8 +8,16 @@ import type { GuardOptions } from './guard-options.ts'
 /** What a limiter answered: a decision, or a hold with its decision. */
 export type Answered = Decision | HoldHandle
 
-/** Puts the question to the limiter; undefined when there is nobody to charge. */
-export type Ask<Request> = (view: RequestView, request: Request) => Promise<Answered> | undefined
+/** How requests are put to a limiter. */
+export interface Asks<Request> {
+  /** Undefined when there is nobody to charge. */
+  ask(view: RequestView, request: Request): Promise<Answered> | undefined
+  /**
+   * Asks again after an error that says a matched rule counts what is in flight: from then on a place is held until the response
+   * has ended. Throws every other error.
+   */
+  askToHold(error: unknown, view: RequestView, request: Request): Promise<Answered> | undefined
+}
 
 /** The hold, if the answer is one. */
 export const holdOf = (answer: Answered): HoldHandle | undefined => ('settle' in answer ? answer : undefined)
@@ -19,15 +28,16 @@ export const decisionIn = (answer: Answered): Decision => ('settle' in answer ? 
 /** Clients without an address, such as on an untrusted Unix socket, share a bucket rather than having none. */
 const nobody = 'unknown'
 
-/** Chooses once how requests are charged: by the policy's rules or a key of one's own, for good or until the response ends. */
+/** Charges requests by the policy's rules or by a key of one's own, for good or until the response has ended. */
 export function asks<Request, Exchange, Answer>(
   limiter: Limiter,
   options: GuardOptions<Request, Exchange, Answer>,
   ttlMs: number,
-): Ask<Request> {
-  const { rule, key, cost, chargeWhen, inFlight } = options
+): Asks<Request> {
+  const { rule, key, cost, chargeWhen } = options
   const isOwn = rule !== undefined || key !== undefined
   const keyOf = key ?? ((_: Request, view: RequestView): Key | undefined => view.ip ?? nobody)
+  let holds = chargeWhen !== undefined || options.inFlight === true
 
   function charge(view: RequestView, request: Request): TakeOptions | undefined {
     if (rule === undefined && cost === undefined) return undefined
@@ -35,18 +45,21 @@ export function asks<Request, Exchange, Answer>(
     return { ...(rule === undefined ? {} : { rule }), ...(units === undefined ? {} : { cost: units }) }
   }
 
-  if (chargeWhen || inFlight) {
-    const hold = chargeWhen ? limiter.reserve.bind(limiter) : limiter.acquire.bind(limiter)
-    return (view, request) => {
-      const subject = isOwn ? keyOf(request, view) : view
-      return subject === undefined ? undefined : hold(subject, { ...charge(view, request), ttlMs })
-    }
+  function ask(view: RequestView, request: Request): Promise<Answered> | undefined {
+    if (!isOwn && !holds) return limiter.check(view, charge(view, request))
+    const subject = isOwn ? keyOf(request, view) : view
+    if (subject === undefined) return undefined
+    if (!holds) return limiter.take(subject as Key, charge(view, request))
+    const hold = { ...charge(view, request), ttlMs }
+    return chargeWhen ? limiter.reserve(subject, hold) : limiter.acquire(subject, hold)
   }
-  if (isOwn) {
-    return (view, request) => {
-      const subject = keyOf(request, view)
-      return subject === undefined ? undefined : limiter.take(subject, charge(view, request))
-    }
+
+  return {
+    ask,
+    askToHold(error, view, request) {
+      if (holds || options.inFlight === false || !isSluiceError(error) || error.code !== 'SLUICE_WRONG_USE') throw error
+      holds = true
+      return ask(view, request)
+    },
   }
-  return (view, request) => limiter.check(view, charge(view, request))
 }

@@ -18,8 +18,12 @@ export interface Denial {
   readonly decision: Decision
 }
 
+/** The status that stands for a client that went away before there was one to send; nginx logs the same. */
+export const clientClosedRequest = 499
+
 /** How a response ended. */
 export interface ResponseEnd {
+  /** 499 when the client went away before there was a status to send. */
   readonly status: number
   /** Bytes of the body that were written. */
   readonly bytes: number
@@ -76,6 +80,9 @@ export interface GuardOptions<Request, Exchange, Answer = never> extends ChargeO
    * @example chargeWhen: ({ bytes }) => Math.ceil(bytes / 1024)
    */
   readonly chargeWhen?: (end: ResponseEnd, request: Request, decision: Decision) => boolean | number
-  /** Holds a place of the rules' `concurrency` limits until the response has ended. */
+  /**
+   * Holds a place of the rules' `concurrency` limits until the response has ended. By default as soon as a request meets such a rule;
+   * false makes meeting one an error.
+   */
   readonly inFlight?: boolean
 }

@@ -2,7 +2,7 @@ import { invalidOption } from '../core/errors.ts'
 import type { Decision } from '../limiter/decision.ts'
 import type { HoldHandle, Limiter } from '../limiter/limiter.ts'
 import type { RequestView } from '../policy/request-view.ts'
-import { type Ask, asks, decisionIn, holdOf } from './asks.ts'
+import { type Answered, asks, decisionIn, holdOf } from './asks.ts'
 import { delays } from './delay.ts'
 import type { Denial, GuardOptions, ResponseEnd } from './guard-options.ts'
 import type { Header } from './headers/header.ts'
@@ -22,13 +22,15 @@ export interface Outcome {
   /** The rate-limit headers; a denial has them in its own. */
   readonly headers: readonly Header[]
   readonly denial: Denial | undefined
-  /** To be called once when the response has ended, if it is there: settles what the request holds. */
+  /** To be called when the response has ended, if it is there: settles what the request holds. Only the first call counts. */
   readonly finish: ((end: ResponseEnd) => void) | undefined
 }
 
 /** Decides on requests for an adapter. */
 export interface HttpGuard<Request> {
   readonly identify: Identify
+  /** Whether the policy looked into bodies when it was last asked. */
+  readonly readsBody: boolean
   /** `gone` gives a signal that is aborted when the client goes away; it is asked for only when the request has to wait. */
   decide(view: RequestView, request: Request, gone?: () => AbortSignal): Promise<Outcome>
 }
@@ -64,9 +66,27 @@ export function httpGuard<Request, Exchange, Answer>(
   const hash = partitionKey(partition?.secret)
   const delay = options.onDeny === 'delay' ? delays(maxDelayMs, maxDelayed) : undefined
   const holds = new OpenHolds()
-  const ask: Ask<Request> = asks(limiter, options, holds.ttlMs)
+  const { ask, askToHold } = asks(limiter, options, holds.ttlMs)
   const warnOfBody = warnOnce('SLUICE_BODY_NOT_PARSED')
   const warnOfCharge = warnOnce('SLUICE_CHARGE_WHEN_FAILED')
+
+  let readsBody = limiter.policy.readsBody
+  let policyVersion = limiter.policy.status.version
+
+  /** A new policy may have other needs. */
+  function follow(decision: Decision): void {
+    if (decision.policyVersion === policyVersion) return
+    policyVersion = decision.policyVersion
+    readsBody = limiter.policy.readsBody
+  }
+
+  async function answered(view: RequestView, request: Request): Promise<Answered | undefined> {
+    try {
+      return await ask(view, request)
+    } catch (error) {
+      return askToHold(error, view, request)
+    }
+  }
 
   function denialOf(decision: Decision, headers: Header[]): Denial {
     const { problem, json } = problemText(decision)
@@ -81,7 +101,11 @@ export function httpGuard<Request, Exchange, Answer>(
   /** What is held is ended by what the response turned out to be. */
   function finishOf(hold: HoldHandle, request: Request): (end: ResponseEnd) => void {
     holds.add(hold)
+    let hasEnded = false
     return (end) => {
+      // A body that is given up can end twice: for its reader, and for its source.
+      if (hasEnded) return
+      hasEnded = true
       let charge: boolean | number = true
       try {
         if (chargeWhen) charge = chargeWhen(end, request, hold.decision)
@@ -97,16 +121,19 @@ export function httpGuard<Request, Exchange, Answer>(
 
   return {
     identify: identity(options.identity),
+    get readsBody() {
+      return readsBody
+    },
     async decide(view, request, gone) {
       if (isSkipped(request, view)) return passed
-      if (view.body === undefined && limiter.policy.readsBody && hasBody(view)) {
-        warnOfBody(`A rule reads the body, but a request with a body came without one that was parsed; ${bodyHint}.`)
+      if (readsBody && view.body === undefined && hasBody(view)) {
+        warnOfBody(`A rule reads the body, but a request came with a body that was not parsed; ${bodyHint}.`)
       }
-      const asked = ask(view, request)
-      if (asked === undefined) return passed
-      let answer = await asked
+      let answer = await answered(view, request)
+      if (answer === undefined) return passed
       if (delay && !decisionIn(answer).allowed) answer = await delay(answer, () => ask(view, request), gone?.())
       const decision = decisionIn(answer)
+      follow(decision)
       const headers: Header[] = []
       const subject = partition?.of(request, view)
       writeHeaders(headers, decision, subject === undefined ? '' : hash(subject))

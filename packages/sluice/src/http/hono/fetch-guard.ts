@@ -3,7 +3,7 @@ import type { Limiter } from '../../limiter/limiter.ts'
 import { httpGuard } from '../guard.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import { carriesJson, fetchViews } from './fetch-parts.ts'
-import { denialResponse, withEnd, withHeaders } from './fetch-response.ts'
+import { denialResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
 
 export interface FetchOptions<Rest extends readonly unknown[]> extends GuardOptions<Request, Request, Response> {
   /** The address of the connected peer, which a `Request` does not tell. Rules that need it find none without this. */
@@ -32,7 +32,7 @@ export function fetchGuard<Rest extends readonly unknown[]>(
   const viewOf = fetchViews(guard.identify)
   const { onDenied, remoteAddress } = options
   return async function sluice(request, ...rest) {
-    const body = limiter.policy.readsBody && carriesJson(request.headers) ? await readJson(request.clone()) : undefined
+    const body = guard.readsBody && carriesJson(request.headers) ? await readJson(request.clone()) : undefined
     const view = viewOf({ request, incoming: undefined, remoteAddress: remoteAddress?.(request, ...rest), body })
     const { decision, headers, denial, finish } = await guard.decide(view, request, () => request.signal)
     if (denial !== undefined) {
@@ -40,6 +40,7 @@ export function fetchGuard<Rest extends readonly unknown[]>(
       return answer instanceof Response ? answer : denialResponse(answer ?? denial, request.method)
     }
     if (decision !== undefined) decisions.set(request, decision)
+    if (finish !== undefined) onGone(request.signal, finish)
     try {
       const response = withHeaders(await handler(request, ...rest), headers)
       return finish === undefined ? response : withEnd(response, finish)

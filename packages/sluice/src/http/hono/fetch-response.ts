@@ -1,4 +1,4 @@
-import type { Denial, ResponseEnd } from '../guard-options.ts'
+import { clientClosedRequest, type Denial, type ResponseEnd } from '../guard-options.ts'
 import type { Header } from '../headers/header.ts'
 
 /** The response that tells a denial. */
@@ -18,35 +18,31 @@ export function withHeaders(response: Response, headers: readonly Header[]): Res
   }
 }
 
-/** The response with a body that calls `finish` once it has been read to its end, or given up. */
+/** The response with a body that calls `finish` when it has been read to its end, or given up. */
 export function withEnd(response: Response, finish: (end: ResponseEnd) => void): Response {
   const { status, body } = response
+  let bytes = 0
+  const end = (completed: boolean) => finish({ status, bytes, completed })
   if (body === null) {
-    finish({ status, bytes: 0, completed: true })
+    end(true)
     return response
   }
-  let bytes = 0
-  const reader = body.getReader()
-  const counted = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read()
-        if (done) {
-          finish({ status, bytes, completed: true })
-          controller.close()
-        } else {
-          bytes += value.byteLength
-          controller.enqueue(value)
-        }
-      } catch (error) {
-        finish({ status, bytes, completed: false })
-        controller.error(error)
-      }
-    },
-    cancel(reason) {
-      finish({ status, bytes, completed: false })
-      return reader.cancel(reason)
+  const counting = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength
+      controller.enqueue(chunk)
     },
   })
-  return new Response(counted, response)
+  body.pipeTo(counting.writable).then(
+    () => end(true),
+    () => end(false),
+  )
+  return new Response(counting.readable, response)
+}
+
+/** Calls `finish` when the client goes away, also when there is no response yet. */
+export function onGone(signal: AbortSignal, finish: (end: ResponseEnd) => void): void {
+  const end = () => finish({ status: clientClosedRequest, bytes: 0, completed: false })
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end, { once: true })
 }

@@ -6,7 +6,7 @@ import { httpGuard } from '../guard.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
 import { carriesJson, fetchViews, type NodeIncoming } from './fetch-parts.ts'
-import { denialResponse, withEnd, withHeaders } from './fetch-response.ts'
+import { denialResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
 
 export type { ChargeOptions, Denial, GuardOptions, ResponseEnd } from '../guard-options.ts'
 export { decisionOf, type FetchOptions, fetchGuard } from './fetch-guard.ts'
@@ -48,7 +48,7 @@ export function rateLimit(limiter: Limiter, options: HonoOptions = {}): Middlewa
       request: c.req.raw,
       incoming,
       remoteAddress: remoteAddress(c),
-      body: limiter.policy.readsBody && carriesJson(c.req.raw.headers) ? await readJson(c) : undefined,
+      body: guard.readsBody && carriesJson(c.req.raw.headers) ? await readJson(c) : undefined,
       params: () => c.req.param(),
       route: () => c.req.routePath,
     })
@@ -65,6 +65,7 @@ export function rateLimit(limiter: Limiter, options: HonoOptions = {}): Middlewa
       if (finish !== undefined) onResponseEnd(outgoing, finish)
       return next()
     }
+    if (finish !== undefined) onGone(c.req.raw.signal, finish)
     await next()
     const response = withHeaders(c.res, headers)
     if (response !== c.res || finish !== undefined) {

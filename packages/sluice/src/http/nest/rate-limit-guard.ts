@@ -7,6 +7,7 @@ import type { ChargeOptions, GuardOptions } from '../guard-options.ts'
 import type { Header } from '../headers/header.ts'
 import { LazyView, type RequestParts } from '../lazy-view.ts'
 import { goneSignal, onResponseEnd } from '../node/node-response.ts'
+import { problemType } from '../problem.ts'
 import { pathOf } from '../request-target.ts'
 import { metadataKey } from './decorators.ts'
 import { RateLimitException } from './rate-limit-exception.ts'
@@ -29,7 +30,9 @@ interface PlatformResponse extends ServerResponse {
   readonly raw?: ServerResponse
   header(name: string, value: string): unknown
   status(code: number): unknown
-  send(body: string): unknown
+  send(body: unknown): unknown
+  /** Only Express has it. */
+  json?: (body: unknown) => unknown
 }
 
 const metadata = Reflect as unknown as { getMetadata(key: string, target: object): unknown }
@@ -80,8 +83,12 @@ export class RateLimitGuard implements CanActivate {
         res.status(answer.status)
         res.send(answer.body)
       }
-    } else setHeaders(res, denial.headers)
-    throw new RateLimitException(denial)
+      throw new RateLimitException(denial)
+    }
+    const exception = new RateLimitException(denial)
+    setHeaders(res, denial.headers)
+    keepProblemType(res, exception.getResponse())
+    throw exception
   }
 
   #guardOf(context: ExecutionContext): HttpGuard<ExecutionContext> | undefined {
@@ -100,6 +107,19 @@ export class RateLimitGuard implements CanActivate {
 
   #guardFor(charge: ChargeOptions<ExecutionContext>): HttpGuard<ExecutionContext> {
     return httpGuard(this.#limiter, { ...this.#options, ...charge }, 'leave the body parser of the platform on')
+  }
+}
+
+/**
+ * Before version 12, Nest's own exception filter sends every object as `application/json`. Where it is this object that is sent, and not
+ * what a filter of the app made of it, it goes out as the problem it is.
+ */
+function keepProblemType(response: PlatformResponse, problem: unknown): void {
+  const name = response.json === undefined ? 'send' : 'json'
+  const send = response[name]!
+  response[name] = function sendProblem(this: PlatformResponse, body: unknown) {
+    if (body === problem) this.header('Content-Type', problemType)
+    return send.call(this, body)
   }
 }
 

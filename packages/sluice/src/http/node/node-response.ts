@@ -1,9 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { Denial, ResponseEnd } from '../guard-options.ts'
+import { clientClosedRequest, type Denial, type ResponseEnd } from '../guard-options.ts'
 import type { Header } from '../headers/header.ts'
-
-/** What is reported for a client that went away before there was a status to send, as nginx logs it. */
-const clientClosedRequest = 499
 
 /** Sets headers, unless something else (such as a time-out) has answered already. */
 export function setHeaders(response: ServerResponse, headers: readonly Header[]): void {

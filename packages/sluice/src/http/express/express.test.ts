@@ -1,0 +1,58 @@
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import express from 'express'
+import { describe, expect, it } from 'vitest'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
+import { exchange } from '../../testing/http-exchange.ts'
+import { listening } from '../../testing/http-listening.ts'
+import { rateLimit } from './index.ts'
+
+// Express 4 brings no types; what is used here is the same.
+const express4 = createRequire(import.meta.url)('express4') as typeof express
+
+const startWith =
+  (make: typeof express): StartHttpApp =>
+  (limiter, { parsesBody = true, ...options }, own) => {
+    const app = make()
+    app.set('env', 'test')
+    if (parsesBody) app.use(make.json())
+    app.use(rateLimit(limiter, options))
+    app.get(['/hello', '/healthz'], (_, res) => void res.send('hello'))
+    app.post('/echo', (req, res) => void res.json(req.body ?? null))
+    app.get('/decision', (req, res) => void res.json(req.sluice))
+    app.get('/status/:code', (req, res) => void res.status(Number(req.params.code)).end())
+    app.get('/bytes', (_, res) => void res.send('x'.repeat(1000)))
+    app.get('/hang', () => {})
+    app.get('/own', rateLimit(limiter, own), (_, res) => void res.send('hello'))
+    return listening(createServer(app))
+  }
+
+httpConformance('Express 5', startWith(express), { describe, it })
+httpConformance('Express 4', startWith(express4), { describe, it })
+
+describe.each([
+  ['5', express],
+  ['4', express4],
+])('rateLimit() in a router of Express %s', (_, make) => {
+  it('sees the whole path, the route and its parameters', async () => {
+    const rules = [{ name: 'item', match: { path: '/api/items/*' }, key: ['route', 'params.id'], limits: { rpm: 1 } }]
+    const limiter = await createLimiter({ policy: { service: 'suite', rules } })
+    const app = make()
+    const router = make.Router()
+    router.get('/items/:id', rateLimit(limiter), (req, res) => void res.json(req.params))
+    app.use('/api', router)
+    const { port, close } = await listening(createServer(app))
+    const statusOf = async (path: string) => (await exchange(port, path).answer).status
+    try {
+      expect(await statusOf('/api/items/1')).toBe(200)
+      expect(await statusOf('/api/items/1?again')).toBe(429)
+      expect(await statusOf('/api/items/2')).toBe(200)
+      const { key } = await limiter.inspect(['/api/items/:id', '1'])
+      expect((await limiter.inspect(['/api/items/:id', '1'])).limits[0]?.remaining, key).toBe(0)
+    } finally {
+      await close()
+      await limiter.close()
+    }
+  })
+})

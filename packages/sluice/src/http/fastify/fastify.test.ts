@@ -1,0 +1,87 @@
+import type { AddressInfo } from 'node:net'
+import fastify from 'fastify'
+import { describe, expect, it } from 'vitest'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
+import { closed } from '../../testing/http-listening.ts'
+import { rateLimit } from './index.ts'
+
+const start: StartHttpApp = async (limiter, { parsesBody = true, ...options }, own) => {
+  const app = fastify()
+  await app.register(rateLimit, { limiter, ...options, ...(parsesBody ? {} : { hook: 'onRequest' as const }) })
+  app.addContentTypeParser('text/csv', { parseAs: 'string' }, (_, body, done) => done(null, body))
+  for (const path of ['/hello', '/healthz']) app.get(path, async () => 'hello')
+  app.post('/echo', async (request) => request.body)
+  app.get('/decision', async (request) => request.sluice)
+  app.get('/status/:code', async (request, reply) =>
+    reply.code(Number((request.params as { code: string }).code)).send(),
+  )
+  app.get('/bytes', async () => 'x'.repeat(1000))
+  app.get('/hang', () => {})
+  app.get('/own', { config: { rateLimit: own } }, async () => 'hello')
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    close: async () => {
+      await closed(app.server)
+      await app.close()
+    },
+  }
+}
+
+httpConformance('Fastify 5', start, { describe, it })
+
+describe('the plugin for Fastify', () => {
+  const rules = [{ name: 'api', key: 'ip', limits: { rpm: 1 } }]
+
+  it('reaches the routes beside it, those in other plugins, and those that do not exist', async () => {
+    const limiter = await createLimiter({
+      policy: { service: 'suite', rules: [{ ...rules[0]!, key: 'route ?? none' }] },
+    })
+    const app = fastify()
+    await app.register(rateLimit, { limiter })
+    app.get('/beside', async () => 'hello')
+    await app.register(async (inner) => inner.get('/inside', async () => 'hello'))
+    for (const [url, status] of [
+      ['/beside', 200],
+      ['/inside', 200],
+      ['/nowhere', 404],
+    ] as const) {
+      expect((await app.inject(url)).statusCode).toBe(status)
+      expect((await app.inject(url)).statusCode).toBe(429)
+    }
+    await app.close()
+    await limiter.close()
+  })
+
+  it('leaves a route alone whose config says so', async () => {
+    const limiter = await createLimiter({ policy: { service: 'suite', rules } })
+    const app = fastify()
+    await app.register(rateLimit, { limiter })
+    app.get('/free', { config: { rateLimit: false } }, async (request) => ({ decision: request.sluice ?? null }))
+    for (let i = 0; i < 3; i++) expect((await app.inject('/free')).json()).toEqual({ decision: null })
+    await app.close()
+    await limiter.close()
+  })
+
+  it('decides before the body is read, unless a rule reads it', async () => {
+    const limiter = await createLimiter({ policy: { service: 'suite', rules } })
+    const app = fastify()
+    await app.register(rateLimit, { limiter })
+    app.post('/', async () => 'hello')
+    const payload = '{"broken'
+    const headers = { 'content-type': 'application/json' }
+    expect((await app.inject({ method: 'POST', url: '/', payload, headers })).statusCode).toBe(400)
+    expect((await app.inject({ method: 'POST', url: '/', payload, headers })).statusCode).toBe(429)
+    await app.close()
+    await limiter.close()
+  })
+
+  it('refuses another hook by name', async () => {
+    const limiter = await createLimiter({ policy: { service: 'suite', rules } })
+    const app = fastify()
+    app.register(rateLimit, { limiter, hook: 'onSend' as never })
+    await expect(app.ready()).rejects.toThrow(/hook is "onSend"/)
+    await limiter.close()
+  })
+})

@@ -1,0 +1,34 @@
+import { createServer } from 'node:http'
+import { bodyParser } from '@koa/bodyparser'
+import Koa from 'koa'
+import { describe, it } from 'vitest'
+import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
+import { listening } from '../../testing/http-listening.ts'
+import { rateLimit } from './index.ts'
+
+const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) => {
+  const app = new Koa()
+  app.silent = true
+  if (parsesBody) app.use(bodyParser())
+  app.use(rateLimit(limiter, options))
+  const ofOwn = rateLimit(limiter, own)
+  app.use(async (ctx, next) => {
+    if (ctx.path === '/hello' || ctx.path === '/healthz') ctx.body = 'hello'
+    else if (ctx.path === '/echo') ctx.body = ctx.request.body ?? {}
+    else if (ctx.path === '/decision') ctx.body = ctx.state.sluice
+    else if (ctx.path.startsWith('/status/')) {
+      ctx.status = Number(ctx.path.slice(8))
+      ctx.body = null
+      ctx.status = Number(ctx.path.slice(8))
+    } else if (ctx.path === '/bytes') ctx.body = 'x'.repeat(1000)
+    else if (ctx.path === '/hang') await new Promise((resolve) => ctx.res.once('close', resolve))
+    else if (ctx.path === '/own') {
+      await ofOwn(ctx, async () => {
+        ctx.body = 'hello'
+      })
+    } else await next()
+  })
+  return listening(createServer(app.callback()))
+}
+
+httpConformance('Koa 3', start, { describe, it })

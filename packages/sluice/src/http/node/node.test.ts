@@ -1,0 +1,69 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
+import { exchange } from '../../testing/http-exchange.ts'
+import { listening } from '../../testing/http-listening.ts'
+import { type LimitedRequest, rateLimit } from './index.ts'
+
+async function parseBody(req: IncomingMessage): Promise<unknown> {
+  if (!/json/.test(req.headers['content-type'] ?? '')) return undefined
+  const chunks: Buffer[] = []
+  for await (const chunk of req) chunks.push(chunk as Buffer)
+  return JSON.parse(Buffer.concat(chunks).toString())
+}
+
+const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) => {
+  const onError = (_: unknown, __: unknown, res: { writeHead(status: number): { end(): unknown } }) =>
+    void res.writeHead(500).end()
+  const ofOwn = rateLimit(limiter, (_, res) => res.end('hello'), own)
+  const handler = rateLimit(
+    limiter,
+    (req, res) => {
+      const path = req.url?.split('?')[0] ?? ''
+      if (path === '/hello' || path === '/healthz') res.end('hello')
+      else if (path === '/echo') res.end(JSON.stringify(req.body ?? null))
+      else if (path === '/decision') res.end(JSON.stringify(req.sluice))
+      else if (path.startsWith('/status/')) res.writeHead(Number(path.slice(8))).end()
+      else if (path === '/bytes') res.end('x'.repeat(1000))
+      else if (path === '/own') ofOwn(req, res)
+      else if (path !== '/hang') res.writeHead(404).end()
+    },
+    { ...options, onError },
+  )
+  return listening(
+    createServer(async (req: LimitedRequest, res) => {
+      if (parsesBody) req.body = await parseBody(req)
+      handler(req, res)
+    }),
+  )
+}
+
+httpConformance('plain Node', start, { describe, it })
+
+describe('rateLimit() for plain Node', () => {
+  it('reads the path of an absolute target', async () => {
+    const rules = [{ name: 'item', match: { path: '/items' }, key: 'ip', limits: { rpm: 1 } }]
+    const limiter = await createLimiter({ policy: { service: 'suite', rules } })
+    const { port, close } = await listening(createServer(rateLimit(limiter, (_, res) => res.end())))
+    try {
+      expect((await exchange(port, '/items').answer).status).toBe(200)
+      expect((await exchange(port, 'http://api.example/items?x').answer).status).toBe(429)
+      expect((await exchange(port, '*', { method: 'OPTIONS' }).answer).status).toBe(200)
+    } finally {
+      await close()
+      await limiter.close()
+    }
+  })
+
+  it('answers 500 to a fault of the limiter by itself', async () => {
+    const limiter = await createLimiter({ policy: { service: 'suite', rules: [{ name: 'a', limits: { rpm: 1 } }] } })
+    const { port, close } = await listening(createServer(rateLimit(limiter, (_, res) => res.end(), { rule: 'b' })))
+    try {
+      expect((await exchange(port, '/').answer).status).toBe(500)
+    } finally {
+      await close()
+      await limiter.close()
+    }
+  })
+})
