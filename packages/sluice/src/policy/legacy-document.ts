@@ -35,11 +35,15 @@ export function isLegacyDocument(document: unknown): boolean {
 export function readLegacyDocument(document: unknown, report: Report): PolicyDocument | undefined {
   const legacy = checkShape(legacySchema, document, '', report)
   if (!legacy) return undefined
+  let complete = true
   const limitsOf = (given: z.infer<typeof rates>, path: string): LimitSpec => {
     const limits = Object.fromEntries(
       Object.entries(given).filter(([, amount]) => amount !== null && amount !== undefined),
     )
-    if (Object.keys(limits).length === 0) report(path, given, 'give at least one of rps, rpm, rph and rpd')
+    if (Object.keys(limits).length === 0) {
+      complete = false
+      report(path, given, 'give at least one of rps, rpm, rph and rpd')
+    }
     return limits
   }
   const limits = limitsOf(legacy.general_rate_limit, 'general_rate_limit')
@@ -47,6 +51,7 @@ export function readLegacyDocument(document: unknown, report: Report): PolicyDoc
     key,
     limits: limitsOf(given, `custom_rate_limits.${key}`),
   }))
+  if (!complete) return undefined
   return { service: legacy._id, rules: [{ name: 'default', limits, overrides }] }
 }
 

@@ -9,7 +9,7 @@ export function salvageDocument(document: unknown): PolicyDocument {
   const fields = fieldsOf(document)
   const tiers = tiersSchema.safeParse(fields.tiers)
   const rules = Array.isArray(fields.rules) ? fields.rules : []
-  return { service: 'refused', tiers: tiers.data, rules: rules.map(salvageRule) }
+  return { service: 'refused', tiers: tiers.data, rules: Array.from(rules, salvageRule) }
 }
 
 function salvageRule(rule: unknown, index: number): RuleSpec {

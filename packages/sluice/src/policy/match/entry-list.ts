@@ -5,6 +5,8 @@ import type { Matcher } from './matcher.ts'
 /** One way into a rule: one of its patterns, or the lack of any. */
 export interface Entry {
   readonly index: number
+  /** The place of the pattern among those of the rule. */
+  readonly order: number
   readonly matcher: Matcher
   readonly names: readonly string[]
 }

@@ -7,6 +7,8 @@ import { captureNames, decodeSegment, normalSegment, type PathPattern } from './
 /** A rule whose `match` holds, by its place in the policy. */
 export interface Candidate {
   readonly index: number
+  /** Which of the rule's patterns it was: the first one that fits counts. */
+  readonly order: number
   readonly captured: Captured | undefined
 }
 
@@ -23,8 +25,8 @@ export class RuleIndex {
   constructor(matchers: readonly (Matcher | undefined)[]) {
     for (const [index, matcher] of matchers.entries()) {
       if (!matcher) continue
-      if (!matcher.patterns) this.#root.below.add({ index, matcher, names: [] })
-      for (const pattern of matcher.patterns ?? []) this.#insert(pattern, index, matcher)
+      if (!matcher.patterns) this.#root.below.add({ index, order: 0, matcher, names: [] })
+      for (const [order, pattern] of (matcher.patterns ?? []).entries()) this.#insert(pattern, index, order, matcher)
     }
   }
 
@@ -34,14 +36,14 @@ export class RuleIndex {
     const found: Candidate[] = []
     walk(this.#root, path, 0, [], request, found)
     if (found.length < 2) return found
-    found.sort((a, b) => a.index - b.index)
+    found.sort((a, b) => a.index - b.index || a.order - b.order)
     return found.filter((candidate, i) => candidate.index !== found[i - 1]?.index)
   }
 
-  #insert(pattern: PathPattern, index: number, matcher: Matcher): void {
+  #insert(pattern: PathPattern, index: number, order: number, matcher: Matcher): void {
     let node = this.#root
     for (const segment of pattern.segments) node = 'capture' in segment ? node.anyChild() : node.child(segment.text)
-    const entry = { index, matcher, names: captureNames(pattern) }
+    const entry = { index, order, matcher, names: captureNames(pattern) }
     ;(pattern.open ? node.below : node.here).add(entry)
   }
 }
@@ -99,10 +101,10 @@ function walk(
 }
 
 function collect(list: EntryList, captures: readonly string[], request: RequestView, found: Candidate[]): void {
-  list.each(request, ({ index, matcher, names }) => {
+  list.each(request, ({ index, order, matcher, names }) => {
     if (!hasMethod(matcher.methods, request)) return
     for (const condition of matcher.conditions) if (!condition.holds(request)) return
-    found.push({ index, captured: names.length === 0 ? undefined : capturedBy(names, captures) })
+    found.push({ index, order, captured: names.length === 0 ? undefined : capturedBy(names, captures) })
   })
 }
 
