@@ -19,6 +19,8 @@ afterAll(() => server?.stop())
 function openPool(options: PoolConfig = {}): Pool {
   const pool = new Pool({ connectionString: server.url, max: 30, connectionTimeoutMillis: 1000, ...options })
   pool.on('error', () => {})
+  // The pool lets go of its clients before they have hung up.
+  pool.on('connect', (client) => void client.on('error', () => {}))
   return pool
 }
 

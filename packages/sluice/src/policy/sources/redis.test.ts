@@ -1,8 +1,9 @@
-import { Redis as Redis6 } from 'ioredis'
+import { Cluster, Redis as Redis6 } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
-import { createClient as createClient6 } from 'redis'
+import { createClient as createClient6, createCluster } from 'redis'
 import { createClient as createClient5 } from 'redis5'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startCluster } from '../../testing/servers/cluster.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { type SourcePlace, sourceConformance } from '../../testing/source-conformance.ts'
 import { waitFor } from '../../testing/wait-for.ts'
@@ -17,22 +18,28 @@ interface Opened {
 
 type Open = (url: string) => Promise<Opened>
 
-const openIoredis =
-  (Redis: typeof Redis6, options: object = {}): Open =>
-  async (url) => {
-    const client = new Redis(url, options)
-    client.on('error', () => {})
+const clients: Record<string, Open> = {
+  'ioredis 6': async (url) => {
+    const client = new Redis6(url).on('error', () => {})
     return { client, close: () => client.disconnect() }
-  }
-
-const openNodeRedis =
-  (createClient: typeof createClient6): Open =>
-  async (url) => {
-    const client = createClient({ url })
-    client.on('error', () => {})
-    await client.connect()
-    return { client: client as unknown as PolicyRedisClient, close: () => client.destroy() }
-  }
+  },
+  'ioredis 5': async (url) => {
+    const client = new Redis5(url).on('error', () => {})
+    return { client, close: () => client.disconnect() }
+  },
+  'node-redis 6': async (url) => {
+    const client = await createClient6({ url })
+      .on('error', () => {})
+      .connect()
+    return { client, close: () => client.destroy() }
+  },
+  'node-redis 5': async (url) => {
+    const client = await createClient5({ url })
+      .on('error', () => {})
+      .connect()
+    return { client, close: () => client.destroy() }
+  },
+}
 
 async function place(open: Open): Promise<SourcePlace> {
   const server = await startRedis()
@@ -58,24 +65,19 @@ async function place(open: Open): Promise<SourcePlace> {
 }
 
 const framework = { describe, it, beforeAll, afterAll }
-sourceConformance('redisPolicy over ioredis 6', () => place(openIoredis(Redis6)), framework)
-sourceConformance('redisPolicy over ioredis 5', () => place(openIoredis(Redis5 as unknown as typeof Redis6)), framework)
-sourceConformance('redisPolicy over node-redis 6', () => place(openNodeRedis(createClient6)), framework)
-sourceConformance(
-  'redisPolicy over node-redis 5',
-  () => place(openNodeRedis(createClient5 as unknown as typeof createClient6)),
-  framework,
-)
+for (const [name, open] of Object.entries(clients)) {
+  sourceConformance(`redisPolicy over ${name}`, () => place(open), framework)
+}
+
+const policy = (version: string): object => ({
+  service: 'shop',
+  version,
+  rules: [{ name: 'all', key: ['ip'], limits: { rpm: 10 } }],
+})
 
 describe('redisPolicy', () => {
   let server: RedisServer
   let redis: Redis6
-  const policy = (version: string): object => ({
-    service: 'shop',
-    version,
-    rules: [{ name: 'all', key: ['ip'], limits: { rpm: 10 } }],
-  })
-
   beforeAll(async () => {
     server = await startRedis()
     redis = new Redis6(server.url)
@@ -162,5 +164,34 @@ describe('redisPolicy', () => {
   it('names the option that is wrong', () => {
     expect(() => redisPolicy(redis, { key: '' })).toThrow(/key is ""/)
     expect(() => redisPolicy({} as PolicyRedisClient, { key: 'k' })).toThrow(/client is an object/)
+  })
+})
+
+describe('redisPolicy on a cluster', () => {
+  it('follows what is published, with both clients', async () => {
+    const servers = await startCluster({ masters: 3, replicas: 0 })
+    const url = servers.nodes[0]!.url
+    const ioredis = new Cluster([url])
+    const nodeRedis = createCluster({ rootNodes: [{ url }] })
+    try {
+      await nodeRedis.connect()
+      const options = { key: 'policy:shop', pollMs: 3_600_000 }
+      await publishRedisPolicy(ioredis, options, policy('v1'))
+      const follow = (client: PolicyRedisClient) =>
+        livePolicy({ source: redisPolicy(client, options), compile: compilePolicy })
+      const both = await Promise.all([follow(ioredis), follow(nodeRedis)])
+      for (const [client, version] of [
+        [ioredis, 'v2'],
+        [nodeRedis, 'v3'],
+      ] as const) {
+        await publishRedisPolicy(client, options, policy(version))
+        await waitFor(() => both.every((live) => live.current.version === version), { describe: version })
+      }
+      await Promise.all(both.map((live) => live.close()))
+    } finally {
+      ioredis.disconnect()
+      nodeRedis.destroy()
+      await servers.stop()
+    }
   })
 })

@@ -1,0 +1,58 @@
+// One replica of a service under load, for policy-change.test.ts: decides without pause and reports what it saw.
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { createLimiter, filePolicy } from '../packages/sluice/src/index.ts'
+import { postgresPolicy } from '../packages/sluice/src/policy/sources/postgres.ts'
+import { redisPolicy } from '../packages/sluice/src/policy/sources/redis.ts'
+import { redisStore } from '../packages/sluice/src/stores/redis/index.ts'
+import { amountOf, type Report, type SourceKind } from './policy-change.ts'
+
+const [kind, place = '', storeUrl = ''] = process.argv.slice(2) as [SourceKind, string, string]
+// An hour: only a push can bring the change.
+const pollMs = 3_600_000
+const redis = new Redis(storeUrl)
+const pool = kind === 'postgres' ? new Pool({ connectionString: place }) : undefined
+
+function openSource() {
+  if (kind === 'file') return filePolicy(place, { pollMs })
+  if (kind === 'redis') return redisPolicy(redis, { key: place, pollMs })
+  return postgresPolicy(pool as Pool, { service: 'shop', pollMs })
+}
+
+const limiter = await createLimiter({ policy: openSource(), store: redisStore(redis) })
+const tell = (report: Report): void => void process.send?.(report)
+const seen = { decisions: 0, denied: 0, degraded: 0, mixed: [] as string[] }
+const versions = new Set<string>()
+let stopping = false
+
+async function decide(lane: number): Promise<void> {
+  for (let i = 0; !stopping; i++) {
+    const user = `user-${(lane + i) % 8}`
+    const decision = await limiter.check({ method: 'GET', path: '/', headers: { 'x-user': user }, ip: '192.0.2.1' })
+    const { policyVersion, limits } = decision
+    seen.decisions++
+    if (!decision.allowed) seen.denied++
+    if (decision.degraded) seen.degraded++
+    else if (limits.length === 0 || limits.some(({ amount }) => amount !== amountOf(policyVersion))) {
+      seen.mixed.push(`${policyVersion}: ${limits.map(({ rule, amount }) => `${rule} ${amount}`).join(', ')}`)
+    }
+    if (!versions.has(policyVersion)) {
+      versions.add(policyVersion)
+      tell({ kind: 'version', version: policyVersion, atMs: Date.now() })
+    }
+    // A denial can be answered without I/O, and the loop would never turn.
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+process.once('message', async () => {
+  stopping = true
+  await Promise.all(lanes)
+  tell({ kind: 'end', ...seen })
+  await limiter.close()
+  await pool?.end()
+  redis.disconnect()
+  process.disconnect()
+})
+
+const lanes = [0, 1, 2, 3].map(decide)

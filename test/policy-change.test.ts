@@ -1,0 +1,108 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { postgresPolicy } from '../packages/sluice/src/policy/sources/postgres.ts'
+import { publishRedisPolicy } from '../packages/sluice/src/policy/sources/redis.ts'
+import { type PostgresServer, startPostgres } from '../packages/sluice/src/testing/servers/postgres.ts'
+import { type RedisServer, startRedis } from '../packages/sluice/src/testing/servers/redis.ts'
+import { waitFor } from '../packages/sluice/src/testing/wait-for.ts'
+import { policyOf, type Report, type SourceKind } from './policy-change.ts'
+
+const worker = fileURLToPath(new URL('policy-change-worker.ts', import.meta.url))
+const replicas = 4
+const changes = 7
+
+describe('a limit that changes under load in four processes', () => {
+  let redisServer: RedisServer
+  let postgres: PostgresServer
+  let redis: Redis
+  let pool: Pool
+  let folder: string
+  const children: ChildProcess[] = []
+
+  beforeAll(async () => {
+    ;[redisServer, postgres] = await Promise.all([startRedis(), startPostgres()])
+    redis = new Redis(redisServer.url)
+    pool = new Pool({ connectionString: postgres.url })
+    // The pool lets go of its clients before they have hung up, and the server may be quicker.
+    pool.on('connect', (client) => void client.on('error', () => {}))
+    folder = await mkdtemp(join(tmpdir(), 'sluice-change-'))
+  })
+
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill('SIGKILL')
+  })
+
+  afterAll(async () => {
+    redis?.disconnect()
+    await pool?.end()
+    await Promise.all([redisServer?.stop(), postgres?.stop()])
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const places: Record<SourceKind, { place: () => string; write(document: object): Promise<unknown> }> = {
+    file: {
+      place: () => join(folder, 'sluice.json'),
+      async write(document) {
+        await writeFile(join(folder, 'draft'), JSON.stringify(document))
+        await rename(join(folder, 'draft'), join(folder, 'sluice.json'))
+      },
+    },
+    redis: {
+      place: () => 'policy:shop',
+      write: (document) => publishRedisPolicy(redis, { key: 'policy:shop' }, document),
+    },
+    postgres: {
+      place: () => postgres.url,
+      write: (document) => postgresPolicy(pool, { service: 'shop', createTable: true }).archive.push(document),
+    },
+  }
+
+  for (const kind of ['file', 'redis', 'postgres'] as const) {
+    it(`explains every decision by one version, and all are on the new one within a second (${kind})`, async () => {
+      const { place, write } = places[kind]
+      await write(policyOf('v1'))
+      const reports = Array.from({ length: replicas }, () => startReplica([kind, place(), redisServer.url]))
+      const allOn = (version: string): Promise<unknown> =>
+        waitFor(() => reports.every((each) => arrival(each, version) !== undefined), {
+          describe: `all replicas on ${version}`,
+          timeoutMs: 20_000,
+        })
+      await allOn('v1')
+      const delaysMs: number[] = []
+      for (let i = 2; i < 2 + changes; i++) {
+        const beganMs = Date.now()
+        await write(policyOf(`v${i}`))
+        await allOn(`v${i}`)
+        delaysMs.push(Math.max(...reports.map((each) => Number(arrival(each, `v${i}`)))) - beganMs)
+      }
+      for (const child of children) child.send('stop')
+      const ends = await Promise.all(reports.map((each) => waitFor(() => each.find(({ kind }) => kind === 'end'))))
+      for (const end of ends) {
+        expect(end).toMatchObject({ mixed: [], degraded: 0 })
+        expect(end.kind === 'end' && end.denied).toBeGreaterThan(0)
+        expect(end.kind === 'end' && end.decisions - end.denied).toBeGreaterThan(0)
+      }
+      // The median, for a machine that is busy with other tests may stand still for a second.
+      expect(delaysMs.sort((a, b) => a - b)[Math.floor(changes / 2)]).toBeLessThan(1000)
+    })
+  }
+
+  function startReplica(args: string[]): Report[] {
+    const reports: Report[] = []
+    const child = fork(worker, args, { execArgv: ['--import', 'tsx'] })
+    child.on('message', (report) => reports.push(report as Report))
+    children.push(child)
+    return reports
+  }
+})
+
+function arrival(reports: readonly Report[], version: string): number | undefined {
+  const found = reports.find((report) => report.kind === 'version' && report.version === version)
+  return found?.kind === 'version' ? found.atMs : undefined
+}
