@@ -1,0 +1,31 @@
+/** One limit, as every library here can express it: so many per fixed window from the first hit. */
+export interface WindowLimit {
+  readonly amount: number
+  readonly seconds: number
+}
+
+/** What a contender is set up with; it must survive the way into another process. */
+export interface Setup {
+  readonly redisUrl: string
+  /** Keeps the keys of one contender in one case apart from all others. */
+  readonly prefix: string
+  readonly limits: readonly WindowLimit[]
+  /** Draw units ahead of use. Only Sluice can. */
+  readonly lease?: boolean
+  /** Refuse what is known to be denied without asking Redis, where that is not the default. */
+  readonly denyCache?: boolean
+  /** How many independent limiters, each with its own connection, share the load. */
+  readonly instances?: number
+}
+
+/** A limiter under measurement. It may deny by resolving to something or by rejecting with something that is not an error. */
+export interface Contender<Result = unknown> {
+  /** Decides for the subject; `lane` tells apart the callers in flight. */
+  decide(subject: string, lane: number): Promise<Result>
+  /** Reads a result; throws when it is not an answer of the limiter itself, such as one given without Redis. */
+  allowed(result: Result): boolean
+  close(): Promise<void>
+}
+
+/** What every file of a contender exports as `open`. */
+export type Open = (setup: Setup) => Promise<Contender>

@@ -1,0 +1,18 @@
+import type { Open } from './contender.ts'
+
+/** Loaded one per process, so that no library is compiled together with another. */
+const files = {
+  sluice: () => import('./sluice.ts'),
+  'sluice in memory': () => import('./sluice-memory.ts'),
+  'rate-limiter-flexible': () => import('./rate-limiter-flexible.ts'),
+  'rate-limiter-flexible in memory': () => import('./rate-limiter-flexible-memory.ts'),
+  'rate-limit-redis': () => import('./rate-limit-redis.ts'),
+  '@upstash/ratelimit': () => import('./upstash-ratelimit.ts'),
+  'raw EVALSHA': () => import('./raw-evalsha.ts'),
+} satisfies Record<string, () => Promise<{ open: Open }>>
+
+export type ContenderName = keyof typeof files
+
+export async function loadContender(name: ContenderName): Promise<Open> {
+  return (await files[name]()).open
+}

@@ -1,0 +1,29 @@
+import { Redis } from 'ioredis'
+import { createLimiter, type Decision } from 'sluice'
+import { redisStore } from 'sluice/redis'
+import type { Contender, Setup } from './contender.ts'
+import { allowedExactly, benchPolicyOf } from './sluice-policy.ts'
+
+/** Sluice with its defaults on Redis: deadline, breaker, events and all. */
+export async function open(setup: Setup): Promise<Contender<Decision>> {
+  const { instances = 1 } = setup
+  const opened = await Promise.all(Array.from({ length: instances }, () => openOne(setup)))
+  const limiters = opened.map(({ limiter }) => limiter)
+  const first = limiters[0]!
+  return {
+    decide:
+      instances === 1 ? (subject) => first.take(subject) : (subject, lane) => limiters[lane % instances]!.take(subject),
+    allowed: allowedExactly,
+    async close() {
+      for (const { limiter, client } of opened) {
+        await limiter.close()
+        client.disconnect()
+      }
+    },
+  }
+}
+
+async function openOne(setup: Setup) {
+  const client = new Redis(setup.redisUrl)
+  return { client, limiter: await createLimiter({ policy: benchPolicyOf(setup), store: redisStore(client) }) }
+}

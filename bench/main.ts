@@ -1,0 +1,59 @@
+// Measures Sluice beside its peers and prints ratios. See README.md in this folder.
+import { existsSync, writeFileSync } from 'node:fs'
+import { benchMemory } from './memory/index.ts'
+import { type BenchOptions, readOptions, type Section, usage } from './options.ts'
+import { benchRedis } from './redis/index.ts'
+import { printSummary, progress } from './report/print.ts'
+import type { CaseResult } from './report/result.ts'
+import { surroundings } from './surroundings.ts'
+
+/** Sections that print for themselves; what they return goes into the JSON as it is. */
+const others = {
+  policy: { file: './policy-match.ts', name: 'benchPolicy' },
+  http: { file: './http.ts', name: 'benchHttp' },
+  server: { file: './server.ts', name: 'benchServer' },
+} as const
+
+type OtherBench = (options: BenchOptions) => Promise<unknown>
+
+async function runOther(section: keyof typeof others, options: BenchOptions): Promise<unknown> {
+  const { file, name } = others[section]
+  const url = new URL(file, import.meta.url)
+  if (!existsSync(url)) {
+    progress(`${section}: there is no bench/${file.slice(2)} to run`)
+    return undefined
+  }
+  const module = (await import(url.href)) as Record<string, OtherBench | undefined>
+  return module[name]?.(options)
+}
+
+async function run(section: Section, options: BenchOptions, measured: CaseResult[]): Promise<unknown> {
+  const effort = { rounds: options.rounds, roundMs: options.quick ? 250 : 500 }
+  if (section !== 'redis' && section !== 'memory') return runOther(section, options)
+  const results =
+    section === 'redis' ? await benchRedis(effort) : await benchMemory(effort, options.quick ? 100_000 : 1_000_000)
+  measured.push(...results)
+  return results.map(({ title, figures, targets }) => ({ title, figures, targets }))
+}
+
+async function main(options: BenchOptions): Promise<void> {
+  const built = import.meta.resolve('sluice')
+  if (!built.endsWith('/dist/index.js')) throw new Error(`the bench measures the built library, not ${built}`)
+  const where = surroundings()
+  for (const [name, value] of Object.entries(where)) console.log(`${name.padEnd(22)} ${value}`)
+  const measured: CaseResult[] = []
+  const figures: Record<string, unknown> = {}
+  for (const section of options.sections) figures[section] = await run(section, options, measured)
+  printSummary(measured)
+  if (options.json !== undefined)
+    writeFileSync(options.json, `${JSON.stringify({ surroundings: where, options, figures }, undefined, 2)}\n`)
+}
+
+let options: BenchOptions | undefined
+try {
+  options = readOptions(process.argv.slice(2))
+} catch (error) {
+  progress(`${(error as Error).message}\n${usage}`)
+  process.exitCode = 2
+}
+if (options !== undefined) await main(options)

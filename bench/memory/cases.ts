@@ -1,0 +1,38 @@
+import type { Case, CaseEntry } from '../measure/case.ts'
+
+const section = 'memory'
+const sluice: CaseEntry = { label: 'sluice', contender: 'sluice in memory' }
+const peer: CaseEntry = { label: 'RateLimiterMemory', contender: 'rate-limiter-flexible in memory' }
+const union: CaseEntry = { ...peer, label: 'RateLimiterUnion' }
+const amount = 1_000_000_000
+
+/** One caller that awaits every decision: what a request handler pays. */
+export const memoryCases: readonly Case[] = [
+  {
+    section,
+    title: '10,000 subjects, 1 limit, allowed',
+    subjects: 10_000,
+    limits: [{ amount, seconds: 60 }],
+    expect: 'allowed',
+    entries: [sluice, peer],
+    loads: [{ inFlight: 1, targets: [{ against: peer.label, atLeast: 3 }] }],
+  },
+  {
+    section,
+    title: '10,000 subjects, 4 limits, allowed',
+    subjects: 10_000,
+    limits: [1, 60, 3600, 86_400].map((seconds) => ({ amount, seconds })),
+    expect: 'allowed',
+    entries: [sluice, union],
+    loads: [{ inFlight: 1, targets: [{ against: union.label, atLeast: 15 }] }],
+  },
+  {
+    section,
+    title: '10,000 subjects, 1 limit, denied',
+    subjects: 10_000,
+    limits: [{ amount: 1, seconds: 3600 }],
+    expect: 'denied',
+    entries: [sluice, peer],
+    loads: [{ inFlight: 1, targets: [{ against: peer.label, atLeast: 8 }] }],
+  },
+]
