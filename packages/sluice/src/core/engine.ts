@@ -25,9 +25,12 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
       return done(ask, states, now, count(states, (state, c) => settle(charges[c]!, state, ask.id, now)))
     case 'extend':
       return done(ask, states, now, count(states, (state) => extend(state, ask.id, now + ask.ttlUs)))
-    case 'refund':
-      for (let c = 0; c < charges.length; c++) giveBack(charges[c]!, states[c]!, charges[c]!.cost, ask.takenUs ?? now, now)
+    case 'refund': {
+      // Clocks of cluster nodes differ: what another node says was taken later than now was taken now.
+      const takenUs = Math.min(ask.takenUs ?? now, now)
+      for (let c = 0; c < charges.length; c++) giveBack(charges[c]!, states[c]!, charges[c]!.cost, takenUs, now)
       return done(ask, states, now, charges.length)
+    }
     case 'debit':
       debit(charges[0]!, states[0]!, ask.units, now)
       return done(ask, states, now, 1)
@@ -83,6 +86,8 @@ function copiesThatFit(charges: readonly Charge[], states: readonly State[], cop
 }
 
 function spend(charge: Charge, state: State, units: number, now: number): void {
+  // Nothing spent must not start a window.
+  if (units === 0) return
   const { limits, algorithms, offsets } = charge.limits
   for (let l = 0; l < limits.length; l++) algorithms[l]!.spend(state, state.at + offsets[l]!, limits[l]!, units, now)
 }
@@ -116,14 +121,15 @@ function extend(state: State, id: string, expiresUs: number): boolean {
   return true
 }
 
+/** Ends the holds that have expired, each at the instant it did: the outcome does not depend on when somebody looks. */
 function expireHolds(charge: Charge, state: State, now: number): void {
   const { holds } = state.extra!
-  let kept = 0
-  for (const hold of holds) {
-    if (hold.expiresUs > now) holds[kept++] = hold
-    else if (hold.kind === 'reserve') giveBack(charge, state, hold.cost, hold.takenUs, now)
+  const gone = holds.filter((hold) => hold.expiresUs <= now)
+  if (gone.length === 0) return
+  state.extra!.holds = holds.filter((hold) => hold.expiresUs > now)
+  for (const hold of gone.sort((a, b) => a.expiresUs - b.expiresUs)) {
+    if (hold.kind === 'reserve') giveBack(charge, state, hold.cost, hold.takenUs, hold.expiresUs)
   }
-  holds.length = kept
 }
 
 function findHold(state: State, id: string): number {

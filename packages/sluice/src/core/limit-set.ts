@@ -1,5 +1,6 @@
 import type { Algorithm } from './algorithms/algorithm.ts'
 import { algorithmNames, algorithms } from './algorithms/index.ts'
+import type { CalendarUnit } from './calendar-period.ts'
 import { invalidOption } from './errors.ts'
 import type { Limit } from './limit.ts'
 
@@ -12,13 +13,11 @@ export interface LimitSet {
   /** How many numbers of state the whole set needs. */
   readonly fields: number
   /**
-   * What each limit is, in one small number that is stored beside its fields: when a policy adds, drops or reorders limits, those that
+   * What each limit counts, in one number that is stored beside its fields: when a policy adds, drops or reorders limits, those that
    * stay are found again and their usage carries over. Distinct within a set. The amount is not part of it.
    */
   readonly tags: readonly number[]
-  /** Exactly what each limit counts, amounts aside. */
-  readonly identities: readonly string[]
-  /** The identities as one text: sets with the same layout can share stored state as it is. */
+  /** The tags as one text: sets with the same layout can share stored state as it is. */
   readonly layout: string
   /** Whether a limit needs an open hold to count, so that `take` makes no sense. */
   readonly needsHold: boolean
@@ -27,6 +26,7 @@ export interface LimitSet {
 export const maxLimitsPerRule = 16
 
 const wellKnown = [1000, 60_000, 3_600_000, 86_400_000]
+const calendars: readonly CalendarUnit[] = ['day', 'week', 'month']
 
 /** Puts limits together that are decided as one. */
 export function limitSet(limits: readonly Limit[]): LimitSet {
@@ -39,36 +39,48 @@ export function limitSet(limits: readonly Limit[]): LimitSet {
     fields += algorithms[limit.algorithm].fields
     tags.push(tagOf(limit, tags))
   }
-  const identities = limits.map(identityOf)
   return {
     limits,
     algorithms: limits.map((limit) => algorithms[limit.algorithm]),
     offsets,
     fields,
     tags,
-    identities,
-    layout: identities.join(),
+    layout: tags.join(),
     needsHold: limits.some((limit) => limit.algorithm === 'concurrency'),
   }
 }
 
-// Sixteen tags per algorithm: four for the usual periods, the rest by a hash of the period, moved on where two in a set would meet.
+/** The algorithm's code in a tag, the index in `algorithmNames`. */
+export function codeOf(tag: number): number {
+  return tag < 128 ? tag >> 4 : tag % 8
+}
+
+// Usual limits have a tag below 128, which MessagePack keeps in one byte: the code and one of sixteen kinds. All others are told apart by
+// a hash wide enough that no two limits of one rule, now or after a change of policy, meet in practice.
 function tagOf(limit: Limit, taken: readonly number[]): number {
-  const first = algorithmNames.indexOf(limit.algorithm) * 16
-  let tag = first + periodClass(limit)
-  while (taken.includes(tag)) tag = first + ((tag + 1) % 16)
+  const code = algorithmNames.indexOf(limit.algorithm)
+  const kind = usualKind(limit)
+  let tag = kind < 0 ? wideTag(code, identityOf(limit)) : code * 16 + kind
+  // Two limits that count the same differ only in their amounts; the second one needs a place of its own all the same.
+  for (let n = 2; taken.includes(tag); n++) tag = wideTag(code, `${identityOf(limit)} ${n}`)
   return tag
 }
 
-function periodClass(limit: Limit): number {
-  const known = wellKnown.indexOf(limit.periodMs)
-  if (limit.algorithm !== 'calendar' && known >= 0) return known
-  let hash = 7
-  for (const c of identityOf(limit)) hash = (hash * 31 + c.charCodeAt(0)) % 65_521
-  return 4 + (hash % 12)
+function usualKind({ algorithm, periodMs, aligned, calendar, zone }: Limit): number {
+  if (algorithm === 'calendar') return zone === 'UTC' ? calendars.indexOf(calendar!) : -1
+  if (algorithm === 'concurrency') return 0
+  const usual = wellKnown.indexOf(periodMs)
+  return usual < 0 || !aligned ? usual : usual + 4
+}
+
+// FNV-1a, of which 24 bits stay.
+function wideTag(code: number, identity: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < identity.length; i++) hash = Math.imul(hash ^ identity.charCodeAt(i), 0x01000193)
+  return 128 + ((hash ^ (hash >>> 24)) & 0xffffff) * 8 + code
 }
 
 function identityOf({ algorithm, periodMs, aligned, calendar, zone }: Limit): string {
-  if (algorithm === 'calendar') return `${algorithm} ${calendar} ${zone}`
-  return aligned ? `${algorithm} ${periodMs} aligned` : `${algorithm} ${periodMs}`
+  if (algorithm === 'calendar') return `${calendar} ${zone}`
+  return aligned ? `${periodMs} aligned` : `${periodMs}`
 }

@@ -3,7 +3,8 @@ import type { State } from '../state.ts'
 import type { Algorithm } from './algorithm.ts'
 
 /**
- * Counts units per window. A window starts at the first hit, or at multiples of the period (`aligned`).
+ * Counts units per window. A window starts at the first hit, or at multiples of the period (`aligned`); one from which everything was
+ * given back never was.
  *
  * Bound: at most `amount` in each window, hence at most twice `amount` in any stretch as long as the period.
  * State: the window's start (ms) and its count.
@@ -27,6 +28,7 @@ export const fixedWindow: Algorithm = {
   giveBack(state, i, limit, units, takenUs, now) {
     if (isCurrent(state, i, limit, now) && state.n[i]! <= Math.floor(takenUs / 1000)) {
       state.n[i + 1] = Math.max(0, state.n[i + 1]! - units)
+      if (state.n[i + 1] === 0) state.n[i] = 0
     }
   },
 

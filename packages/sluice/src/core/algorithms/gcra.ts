@@ -7,7 +7,8 @@ import type { Algorithm } from './algorithm.ts'
  *
  * Bound: at most `burst + amount x W / period` in any stretch W. A unit takes a whole number of microseconds (rounded up), so a rate
  * that does not divide the period is held slightly below, never above.
- * State: that time (us), and the interval it was counted with, so that usage carries over when the rate changes.
+ * State: that time (us), and the interval it was counted with, so that usage carries over when the rate changes: what was spent at the
+ * old rate drains at the old rate until the next spend, which counts it anew.
  */
 export const gcra: Algorithm = {
   fields: 2,
@@ -21,19 +22,18 @@ export const gcra: Algorithm = {
     state.n[i + 1] = limit.intervalUs
   },
 
-  giveBack(state, i, limit, units, takenUs, now) {
+  giveBack(state, i, _limit, units, takenUs, now) {
     // What has drained since it was taken is no longer in the bucket; returning it too would let others burst twice.
-    const backUs = Math.max(0, units * limit.intervalUs - (now - takenUs))
-    state.n[i] = Math.max(now, fullAt(state, i, limit, now) - backUs)
-    state.n[i + 1] = limit.intervalUs
+    const backUs = Math.max(0, units * state.n[i + 1]! - (now - takenUs))
+    state.n[i] = Math.max(now, state.n[i]! - backUs)
   },
 
-  endUs(state, i, limit, now) {
-    return fullAt(state, i, limit, now)
+  endUs(state, i, _limit, now) {
+    return Math.max(now, state.n[i]!)
   },
 
   waitUs(state, i, limit, cost, now) {
-    return fullAt(state, i, limit, now) + (cost - limit.burst) * limit.intervalUs - now
+    return state.n[i]! + (cost - limit.burst) * state.n[i + 1]! - now
   },
 }
 

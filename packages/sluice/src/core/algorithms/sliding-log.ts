@@ -23,8 +23,9 @@ export const slidingLog: Algorithm = {
     if (units === 0) return
     const log = logOf(state, i)
     dropExpired(log, limit, now)
-    const at = tickOf(limit, now)
     const last = log.times.length - 1
+    // A log stays in order also when a change of the amount ends the sharing of ticks, whose times are up to a tick ahead.
+    const at = Math.max(tickOf(limit, now), log.times[last] ?? 0)
     if (last >= 0 && log.times[last] === at) log.costs[last]! += units
     else {
       log.times.push(at)

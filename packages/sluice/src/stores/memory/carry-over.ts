@@ -1,35 +1,31 @@
-import type { State } from '../../core/state.ts'
-import { extraOf } from '../../core/state.ts'
+import { extraOf, type State } from '../../core/state.ts'
 import type { Table } from './table.ts'
 
-/** Moves a subject's usage from the tables of its rule's other layouts into a new slot, limit by limit; returns how many it left. */
-export function carryOver(tables: readonly Table[], to: Table, slot: number, subject: string): number {
-  let left = 0
-  for (const from of tables) {
-    if (from === to) continue
-    const old = from.slotOf(subject)
-    if (old === undefined) continue
-    copyLimits(from, from.lend(old, blank()), to, to.lend(slot, blank()), slot)
-    from.remove(old)
-    left++
-  }
-  return left
+/** Where a subject is kept. */
+export interface Slot {
+  readonly table: Table
+  readonly slot: number
 }
 
-function copyLimits(from: Table, source: State, to: Table, target: State, slot: number): void {
-  for (const [l, identity] of to.set.identities.entries()) {
-    const f = from.set.identities.indexOf(identity)
+/** Where a subject stands among the tables of its rule's other layouts, if anywhere: it has at most one slot in all of them. */
+export function slotElsewhere(tables: readonly Table[], to: Table, subject: string): Slot | undefined {
+  for (const table of tables) {
+    const slot = table === to ? undefined : table.slotOf(subject)
+    if (slot !== undefined) return { table, slot }
+  }
+  return undefined
+}
+
+/** Copies a subject's usage from another layout into a blank state, limit by limit. */
+export function carryOver({ table, slot }: Slot, to: Table, target: State): void {
+  const source = table.lend(slot, { n: target.n, at: 0, extra: undefined })
+  for (const [l, tag] of to.set.tags.entries()) {
+    const f = table.set.tags.indexOf(tag)
     if (f < 0) continue
-    const { fields } = to.set.algorithms[l]!
-    const start = source.at + from.set.offsets[f]!
-    target.n.set(source.n.subarray(start, start + fields), target.at + to.set.offsets[l]!)
-    const log = source.extra?.logs.get(from.set.offsets[f]!)
-    if (log) extraOf(target).logs.set(to.set.offsets[l]!, log)
+    const start = source.at + table.set.offsets[f]!
+    target.n.set(source.n.subarray(start, start + to.set.algorithms[l]!.fields), target.at + to.set.offsets[l]!)
+    const log = source.extra?.logs.get(table.set.offsets[f]!)
+    if (log) extraOf(target).logs.set(to.set.offsets[l]!, { times: [...log.times], costs: [...log.costs] })
   }
-  if (source.extra && source.extra.holds.length > 0) extraOf(target).holds.push(...source.extra.holds)
-  if (target.extra) to.keepExtra(slot, target.extra)
-}
-
-function blank(): State {
-  return { n: new Float64Array(0), at: 0, extra: undefined }
+  if (source.extra && source.extra.holds.length > 0) extraOf(target).holds = source.extra.holds.map((hold) => ({ ...hold }))
 }

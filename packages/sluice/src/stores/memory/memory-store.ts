@@ -1,11 +1,11 @@
 import type { Answer, Ask, Charge } from '../../core/ask.ts'
 import type { Clock } from '../../core/clock.ts'
-import { decide } from '../../core/engine.ts'
+import { decide, setEndUs } from '../../core/engine.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
 import type { State } from '../../core/state.ts'
 import type { Store, StoreHealth } from '../store.ts'
 import { systemClock } from '../system-clock.ts'
-import { carryOver } from './carry-over.ts'
+import { carryOver, type Slot, slotElsewhere } from './carry-over.ts'
 import { makeRoom, sweep } from './sweep.ts'
 import { Table } from './table.ts'
 
@@ -39,6 +39,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 }
 
 const nothing = new Float64Array(0)
+const nobody: ReadonlySet<string> = new Set()
+
+/** A charge and the state it is decided on: that of its slot, or a copy that gets a slot only if the decision writes. */
+interface Place {
+  readonly charge: Charge
+  readonly table: Table
+  readonly state: State
+  readonly slot: number | undefined
+  /** Where the subject stands until then, when its rule's limits have changed. */
+  readonly elsewhere: Slot | undefined
+}
 
 class InProcess implements MemoryStore {
   readonly name = 'memory'
@@ -48,6 +59,7 @@ class InProcess implements MemoryStore {
   readonly #tables = new Map<string, Table[]>()
   readonly #one: [State] = [{ n: nothing, at: 0, extra: undefined }]
   #size = 0
+  #closed = false
 
   constructor(maxSubjects: number, clock: Clock) {
     this.#maxSubjects = maxSubjects
@@ -59,8 +71,15 @@ class InProcess implements MemoryStore {
   }
 
   decide(ask: Ask): Answer {
+    if (this.#closed) throw new StoreError('closed', 'The memory store is closed.')
     const now = this.#clock.now()
-    return ask.charges.length === 1 ? this.#decideOne(ask, ask.charges[0]!, now) : this.#decideMany(ask, now)
+    if (ask.charges.length !== 1) return this.#decideMany(ask, now)
+    const charge = ask.charges[0]!
+    const table = this.#tableOf(charge)
+    const slot = table.slotOf(charge.subject)
+    if (slot !== undefined) return this.#decideKnown(ask, charge, table, slot, now)
+    if (ask.kind === 'take' && this.#tables.get(charge.rule.prefix)!.length === 1) return this.#decideNew(ask, charge, table, now)
+    return this.#decideMany(ask, now)
   }
 
   async health(): Promise<StoreHealth> {
@@ -70,30 +89,110 @@ class InProcess implements MemoryStore {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     this.#tables.clear()
     this.#size = 0
   }
 
-  #decideOne(ask: Ask, charge: Charge, now: number): Answer {
-    const table = this.#tableOf(charge)
-    const slot = this.#slotOf(table, charge, now)
+  #decideKnown(ask: Ask, charge: Charge, table: Table, slot: number, now: number): Answer {
     const state = table.lend(slot, this.#one[0])
     const answer = decide(ask, this.#one, now)
-    this.#keep(ask, charge, table, slot, state, answer)
+    if (ask.kind === 'reset') this.#remove({ table, slot })
+    else {
+      if (state.extra !== undefined) table.keepExtra(slot, state.extra)
+      if (!answer.allowed && ask.kind === 'take') state.n[state.at + charge.limits.fields] = deniedUntilUs(answer, 0)
+    }
+    return answer
+  }
+
+  #decideNew(ask: Ask, charge: Charge, table: Table, now: number): Answer {
+    this.#makeRoom(table, 1, now, nobody)
+    const slot = this.#add(table, charge.subject)
+    const state = table.lend(slot, this.#one[0])
+    const answer = decide(ask, this.#one, now)
+    if (answer.granted === 0) this.#remove({ table, slot })
+    else if (state.extra !== undefined) table.keepExtra(slot, state.extra)
     return answer
   }
 
   #decideMany(ask: Ask, now: number): Answer {
-    const places = ask.charges.map((charge) => {
-      const table = this.#tableOf(charge)
-      return { charge, table, slot: this.#slotOf(table, charge, now) }
-    })
-    // Making room for a later charge may have moved an earlier one out: look again before lending.
-    for (const place of places) if (place.table.slotOf(place.charge.subject) !== place.slot) place.slot = this.#slotOf(place.table, place.charge, now)
-    const states = places.map(({ table, slot }) => table.lend(slot, { n: nothing, at: 0, extra: undefined }))
+    const { charges } = ask
+    if (ask.kind === 'take' || ask.kind === 'debit') this.#makeRoomFor(charges, now)
+    const places = charges.map((charge) => this.#placeOf(charge))
+    const states = places.map(({ state }) => state)
     const answer = decide(ask, states, now)
-    for (const [c, { charge, table, slot }] of places.entries()) this.#keep(ask, charge, table, slot, states[c]!, answer, c)
+    const wrote = ask.kind !== 'peek' && answer.granted > 0
+    for (const [c, place] of places.entries()) {
+      if (ask.kind === 'reset') this.#forget(place)
+      else if (place.slot !== undefined) place.table.keepExtra(place.slot, place.state.extra)
+      else if (wrote) this.#settleIn(place, now)
+      if (!answer.allowed && ask.kind === 'take') markDenied(place, deniedUntilUs(answer, c))
+    }
     return answer
+  }
+
+  /** Makes room for those that are new. Done before anything is decided, since afterwards it must not fail. */
+  #makeRoomFor(charges: readonly Charge[], now: number): void {
+    const stay = new Set(charges.map(({ subject }) => subject))
+    const isNew = (charge: Charge): boolean => {
+      const table = this.#tableOf(charge)
+      return table.slotOf(charge.subject) === undefined && this.#elsewhere(charge, table) === undefined
+    }
+    const coming = charges.filter(isNew)
+    for (const [c, charge] of coming.entries()) this.#makeRoom(this.#tableOf(charge), coming.length - c, now, stay)
+  }
+
+  /** Lets go of what has expired, and, if need be, of others, until so many more fit. */
+  #makeRoom(table: Table, count: number, now: number, stay: ReadonlySet<string>): void {
+    this.#size -= sweep(table, now, 2, stay)
+    while (this.#size + count > this.#maxSubjects) {
+      if (!makeRoom(table, this.#tables, now, stay)) {
+        throw new StoreError('full', `The memory store holds ${this.#size} subjects and all of those looked at are denied; raise maxSubjects.`)
+      }
+      this.#size -= 1
+    }
+  }
+
+  #placeOf(charge: Charge): Place {
+    const table = this.#tableOf(charge)
+    const slot = table.slotOf(charge.subject)
+    if (slot !== undefined) {
+      return { charge, table, slot, state: table.lend(slot, { n: nothing, at: 0, extra: undefined }), elsewhere: undefined }
+    }
+    const state: State = { n: new Float64Array(table.stride), at: 0, extra: undefined }
+    const elsewhere = this.#elsewhere(charge, table)
+    if (elsewhere !== undefined) carryOver(elsewhere, table, state)
+    return { charge, table, slot, state, elsewhere }
+  }
+
+  /** Gives the state of a place a slot, if there is anything to remember. */
+  #settleIn({ charge, table, state, elsewhere }: Place, now: number): void {
+    if (elsewhere !== undefined) this.#remove(elsewhere)
+    if (setEndUs(table.set, state, now) <= now) return
+    const slot = this.#add(table, charge.subject)
+    const kept = table.lend(slot, { n: nothing, at: 0, extra: undefined })
+    kept.n.set(state.n, kept.at)
+    table.keepExtra(slot, state.extra)
+  }
+
+  #forget({ table, slot, elsewhere }: Place): void {
+    if (slot !== undefined) this.#remove({ table, slot })
+    if (elsewhere !== undefined) this.#remove(elsewhere)
+  }
+
+  #add(table: Table, subject: string): number {
+    this.#size += 1
+    return table.add(subject)
+  }
+
+  #remove({ table, slot }: Slot): void {
+    table.remove(slot)
+    this.#size -= 1
+  }
+
+  #elsewhere(charge: Charge, table: Table): Slot | undefined {
+    const tables = this.#tables.get(charge.rule.prefix)!
+    return tables.length === 1 ? undefined : slotElsewhere(tables, table, charge.subject)
   }
 
   #tableOf(charge: Charge): Table {
@@ -109,32 +208,13 @@ class InProcess implements MemoryStore {
     tables.push(table)
     return table
   }
+}
 
-  #slotOf(table: Table, charge: Charge, now: number): number {
-    const known = table.slotOf(charge.subject)
-    if (known !== undefined) return known
-    this.#size -= sweep(table, now, 2)
-    if (this.#size >= this.#maxSubjects) {
-      if (!makeRoom(table, this.#tables, now)) {
-        throw new StoreError('full', `The memory store holds ${this.#size} subjects and all of those looked at are denied; raise maxSubjects.`)
-      }
-      this.#size -= 1
-    }
-    const slot = table.add(charge.subject)
-    this.#size += 1
-    const siblings = this.#tables.get(charge.rule.prefix)!
-    if (siblings.length > 1) this.#size -= carryOver(siblings, table, slot, charge.subject)
-    return slot
-  }
-
-  #keep(ask: Ask, charge: Charge, table: Table, slot: number, state: State, answer: Answer, c = 0): void {
-    if (ask.kind === 'reset') {
-      table.remove(slot)
-      this.#size -= 1
-      return
-    }
-    if (state.extra !== undefined) table.keepExtra(slot, state.extra)
-    if (!answer.allowed && ask.kind === 'take') state.n[state.at + charge.limits.fields] = deniedUntilUs(answer, c)
+function markDenied({ table, slot, state, elsewhere }: Place, untilUs: number): void {
+  if (slot !== undefined) state.n[state.at + table.set.fields] = untilUs
+  else if (elsewhere !== undefined) {
+    const kept = elsewhere.table.lend(elsewhere.slot, { n: nothing, at: 0, extra: undefined })
+    kept.n[kept.at + elsewhere.table.set.fields] = untilUs
   }
 }
 

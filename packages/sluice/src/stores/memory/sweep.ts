@@ -10,11 +10,12 @@ const sample = 8
 const state: State = { n: new Float64Array(0), at: 0, extra: undefined }
 
 /** Forgets expired subjects among the next `steps` slots and returns how many. */
-export function sweep(table: Table, now: number, steps: number): number {
+export function sweep(table: Table, now: number, steps: number, stay: ReadonlySet<string>): number {
   let forgotten = 0
   for (let step = 0; step < steps && table.slots > 0; step++) {
     const slot = next(table)
-    if (table.subjectAt(slot) !== undefined && endUs(table, slot, now) <= now) {
+    const subject = table.subjectAt(slot)
+    if (subject !== undefined && !stay.has(subject) && endUs(table, slot, now) <= now) {
       table.remove(slot)
       forgotten++
     }
@@ -22,20 +23,21 @@ export function sweep(table: Table, now: number, steps: number): number {
   return forgotten
 }
 
-/** Forgets one subject that is not denied, in this table or else in another. */
-export function makeRoom(table: Table, tables: ReadonlyMap<string, readonly Table[]>, now: number): boolean {
-  if (evictFrom(table, now)) return true
-  for (const others of tables.values()) for (const other of others) if (other !== table && evictFrom(other, now)) return true
+/** Forgets one subject that is neither denied nor among those to stay, in this table or else in another. */
+export function makeRoom(table: Table, tables: ReadonlyMap<string, readonly Table[]>, now: number, stay: ReadonlySet<string>): boolean {
+  if (evictFrom(table, now, stay)) return true
+  for (const others of tables.values()) for (const other of others) if (other !== table && evictFrom(other, now, stay)) return true
   return false
 }
 
-function evictFrom(table: Table, now: number): boolean {
+function evictFrom(table: Table, now: number, stay: ReadonlySet<string>): boolean {
   let best = -1
   let bestEnd = Infinity
   let seen = 0
   for (let step = 0; step < Math.min(reach, table.slots) && seen < sample; step++) {
     const slot = next(table)
-    if (table.subjectAt(slot) === undefined) continue
+    const subject = table.subjectAt(slot)
+    if (subject === undefined || stay.has(subject)) continue
     const end = endUs(table, slot, now)
     const deniedUntil = state.n[state.at + table.set.fields]!
     if (end > now && deniedUntil > now) continue

@@ -15,13 +15,6 @@ export const maxAsksPerCall = 1024
 /** Codes of the asks in `lua/decide.lua`. */
 const codes = { takeOne: 0, take: 1, settle: 2, extend: 3, refund: 4, reset: 5, debit: 6, takeEach: 7 } as const
 
-interface Waiting {
-  readonly ask: Ask
-  readonly keys: readonly number[]
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (error: Error) => void
-}
-
 /** What a script answered: decided, or only its time. */
 export type BatchReply = { readonly decided: false; readonly nowUs: number } | { readonly decided: true; readonly nowUs: number }
 
@@ -31,7 +24,15 @@ export type BatchReply = { readonly decided: false; readonly nowUs: number } | {
  */
 export class Batch {
   readonly deadlineMs: number
-  readonly #waiting: Waiting[] = []
+  readonly withinMs: number
+  readonly #waiting: Ask[] = []
+  /** For each ask, where its subjects stand among the keys: a number when it has only one. */
+  readonly #places: (number | readonly number[])[] = []
+  /** What each ask is answered; undefined when one of its keys holds what is not ours. */
+  readonly #answers: (Answer | undefined)[] = []
+  readonly #settled: Promise<void>
+  #resolve!: () => void
+  #reject!: (error: Error) => void
   readonly #keys: string[] = []
   readonly #keyIndex = new Map<string, number>()
   readonly #sets: LimitSet[] = []
@@ -39,8 +40,13 @@ export class Batch {
   /** Where the last ask stands when it was a take of one subject: the next like it is folded into it. */
   #lastTake = -1
 
-  constructor(deadlineMs: number) {
+  constructor(deadlineMs: number, withinMs: number) {
     this.deadlineMs = deadlineMs
+    this.withinMs = withinMs
+    this.#settled = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
   }
 
   get size(): number {
@@ -55,11 +61,14 @@ export class Batch {
     return this.#keys.length >= maxSubjectsPerCall || this.#waiting.length >= maxAsksPerCall
   }
 
+  /** All asks wait for the one promise of the batch: what is settled together needs no promise of its own until then. */
   add(ask: Ask, key: (charge: Charge) => string): Promise<Answer> {
-    const keys: number[] = []
-    for (const charge of ask.charges) keys.push(this.#indexOf(key(charge)))
-    this.#write(ask, keys)
-    return new Promise((resolve, reject) => this.#waiting.push({ ask, keys, resolve, reject }))
+    const { charges } = ask
+    const place = charges.length === 1 ? this.#indexOf(key(charges[0]!)) : charges.map((charge) => this.#indexOf(key(charge)))
+    this.#write(ask, place)
+    this.#places.push(place)
+    const index = this.#waiting.push(ask) - 1
+    return this.#settled.then(() => this.#answer(index))
   }
 
   /** ARGV of `decide.lua`. */
@@ -78,26 +87,27 @@ export class Batch {
     if (status !== 0) return { decided: false, nowUs }
     const subjects = this.#keys.map(() => storedSubject(reader.read()))
     let total = 0
-    const answers: (Answer | undefined)[] = []
-    for (const { ask, keys } of this.#waiting) {
-      const answer = replay(ask, keys, subjects, nowUs)
+    for (let w = 0; w < this.#waiting.length; w++) {
+      const ask = this.#waiting[w]!
+      const answer = replay(ask, this.#places[w]!, subjects, nowUs)
       if (answer !== undefined && ask.kind === 'take') total += answer.granted
-      answers.push(answer)
+      this.#answers.push(answer)
     }
-    if (total !== granted) {
-      this.fail(new StoreError('script', `The script granted ${granted} and this client counts ${total}; are two versions of Sluice in use?`))
-      return { decided: true, nowUs }
-    }
-    for (let w = 0; w < answers.length; w++) {
-      const answer = answers[w]
-      if (answer !== undefined) this.#waiting[w]!.resolve(answer)
-      else this.#waiting[w]!.reject(new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${this.#keys[this.#waiting[w]!.keys[0]!]}`))
-    }
+    if (total === granted) this.#resolve()
+    else this.fail(new StoreError('script', `The script granted ${granted} and this client counts ${total}; are two versions of Sluice in use?`))
     return { decided: true, nowUs }
   }
 
   fail(error: Error): void {
-    for (const { reject } of this.#waiting) reject(error)
+    this.#reject(error)
+  }
+
+  #answer(index: number): Answer {
+    const answer = this.#answers[index]
+    if (answer !== undefined) return answer
+    const places = this.#places[index]!
+    const key = this.#keys[typeof places === 'number' ? places : places[0]!]
+    throw new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${key}`)
   }
 
   #indexOf(key: string): number {
@@ -112,14 +122,15 @@ export class Batch {
     return known >= 0 ? known : this.#sets.push(set) - 1
   }
 
-  #write(ask: Ask, keys: readonly number[]): void {
-    if (ask.kind === 'take' && ask.hold === undefined && keys.length === 1) {
-      this.#writeTakeOne(keys[0]!, ask.charges[0]!, ask.copies)
+  #write(ask: Ask, place: number | readonly number[]): void {
+    if (ask.kind === 'take' && ask.hold === undefined && typeof place === 'number') {
+      this.#writeTakeOne(place, ask.charges[0]!, ask.copies)
       return
     }
     this.#lastTake = -1
     // A peek changes nothing, so the script need not know of it: its subjects are read all the same.
     if (ask.kind === 'peek') return
+    const keys = typeof place === 'number' ? [place] : place
     const out = this.#asks
     out.push(codes[ask.kind], keys.length)
     for (const [c, charge] of ask.charges.entries()) out.push(keys[c]! + 1, this.#setOf(charge.limits) + 1, charge.cost)
@@ -178,17 +189,44 @@ function storedSubject(packed: Packed): StoredSubject | undefined {
   return new StoredSubject(packed === null ? undefined : (packed as Packed[]))
 }
 
-function replay(ask: Ask, keys: readonly number[], subjects: readonly (StoredSubject | undefined)[], clockUs: number): Answer | undefined {
-  const states: State[] = []
-  let nowUs = clockUs
-  for (let c = 0; c < keys.length; c++) {
-    const subject = subjects[keys[c]!]
-    if (subject === undefined) return undefined
-    states.push(subject.adopt(ask.charges[c]!.limits))
-    if (subject.baseUs > nowUs) nowUs = subject.baseUs
-  }
-  const answer = decide(ask, states, nowUs)
-  if (ask.kind === 'reset') for (const key of keys) subjects[key]!.forget()
-  else if (ask.kind !== 'peek' && answer.granted > 0) for (const key of keys) subjects[key]!.baseUs = nowUs
+const one: [State] = [{ n: new Float64Array(0), at: 0, extra: undefined }]
+
+function replay(ask: Ask, places: number | readonly number[], subjects: readonly (StoredSubject | undefined)[], clockUs: number): Answer | undefined {
+  if (typeof places !== 'number') return replayMany(ask, places, subjects, clockUs)
+  const subject = subjects[places]
+  if (subject === undefined) return undefined
+  const { limits } = ask.charges[0]!
+  one[0] = ask.kind === 'peek' ? subject.look(limits) : subject.adopt(limits)
+  const nowUs = Math.max(clockUs, subject.baseUs)
+  const answer = decide(ask, one, nowUs)
+  written(ask, answer, subject, nowUs)
   return answer
+}
+
+function replayMany(ask: Ask, places: readonly number[], subjects: readonly (StoredSubject | undefined)[], clockUs: number): Answer | undefined {
+  const involved: StoredSubject[] = []
+  for (const place of places) {
+    const subject = subjects[place]
+    if (subject === undefined) return undefined
+    involved.push(subject)
+  }
+  const states = involved.map((subject, c) => {
+    const { limits } = ask.charges[c]!
+    return ask.kind === 'peek' ? subject.look(limits) : subject.adopt(limits)
+  })
+  const nowUs = involved.reduce((latest, { baseUs }) => Math.max(latest, baseUs), clockUs)
+  const answer = decide(ask, states, nowUs)
+  for (const subject of involved) written(ask, answer, subject, nowUs)
+  return answer
+}
+
+/** What a script that saw a subject leaves for the next ask of the batch. It sees nothing of peeks. */
+function written(ask: Ask, answer: Answer, subject: StoredSubject, nowUs: number): void {
+  if (ask.kind === 'peek') return
+  if (ask.kind === 'reset') {
+    subject.forget()
+    return
+  }
+  subject.baseUs = nowUs
+  if (answer.granted > 0) subject.wrote()
 }

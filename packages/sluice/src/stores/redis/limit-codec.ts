@@ -7,6 +7,7 @@ import type { LimitSet } from '../../core/limit-set.ts'
 interface Encoded {
   readonly text: string
   /** Calendar periods change with time; everything else is good for ever. */
+  readonly fromMs: number
   readonly untilMs: number
 }
 
@@ -15,7 +16,8 @@ const encoded = new WeakMap<LimitSet, Encoded>()
 /** A limit set as `lua/decide.lua` takes it, in JSON. `nowMs` is the server's time, as far as it is known. */
 export function encodeLimitSet(set: LimitSet, nowMs: number): string {
   const known = encoded.get(set)
-  if (known !== undefined && nowMs < known.untilMs) return known.text
+  if (known !== undefined && nowMs >= known.fromMs && nowMs < known.untilMs) return known.text
+  let fromMs = -Infinity
   let untilMs = Infinity
   // Places in the stored array count from 1: the base, then the tag and the fields of each limit that has any.
   let last = 1
@@ -23,11 +25,14 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): string {
     const first = last + 2
     if (limit.algorithm !== 'concurrency') last += 1 + set.algorithms[l]!.fields
     const own = ownNumbers(limit, nowMs)
-    if (limit.algorithm === 'calendar') untilMs = Math.min(untilMs, own[1]!)
+    if (limit.algorithm === 'calendar') {
+      fromMs = Math.max(fromMs, own[0]!)
+      untilMs = Math.min(untilMs, own[1]!)
+    }
     return [algorithmNames.indexOf(limit.algorithm), set.tags[l], first, limit.amount, limit.periodMs, ...own]
   })
   const text = JSON.stringify(limits)
-  encoded.set(set, { text, untilMs })
+  encoded.set(set, { text, fromMs, untilMs })
   return text
 }
 

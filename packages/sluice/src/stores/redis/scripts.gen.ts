@@ -7,7 +7,7 @@ export interface Script {
 
 export const decide: Script = {
   name: 'decide',
-  sha1: 'e15b1e5f5da8b10f2c02ecfe0fed5d38503bfb28',
+  sha1: '593e72fe8f3f1c59c458b3cc3e325a728904f770',
   source: `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local function window_age(limit, code, now, now_ms)
 if code == 4 then return now_ms - (now < limit[7] * 1000 and limit[6] or limit[7]) end
@@ -94,6 +94,7 @@ p[o], p[o + 1], p[o + 2] = age, current + units, previous
 elseif code == 2 and units > 0 then
 local log, age = live_entries(p[o], limit), entry_age(limit, now, now)
 local last = #log
+if last > 0 then age = min(age, log[last - 1]) end
 if last > 0 and log[last - 1] == age then
 log[last] = log[last] + units
 else
@@ -103,18 +104,19 @@ p[o] = log
 end
 end
 local function spend(p, set, units, now, now_ms)
+if units == 0 then return end
 for l = 1, #set do spend_one(p, set[l], units, now, now_ms) end
 end
-local function give_back(p, set, units, taken, now, now_ms)
+local function give_back(p, set, units, taken, held, now, now_ms)
 for l = 1, #set do
 local limit = set[l]
 local code, o = limit[1], limit[3]
 if code == 3 then
-p[o] = max(0, to_full(p, o, limit) - max(0, units * limit[6] - (now - taken)))
-p[o + 1] = limit[6]
+p[o] = max(0, p[o] - max(0, units * p[o + 1] - held))
 elseif code == 0 or code == 4 then
 if is_current(p, o, limit, code, now, now_ms) and now_ms - p[o] <= floor(taken / 1000) then
 p[o + 1] = max(0, p[o + 1] - units)
+if p[o + 1] == 0 then p[o] = -1 end
 end
 elseif code == 1 then
 local current, previous, age = two_counts(p, o, limit, now, now_ms)
@@ -145,15 +147,16 @@ for l = 1, #set do
 local limit = set[l]
 local code, o, left = limit[1], limit[3], 0
 if code == 3 then
-left = ceil(to_full(p, o, limit) / 1000)
+left = ceil(p[o] / 1000)
 elseif code == 0 then
 if is_current(p, o, limit, code, now, now_ms) then left = limit[5] - p[o] end
 elseif code == 1 then
-left = 2 * limit[5] - window_age(limit, 1, now, now_ms)
+local current, previous, age = two_counts(p, o, limit, now, now_ms)
+if current > 0 then left = 2 * limit[5] - age elseif previous > 0 then left = limit[5] - age end
 elseif code == 2 then
 local log = p[o]
 if #log > 0 then left = ceil((limit[5] * 1000 - log[#log - 1]) / 1000) end
-elseif code == 4 then
+elseif code == 4 and is_current(p, o, limit, code, now, now_ms) then
 left = (now < limit[7] * 1000 and limit[7] or limit[8]) - now_ms
 end
 if left > longest then longest = left end
@@ -195,17 +198,16 @@ if #holds == 0 then p[set[0] + 1], p[set[0] + 2] = nil, nil end
 return taken, cost, kind
 end
 local function expire_holds(p, set, now, now_ms)
-local changed, h = false, 1
-while p[set[0] + 2] and p[set[0] + 2][h] do
-if p[set[0] + 2][h + 2] <= 0 then
-local ago, cost, kind = remove_hold(p, set, h)
-if kind == 0 then give_back(p, set, cost, now - ago, now, now_ms) end
-changed = true
-else
-h = h + 5
+while true do
+local holds, first = p[set[0] + 2], nil
+for h = 1, holds and #holds or 0, 5 do
+if holds[h + 2] <= 0 and not (first and holds[first + 2] <= holds[h + 2]) then first = h end
 end
+if not first then return end
+local ago, overdue = holds[first + 1], -holds[first + 2]
+local _, cost, kind = remove_hold(p, set, first)
+if kind == 0 then give_back(p, set, cost, now - ago, ago - overdue, now, now_ms) end
 end
-return changed
 end
 local function add_fresh(p, limit)
 local code, o = limit[1], limit[3]
@@ -234,6 +236,11 @@ local p = { now }
 for l = 1, #set do add_fresh(p, set[l]) end
 return p
 end
+local function copy(list)
+local made = {}
+for i = 1, #list do made[i] = list[i] end
+return made
+end
 local function adopt(p, set)
 local same = p[set[0] + 1] == nil or p[set[0] + 1] == 127
 for l = 1, #set do
@@ -244,13 +251,15 @@ local to, from = fresh(set, p[1]), 2
 while p[from] do
 local tag = p[from]
 if tag == 127 then
-to[set[0] + 1], to[set[0] + 2] = 127, p[from + 1]
+to[set[0] + 1], to[set[0] + 2] = 127, copy(p[from + 1])
 break
 end
-local width = widths[floor(tag / 16)]
+local code = tag < 128 and floor(tag / 16) or tag % 8
+local width = widths[code]
 for l = 1, #set do
 if set[l][2] == tag then
 for w = 0, width - 1 do to[set[l][3] + w] = p[from + 1 + w] end
+if code == 2 then to[set[l][3]] = copy(p[from + 1]) end
 end
 end
 from = from + 1 + width
@@ -281,24 +290,30 @@ holds[h + 2] = holds[h + 2] - us
 end
 end
 end
+local function unpack_state(value)
+local rest, p = cmsgpack.unpack_one(value)
+return rest == -1 and type(p) == 'table' and type(p[1]) == 'number' and p[1] > 0 and p[1] < 9007199254740992 and p
+end
 local function unpack_all(raw, states)
 for k = 1, #KEYS do
-if raw[k] then states[k] = cmsgpack.unpack(raw[k]) end
+if raw[k] then states[k] = unpack_state(raw[k]) end
 end
 end
 local function load_states()
 local raw, states, none = redis.call('MGET', unpack(KEYS)), {}, {}
 if not pcall(unpack_all, raw, states) then
 for k = 1, #KEYS do
-local ok, p = pcall(cmsgpack.unpack, raw[k] or '\\192')
-states[k] = ok and p or (raw[k] and false)
+if raw[k] then
+local ok, p = pcall(unpack_state, raw[k])
+states[k] = ok and p
+end
 end
 end
 for k = 1, #KEYS do
 if not raw[k] then
 raw[k], states[k] = '\\192', nil
 none[#none + 1] = KEYS[k]
-elseif type(states[k]) ~= 'table' or type(states[k][1]) ~= 'number' then
+elseif not states[k] then
 raw[k], states[k] = '\\194', false
 end
 end
@@ -320,12 +335,31 @@ local asks = cjson.decode(ARGV[3])
 local total, at, last = 0, 1, #asks
 local clock_ms = floor(clock / 1000)
 local laid_out, dirty = {}, {}
+local own, own_set = {}, {}
 local function subject(k, s)
 local p = states[k]
 if p == false or laid_out[k] == s then return p end
-p = p and adopt(p, sets[s]) or fresh(sets[s], clock)
+if own[k] then
+p, own[k] = own[k], nil
+states[k], laid_out[k] = p, own_set[k]
+if laid_out[k] == s then return p end
+end
+if not p then
+p = fresh(sets[s], clock)
+else
+local ok, seen = pcall(adopt, p, sets[s])
+if not ok then
+before[k], states[k] = '\\194', false
+return false
+end
+if seen ~= p then own[k], own_set[k] = p, laid_out[k] end
+p = seen
+end
 states[k], laid_out[k] = p, s
 return p
+end
+local function wrote(k)
+dirty[k], own[k] = true, nil
 end
 local function take_one(k, s, cost, copies)
 local p, set = subject(k, s), sets[s]
@@ -333,30 +367,34 @@ if not p then return 0 end
 local now, now_ms = clock, clock_ms
 if p[1] > clock then now, now_ms = p[1], floor(p[1] / 1000) end
 rebase(p, set, now)
-if p[set[0] + 1] and expire_holds(p, set, now, now_ms) then dirty[k] = true end
+if p[set[0] + 1] then expire_holds(p, set, now, now_ms) end
 local granted = fit(p, set, cost, copies, now, now_ms)
 if granted > 0 then
 spend(p, set, granted * cost, now, now_ms)
-dirty[k] = true
+wrote(k)
 end
 return granted
 end
 local function read_charges()
-local count, charges, now, ours = asks[at], {}, clock, true
-at = at + 1
+local first, count, charges, now, ours = at + 1, asks[at], {}, clock, true
+at = first + count * 3
 for c = 1, count do
-local k, s = asks[at], asks[at + 1]
-local p = subject(k, s)
-if not p then ours = false elseif p[1] > now then now = p[1] end
-charges[c] = { k = k, p = p, set = sets[s], cost = asks[at + 2] }
-at = at + 3
+local place = first + c * 3 - 3
+local k, s = asks[place], asks[place + 1]
+charges[c] = { k = k, set = sets[s], cost = asks[place + 2] }
+ours = ours and states[k] ~= false
+if ours then
+charges[c].p = subject(k, s)
+ours = charges[c].p ~= false
+end
+if ours and charges[c].p[1] > now then now = charges[c].p[1] end
 end
 local now_ms = floor(now / 1000)
 if ours then
 for c = 1, count do
 local charge = charges[c]
 rebase(charge.p, charge.set, now)
-if expire_holds(charge.p, charge.set, now, now_ms) then dirty[charge.k] = true end
+expire_holds(charge.p, charge.set, now, now_ms)
 end
 end
 return charges, now, now_ms, ours
@@ -375,40 +413,34 @@ for c = 1, #charges do
 local charge = charges[c]
 spend(charge.p, charge.set, charge.cost, now, now_ms)
 if id ~= '' and not find_hold(charge.p, charge.set, id) then add_hold(charge.p, charge.set, id, ttl, charge.cost, kind) end
-dirty[charge.k] = true
 end
 return 1
 end
 local function settle(charge, id, now, now_ms)
 local h = find_hold(charge.p, charge.set, id)
-if not h then return end
+if not h then return 0 end
 local ago, cost = remove_hold(charge.p, charge.set, h)
 local unused = cost - charge.cost
-if unused > 0 then give_back(charge.p, charge.set, unused, now - ago, now, now_ms)
+if unused > 0 then give_back(charge.p, charge.set, unused, now - ago, ago, now, now_ms)
 elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
-dirty[charge.k] = true
+return 1
 end
 local function extend(charge, id, ttl)
 local h = find_hold(charge.p, charge.set, id)
-if not h then return end
+if not h then return 0 end
 charge.p[charge.set[0] + 2][h + 2] = ttl
-dirty[charge.k] = true
+return 1
 end
 local function refund(charge, taken, now, now_ms)
-give_back(charge.p, charge.set, charge.cost, taken, now, now_ms)
-dirty[charge.k] = true
+if taken < 0 or taken > now then taken = now end
+give_back(charge.p, charge.set, charge.cost, taken, now - taken, now, now_ms)
+return 1
 end
 local function debit(charge, now, now_ms)
 for l = 1, #charge.set do
 local units = asks[at + l - 1]
 if units > 0 then spend_one(charge.p, charge.set[l], units, now, now_ms) end
 end
-dirty[charge.k] = true
-end
-local function reset(charge)
-if not charge.p then return end
-states[charge.k], laid_out[charge.k] = nil, nil
-dirty[charge.k] = true
 end
 while at <= last do
 local kind = asks[at]
@@ -422,30 +454,40 @@ at = at + 4
 else
 local charges, now, now_ms, ours = read_charges()
 local a, b, c = asks[at], asks[at + 1], asks[at + 2]
+local done = ours and 1 or 0
 if kind == 1 then
-if ours then total = total + take_all(charges, a, b, c, now, now_ms) end
+if ours then
+done = take_all(charges, a, b, c, now, now_ms)
+total = total + done
+end
 at = at + 3
-elseif kind == 5 then
-for i = 1, #charges do reset(charges[i]) end
 elseif kind == 6 then
 if ours then debit(charges[1], now, now_ms) end
 at = at + #charges[1].set
-else
+elseif kind ~= 5 then
+done = 0
 for i = 1, ours and #charges or 0 do
-if kind == 2 then settle(charges[i], a, now, now_ms)
-elseif kind == 3 then extend(charges[i], a, b)
-else refund(charges[i], a < 0 and now or a, now, now_ms) end
+if kind == 2 then done = done + settle(charges[i], a, now, now_ms)
+elseif kind == 3 then done = done + extend(charges[i], a, b)
+else done = done + refund(charges[i], a, now, now_ms) end
 end
 at = at + (kind == 3 and 2 or 1)
+end
+for i = 1, done > 0 and #charges or 0 do
+local k = charges[i].k
+wrote(k)
+if kind == 5 then states[k], laid_out[k] = nil, nil end
 end
 end
 end
 for k = 1, #KEYS do
 if dirty[k] then
-local p = states[k]
-local ttl = p and life(p, sets[laid_out[k]], p[1], p[1] == clock and clock_ms or floor(p[1] / 1000)) or 0
+local p, s = states[k], laid_out[k]
+if own[k] then p, s = own[k], own_set[k] end
+local ttl = p and life(p, sets[s], p[1], p[1] == clock and clock_ms or floor(p[1] / 1000)) or 0
 if ttl > 0 then
-redis.call('SET', KEYS[k], cmsgpack.pack(p), 'PX', ttl)
+if p[1] > clock then ttl = ttl + ceil((p[1] - clock) / 1000) end
+redis.call('SET', KEYS[k], cmsgpack.pack(p), 'PX', ttl + 1)
 else
 redis.call('DEL', KEYS[k])
 end

@@ -39,13 +39,35 @@ local total, at, last = 0, 1, #asks
 local clock_ms = floor(clock / 1000)
 -- By key: which set the state is laid out for, and whether it is to be written.
 local laid_out, dirty = {}, {}
+-- By key: the state, and its set, that is now seen through other limits. Only a write makes those its own: until then, nothing of it is
+-- lost.
+local own, own_set = {}, {}
 
 local function subject(k, s)
   local p = states[k]
   if p == false or laid_out[k] == s then return p end
-  p = p and adopt(p, sets[s]) or fresh(sets[s], clock)
+  if own[k] then
+    p, own[k] = own[k], nil
+    states[k], laid_out[k] = p, own_set[k]
+    if laid_out[k] == s then return p end
+  end
+  if not p then
+    p = fresh(sets[s], clock)
+  else
+    local ok, seen = pcall(adopt, p, sets[s])
+    if not ok then
+      before[k], states[k] = '\194', false
+      return false
+    end
+    if seen ~= p then own[k], own_set[k] = p, laid_out[k] end
+    p = seen
+  end
   states[k], laid_out[k] = p, s
   return p
+end
+
+local function wrote(k)
+  dirty[k], own[k] = true, nil
 end
 
 local function take_one(k, s, cost, copies)
@@ -54,32 +76,36 @@ local function take_one(k, s, cost, copies)
   local now, now_ms = clock, clock_ms
   if p[1] > clock then now, now_ms = p[1], floor(p[1] / 1000) end
   rebase(p, set, now)
-  if p[set[0] + 1] and expire_holds(p, set, now, now_ms) then dirty[k] = true end
+  if p[set[0] + 1] then expire_holds(p, set, now, now_ms) end
   local granted = fit(p, set, cost, copies, now, now_ms)
   if granted > 0 then
     spend(p, set, granted * cost, now, now_ms)
-    dirty[k] = true
+    wrote(k)
   end
   return granted
 end
 
 -- The charges that start at `at`, brought to their common instant: no earlier than any of their subjects was last written.
 local function read_charges()
-  local count, charges, now, ours = asks[at], {}, clock, true
-  at = at + 1
+  local first, count, charges, now, ours = at + 1, asks[at], {}, clock, true
+  at = first + count * 3
   for c = 1, count do
-    local k, s = asks[at], asks[at + 1]
-    local p = subject(k, s)
-    if not p then ours = false elseif p[1] > now then now = p[1] end
-    charges[c] = { k = k, p = p, set = sets[s], cost = asks[at + 2] }
-    at = at + 3
+    local place = first + c * 3 - 3
+    local k, s = asks[place], asks[place + 1]
+    charges[c] = { k = k, set = sets[s], cost = asks[place + 2] }
+    ours = ours and states[k] ~= false
+    if ours then
+      charges[c].p = subject(k, s)
+      ours = charges[c].p ~= false
+    end
+    if ours and charges[c].p[1] > now then now = charges[c].p[1] end
   end
   local now_ms = floor(now / 1000)
   if ours then
     for c = 1, count do
       local charge = charges[c]
       rebase(charge.p, charge.set, now)
-      if expire_holds(charge.p, charge.set, now, now_ms) then dirty[charge.k] = true end
+      expire_holds(charge.p, charge.set, now, now_ms)
     end
   end
   return charges, now, now_ms, ours
@@ -99,31 +125,32 @@ local function take_all(charges, id, ttl, kind, now, now_ms)
     local charge = charges[c]
     spend(charge.p, charge.set, charge.cost, now, now_ms)
     if id ~= '' and not find_hold(charge.p, charge.set, id) then add_hold(charge.p, charge.set, id, ttl, charge.cost, kind) end
-    dirty[charge.k] = true
   end
   return 1
 end
 
 local function settle(charge, id, now, now_ms)
   local h = find_hold(charge.p, charge.set, id)
-  if not h then return end
+  if not h then return 0 end
   local ago, cost = remove_hold(charge.p, charge.set, h)
   local unused = cost - charge.cost
-  if unused > 0 then give_back(charge.p, charge.set, unused, now - ago, now, now_ms)
+  if unused > 0 then give_back(charge.p, charge.set, unused, now - ago, ago, now, now_ms)
   elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
-  dirty[charge.k] = true
+  return 1
 end
 
 local function extend(charge, id, ttl)
   local h = find_hold(charge.p, charge.set, id)
-  if not h then return end
+  if not h then return 0 end
   charge.p[charge.set[0] + 2][h + 2] = ttl
-  dirty[charge.k] = true
+  return 1
 end
 
+-- Clocks of cluster nodes differ: what another node says was taken later than now was taken now.
 local function refund(charge, taken, now, now_ms)
-  give_back(charge.p, charge.set, charge.cost, taken, now, now_ms)
-  dirty[charge.k] = true
+  if taken < 0 or taken > now then taken = now end
+  give_back(charge.p, charge.set, charge.cost, taken, now - taken, now, now_ms)
+  return 1
 end
 
 local function debit(charge, now, now_ms)
@@ -131,13 +158,6 @@ local function debit(charge, now, now_ms)
     local units = asks[at + l - 1]
     if units > 0 then spend_one(charge.p, charge.set[l], units, now, now_ms) end
   end
-  dirty[charge.k] = true
-end
-
-local function reset(charge)
-  if not charge.p then return end
-  states[charge.k], laid_out[charge.k] = nil, nil
-  dirty[charge.k] = true
 end
 
 while at <= last do
@@ -152,31 +172,43 @@ while at <= last do
   else
     local charges, now, now_ms, ours = read_charges()
     local a, b, c = asks[at], asks[at + 1], asks[at + 2]
+    -- How much was done. An ask that did anything writes all its subjects.
+    local done = ours and 1 or 0
     if kind == 1 then
-      if ours then total = total + take_all(charges, a, b, c, now, now_ms) end
+      if ours then
+        done = take_all(charges, a, b, c, now, now_ms)
+        total = total + done
+      end
       at = at + 3
-    elseif kind == 5 then
-      for i = 1, #charges do reset(charges[i]) end
     elseif kind == 6 then
       if ours then debit(charges[1], now, now_ms) end
       at = at + #charges[1].set
-    else
+    elseif kind ~= 5 then
+      done = 0
       for i = 1, ours and #charges or 0 do
-        if kind == 2 then settle(charges[i], a, now, now_ms)
-        elseif kind == 3 then extend(charges[i], a, b)
-        else refund(charges[i], a < 0 and now or a, now, now_ms) end
+        if kind == 2 then done = done + settle(charges[i], a, now, now_ms)
+        elseif kind == 3 then done = done + extend(charges[i], a, b)
+        else done = done + refund(charges[i], a, now, now_ms) end
       end
       at = at + (kind == 3 and 2 or 1)
+    end
+    for i = 1, done > 0 and #charges or 0 do
+      local k = charges[i].k
+      wrote(k)
+      if kind == 5 then states[k], laid_out[k] = nil, nil end
     end
   end
 end
 
 for k = 1, #KEYS do
   if dirty[k] then
-    local p = states[k]
-    local ttl = p and life(p, sets[laid_out[k]], p[1], p[1] == clock and clock_ms or floor(p[1] / 1000)) or 0
+    local p, s = states[k], laid_out[k]
+    if own[k] then p, s = own[k], own_set[k] end
+    local ttl = p and life(p, sets[s], p[1], p[1] == clock and clock_ms or floor(p[1] / 1000)) or 0
     if ttl > 0 then
-      redis.call('SET', KEYS[k], cmsgpack.pack(p), 'PX', ttl)
+      -- By this server's clock, which may be behind that of the state; and one more, as Redis counts whole ms from before the script.
+      if p[1] > clock then ttl = ttl + ceil((p[1] - clock) / 1000) end
+      redis.call('SET', KEYS[k], cmsgpack.pack(p), 'PX', ttl + 1)
     else
       redis.call('DEL', KEYS[k])
     end

@@ -103,6 +103,8 @@ local function spend_one(p, limit, units, now, now_ms)
   elseif code == 2 and units > 0 then
     local log, age = live_entries(p[o], limit), entry_age(limit, now, now)
     local last = #log
+    -- A log stays in order also when a change of the amount ends the sharing of ticks.
+    if last > 0 then age = min(age, log[last - 1]) end
     if last > 0 and log[last - 1] == age then
       log[last] = log[last] + units
     else
@@ -113,19 +115,22 @@ local function spend_one(p, limit, units, now, now_ms)
 end
 
 local function spend(p, set, units, now, now_ms)
+  -- Nothing spent must not start a window.
+  if units == 0 then return end
   for l = 1, #set do spend_one(p, set[l], units, now, now_ms) end
 end
 
-local function give_back(p, set, units, taken, now, now_ms)
+-- Gives back what was taken at `taken` and held for `held` us.
+local function give_back(p, set, units, taken, held, now, now_ms)
   for l = 1, #set do
     local limit = set[l]
     local code, o = limit[1], limit[3]
     if code == 3 then
-      p[o] = max(0, to_full(p, o, limit) - max(0, units * limit[6] - (now - taken)))
-      p[o + 1] = limit[6]
+      p[o] = max(0, p[o] - max(0, units * p[o + 1] - held))
     elseif code == 0 or code == 4 then
       if is_current(p, o, limit, code, now, now_ms) and now_ms - p[o] <= floor(taken / 1000) then
         p[o + 1] = max(0, p[o + 1] - units)
+        if p[o + 1] == 0 then p[o] = -1 end
       end
     elseif code == 1 then
       local current, previous, age = two_counts(p, o, limit, now, now_ms)
@@ -158,15 +163,16 @@ local function life(p, set, now, now_ms)
     local limit = set[l]
     local code, o, left = limit[1], limit[3], 0
     if code == 3 then
-      left = ceil(to_full(p, o, limit) / 1000)
+      left = ceil(p[o] / 1000)
     elseif code == 0 then
       if is_current(p, o, limit, code, now, now_ms) then left = limit[5] - p[o] end
     elseif code == 1 then
-      left = 2 * limit[5] - window_age(limit, 1, now, now_ms)
+      local current, previous, age = two_counts(p, o, limit, now, now_ms)
+      if current > 0 then left = 2 * limit[5] - age elseif previous > 0 then left = limit[5] - age end
     elseif code == 2 then
       local log = p[o]
       if #log > 0 then left = ceil((limit[5] * 1000 - log[#log - 1]) / 1000) end
-    elseif code == 4 then
+    elseif code == 4 and is_current(p, o, limit, code, now, now_ms) then
       left = (now < limit[7] * 1000 and limit[7] or limit[8]) - now_ms
     end
     if left > longest then longest = left end

@@ -36,7 +36,14 @@ local function fresh(set, now)
   return p
 end
 
--- The state in the layout of a set. Limits that the set has in common with what was stored carry over; the others start anew.
+local function copy(list)
+  local made = {}
+  for i = 1, #list do made[i] = list[i] end
+  return made
+end
+
+-- The state in the layout of a set: the same one if it has it, else a copy. Limits that the set has in common with what was stored carry
+-- over; the others start anew.
 local function adopt(p, set)
   local same = p[set[0] + 1] == nil or p[set[0] + 1] == 127
   for l = 1, #set do
@@ -47,13 +54,15 @@ local function adopt(p, set)
   while p[from] do
     local tag = p[from]
     if tag == 127 then
-      to[set[0] + 1], to[set[0] + 2] = 127, p[from + 1]
+      to[set[0] + 1], to[set[0] + 2] = 127, copy(p[from + 1])
       break
     end
-    local width = widths[floor(tag / 16)]
+    local code = tag < 128 and floor(tag / 16) or tag % 8
+    local width = widths[code]
     for l = 1, #set do
       if set[l][2] == tag then
         for w = 0, width - 1 do to[set[l][3] + w] = p[from + 1 + w] end
+        if code == 2 then to[set[l][3]] = copy(p[from + 1]) end
       end
     end
     from = from + 1 + width
@@ -87,9 +96,15 @@ local function rebase(p, set, now)
   end
 end
 
+-- The state that a value holds; anything but one whole array that starts with a time is not ours.
+local function unpack_state(value)
+  local rest, p = cmsgpack.unpack_one(value)
+  return rest == -1 and type(p) == 'table' and type(p[1]) == 'number' and p[1] > 0 and p[1] < 9007199254740992 and p
+end
+
 local function unpack_all(raw, states)
   for k = 1, #KEYS do
-    if raw[k] then states[k] = cmsgpack.unpack(raw[k]) end
+    if raw[k] then states[k] = unpack_state(raw[k]) end
   end
 end
 
@@ -98,15 +113,17 @@ local function load_states()
   local raw, states, none = redis.call('MGET', unpack(KEYS)), {}, {}
   if not pcall(unpack_all, raw, states) then
     for k = 1, #KEYS do
-      local ok, p = pcall(cmsgpack.unpack, raw[k] or '\192')
-      states[k] = ok and p or (raw[k] and false)
+      if raw[k] then
+        local ok, p = pcall(unpack_state, raw[k])
+        states[k] = ok and p
+      end
     end
   end
   for k = 1, #KEYS do
     if not raw[k] then
       raw[k], states[k] = '\192', nil
       none[#none + 1] = KEYS[k]
-    elseif type(states[k]) ~= 'table' or type(states[k][1]) ~= 'number' then
+    elseif not states[k] then
       raw[k], states[k] = '\194', false
     end
   end
