@@ -1,2 +1,3 @@
+export { publishRedisPolicy, type RedisPolicyOptions, type RedisPolicyPlace, redisPolicy } from '../../policy/sources/redis.ts'
 export type { IoredisClient, NodeRedisClient, RedisClient } from './client.ts'
 export { redisStore, type RedisStoreOptions } from './redis-store.ts'

@@ -1,0 +1,121 @@
+import { existsSync } from 'node:fs'
+import { filePolicy, type PolicySource } from 'sluice'
+import { examplePolicy } from './example-policy.ts'
+import { memoryPolicy } from './memory-policy.ts'
+import { wrongOption } from './option-error.ts'
+import { parseRedisUrl, type RedisTarget, redisClient } from './redis-target.ts'
+
+/** Where the daemon's policy is. */
+export type PolicyPlace = (
+  | { readonly kind: 'example' }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'redis'; readonly target: RedisTarget; readonly key: string }
+  | { readonly kind: 'postgres'; readonly url: string; readonly service: string; readonly table: string | undefined }
+  | {
+      readonly kind: 'mongodb'
+      readonly url: string
+      readonly service: string
+      readonly collection: string | undefined
+    }
+) & {
+  /** Whether the example is in force while nothing is found there. */
+  readonly optional?: boolean
+}
+
+/** A source, and what was opened for it. */
+export interface OpenPolicy {
+  readonly source: PolicySource
+  /** Closes the clients, once the source is closed. */
+  close(): Promise<void>
+}
+
+const remedy =
+  'use a file such as sluice.yaml, redis://host?key=sluice:policy:shop, postgres://host/db?service=shop or mongodb://host/db?service=shop'
+
+/**
+ * Reads where a policy is. A database holds the policies of many services, so its URL says which: `?service=shop`.
+ *
+ * @example parsePolicyPlace('postgres://localhost/app?service=shop', undefined, '--policy')
+ */
+export function parsePolicyPlace(text: string, service: string | undefined, option: string): PolicyPlace {
+  const [, scheme] = /^([a-z][a-z0-9+]*):\/\//i.exec(text) ?? []
+  switch (scheme?.toLowerCase()) {
+    case undefined:
+      return { kind: 'file', path: text }
+    case 'file':
+      return { kind: 'file', path: decodeURIComponent(new URL(text).pathname) }
+    case 'redis':
+    case 'rediss':
+    case 'redis+sentinel':
+    case 'redis+cluster':
+    case 'rediss+sentinel':
+    case 'rediss+cluster': {
+      const { url, own } = takeOwn(text, ['key', 'service'])
+      return {
+        kind: 'redis',
+        target: parseRedisUrl(url, option),
+        key: own.key ?? `sluice:policy:${own.service ?? service ?? 'default'}`,
+      }
+    }
+    case 'postgres':
+    case 'postgresql': {
+      const { url, own } = takeOwn(text, ['service', 'table'])
+      return { kind: 'postgres', url, service: own.service ?? service ?? 'default', table: own.table }
+    }
+    case 'mongodb':
+    case 'mongodb+srv': {
+      const { url, own } = takeOwn(text, ['service', 'collection'])
+      return { kind: 'mongodb', url, service: own.service ?? service ?? 'default', collection: own.collection }
+    }
+    default:
+      throw wrongOption(option, text.replace(/\/\/[^@/]*@/, '//***@'), remedy)
+  }
+}
+
+/** Takes the parameters that are meant for Sluice out of a URL; drivers would refuse them. */
+function takeOwn(text: string, names: readonly string[]): { url: string; own: Record<string, string | undefined> } {
+  const [bare, query = ''] = text.split(/\?(.*)/s, 2)
+  const parameters = new URLSearchParams(query)
+  const own: Record<string, string | undefined> = {}
+  for (const name of names) {
+    own[name] = parameters.get(name) ?? undefined
+    parameters.delete(name)
+  }
+  const rest = parameters.toString()
+  return { url: rest === '' ? bare! : `${bare}?${rest}`, own }
+}
+
+/** Makes the source of a place. Drivers are loaded only when a place needs them. */
+export async function openPolicy(place: PolicyPlace): Promise<OpenPolicy> {
+  const nothing = async (): Promise<void> => {}
+  switch (place.kind) {
+    case 'example':
+      return { source: memoryPolicy(examplePolicy, 'the built-in example'), close: nothing }
+    case 'file':
+      if (!existsSync(place.path)) throw wrongOption('--policy', place.path, `there is no such file; ${remedy}`)
+      return { source: filePolicy(place.path), close: nothing }
+    case 'redis': {
+      const { redisPolicy } = await import('sluice/redis')
+      const client = redisClient(place.target)
+      return { source: redisPolicy(client, { key: place.key }), close: async () => client.disconnect() }
+    }
+    case 'postgres': {
+      const [{ postgresPolicy }, { default: pg }] = await Promise.all([import('sluice/postgres'), import('pg')])
+      const pool = new pg.Pool({ connectionString: place.url, max: 3 })
+      pool.on('error', () => {})
+      const table = place.table === undefined ? {} : { table: place.table }
+      return {
+        source: postgresPolicy(pool, { service: place.service, createTable: true, ...table }),
+        close: () => pool.end(),
+      }
+    }
+    case 'mongodb': {
+      const [{ mongoPolicy }, { MongoClient }] = await Promise.all([import('sluice/mongodb'), import('mongodb')])
+      const client = new MongoClient(place.url, { serverSelectionTimeoutMS: 5000 })
+      const name = place.collection ?? 'sluice_policies'
+      const policies = client.db().collection<{ _id: string }>(name)
+      const history = client.db().collection(`${name}_history`)
+      return { source: mongoPolicy(policies, { service: place.service, history }), close: () => client.close() }
+    }
+  }
+}

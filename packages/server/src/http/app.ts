@@ -1,0 +1,45 @@
+import { Hono } from 'hono'
+import { adminOnly, type NodeEnv, sameSite } from './access.ts'
+import type { ApiParts } from './api-parts.ts'
+import { HttpProblem, problemResponse, toProblem } from './problem.ts'
+import { authRoute } from './routes/auth.ts'
+import { checkRoute } from './routes/check.ts'
+import { eventsRoute } from './routes/events.ts'
+import { explainRoute } from './routes/explain.ts'
+import { healthRoutes } from './routes/health.ts'
+import { holdRoutes } from './routes/holds.ts'
+import { keyRoutes } from './routes/keys.ts'
+import { pageRoutes } from './routes/page.ts'
+import { policyRoutes } from './routes/policy.ts'
+import { statsRoute } from './routes/stats.ts'
+
+/** A part of the API: adds its routes. */
+export type Routes = (app: Hono<NodeEnv>, parts: ApiParts) => void
+
+const open: readonly Routes[] = [checkRoute, holdRoutes, authRoute, healthRoutes, pageRoutes]
+const admin: readonly Routes[] = [keyRoutes, explainRoute, policyRoutes, statsRoute, eventsRoute]
+const adminPaths = ['/v1/keys/*', '/v1/explain', '/v1/policy', '/v1/policy/*', '/v1/stats', '/v1/events']
+
+/** The HTTP API of the daemon. */
+export function createApp(parts: ApiParts): Hono<NodeEnv> {
+  const app = new Hono<NodeEnv>()
+  app.use(async function counted(c, next) {
+    await next()
+    parts.metrics.answered(c.req.routePath, c.res.status)
+  })
+  // Browsers pass their own Origin through a proxy to /v1/auth, where it says nothing about who asks.
+  for (const path of ['/v1/check', '/v1/reserve', '/v1/settle', ...adminPaths]) app.use(path, sameSite)
+  const guard = adminOnly(parts.adminToken)
+  for (const path of adminPaths) app.use(path, guard)
+  for (const routes of [...open, ...admin]) routes(app, parts)
+  app.notFound((c) =>
+    problemResponse(
+      new HttpProblem(404, `There is no ${c.req.method} ${c.req.path}; /openapi.json lists what there is.`),
+    ),
+  )
+  app.onError((error) => {
+    if (toProblem(error).status === 500) parts.log.error({ err: error }, 'a request failed')
+    return problemResponse(error)
+  })
+  return app
+}

@@ -1,0 +1,36 @@
+import type { Decision, LimitStatus } from 'sluice'
+
+/** A decision as JSON says it: `null` stands for a wait that never ends, as JSON has no infinity. */
+export interface DecisionJson {
+  readonly allowed: boolean
+  readonly reason: Decision['reason']
+  readonly rule: string | null
+  readonly retryAfterMs: number | null
+  readonly degraded: boolean
+  readonly failure: string | null
+  readonly policyVersion: string
+  readonly limits: readonly LimitJson[]
+  readonly shadow: readonly {
+    readonly rule: string
+    readonly allowed: boolean
+    readonly limits: readonly LimitJson[]
+  }[]
+}
+
+export type LimitJson = Omit<LimitStatus, 'retryAfterMs'> & { readonly retryAfterMs: number | null }
+
+/** JSON turns `Infinity` into null by itself; what is undefined is said to be null. */
+export function decisionJson(decision: Decision): DecisionJson {
+  const { allowed, reason, rule, retryAfterMs, degraded, failure, policyVersion, limits, shadow } = decision
+  return {
+    allowed,
+    reason,
+    rule: rule ?? null,
+    retryAfterMs,
+    degraded,
+    failure: failure ?? null,
+    policyVersion,
+    limits,
+    shadow,
+  }
+}

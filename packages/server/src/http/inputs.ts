@@ -1,0 +1,107 @@
+import type { Key, KeyPart, RequestView } from 'sluice'
+import { HttpProblem } from './problem.ts'
+
+/** What to decide on: a key of a rule, or a request that rules are matched against. */
+export type CheckInput =
+  | {
+      readonly key: Key
+      readonly rule: string | undefined
+      readonly tier: string | undefined
+      readonly cost: number | undefined
+    }
+  | { readonly request: RequestView; readonly cost: number | undefined }
+
+/** Most checks in one call. */
+export const maxChecks = 1000
+
+const checkFields = new Set(['key', 'request', 'rule', 'tier', 'cost', 'mirror'])
+
+/** Reads `{ key, rule, tier, cost }` or `{ request, cost }`. `more` names fields that the route reads itself. */
+export function readCheck(value: unknown, path = '', more?: ReadonlySet<string>): CheckInput {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(path, 'must be an object')
+  const input = value as Record<string, unknown>
+  for (const field in input) {
+    if (!checkFields.has(field) && !more?.has(field)) {
+      throw wrong(join(path, field), `is not known; known are ${[...checkFields, ...(more ?? [])].join(', ')}`)
+    }
+  }
+  const { cost } = input
+  if (cost !== undefined && typeof cost !== 'number') throw wrong(join(path, 'cost'), 'must be a whole number of units')
+  if (input.request !== undefined) {
+    if (input.key !== undefined) throw wrong(join(path, 'key'), 'cannot stand beside request; send one of them')
+    return { request: readRequest(input.request, join(path, 'request')), cost }
+  }
+  if (input.key === undefined) throw wrong(path, 'must have a key, such as "user:1", or a request')
+  return {
+    key: readKey(input.key, join(path, 'key')),
+    rule: readText(input.rule, join(path, 'rule')),
+    tier: readText(input.tier, join(path, 'tier')),
+    cost,
+  }
+}
+
+/** Reads a key: a text, or a list of parts. */
+function readKey(value: unknown, path: string): Key {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) {
+    for (const part of value) {
+      if (typeof part !== 'string' && typeof part !== 'number' && typeof part !== 'boolean')
+        throw wrong(path, 'must have parts that are texts, numbers or booleans')
+    }
+    return value as KeyPart[]
+  }
+  throw wrong(path, 'must be a text, or a list of parts')
+}
+
+/** Reads a request as rules see it; only what is there is checked. */
+export function readRequest(value: unknown, path = 'request'): RequestView {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong(path, 'must be an object such as { "method": "GET", "path": "/" }')
+  const given = value as Record<string, unknown>
+  const target = readText(given.path, `${path}.path`) ?? '/'
+  const [pathname = '/', search] = target.split(/\?(.*)/s, 2)
+  const query = given.query ?? (search === undefined ? undefined : Object.fromEntries(new URLSearchParams(search)))
+  if (query !== undefined && (typeof query !== 'object' || query === null))
+    throw wrong(`${path}.query`, 'must be an object')
+  return {
+    method: readText(given.method, `${path}.method`) ?? 'GET',
+    path: pathname,
+    headers: readHeaders(given.headers, `${path}.headers`),
+    query: query as Record<string, unknown> | undefined,
+    body: given.body,
+    ip: readText(given.ip, `${path}.ip`),
+    route: readText(given.route, `${path}.route`),
+  }
+}
+
+function readHeaders(value: unknown, path: string): Record<string, string | readonly string[]> {
+  const headers: Record<string, string | readonly string[]> = Object.create(null)
+  if (value === undefined) return headers
+  if (typeof value !== 'object' || value === null) throw wrong(path, 'must be an object')
+  for (const [name, line] of Object.entries(value)) {
+    const isText = typeof line === 'string' || (Array.isArray(line) && line.every((each) => typeof each === 'string'))
+    if (!isText) throw wrong(`${path}.${name}`, 'must be a text or a list of texts')
+    headers[name.toLowerCase()] = line as string | string[]
+  }
+  return headers
+}
+
+/** A text that may be left out. */
+export function readText(value: unknown, path: string): string | undefined {
+  if (value === undefined || typeof value === 'string') return value
+  throw wrong(path, 'must be a text')
+}
+
+/** A whole number that may be left out. */
+export function readWhole(value: unknown, path: string): number | undefined {
+  if (value === undefined || Number.isSafeInteger(value)) return value as number | undefined
+  throw wrong(path, 'must be a whole number')
+}
+
+function join(path: string, field: string): string {
+  return path === '' ? field : `${path}.${field}`
+}
+
+function wrong(path: string, message: string): HttpProblem {
+  return new HttpProblem(400, `${path === '' ? 'The body' : path} ${message}.`)
+}

@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import type { Server, ServerResponse } from 'node:http'
+import { type AddressInfo, Server as NetServer } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import type { Hono } from 'hono'
+import type { ServerConfig } from '../config/config.ts'
+import type { NodeEnv } from './access.ts'
+
+/** An HTTP server that listens. */
+export interface HttpListener {
+  readonly url: string
+  /** Stops accepting, answers what was accepted, and ends; after `drainMs` it ends regardless. */
+  close(drainMs: number): Promise<void>
+}
+
+/** How long a connection that has been accepted gets to send its request, once the daemon is ending. */
+const quietMs = 250
+
+/** Serves the API with bounds on headers and on time. */
+export async function listenHttp(
+  app: Hono<NodeEnv>,
+  config: ServerConfig,
+  isDraining: () => boolean,
+): Promise<HttpListener> {
+  const server = createAdaptorServer({
+    fetch: app.fetch as never,
+    serverOptions: {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 65_000,
+    },
+  }) as Server
+  server.prependListener('request', (_, response: ServerResponse) => {
+    // Whoever keeps a connection must learn that it ends.
+    if (isDraining()) response.setHeader('connection', 'close')
+  })
+  await listen(server, config)
+  const { port } = server.address() as AddressInfo
+  return { url: `http://${urlHost(config.host)}:${port}`, close: (drainMs) => drain(server, drainMs) }
+}
+
+async function listen(server: Server, { host, port, portGiven }: ServerConfig): Promise<void> {
+  try {
+    server.listen(port, host)
+    await once(server, 'listening')
+  } catch (error) {
+    if (portGiven || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    // Nobody asked for this very port, so another one will do.
+    server.listen(0, host)
+    await once(server, 'listening')
+  }
+}
+
+/** An address that a browser on this machine can open. */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::' || host === '') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+async function drain(server: Server, drainMs: number): Promise<void> {
+  // Only the listening ends here. http.Server.close would also cut idle connections, on which a request may be under way.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+  const idle = setTimeout(() => server.closeIdleConnections(), quietMs)
+  const again = setInterval(() => server.closeIdleConnections(), 4 * quietMs)
+  const force = setTimeout(() => server.closeAllConnections(), drainMs)
+  await closed
+  clearTimeout(idle)
+  clearInterval(again)
+  clearTimeout(force)
+}

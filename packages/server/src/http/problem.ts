@@ -1,0 +1,67 @@
+import { isSluiceError, PolicyError } from 'sluice'
+
+/** An answer that is an error, by RFC 9457. */
+export class HttpProblem extends Error {
+  override readonly name = 'HttpProblem'
+  readonly status: number
+  readonly extra: Readonly<Record<string, unknown>>
+
+  constructor(status: number, detail: string, extra: Readonly<Record<string, unknown>> = {}) {
+    super(detail)
+    this.status = status
+    this.extra = extra
+  }
+}
+
+export const problemType = 'application/problem+json'
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+}
+
+/** The response that tells of an error. What went wrong inside stays inside: the log has it. */
+export function problemResponse(error: unknown): Response {
+  const { status, message, extra } = toProblem(error)
+  const body = { type: 'about:blank', title: titles[status] ?? 'Error', status, detail: message, ...extra }
+  const headers = new Headers({ 'content-type': problemType })
+  if (status === 401) headers.set('www-authenticate', 'Bearer realm="sluice"')
+  return new Response(JSON.stringify(body), { status, headers })
+}
+
+/** What an error means to whoever asked. */
+export function toProblem(error: unknown): HttpProblem {
+  if (error instanceof HttpProblem) return error
+  if (error instanceof PolicyError) {
+    const issues = error.issues.map(({ path, message }) => ({ path, message }))
+    return new HttpProblem(422, error.message, { code: error.code, issues })
+  }
+  if (!isSluiceError(error)) return new HttpProblem(500, 'The daemon has a fault; its log tells more.')
+  return new HttpProblem(statusOf(error.code), error.message, { code: error.code })
+}
+
+function statusOf(code: string): number {
+  switch (code) {
+    case 'SLUICE_UNKNOWN_RULE':
+      return 404
+    case 'SLUICE_WRONG_USE':
+      return 409
+    case 'SLUICE_STORE_FAILED':
+    case 'SLUICE_STORE_FULL':
+    case 'SLUICE_SOURCE_FAILED':
+    case 'SLUICE_CLOSED':
+      return 503
+    default:
+      return 400
+  }
+}

@@ -1,0 +1,70 @@
+import type { Context } from 'hono'
+import { HttpProblem } from './problem.ts'
+
+/** The largest body of a request, in bytes. */
+export const maxBodyBytes: number = 1024 * 1024
+/** How deep JSON may nest. */
+export const maxDepth = 64
+
+/** Reads a body as text, within bounds. */
+export async function readText(c: Context, maxBytes: number = maxBodyBytes): Promise<string> {
+  const stated = c.req.header('content-length')
+  if (stated !== undefined) {
+    if (Number(stated) > maxBytes) throw tooLarge(maxBytes)
+    return c.req.text()
+  }
+  // Sent in chunks: nobody said how much will come.
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for await (const chunk of c.req.raw.body ?? []) {
+    bytes += (chunk as Uint8Array).byteLength
+    if (bytes > maxBytes) throw tooLarge(maxBytes)
+    text += decoder.decode(chunk as Uint8Array, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+/** Reads a body as a JSON object, within bounds. */
+export async function readJson(c: Context): Promise<Record<string, unknown>> {
+  const value = parseJson(await readText(c))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new HttpProblem(400, 'The body must be a JSON object.')
+  }
+  return value as Record<string, unknown>
+}
+
+/** Parses JSON that does not nest too deep. */
+export function parseJson(text: string): unknown {
+  if (text.length > maxDepth && depthOf(text) > maxDepth)
+    throw new HttpProblem(400, `The body nests more than ${maxDepth} levels deep.`)
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new HttpProblem(
+      400,
+      text.trim() === '' ? 'The body is empty; send a JSON object.' : 'The body is not valid JSON.',
+    )
+  }
+}
+
+/** How deep JSON text nests, without parsing it. */
+function depthOf(text: string): number {
+  let depth = 0
+  let deepest = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === 34) {
+      // A quotation ends at the first mark that is not escaped.
+      for (i++; i < text.length && text.charCodeAt(i) !== 34; i++) if (text.charCodeAt(i) === 92) i++
+    } else if (unit === 123 || unit === 91) {
+      if (++depth > deepest) deepest = depth
+      if (deepest > maxDepth) return deepest
+    } else if (unit === 125 || unit === 93) depth--
+  }
+  return deepest
+}
+
+function tooLarge(maxBytes: number): HttpProblem {
+  return new HttpProblem(413, `The body is larger than ${maxBytes} bytes.`)
+}

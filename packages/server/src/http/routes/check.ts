@@ -1,0 +1,61 @@
+import type { Decision, Limiter } from 'sluice'
+import type { Routes } from '../app.ts'
+import { decisionHeaders, denialProblem, statusOf } from '../decision-headers.ts'
+import { decisionJson } from '../decision-json.ts'
+import { type CheckInput, maxChecks, readCheck } from '../inputs.ts'
+import { HttpProblem, toProblem } from '../problem.ts'
+import { readJson } from '../read-body.ts'
+
+const jsonHeaders = { 'content-type': 'application/json' }
+
+/** `POST /v1/check`: decides on one key or request, or on many at once. */
+export const checkRoute: Routes = (app, { limiter }) => {
+  app.post('/v1/check', async function check(c) {
+    const body = await readJson(c)
+    if (body.checks !== undefined) return c.json({ decisions: await checkAll(limiter, body) })
+    const decision = await decide(limiter, readCheck(body))
+    if (body.mirror === true || c.req.query('mirror') === 'true') return mirrored(decision)
+    // Much the most frequent answer: it goes out without passing through the framework's own header handling.
+    return new Response(JSON.stringify(decisionJson(decision)), { headers: jsonHeaders })
+  })
+}
+
+/** Decides on one key or request. */
+export function decide(limiter: Limiter, input: CheckInput): Promise<Decision> {
+  const cost = input.cost === undefined ? {} : { cost: input.cost }
+  if ('request' in input) return limiter.check(input.request, cost)
+  const { rule, tier } = input
+  return limiter.take(input.key, {
+    ...cost,
+    ...(rule === undefined ? {} : { rule }),
+    ...(tier === undefined ? {} : { tier }),
+  })
+}
+
+/** Each check is decided for itself: one that cannot be decided does not keep the others from it. */
+async function checkAll(limiter: Limiter, body: Record<string, unknown>): Promise<unknown[]> {
+  const { checks } = body
+  if (!Array.isArray(checks) || checks.length === 0 || checks.length > maxChecks || Object.keys(body).length > 1) {
+    throw new HttpProblem(400, `checks must be a list of 1 to ${maxChecks} checks, and stand alone.`)
+  }
+  const inputs = checks.map((check, index) => readCheck(check, `checks[${index}]`))
+  return Promise.all(
+    inputs.map((input) =>
+      decide(limiter, input).then(decisionJson, (error) => {
+        const { status, message, extra } = toProblem(error)
+        return { error: { status, detail: message, ...extra } }
+      }),
+    ),
+  )
+}
+
+/** The decision as a response of its own: 200, or 429 with everything a client needs. */
+function mirrored(decision: Decision): Response {
+  const body = decision.allowed
+    ? decisionJson(decision)
+    : { ...denialProblem(decision), decision: decisionJson(decision) }
+  return new Response(JSON.stringify(body), {
+    status: statusOf(decision),
+    headers: { ...jsonHeaders, ...decisionHeaders(decision) },
+  })
+}

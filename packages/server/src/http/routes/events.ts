@@ -1,0 +1,42 @@
+import type { FeedEvent } from '../../stats/live-feed.ts'
+import type { Routes } from '../app.ts'
+import { HttpProblem } from '../problem.ts'
+
+const encoder = new TextEncoder()
+/** Events a reader may lag behind before it misses some. */
+const maxLag = 256
+
+/** `GET /v1/events`: what happens, as server-sent events. Whoever reads too slowly misses events; memory stays bounded. */
+export const eventsRoute: Routes = (app, { feed, isDraining }) => {
+  app.get('/v1/events', function events() {
+    if (feed.isFull) throw new HttpProblem(503, 'Too many are listening already.')
+    if (isDraining()) throw new HttpProblem(503, 'The daemon is ending.')
+    let end = (): void => {}
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        start(controller) {
+          controller.enqueue(encoder.encode('retry: 2000\n\n'))
+          const stop = feed.listen(
+            (event) => {
+              if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(textOf(event)))
+            },
+            () => {
+              stop()
+              controller.close()
+            },
+          )
+          end = stop
+        },
+        cancel: () => end(),
+      },
+      { highWaterMark: maxLag },
+    )
+    return new Response(stream, {
+      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+    })
+  })
+}
+
+function textOf({ name, data }: FeedEvent): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+}

@@ -1,0 +1,19 @@
+import type { Routes } from '../app.ts'
+
+/** Whether the process lives (`/health`), whether it should get requests (`/ready`), and its metrics. */
+export const healthRoutes: Routes = (app, { limiter, metrics, isDraining }) => {
+  for (const path of ['/health', '/healthz']) app.get(path, (c) => c.json({ status: 'ok' }))
+
+  for (const path of ['/ready', '/readyz']) {
+    app.get(path, async function ready(c) {
+      if (isDraining()) return c.json({ status: 'draining' }, 503)
+      const health = await limiter.health()
+      const status = health.ok ? 'ok' : 'degraded'
+      const body = { status, breaker: health.store.breaker, policyVersion: health.policy.version }
+      // While the store is away, rules decide by `onStoreFailure`: taking every replica out would deny everything instead.
+      return c.json(body, health.ok || c.req.query('strict') !== 'true' ? 200 : 503)
+    })
+  }
+
+  app.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': metrics.contentType }))
+}

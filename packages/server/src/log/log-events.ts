@@ -1,0 +1,46 @@
+import type { Logger } from 'pino'
+import type { Limiter, LimiterEvents } from 'sluice'
+
+/** Most denials, and most failures of the store, that are logged in a second; the others are only counted. */
+const perSecond = 10
+
+/** Writes what a limiter does to the log: changes always, denials and failures as a sample. */
+export function logEvents(limiter: Limiter, log: Logger, now: () => number = () => performance.now()): () => void {
+  const denials = sampled(log, 'info', now)
+  const failures = sampled(log, 'warn', now)
+  const ends = [
+    limiter.on('decision', ({ decision, subjects, cost }: LimiterEvents['decision']) => {
+      if (decision.allowed) return
+      const { rule, reason, retryAfterMs, degraded } = decision
+      denials('denied', () => ({ rule, reason, subjects, cost, retryAfterMs, degraded }))
+    }),
+    limiter.on('storeFailure', ({ kind, error }) => failures('the store failed', () => ({ kind, err: error }))),
+    limiter.on('breaker', ({ state }) => log[state === 'closed' ? 'info' : 'warn']({ state }, 'the breaker changed')),
+    limiter.on('policyLoaded', ({ version, source }) => log.info({ version, source }, 'a policy is in force')),
+    limiter.on('policyRejected', ({ source, error }) => log.error({ source, err: error }, 'a policy was refused')),
+  ]
+  return () => {
+    for (const end of ends) end()
+  }
+}
+
+/** Logs the first few of each second, and with the next one how many were left out. */
+function sampled(
+  log: Logger,
+  level: 'info' | 'warn',
+  now: () => number,
+): (message: string, fields: () => object) => void {
+  let second = -1
+  let count = 0
+  let suppressed = 0
+  return (message, fields) => {
+    const present = Math.floor(now() / 1000)
+    if (present !== second) [second, count] = [present, 0]
+    if (++count > perSecond) {
+      suppressed++
+      return
+    }
+    log[level](suppressed > 0 ? { ...fields(), suppressed } : fields(), message)
+    suppressed = 0
+  }
+}
