@@ -5,7 +5,6 @@ import { HttpProblem } from './problem.ts'
 
 /** What @hono/node-server puts into `c.env`. */
 export interface NodeEnv {
-  // biome-ignore lint/style/useNamingConvention: Hono's own name
   Bindings: { readonly incoming: IncomingMessage }
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Routes } from '../app.ts'
-import { openApi } from '../openapi.ts'
+import { openApi } from '../openapi/document.ts'
 
 const file = (name: string): string => readFileSync(new URL(`../page/${name}`, import.meta.url), 'utf8')
 

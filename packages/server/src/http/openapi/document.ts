@@ -1,0 +1,241 @@
+import { ref, schemas } from './schemas.ts'
+
+type Part = Readonly<Record<string, unknown>>
+
+const json = (schema: string): Part => ({ 'application/json': { schema: ref(schema) } })
+const problem: Part = { 'application/problem+json': { schema: ref('Problem') } }
+const answer = (description: string, schema: string): Part => ({ description, content: json(schema) })
+const wrong = (description: string): Part => ({ description, content: problem })
+const body = (...names: string[]): Part => {
+  const schema = names.length === 1 ? ref(names[0]!) : { oneOf: names.map(ref) }
+  return { required: true, content: { 'application/json': { schema } } }
+}
+const query = (name: string, description: string, schema: Part): Part => ({ name, in: 'query', description, schema })
+const policyBody: Part = {
+  required: true,
+  description: 'A policy: YAML, or JSON with the content type application/json.',
+  content: { 'application/yaml': { schema: { type: 'string' } }, 'application/json': { schema: { type: 'object' } } },
+}
+const dryRun = query('dryRun', 'Check it and tell what would change, and leave it at that.', { type: 'boolean' })
+const keyPath: Part = {
+  name: 'key',
+  in: 'path',
+  required: true,
+  description: 'A readable key: service/rule/part/..., each segment percent-encoded.',
+  schema: { type: 'string' },
+}
+const malformed = { 400: wrong('The input is malformed.'), 413: wrong('The body is too large.') }
+const refused = {
+  401: wrong('The admin token is missing or wrong.'),
+  403: wrong('Asked from elsewhere, or by a page of another site.'),
+}
+
+const checking = {
+  ...malformed,
+  403: wrong('Asked by a page of another site.'),
+  404: wrong('The policy has no such rule.'),
+  409: wrong('The operation does not fit the rule.'),
+}
+
+function get(operationId: string, summary: string, responses: Part, more: Part = {}): Part {
+  return { operationId, summary, responses, ...more }
+}
+
+/** Operations that only operators may use. */
+function admin(operationId: string, summary: string, responses: Part, more: Part = {}): Part {
+  return { operationId, summary, security: [{ adminToken: [] }, {}], responses: { ...responses, ...refused }, ...more }
+}
+
+const authAnswers = {
+  200: { description: 'The request may pass; RateLimit headers tell how much is left.' },
+  400: wrong('The request lacks what a rule needs, or the headers make no sense.'),
+  401: wrong('Denied, with ?deny=401.'),
+  403: wrong('Denied, with ?deny=403, which nginx needs.'),
+  429: wrong('Denied.'),
+  503: wrong('The store failed and the rule is closed.'),
+}
+const auth = (operationId: string): Part =>
+  get(
+    operationId,
+    'Asks whether the request described by X-Original-* or X-Forwarded-* headers may pass',
+    authAnswers,
+    {
+      parameters: [query('deny', 'The status of a denial.', { enum: ['401', '403', '429'] })],
+    },
+  )
+
+const health = (operationId: string): Part => ({
+  get: get(operationId, 'Whether the process lives', { 200: answer('It does.', 'Health') }),
+})
+const ready = (operationId: string): Part => ({
+  get: get(
+    operationId,
+    'Whether requests should be sent here',
+    { 200: answer('Yes.', 'Ready'), 503: answer('It is ending, or with strict is degraded.', 'Ready') },
+    { parameters: [query('strict', 'Say no while decisions are degraded.', { type: 'boolean' })] },
+  ),
+})
+
+/** The description of the HTTP API, served at `/openapi.json`; tests hold the daemon to it. */
+export const openApi: Part = {
+  openapi: '3.1.0',
+  info: { title: 'Sluice', version: '1', description: 'Flow control over HTTP.' },
+  paths: {
+    '/v1/check': {
+      post: get(
+        'check',
+        'Decides on a key or a request, or on many at once',
+        {
+          200: {
+            description: 'The decision, or all of them in order.',
+            content: { 'application/json': { schema: { oneOf: [ref('Decision'), ref('Decisions')] } } },
+          },
+          429: wrong('Denied, with mirror.'),
+          503: wrong('The store failed and the rule is closed, with mirror.'),
+          ...checking,
+        },
+        {
+          requestBody: body('Check', 'Checks'),
+          parameters: [
+            query('mirror', 'Answer as the service itself would: 200, or 429 with headers.', { type: 'boolean' }),
+          ],
+        },
+      ),
+    },
+    '/v1/reserve': {
+      post: get(
+        'reserve',
+        'Takes units whose final cost is not known yet',
+        { 200: answer('The hold.', 'Hold'), ...checking },
+        { requestBody: body('Reserve') },
+      ),
+    },
+    '/v1/settle': {
+      post: get(
+        'settle',
+        'Ends a hold with what it really cost',
+        { 200: answer('Whether the hold was open.', 'Settled'), 503: wrong('The store failed.'), ...checking },
+        { requestBody: body('Settle') },
+      ),
+    },
+    '/v1/auth': { get: auth('auth'), post: auth('authPost') },
+    '/v1/keys/{key}': {
+      get: admin(
+        'inspect',
+        'Where a key stands and why',
+        { 200: answer('Its limits and holds.', 'Inspection'), ...checking },
+        { parameters: [keyPath] },
+      ),
+      delete: admin(
+        'reset',
+        'Forgets what a key has used',
+        { 200: answer('Done.', 'Reset'), 503: wrong('The store failed.'), ...checking },
+        { parameters: [keyPath] },
+      ),
+    },
+    '/v1/explain': {
+      post: admin(
+        'explain',
+        'Tells which rules apply to a request and why, without spending',
+        { 200: answer('Every rule.', 'Explanation'), ...malformed },
+        { requestBody: body('Explain') },
+      ),
+    },
+    '/v1/policy': {
+      get: admin('policy', 'The policy in force', { 200: answer('The policy.', 'Policy') }),
+      put: admin(
+        'pushPolicy',
+        'Puts a policy in force for every replica',
+        {
+          200: answer('What it changes.', 'PolicyOutcome'),
+          409: wrong('The source cannot be written to, or the service differs.'),
+          412: wrong('Another version is in force than If-Match says.'),
+          422: wrong('The policy was refused; issues lists every mistake.'),
+          ...malformed,
+        },
+        { requestBody: policyBody, parameters: [dryRun] },
+      ),
+    },
+    '/v1/policy/validate': {
+      post: admin(
+        'validatePolicy',
+        'Checks a policy',
+        {
+          200: answer('What it would change.', 'PolicyOutcome'),
+          422: wrong('The policy was refused; issues lists every mistake.'),
+          ...malformed,
+        },
+        { requestBody: policyBody },
+      ),
+    },
+    '/v1/policy/versions': {
+      get: admin(
+        'policyVersions',
+        'Former versions, newest first',
+        {
+          200: answer('The versions.', 'PolicyVersions'),
+          400: wrong('limit makes no sense.'),
+          409: wrong('The source keeps none.'),
+        },
+        { parameters: [query('limit', 'At most how many.', { type: 'integer', minimum: 1, maximum: 100 })] },
+      ),
+    },
+    '/v1/policy/versions/{revision}': {
+      get: admin(
+        'policyVersion',
+        'One version',
+        {
+          200: answer('The version.', 'PolicyVersion'),
+          404: wrong('No such version is kept.'),
+          409: wrong('The source keeps none.'),
+        },
+        { parameters: [{ name: 'revision', in: 'path', required: true, schema: { type: 'integer' } }] },
+      ),
+    },
+    '/v1/policy/rollback': {
+      post: admin(
+        'rollback',
+        'Puts a former version in force again; the one before the newest unless said otherwise',
+        {
+          200: answer('What it changes.', 'PolicyOutcome'),
+          404: wrong('No such version is kept.'),
+          409: wrong('The source keeps none.'),
+          422: wrong('The version no longer makes sense.'),
+          ...malformed,
+        },
+        { requestBody: body('Rollback'), parameters: [dryRun] },
+      ),
+    },
+    '/v1/stats': {
+      get: admin(
+        'stats',
+        'What was decided, and the hottest keys',
+        { 200: answer('The figures.', 'Stats'), 400: wrong('top makes no sense.') },
+        { parameters: [query('top', 'How many keys of each rule.', { type: 'integer', minimum: 0, maximum: 200 })] },
+      ),
+    },
+    '/v1/events': {
+      get: admin(
+        'events',
+        'What happens, as server-sent events: tick, denial, degraded, policy, policy-rejected, breaker, store-failure',
+        {
+          200: {
+            description: 'A stream that does not end.',
+            content: { 'text/event-stream': { schema: { type: 'string' } } },
+          },
+          503: wrong('Too many are listening, or the daemon is ending.'),
+        },
+      ),
+    },
+    '/health': health('health'),
+    '/healthz': health('healthz'),
+    '/ready': ready('ready'),
+    '/readyz': ready('readyz'),
+    '/metrics': {
+      get: get('metrics', 'Metrics for Prometheus', {
+        200: { description: 'The text format.', content: { 'text/plain': { schema: { type: 'string' } } } },
+      }),
+    },
+  },
+  components: { schemas, securitySchemes: { adminToken: { type: 'http', scheme: 'bearer' } } },
+}

@@ -1,0 +1,195 @@
+/** The schemas of the API, in JSON Schema 2020-12 as OpenAPI 3.1 has it. */
+type Schema = Readonly<Record<string, unknown>>
+
+export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
+
+const text: Schema = { type: 'string' }
+const flag: Schema = { type: 'boolean' }
+const count: Schema = { type: 'integer', minimum: 0 }
+const orNull = (type: string): Schema => ({ type: [type, 'null'] })
+const list = (items: Schema): Schema => ({ type: 'array', items })
+
+/** An object whose fields are all there, unless they are named as optional. */
+function object(
+  properties: Readonly<Record<string, Schema>>,
+  optional: readonly string[] = [],
+  more: Schema = {},
+): Schema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name))
+  return {
+    type: 'object',
+    properties,
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+    ...more,
+  }
+}
+
+const key: Schema = {
+  description: 'A key: a text, or a list of parts.',
+  oneOf: [text, { type: 'array', items: { type: ['string', 'number', 'boolean'] }, minItems: 1, maxItems: 32 }],
+}
+const cost: Schema = {
+  type: 'integer',
+  minimum: 0,
+  description: 'Units to spend; 1, or what the policy says, unless given.',
+}
+const byKey = {
+  key,
+  rule: { ...text, description: 'May be left out when the policy has only one rule.' },
+  tier: text,
+  cost,
+}
+const keyOrRequest: Schema = { oneOf: [{ required: ['key'] }, { required: ['request'] }] }
+const subject = { ...byKey, request: ref('Request') }
+const subjectFields = Object.keys(subject)
+const tally = { allowed: count, denied: count, degraded: count }
+
+export const schemas: Readonly<Record<string, Schema>> = {
+  Request: object(
+    {
+      method: { ...text, default: 'GET' },
+      path: { ...text, default: '/', description: 'May carry the query.' },
+      route: text,
+      headers: { type: 'object', additionalProperties: { oneOf: [text, list(text)] } },
+      query: { type: 'object' },
+      body: {},
+      ip: text,
+    },
+    ['method', 'path', 'route', 'headers', 'query', 'body', 'ip'],
+    { additionalProperties: true, description: 'A request as rules see it.' },
+  ),
+  Check: object({ ...subject, mirror: flag }, [...subjectFields, 'mirror'], keyOrRequest),
+  Checks: object({ checks: { type: 'array', items: ref('Check'), minItems: 1, maxItems: 1000 } }),
+  Limit: object({
+    rule: text,
+    name: text,
+    amount: count,
+    remaining: count,
+    windowMs: { ...count, description: '0 for a limit on what is in flight.' },
+    resetMs: count,
+    retryAfterMs: { ...orNull('integer'), description: 'null: never.' },
+  }),
+  Decision: object({
+    allowed: flag,
+    reason: { enum: ['allowed', 'quota', 'unavailable', 'missing-key'] },
+    rule: orNull('string'),
+    retryAfterMs: { ...orNull('integer'), description: 'null: never.' },
+    degraded: { ...flag, description: "Decided without the store, by the rules' onStoreFailure." },
+    failure: orNull('string'),
+    policyVersion: text,
+    limits: list(ref('Limit')),
+    shadow: list(object({ rule: text, allowed: flag, limits: list(ref('Limit')) })),
+  }),
+  Decisions: object({
+    decisions: list({
+      oneOf: [ref('Decision'), object({ error: object({ status: count, detail: text, code: text }, ['code']) })],
+    }),
+  }),
+  Reserve: object(
+    {
+      ...subject,
+      id: text,
+      ttlMs: { type: 'integer', minimum: 1 },
+      kind: { enum: ['reserve', 'acquire'], default: 'reserve' },
+    },
+    [...subjectFields, 'id', 'ttlMs', 'kind'],
+    keyOrRequest,
+  ),
+  Hold: object({ id: text, allowed: flag, decision: ref('Decision') }),
+  Settle: object({ ...subject, id: text, actual: count }, subjectFields, keyOrRequest),
+  Settled: object({ settled: flag }),
+  Problem: {
+    type: 'object',
+    description: 'RFC 9457.',
+    properties: {
+      type: text,
+      title: text,
+      status: count,
+      detail: text,
+      code: text,
+      issues: list(object({ path: text, message: text })),
+    },
+    required: ['type', 'title', 'status'],
+  },
+  Inspection: object({
+    key: text,
+    rule: text,
+    limits: list(ref('Limit')),
+    holds: list(object({ id: text, cost: count, expiresInMs: { type: 'integer' } })),
+    explanation: text,
+  }),
+  Reset: object({ reset: flag, key: text }),
+  Explain: object({ request: ref('Request') }),
+  Explanation: object({
+    service: text,
+    policyVersion: text,
+    rules: list(
+      object({
+        rule: text,
+        mode: { enum: ['enforce', 'shadow'] },
+        matched: flag,
+        why: text,
+        key: orNull('string'),
+        tier: orNull('string'),
+        cost: orNull('integer'),
+        limits: list(ref('Limit')),
+      }),
+    ),
+    decision: ref('Decision'),
+  }),
+  PolicyStatus: object({ version: text, ageMs: count, source: text, lastError: orNull('string') }),
+  Policy: object({
+    service: text,
+    version: text,
+    ageMs: count,
+    source: text,
+    lastError: orNull('string'),
+    rules: list(text),
+    writable: flag,
+    revision: orNull('integer'),
+    document: { description: 'The newest document, as it was written; null when the source keeps none.' },
+  }),
+  PolicyOutcome: object(
+    {
+      valid: { const: true },
+      service: text,
+      version: text,
+      inForce: { ...text, description: 'The version in force when this was asked.' },
+      rules: list(text),
+      changes: {
+        oneOf: [object({ added: list(text), removed: list(text), changed: list(text), tiers: flag }), { type: 'null' }],
+      },
+      pushed: flag,
+      revision: count,
+      rolledBackTo: count,
+    },
+    ['pushed', 'revision', 'rolledBackTo'],
+  ),
+  PolicyVersions: object({ versions: list(object({ revision: count, createdAt: { ...text, format: 'date-time' } })) }),
+  PolicyVersion: object({ revision: count, createdAt: { ...text, format: 'date-time' }, document: {} }),
+  Rollback: object({ revision: count }, ['revision']),
+  HotKey: object({ key: text, count, error: { ...count, description: 'The true count is at most this much lower.' } }),
+  Stats: object({
+    service: text,
+    uptimeSeconds: count,
+    policy: ref('PolicyStatus'),
+    store: object({
+      name: text,
+      ok: flag,
+      reachable: flag,
+      roundTripMs: { type: 'number' },
+      breaker: { enum: ['closed', 'open', 'half-open'] },
+      warnings: list(text),
+    }),
+    decisions: object(tally),
+    recent: { ...list(object(tally)), description: 'The last 60 seconds, the present one last.' },
+    hotKeysOverMs: { ...count, description: 'Hot keys are counted over at most this long.' },
+    rules: list(object({ rule: text, ...tally, hottest: list(ref('HotKey')), mostDenied: list(ref('HotKey')) })),
+  }),
+  Health: object({ status: { const: 'ok' } }),
+  Ready: object({ status: { enum: ['ok', 'degraded', 'draining'] }, breaker: text, policyVersion: text }, [
+    'breaker',
+    'policyVersion',
+  ]),
+}
