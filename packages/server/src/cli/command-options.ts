@@ -1,0 +1,61 @@
+import { configOptions } from '../config/config.ts'
+import type { OptionTable } from './command.ts'
+import { storeOptions } from './options.ts'
+
+export const topOptions: OptionTable = {
+  interval: { value: 'SECONDS', short: 'n', about: 'how often to look', default: '1' },
+  count: { value: 'N', about: 'look so many times, then end; without it until interrupted' },
+  rule: { value: 'NAME', about: 'only the keys of this rule' },
+  sort: { value: 'BY', about: 'what comes first', choices: ['used', 'denied'], default: 'used' },
+}
+
+export const benchOptions: OptionTable = {
+  duration: { value: 'SECONDS', about: 'how long to measure each case', default: '3' },
+  concurrency: { value: 'N', about: 'how many callers ask at once', default: '64' },
+  keys: { value: 'N', about: 'how many subjects they ask for', default: '10000' },
+}
+
+/** What each option of the daemon is about. Names, variables and defaults stand where the daemon reads them. */
+const aboutServe: OptionTable = {
+  host: { value: 'ADDRESS', about: 'where to listen; 0.0.0.0 for every interface' },
+  port: {
+    value: 'PORT',
+    short: 'p',
+    about: 'the port of the HTTP API and the page; any free one if the default is taken',
+  },
+  'grpc-host': { value: 'ADDRESS', about: 'where the Envoy rate-limit service listens', default: 'as --host' },
+  'grpc-port': { value: 'PORT', about: 'the port of the Envoy rate-limit service', default: 'it is off' },
+  redis: { value: 'URL', about: `${storeOptions.redis?.about}; counters live in memory without it` },
+  'redis-prefix': { value: 'TEXT', about: 'the start of every Redis key' },
+  policy: {
+    value: 'SOURCE',
+    about: `${storeOptions.policy?.about}; DATABASE_URL counts too. Without it a built-in example is in force`,
+  },
+  service: { value: 'NAME', about: 'whose policy to take from a database that holds several' },
+  'admin-token-file': {
+    value: 'FILE',
+    about:
+      'a file with the token that admin routes want; SLUICE_ADMIN_TOKEN holds the token itself. Without one they answer only on this machine',
+  },
+  'trusted-proxies': {
+    value: 'CIDRS',
+    about: 'proxies whose word about the address of a client counts, with commas between',
+  },
+  deadline: { value: 'MS', about: 'within how many milliseconds every decision is made, whatever the store does' },
+  'log-level': {
+    value: 'LEVEL',
+    about: 'how much to log',
+    choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+  },
+  validate: { about: 'check the configuration and the policy, say so, and end' },
+}
+
+export const serveOptions: OptionTable = Object.fromEntries(
+  Object.entries(configOptions).map(([name, { env, default: otherwise }]) => {
+    const spec = aboutServe[name] ?? { value: 'VALUE', about: '' }
+    return [
+      name,
+      { ...spec, ...(env.length === 0 ? {} : { env }), ...(otherwise === undefined ? {} : { default: otherwise }) },
+    ]
+  }),
+)

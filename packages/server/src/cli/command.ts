@@ -1,0 +1,36 @@
+import type { ExitCode } from './exit-codes.ts'
+import type { Input } from './parse.ts'
+import type { Terminal } from './terminal/terminal.ts'
+
+/** One option of a command, as help, completion and the parser see it. */
+export interface OptionSpec {
+  /** What stands for the value, such as `URL`; without it the option is a switch. */
+  readonly value?: string
+  readonly short?: string
+  /** Whether it can be given more than once. */
+  readonly many?: boolean
+  readonly about: string
+  /** The environment variables that say the same; the first one that is set counts. */
+  readonly env?: readonly string[]
+  /** What is in force when it is left out, for help. */
+  readonly default?: string
+  readonly choices?: readonly string[]
+}
+
+export type OptionTable = Readonly<Record<string, OptionSpec>>
+
+/** One command: everything help prints about it, and what it does. */
+export interface Command {
+  /** One word, or two for a command of a group: `policy diff`. */
+  readonly name: string
+  readonly summary: string
+  /** Such as `KEY` or `[FILE]`, as help shows them. */
+  readonly args?: string
+  /** How few and how many arguments it takes; none unless said otherwise. */
+  readonly takes?: readonly [least: number, most: number]
+  readonly options: OptionTable
+  /** Paragraphs below the summary. */
+  readonly details?: readonly string[]
+  readonly examples: readonly string[]
+  readonly run: (input: Input, terminal: Terminal) => Promise<ExitCode>
+}

@@ -1,0 +1,195 @@
+import type { Command } from './command.ts'
+import { benchOptions, serveOptions, topOptions } from './command-options.ts'
+import { daemonOptions, requestOptions, ruleOption, storeOptions, targetOptions } from './options.ts'
+
+const keyNote =
+  'KEY is a full key, service/rule/part/..., as decisions, logs and sluice top show it; with --rule it is only the parts.'
+const targetNote =
+  'Asks a daemon. With --redis or --policy it works on the store itself, without a daemon: give the same policy the services use.'
+
+/** Every command. Help, completion and corrections all come from this table. */
+export const commands: readonly Command[] = [
+  {
+    name: 'serve',
+    summary: 'start the daemon: the HTTP API, the Envoy rate-limit service and the page',
+    options: serveOptions,
+    details: [
+      'Without any option it keeps counters in memory and enforces a commented example policy, so that there is something to try. ' +
+        'With --redis and --policy it is production.',
+      'SIGTERM or SIGINT drains: requests that were accepted are answered, then it ends. A second signal ends it at once.',
+    ],
+    examples: [
+      'sluice serve',
+      'sluice serve --redis redis://127.0.0.1:6379 --policy sluice.yaml',
+      'sluice serve --policy sluice.yaml --validate',
+    ],
+    run: async (input, terminal) => (await import('./commands/serve.ts')).serveCommand(input, terminal),
+  },
+  {
+    name: 'check',
+    summary: 'ask for a decision, and spend',
+    args: '[KEY]',
+    takes: [0, 1],
+    options: {
+      ...ruleOption,
+      cost: { value: 'UNITS', about: 'units to spend', default: '1' },
+      tier: { value: 'NAME', about: 'the tier of the key, where the policy cannot tell it' },
+      ...requestOptions,
+      ...targetOptions,
+    },
+    details: [`Decides on a key, or with --path on a request by all rules that match it. ${keyNote}`, targetNote],
+    examples: [
+      'sluice check example/per-user/42',
+      'sluice check 42 --rule per-user --cost 5',
+      'sluice check -X POST --path /v1/analyze -d \'{"tenant_id":"client-corp","language":"en"}\'',
+    ],
+    run: async (input, terminal) => (await import('./commands/check.ts')).check(input, terminal),
+  },
+  {
+    name: 'explain',
+    summary: 'tell which rules apply to a request and why, without spending',
+    options: { ...requestOptions, ...targetOptions },
+    details: [`Exits with 1 when the request would be denied now. ${targetNote}`],
+    examples: [
+      'sluice explain -X POST --path /v1/analyze -H "x-api-key: k1" --ip 192.0.2.7',
+      'sluice explain --path /prices --policy sluice.yaml',
+    ],
+    run: async (input, terminal) => (await import('./commands/explain.ts')).explain(input, terminal),
+  },
+  {
+    name: 'inspect',
+    summary: 'show where every limit of a key stands',
+    args: 'KEY',
+    takes: [1, 1],
+    options: { ...ruleOption, ...targetOptions },
+    details: [keyNote, targetNote],
+    examples: [
+      'sluice inspect example/per-user/42',
+      'sluice inspect client-corp/en --rule tenant-language --redis redis://127.0.0.1 --policy sluice.yaml',
+    ],
+    run: async (input, terminal) => (await import('./commands/inspect.ts')).inspect(input, terminal),
+  },
+  {
+    name: 'reset',
+    summary: 'forget everything a key has used',
+    args: 'KEY',
+    takes: [1, 1],
+    options: { ...ruleOption, ...targetOptions },
+    details: [keyNote, targetNote],
+    examples: ['sluice reset example/per-user/42'],
+    run: async (input, terminal) => (await import('./commands/reset.ts')).reset(input, terminal),
+  },
+  {
+    name: 'top',
+    summary: 'watch the hottest and the most denied keys of a daemon',
+    options: { ...topOptions, ...daemonOptions },
+    details: ['On a terminal it redraws; q quits, p pauses, d and u choose the order. Elsewhere it prints lines.'],
+    examples: ['sluice top', 'sluice top --interval 5 --count 3 --json'],
+    run: async (input, terminal) => (await import('./commands/top.ts')).top(input, terminal),
+  },
+  {
+    name: 'policy validate',
+    summary: 'check a policy; every mistake is named with its place',
+    args: '[SOURCE]',
+    takes: [0, 1],
+    options: { policy: storeOptions.policy! },
+    details: [
+      'SOURCE is a file, - for standard input, or mongodb://, postgres:// or redis://; sluice.yaml when left out.',
+    ],
+    examples: ['sluice policy validate sluice.yaml', 'sluice policy validate postgres://localhost/app?service=shop'],
+    run: async (input, terminal) => (await import('./commands/policy-validate.ts')).policyValidate(input, terminal),
+  },
+  {
+    name: 'policy diff',
+    summary: 'show what a policy would change, rule by rule',
+    args: '[OLD] NEW',
+    takes: [1, 2],
+    options: { ...daemonOptions },
+    details: [
+      'OLD and NEW are sources, as in policy validate. Without OLD, NEW is compared with what the daemon enforces. Exits with 1 when they differ.',
+    ],
+    examples: ['sluice policy diff sluice.yaml', 'sluice policy diff sluice.yaml next.yaml'],
+    run: async (input, terminal) => (await import('./commands/policy-diff.ts')).policyDiff(input, terminal),
+  },
+  {
+    name: 'policy push',
+    summary: 'put a policy in force for every replica',
+    args: 'FILE',
+    takes: [1, 1],
+    options: {
+      'dry-run': { about: 'check it and show what would change, and leave it at that' },
+      policy: storeOptions.policy!,
+      ...daemonOptions,
+    },
+    details: ['Pushes to the source --policy names, else through the daemon. A policy with mistakes is refused whole.'],
+    examples: [
+      'sluice policy push sluice.yaml',
+      'sluice policy push sluice.yaml --policy redis://127.0.0.1/?key=sluice:policy:shop',
+    ],
+    run: async (input, terminal) => (await import('./commands/policy-push.ts')).policyPush(input, terminal),
+  },
+  {
+    name: 'policy history',
+    summary: 'list the versions a policy had',
+    options: {
+      limit: { value: 'N', about: 'how many, newest first', default: '20' },
+      policy: storeOptions.policy!,
+      ...daemonOptions,
+    },
+    examples: ['sluice policy history', 'sluice policy history --policy sluice.yaml'],
+    run: async (input, terminal) => (await import('./commands/policy-history.ts')).policyHistory(input, terminal),
+  },
+  {
+    name: 'policy rollback',
+    summary: 'put a former version in force again',
+    args: '[REVISION]',
+    takes: [0, 1],
+    options: {
+      'dry-run': { about: 'show what would change, and leave it at that' },
+      policy: storeOptions.policy!,
+      ...daemonOptions,
+    },
+    details: ['Without REVISION it is the version before the newest. The rolled-back policy becomes a new revision.'],
+    examples: ['sluice policy rollback', 'sluice policy rollback 3 --policy sluice.yaml'],
+    run: async (input, terminal) => (await import('./commands/policy-rollback.ts')).policyRollback(input, terminal),
+  },
+  {
+    name: 'policy import',
+    summary: 'turn an Envoy ratelimit configuration into a policy',
+    args: 'envoy FILE',
+    takes: [2, 2],
+    options: { out: { value: 'FILE', short: 'o', about: 'where to write the policy; standard output when left out' } },
+    examples: ['sluice policy import envoy ratelimit.yaml -o sluice.yaml'],
+    run: async (input, terminal) => (await import('./commands/policy-import.ts')).policyImport(input, terminal),
+  },
+  {
+    name: 'doctor',
+    summary: 'look at Redis, the policy and the daemon, and say what to mend',
+    options: targetOptions,
+    details: [
+      'Looks at what --redis, --policy and --url name. Exits with 1 when something should be mended and with 3 when something is out of reach.',
+    ],
+    examples: [
+      'sluice doctor --redis redis://127.0.0.1 --policy sluice.yaml',
+      'sluice doctor --url http://127.0.0.1:8440',
+    ],
+    run: async (input, terminal) => (await import('./commands/doctor.ts')).doctor(input, terminal),
+  },
+  {
+    name: 'bench',
+    summary: 'measure decisions per second against your own Redis, or in memory',
+    options: { ...benchOptions, redis: storeOptions.redis! },
+    details: ['Uses keys of its own (service sluice-bench) and forgets them afterwards.'],
+    examples: ['sluice bench', 'sluice bench --redis redis://127.0.0.1 --duration 10'],
+    run: async (input, terminal) => (await import('./commands/bench.ts')).bench(input, terminal),
+  },
+  {
+    name: 'completion',
+    summary: 'print a script that completes commands and options in your shell',
+    args: 'bash|zsh|fish',
+    takes: [1, 1],
+    options: {},
+    examples: ['source <(sluice completion bash)'],
+    run: async (input, terminal) => (await import('./commands/completion.ts')).completion(input, terminal, commands),
+  },
+]

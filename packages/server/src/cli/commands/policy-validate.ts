@@ -1,0 +1,43 @@
+import { compilePolicy, PolicyError } from 'sluice'
+import type { ExitCode } from '../exit-codes.ts'
+import type { Input } from '../parse.ts'
+import { readPlace } from '../policy/open-archive.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { safe } from '../terminal/text.ts'
+
+/** Checks a policy; exits with 1 when it has mistakes. */
+export async function policyValidate(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const { document, description } = await readPlace(input.args[0] ?? input.text('policy') ?? 'sluice.yaml')
+  const { style } = terminal
+  try {
+    const { service, version, rules } = compilePolicy(document)
+    const names = rules.map(({ name }) => name)
+    terminal.result({ valid: true, source: description, service, version, rules: names, issues: [] }, () => {
+      terminal.line(
+        `${style.good('✓')} ${safe(description)} is good: service ${style.strong(service)}, version ${version}, ${rules.length} rules`,
+      )
+      for (const { name, mode } of rules)
+        terminal.line(`    ${name}${mode === 'shadow' ? style.warn(' (shadow)') : ''}`)
+    })
+    return 0
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    const issues = error.issues.map(({ path, value, message }) => ({ path, value: shown(value), message }))
+    terminal.result({ valid: false, source: description, issues }, () => {
+      const many = issues.length === 1 ? 'one mistake' : `${issues.length} mistakes`
+      terminal.line(`${style.bad('✗')} ${safe(description)} has ${many}:`)
+      for (const { path, value, message } of issues) {
+        const place = path === '' ? 'the document' : safe(path)
+        terminal.line(`  ${style.strong(place)} is ${style.bad(safe(JSON.stringify(value) ?? 'missing'))}`)
+        terminal.line(`    ${safe(message)}`)
+      }
+    })
+    return 1
+  }
+}
+
+/** A value short enough to print. */
+function shown(value: unknown): unknown {
+  const text = JSON.stringify(value) ?? ''
+  return text.length <= 200 ? value : `${text.slice(0, 197)}...`
+}

@@ -1,0 +1,25 @@
+import type { ExitCode } from '../exit-codes.ts'
+import type { Input } from '../parse.ts'
+import { openTarget } from '../target/open-target.ts'
+import { readKey } from '../target/subject.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { safe } from '../terminal/text.ts'
+
+/** Forgets what a key has used. */
+export async function reset(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const key = readKey(input.args[0] ?? '', input.text('rule'))
+  const target = await openTarget(input, { needsStore: true })
+  try {
+    // Asked first for its full name, and so that a key nobody has is not reset in silence.
+    const { key: name } = await target.inspect(key)
+    await target.reset(key)
+    terminal.result({ reset: true, key: name }, () => {
+      terminal.line(
+        `${terminal.style.good('reset')} ${safe(name)}  ${terminal.style.faint(`at ${target.description}`)}`,
+      )
+    })
+    return 0
+  } finally {
+    await target.close()
+  }
+}

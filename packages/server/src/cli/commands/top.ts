@@ -1,0 +1,152 @@
+import type { CliError } from '../cli-error.ts'
+import { toCliError, wrongUse } from '../cli-error.ts'
+import type { ExitCode } from '../exit-codes.ts'
+import type { Input } from '../parse.ts'
+import { daemonHttp } from '../target/daemon-http.ts'
+import { count } from '../terminal/numbers.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { safe } from '../terminal/text.ts'
+import { type FrameState, frame } from '../top/frame.ts'
+import { readSnapshot } from '../top/read-snapshot.ts'
+import { Screen } from '../top/screen.ts'
+import { type Snapshot, type View, viewOf } from '../top/snapshot.ts'
+
+/** Watches the keys of a daemon until `q`, Ctrl-C or as often as was asked. */
+export async function top(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const seconds = Number(input.text('interval') ?? 1)
+  if (!(seconds >= 0.1 && seconds <= 3600))
+    throw wrongUse(`--interval is ${JSON.stringify(input.text('interval'))}; use seconds from 0.1 to 3600`)
+  const daemon = daemonHttp(input)
+  const rule = input.text('rule')
+  const watch = new Watch({
+    terminal,
+    address: daemon.address,
+    intervalMs: seconds * 1000,
+    looks: input.whole('count', 1) ?? Number.POSITIVE_INFINITY,
+    sort: input.text('sort') === 'denied' ? 'denied' : 'used',
+    keep: (key) => rule === undefined || key.split('/')[1] === rule,
+    look: () => readSnapshot(daemon),
+  })
+  return watch.run()
+}
+
+interface WatchOptions {
+  readonly terminal: Terminal
+  readonly address: string
+  readonly intervalMs: number
+  readonly looks: number
+  readonly sort: FrameState['sort']
+  readonly keep: (key: string) => boolean
+  readonly look: () => Promise<Snapshot>
+}
+
+/** One run of `sluice top`. */
+class Watch {
+  readonly #options: WatchOptions
+  readonly #screen: Screen | undefined
+  readonly #ended: Promise<void>
+  #end: () => void = () => {}
+  #sort: FrameState['sort']
+  #paused = false
+  #over = false
+  #before: Snapshot | undefined
+  #view: View | undefined
+  #trouble: CliError | undefined
+
+  constructor(options: WatchOptions) {
+    this.#options = options
+    this.#sort = options.sort
+    this.#ended = new Promise((resolve) => {
+      this.#end = () => {
+        this.#over = true
+        resolve()
+      }
+    })
+    this.#screen = options.terminal.live ? new Screen(options.terminal, (key) => this.#press(key)) : undefined
+  }
+
+  async run(): Promise<ExitCode> {
+    const end = (): void => this.#end()
+    const redraw = (): void => this.#draw()
+    process.once('SIGINT', end).once('SIGTERM', end)
+    process.stdout.on('resize', redraw)
+    // The first look decides whether there is anything to watch; only then is the screen borrowed.
+    await this.#look()
+    if (this.#trouble !== undefined) throw this.#trouble
+    this.#screen?.open()
+    try {
+      this.#draw()
+      for (let looks = 1; looks < this.#options.looks && !this.#over; looks++) {
+        await this.#pause()
+        if (this.#over) break
+        if (!this.#paused) await this.#look()
+        this.#draw()
+      }
+    } finally {
+      this.#screen?.close()
+      process.off('SIGINT', end).off('SIGTERM', end)
+      process.stdout.off('resize', redraw)
+    }
+    return this.#trouble === undefined ? 0 : 3
+  }
+
+  #press(key: string): void {
+    if (key === 'q' || key === '\u0003' || key === '\u0004') this.#end()
+    if (key === 'p' || key === ' ') this.#paused = !this.#paused
+    if (key === 'u') this.#sort = 'used'
+    if (key === 'd') this.#sort = 'denied'
+    if (!this.#over) this.#draw()
+  }
+
+  async #pause(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const passed = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#options.intervalMs)
+    })
+    await Promise.race([passed, this.#ended])
+    clearTimeout(timer)
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const now = await this.#options.look()
+      this.#view = viewOf(now, this.#before, this.#view, this.#options.keep)
+      this.#before = now
+      this.#trouble = undefined
+    } catch (error) {
+      this.#trouble = toCliError(error)
+    }
+  }
+
+  #draw(): void {
+    const { terminal, address } = this.#options
+    if (this.#screen === undefined) {
+      this.#print()
+      return
+    }
+    const clock = new Date().toTimeString().slice(0, 8)
+    const state = { address, clock, paused: this.#paused, sort: this.#sort, trouble: this.#trouble?.message }
+    this.#screen.draw(frame(this.#view, state, terminal, terminal.style))
+  }
+
+  /** Without a screen every look is one line, or one JSON object. */
+  #print(): void {
+    const { terminal } = this.#options
+    const view = this.#view
+    if (this.#trouble !== undefined) terminal.note(`sluice: ${this.#trouble.message}`)
+    if (this.#trouble !== undefined || view === undefined) return
+    terminal.result({ at: new Date().toISOString(), ...view }, () => {
+      const first = (title: string, keys: View['hottest']): string =>
+        keys.length === 0
+          ? ''
+          : `  ${title} ${keys
+              .slice(0, 3)
+              .map(({ key, perSecond }) => `${safe(key)} ${count(perSecond)}/s`)
+              .join(', ')}`
+      const rates = `${count(view.allowedPerSecond)}/s allowed, ${count(view.deniedPerSecond)}/s denied`
+      terminal.line(
+        `${new Date().toISOString()}  ${rates}${first('used:', view.hottest)}${first('denied:', view.mostDenied)}`,
+      )
+    })
+  }
+}

@@ -1,0 +1,33 @@
+import { compilePolicy, PolicyError } from 'sluice'
+import { hideSecrets } from '../../config/hide-secrets.ts'
+import { readPlace } from '../policy/open-archive.ts'
+import { type Finding, ok, problem, unreachable, warning } from './finding.ts'
+
+/** Reads the policy of a place and says whether it makes sense. */
+export async function examinePolicy(place: string): Promise<Finding[]> {
+  let read: { document: unknown; description: string }
+  try {
+    read = await readPlace(place)
+  } catch (error) {
+    const mend = 'correct --policy, or push a policy there: sluice policy push FILE --policy SOURCE'
+    return [unreachable('policy source', `${hideSecrets(place)}: ${hideSecrets((error as Error).message)}`, mend)]
+  }
+  const source = ok('policy source', `${read.description} was read`)
+  try {
+    const { service, version, rules } = compilePolicy(read.document)
+    const findings = [source, ok('policy', `service ${service}, version ${version}, ${rules.length} rules`)]
+    if (rules.length > 0 && rules.every(({ mode }) => mode === 'shadow')) {
+      findings.push(
+        warning(
+          'rules',
+          'every rule only watches (mode: shadow), so nothing is ever denied',
+          'take mode: shadow away where limits shall hold',
+        ),
+      )
+    }
+    return findings
+  } catch (error) {
+    const many = error instanceof PolicyError ? `${error.issues.length} mistakes` : (error as Error).message
+    return [source, problem('policy', `it has ${many}`, `see them with: sluice policy validate ${hideSecrets(place)}`)]
+  }
+}

@@ -1,0 +1,94 @@
+import { CliError, toCliError, wrongUse } from './cli-error.ts'
+import type { Command } from './command.ts'
+import { commands } from './commands.ts'
+import { nearest } from './did-you-mean.ts'
+import type { ExitCode } from './exit-codes.ts'
+import { commandHelp, groupHelp, overview } from './help.ts'
+import { parseInput } from './parse.ts'
+import { processTerminal } from './terminal/process-terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
+import { safe } from './terminal/text.ts'
+import { version } from './version.ts'
+
+/** Runs the command line; resolves with the code the process should end with. */
+export async function main(argv: readonly string[]): Promise<ExitCode> {
+  const colour = argv.includes('--no-color') ? false : argv.includes('--color') ? true : undefined
+  const terminal = processTerminal({ json: argv.includes('--json'), colour })
+  try {
+    return await dispatch(argv, terminal)
+  } catch (thrown) {
+    return failed(toCliError(thrown), terminal)
+  }
+}
+
+async function dispatch(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  // Switches that every command has may also stand before it.
+  const first = argv.findIndex((word) => !['--json', '--color', '--no-color'].includes(word))
+  const words = first < 0 ? [] : [...argv.slice(first), ...argv.slice(0, first)]
+  const [word] = words
+  const page = { style: terminal.style, width: terminal.columns }
+  if (word === undefined || word === '--help' || word === '-h') {
+    terminal.line(overview(commands, version, page))
+    return 0
+  }
+  if (word === '--version' || word === '-v' || word === 'version') {
+    terminal.result({ version }, () => terminal.line(version))
+    return 0
+  }
+  if (word === 'help') return help(words.slice(1), terminal)
+  const { command, rest } = findCommand(words)
+  if (rest.includes('--help') || rest.includes('-h')) {
+    terminal.line(commandHelp(command, page))
+    return 0
+  }
+  return command.run(parseInput(command, rest, terminal.env), terminal)
+}
+
+function help(words: readonly string[], terminal: Terminal): ExitCode {
+  const page = { style: terminal.style, width: terminal.columns }
+  const named = words.filter((word) => !word.startsWith('-'))
+  const group = commands.filter(({ name }) => name.startsWith(`${named[0]} `))
+  if (named.length === 0) terminal.line(overview(commands, version, page))
+  else if (named.length === 1 && group.length > 0) terminal.line(groupHelp(named[0] ?? '', group, page))
+  else terminal.line(commandHelp(findCommand(named).command, page))
+  return 0
+}
+
+function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
+  const [first = '', second = ''] = words
+  const exact = commands.find(({ name }) => name === first)
+  if (exact !== undefined) return { command: exact, rest: words.slice(1) }
+  const group = commands.filter(({ name }) => name.startsWith(`${first} `))
+  if (group.length === 0)
+    throw wrongUse(`there is no command ${JSON.stringify(first)}${suggest(first, firstWords())}`, 'see: sluice help')
+  const ofGroup = group.find(({ name }) => name === `${first} ${second}`)
+  if (ofGroup !== undefined) return { command: ofGroup, rest: words.slice(2) }
+  const known = group.map(({ name }) => name.slice(first.length + 1))
+  if (second === '' || second.startsWith('-'))
+    throw wrongUse(`sluice ${first} needs one of ${known.join(', ')}`, `see: sluice help ${first}`)
+  throw wrongUse(
+    `sluice ${first} has ${known.join(', ')} and no ${JSON.stringify(second)}${suggest(second, known)}`,
+    `see: sluice help ${first}`,
+  )
+}
+
+function suggest(word: string, known: readonly string[]): string {
+  const near = nearest(word, known)
+  return near === undefined ? '' : `; did you mean ${near}?`
+}
+
+function firstWords(): string[] {
+  return [...new Set([...commands.map(({ name }) => name.split(' ')[0] ?? ''), 'help', 'version'])]
+}
+
+function failed(error: CliError, terminal: Terminal): ExitCode {
+  const { exitCode, code, message, hint } = error
+  if (terminal.json)
+    terminal.line(JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }), exitCode } }))
+  else {
+    terminal.note(`${terminal.style.bad('sluice:')} ${message.split('\n').map(safe).join('\n')}`)
+    if (hint !== undefined) terminal.note(terminal.style.faint(hint))
+    if (exitCode === 70) terminal.note(error.cause instanceof Error ? (error.cause.stack ?? '') : '')
+  }
+  return exitCode
+}

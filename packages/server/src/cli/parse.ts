@@ -1,0 +1,130 @@
+import { parseArgs } from 'node:util'
+import { wrongUse } from './cli-error.ts'
+import type { Command, OptionSpec, OptionTable } from './command.ts'
+import { nearest } from './did-you-mean.ts'
+import { globalOptions } from './options.ts'
+
+/** What was given to a command, by option or by environment variable. */
+export interface Input {
+  readonly args: readonly string[]
+  text(option: string): string | undefined
+  flag(option: string): boolean
+  many(option: string): readonly string[]
+  /** A whole number from `least`; says what would be right when it is not. */
+  whole(option: string, least: number): number | undefined
+  /** Whether it was said on the command line, rather than in the environment. */
+  given(option: string): boolean
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads the arguments of a command. A wrong one ends with what would be right. */
+export function parseInput(command: Command, argv: readonly string[], env: Environment): Input {
+  const table: OptionTable = { ...command.options, ...globalOptions }
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: toParseOptions(table),
+    strict: false,
+    tokens: true,
+    allowPositionals: true,
+  })
+  const values = new Map<string, string[]>()
+  const args: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') args.push(token.value)
+    if (token.kind === 'option') readOption(command, table, token, values)
+  }
+  const [least, most] = command.takes ?? [0, 0]
+  if (args.length < least) throw wrongUse(`sluice ${command.name} needs ${command.args}`, seeHelp(command))
+  if (args.length > most) throw wrongUse(`${quote(args[most])} is one argument too many`, seeHelp(command))
+  return inputOf(table, values, args, env)
+}
+
+interface OptionToken {
+  readonly name: string
+  readonly rawName: string
+  readonly value?: string | undefined
+}
+
+function readOption(command: Command, table: OptionTable, token: OptionToken, values: Map<string, string[]>): void {
+  const negated = token.name.startsWith('no-') && table[token.name] === undefined
+  const name = negated ? token.name.slice(3) : token.name
+  const spec = table[name]
+  if (spec === undefined || (negated && spec.value !== undefined)) throw unknownOption(command, table, token.rawName)
+  if (spec.value === undefined) {
+    if (token.value !== undefined) throw wrongUse(`--${name} is a switch and takes no value`, seeHelp(command))
+    values.set(name, [negated ? 'false' : 'true'])
+    return
+  }
+  if (token.value === undefined || token.value === '')
+    throw wrongUse(`--${name} needs a value: --${name} ${spec.value}`, seeHelp(command))
+  const former = values.get(name)
+  if (former !== undefined && spec.many !== true) throw wrongUse(`--${name} is given twice; keep one of them`)
+  checkChoice(`--${name}`, token.value, spec)
+  values.set(name, [...(former ?? []), token.value])
+}
+
+function inputOf(
+  table: OptionTable,
+  values: ReadonlyMap<string, readonly string[]>,
+  args: readonly string[],
+  env: Environment,
+): Input {
+  const many = (option: string): readonly string[] => {
+    const said = values.get(option)
+    if (said !== undefined) return said
+    const spec = table[option]
+    if (spec === undefined) throw new Error(`--${option} is not in the table of options`)
+    const name = spec.env?.find((each) => (env[each] ?? '') !== '')
+    const value = name === undefined ? undefined : env[name]
+    if (value === undefined || name === undefined) return []
+    checkChoice(name, value, spec)
+    return spec.many === true ? value.split(',').map((each) => each.trim()) : [value]
+  }
+  return {
+    args,
+    many,
+    text: (option) => many(option)[0],
+    flag: (option) => !['', '0', 'no', 'off', 'false', undefined].includes(many(option)[0]?.toLowerCase()),
+    given: (option) => values.has(option),
+    whole(option, least) {
+      const text = many(option)[0]
+      if (text === undefined) return undefined
+      const number = /^\d{1,15}$/.test(text.replaceAll('_', '')) ? Number(text.replaceAll('_', '')) : Number.NaN
+      if (!(number >= least)) throw wrongUse(`--${option} is ${quote(text)}; use a whole number from ${least}`)
+      return number
+    },
+  }
+}
+
+function toParseOptions(
+  table: OptionTable,
+): Record<string, { type: 'string' | 'boolean'; multiple: true; short?: string }> {
+  const entries = Object.entries(table).map(([name, { value, short }]) => {
+    const type = value === undefined ? ('boolean' as const) : ('string' as const)
+    return [name, { type, multiple: true as const, ...(short === undefined ? {} : { short }) }] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+function unknownOption(command: Command, table: OptionTable, rawName: string): Error {
+  const near = nearest(rawName.replace(/^-+/, ''), Object.keys(table))
+  const message = `${command.name} has no option ${rawName}`
+  return wrongUse(near === undefined ? message : `${message}; did you mean --${near}?`, seeHelp(command))
+}
+
+function checkChoice(name: string, value: string, { choices }: OptionSpec): void {
+  if (choices === undefined || choices.includes(value)) return
+  const near = nearest(value, choices)
+  const known = choices.join(', ')
+  throw wrongUse(
+    `${name} is ${quote(value)}; use one of ${known}${near === undefined ? '' : ` (did you mean ${near}?)`}`,
+  )
+}
+
+const quote = (text: string | undefined): string => JSON.stringify(text ?? '')
+
+/** Where to read on. */
+export function seeHelp(command: Command): string {
+  return `see: sluice help ${command.name}`
+}

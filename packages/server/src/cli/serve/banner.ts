@@ -1,0 +1,50 @@
+import type { ServerConfig } from '../../config/config.ts'
+import type { Daemon } from '../../serve.ts'
+import type { Style } from '../terminal/style.ts'
+import { pad } from '../terminal/text.ts'
+
+/** What a person sees first: where everything is, and what to try. */
+export function banner(daemon: Daemon, config: ServerConfig, version: string, style: Style): string[] {
+  const isExample = config.policy.kind === 'example'
+  const port = Number(new URL(daemon.url).port)
+  const moved = config.port !== 0 && port !== config.port ? style.warn(`  (port ${config.port} is taken)`) : ''
+  const row = (name: string, text: string): string => `  ${pad(style.faint(name), 9, 'left')}${text}`
+  return [
+    '',
+    `  ${style.strong('sluice')} ${version} is up`,
+    '',
+    row('page', `${style.accent(`${daemon.url}/`)}${moved}`),
+    row('API', `${style.accent(`${daemon.url}/v1/check`)}  ${style.faint(`described by ${daemon.url}/openapi.json`)}`),
+    ...(daemon.grpcUrl === undefined
+      ? []
+      : [row('Envoy', `${style.accent(daemon.grpcUrl)}  ${style.faint('rate-limit service, gRPC')}`)]),
+    row(
+      'store',
+      daemon.store === 'memory'
+        ? `memory  ${style.faint('forgotten when it ends; --redis URL shares it among replicas')}`
+        : daemon.store,
+    ),
+    row('policy', `${daemon.policySource}${isExample ? `  ${style.faint('--policy sluice.yaml for your own')}` : ''}`),
+    row(
+      'admin',
+      config.adminToken === undefined
+        ? `from this machine only  ${style.faint('SLUICE_ADMIN_TOKEN opens it to others')}`
+        : 'with the token',
+    ),
+    '',
+    ...(isExample ? tries(daemon.url, config, style) : []),
+    `  ${style.faint('Ctrl-C answers what was accepted and ends; twice ends at once.')}`,
+    '',
+  ]
+}
+
+function tries(url: string, { port }: ServerConfig, style: Style): string[] {
+  const elsewhere = url.endsWith(`:${port}`) ? '' : ` --url ${url}`
+  return [
+    `  ${style.strong('Try it')}`,
+    `    curl -d '{"key":"user:1","rule":"per-user"}' ${url}/v1/check`,
+    `    npx sluice check user:1 --rule per-user${elsewhere}`,
+    `    npx sluice top${elsewhere}`,
+    '',
+  ]
+}

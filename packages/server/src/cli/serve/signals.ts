@@ -1,0 +1,19 @@
+/** Signals that come together are one key press: npm passes on what the terminal has already sent. */
+const togetherMs = 100
+
+/** Resolves at the first SIGTERM or SIGINT; `again` is told of every further one. */
+export function endSignal(again: (signal: NodeJS.Signals) => void): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let first: { readonly signal: NodeJS.Signals; readonly atMs: number } | undefined
+    const heard = (signal: NodeJS.Signals): void => {
+      if (first === undefined) {
+        first = { signal, atMs: performance.now() }
+        resolve(signal)
+        return
+      }
+      const isEcho = signal === 'SIGINT' && first.signal === 'SIGINT' && performance.now() - first.atMs < togetherMs
+      if (!isEcho) again(signal)
+    }
+    process.on('SIGTERM', heard).on('SIGINT', heard)
+  })
+}

@@ -1,0 +1,36 @@
+import type { DecisionJson } from '../../http/decision-json.ts'
+import type { Style } from '../terminal/style.ts'
+import { safe } from '../terminal/text.ts'
+import { limitTable, retryText } from './limits.ts'
+
+const reasons: Readonly<Record<DecisionJson['reason'], string>> = {
+  allowed: '',
+  quota: 'a limit is used up',
+  unavailable: 'the store is away and the rule is closed',
+  'missing-key': "the request lacks what the rule's key is made of",
+}
+
+/** The verdict in one line. */
+export function decisionHead(decision: DecisionJson, style: Style): string {
+  const by = decision.rule === null ? '' : ` by rule ${safe(decision.rule)}`
+  const degraded = decision.degraded
+    ? style.warn(` (degraded: the store failed, ${decision.failure ?? 'unknown'})`)
+    : ''
+  if (decision.allowed) {
+    const none = decision.rule === null && decision.limits.length === 0 ? ' (no rule applies)' : ''
+    return `${style.good('allowed')}${by}${none}${degraded}`
+  }
+  return `${style.bad('denied')}${by}: ${reasons[decision.reason]}, ${retryText(decision.retryAfterMs)}${degraded}`
+}
+
+/** The verdict, and every limit that was looked at. */
+export function decisionLines(decision: DecisionJson, style: Style): string[] {
+  const severalRules = new Set(decision.limits.map(({ rule }) => rule)).size > 1
+  const limits = severalRules
+    ? decision.limits.map((limit) => ({ ...limit, name: `${limit.rule} ${limit.name}` }))
+    : decision.limits
+  const shadow = decision.shadow.map(({ rule, allowed }) => {
+    return `  ${style.faint('shadow')} ${safe(rule)} would have ${allowed ? style.good('allowed') : style.bad('denied')} it`
+  })
+  return [decisionHead(decision, style), ...limitTable(limits, style).map((line) => `  ${line}`), ...shadow]
+}

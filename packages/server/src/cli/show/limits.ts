@@ -1,0 +1,34 @@
+import type { LimitJson } from '../../http/decision-json.ts'
+import { bar, count, duration } from '../terminal/numbers.ts'
+import type { Style } from '../terminal/style.ts'
+import { columns, safe } from '../terminal/text.ts'
+
+/** Limits as lines: how much is left of each, and when it is whole again. */
+export function limitTable(limits: readonly LimitJson[], style: Style): string[] {
+  const rows = limits.map(({ name, amount, remaining, windowMs, resetMs, retryAfterMs }) => {
+    const share = amount === 0 ? 0 : Math.max(0, remaining) / amount
+    const paint = share === 0 ? style.bad : share < 0.2 ? style.warn : style.good
+    const wait =
+      retryAfterMs === null || retryAfterMs > 0
+        ? style.bad(retryText(retryAfterMs))
+        : resetMs > 0
+          ? `whole again in ${duration(resetMs)}`
+          : style.faint('unused')
+    const per = windowMs === 0 ? 'in flight' : `per ${duration(windowMs)}`
+    return [
+      safe(name),
+      paint(bar(share, 12)),
+      `${count(Math.max(0, remaining))} of ${count(amount)} left`,
+      style.faint(per),
+      wait,
+    ]
+  })
+  return columns(rows)
+}
+
+/** When to come back, in words. */
+export function retryText(retryAfterMs: number | null): string {
+  return retryAfterMs === null || !Number.isFinite(retryAfterMs)
+    ? 'can never pass'
+    : `passes in ${duration(retryAfterMs)}`
+}

@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs'
+import { CliError, outOfReach, wrongUse } from '../cli-error.ts'
+import { daemonOptions } from '../options.ts'
+import type { Input } from '../parse.ts'
+
+/** Speaks HTTP with a daemon. */
+export interface DaemonHttp {
+  /** The address without what may be secret in it. */
+  readonly address: string
+  /** Asks and returns the parsed answer; problems are thrown as errors with an exit code. */
+  json(method: string, path: string, body?: unknown): Promise<unknown>
+  /** The same with a body that is no JSON. */
+  send(method: string, path: string, init?: SendInit): Promise<unknown>
+  /** Asks and returns the answer as it is, whatever its status. */
+  fetch(method: string, path: string, init?: SendInit): Promise<Response>
+}
+
+interface SendInit {
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The daemon the options name. */
+export function daemonHttp(input: Input): DaemonHttp {
+  const base = readUrl(input.text('url') ?? daemonOptions.url?.default ?? '')
+  const timeoutMs = input.whole('timeout', 1) ?? 5000
+  const token = readToken(input)
+  const address = base.origin + (base.pathname === '/' ? '' : base.pathname)
+
+  async function ask(method: string, path: string, init: SendInit = {}): Promise<Response> {
+    const headers = {
+      accept: 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...init.headers,
+    }
+    const body = init.body === undefined ? {} : { body: init.body }
+    try {
+      return await fetch(address.replace(/\/$/, '') + path, {
+        method,
+        headers,
+        signal: AbortSignal.timeout(timeoutMs),
+        ...body,
+      })
+    } catch (error) {
+      throw away(address, timeoutMs, error as Error)
+    }
+  }
+
+  async function send(method: string, path: string, init: SendInit = {}): Promise<unknown> {
+    const response = await ask(method, path, init)
+    const text = await response.text()
+    if (!response.ok) throw problemOf(response.status, text, address)
+    try {
+      return text === '' ? undefined : JSON.parse(text)
+    } catch {
+      throw outOfReach(`${address} answered something that is not JSON; is it a Sluice daemon?`)
+    }
+  }
+
+  return {
+    address,
+    fetch: ask,
+    send,
+    json(method, path, body) {
+      const sent =
+        body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+      return send(method, path, sent)
+    },
+  }
+}
+
+function readUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw wrongUse(`--url is ${JSON.stringify(text)}; write http://HOST:PORT`)
+  return url
+}
+
+/** The token comes from a file or the environment and never from the command line, which others on the machine can read. */
+function readToken(input: Input): string | undefined {
+  const file = input.text('token-file')
+  if (file === undefined) return process.env.SLUICE_ADMIN_TOKEN || undefined
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw wrongUse(`--token-file cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function away(address: string, timeoutMs: number, error: Error): CliError {
+  const cause = error.cause as { code?: string; message?: string } | undefined
+  const why =
+    error.name === 'TimeoutError'
+      ? `no answer within ${timeoutMs} ms`
+      : (cause?.code ?? cause?.message ?? error.message)
+  const hint =
+    'start one with: sluice serve; or name another with --url; or work on the store itself with --redis and --policy'
+  return outOfReach(`no daemon at ${address}: ${why}`, { hint, cause: error })
+}
+
+/** A refusal of the daemon (RFC 9457) as an error with an exit code. */
+function problemOf(status: number, text: string, address: string): CliError {
+  const problem = parsed(text)
+  const message = problem.detail ?? problem.title ?? `${address} answered ${status}`
+  if (status === 401 || status === 403) {
+    return new CliError(4, 'not-permitted', message, {
+      hint: 'set SLUICE_ADMIN_TOKEN, or name a file with --token-file',
+    })
+  }
+  if (status >= 500) return outOfReach(message)
+  if (problem.code === 'SLUICE_INVALID_POLICY') return new CliError(1, problem.code, message)
+  if (status === 404 && problem.code === undefined) return new CliError(2, 'not-found', message)
+  return new CliError(2, problem.code ?? 'refused', message)
+}
+
+function parsed(text: string): { title?: string; detail?: string; code?: string } {
+  try {
+    return (JSON.parse(text) ?? {}) as { title?: string; detail?: string; code?: string }
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,71 @@
+import { encodeKey, type KeyPart } from 'sluice'
+import type { DecisionJson } from '../../http/decision-json.ts'
+import { CliError, wrongUse } from '../cli-error.ts'
+import type { Input } from '../parse.ts'
+import { type DaemonHttp, daemonHttp } from './daemon-http.ts'
+import type { NamedKey } from './subject.ts'
+import type { ExplanationJson, InspectionJson, Target } from './target.ts'
+
+/** Works through a daemon. */
+export function daemonTarget(input: Input): Target {
+  const daemon = daemonHttp(input)
+  const given = <T>(name: string, value: T | undefined): Record<string, T> =>
+    value === undefined ? {} : { [name]: value }
+  return {
+    description: `daemon ${daemon.address}`,
+    async take(key, { cost, tier }) {
+      await checkService(daemon, key)
+      const body = { key: key.key, ...given('rule', key.rule), ...given('cost', cost), ...given('tier', tier) }
+      return (await daemon.json('POST', '/v1/check', body)) as DecisionJson
+    },
+    check: async (request, { cost }) =>
+      (await daemon.json('POST', '/v1/check', { request, ...given('cost', cost) })) as DecisionJson,
+    explain: async (request) => (await daemon.json('POST', '/v1/explain', { request })) as ExplanationJson,
+    async inspect(key) {
+      const {
+        key: name,
+        rule,
+        limits,
+        holds,
+      } = (await daemon.json('GET', await keyPath(daemon, key))) as InspectionJson
+      return { key: name, rule, limits, holds }
+    },
+    async reset(key) {
+      await daemon.json('DELETE', await keyPath(daemon, key))
+    },
+    async close() {},
+  }
+}
+
+interface Policy {
+  readonly service: string
+  readonly rules: readonly string[]
+}
+
+/** A full key of another service must not spend from this one's. Who may not see the policy cannot be told, and spends by rule. */
+async function checkService(daemon: DaemonHttp, { service }: NamedKey): Promise<void> {
+  if (service === undefined) return
+  const own = await policyOf(daemon).catch((error) => {
+    if (error instanceof CliError && error.exitCode === 4) return undefined
+    throw error
+  })
+  if (own !== undefined && own.service !== service) {
+    throw wrongUse(
+      `the key is of service ${JSON.stringify(service)}; the daemon enforces the policy of ${JSON.stringify(own.service)}`,
+    )
+  }
+}
+
+async function policyOf(daemon: DaemonHttp): Promise<Policy> {
+  return (await daemon.json('GET', '/v1/policy')) as Policy
+}
+
+async function keyPath(daemon: DaemonHttp, named: NamedKey): Promise<string> {
+  const policy = named.service === undefined ? await policyOf(daemon) : undefined
+  const service = named.service ?? policy?.service ?? ''
+  const rule = named.rule ?? (policy?.rules.length === 1 ? policy.rules[0] : undefined)
+  if (rule === undefined)
+    throw wrongUse(`the policy has ${policy?.rules.length} rules; name one with --rule: ${policy?.rules.join(', ')}`)
+  const parts: readonly KeyPart[] = [service, rule, ...named.key]
+  return `/v1/keys/${encodeKey(parts).split('/').map(encodeURIComponent).join('/')}`
+}

@@ -1,0 +1,74 @@
+import { createLimiter, type Explanation, type Limiter } from 'sluice'
+import { openPolicy, parsePolicyPlace } from '../../config/policy-place.ts'
+import { decisionJson } from '../../http/decision-json.ts'
+import { wrongUse } from '../cli-error.ts'
+import type { Input } from '../parse.ts'
+import { openStore } from './open-store.ts'
+import type { NamedKey } from './subject.ts'
+import type { ExplanationJson, Target } from './target.ts'
+
+/** Works on the store itself, by the policy that the services use. */
+export async function directTarget(input: Input, needsStore: boolean): Promise<Target> {
+  const place = input.text('policy')
+  if (place === undefined)
+    throw wrongUse('without a daemon a policy is needed: --policy sluice.yaml', 'it must be the one the services use')
+  const url = input.text('redis')
+  if (url === undefined && needsStore)
+    throw wrongUse('without a daemon the counters are needed: --redis redis://HOST', 'a daemon is named with --url')
+  const redis = url === undefined ? undefined : await openStore(url)
+  const policy = await openPolicy(parsePolicyPlace(place, undefined, '--policy'))
+  const close = async (): Promise<void> => {
+    await policy.close()
+    await redis?.close()
+  }
+  try {
+    const limiter = await createLimiter({
+      policy: policy.source,
+      denyCache: false,
+      ...(redis === undefined ? {} : { store: redis.open() }),
+    })
+    return limiterTarget(limiter, redis?.description ?? 'an empty store in memory', async () => {
+      await limiter.close()
+      await close()
+    })
+  } catch (error) {
+    await policy.source.close()
+    await close()
+    throw error
+  }
+}
+
+function limiterTarget(limiter: Limiter, description: string, close: () => Promise<void>): Target {
+  const optionsOf = ({ service, rule }: NamedKey): { rule?: string } => {
+    const { service: own } = limiter.policy
+    if (service !== undefined && service !== own)
+      throw wrongUse(`the key is of service ${JSON.stringify(service)}; the policy is of ${JSON.stringify(own)}`)
+    return rule === undefined ? {} : { rule }
+  }
+  return {
+    description,
+    async take(key, { cost, tier }) {
+      const options = {
+        ...optionsOf(key),
+        ...(cost === undefined ? {} : { cost }),
+        ...(tier === undefined ? {} : { tier }),
+      }
+      return decisionJson(await limiter.take(key.key, options))
+    },
+    check: async (request, { cost }) => decisionJson(await limiter.check(request, cost === undefined ? {} : { cost })),
+    explain: async (request) => explanationJson(await limiter.explain(request)),
+    inspect: async (key) => limiter.inspect(key.key, optionsOf(key)),
+    reset: async (key) => limiter.reset(key.key, optionsOf(key)),
+    close,
+  }
+}
+
+function explanationJson({ service, policyVersion, rules, decision }: Explanation): ExplanationJson {
+  const plain = rules.map(({ key, tier, cost, ...rest }) => ({
+    ...rest,
+    key: key ?? null,
+    tier: tier ?? null,
+    cost: cost ?? null,
+  }))
+  return { service, policyVersion, rules: plain, decision: decisionJson(decision) }
+}

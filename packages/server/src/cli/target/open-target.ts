@@ -1,0 +1,13 @@
+import { wrongUse } from '../cli-error.ts'
+import type { Input } from '../parse.ts'
+import { daemonTarget } from './daemon-target.ts'
+import { directTarget } from './direct-target.ts'
+import type { Target } from './target.ts'
+
+/** A daemon, unless `--redis` or `--policy` stands on the command line: then the store itself. */
+export async function openTarget(input: Input, options: { needsStore?: boolean } = {}): Promise<Target> {
+  const direct = input.given('redis') || input.given('policy')
+  if (direct && input.given('url'))
+    throw wrongUse('give either --url, for a daemon, or --redis and --policy, for the store itself')
+  return direct ? directTarget(input, options.needsStore === true) : daemonTarget(input)
+}

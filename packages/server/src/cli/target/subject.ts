@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { decodeKey, type KeyPart, parseReadableKey, type RequestView } from 'sluice'
+import { wrongUse } from '../cli-error.ts'
+import type { Input } from '../parse.ts'
+
+/** A key as the command line takes it. Service and rule are known when it was a full key. */
+export interface NamedKey {
+  readonly service: string | undefined
+  readonly rule: string | undefined
+  readonly key: readonly KeyPart[]
+}
+
+/** Reads KEY: with `--rule` the parts of a key, else a full key, else parts for the only rule of the policy. */
+export function readKey(text: string, rule: string | undefined): NamedKey {
+  if (text === '') throw wrongUse('KEY is empty; write service/rule/part, such as example/per-user/42')
+  if (rule !== undefined) return { service: undefined, rule, key: decodeKey(text) }
+  const isFull = text.split('/').length > 2
+  return isFull ? parseReadableKey(text) : { service: undefined, rule: undefined, key: decodeKey(text) }
+}
+
+/** The request that the options describe; undefined when none of them is there. */
+export function readRequest(input: Input): RequestView | undefined {
+  const target = input.text('path')
+  if (target === undefined) {
+    const lonely = ['method', 'header', 'body', 'ip'].find((option) => input.given(option))
+    if (lonely !== undefined) throw wrongUse(`--${lonely} describes a request; say which with --path`)
+    return undefined
+  }
+  if (!target.startsWith('/'))
+    throw wrongUse(`--path is ${JSON.stringify(target)}; it starts with a slash: /v1/analyze`)
+  const [path = '/', query] = target.split(/\?(.*)/s, 2)
+  const body = input.text('body')
+  const ip = input.text('ip')
+  return {
+    method: (input.text('method') ?? (body === undefined ? 'GET' : 'POST')).toUpperCase(),
+    path,
+    headers: readHeaders(input.many('header')),
+    ...(query === undefined ? {} : { query: Object.fromEntries(new URLSearchParams(query)) }),
+    ...(body === undefined ? {} : { body: readBody(body) }),
+    ...(ip === undefined ? {} : { ip }),
+  }
+}
+
+function readHeaders(lines: readonly string[]): Record<string, string> {
+  const pairs = lines.map((line) => {
+    const [, name, value] = /^([^:\s]+)\s*:\s*(.*)$/s.exec(line) ?? []
+    if (name === undefined) throw wrongUse(`--header is ${JSON.stringify(line)}; write name:value`)
+    return [name.toLowerCase(), value ?? ''] as const
+  })
+  return Object.fromEntries(pairs)
+}
+
+function readBody(given: string): unknown {
+  const text = given.startsWith('@') ? readFileSync(given === '@-' ? 0 : given.slice(1), 'utf8') : given
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw wrongUse(`--body is not JSON: ${(error as Error).message}`)
+  }
+}
