@@ -10,38 +10,53 @@ interface Part {
   readonly indices: readonly number[]
 }
 
-/** Decides an ask whose subjects lie in one slot. */
-export type DecideInSlot = (ask: Ask) => Promise<Answer>
+/** What deciding over several slots needs from the store. */
+export interface AcrossSlots {
+  slotOf(charge: Charge): number
+  /** Decides an ask whose subjects lie in one slot. */
+  decide(ask: Ask): Promise<Answer>
+  /** What comes of some work, or undefined when it is not done by the deadline of the whole ask. */
+  inTime<T>(work: Promise<T>): Promise<T | undefined>
+  id(): string
+}
 
 /**
  * Decides an ask over several slots of a cluster, where no script sees all of it. Every slot takes its part under a receipt, in
  * parallel; if one denies or fails, the others give theirs back by the receipt's id, which does nothing where nothing was taken. So it
  * never over-admits; while a denial is being given back, others may be denied for a moment.
  */
-export async function decideAcrossSlots(ask: Ask, slotOf: (charge: Charge) => number, decide: DecideInSlot, id: () => string): Promise<Answer> {
-  const parts = split(ask.charges, slotOf)
-  return ask.kind === 'take' ? takeAcross(ask, parts, decide, id) : merge(ask, parts, await Promise.all(parts.map(({ charges }) => decide({ ...ask, charges }))))
+export async function decideAcrossSlots(ask: Ask, across: AcrossSlots): Promise<Answer> {
+  const parts = split(ask.charges, across.slotOf)
+  if (ask.kind === 'take') return takeAcross(ask, parts, across)
+  return merge(ask, parts, await Promise.all(parts.map(({ charges }) => across.decide({ ...ask, charges }))))
 }
 
-async function takeAcross(ask: TakeAsk, parts: readonly Part[], decide: DecideInSlot, id: () => string): Promise<Answer> {
+async function takeAcross(ask: TakeAsk, parts: readonly Part[], { decide, inTime, id }: AcrossSlots): Promise<Answer> {
   const hold = ask.hold ?? { id: id(), ttlUs: receiptTtlUs, kind: 'receipt' as const }
   const outcomes = await Promise.allSettled(parts.map(({ charges }) => decide({ ...ask, charges, hold })))
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   const answers = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined))
   if (failed === undefined && answers.every((answer) => answer!.allowed)) {
     // The receipts have done their duty. They go with the next script call; should that fail, they expire by themselves.
-    if (ask.hold === undefined) for (const { charges } of parts) decide({ kind: 'settle', charges, id: hold.id }).catch(ignore)
+    if (ask.hold === undefined)
+      for (const { charges } of parts) decide({ kind: 'settle', charges, id: hold.id }).catch(ignore)
     return merge(ask, parts, answers as Answer[])
   }
-  const returned = await Promise.allSettled(
+  const giveBack = Promise.allSettled(
     parts.map(({ charges }, p) =>
-      answers[p]?.allowed === false ? undefined : decide({ kind: 'settle', charges: charges.map((charge) => ({ ...charge, cost: 0 })), id: hold.id }),
+      answers[p]?.allowed === false
+        ? undefined
+        : decide({ kind: 'settle', charges: charges.map((charge) => ({ ...charge, cost: 0 })), id: hold.id }),
     ),
   )
+  // Whoever asked does not wait for it longer than for the decision itself.
   if (failed !== undefined) throw failed.reason
+  const returned = await inTime(giveBack)
   const after = answers.map((answer, p) => {
-    const back = returned[p]!
-    return answer!.allowed && back.status === 'fulfilled' ? { ...answer!, allowed: false, statuses: back.value!.statuses } : answer!
+    const back = returned?.[p]
+    return answer!.allowed && back?.status === 'fulfilled'
+      ? { ...answer!, allowed: false, statuses: back.value!.statuses }
+      : answer!
   })
   return { ...merge(ask, parts, after), allowed: false, granted: 0 }
 }

@@ -1,18 +1,13 @@
-/** As much of an ioredis client (5 and 6; `Redis` or `Cluster`) as Sluice uses. */
+/** What tells an ioredis client (5 and 6; `Redis` or `Cluster`). All else that Sluice uses of one, it uses of a duplicate. */
 export interface IoredisClient {
   readonly isCluster?: boolean
   readonly status: string
-  evalshaBuffer(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>
-  evalBuffer(script: string, numkeys: number, ...args: string[]): Promise<unknown>
   duplicate(...args: never[]): unknown
-  on(event: string, listener: (...args: never[]) => void): unknown
 }
 
-/** As much of a node-redis client (5 and 6; `createClient`, `createSentinel` or `createCluster`) as Sluice uses. */
+/** What tells a node-redis client (5 and 6; `createClient`, `createSentinel` or `createCluster`). */
 export interface NodeRedisClient {
   withTypeMapping(mapping: never): unknown
-  duplicate(...args: never[]): unknown
-  on(event: string, listener: (...args: never[]) => void): unknown
 }
 
 /** A client of Redis or Valkey that a service already has. */
@@ -28,6 +23,8 @@ export interface Script {
 /** A connection of Sluice's own: it fails at once when there is no server, and never sends anything twice. */
 export interface RedisConnection {
   readonly isCluster: boolean
+  /** Grows with every connection that was made, as it may lead to another server than the one before. */
+  readonly generation: number
   /** Settles when the first attempt to connect has ended, well or badly. */
   readonly attempted: Promise<void>
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<Buffer>

@@ -1,9 +1,12 @@
-import { once } from './once.ts'
 import { type IoredisClient, type RedisConnection, reconnectDelayMs } from './client.ts'
+import { once } from './once.ts'
 
 interface Duplicated extends IoredisClient {
   readonly options: Record<string, unknown>
   readonly slots?: readonly (readonly string[] | undefined)[]
+  evalshaBuffer(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>
+  evalBuffer(script: string, numkeys: number, ...args: string[]): Promise<unknown>
+  on(event: string, listener: (...args: never[]) => void): unknown
   call(name: string, ...args: string[]): Promise<unknown>
   connect(): Promise<void>
   disconnect(): void
@@ -11,12 +14,24 @@ interface Duplicated extends IoredisClient {
 }
 
 /** Opens a connection like the user's, with what makes it safe for counting. */
-export function ioredisConnection(client: IoredisClient, socketTimeoutMs: number, reconnectCapMs: number): RedisConnection {
+export function ioredisConnection(
+  client: IoredisClient,
+  socketTimeoutMs: number,
+  reconnectCapMs: number,
+): RedisConnection {
   const own = open(client as Duplicated, socketTimeoutMs, reconnectCapMs)
   let lastError: Error | undefined
   own.on('error', (error: Error) => {
     lastError = error
   })
+  let generation = 0
+  // A cluster tells of each node that it has connected to, anything else of being ready.
+  for (const event of ['ready', '+node']) {
+    own.on(event, () => {
+      generation += 1
+      lastError = undefined
+    })
+  }
   const guard = <T>(reply: Promise<T>): Promise<T> =>
     reply.catch((error: Error) => {
       // Without a connection ioredis says only that it cannot write; why it cannot is in the error of the connection.
@@ -24,9 +39,14 @@ export function ioredisConnection(client: IoredisClient, socketTimeoutMs: number
     })
   return {
     isCluster: own.isCluster === true,
+    get generation() {
+      return generation
+    },
     attempted: once(own, ['ready', 'error', 'close', 'end']),
-    run: (script, keys, args) => guard(own.evalshaBuffer(script.sha1, keys.length, ...keys, ...args) as Promise<Buffer>),
-    load: (script, keys, args) => guard(own.evalBuffer(script.source, keys.length, ...keys, ...args) as Promise<Buffer>),
+    run: (script, keys, args) =>
+      guard(own.evalshaBuffer(script.sha1, keys.length, ...keys, ...args) as Promise<Buffer>),
+    load: (script, keys, args) =>
+      guard(own.evalBuffer(script.source, keys.length, ...keys, ...args) as Promise<Buffer>),
     command: (name, ...args) => guard(own.call(name, ...args)),
     nodeOf: (slot) => own.slots?.[slot]?.[0] ?? '',
     async close() {
@@ -61,10 +81,15 @@ function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Dupli
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: 20,
     slotsRefreshInterval: 1000,
-    slotsRefreshTimeout: 1000,
+    slotsRefreshTimeout: socketTimeoutMs,
     scaleReads: 'master',
     lazyConnect: false,
     clusterRetryStrategy: retry,
-    redisOptions: { ...(client.options.redisOptions as object), ...safe, retryStrategy: undefined, reconnectOnError: undefined },
+    redisOptions: {
+      ...(client.options.redisOptions as object),
+      ...safe,
+      retryStrategy: undefined,
+      reconnectOnError: undefined,
+    },
   })
 }

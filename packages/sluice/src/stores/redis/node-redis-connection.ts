@@ -1,69 +1,166 @@
+import { Deadlines } from '../deadlines.ts'
 import { type NodeRedisClient, type RedisConnection, reconnectDelayMs } from './client.ts'
+import { duplicateOf, kindOf, type OwnNodeRedis } from './node-redis-client.ts'
 import { once } from './once.ts'
-
-interface EvalOptions {
-  readonly keys: readonly string[]
-  readonly arguments: readonly string[]
-}
-
-interface Duplicated extends NodeRedisClient {
-  readonly isReady?: boolean
-  /** Only clusters have it. */
-  readonly slots?: readonly ({ readonly master?: { readonly address?: string } } | undefined)[]
-  readonly options?: Record<string, unknown>
-  withTypeMapping(mapping: unknown): Duplicated
-  duplicate(...args: unknown[]): Duplicated
-  connect(): Promise<unknown>
-  destroy(): void
-  evalSha(sha1: string, options: EvalOptions): Promise<unknown>
-  eval(script: string, options: EvalOptions): Promise<unknown>
-  sendCommand(...args: unknown[]): Promise<unknown>
-}
 
 /** RESP's sign for a blob string: replies come as bytes, not as text. */
 const blobString = 36
 
-/** Opens a connection like the user's, with what makes it safe for counting. */
-export function nodeRedisConnection(client: NodeRedisClient, socketTimeoutMs: number, reconnectCapMs: number): RedisConnection {
-  const source = client as Duplicated
-  const isCluster = source.slots !== undefined
-  const own = open(source, isCluster, socketTimeoutMs, reconnectCapMs)
-  let lastError: Error | undefined
-  own.on('error', (error: Error) => {
-    lastError = error
-  })
-  const bytes = own.withTypeMapping({ [blobString]: Buffer })
-  const guard = <T>(reply: Promise<T>): Promise<T> =>
-    reply.catch((error: Error) => {
-      throw own.isReady === false && lastError !== undefined ? lastError : error
+/**
+ * Opens a connection like the user's, with what makes it safe for counting. Its client is replaced by a new one when it stays silent
+ * or does not get ready: node-redis takes every write for a sign of life and so never leaves a frozen server that is being written
+ * to, and a cluster or sentinel client that could not connect at first does not try again.
+ */
+export function nodeRedisConnection(
+  client: NodeRedisClient,
+  socketTimeoutMs: number,
+  reconnectCapMs: number,
+): RedisConnection {
+  const connection = new NodeRedisConnection(client, socketTimeoutMs, reconnectCapMs)
+  connection.start()
+  return connection
+}
+
+class NodeRedisConnection implements RedisConnection {
+  readonly isCluster: boolean
+  readonly attempted: Promise<void>
+  readonly #source: NodeRedisClient
+  readonly #socketTimeoutMs: number
+  readonly #reconnectCapMs: number
+  readonly #silence = new Deadlines()
+  #own!: OwnNodeRedis
+  #bytes!: OwnNodeRedis
+  #generation = 0
+  #lastError: Error | undefined
+  #unreadySinceMs: number | undefined
+  #attempts = 0
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+  #settleAttempted!: () => void
+
+  constructor(client: NodeRedisClient, socketTimeoutMs: number, reconnectCapMs: number) {
+    this.#source = client
+    this.#socketTimeoutMs = socketTimeoutMs
+    this.#reconnectCapMs = reconnectCapMs
+    this.isCluster = kindOf(client) === 'cluster'
+    this.attempted = new Promise((resolve) => {
+      this.#settleAttempted = resolve
     })
-  const attempted = Promise.race([once(own, ['ready', 'error', 'end']), own.connect()]).then(ignore, ignore)
-  return {
-    isCluster,
-    attempted,
-    run: (script, keys, args) => guard(bytes.evalSha(script.sha1, { keys, arguments: args }) as Promise<Buffer>),
-    load: (script, keys, args) => guard(bytes.eval(script.source, { keys, arguments: args }) as Promise<Buffer>),
-    command: (name, ...args) => guard(isCluster ? own.sendCommand(undefined, true, [name, ...args]) : own.sendCommand([name, ...args])),
-    nodeOf: (slot) => own.slots?.[slot]?.master?.address ?? '',
-    async close() {
-      own.destroy()
-    },
+  }
+
+  get generation(): number {
+    return this.#generation
+  }
+
+  /** Makes a client and connects it. */
+  start(): void {
+    const own = duplicateOf(this.#source, this.#reconnectCapMs)
+    this.#own = own
+    this.#bytes = own.withTypeMapping({ [blobString]: Buffer })
+    this.#unreadySinceMs = performance.now()
+    own.on('error', (error: Error) => {
+      if (own === this.#own) this.#lastError = error
+    })
+    for (const event of ['ready', 'node-ready', 'topology-change']) own.on(event, () => this.#connected(own))
+    once(own, ['ready', 'error', 'end']).then(this.#settleAttempted)
+    own.connect().then(
+      () => this.#connected(own),
+      (error) => {
+        this.#settleAttempted()
+        if (own !== this.#own) return
+        this.#lastError = error
+        this.#renewLater()
+      },
+    )
+  }
+
+  run(script: { readonly sha1: string }, keys: readonly string[], args: readonly string[]): Promise<Buffer> {
+    return this.#call(() => this.#bytes.evalSha(script.sha1, { keys, arguments: args })) as Promise<Buffer>
+  }
+
+  load(script: { readonly source: string }, keys: readonly string[], args: readonly string[]): Promise<Buffer> {
+    return this.#call(() => this.#bytes.eval(script.source, { keys, arguments: args })) as Promise<Buffer>
+  }
+
+  command(...words: string[]): Promise<unknown> {
+    const form = { single: [words], sentinel: [false, words], cluster: [undefined, true, words] }[kindOf(this.#source)]
+    return this.#call(() => this.#own.sendCommand(...form))
+  }
+
+  nodeOf(slot: number): string {
+    return this.#own.slots?.[slot]?.master?.address ?? ''
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#settleAttempted()
+    clearTimeout(this.#timer)
+    this.#silence.close()
+    await end(this.#own)
+  }
+
+  get #isReady(): boolean {
+    return this.#own.isReady ?? this.#own.isOpen ?? true
+  }
+
+  async #call(send: () => Promise<unknown>): Promise<unknown> {
+    const own = this.#own
+    const nowMs = performance.now()
+    if (!this.#isReady) {
+      this.#unreadySinceMs ??= nowMs
+      if (nowMs - this.#unreadySinceMs > 2 * this.#socketTimeoutMs) this.#renew()
+      throw this.#lastError ?? new Error('The connection to Redis is not ready.')
+    }
+    this.#unreadySinceMs = undefined
+    let isSilent = false
+    const cancel = this.#silence.add(nowMs + this.#socketTimeoutMs, () => {
+      isSilent = true
+      if (own === this.#own) this.#renew()
+    })
+    try {
+      return await send()
+    } catch (error) {
+      // Whoever was the master is one no longer; a new connection finds the one that is.
+      if (own === this.#own && /^(READONLY|MASTERDOWN)/.test((error as Error).message)) this.#renewLater()
+      if (isSilent)
+        throw new Error(`Redis timed out: it did not answer for ${this.#socketTimeoutMs} ms`, { cause: error })
+      throw this.#isReady || this.#lastError === undefined ? error : this.#lastError
+    } finally {
+      cancel()
+    }
+  }
+
+  #connected(own: OwnNodeRedis): void {
+    if (own !== this.#own) return
+    this.#generation += 1
+    this.#attempts = 0
+    this.#lastError = undefined
+    // One node of several may be ready before the whole is.
+    if (this.#isReady) this.#settleAttempted()
+  }
+
+  #renew(): void {
+    if (this.#closed) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    void end(this.#own)
+    this.start()
+  }
+
+  #renewLater(): void {
+    if (this.#closed) return
+    this.#timer ??= setTimeout(
+      () => this.#renew(),
+      reconnectDelayMs(this.#attempts++, this.#reconnectCapMs, Math.random),
+    )
   }
 }
 
-function ignore(): void {}
-
-function open(client: Duplicated, isCluster: boolean, socketTimeoutMs: number, capMs: number): Duplicated {
-  const { socket, defaults, ...rest } = (client.options ?? {}) as { socket?: object; defaults?: { socket?: object } }
-  const safe = {
-    disableOfflineQueue: true,
-    socket: {
-      ...(isCluster ? defaults?.socket : socket),
-      // A frozen master keeps its socket open: only silence tells.
-      socketTimeout: socketTimeoutMs,
-      connectTimeout: Math.max(socketTimeoutMs, 1000),
-      reconnectStrategy: (attempt: number) => reconnectDelayMs(attempt, capMs, Math.random),
-    },
+/** Ends a client whatever state it is in; some of its forms throw when they are not open. */
+async function end(client: OwnNodeRedis): Promise<void> {
+  try {
+    await client.destroy()
+  } catch {
+    // It had ended before.
   }
-  return isCluster ? client.duplicate({ ...rest, defaults: { ...defaults, ...safe } }) : client.duplicate(safe)
 }

@@ -32,6 +32,11 @@ export function isMissingScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT')
 }
 
+/** Whether the keys are being moved between cluster nodes, and the script did not run for that reason. */
+export function isOnTheMove(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('TRYAGAIN')
+}
+
 function connectionKind(message: string, code: string | undefined): FailureKind {
   // Redis wraps what happens inside a script: "... OOM command not allowed ... script: <sha>".
   if (/\bOOM command not allowed\b/.test(message)) return 'oom'
@@ -39,6 +44,7 @@ function connectionKind(message: string, code: string | undefined): FailureKind 
   if (code === 'ECONNREFUSED' || /ECONNREFUSED/.test(message)) return 'refused'
   if (code === 'ETIMEDOUT' || /timed? ?out/i.test(message)) return 'timeout'
   if (code !== undefined && /^E[A-Z]+$/.test(code)) return 'connection'
-  if (/closed|connect|socket|stream|writ|offline|quit|ended|cluster|redirection/i.test(message)) return 'connection'
+  if (/closed|connect|socket|stream|writ|offline|quit|ended|retries|cluster|redirection/i.test(message))
+    return 'connection'
   return /script|Lua|ERR /.test(message) ? 'script' : 'other'
 }

@@ -4,10 +4,15 @@ import type { StoreHealth } from '../store.ts'
 import type { RedisConnection } from './client.ts'
 
 /** Asks Redis how it is, and says what would endanger exact limits. */
-export async function redisHealth(connection: RedisConnection, withinMs: number, deadlines: Deadlines): Promise<StoreHealth> {
+export async function redisHealth(
+  connection: RedisConnection,
+  withinMs: number,
+  deadlines: Deadlines,
+): Promise<StoreHealth> {
   const startMs = performance.now()
   try {
-    const info = await within(connection.command('INFO'), startMs + withinMs, deadlines)
+    const info = await deadlines.inTime(connection.command('INFO'), startMs + withinMs)
+    if (info === undefined) throw new StoreError('timeout', 'no answer before the deadline')
     const roundTripMs = performance.now() - startMs
     const field = fields(String(info))
     const details = {
@@ -20,27 +25,41 @@ export async function redisHealth(connection: RedisConnection, withinMs: number,
     }
     return { reachable: true, roundTripMs, warnings: warningsFor(details), details }
   } catch (error) {
-    return { reachable: false, roundTripMs: performance.now() - startMs, warnings: [`Redis is not reachable: ${(error as Error).message}`], details: {} }
+    return {
+      reachable: false,
+      roundTripMs: performance.now() - startMs,
+      warnings: [`Redis is not reachable: ${(error as Error).message}`],
+      details: {},
+    }
   }
 }
 
 function fields(info: string): Map<string, string> {
-  return new Map(info.split(/\r?\n/).filter((line) => line.includes(':')).map((line) => line.split(/:(.*)/s, 2) as [string, string]))
+  return new Map(
+    info
+      .split(/\r?\n/)
+      .filter((line) => line.includes(':'))
+      .map((line) => line.split(/:(.*)/s, 2) as [string, string]),
+  )
 }
 
-function warningsFor({ maxmemory, evictionPolicy, evictedKeys }: { maxmemory: number; evictionPolicy: string; evictedKeys: number }): string[] {
+function warningsFor({
+  maxmemory,
+  evictionPolicy,
+  evictedKeys,
+}: {
+  maxmemory: number
+  evictionPolicy: string
+  evictedKeys: number
+}): string[] {
   const warnings: string[] = []
   if (evictionPolicy.startsWith('allkeys') || evictionPolicy.startsWith('volatile')) {
     const when = maxmemory > 0 ? `when it reaches its ${maxmemory} bytes` : 'once a maxmemory is set'
-    warnings.push(`Redis may evict limiter keys ${when} (maxmemory-policy ${evictionPolicy}), which forgets what was spent; use noeviction.`)
+    warnings.push(
+      `Redis may evict limiter keys ${when} (maxmemory-policy ${evictionPolicy}), which forgets what was spent; use noeviction.`,
+    )
   }
-  if (evictedKeys > 0) warnings.push(`Redis has evicted ${evictedKeys} keys since it started; some may have been limiter keys.`)
+  if (evictedKeys > 0)
+    warnings.push(`Redis has evicted ${evictedKeys} keys since it started; some may have been limiter keys.`)
   return warnings
-}
-
-function within<T>(work: Promise<T>, atMs: number, deadlines: Deadlines): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = deadlines.add(atMs, () => reject(new StoreError('timeout', 'no answer before the deadline')))
-    work.then(resolve, reject).finally(cancel)
-  })
 }

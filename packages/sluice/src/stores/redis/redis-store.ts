@@ -9,7 +9,7 @@ import type { IoredisClient, NodeRedisClient, RedisClient, RedisConnection } fro
 import { ioredisConnection } from './ioredis-connection.ts'
 import { redisKey, slotOf } from './keys.ts'
 import { nodeRedisConnection } from './node-redis-connection.ts'
-import { isMissingScript, redisFailure } from './redis-failure.ts'
+import { isMissingScript, isOnTheMove, redisFailure } from './redis-failure.ts'
 import { redisHealth } from './redis-health.ts'
 import { decide as decideScript } from './scripts.gen.ts'
 import { ServerTime } from './server-time.ts'
@@ -23,12 +23,14 @@ export interface RedisStoreOptions {
   readonly reconnectMs?: number
 }
 
-const defaults = Object.freeze({ prefix: 'sluice:', socketTimeoutMs: 1000, reconnectMs: 250 })
+const defaults = Object.freeze({ prefix: 'sluice:', socketTimeoutMs: 400, reconnectMs: 200 })
 
 /** One server that is not a cluster has no slots. */
 const noSlot = -1
 /** How often a batch may be sent again because the server said it was too late by its clock and so did nothing. */
 const maxAttempts = 3
+/** Until keys that are half-way between two cluster nodes are asked for again. */
+const tryAgainMs = 20
 
 /**
  * Keeps counters in Redis or Valkey, exactly across all replicas. Takes the service's own client, ioredis or node-redis, standalone,
@@ -38,18 +40,26 @@ const maxAttempts = 3
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   const { prefix, socketTimeoutMs, reconnectMs } = { ...defaults, ...options }
-  if (typeof prefix !== 'string' || prefix.length > 64) throw invalidOption('redisStore.prefix', prefix, 'use a text of at most 64 characters')
+  if (typeof prefix !== 'string' || prefix.length > 64)
+    throw invalidOption('redisStore.prefix', prefix, 'use a text of at most 64 characters')
   for (const [name, value] of Object.entries({ socketTimeoutMs, reconnectMs })) {
-    if (!Number.isFinite(value) || value < 1) throw invalidOption(`redisStore.${name}`, value, 'use a number of milliseconds from 1')
+    if (!Number.isFinite(value) || value < 1)
+      throw invalidOption(`redisStore.${name}`, value, 'use a number of milliseconds from 1')
   }
   return new RedisStore(connect(client, socketTimeoutMs, reconnectMs), prefix)
 }
 
 function connect(client: RedisClient, socketTimeoutMs: number, reconnectMs: number): RedisConnection {
-  const given = client as Partial<IoredisClient & NodeRedisClient> | undefined
-  if (typeof given?.evalshaBuffer === 'function') return ioredisConnection(client as IoredisClient, socketTimeoutMs, reconnectMs)
-  if (typeof given?.withTypeMapping === 'function') return nodeRedisConnection(client as NodeRedisClient, socketTimeoutMs, reconnectMs)
-  throw invalidOption('redisStore client', client, 'pass a client of ioredis (new Redis(...)) or of node-redis (createClient(...))')
+  const given = client as { evalshaBuffer?: unknown; withTypeMapping?: unknown } | undefined
+  if (typeof given?.evalshaBuffer === 'function')
+    return ioredisConnection(client as IoredisClient, socketTimeoutMs, reconnectMs)
+  if (typeof given?.withTypeMapping === 'function')
+    return nodeRedisConnection(client as NodeRedisClient, socketTimeoutMs, reconnectMs)
+  throw invalidOption(
+    'redisStore client',
+    client,
+    'pass a client of ioredis (new Redis(...)) or of node-redis (createClient(...))',
+  )
 }
 
 class RedisStore implements Store {
@@ -58,9 +68,14 @@ class RedisStore implements Store {
   readonly #keyOf: (charge: Charge) => string
   readonly #deadlines = new Deadlines()
   readonly #times = new Map<string, ServerTime>()
+  /** By node: the call that brings the script to it. */
+  readonly #loading = new Map<string, Promise<unknown>>()
+  #generation = 0
   /** By slot: what was asked in this tick and has not been sent. */
   #open = new Map<number, Batch>()
   readonly #full: [number, Batch][] = []
+  /** Settled with each batch that has been sent. */
+  readonly #underWay = new Set<Promise<void>>()
   #flushing = false
   #attempted = false
   #closed = false
@@ -83,30 +98,40 @@ class RedisStore implements Store {
     if (!this.#connection.isCluster) return this.#enqueue(noSlot, ask, withinMs)
     const slots = ask.charges.map((charge) => slotOf(this.#keyOf(charge)))
     if (slots.every((slot) => slot === slots[0])) return this.#enqueue(slots[0]!, ask, withinMs)
-    const inSlot = (part: Ask): Promise<Answer> => this.#enqueue(slotOf(this.#keyOf(part.charges[0]!)), part, withinMs)
-    return decideAcrossSlots(ask, (charge) => slotOf(this.#keyOf(charge)), inSlot, randomUUID)
+    const endMs = performance.now() + withinMs
+    return decideAcrossSlots(ask, {
+      slotOf: (charge) => slotOf(this.#keyOf(charge)),
+      decide: (part) => this.#enqueue(slotOf(this.#keyOf(part.charges[0]!)), part, withinMs),
+      inTime: (work) => this.#deadlines.inTime(work, endMs),
+      id: randomUUID,
+    })
   }
 
   health(withinMs: number): Promise<StoreHealth> {
     return redisHealth(this.#connection, withinMs, this.#deadlines)
   }
 
+  /** Waits for what was asked before, which is until the last deadline at the latest. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    for (const batch of [...this.#full.map(([, batch]) => batch), ...this.#open.values()]) batch.fail(new StoreError('closed', 'The Redis store was closed.'))
+    while (this.#underWay.size > 0 || this.#open.size > 0) {
+      this.#flush()
+      await Promise.all(this.#underWay)
+    }
     this.#deadlines.close()
     await this.#connection.close()
   }
 
   #enqueue(slot: number, ask: Ask, withinMs: number): Promise<Answer> {
     let batch = this.#open.get(slot)
-    if (batch?.isFull) {
+    // Asks that may take longer than others must neither wait for them nor hurry them.
+    if (batch !== undefined && (batch.isFull || batch.withinMs !== withinMs)) {
       this.#full.push([slot, batch])
       batch = undefined
     }
     if (batch === undefined) {
-      batch = new Batch(performance.now() + withinMs)
+      batch = new Batch(performance.now() + withinMs, withinMs)
       this.#open.set(slot, batch)
     }
     if (!this.#flushing) {
@@ -119,6 +144,7 @@ class RedisStore implements Store {
 
   #flush(): void {
     this.#flushing = false
+    if (this.#full.length === 0 && this.#open.size === 0) return
     const batches = [...this.#full, ...this.#open]
     this.#full.length = 0
     this.#open = new Map()
@@ -126,33 +152,75 @@ class RedisStore implements Store {
   }
 
   #start(slot: number, batch: Batch): void {
-    const cancel = this.#deadlines.add(batch.deadlineMs, () => batch.fail(new StoreError('timeout', 'Redis did not answer before the deadline.')))
-    const send = (): Promise<void> => this.#send(slot, batch, 1).catch((error) => batch.fail(redisFailure(error))).then(cancel)
-    if (this.#attempted) send()
-    else this.#connection.attempted.then(send)
+    const done = new Promise<void>((resolve) => {
+      const cancel = this.#deadlines.add(batch.deadlineMs, () => {
+        batch.fail(new StoreError('timeout', 'Redis did not answer before the deadline.'))
+        resolve()
+      })
+      const send = (): Promise<void> =>
+        this.#send(slot, batch, 1)
+          .catch((error) => batch.fail(redisFailure(error)))
+          .then(cancel)
+          .then(resolve)
+      if (this.#attempted) send()
+      else this.#connection.attempted.then(send)
+    })
+    this.#underWay.add(done)
+    done.then(() => this.#underWay.delete(done))
   }
 
   async #send(slot: number, batch: Batch, attempt: number): Promise<void> {
     const sentMs = performance.now()
-    if (sentMs >= batch.deadlineMs || this.#closed) return
+    // Whether it has failed by then or is about to: the deadline settles it.
+    if (sentMs >= batch.deadlineMs) throw new StoreError('timeout', 'Redis did not answer before the deadline.')
     const time = this.#timeOf(slot)
     const args = batch.args(Math.floor((time.at(batch.deadlineMs) ?? 0) * 1000), time.at(sentMs) ?? Date.now())
-    const reply = await this.#run(batch.keys, args)
+    const reply = await this.#run(slot, batch, args)
     const receivedMs = performance.now()
     const outcome = batch.settle(reply)
     time.learn(outcome.nowUs, sentMs, receivedMs)
     this.#observer?.roundTrip?.(batch.size, receivedMs - sentMs)
-    if (!outcome.decided && attempt < maxAttempts) await this.#send(slot, batch, attempt + 1)
+    if (outcome.decided) return
+    if (attempt === maxAttempts) throw new StoreError('timeout', "Redis' clock says that every attempt came too late.")
+    await this.#send(slot, batch, attempt + 1)
   }
 
-  #run(keys: readonly string[], args: readonly string[]): Promise<Buffer> {
-    return this.#connection.run(decideScript, keys, args).catch((error) => {
-      if (isMissingScript(error)) return this.#connection.load(decideScript, keys, args)
-      throw error
-    })
+  /** Sends again only what the server says it did not run. */
+  async #run(slot: number, batch: Batch, args: readonly string[]): Promise<Buffer> {
+    try {
+      return await this.#connection.run(decideScript, batch.keys, args)
+    } catch (error) {
+      if (isMissingScript(error)) return this.#load(slot, batch, args)
+      if (!isOnTheMove(error) || performance.now() + tryAgainMs >= batch.deadlineMs) throw error
+      await new Promise((resolve) => setTimeout(resolve, tryAgainMs))
+      return this.#run(slot, batch, args)
+    }
+  }
+
+  /** One call brings the script along; others that miss it on the same node wait for that, and need not send it too. */
+  async #load(slot: number, batch: Batch, args: readonly string[]): Promise<Buffer> {
+    const node = this.#connection.nodeOf(slot)
+    const under = this.#loading.get(node)
+    if (under !== undefined) {
+      await under.catch(() => undefined)
+      return this.#run(slot, batch, args)
+    }
+    const loading = this.#connection.load(decideScript, batch.keys, args)
+    this.#loading.set(node, loading)
+    try {
+      return await loading
+    } finally {
+      this.#loading.delete(node)
+    }
   }
 
   #timeOf(slot: number): ServerTime {
+    const { generation } = this.#connection
+    if (generation !== this.#generation) {
+      // A new connection may lead to another server, whose clock is another: a deadline by the old one could be far too late.
+      this.#generation = generation
+      this.#times.clear()
+    }
     const node = slot === noSlot ? '' : this.#connection.nodeOf(slot)
     let time = this.#times.get(node)
     if (time === undefined) {
