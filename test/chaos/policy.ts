@@ -1,0 +1,20 @@
+import type { PolicyDocument } from '../../packages/sluice/src/policy/document.ts'
+
+/** More than one decision ever spends of a subject of its own, so that a second charge can be seen. */
+export const onceAmount = 10
+/** What each shared subject may spend; twice as much is asked of it. */
+export const sharedAmount = 200
+/** Far longer than any run: nothing is forgotten meanwhile, and a window tells when its subject was first charged. */
+export const periodMs = 3_600_000
+
+/** Both rules are closed: whatever is allowed was allowed by Redis. */
+export function chaosPolicy(service: string): PolicyDocument {
+  const limit = { per: '1h', algorithm: 'fixed-window' } as const
+  return {
+    service,
+    rules: [
+      { name: 'once', limits: [{ ...limit, amount: onceAmount }], onStoreFailure: 'closed' },
+      { name: 'shared', limits: [{ ...limit, amount: sharedAmount }], onStoreFailure: 'closed' },
+    ],
+  }
+}

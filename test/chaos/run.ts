@@ -1,0 +1,90 @@
+import { createLimiter } from '../../packages/sluice/src/limiter/create-limiter.ts'
+import type { Limiter } from '../../packages/sluice/src/limiter/limiter.ts'
+import type { LimiterOptions } from '../../packages/sluice/src/limiter/options.ts'
+import type { RedisClient } from '../../packages/sluice/src/stores/redis/client.ts'
+import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'
+import { waitFor } from '../../packages/sluice/src/testing/wait-for.ts'
+import { audit } from './audit.ts'
+import { patientStore } from './clients.ts'
+import { Load } from './load.ts'
+import { chaosPolicy } from './policy.ts'
+import { type Context, graceMs, type Row } from './scenario.ts'
+
+export const deadlineMs = 500
+
+export interface Trial {
+  readonly fault: string
+  /** Through whatever is going to fail. */
+  readonly client: () => RedisClient
+  /** Past it, to read the counters afterwards. */
+  readonly auditor: () => RedisClient
+  /** Makes things fail under load, and ends with everything well again. */
+  readonly inject: (load: Load, limiter: Limiter) => Promise<string | undefined>
+  /** Replies get lost, or servers: a charge may then be made without anybody being told. */
+  readonly mayLoseReplies?: boolean
+  /** Asynchronous replication may lose the last writes. */
+  readonly mayLoseWrites?: boolean
+  readonly isKept?: (subject: string) => boolean
+  readonly options?: Partial<LimiterOptions>
+}
+
+let services = 0
+
+/** Runs load through a fault and judges what came of it. */
+export async function runTrial(trial: Trial, context: Context): Promise<Row> {
+  const service = `chaos-${process.pid}-${services++}`
+  const limiter = await createLimiter({
+    policy: chaosPolicy(service),
+    store: redisStore(trial.client()),
+    denyCache: false,
+    deadlineMs,
+    ...trial.options,
+  })
+  const load = new Load(limiter, { deadlineMs })
+  let note: string | undefined
+  try {
+    await exact(limiter)
+    load.start()
+    if (process.env.CHAOS_DEBUG)
+      limiter.on('storeFailure', ({ kind, error }) => kind === 'other' && console.error(kind, error.message))
+    note = await trial.inject(load, limiter)
+    await exact(limiter)
+  } finally {
+    await load.stop()
+    await limiter.close()
+  }
+  const auditor = patientStore(trial.auditor())
+  try {
+    const found = await audit(load, service, auditor, trial.isKept)
+    const wrong: string[] = []
+    if (context.judgeTime && load.worstOverMs > graceMs) wrong.push('late')
+    if (found.overAdmitted > 0) wrong.push('over-admitted')
+    if (found.uncharged > 0 && !trial.mayLoseWrites) wrong.push('admitted without a charge')
+    if (found.underAdmitted > 0 && !trial.mayLoseReplies) wrong.push('under-admitted')
+    if (found.phantom > 0) wrong.push('phantom charges')
+    if (load.unsettled > 0) wrong.push('unsettled')
+    const kinds = [...load.failures].map(([kind, count]) => `${kind} ${count}`).join(', ')
+    const lost = found.uncharged > 0 ? `, ${found.uncharged} writes lost with a server` : ''
+    return {
+      fault: trial.fault,
+      decisions: load.decisions,
+      worstOverMs: load.worstOverMs,
+      overAdmitted: found.overAdmitted,
+      underAdmitted: found.underAdmitted,
+      phantom: found.phantom,
+      unsettled: load.unsettled,
+      note: [note, kinds && `degraded: ${kinds}`].filter(Boolean).join('; ') + lost,
+      wrong,
+    }
+  } finally {
+    await auditor.close()
+  }
+}
+
+/** Waits until decisions are exact. */
+export async function exact(limiter: Limiter): Promise<void> {
+  await waitFor(async () => !(await limiter.take('warm-up', { rule: 'shared' })).degraded, {
+    describe: 'exact decisions',
+    timeoutMs: 20_000,
+  })
+}

@@ -1,0 +1,8 @@
+import { cluster } from './faults/cluster.ts'
+import { lostReplies } from './faults/lost-replies.ts'
+import { sentinel } from './faults/sentinel.ts'
+import { single } from './faults/single.ts'
+import type { Scenario } from './scenario.ts'
+
+/** Everything that `npm run test:chaos` does, in order. */
+export const scenarios: readonly Scenario[] = [...single, ...lostReplies, ...cluster, ...sentinel]
