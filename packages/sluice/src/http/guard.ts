@@ -80,14 +80,6 @@ export function httpGuard<Request, Exchange, Answer>(
     readsBody = limiter.policy.readsBody
   }
 
-  async function answered(view: RequestView, request: Request): Promise<Answered | undefined> {
-    try {
-      return await ask(view, request)
-    } catch (error) {
-      return askToHold(error, view, request)
-    }
-  }
-
   function denialOf(decision: Decision, headers: Header[]): Denial {
     const { problem, json } = problemText(decision)
     if (problem.status !== 400) {
@@ -129,7 +121,12 @@ export function httpGuard<Request, Exchange, Answer>(
       if (readsBody && view.body === undefined && hasBody(view)) {
         warnOfBody(`A rule reads the body, but a request came with a body that was not parsed; ${bodyHint}.`)
       }
-      let answer = await answered(view, request)
+      let answer: Answered | undefined
+      try {
+        answer = await ask(view, request)
+      } catch (error) {
+        answer = await askToHold(error, view, request)
+      }
       if (answer === undefined) return passed
       if (delay && !decisionIn(answer).allowed) answer = await delay(answer, () => ask(view, request), gone?.())
       const decision = decisionIn(answer)

@@ -1,0 +1,217 @@
+import { parseList } from 'structured-headers'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createLimiter } from '../limiter/create-limiter.ts'
+import type { Limiter } from '../limiter/limiter.ts'
+import type { RuleSpec } from '../policy/document.ts'
+import type { RequestView } from '../policy/request-view.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { httpGuard, type Outcome } from './guard.ts'
+import type { GuardOptions } from './guard-options.ts'
+
+const opened: Limiter[] = []
+afterEach(async () => {
+  vi.useRealTimers()
+  for (const limiter of opened.splice(0)) await limiter.close()
+})
+
+const perAddress: RuleSpec = { name: 'per-address', key: 'ip', limits: { rpm: 2 } }
+const viewOf = (parts: Partial<RequestView> = {}): RequestView => ({
+  ...{ method: 'GET', path: '/', headers: {}, ip: '203.0.113.1' },
+  ...parts,
+})
+const headersOf = ({ denial, headers }: Outcome) => Object.fromEntries(denial?.headers ?? headers)
+
+async function guardOf(options: GuardOptions<RequestView, unknown> = {}, rules: readonly RuleSpec[] = [perAddress]) {
+  const limiter = await createLimiter({ policy: { service: 'suite', rules }, store: memoryStore(), denyCache: false })
+  opened.push(limiter)
+  const guard = httpGuard(limiter, options)
+  const decide = (parts?: Partial<RequestView>, gone?: () => AbortSignal) => {
+    const view = viewOf(parts)
+    return guard.decide(view, view, gone)
+  }
+  return { limiter, decide }
+}
+
+describe('the names of limits', () => {
+  it('are their own when there is one rule', async () => {
+    const { decide } = await guardOf()
+    expect(headersOf(await decide())['RateLimit-Policy']).toBe('"rpm";q=2;w=60')
+  })
+  it('have the rule before them when there are several', async () => {
+    const rules = [perAddress, { name: 'all', key: 'const:all', limits: { rpm: 9, rps: 5 } }]
+    const { decide } = await guardOf({}, rules)
+    const items = parseList(headersOf(await decide())['RateLimit-Policy'] ?? '')
+    expect(items.map(([name]) => name)).toEqual(['per-address/rpm', 'all/rps', 'all/rpm'])
+  })
+  it('are what the user says, in headers and problems alike', async () => {
+    const { decide } = await guardOf({ policyName: ({ amount }) => `${amount} a minute`, cost: 3 })
+    const outcome = await decide()
+    expect(headersOf(outcome)['RateLimit-Policy']).toBe('"2 a minute";q=2;w=60')
+    expect(outcome.denial?.problem['violated-policies']).toEqual(['2 a minute'])
+  })
+})
+
+describe('a denial', () => {
+  it('names only the limits that denied, and waits for the last of them', async () => {
+    const rules: RuleSpec[] = [{ name: 'api', key: 'ip', limits: { rps: 9, rpm: 1, rph: 1 } }]
+    const { decide } = await guardOf({}, rules)
+    await decide()
+    const outcome = await decide()
+    expect(outcome.denial?.problem['violated-policies']).toEqual(['rpm', 'rph'])
+    expect(Number(headersOf(outcome)['Retry-After'])).toBeGreaterThan(3590)
+    expect(JSON.parse(outcome.denial?.body ?? '')).toEqual(outcome.denial?.problem)
+  })
+  it('of what costs more than a limit ever holds says that waiting is in vain', async () => {
+    const { decide } = await guardOf({ cost: 3 })
+    const outcome = await decide()
+    expect(outcome.denial).toMatchObject({ status: 429, problem: { detail: expect.stringMatching(/not help/) } })
+    expect(headersOf(outcome)['Retry-After']).toBe('2147483')
+  })
+  it('is never retried earlier for its jitter', async () => {
+    const { decide } = await guardOf({ retryAfterJitterMs: 30_000 })
+    await decide()
+    await decide()
+    const seconds = []
+    for (let i = 0; i < 50; i++) seconds.push(Number(headersOf(await decide())['Retry-After']))
+    expect(Math.min(...seconds)).toBeGreaterThanOrEqual(59)
+    expect(Math.max(...seconds)).toBeLessThanOrEqual(90)
+    expect(new Set(seconds).size).toBeGreaterThan(5)
+  })
+})
+
+describe('a shadow rule', () => {
+  it('neither denies nor shows in the headers', async () => {
+    const { decide } = await guardOf({}, [{ ...perAddress, limits: { rpm: 1 }, mode: 'shadow' }])
+    await decide()
+    const outcome = await decide()
+    expect(outcome.denial).toBeUndefined()
+    expect(outcome.decision?.shadow).toMatchObject([{ allowed: false }])
+    expect(outcome.headers).toEqual([])
+  })
+})
+
+describe('charges in code', () => {
+  it('cost what a function says', async () => {
+    const { decide } = await guardOf({ cost: (_, view) => Number(view.headers['x-cost']) })
+    const outcome = await decide({ headers: { 'x-cost': '2' } })
+    expect(outcome.decision?.limits[0]?.remaining).toBe(0)
+  })
+  it('let requests through that have no key', async () => {
+    const { decide } = await guardOf({ key: (_, { headers }) => headers['x-user'] as string | undefined })
+    for (let i = 0; i < 5; i++) expect((await decide()).decision).toBeUndefined()
+    expect((await decide({ headers: { 'x-user': 'ann' } })).decision?.rule).toBe('per-address')
+  })
+  it('share a bucket where clients have no address', async () => {
+    const { decide } = await guardOf({ rule: 'per-address' })
+    for (let i = 0; i < 2; i++) expect((await decide({ ip: undefined })).denial).toBeUndefined()
+    expect((await decide({ ip: undefined })).denial?.status).toBe(429)
+  })
+})
+
+describe('the partition key', () => {
+  it('tells partitions apart without telling what they are', async () => {
+    const of = (_: unknown, { headers }: RequestView) => headers['x-api-key'] as string | undefined
+    const { decide } = await guardOf({ partition: { of, secret: 'pepper' } })
+    const pkOf = async (key?: string) => {
+      const fields = headersOf(await decide({ headers: key === undefined ? {} : { 'x-api-key': key }, ip: key }))
+      return Buffer.from(parseList(fields.RateLimit ?? '')[0]?.[1].get('pk') as ArrayBuffer).toString('latin1')
+    }
+    const [one, same, other] = [await pkOf('sk-1'), await pkOf('sk-1'), await pkOf('sk-2')]
+    expect(one).toBe(same)
+    expect(one).not.toBe(other)
+    expect(one).not.toContain('sk-')
+  })
+})
+
+describe('charging by outcome', () => {
+  const end = { status: 200, bytes: 1, completed: true }
+
+  it("spends all of it when the user's function fails, and says so", async () => {
+    const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const chargeWhen = () => {
+      throw new Error('my mistake')
+    }
+    const { decide, limiter } = await guardOf({ chargeWhen })
+    const { finish } = await decide()
+    finish?.(end)
+    await vi.waitFor(async () => expect((await limiter.peek('203.0.113.1')).limits[0]?.remaining).toBe(1))
+    expect(warnings.mock.calls[0]?.[0]).toMatch(/my mistake/)
+    warnings.mockRestore()
+  })
+  it.each([Number.NaN, -5, Number.NEGATIVE_INFINITY])('takes a cost of %d for nothing', async (charge) => {
+    const { decide, limiter } = await guardOf({ chargeWhen: () => charge })
+    const { finish } = await decide()
+    finish?.(end)
+    await vi.waitFor(async () => expect((await limiter.peek('203.0.113.1')).limits[0]?.remaining).toBe(2))
+  })
+  it('counts a response once, however often it ends', async () => {
+    const chargeWhen = vi.fn(() => true)
+    const { decide } = await guardOf({ chargeWhen })
+    const { finish } = await decide()
+    finish?.(end)
+    finish?.({ ...end, completed: false })
+    expect(chargeWhen).toHaveBeenCalledTimes(1)
+  })
+  it('keeps the hold of a long response alive', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const { decide, limiter } = await guardOf({ chargeWhen: () => true })
+    const reserve = vi.spyOn(limiter, 'reserve')
+    const { finish } = await decide()
+    const hold = await (reserve.mock.results[0]?.value as ReturnType<Limiter['reserve']>)
+    const extend = vi.spyOn(hold, 'extend')
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(extend.mock.calls.length).toBeGreaterThanOrEqual(5)
+    finish?.(end)
+    const before = extend.mock.calls.length
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(extend.mock.calls.length).toBe(before)
+  })
+})
+
+describe('waiting', () => {
+  const options = { onDeny: 'delay', maxDelayMs: 120_000, maxDelayed: 1 } as const
+
+  it('ends at once when the client is gone, and makes room for another', async () => {
+    const { decide } = await guardOf(options)
+    await decide()
+    await decide()
+    const client = new AbortController()
+    const first = decide({}, () => client.signal)
+    await new Promise((resolve) => setImmediate(resolve))
+    // Only one may wait.
+    expect((await decide()).denial?.status).toBe(429)
+    client.abort()
+    expect((await first).denial?.status).toBe(429)
+    const gone = AbortSignal.abort()
+    expect((await decide({}, () => gone)).denial?.status).toBe(429)
+  })
+  it('is not begun when it would take too long', async () => {
+    const { decide } = await guardOf({ ...options, maxDelayMs: 1000 })
+    await decide()
+    await decide()
+    expect((await decide()).denial?.status).toBe(429)
+  })
+})
+
+describe('options', () => {
+  it.each([
+    [{ onDeny: 'wait' }, /onDeny is "wait"/],
+    [{ maxDelayMs: -1 }, /maxDelayMs is -1/],
+    [{ maxDelayMs: 2 ** 31 }, /maxDelayMs/],
+    [{ retryAfterJitterMs: Number.NaN }, /retryAfterJitterMs is NaN/],
+    [{ headers: 'draft-12' }, /headers is "draft-12"/],
+    [{ skip: { paths: 'healthz' } }, /skip\.paths/],
+    [{ skip: { paths: ['healthz'] } }, /skip\.paths is "healthz"/],
+    [{ skip: { methods: 'HEAD' } }, /skip\.methods/],
+    [{ identity: { trustedProxies: ['all'] } }, /trustedProxies/],
+  ])('%j are refused by name', async (options, message) => {
+    await expect(guardOf(options as never)).rejects.toThrow(message)
+  })
+  it('skip what lies below a path', async () => {
+    const { decide } = await guardOf({ skip: { paths: ['/static/*', '/about'] } })
+    expect((await decide({ path: '/static/a/b.js' })).decision).toBeUndefined()
+    expect((await decide({ path: '/about' })).decision).toBeUndefined()
+    expect((await decide({ path: '/about/us' })).decision).toBeDefined()
+    expect((await decide({ path: '/healthz' })).decision).toBeDefined()
+  })
+})
