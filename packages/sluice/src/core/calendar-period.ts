@@ -21,8 +21,9 @@ export function calendarPeriod(unit: CalendarUnit, zone: string, atMs: number): 
   const known = latest.get(id)
   if (known && atMs >= known.startMs && atMs < known.endMs) return known
   const today = Math.floor((atMs + offsetMs(zone, atMs)) / dayMs)
-  const first = firstDay(unit, today)
-  const period = { startMs: midnight(zone, first), endMs: midnight(zone, firstDay(unit, nextPeriod(unit, first))) }
+  let period = periodFrom(unit, zone, firstDay(unit, today))
+  // Where the clock is set back over midnight, the date is yesterday's once more: a period that has begun goes on all the same.
+  if (atMs >= period.endMs) period = periodFrom(unit, zone, nextPeriod(unit, firstDay(unit, today)))
   latest.set(id, period)
   return period
 }
@@ -37,6 +38,10 @@ export function isZone(zone: string): boolean {
   }
 }
 
+function periodFrom(unit: CalendarUnit, zone: string, first: number): Period {
+  return { startMs: midnight(zone, first), endMs: midnight(zone, nextPeriod(unit, first)) }
+}
+
 // Days are counted from 1970-01-01, a Thursday; day 4 was a Monday.
 function firstDay(unit: CalendarUnit, day: number): number {
   if (unit === 'day') return day
@@ -46,16 +51,18 @@ function firstDay(unit: CalendarUnit, day: number): number {
 }
 
 function nextPeriod(unit: CalendarUnit, first: number): number {
-  return first + (unit === 'day' ? 1 : unit === 'week' ? 7 : 31)
+  return firstDay(unit, first + (unit === 'day' ? 1 : unit === 'week' ? 7 : 31))
 }
 
 /** The instant at which a local day begins, also where clocks change at midnight. */
 function midnight(zone: string, day: number): number {
   const local = day * dayMs
-  const guess = local - offsetMs(zone, local)
-  const refined = local - offsetMs(zone, guess)
-  // Where midnight does not exist, the day begins when the clock jumps: the later of the two readings.
-  return offsetMs(zone, refined) === local - refined ? refined : Math.max(guess, refined)
+  const before = local - offsetMs(zone, local - dayMs)
+  // Where midnight comes twice, the first one counts.
+  if (offsetMs(zone, before) === local - before) return before
+  const after = local - offsetMs(zone, local + dayMs)
+  // Where midnight does not exist, the day begins when the clock jumps, which is when the old one would have shown it.
+  return offsetMs(zone, after) === local - after ? after : before
 }
 
 /** How far the zone's wall clock is ahead of UTC at an instant. */
