@@ -3,7 +3,14 @@ import { invalidOption } from './errors.ts'
 /** A length of time: milliseconds, or a number with a unit such as `'15m'`, `'1h30m'`, `'500ms'`. */
 export type Duration = number | string
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+const unitMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
 const whole = /^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/
 const piece = /(\d+(?:\.\d+)?)(ms|[smhdw])/g
 
@@ -15,7 +22,11 @@ const piece = /(\d+(?:\.\d+)?)(ms|[smhdw])/g
 export function parseDuration(value: Duration, option: string): number {
   const ms = typeof value === 'number' ? value : parseText(value, option)
   if (!Number.isFinite(ms) || ms < 0 || !Number.isInteger(ms)) {
-    throw invalidOption(option, value, 'use a whole number of milliseconds, or text such as "500ms", "15m", "1h30m", "1d"')
+    throw invalidOption(
+      option,
+      value,
+      'use a whole number of milliseconds, or text such as "500ms", "15m", "1h30m", "1d"',
+    )
   }
   return ms
 }

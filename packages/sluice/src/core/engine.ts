@@ -14,7 +14,12 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
   switch (ask.kind) {
     case 'take': {
       const granted = take(charges, states, ask.copies, ask.hold, now)
-      return { allowed: granted === ask.copies, granted, nowUs: now, statuses: statusesOf(charges, states, granted === ask.copies, now) }
+      return {
+        allowed: granted === ask.copies,
+        granted,
+        nowUs: now,
+        statuses: statusesOf(charges, states, granted === ask.copies, now),
+      }
     }
     case 'peek': {
       const granted = copiesThatFit(charges, states, 1, now)
@@ -22,9 +27,19 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
       return { allowed: granted === 1, granted, nowUs: now, statuses: statusesOf(charges, states, false, now), holds }
     }
     case 'settle':
-      return done(ask, states, now, count(states, (state, c) => settle(charges[c]!, state, ask.id, now)))
+      return done(
+        ask,
+        states,
+        now,
+        count(states, (state, c) => settle(charges[c]!, state, ask.id, now)),
+      )
     case 'extend':
-      return done(ask, states, now, count(states, (state) => extend(state, ask.id, now + ask.ttlUs)))
+      return done(
+        ask,
+        states,
+        now,
+        count(states, (state) => extend(state, ask.id, now + ask.ttlUs)),
+      )
     case 'refund': {
       // Clocks of cluster nodes differ: what another node says was taken later than now was taken now.
       const takenUs = Math.min(ask.takenUs ?? now, now)
@@ -52,7 +67,13 @@ export function setEndUs(set: LimitSet, state: State, now: number): number {
   return end
 }
 
-function take(charges: readonly Charge[], states: readonly State[], copies: number, hold: HoldRequest | undefined, now: number): number {
+function take(
+  charges: readonly Charge[],
+  states: readonly State[],
+  copies: number,
+  hold: HoldRequest | undefined,
+  now: number,
+): number {
   if (hold !== undefined && states.every((state) => findHold(state, hold.id) >= 0)) return copies
   const granted = copiesThatFit(charges, states, copies, now)
   if (granted === 0) return 0
@@ -101,7 +122,8 @@ function debit(charge: Charge, state: State, units: readonly number[], now: numb
 
 function giveBack(charge: Charge, state: State, units: number, takenUs: number, now: number): void {
   const { limits, algorithms, offsets } = charge.limits
-  for (let l = 0; l < limits.length; l++) algorithms[l]!.giveBack(state, state.at + offsets[l]!, limits[l]!, units, takenUs, now)
+  for (let l = 0; l < limits.length; l++)
+    algorithms[l]!.giveBack(state, state.at + offsets[l]!, limits[l]!, units, takenUs, now)
 }
 
 function settle(charge: Charge, state: State, id: string, now: number): boolean {
@@ -147,10 +169,20 @@ function count(states: readonly State[], change: (state: State, index: number) =
 }
 
 function done(ask: Ask, states: readonly State[], now: number, granted: number): Answer {
-  return { allowed: granted === ask.charges.length, granted, nowUs: now, statuses: statusesOf(ask.charges, states, true, now) }
+  return {
+    allowed: granted === ask.charges.length,
+    granted,
+    nowUs: now,
+    statuses: statusesOf(ask.charges, states, true, now),
+  }
 }
 
-function statusesOf(charges: readonly Charge[], states: readonly State[], passed: boolean, now: number): LimitStatus[][] {
+function statusesOf(
+  charges: readonly Charge[],
+  states: readonly State[],
+  passed: boolean,
+  now: number,
+): LimitStatus[][] {
   const statuses: LimitStatus[][] = []
   for (let c = 0; c < charges.length; c++) statuses.push(statusOf(charges[c]!, states[c]!, passed, now))
   return statuses

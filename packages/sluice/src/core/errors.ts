@@ -32,7 +32,11 @@ export class SluiceError extends Error {
 
 /** Tells a Sluice error apart, also when two copies of the package are loaded. */
 export function isSluiceError(error: unknown): error is SluiceError {
-  return error instanceof Error && typeof (error as { code?: unknown }).code === 'string' && (error as SluiceError).code in errorCodes
+  return (
+    error instanceof Error &&
+    typeof (error as { code?: unknown }).code === 'string' &&
+    (error as SluiceError).code in errorCodes
+  )
 }
 
 /** The error for a wrong option: names the option, shows the value, tells what would be right. */
@@ -42,8 +46,21 @@ export function invalidOption(option: string, value: unknown, remedy: string): S
 
 /** How a store failed, as far as it can be told. */
 export type FailureKind =
-  | 'timeout' | 'refused' | 'connection' | 'readonly' | 'loading' | 'busy' | 'oom' | 'cluster' | 'wrongtype'
-  | 'script' | 'auth' | 'full' | 'breaker' | 'closed' | 'other'
+  | 'timeout'
+  | 'refused'
+  | 'connection'
+  | 'readonly'
+  | 'loading'
+  | 'busy'
+  | 'oom'
+  | 'cluster'
+  | 'wrongtype'
+  | 'script'
+  | 'auth'
+  | 'full'
+  | 'breaker'
+  | 'closed'
+  | 'other'
 
 /** A store that could not decide. The limiter turns it into a degraded decision; it reaches callers only of admin operations. */
 export class StoreError extends SluiceError {
@@ -51,10 +68,14 @@ export class StoreError extends SluiceError {
   readonly kind: FailureKind
 
   constructor(kind: FailureKind, message: string, options: { cause?: unknown } = {}) {
-    super(kind === 'full' ? 'SLUICE_STORE_FULL' : kind === 'closed' ? 'SLUICE_CLOSED' : 'SLUICE_STORE_FAILED', message, {
-      ...options,
-      transient: kind !== 'wrongtype' && kind !== 'script' && kind !== 'auth' && kind !== 'closed',
-    })
+    super(
+      kind === 'full' ? 'SLUICE_STORE_FULL' : kind === 'closed' ? 'SLUICE_CLOSED' : 'SLUICE_STORE_FAILED',
+      message,
+      {
+        ...options,
+        transient: kind !== 'wrongtype' && kind !== 'script' && kind !== 'auth' && kind !== 'closed',
+      },
+    )
     this.kind = kind
   }
 }

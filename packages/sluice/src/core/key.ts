@@ -24,9 +24,13 @@ const special = /[^\w.:@+=,;!$*()'&^|[\]<>?#~-]/g
 export function encodeKey(key: Key): string {
   if (typeof key === 'string') return encodeText(key)
   if (!Array.isArray(key) || key.length === 0) {
-    throw new SluiceError('SLUICE_INVALID_KEY', `key is ${Array.isArray(key) ? 'an empty array' : show(key)}; use a string or an array of one or more parts`)
+    throw new SluiceError(
+      'SLUICE_INVALID_KEY',
+      `key is ${Array.isArray(key) ? 'an empty array' : show(key)}; use a string or an array of one or more parts`,
+    )
   }
-  if (key.length > maxParts) throw new SluiceError('SLUICE_INVALID_KEY', `key has ${key.length} parts; use at most ${maxParts}`)
+  if (key.length > maxParts)
+    throw new SluiceError('SLUICE_INVALID_KEY', `key has ${key.length} parts; use at most ${maxParts}`)
   let text = encodePart(key[0], 0)
   for (let i = 1; i < key.length; i++) text += `/${encodePart(key[i], i)}`
   return text
@@ -36,7 +40,10 @@ function encodePart(part: unknown, index: number): string {
   if (typeof part === 'string') return encodeText(part)
   if (typeof part === 'boolean') return part ? '#true' : '#false'
   if (typeof part === 'number' && Number.isFinite(part)) return Object.is(part, -0) ? '#0' : `#${part}`
-  throw new SluiceError('SLUICE_INVALID_KEY', `key part ${index} is ${show(part)}; use a string, a finite number or a boolean`)
+  throw new SluiceError(
+    'SLUICE_INVALID_KEY',
+    `key part ${index} is ${show(part)}; use a string, a finite number or a boolean`,
+  )
 }
 
 function encodeText(text: string): string {
@@ -76,7 +83,10 @@ export function keyPrefix(service: string, rule: string): string {
 export function parseReadableKey(text: string): { service: string; rule: string; key: KeyPart[] } {
   const [service, rule, ...rest] = text.split('/')
   if (!service || !rule || rest.length === 0) {
-    throw new SluiceError('SLUICE_INVALID_KEY', `${show(text)} is not a full key; write service/rule/part, such as my-service/per-user/42`)
+    throw new SluiceError(
+      'SLUICE_INVALID_KEY',
+      `${show(text)} is not a full key; write service/rule/part, such as my-service/per-user/42`,
+    )
   }
   return { service: String(decodePart(service)), rule: String(decodePart(rule)), key: rest.map(decodePart) }
 }

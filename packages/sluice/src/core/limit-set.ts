@@ -30,7 +30,8 @@ const calendars: readonly CalendarUnit[] = ['day', 'week', 'month']
 
 /** Puts limits together that are decided as one. */
 export function limitSet(limits: readonly Limit[]): LimitSet {
-  if (limits.length > maxLimitsPerRule) throw invalidOption('limits', limits, `use at most ${maxLimitsPerRule} limits in a rule`)
+  if (limits.length > maxLimitsPerRule)
+    throw invalidOption('limits', limits, `use at most ${maxLimitsPerRule} limits in a rule`)
   const offsets: number[] = []
   const tags: number[] = []
   let fields = 0

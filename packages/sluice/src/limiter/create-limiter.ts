@@ -39,14 +39,25 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   const replicas = new Replicas(store, live.current.service, randomUUID())
   const guarded = guard(store, { ...resolved.breaker, replicas: () => resolved.replicas ?? replicas.count })
   const leased = leases(guarded, resolved.lease)
-  const outermost: Store = resolved.denyCache && options.store !== undefined ? denyCache(leased, resolved.denyCache) : leased
-  if (resolved.replicas === undefined && options.store !== undefined && live.current.rules.some((rule) => rule.onStoreFailure === 'local')) {
+  const outermost: Store =
+    resolved.denyCache && options.store !== undefined ? denyCache(leased, resolved.denyCache) : leased
+  if (
+    resolved.replicas === undefined &&
+    options.store !== undefined &&
+    live.current.rules.some((rule) => rule.onStoreFailure === 'local')
+  ) {
     await replicas.start(resolved.deadlineMs)
   }
-  return new PolicyLimiter({ live, store: outermost, guard: guarded, events, deadlineMs: resolved.deadlineMs, beforeClose: () => replicas.close(resolved.deadlineMs) })
+  return new PolicyLimiter({
+    live,
+    store: outermost,
+    guard: guarded,
+    events,
+    deadlineMs: resolved.deadlineMs,
+    beforeClose: () => replicas.close(resolved.deadlineMs),
+  })
 }
 
 function isSource(policy: PolicyDocument | PolicySource): policy is PolicySource {
   return typeof (policy as Partial<PolicySource>).start === 'function'
 }
-

@@ -15,10 +15,19 @@ export function refused(rule: string, policyVersion: string): Decision {
 }
 
 /** What an answer means to whoever asked. */
-export function toDecision(charges: readonly Charge[], answer: Answer, policyVersion: string, shadow: readonly ShadowDecision[] = noShadow): Decision {
+export function toDecision(
+  charges: readonly Charge[],
+  answer: Answer,
+  policyVersion: string,
+  shadow: readonly ShadowDecision[] = noShadow,
+): Decision {
   const limits = charges.length === 1 ? answer.statuses[0]! : answer.statuses.flat()
-  if (answer.allowed) return make(true, 'allowed', charges[0]!.rule.name, limits, 0, answer.failure, shadow, policyVersion)
-  const denying = limits.reduce<LimitStatus | undefined>((worst, status) => (status.retryAfterMs > (worst?.retryAfterMs ?? 0) ? status : worst), undefined)
+  if (answer.allowed)
+    return make(true, 'allowed', charges[0]!.rule.name, limits, 0, answer.failure, shadow, policyVersion)
+  const denying = limits.reduce<LimitStatus | undefined>(
+    (worst, status) => (status.retryAfterMs > (worst?.retryAfterMs ?? 0) ? status : worst),
+    undefined,
+  )
   const reason = denying === undefined && answer.failure !== undefined ? 'unavailable' : 'quota'
   const rule = denying?.rule ?? closedRule(charges) ?? charges[0]!.rule.name
   return make(false, reason, rule, limits, denying?.retryAfterMs ?? 0, answer.failure, shadow, policyVersion)
@@ -44,5 +53,15 @@ function make(
   shadow: readonly ShadowDecision[],
   policyVersion: string,
 ): Decision {
-  return { allowed, reason, rule, limits, retryAfterMs, degraded: failure !== undefined, failure, shadow, policyVersion }
+  return {
+    allowed,
+    reason,
+    rule,
+    limits,
+    retryAfterMs,
+    degraded: failure !== undefined,
+    failure,
+    shadow,
+    policyVersion,
+  }
 }

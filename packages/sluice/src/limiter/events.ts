@@ -4,7 +4,12 @@ import type { Decision } from './decision.ts'
 /** Everything that can be watched. Metrics, logs and the dashboard all listen here. */
 export interface LimiterEvents {
   /** After every decision. `subjects` are readable keys, one per charged rule; `tookMs` is only measured while somebody listens. */
-  decision: { readonly decision: Decision; readonly subjects: readonly string[]; readonly cost: number; readonly tookMs: number }
+  decision: {
+    readonly decision: Decision
+    readonly subjects: readonly string[]
+    readonly cost: number
+    readonly tookMs: number
+  }
   /** The store failed to decide. */
   storeFailure: { readonly kind: FailureKind; readonly error: Error }
   breaker: { readonly state: 'closed' | 'open' | 'half-open' }

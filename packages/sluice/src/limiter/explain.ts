@@ -6,10 +6,19 @@ import { toDecision, unmatched } from './decide.ts'
 import type { Explanation } from './limiter.ts'
 
 /** Tells which rules apply to a request, why, and how their limits stand, without spending. */
-export async function explain(policy: CompiledPolicy, request: RequestView, store: Store, withinMs: number): Promise<Explanation> {
+export async function explain(
+  policy: CompiledPolicy,
+  request: RequestView,
+  store: Store,
+  withinMs: number,
+): Promise<Explanation> {
   const traces = policy.explain(request, Date.now())
   const charges = traces.map(chargeOf)
-  const answers = await Promise.all(charges.map((charge) => (charge === undefined ? undefined : store.decide({ kind: 'peek', charges: [charge] }, withinMs))))
+  const answers = await Promise.all(
+    charges.map((charge) =>
+      charge === undefined ? undefined : store.decide({ kind: 'peek', charges: [charge] }, withinMs),
+    ),
+  )
   const rules = traces.map((trace, t) => ({
     rule: trace.rule,
     mode: trace.mode,
@@ -20,7 +29,9 @@ export async function explain(policy: CompiledPolicy, request: RequestView, stor
     cost: trace.match?.cost,
     limits: answers[t]?.statuses[0] ?? [],
   }))
-  const enforced = charges.filter((charge, t): charge is Charge => charge !== undefined && traces[t]!.mode === 'enforce')
+  const enforced = charges.filter(
+    (charge, t): charge is Charge => charge !== undefined && traces[t]!.mode === 'enforce',
+  )
   const decision =
     enforced.length === 0
       ? unmatched(policy.version)

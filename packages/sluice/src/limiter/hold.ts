@@ -10,7 +10,14 @@ import type { HoldHandle } from './limiter.ts'
 export const defaultTtlMs = 30_000
 
 /** The handle of a hold that was asked for, allowed or not. */
-export function holdHandle(id: string, decision: Decision, charges: readonly Charge[], ttlMs: number, store: Store, withinMs: number): HoldHandle {
+export function holdHandle(
+  id: string,
+  decision: Decision,
+  charges: readonly Charge[],
+  ttlMs: number,
+  store: Store,
+  withinMs: number,
+): HoldHandle {
   let open = decision.allowed && charges.length > 0
   const end = async (costOf: (charge: Charge) => number): Promise<boolean> => {
     if (!open) return false
@@ -45,11 +52,13 @@ export function settleAsk(charges: readonly Charge[], id: string, costOf: (charg
 }
 
 export function checkTtl(ttlMs: number): number {
-  if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > maxPeriodMs) throw invalidOption('ttlMs', ttlMs, 'use a whole number of milliseconds from 1')
+  if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > maxPeriodMs)
+    throw invalidOption('ttlMs', ttlMs, 'use a whole number of milliseconds from 1')
   return ttlMs
 }
 
 export function checkId(id: string): string {
-  if (typeof id !== 'string' || id.length === 0 || id.length > 128) throw invalidOption('id', id, 'use a text of 1 to 128 characters')
+  if (typeof id !== 'string' || id.length === 0 || id.length > 128)
+    throw invalidOption('id', id, 'use a text of 1 to 128 characters')
   return id
 }

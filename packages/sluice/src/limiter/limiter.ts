@@ -79,7 +79,11 @@ export interface PolicyStatus {
 export interface Health {
   /** Whether decisions are exact at the moment. */
   readonly ok: boolean
-  readonly store: StoreHealth & { readonly name: string; readonly breaker: 'closed' | 'open' | 'half-open'; readonly lastContactMs: number }
+  readonly store: StoreHealth & {
+    readonly name: string
+    readonly breaker: 'closed' | 'open' | 'half-open'
+    readonly lastContactMs: number
+  }
   readonly policy: PolicyStatus
   readonly warnings: readonly string[]
 }
@@ -105,7 +109,12 @@ export interface Limiter {
   explain(request: RequestView): Promise<Explanation>
   health(): Promise<Health>
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
-  readonly policy: { readonly status: PolicyStatus; readonly service: string; readonly rules: readonly string[]; readonly readsBody: boolean }
+  readonly policy: {
+    readonly status: PolicyStatus
+    readonly service: string
+    readonly rules: readonly string[]
+    readonly readsBody: boolean
+  }
   /** Gives leases back, ends timers and closes what Sluice opened. */
   close(): Promise<void>
 }

@@ -43,12 +43,22 @@ const known = ['policy', 'fallbackPolicy', 'store', 'deadlineMs', 'breaker', 're
 
 /** Checks the options and fills in the defaults, once. */
 export function resolveOptions(options: LimiterOptions): ResolvedOptions {
-  if (typeof options !== 'object' || options === null) throw invalidOption('createLimiter options', options, 'pass an object such as { policy, store }')
+  if (typeof options !== 'object' || options === null)
+    throw invalidOption('createLimiter options', options, 'pass an object such as { policy, store }')
   for (const name of Object.keys(options)) {
-    if (!known.includes(name)) throw invalidOption(`createLimiter.${name}`, (options as unknown as Record<string, unknown>)[name], `there is no such option; known are ${known.join(', ')}`)
+    if (!known.includes(name))
+      throw invalidOption(
+        `createLimiter.${name}`,
+        (options as unknown as Record<string, unknown>)[name],
+        `there is no such option; known are ${known.join(', ')}`,
+      )
   }
   if (typeof options.policy !== 'object' || options.policy === null) {
-    throw invalidOption('createLimiter.policy', options.policy, "pass a policy object or a source such as filePolicy('sluice.yaml')")
+    throw invalidOption(
+      'createLimiter.policy',
+      options.policy,
+      "pass a policy object or a source such as filePolicy('sluice.yaml')",
+    )
   }
   if (options.store !== undefined && typeof options.store?.decide !== 'function') {
     throw invalidOption('createLimiter.store', options.store, 'pass memoryStore() or redisStore(client)')

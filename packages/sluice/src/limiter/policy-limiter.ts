@@ -15,7 +15,16 @@ import type { LimiterEvents } from './events.ts'
 import { explain } from './explain.ts'
 import { limiterHealth } from './health.ts'
 import { checkId, checkTtl, defaultTtlMs, holdHandle, settleAsk } from './hold.ts'
-import type { Explanation, Health, HoldHandle, HoldOptions, Inspection, Limiter, Subject, TakeOptions } from './limiter.ts'
+import type {
+  Explanation,
+  Health,
+  HoldHandle,
+  HoldOptions,
+  Inspection,
+  Limiter,
+  Subject,
+  TakeOptions,
+} from './limiter.ts'
 import { watchStore } from './watch-store.ts'
 
 interface Parts {
@@ -48,7 +57,12 @@ export class PolicyLimiter implements Limiter {
 
   get policy(): Limiter['policy'] {
     const { status, current } = this.#live
-    return { status, service: current.service, rules: current.rules.map((rule) => rule.name), readsBody: current.readsBody }
+    return {
+      status,
+      service: current.service,
+      rules: current.rules.map((rule) => rule.name),
+      readsBody: current.readsBody,
+    }
   }
 
   take(key: Key, options?: TakeOptions): Promise<Decision> {
@@ -65,7 +79,11 @@ export class PolicyLimiter implements Limiter {
   async peek(key: Key, options?: TakeOptions): Promise<Decision> {
     const policy = this.#policyNow()
     const charge = this.#chargeFor(policy, key, options)
-    return toDecision([charge], await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs), policy.version)
+    return toDecision(
+      [charge],
+      await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs),
+      policy.version,
+    )
   }
 
   check(request: RequestView, options?: { readonly cost?: number }): Promise<Decision> {
@@ -75,7 +93,10 @@ export class PolicyLimiter implements Limiter {
       if (refusedBy !== undefined) return Promise.resolve(refused(refusedBy.name, policy.version))
       const charges = enforced(rules, options?.cost)
       for (const charge of charges) if (charge.limits.needsHold) throw wrongUse('check', charge.rule.name)
-      if (charges.length === rules.length) return charges.length === 0 ? Promise.resolve(unmatched(policy.version)) : this.#settled(policy, charges, this.#ask(charges, undefined))
+      if (charges.length === rules.length)
+        return charges.length === 0
+          ? Promise.resolve(unmatched(policy.version))
+          : this.#settled(policy, charges, this.#ask(charges, undefined))
       return this.#withShadow(policy, charges, shadowed(rules, options?.cost))
     } catch (error) {
       return Promise.reject(error)
@@ -94,21 +115,38 @@ export class PolicyLimiter implements Limiter {
     const units = checkCost(actual, 'settle')
     const charges = this.#chargesFor(this.#policyNow(), subject, options)
     if (charges.length === 0) return false
-    return (await this.#store.decide(settleAsk(charges, checkId(id), () => units), this.#deadlineMs)).granted > 0
+    return (
+      (
+        await this.#store.decide(
+          settleAsk(charges, checkId(id), () => units),
+          this.#deadlineMs,
+        )
+      ).granted > 0
+    )
   }
 
   async refund(key: Key, options?: TakeOptions): Promise<void> {
-    await this.#store.decide({ kind: 'refund', charges: [this.#chargeFor(this.#policyNow(), key, options)], takenUs: undefined }, this.#deadlineMs)
+    await this.#store.decide(
+      { kind: 'refund', charges: [this.#chargeFor(this.#policyNow(), key, options)], takenUs: undefined },
+      this.#deadlineMs,
+    )
   }
 
   async reset(key: Key, options?: { readonly rule?: string }): Promise<void> {
-    await this.#store.decide({ kind: 'reset', charges: [this.#chargeFor(this.#policyNow(), key, options)] }, this.#deadlineMs)
+    await this.#store.decide(
+      { kind: 'reset', charges: [this.#chargeFor(this.#policyNow(), key, options)] },
+      this.#deadlineMs,
+    )
   }
 
   async inspect(key: Key, options?: { readonly rule?: string }): Promise<Inspection> {
     const charge = this.#chargeFor(this.#policyNow(), key, options)
     const answer = await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs)
-    const holds = (answer.holds?.[0] ?? []).map(({ id, cost, expiresUs }) => ({ id, cost, expiresInMs: Math.ceil((expiresUs - answer.nowUs) / 1000) }))
+    const holds = (answer.holds?.[0] ?? []).map(({ id, cost, expiresUs }) => ({
+      id,
+      cost,
+      expiresInMs: Math.ceil((expiresUs - answer.nowUs) / 1000),
+    }))
     return { key: charge.rule.prefix + charge.subject, rule: charge.rule.name, limits: answer.statuses[0]!, holds }
   }
 
@@ -134,7 +172,8 @@ export class PolicyLimiter implements Limiter {
   }
 
   #policyNow(): CompiledPolicy {
-    if (this.#closed) throw new SluiceError('SLUICE_CLOSED', 'The limiter is closed; make a new one with createLimiter.')
+    if (this.#closed)
+      throw new SluiceError('SLUICE_CLOSED', 'The limiter is closed; make a new one with createLimiter.')
     return this.#live.current
   }
 
@@ -143,24 +182,45 @@ export class PolicyLimiter implements Limiter {
     return this.#store.decide(ask, this.#deadlineMs)
   }
 
-  #settled(policy: CompiledPolicy, charges: readonly Charge[], answer: Answer | Promise<Answer>, shadow = noShadow): Promise<Decision> {
+  #settled(
+    policy: CompiledPolicy,
+    charges: readonly Charge[],
+    answer: Answer | Promise<Answer>,
+    shadow = noShadow,
+  ): Promise<Decision> {
     if (this.#events.has('decision')) return this.#announced(policy, charges, answer, shadow)
     if (answer instanceof Promise) return answer.then((settled) => toDecision(charges, settled, policy.version, shadow))
     return Promise.resolve(toDecision(charges, answer, policy.version, shadow))
   }
 
-  async #announced(policy: CompiledPolicy, charges: readonly Charge[], answer: Answer | Promise<Answer>, shadow: readonly ShadowDecision[]): Promise<Decision> {
+  async #announced(
+    policy: CompiledPolicy,
+    charges: readonly Charge[],
+    answer: Answer | Promise<Answer>,
+    shadow: readonly ShadowDecision[],
+  ): Promise<Decision> {
     const startMs = performance.now()
     const decision = toDecision(charges, await answer, policy.version, shadow)
     const subjects = charges.map((charge) => charge.rule.prefix + charge.subject)
-    this.#events.emit('decision', { decision, subjects, cost: charges[0]?.cost ?? 0, tookMs: performance.now() - startMs })
+    this.#events.emit('decision', {
+      decision,
+      subjects,
+      cost: charges[0]?.cost ?? 0,
+      tookMs: performance.now() - startMs,
+    })
     return decision
   }
 
   /** Shadow rules are asked beside the others, each for itself: they count as if they alone decided, and deny nothing. */
-  async #withShadow(policy: CompiledPolicy, charges: readonly Charge[], watching: readonly Charge[]): Promise<Decision> {
+  async #withShadow(
+    policy: CompiledPolicy,
+    charges: readonly Charge[],
+    watching: readonly Charge[],
+  ): Promise<Decision> {
     const real = charges.length === 0 ? undefined : this.#ask(charges, undefined)
-    const shadow = await Promise.all(watching.map(async (charge) => toShadow(charge, await this.#ask([charge], undefined))))
+    const shadow = await Promise.all(
+      watching.map(async (charge) => toShadow(charge, await this.#ask([charge], undefined))),
+    )
     return real === undefined ? unmatched(policy.version, shadow) : this.#settled(policy, charges, real, shadow)
   }
 
@@ -170,7 +230,8 @@ export class PolicyLimiter implements Limiter {
     const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
     if (isRequest(subject)) {
       const { refusedBy } = policy.match(subject, Date.now())
-      if (refusedBy !== undefined) return holdHandle(id, refused(refusedBy.name, policy.version), [], ttlMs, this.#store, this.#deadlineMs)
+      if (refusedBy !== undefined)
+        return holdHandle(id, refused(refusedBy.name, policy.version), [], ttlMs, this.#store, this.#deadlineMs)
     }
     const charges = this.#chargesFor(policy, subject, options)
     if (charges.length === 0) return holdHandle(id, unmatched(policy.version), [], ttlMs, this.#store, this.#deadlineMs)
@@ -194,11 +255,17 @@ export class PolicyLimiter implements Limiter {
 function findRule(policy: CompiledPolicy, name: string | undefined): CompiledRule {
   if (name === undefined) {
     if (policy.rules.length === 1) return policy.rules[0]!
-    throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy has ${policy.rules.length} rules; name one, such as { rule: ${show(policy.rules[0]?.name ?? 'per-user')} }.`)
+    throw new SluiceError(
+      'SLUICE_UNKNOWN_RULE',
+      `The policy has ${policy.rules.length} rules; name one, such as { rule: ${show(policy.rules[0]?.name ?? 'per-user')} }.`,
+    )
   }
   const rule = policy.rule(name)
   if (rule !== undefined) return rule
-  throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy has no rule ${show(name)}; it has ${policy.rules.map((known) => known.name).join(', ')}.`)
+  throw new SluiceError(
+    'SLUICE_UNKNOWN_RULE',
+    `The policy has no rule ${show(name)}; it has ${policy.rules.map((known) => known.name).join(', ')}.`,
+  )
 }
 
 function enforced(rules: readonly MatchedRule[], cost: number | undefined): Charge[] {
@@ -210,7 +277,12 @@ function shadowed(rules: readonly MatchedRule[], cost: number | undefined): Char
 }
 
 function toCharge(match: MatchedRule, cost: number | undefined): Charge {
-  return { rule: match.rule, subject: match.subject, limits: match.limits, cost: cost === undefined ? match.cost : checkCost(cost, 'cost') }
+  return {
+    rule: match.rule,
+    subject: match.subject,
+    limits: match.limits,
+    cost: cost === undefined ? match.cost : checkCost(cost, 'cost'),
+  }
 }
 
 function isRequest(subject: Subject): subject is RequestView {
@@ -218,5 +290,8 @@ function isRequest(subject: Subject): subject is RequestView {
 }
 
 function wrongUse(operation: string, rule: string): SluiceError {
-  return new SluiceError('SLUICE_WRONG_USE', `Rule ${show(rule)} has a concurrency limit, which counts what is in flight; use acquire() and release() instead of ${operation}().`)
+  return new SluiceError(
+    'SLUICE_WRONG_USE',
+    `Rule ${show(rule)} has a concurrency limit, which counts what is in flight; use acquire() and release() instead of ${operation}().`,
+  )
 }

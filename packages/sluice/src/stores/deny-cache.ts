@@ -111,7 +111,15 @@ class DenyCache implements Store {
       if (waitMs === 0) continue
       const untilMs = nowMs + Math.min(waitMs, this.#options.maxMs)
       const denied: Answer = { allowed: false, granted: 0, nowUs: answer.nowUs, statuses: [first] }
-      this.#add(charge, { limits: charge.limits, cost: charge.cost, untilMs, atMs: nowMs, first, answer: denied, answerMs: nowMs })
+      this.#add(charge, {
+        limits: charge.limits,
+        cost: charge.cost,
+        untilMs,
+        atMs: nowMs,
+        first,
+        answer: denied,
+        answerMs: nowMs,
+      })
     }
   }
 
@@ -148,7 +156,11 @@ class DenyCache implements Store {
 
 function later(status: LimitStatus, passedMs: number): LimitStatus {
   const { retryAfterMs, resetMs } = status
-  return { ...status, resetMs: Math.max(0, resetMs - passedMs), retryAfterMs: retryAfterMs === 0 ? 0 : Math.max(1, retryAfterMs - passedMs) }
+  return {
+    ...status,
+    resetMs: Math.max(0, resetMs - passedMs),
+    retryAfterMs: retryAfterMs === 0 ? 0 : Math.max(1, retryAfterMs - passedMs),
+  }
 }
 
 /** A denial of one charge as the answer to all: the others were not looked at. */

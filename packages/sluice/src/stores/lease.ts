@@ -35,7 +35,13 @@ export class Lease {
   #rateMs = performance.now()
   #usedMs = performance.now()
 
-  constructor(charge: Charge, store: Store, withinMs: number, options: LeaseOptions, report: (drawn: number, returned: number, stranded: number) => void) {
+  constructor(
+    charge: Charge,
+    store: Store,
+    withinMs: number,
+    options: LeaseOptions,
+    report: (drawn: number, returned: number, stranded: number) => void,
+  ) {
     this.#charge = charge
     this.#store = store
     this.#withinMs = withinMs
@@ -127,7 +133,10 @@ export class Lease {
     const epoch = this.#epoch
     const charge = { ...this.#charge, cost: 1 }
     Promise.resolve(this.#store.decide({ kind: 'take', charges: [charge], copies, hold: undefined }, this.#withinMs))
-      .then((answer) => this.#drawn(answer, charge.limits, epoch, nowMs), () => undefined)
+      .then(
+        (answer) => this.#drawn(answer, charge.limits, epoch, nowMs),
+        () => undefined,
+      )
       .finally(() => {
         this.#drawing = false
       })

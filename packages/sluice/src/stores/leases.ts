@@ -127,4 +127,3 @@ class LeasedStore implements Store {
     }
   }
 }
-

@@ -27,5 +27,6 @@ export function carryOver({ table, slot }: Slot, to: Table, target: State): void
     const log = source.extra?.logs.get(table.set.offsets[f]!)
     if (log) extraOf(target).logs.set(to.set.offsets[l]!, { times: [...log.times], costs: [...log.costs] })
   }
-  if (source.extra && source.extra.holds.length > 0) extraOf(target).holds = source.extra.holds.map((hold) => ({ ...hold }))
+  if (source.extra && source.extra.holds.length > 0)
+    extraOf(target).holds = source.extra.holds.map((hold) => ({ ...hold }))
 }

@@ -78,14 +78,22 @@ class InProcess implements MemoryStore {
     const table = this.#tableOf(charge)
     const slot = table.slotOf(charge.subject)
     if (slot !== undefined) return this.#decideKnown(ask, charge, table, slot, now)
-    if (ask.kind === 'take' && this.#tables.get(charge.rule.prefix)!.length === 1) return this.#decideNew(ask, charge, table, now)
+    if (ask.kind === 'take' && this.#tables.get(charge.rule.prefix)!.length === 1)
+      return this.#decideNew(ask, charge, table, now)
     return this.#decideMany(ask, now)
   }
 
   async health(): Promise<StoreHealth> {
     const full = this.#size >= this.#maxSubjects
-    const warnings = full ? [`The memory store holds its maximum of ${this.#maxSubjects} subjects; raise maxSubjects or use Redis.`] : []
-    return { reachable: true, roundTripMs: 0, warnings, details: { subjects: this.#size, maxSubjects: this.#maxSubjects } }
+    const warnings = full
+      ? [`The memory store holds its maximum of ${this.#maxSubjects} subjects; raise maxSubjects or use Redis.`]
+      : []
+    return {
+      reachable: true,
+      roundTripMs: 0,
+      warnings,
+      details: { subjects: this.#size, maxSubjects: this.#maxSubjects },
+    }
   }
 
   async close(): Promise<void> {
@@ -147,7 +155,10 @@ class InProcess implements MemoryStore {
     this.#size -= sweep(table, now, 2, stay)
     while (this.#size + count > this.#maxSubjects) {
       if (!makeRoom(table, this.#tables, now, stay)) {
-        throw new StoreError('full', `The memory store holds ${this.#size} subjects and all of those looked at are denied; raise maxSubjects.`)
+        throw new StoreError(
+          'full',
+          `The memory store holds ${this.#size} subjects and all of those looked at are denied; raise maxSubjects.`,
+        )
       }
       this.#size -= 1
     }
@@ -157,7 +168,13 @@ class InProcess implements MemoryStore {
     const table = this.#tableOf(charge)
     const slot = table.slotOf(charge.subject)
     if (slot !== undefined) {
-      return { charge, table, slot, state: table.lend(slot, { n: nothing, at: 0, extra: undefined }), elsewhere: undefined }
+      return {
+        charge,
+        table,
+        slot,
+        state: table.lend(slot, { n: nothing, at: 0, extra: undefined }),
+        elsewhere: undefined,
+      }
     }
     const state: State = { n: new Float64Array(table.stride), at: 0, extra: undefined }
     const elsewhere = this.#elsewhere(charge, table)
@@ -203,7 +220,8 @@ class InProcess implements MemoryStore {
       this.#tables.set(prefix, [table])
       return table
     }
-    for (const table of tables) if (table.set === charge.limits || table.set.layout === charge.limits.layout) return table
+    for (const table of tables)
+      if (table.set === charge.limits || table.set.layout === charge.limits.layout) return table
     const table = new Table(charge.limits)
     tables.push(table)
     return table
@@ -221,6 +239,7 @@ function markDenied({ table, slot, state, elsewhere }: Place, untilUs: number): 
 /** Until when a subject counts as denied. A cost that can never pass says nothing about the subject. */
 function deniedUntilUs(answer: Answer, c: number): number {
   let waitMs = 0
-  for (const { retryAfterMs } of answer.statuses[c]!) if (retryAfterMs !== Infinity) waitMs = Math.max(waitMs, retryAfterMs)
+  for (const { retryAfterMs } of answer.statuses[c]!)
+    if (retryAfterMs !== Infinity) waitMs = Math.max(waitMs, retryAfterMs)
   return answer.nowUs + waitMs * 1000
 }

@@ -24,9 +24,15 @@ export function sweep(table: Table, now: number, steps: number, stay: ReadonlySe
 }
 
 /** Forgets one subject that is neither denied nor among those to stay, in this table or else in another. */
-export function makeRoom(table: Table, tables: ReadonlyMap<string, readonly Table[]>, now: number, stay: ReadonlySet<string>): boolean {
+export function makeRoom(
+  table: Table,
+  tables: ReadonlyMap<string, readonly Table[]>,
+  now: number,
+  stay: ReadonlySet<string>,
+): boolean {
   if (evictFrom(table, now, stay)) return true
-  for (const others of tables.values()) for (const other of others) if (other !== table && evictFrom(other, now, stay)) return true
+  for (const others of tables.values())
+    for (const other of others) if (other !== table && evictFrom(other, now, stay)) return true
   return false
 }
 

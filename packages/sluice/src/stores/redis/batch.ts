@@ -16,7 +16,9 @@ export const maxAsksPerCall = 1024
 const codes = { takeOne: 0, take: 1, settle: 2, extend: 3, refund: 4, reset: 5, debit: 6, takeEach: 7 } as const
 
 /** What a script answered: decided, or only its time. */
-export type BatchReply = { readonly decided: false; readonly nowUs: number } | { readonly decided: true; readonly nowUs: number }
+export type BatchReply =
+  | { readonly decided: false; readonly nowUs: number }
+  | { readonly decided: true; readonly nowUs: number }
 
 /**
  * Everything asked in one tick, on its way through one script call. `add` writes the asks down; `settle` runs them on the states that
@@ -64,7 +66,8 @@ export class Batch {
   /** All asks wait for the one promise of the batch: what is settled together needs no promise of its own until then. */
   add(ask: Ask, key: (charge: Charge) => string): Promise<Answer> {
     const { charges } = ask
-    const place = charges.length === 1 ? this.#indexOf(key(charges[0]!)) : charges.map((charge) => this.#indexOf(key(charge)))
+    const place =
+      charges.length === 1 ? this.#indexOf(key(charges[0]!)) : charges.map((charge) => this.#indexOf(key(charge)))
     this.#write(ask, place)
     this.#places.push(place)
     const index = this.#waiting.push(ask) - 1
@@ -94,7 +97,13 @@ export class Batch {
       this.#answers.push(answer)
     }
     if (total === granted) this.#resolve()
-    else this.fail(new StoreError('script', `The script granted ${granted} and this client counts ${total}; are two versions of Sluice in use?`))
+    else
+      this.fail(
+        new StoreError(
+          'script',
+          `The script granted ${granted} and this client counts ${total}; are two versions of Sluice in use?`,
+        ),
+      )
     return { decided: true, nowUs }
   }
 
@@ -191,7 +200,12 @@ function storedSubject(packed: Packed): StoredSubject | undefined {
 
 const one: [State] = [{ n: new Float64Array(0), at: 0, extra: undefined }]
 
-function replay(ask: Ask, places: number | readonly number[], subjects: readonly (StoredSubject | undefined)[], clockUs: number): Answer | undefined {
+function replay(
+  ask: Ask,
+  places: number | readonly number[],
+  subjects: readonly (StoredSubject | undefined)[],
+  clockUs: number,
+): Answer | undefined {
   if (typeof places !== 'number') return replayMany(ask, places, subjects, clockUs)
   const subject = subjects[places]
   if (subject === undefined) return undefined
@@ -203,7 +217,12 @@ function replay(ask: Ask, places: number | readonly number[], subjects: readonly
   return answer
 }
 
-function replayMany(ask: Ask, places: readonly number[], subjects: readonly (StoredSubject | undefined)[], clockUs: number): Answer | undefined {
+function replayMany(
+  ask: Ask,
+  places: readonly number[],
+  subjects: readonly (StoredSubject | undefined)[],
+  clockUs: number,
+): Answer | undefined {
   const involved: StoredSubject[] = []
   for (const place of places) {
     const subject = subjects[place]

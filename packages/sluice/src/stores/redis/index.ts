@@ -1,3 +1,8 @@
-export { publishRedisPolicy, type RedisPolicyOptions, type RedisPolicyPlace, redisPolicy } from '../../policy/sources/redis.ts'
+export {
+  publishRedisPolicy,
+  type RedisPolicyOptions,
+  type RedisPolicyPlace,
+  redisPolicy,
+} from '../../policy/sources/redis.ts'
 export type { IoredisClient, NodeRedisClient, RedisClient } from './client.ts'
-export { redisStore, type RedisStoreOptions } from './redis-store.ts'
+export { type RedisStoreOptions, redisStore } from './redis-store.ts'
