@@ -21,6 +21,9 @@ export interface Guard extends Store {
 /** Faults of one key or one call say nothing about the store as a whole. */
 const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'full', 'script', 'closed'])
 
+/** Made once: while the store is away every decision meets it, and a stack for each would cost more than the decision. */
+const breakerOpen = new StoreError('breaker', 'The store has failed repeatedly and is not asked for a moment.')
+
 /**
  * Puts a breaker before a store, and answers by each rule's `onStoreFailure` when the store cannot: `open` allows, `closed` denies,
  * `local` decides on this replica's share. Only `take` and `peek` are answered so; whoever resets or settles learns of the fault.
@@ -61,11 +64,7 @@ class GuardedStore implements Guard {
 
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
     const pass = this.#breaker.pass ?? this.#breaker.enter(performance.now())
-    if (pass === undefined)
-      return this.#without(
-        ask,
-        new StoreError('breaker', 'The store has failed repeatedly and is not asked for a moment.'),
-      )
+    if (pass === undefined) return this.#without(ask, breakerOpen)
     try {
       const answer = this.#store.decide(ask, withinMs)
       if (!(answer instanceof Promise)) {
