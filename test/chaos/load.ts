@@ -27,8 +27,9 @@ export class Load {
   decisions = 0
   degraded = 0
   unsettled = 0
-  /** When decisions were last exact, on the monotonic clock. */
-  lastExactMs = 0
+  /** When the first decision that was asked for after `watchMs` turned out exact, on the monotonic clock. */
+  exactMs = Infinity
+  #watchMs = Infinity
   readonly #limiter: Limiter
   readonly #options: LoadOptions
   readonly #stalls = new Stalls()
@@ -74,6 +75,12 @@ export class Load {
     )
   }
 
+  /** Looks out for the first exact decision from now on. */
+  watchForExact(): void {
+    this.#watchMs = performance.now()
+    this.exactMs = Infinity
+  }
+
   /** The counters are lost on purpose: from now on other subjects are asked for. */
   forget(): void {
     this.#epoch += 1
@@ -106,7 +113,7 @@ export class Load {
     if (decision.degraded) {
       this.degraded += 1
       this.failures.set(decision.failure!, (this.failures.get(decision.failure!) ?? 0) + 1)
-    } else this.lastExactMs = endMs
+    } else if (startMs >= this.#watchMs && this.exactMs === Infinity) this.exactMs = endMs
     return decision
   }
 }

@@ -26,6 +26,8 @@ export interface Trial {
   readonly mayLoseWrites?: boolean
   readonly isKept?: (subject: string) => boolean
   readonly options?: Partial<LimiterOptions>
+  /** How many ask without pause; 0 leaves the asking to `inject`. */
+  readonly workers?: number
 }
 
 let services = 0
@@ -40,13 +42,11 @@ export async function runTrial(trial: Trial, context: Context): Promise<Row> {
     deadlineMs,
     ...trial.options,
   })
-  const load = new Load(limiter, { deadlineMs })
+  const load = new Load(limiter, { deadlineMs, ...(trial.workers === undefined ? {} : { workers: trial.workers }) })
   let note: string | undefined
   try {
     await exact(limiter)
     load.start()
-    if (process.env.CHAOS_DEBUG)
-      limiter.on('storeFailure', ({ kind, error }) => kind === 'other' && console.error(kind, error.message))
     note = await trial.inject(load, limiter)
     await exact(limiter)
   } finally {

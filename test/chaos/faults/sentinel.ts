@@ -15,22 +15,20 @@ type How = 'killed' | 'frozen'
 async function failOver(servers: SentinelServers, how: How, load: Load): Promise<number> {
   const former = await servers.master()
   await (how === 'killed' ? former.kill() : former.freeze())
-  const failedMs = performance.now()
-  const others = servers.nodes.filter((node) => node !== former)
-  await waitFor(
-    async () =>
-      (await Promise.all(others.map((node) => node.info('replication')))).some(({ role }) => role === 'master'),
-    { describe: 'a promotion', timeoutMs: 20_000 },
-  )
+  load.watchForExact()
+  // Nobody can know of a new master before the sentinels say so.
+  await waitFor(async () => (await servers.master()) !== former, { describe: 'a promotion', timeoutMs: 30_000 })
   const promotedMs = performance.now()
-  await waitFor(() => load.lastExactMs > failedMs + 600, { describe: 'exact decisions', timeoutMs: 20_000 })
-  const tookMs = load.lastExactMs - promotedMs
+  await waitFor(() => load.exactMs < Infinity, { describe: 'exact decisions', timeoutMs: 20_000 })
+  const tookMs = load.exactMs - promotedMs
   await servers.settled()
   return Math.max(0, tookMs)
 }
 
 async function trial(servers: SentinelServers, library: Library, how: How, context: Context): Promise<Row> {
-  const fault = `${library}, Sentinel: master ${how}, ${context.cycles} times`
+  // The Sentinel client of node-redis waits until the failover is over on all nodes, which may take seconds: it is not judged by time.
+  const cycles = library === 'ioredis' ? context.cycles : Math.min(context.cycles, 3)
+  const fault = `${library}, Sentinel: master ${how}, ${cycles} times`
   const tookMs: number[] = []
   const row = await runTrial(
     {
@@ -40,17 +38,17 @@ async function trial(servers: SentinelServers, library: Library, how: How, conte
       mayLoseReplies: true,
       mayLoseWrites: true,
       inject: async (load) => {
-        for (let cycle = 1; cycle <= context.cycles; cycle++) {
-          context.progress(`${library}, Sentinel: master ${how}, ${cycle} of ${context.cycles}`)
+        for (let cycle = 1; cycle <= cycles; cycle++) {
+          context.progress(`${library}, Sentinel: master ${how}, ${cycle} of ${cycles}`)
           await pause(200)
           tookMs.push(await failOver(servers, how, load))
         }
-        return `exact again ${Math.max(...tookMs).toFixed(0)} ms after promotion at the latest, in ${tookMs.filter((ms) => ms <= exactWithinMs).length} of ${context.cycles} within 1 s`
+        return `exact again ${Math.max(...tookMs).toFixed(0)} ms after promotion at the latest, in ${tookMs.filter((ms) => ms <= exactWithinMs).length} of ${cycles} within 1 s`
       },
     },
     context,
   )
-  const isSlow = context.judgeTime && tookMs.some((ms) => ms > exactWithinMs)
+  const isSlow = context.judgeTime && library === 'ioredis' && tookMs.some((ms) => ms > exactWithinMs)
   return isSlow ? { ...row, wrong: [...row.wrong, 'slow to follow'] } : row
 }
 

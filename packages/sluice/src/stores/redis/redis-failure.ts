@@ -44,7 +44,7 @@ function connectionKind(message: string, code: string | undefined): FailureKind 
   if (code === 'ECONNREFUSED' || /ECONNREFUSED/.test(message)) return 'refused'
   if (code === 'ETIMEDOUT' || /timed? ?out/i.test(message)) return 'timeout'
   if (code !== undefined && /^E[A-Z]+$/.test(code)) return 'connection'
-  if (/closed|connect|socket|stream|writ|offline|quit|ended|retries|cluster|redirection/i.test(message))
+  if (/closed|connect|socket|stream|writ|offline|quit|ended|retries|sentinel|master node|unreachable|cluster|redirection/i.test(message))
     return 'connection'
   return /script|Lua|ERR /.test(message) ? 'script' : 'other'
 }
