@@ -6,5 +6,5 @@ export {
   resolveConfig,
   type ServerConfig,
 } from './config/config.ts'
-export { endOnSignals } from './end-on-signals.ts'
+export { type ImportedPolicy, type ImportOptions, importEnvoy } from './envoy/import-envoy.ts'
 export { type Daemon, type ServeOptions, serve, type Validated, validate } from './serve.ts'

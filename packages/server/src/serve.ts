@@ -1,25 +1,24 @@
 import type { Logger } from 'pino'
-import { createLimiter, type Limiter, memoryStore, type Store } from 'sluice'
-import { redisStore } from 'sluice/redis'
+import type { Limiter } from 'sluice'
 import type { ServerConfig } from './config/config.ts'
-import { examplePolicy } from './config/example-policy.ts'
-import { archiveOf } from './config/policy-archive.ts'
-import { type OpenPolicy, openPolicy } from './config/policy-place.ts'
-import { redisClient } from './config/redis-target.ts'
+import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
+import { OverrideLimiters } from './envoy/override-limiters.ts'
 import { createApp } from './http/app.ts'
-import { type HttpListener, listenHttp } from './http/listen.ts'
+import { listenHttp } from './http/listen.ts'
 import { createLog } from './log/create-log.ts'
 import { logEvents } from './log/log-events.ts'
-import { daemonMetrics } from './metrics/daemon-metrics.ts'
-import { documentOf } from './policy/rule-changes.ts'
+import { type DaemonMetrics, daemonMetrics } from './metrics/daemon-metrics.ts'
+import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-limiter.ts'
 import { LiveFeed } from './stats/live-feed.ts'
 import { Stats } from './stats/stats.ts'
+
+export { type Validated, validate } from './validate.ts'
 
 /** A daemon that runs. */
 export interface Daemon {
   /** Where the page and the API are. */
   readonly url: string
-  /** Where the Envoy rate-limit service is, if it was asked for. */
+  /** Where the Envoy rate-limit service is, if it was asked for: `host:port`. */
   readonly grpcUrl: string | undefined
   readonly service: string
   /** Where the policy comes from, for people. */
@@ -33,7 +32,7 @@ export interface Daemon {
 export interface ServeOptions {
   /** Where to log; standard output when left out. */
   readonly log?: Logger
-  /** How long accepted requests get to finish when the daemon ends. */
+  /** How long accepted requests get to finish when the daemon ends. 10 s by default. */
   readonly drainMs?: number
 }
 
@@ -46,105 +45,68 @@ export interface ServeOptions {
  * await daemon.close()
  */
 export async function serve(config: ServerConfig, options: ServeOptions = {}): Promise<Daemon> {
-  const log = options.log ?? createLog(config.logLevel)
-  const drainMs = options.drainMs ?? 10_000
-  const opened: (() => Promise<unknown> | void)[] = []
-  const closeAll = async (): Promise<void> => {
-    // What was opened last is closed first.
-    for (const close of opened.splice(0).reverse()) await close()
-  }
+  const { log = createLog(config.logLevel), drainMs = 10_000 } = options
+  const opened: Opened = []
   try {
-    const { limiter, policy } = await openLimiter(config, opened)
+    const open = await openLimiter(config, opened)
+    const { limiter, archive } = open
     const metrics = daemonMetrics()
     const stats = new Stats()
     const feed = new LiveFeed(limiter, stats)
-    opened.push(logEvents(limiter, log), metrics.watch(limiter), stats.watch(limiter))
+    const watch = (each: Limiter): (() => void) =>
+      together([logEvents(each, log), metrics.watch(each), stats.watch(each)])
+    opened.push(watch(limiter))
     let draining = false
-    const app = createApp({
-      limiter,
-      archive: archiveOf(policy.source),
-      stats,
-      feed,
-      metrics,
-      log,
-      adminToken: config.adminToken,
-      trustedProxies: config.trustedProxies,
-      env: config.env,
-      startedAt: new Date(),
-      isDraining: () => draining,
+    const { adminToken, trustedProxies, env } = config
+    const state = { startedAt: new Date(), isDraining: () => draining }
+    const app = createApp({ limiter, archive, stats, feed, metrics, log, adminToken, trustedProxies, env, ...state })
+    const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, watch, metrics, log, opened)
+    opened.push(async () => grpc?.close(drainMs))
+    const http = await listenHttp(app, config, () => draining)
+    opened.push(async () => {
+      await Promise.all([http.close(drainMs), grpc?.close(drainMs)])
     })
-    const http: HttpListener = await listenHttp(app, config, () => draining)
-    opened.push(() => http.close(drainMs))
     const { service, status } = limiter.policy
-    log.info(
-      { url: http.url, service, policy: status.source, version: status.version, store: config.redis?.kind ?? 'memory' },
-      'listening',
-    )
+    const store = config.redis === undefined ? 'memory' : 'redis'
+    const { source: policy, version } = status
+    log.info({ url: http.url, grpc: grpc?.url, service, policy, version, store }, 'listening')
     let closing: Promise<void> | undefined
     return {
       url: http.url,
-      grpcUrl: undefined,
+      grpcUrl: grpc?.url,
       service,
-      policySource: status.source,
-      store: config.redis === undefined ? 'memory' : 'redis',
+      policySource: policy,
+      store,
       log,
       close() {
         draining = true
         feed.close()
-        closing ??= closeAll().then(() => log.info('ended'))
+        closing ??= closeAll(opened).then(() => log.info('ended'))
         return closing
       },
     }
   } catch (error) {
-    await closeAll()
+    await closeAll(opened)
     throw error
   }
 }
 
-/** What a configuration amounts to, found out without listening. */
-export interface Validated {
-  readonly service: string
-  readonly version: string
-  readonly rules: readonly string[]
-  readonly policySource: string
-  readonly store: string
-  readonly warnings: readonly string[]
-}
-
-/** Loads the policy and looks at the store, and leaves it at that: `sluice serve --validate`. */
-export async function validate(config: ServerConfig): Promise<Validated> {
-  const opened: (() => Promise<unknown> | void)[] = []
-  try {
-    const { limiter } = await openLimiter(config, opened)
-    const { store, warnings } = await limiter.health()
-    const { service, rules, status } = limiter.policy
-    return { service, version: status.version, rules, policySource: status.source, store: store.name, warnings }
-  } finally {
-    for (const close of opened.reverse()) await close()
-  }
-}
-
-async function openLimiter(
+async function openGrpc(
   config: ServerConfig,
-  opened: (() => Promise<unknown> | void)[],
-): Promise<{ limiter: Limiter; policy: OpenPolicy }> {
-  const policy = await openPolicy(config.policy)
-  opened.push(() => policy.close())
-  const store = openStore(config, opened)
-  const limiter = await createLimiter({
-    policy: policy.source,
-    store,
-    deadlineMs: config.deadlineMs,
-    env: config.env,
-    ...(config.policy.optional ? { fallbackPolicy: documentOf(examplePolicy) as never } : {}),
-  })
-  opened.push(() => limiter.close())
-  return { limiter, policy }
+  { limiter, policy, store }: OpenLimiter,
+  watch: (limiter: Limiter) => () => void,
+  metrics: DaemonMetrics,
+  log: Logger,
+  opened: Opened,
+): Promise<GrpcListener> {
+  const service = (): string => limiter.policy.service
+  const overrides = new OverrideLimiters({ store, service, deadlineMs: config.deadlineMs, watch })
+  opened.push(() => overrides.close())
+  return listenGrpc({ limiter, policy, overrides }, config, metrics.called, log)
 }
 
-function openStore({ redis, redisPrefix }: ServerConfig, opened: (() => Promise<unknown> | void)[]): Store {
-  if (redis === undefined) return memoryStore()
-  const client = redisClient(redis)
-  opened.push(() => client.disconnect())
-  return redisStore(client, { prefix: redisPrefix })
+function together(ends: readonly (() => void)[]): () => void {
+  return () => {
+    for (const end of ends) end()
+  }
 }

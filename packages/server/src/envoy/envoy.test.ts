@@ -1,0 +1,293 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import * as grpc from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Daemon } from '../serve.ts'
+import { startDaemon } from '../testing/started.ts'
+import { importEnvoy } from './import-envoy.ts'
+
+const config = `
+domain: shop
+descriptors:
+  - key: database
+    value: users
+    rate_limit: { unit: day, requests_per_unit: 3 }
+  - key: database
+    rate_limit: { unit: hour, requests_per_unit: 1 }
+  - key: free
+    rate_limit: { unlimited: true }
+  - key: watched
+    shadow_mode: true
+    rate_limit: { unit: day, requests_per_unit: 1 }
+  - key: tenant
+    value: acme
+    descriptors:
+      - key: path
+        value: /login
+        rate_limit: { unit: day, requests_per_unit: 2, name: login }
+  - key: tenant
+    rate_limit: { unit: day, requests_per_unit: 5 }
+    descriptors:
+      - key: path
+        rate_limit: { unit: day, requests_per_unit: 4 }
+  - key: tokens
+    rate_limit: { unit: day, requests_per_unit: 100 }
+`
+
+interface Status {
+  readonly code: string
+  readonly currentLimit: { readonly requestsPerUnit: number; readonly unit: string; readonly name: string } | null
+  readonly limitRemaining: number
+  readonly durationUntilReset: { readonly seconds: number } | null
+}
+interface Response {
+  readonly overallCode: string
+  readonly statuses: readonly Status[]
+}
+type Entries = Readonly<Record<string, string>>
+
+const load = (includeDirs: string[]) =>
+  grpc.loadPackageDefinition(
+    loadSync('envoy/service/ratelimit/v3/rls.proto', { includeDirs, longs: Number, enums: String, defaults: true }),
+  ) as never as { envoy: { service: { ratelimit: { v3: { RateLimitService: grpc.ServiceClientConstructor } } } } }
+
+const xds = join(dirname(createRequire(import.meta.url).resolve('@grpc/grpc-js-xds/package.json')), 'deps')
+/** The protos as another project ships them: an older copy, so without `hits_addend` of a descriptor. */
+const theirs = load(['envoy-api', 'xds', 'googleapis', 'protoc-gen-validate'].map((name) => join(xds, name)))
+const ours = load([fileURLToPath(new URL('./proto', import.meta.url))])
+
+describe('the Envoy rate limit service', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-envoy-'))
+  let daemon: Daemon
+  let client: grpc.Client
+  let newer: grpc.Client
+
+  beforeAll(async () => {
+    const file = join(folder, 'sluice.yaml')
+    writeFileSync(file, importEnvoy([config]).yaml)
+    daemon = await startDaemon({ 'grpc-port': '0', policy: file })
+    const { RateLimitService: Theirs } = theirs.envoy.service.ratelimit.v3
+    const { RateLimitService: Ours } = ours.envoy.service.ratelimit.v3
+    client = new Theirs(daemon.grpcUrl!, grpc.credentials.createInsecure())
+    newer = new Ours(daemon.grpcUrl!, grpc.credentials.createInsecure())
+  })
+  afterAll(async () => {
+    client.close()
+    newer.close()
+    await daemon.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  const call = (request: object, by: grpc.Client = client): Promise<Response> =>
+    new Promise((resolve, reject) => {
+      const { ShouldRateLimit } = by as never as Record<
+        string,
+        (request: object, done: (error: Error | null, answer: Response) => void) => void
+      >
+      ShouldRateLimit!.call(by, request, (error, answer) => (error ? reject(error) : resolve(answer)))
+    })
+  const entriesOf = (entries: Entries) => Object.entries(entries).map(([key, value]) => ({ key, value }))
+  const ask = (entries: Entries, more: object = {}, by?: grpc.Client): Promise<Status> =>
+    call({ domain: 'shop', descriptors: [{ entries: entriesOf(entries), ...more }] }, by).then(
+      ({ statuses }) => statuses[0]!,
+    )
+
+  test('counts a value of its own and denies beyond the limit', async () => {
+    const first = await ask({ database: 'users' })
+    expect(first).toMatchObject({
+      code: 'OK',
+      currentLimit: { requestsPerUnit: 3, unit: 'DAY', name: '' },
+      limitRemaining: 2,
+    })
+    expect(first.durationUntilReset!.seconds).toBeGreaterThanOrEqual(0)
+    expect(first.durationUntilReset!.seconds).toBeLessThanOrEqual(86_400)
+    await ask({ database: 'users' })
+    expect(await ask({ database: 'users' })).toMatchObject({ code: 'OK', limitRemaining: 0 })
+    expect(await ask({ database: 'users' })).toMatchObject({ code: 'OVER_LIMIT', limitRemaining: 0 })
+  })
+
+  test('a key without a value counts each value by itself', async () => {
+    for (const value of ['a', 'b']) {
+      expect(await ask({ database: value })).toMatchObject({
+        code: 'OK',
+        currentLimit: { requestsPerUnit: 1, unit: 'HOUR' },
+      })
+      expect(await ask({ database: value })).toMatchObject({ code: 'OVER_LIMIT' })
+    }
+  })
+
+  test('what nothing matches is OK without a limit', async () => {
+    for (const entries of [{ nothing: 'x' }, { database: 'users', more: 'y' }]) {
+      expect(await ask(entries)).toMatchObject({ code: 'OK', currentLimit: null, limitRemaining: 0 })
+    }
+    const other = await call({ domain: 'elsewhere', descriptors: [{ entries: entriesOf({ database: 'users' }) }] })
+    expect(other).toMatchObject({ overallCode: 'OK', statuses: [{ code: 'OK', currentLimit: null }] })
+  })
+
+  test('unlimited says so, shadow mode counts but never denies', async () => {
+    expect(await ask({ free: 'x' })).toMatchObject({ code: 'OK', currentLimit: null, limitRemaining: 2 ** 32 - 1 })
+    expect(await ask({ watched: 'x' })).toMatchObject({
+      code: 'OK',
+      limitRemaining: 0,
+      currentLimit: { requestsPerUnit: 1 },
+    })
+    expect(await ask({ watched: 'x' })).toMatchObject({ code: 'OK', limitRemaining: 0 })
+  })
+
+  test('walks down nested descriptors and never turns back', async () => {
+    expect(await ask({ tenant: 'acme', path: '/login' })).toMatchObject({
+      currentLimit: { requestsPerUnit: 2, name: 'login' },
+    })
+    expect(await ask({ tenant: 'other', path: '/login' })).toMatchObject({ currentLimit: { requestsPerUnit: 4 } })
+    expect(await ask({ tenant: 'other' })).toMatchObject({ currentLimit: { requestsPerUnit: 5 } })
+    // tenant=acme was found, and there is nothing for it here: the limits for any tenant no longer count.
+    expect(await ask({ tenant: 'acme' })).toMatchObject({ code: 'OK', currentLimit: null })
+    expect(await ask({ tenant: 'acme', path: '/other' })).toMatchObject({ code: 'OK', currentLimit: null })
+    // The order of entries counts.
+    expect(await ask({ path: '/login', tenant: 'acme' })).toMatchObject({ code: 'OK', currentLimit: null })
+  })
+
+  test('a limit in the descriptor replaces that of the policy', async () => {
+    const limit = { requestsPerUnit: 1, unit: 'DAY' }
+    expect(await ask({ database: 'mine' }, { limit })).toMatchObject({
+      code: 'OK',
+      currentLimit: limit,
+      limitRemaining: 0,
+    })
+    expect(await ask({ database: 'mine' }, { limit })).toMatchObject({ code: 'OVER_LIMIT' })
+    expect(await ask({ database: 'mine' }, { limit: { requestsPerUnit: 2, unit: 'DAY' } })).toMatchObject({
+      code: 'OK',
+    })
+    await expect(ask({ database: 'mine' }, { limit: { requestsPerUnit: 2, unit: 'UNKNOWN' } })).rejects.toMatchObject({
+      code: grpc.status.INVALID_ARGUMENT,
+    })
+  })
+
+  test('hits of the descriptor win over those of the request, and 0 only looks', async () => {
+    const tokens = (hits: number | undefined, ofRequest = 0) =>
+      call(
+        {
+          domain: 'shop',
+          hitsAddend: ofRequest,
+          descriptors: [
+            { entries: entriesOf({ tokens: 'x' }), ...(hits === undefined ? {} : { hitsAddend: { value: hits } }) },
+          ],
+        },
+        newer,
+      ).then(({ statuses }) => statuses[0]!)
+    expect(await tokens(0, 7)).toMatchObject({ code: 'OK', limitRemaining: 100 })
+    expect(await tokens(undefined, 10)).toMatchObject({ code: 'OK', limitRemaining: 90 })
+    expect(await tokens(30, 10)).toMatchObject({ code: 'OK', limitRemaining: 60 })
+    expect(await tokens(undefined)).toMatchObject({ code: 'OK', limitRemaining: 59 })
+    expect(await tokens(500)).toMatchObject({ code: 'OVER_LIMIT' })
+    // As in Envoy's service, hits beyond the limit use it up.
+    expect(await tokens(0)).toMatchObject({ code: 'OVER_LIMIT', limitRemaining: 0 })
+  })
+
+  test('one status for each descriptor, and over the limit if one of them is', async () => {
+    const limit = { requestsPerUnit: 0, unit: 'MINUTE' }
+    const answer = await call({
+      domain: 'shop',
+      descriptors: [
+        { entries: entriesOf({ free: 'x' }) },
+        { entries: entriesOf({ any: 'x' }), limit },
+        { entries: entriesOf({ nothing: 'x' }) },
+      ],
+    })
+    expect(answer.overallCode).toBe('OVER_LIMIT')
+    expect(answer.statuses.map(({ code }) => code)).toEqual(['OK', 'OVER_LIMIT', 'OK'])
+  })
+
+  test('no domain and no descriptors are errors', async () => {
+    await expect(call({ domain: '', descriptors: [{ entries: [] }] })).rejects.toMatchObject({
+      code: grpc.status.INVALID_ARGUMENT,
+    })
+    await expect(call({ domain: 'shop', descriptors: [] })).rejects.toMatchObject({
+      code: grpc.status.INVALID_ARGUMENT,
+    })
+  })
+
+  test('the standard health service says SERVING, and what it does not know', async () => {
+    const definition = loadSync('grpc/health/v1/health.proto', {
+      includeDirs: [fileURLToPath(new URL('./proto', import.meta.url))],
+      enums: String,
+    })
+    const Health = (
+      grpc.loadPackageDefinition(definition) as never as {
+        grpc: { health: { v1: { Health: grpc.ServiceClientConstructor } } }
+      }
+    ).grpc.health.v1.Health
+    const health = new Health(daemon.grpcUrl!, grpc.credentials.createInsecure())
+    const check = (service: string) =>
+      new Promise((resolve) =>
+        health.Check!({ service }, (error: { code: number } | null, answer: { status: string }) =>
+          resolve(error ? error.code : answer.status),
+        ),
+      )
+    expect(await check('')).toBe('SERVING')
+    expect(await check('envoy.service.ratelimit.v3.RateLimitService')).toBe('SERVING')
+    expect(await check('nothing')).toBe(grpc.status.NOT_FOUND)
+    health.close()
+  })
+
+  test('a changed policy is in force for descriptors without a restart', async () => {
+    const changed = `domain: shop\ndescriptors: [{ key: fresh, rate_limit: { unit: minute, requests_per_unit: 7 } }]`
+    writeFileSync(join(folder, 'sluice.yaml'), importEnvoy([changed]).yaml)
+    await expect
+      .poll(() => ask({ fresh: 'x' }), { timeout: 10_000 })
+      .toMatchObject({ currentLimit: { requestsPerUnit: 7 } })
+  })
+})
+
+describe('importing Envoy configuration', () => {
+  test('several domains become one policy', () => {
+    const other = `domain: other\ndescriptors: [{ key: ip, rate_limit: { unit: second, requests_per_unit: 10 } }]`
+    const { document } = importEnvoy([config, other], { service: 'edge' })
+    expect(document.service).toBe('edge')
+    expect(document.rules.map(({ name }) => name)).toContain('other.ip')
+  })
+
+  test.each([
+    ['no domain', 'descriptors: []', 'domain is undefined'],
+    ['no limit at all', 'domain: x', 'there is no limit in it'],
+    [
+      'a unit that Envoy does not have',
+      'domain: x\ndescriptors: [{ key: a, rate_limit: { unit: fortnight, requests_per_unit: 1 } }]',
+      'descriptors[0].rate_limit.unit is "fortnight"',
+    ],
+    [
+      'a prefix',
+      'domain: x\ndescriptors: [{ key: a, value: b*, rate_limit: { unit: day, requests_per_unit: 1 } }]',
+      'prefixes with a star are not supported',
+    ],
+    [
+      'the same twice',
+      'domain: x\ndescriptors: [{ key: a }, { key: a }]',
+      'another descriptor has the same key and value',
+    ],
+    [
+      'what is not known',
+      'domain: x\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 1, replaces: [] } }]',
+      'this is not supported',
+    ],
+  ])('refuses %s and says where', (_, text, message) => {
+    expect(() => importEnvoy([text])).toThrow(message)
+  })
+
+  test('tells what it leaves out', () => {
+    const text =
+      'domain: x\ndescriptors: [{ key: a, detailed_metric: true, rate_limit: { unit: day, requests_per_unit: 1 } }]'
+    expect(importEnvoy([text]).warnings).toEqual([
+      'descriptors[0].detailed_metric was left out: it concerns metrics only.',
+    ])
+  })
+
+  test('keys and values of any characters survive', () => {
+    const text = `domain: "a b/c"\ndescriptors: [{ key: "x.y z", value: ":*\\"q", rate_limit: { unit: week, requests_per_unit: 1 } }]`
+    expect(importEnvoy([text]).document.rules).toHaveLength(1)
+  })
+})

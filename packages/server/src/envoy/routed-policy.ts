@@ -1,0 +1,78 @@
+import { compilePolicy, type PolicySource, type RequestView, type SourcedDocument } from 'sluice'
+import { documentOf } from '../policy/rule-changes.ts'
+import { rlsMethod } from './descriptor.ts'
+
+type Compiled = ReturnType<typeof compilePolicy>
+type Matched = ReturnType<Compiled['match']>['rules'][number]
+type Rule = { readonly name: string; readonly match?: { readonly method?: unknown; readonly query?: object } }
+type Document = { readonly rules?: readonly Rule[]; readonly version?: unknown }
+
+/**
+ * A policy whose rules for descriptors are tried in their order: the first that matches decides, alone. Elsewhere all rules that match
+ * a request are charged; Envoy's descriptors fall through from the special to the general instead.
+ */
+export interface RoutedPolicy {
+  /** The policy for the limiter: each rule for descriptors answers only requests that were routed to it. */
+  readonly source: PolicySource
+  /** The rule that decides on a descriptor. */
+  route(view: RequestView): Matched | undefined
+}
+
+/** Puts routing between a source and the limiter. */
+export function routedPolicy(source: PolicySource, env: Readonly<Record<string, string | undefined>>): RoutedPolicy {
+  let rules: Compiled | undefined
+  const routed = (sourced: SourcedDocument): SourcedDocument => {
+    const found = split(sourced.document, env)
+    // A document with mistakes stays as it is: the limiter tells what is wrong with it and keeps the last good one.
+    if (found === undefined) return sourced
+    rules = found.rules
+    return { ...sourced, document: found.document }
+  }
+  return {
+    source: {
+      description: source.description,
+      start: async (listener) =>
+        routed(
+          await source.start({
+            changed: (sourced) => listener.changed(routed(sourced)),
+            failed: (error) => listener.failed(error),
+            recovered: () => listener.recovered(),
+          }),
+        ),
+      close: () => source.close(),
+    },
+    route: (view) => rules?.match(view, Date.now()).rules[0],
+  }
+}
+
+/** The view of a descriptor that was routed to a rule. */
+export function routedTo(rule: string, view: RequestView): RequestView {
+  return { ...view, query: { rule } }
+}
+
+/** The rules for descriptors by themselves, and the document with each of them bound to its own name. */
+function split(
+  given: unknown,
+  env: Readonly<Record<string, string | undefined>>,
+): { rules: Compiled | undefined; document: unknown } | undefined {
+  try {
+    const document = documentOf(given) as Document
+    if (!document?.rules?.some(isRls)) return { rules: undefined, document: given }
+    const { version } = compilePolicy(document, { env })
+    const bound = document.rules.map((rule) =>
+      isRls(rule) ? { ...rule, match: { ...rule.match, query: { ...rule.match?.query, rule: rule.name } } } : rule,
+    )
+    return {
+      rules: compilePolicy({ ...document, rules: document.rules.filter(isRls) }, { env }),
+      // The version people know is that of the document as it was written.
+      document: { ...document, version, rules: bound },
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function isRls({ match }: Rule): boolean {
+  const methods = match?.method
+  return methods === rlsMethod || (Array.isArray(methods) && methods.includes(rlsMethod))
+}

@@ -1,0 +1,48 @@
+import { createLimiter, type Limiter, memoryStore, type Store } from 'sluice'
+import { redisStore } from 'sluice/redis'
+import type { ServerConfig } from './config/config.ts'
+import { examplePolicy } from './config/example-policy.ts'
+import { archiveOf, type PolicyArchive } from './config/policy-archive.ts'
+import { openPolicy } from './config/policy-place.ts'
+import { redisClient } from './config/redis-target.ts'
+import { type RoutedPolicy, routedPolicy } from './envoy/routed-policy.ts'
+import { documentOf } from './policy/rule-changes.ts'
+
+/** What was opened, to be closed in reverse. */
+export type Opened = (() => unknown)[]
+
+export interface OpenLimiter {
+  readonly limiter: Limiter
+  readonly store: Store
+  readonly archive: PolicyArchive | undefined
+  readonly policy: RoutedPolicy
+}
+
+/** Opens the policy and the store of a configuration and makes a limiter of them. */
+export async function openLimiter(config: ServerConfig, opened: Opened): Promise<OpenLimiter> {
+  const { source, close } = await openPolicy(config.policy)
+  opened.push(close)
+  const store = openStore(config, opened)
+  const policy = routedPolicy(source, config.env)
+  const limiter = await createLimiter({
+    policy: policy.source,
+    store,
+    deadlineMs: config.deadlineMs,
+    env: config.env,
+    ...(config.policy.optional ? { fallbackPolicy: documentOf(examplePolicy) as never } : {}),
+  })
+  opened.push(() => limiter.close())
+  return { limiter, store, archive: archiveOf(source), policy }
+}
+
+/** Closes in reverse what was opened. */
+export async function closeAll(opened: Opened): Promise<void> {
+  for (const close of opened.splice(0).reverse()) await close()
+}
+
+function openStore({ redis, redisPrefix }: ServerConfig, opened: Opened): Store {
+  if (redis === undefined) return memoryStore()
+  const client = redisClient(redis)
+  opened.push(() => client.disconnect())
+  return redisStore(client, { prefix: redisPrefix })
+}

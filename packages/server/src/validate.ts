@@ -1,0 +1,25 @@
+import type { ServerConfig } from './config/config.ts'
+import { closeAll, type Opened, openLimiter } from './open-limiter.ts'
+
+/** What a configuration amounts to, found out without listening. */
+export interface Validated {
+  readonly service: string
+  readonly version: string
+  readonly rules: readonly string[]
+  readonly policySource: string
+  readonly store: string
+  readonly warnings: readonly string[]
+}
+
+/** Loads the policy and looks at the store, and leaves it at that: `sluice serve --validate`. */
+export async function validate(config: ServerConfig): Promise<Validated> {
+  const opened: Opened = []
+  try {
+    const { limiter } = await openLimiter(config, opened)
+    const { store, warnings } = await limiter.health()
+    const { service, rules, status } = limiter.policy
+    return { service, version: status.version, rules, policySource: status.source, store: store.name, warnings }
+  } finally {
+    await closeAll(opened)
+  }
+}
