@@ -11,6 +11,7 @@ import { PolicyError, type Report } from './policy-error.ts'
 import { compileRule } from './rule/compile-rule.ts'
 import type { KeyFunctions } from './rule/key.ts'
 import { LimitSets } from './rule/limit-sets.ts'
+import { SharedParts } from './rule/shared-parts.ts'
 import type { Environment } from './rule/tier-environment.ts'
 import { builtInTiers, withTiers } from './rule/tiers.ts'
 import { salvageDocument } from './salvage-document.ts'
@@ -51,7 +52,8 @@ function build(document: PolicyDocument, options: CompileOptions, report: Report
   const sets = new LimitSets()
   const tiers = withTiers(builtInTiers, document.tiers, 'tiers')
   const env = options.env ?? globalThis.process?.env ?? {}
-  const context = { service, tiers, sets, env, functions: options.functions ?? {}, report }
+  const functions = options.functions ?? {}
+  const context = { service, tiers, sets, shared: new SharedParts(), env, functions, report }
   const rules = document.rules.map((spec, index) => compileRule(spec, `rules[${index}]`, context))
   // Tiers that no rule reads are checked by themselves; elsewhere the rule's algorithm has its say.
   if (!document.rules.some(({ tier }) => tier !== undefined)) {

@@ -10,7 +10,6 @@ export interface DocumentSize {
   readonly values: number
   /** Fields of objects alone. */
   readonly fields: number
-  readonly height: number
 }
 
 /**
@@ -18,65 +17,61 @@ export interface DocumentSize {
  * document that contains itself, aliases that multiply, and fields called `__proto__`.
  */
 export function measureDocument(document: unknown, report: Report): DocumentSize | undefined {
+  const measure = new Measure()
   try {
-    return new Measure().of(document)
+    measure.walk(document)
+    return measure
   } catch (error) {
-    if (error instanceof OutOfBounds) report(error.path, error.value, error.message)
-    else report('', document, `it cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    const message = error instanceof Error ? error.message : String(error)
+    if (error instanceof OutOfBounds) report(measure.path, error.value, message)
+    else report(measure.path, document, `it cannot be read: ${message}`)
     return undefined
   }
 }
 
 class OutOfBounds extends Error {
-  readonly path: string
   readonly value: unknown
 
-  constructor(path: string, value: unknown, message: string) {
+  constructor(value: unknown, message: string) {
     super(message)
-    this.path = path
     this.value = value
   }
 }
 
-const scalar: DocumentSize = { values: 1, fields: 0, height: 0 }
+// What is referred to twice is walked twice: the bound on values then also holds for whatever aliases multiply to.
+class Measure implements DocumentSize {
+  values = 0
+  fields = 0
+  readonly #keys: (string | number)[] = []
+  readonly #holders: object[] = []
 
-class Measure {
-  /** What was measured already; undefined while it is being measured. */
-  readonly #known = new Map<object, DocumentSize | undefined>()
-  readonly #trail: string[] = []
-
-  of(value: unknown): DocumentSize {
-    if (typeof value !== 'object' || value === null) return scalar
-    const known = this.#known.get(value)
-    if (known && this.#trail.length + known.height <= deepest) return known
-    if (!known && this.#known.has(value)) throw this.#wrong(value, 'it contains itself')
-    if (this.#trail.length >= deepest) throw this.#wrong(value, `nest at most ${deepest} levels`)
-    this.#known.set(value, undefined)
-    const size = this.#sum(value)
-    this.#known.set(value, size)
-    return size
+  get path(): string {
+    const steps = this.#keys.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
+    return steps.join('').replace(/^\./, '')
   }
 
-  #sum(value: object): DocumentSize {
-    const list = Array.isArray(value)
-    const keys = Object.keys(value)
-    let values = 1
-    let fields = list ? 0 : keys.length
-    let height = 0
-    for (const key of keys) {
-      this.#trail.push(list ? `[${key}]` : `.${key}`)
-      if (key === '__proto__') throw this.#wrong(undefined, 'no field can have this name')
-      const inner = this.of((value as Record<string, unknown>)[key])
-      this.#trail.pop()
-      values += inner.values
-      fields += inner.fields
-      height = Math.max(height, inner.height + 1)
-      if (values > mostValues) throw this.#wrong(value, `write at most ${mostValues} values, aliases written out`)
+  walk(value: unknown): void {
+    if (++this.values > mostValues)
+      throw new OutOfBounds(value, `write at most ${mostValues} values, aliases written out`)
+    if (typeof value !== 'object' || value === null) return
+    if (this.#holders.includes(value)) throw new OutOfBounds(value, 'it contains itself')
+    if (this.#holders.length >= deepest) throw new OutOfBounds(value, `nest at most ${deepest} levels`)
+    this.#holders.push(value)
+    if (Array.isArray(value)) {
+      for (let i = 0; i < value.length; i++) this.#step(i, value[i])
+    } else {
+      for (const key of Object.keys(value)) {
+        this.fields++
+        this.#step(key, (value as Record<string, unknown>)[key])
+      }
     }
-    return { values, fields, height }
+    this.#holders.pop()
   }
 
-  #wrong(value: unknown, message: string): OutOfBounds {
-    return new OutOfBounds(this.#trail.join('').replace(/^\./, ''), value, message)
+  #step(key: string | number, value: unknown): void {
+    this.#keys.push(key)
+    if (key === '__proto__') throw new OutOfBounds(undefined, 'no field can have this name')
+    this.walk(value)
+    this.#keys.pop()
   }
 }

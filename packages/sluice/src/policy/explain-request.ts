@@ -2,7 +2,6 @@ import { show } from '../core/errors.ts'
 import type { RuleTrace } from './compiled-policy.ts'
 import { hasMethod, type Matcher } from './match/matcher.ts'
 import { captureNames, matchPattern } from './match/path-pattern.ts'
-import { capturedBy } from './match/rule-index.ts'
 import { chargeOf, refuses } from './match-request.ts'
 import type { RequestView } from './request-view.ts'
 import type { RuleParts } from './rule/compile-rule.ts'
@@ -42,7 +41,7 @@ function matchedPath({ patterns }: Matcher, request: RequestView): MatchedPath |
   if (!patterns) return { pattern: undefined, captured: undefined }
   for (const pattern of patterns) {
     const captures = matchPattern(pattern, typeof request.path === 'string' ? request.path : '')
-    if (captures) return { pattern: pattern.text, captured: capturedBy(captureNames(pattern), captures) }
+    if (captures) return { pattern: pattern.text, captured: { names: captureNames(pattern), values: captures } }
   }
   return undefined
 }

@@ -75,6 +75,15 @@ function compiled(make: () => unknown): CompiledPolicy | undefined {
   }
 }
 
+// A value that is used twice must not carry over what was done to it the first time.
+function freshly(value: unknown): unknown {
+  try {
+    return structuredClone(value)
+  } catch {
+    return value
+  }
+}
+
 function textOf(document: unknown): string {
   return JSON.stringify(document, (_, value: unknown) => (typeof value === 'function' ? String(value) : value))
 }
@@ -152,7 +161,8 @@ describe('a mutated document', { timeout: 30_000 + runs * 20 }, () => {
         }),
         (changes) => {
           const document = structuredClone(original)
-          for (const [pick, how, value] of changes) {
+          for (const [pick, how, given] of changes) {
+            const value = freshly(given)
             const places = placesIn(document)
             if (places.length === 0) break
             const { holder, field } = places[pick % places.length]!

@@ -107,7 +107,8 @@ function schemaOf(inCode: boolean): {
   const alternative = inCode ? z.union([selector, parts, callable]) : z.union([selector, parts])
   const override = strict(
     {
-      key: z.union([part, z.array(part).min(1).max(maxParts)]),
+      // The list first: most overrides have one, and a union tries its forms in order.
+      key: z.union([z.array(part).min(1).max(maxParts), part]),
       limits: limitsSpec,
       until: z
         .union(inCode ? [z.string(), z.number(), z.date()] : [z.string(), z.number()])

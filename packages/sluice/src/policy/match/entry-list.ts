@@ -14,7 +14,7 @@ export interface Entry {
 /** Rules that share a path. Those that want a field to have a value are found by the value the request has there. */
 export class EntryList {
   readonly #plain: Entry[] = []
-  readonly #fields: { readonly selector: Selector; readonly byValue: Map<string, Entry[]> }[] = []
+  #fields: { readonly selector: Selector; readonly byValue: Map<string, Entry[]> }[] | undefined
 
   add(entry: Entry): void {
     const condition = entry.matcher.conditions.find(({ values }) => values !== undefined)
@@ -23,6 +23,7 @@ export class EntryList {
       return
     }
     const { selector, values } = condition
+    this.#fields ??= []
     let field = this.#fields.find((known) => known.selector.text === selector.text)
     if (!field) {
       field = { selector, byValue: new Map() }
@@ -38,6 +39,7 @@ export class EntryList {
   /** Hands over every rule that may apply to the request. */
   each(request: RequestView, visit: (entry: Entry) => void): void {
     for (const entry of this.#plain) visit(entry)
+    if (!this.#fields) return
     for (const { selector, byValue } of this.#fields) {
       const text = selector.read(request, undefined)
       const entries = text === undefined ? undefined : byValue.get(text)

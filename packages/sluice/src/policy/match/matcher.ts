@@ -15,16 +15,19 @@ export interface Matcher {
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}$/
 
+const none: readonly Condition[] = []
+
 /** Compiles `match`; a rule without it applies to every request. */
 export function compileMatch(spec: MatchSpec | undefined, path: string, report: Report): Matcher {
+  const conditions = [
+    ...compileConditions('headers', spec?.headers, path, report),
+    ...compileConditions('query', spec?.query, path, report),
+    ...compileConditions('body', spec?.body, path, report),
+  ]
   return {
     methods: spec?.method === undefined ? undefined : compileMethods(spec.method, `${path}.method`, report),
     patterns: spec?.path === undefined ? undefined : compilePatterns(spec.path, `${path}.path`, report),
-    conditions: [
-      ...compileConditions('headers', spec?.headers, path, report),
-      ...compileConditions('query', spec?.query, path, report),
-      ...compileConditions('body', spec?.body, path, report),
-    ],
+    conditions: conditions.length === 0 ? none : conditions,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { RequestView } from '../request-view.ts'
 import type { Captured } from '../selector/selector.ts'
-import { EntryList } from './entry-list.ts'
+import { type Entry, EntryList } from './entry-list.ts'
 import { hasMethod, type Matcher } from './matcher.ts'
 import { captureNames, decodeSegment, normalSegment, type PathPattern } from './path-pattern.ts'
 
@@ -25,7 +25,7 @@ export class RuleIndex {
   constructor(matchers: readonly (Matcher | undefined)[]) {
     for (const [index, matcher] of matchers.entries()) {
       if (!matcher) continue
-      if (!matcher.patterns) this.#root.below.add({ index, order: 0, matcher, names: [] })
+      if (!matcher.patterns) this.#root.addBelow({ index, order: 0, matcher, names: none })
       for (const [order, pattern] of (matcher.patterns ?? []).entries()) this.#insert(pattern, index, order, matcher)
     }
   }
@@ -43,18 +43,34 @@ export class RuleIndex {
   #insert(pattern: PathPattern, index: number, order: number, matcher: Matcher): void {
     let node = this.#root
     for (const segment of pattern.segments) node = 'capture' in segment ? node.anyChild() : node.child(segment.text)
-    const entry = { index, order, matcher, names: captureNames(pattern) }
-    ;(pattern.open ? node.below : node.here).add(entry)
+    const names = captureNames(pattern)
+    const entry = { index, order, matcher, names: names.length === 0 ? none : names }
+    if (pattern.open) node.addBelow(entry)
+    else node.addHere(entry)
   }
 }
 
+const none: readonly string[] = []
+
+// Most nodes have little of their own, so everything is made when it is needed: what is not there need not be looked at.
 class TreeNode {
-  readonly here: EntryList = new EntryList()
-  readonly below: EntryList = new EntryList()
-  readonly children: Map<string, TreeNode> = new Map()
+  here: EntryList | undefined
+  below: EntryList | undefined
+  children: Map<string, TreeNode> | undefined
   any: TreeNode | undefined
 
+  addHere(entry: Entry): void {
+    this.here ??= new EntryList()
+    this.here.add(entry)
+  }
+
+  addBelow(entry: Entry): void {
+    this.below ??= new EntryList()
+    this.below.add(entry)
+  }
+
   child(text: string): TreeNode {
+    this.children ??= new Map()
     let node = this.children.get(text)
     if (!node) {
       node = new TreeNode()
@@ -80,18 +96,18 @@ function walk(
   request: RequestView,
   found: Candidate[],
 ): void {
-  collect(node.below, captures, request, found)
+  if (node.below) collect(node.below, captures, request, found)
   let start = from
   while (path.charCodeAt(start) === slash) start++
   if (start >= path.length) {
-    collect(node.here, captures, request, found)
+    if (node.here) collect(node.here, captures, request, found)
     return
   }
-  if (!node.any && node.children.size === 0) return
+  if (!node.any && !node.children) return
   const next = path.indexOf('/', start)
   const end = next < 0 ? path.length : next
   const segment = path.slice(start, end)
-  const child = node.children.get(normalSegment(segment))
+  const child = node.children?.get(normalSegment(segment))
   if (child) walk(child, path, end, captures, request, found)
   if (node.any) {
     captures.push(decodeSegment(segment))
@@ -104,13 +120,6 @@ function collect(list: EntryList, captures: readonly string[], request: RequestV
   list.each(request, ({ index, order, matcher, names }) => {
     if (!hasMethod(matcher.methods, request)) return
     for (const condition of matcher.conditions) if (!condition.holds(request)) return
-    found.push({ index, order, captured: names.length === 0 ? undefined : capturedBy(names, captures) })
+    found.push({ index, order, captured: names.length === 0 ? undefined : { names, values: captures.slice() } })
   })
-}
-
-/** Pairs names with what was captured. */
-export function capturedBy(names: readonly string[], captures: readonly string[]): Captured {
-  const captured: Record<string, string> = Object.create(null)
-  for (const [i, name] of names.entries()) captured[name] = captures[i]!
-  return captured
 }

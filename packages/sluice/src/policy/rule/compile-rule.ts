@@ -8,6 +8,7 @@ import { type CostReader, compileCost } from './cost.ts'
 import { compileKey, type KeyFunctions, type RuleKey } from './key.ts'
 import type { LimitSets } from './limit-sets.ts'
 import { compileOverrides, type Overrides } from './overrides.ts'
+import type { SharedParts } from './shared-parts.ts'
 import { compileTier, type TierFinder } from './tier.ts'
 import type { Environment } from './tier-environment.ts'
 import { type Tiers, withTiers } from './tiers.ts'
@@ -29,6 +30,7 @@ export interface RuleContext {
   readonly service: string
   readonly tiers: Tiers
   readonly sets: LimitSets
+  readonly shared: SharedParts
   readonly env: Environment
   readonly functions: KeyFunctions
   readonly report: Report
@@ -38,10 +40,14 @@ const noLimits = limitSet([])
 
 /** Compiles one rule; mistakes go to `report`. */
 export function compileRule(spec: RuleSpec, path: string, context: RuleContext): RuleParts {
-  const { report } = context
-  const key = spec.key === undefined ? undefined : compileKey(spec.key, `${path}.key`, context.functions, report)
+  const { report, shared } = context
+  const key =
+    spec.key === undefined
+      ? undefined
+      : shared.key(spec.key, report, (told) => compileKey(spec.key!, `${path}.key`, context.functions, told))
   if (!key) checkKeyless(spec, path, report)
-  const matcher = compileMatch(spec.match, `${path}.match`, report)
+  const match = compileMatch(spec.match, `${path}.match`, report)
+  const matcher = match.methods ? { ...match, methods: shared.methods(match.methods) } : match
   const cost = compileCost(spec.cost, `${path}.cost`, report)
   const { tier, limitsFor } = compileLimitsInForce(spec, key, path, context)
   const selectors = key?.alternatives.flatMap(({ selectors }) => selectors ?? []) ?? []

@@ -16,10 +16,8 @@ export function compileCost(
   path: string,
   report: Report,
 ): { read: CostReader; readsBody: boolean } {
-  if (spec === undefined || typeof spec === 'number') {
-    const cost = spec ?? 1
-    return { read: () => cost, readsBody: false }
-  }
+  if (spec === undefined || spec === 1) return { read: one, readsBody: false }
+  if (typeof spec === 'number') return { read: () => spec, readsBody: false }
   if (typeof spec === 'function') return { read: (request) => unitsOf(called(spec, request)) ?? 1, readsBody: false }
   const selector = compileSelector(spec)
   if (typeof selector === 'string' || selector.root === 'key') {
@@ -34,6 +32,8 @@ export function compileCost(
     readsBody: selector.root === 'body',
   }
 }
+
+const one: CostReader = () => 1
 
 const decimal = /^\d{1,400}(?:\.\d{1,400})?(?:e\+?\d{1,4})?$/i
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RequestView } from '../request-view.ts'
-import { compileSelector, type Selector } from './selector.ts'
+import { type Captured, compileSelector, type Selector } from './selector.ts'
 import { subnetOf } from './subnet.ts'
 
 const request: RequestView = {
@@ -15,7 +15,7 @@ const request: RequestView = {
   ip: '192.0.2.77',
 }
 
-function read(text: string, from: RequestView = request, captured?: Record<string, string>): string | undefined {
+function read(text: string, from: RequestView = request, captured?: Captured): string | undefined {
   return (compileSelector(text) as Selector).read(from, captured)
 }
 
@@ -105,8 +105,8 @@ describe('a selector', () => {
   })
 
   it('takes what the path captured when the framework gave no such parameter', () => {
-    expect(read('params.doc', request, { doc: 'd1' })).toBe('d1')
-    expect(read('params.id', request, { id: 'other' })).toBe('7')
+    expect(read('params.doc', request, { names: ['doc'], values: ['d1'] })).toBe('d1')
+    expect(read('params.id', request, { names: ['id'], values: ['other'] })).toBe('7')
   })
 
   it('never throws and never reads anything but text, whatever the request is', () => {

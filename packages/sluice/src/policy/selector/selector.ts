@@ -2,8 +2,11 @@ import type { RequestView } from '../request-view.ts'
 import { type ParsedSelector, parseSelector, type SelectorRoot } from './parse-selector.ts'
 import { textOf, valueAt } from './text-of.ts'
 
-/** What the pattern of a rule's path captured, by name. */
-export type Captured = Readonly<Record<string, string>>
+/** What the pattern of a rule's path captured: `values[i]` under `names[i]`. */
+export interface Captured {
+  readonly names: readonly string[]
+  readonly values: readonly string[]
+}
 
 /** Reads one text out of a request. */
 export interface Selector {
@@ -49,7 +52,7 @@ function sourceOf({ root, path, constant }: ParsedSelector): Source {
     case 'headers':
       return (request) => headerText(request, path[0]!)
     case 'params':
-      return (request, captured) => textOf(valueAt(part(request, 'params'), path)) ?? textOf(valueAt(captured, path))
+      return (request, captured) => textOf(valueAt(part(request, 'params'), path)) ?? capturedText(captured, path)
     case 'query':
     case 'body':
       return (request) => textOf(valueAt(part(request, root), path))
@@ -73,6 +76,11 @@ function finisherOf({ steps }: ParsedSelector): ((value: string | undefined) => 
     }
     return text
   }
+}
+
+function capturedText(captured: Captured | undefined, path: readonly string[]): string | undefined {
+  const place = captured && path.length === 1 ? captured.names.indexOf(path[0]!) : -1
+  return place < 0 ? undefined : textOf(captured!.values[place])
 }
 
 // A view may read lazily from its framework, so even its own fields can throw.
