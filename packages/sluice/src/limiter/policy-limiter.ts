@@ -90,12 +90,12 @@ export class PolicyLimiter implements Limiter {
     try {
       const policy = this.#policyNow()
       const { rules, refusedBy } = policy.match(request, Date.now())
-      if (refusedBy !== undefined) return Promise.resolve(refused(refusedBy.name, policy.version))
+      if (refusedBy !== undefined) return Promise.resolve(this.#told(refused(refusedBy.name, policy.version)))
       const charges = enforced(rules, options?.cost)
       for (const charge of charges) if (charge.limits.needsHold) throw wrongUse('check', charge.rule.name)
       if (charges.length === rules.length)
         return charges.length === 0
-          ? Promise.resolve(unmatched(policy.version))
+          ? Promise.resolve(this.#told(unmatched(policy.version)))
           : this.#settled(policy, charges, this.#ask(charges, undefined))
       return this.#withShadow(policy, charges, shadowed(rules, options?.cost))
     } catch (error) {
@@ -211,6 +211,12 @@ export class PolicyLimiter implements Limiter {
     return decision
   }
 
+  /** Announces a decision that no store took part in. */
+  #told(decision: Decision): Decision {
+    if (this.#events.has('decision')) this.#events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
+    return decision
+  }
+
   /** Shadow rules are asked beside the others, each for itself: they count as if they alone decided, and deny nothing. */
   async #withShadow(
     policy: CompiledPolicy,
@@ -221,7 +227,9 @@ export class PolicyLimiter implements Limiter {
     const shadow = await Promise.all(
       watching.map(async (charge) => toShadow(charge, await this.#ask([charge], undefined))),
     )
-    return real === undefined ? unmatched(policy.version, shadow) : this.#settled(policy, charges, real, shadow)
+    return real === undefined
+      ? this.#told(unmatched(policy.version, shadow))
+      : this.#settled(policy, charges, real, shadow)
   }
 
   async #hold(subject: Subject, options: HoldOptions, kind: 'reserve' | 'acquire'): Promise<HoldHandle> {
@@ -231,10 +239,18 @@ export class PolicyLimiter implements Limiter {
     if (isRequest(subject)) {
       const { refusedBy } = policy.match(subject, Date.now())
       if (refusedBy !== undefined)
-        return holdHandle(id, refused(refusedBy.name, policy.version), [], ttlMs, this.#store, this.#deadlineMs)
+        return holdHandle(
+          id,
+          this.#told(refused(refusedBy.name, policy.version)),
+          [],
+          ttlMs,
+          this.#store,
+          this.#deadlineMs,
+        )
     }
     const charges = this.#chargesFor(policy, subject, options)
-    if (charges.length === 0) return holdHandle(id, unmatched(policy.version), [], ttlMs, this.#store, this.#deadlineMs)
+    if (charges.length === 0)
+      return holdHandle(id, this.#told(unmatched(policy.version)), [], ttlMs, this.#store, this.#deadlineMs)
     const decision = await this.#settled(policy, charges, this.#ask(charges, { id, ttlUs: ttlMs * 1000, kind }))
     return holdHandle(id, decision, decision.degraded ? [] : charges, ttlMs, this.#store, this.#deadlineMs)
   }
