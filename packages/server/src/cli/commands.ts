@@ -156,9 +156,12 @@ export const commands: readonly Command[] = [
   {
     name: 'policy import',
     summary: 'turn an Envoy ratelimit configuration into a policy',
-    args: 'envoy FILE',
-    takes: [2, 2],
-    options: { out: { value: 'FILE', short: 'o', about: 'where to write the policy; standard output when left out' } },
+    args: 'envoy FILE...',
+    takes: [2, 1000],
+    options: {
+      out: { value: 'FILE', short: 'o', about: 'where to write the policy; standard output when left out' },
+      service: { value: 'NAME', about: 'the service of the policy', default: 'the first domain' },
+    },
     examples: ['sluice policy import envoy ratelimit.yaml -o sluice.yaml'],
     run: async (input, terminal) => (await import('./commands/policy-import.ts')).policyImport(input, terminal),
   },

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { createLimiter, type Store } from 'sluice'
 
 /** `spread`: many keys, all allowed. `hot key`: one key. `denied`: keys that are used up, as in a flood. */
@@ -22,6 +23,7 @@ export interface CaseResult {
 }
 
 const most = 1e12
+const warmUp = 1000
 /** One decision in this many is timed. */
 const sampleEvery = 8
 /** Callers that get their answers at once would otherwise never let the progress be drawn. */
@@ -43,20 +45,24 @@ export async function runCase(
   const run = `${process.pid}-${Date.now()}`
   const keys = Array.from({ length: name === 'spread' ? load.keys : 1 }, (_, k) => `${run}-${k}`)
   try {
-    if (name === 'denied') for (const key of keys) await limiter.take(key)
+    // Uses up what shall be denied, and lets the code get warm.
+    for (let ask = 0; ask < warmUp; ask++) await limiter.take(keys[ask % keys.length] ?? run)
     const startMs = performance.now()
     const times: number[] = []
     let [decisions, failed, shownMs] = [0, 0, 0]
     let running = true
+    // All of them pause: the promises of one would keep the loop busy while the others go on.
+    let pause: Promise<void> | undefined
     const caller = async (): Promise<void> => {
       while (running) {
         const ask = decisions++
         const timed = ask % sampleEvery === 0
         const beforeMs = timed ? performance.now() : 0
         if ((await limiter.take(keys[ask % keys.length] ?? run)).degraded) failed++
-        if (ask % turnEvery === 0) await new Promise(setImmediate)
+        const nowMs = timed ? performance.now() : 0
+        if (ask % turnEvery === 0) pause ??= turn().finally(() => (pause = undefined))
+        if (pause !== undefined) await pause
         if (!timed) continue
-        const nowMs = performance.now()
         times.push(nowMs - beforeMs)
         const goneMs = nowMs - startMs
         if (goneMs >= load.ms) running = false

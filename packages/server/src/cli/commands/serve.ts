@@ -53,7 +53,8 @@ async function check(config: ServerConfig, terminal: Terminal): Promise<ExitCode
   const found = await validate(config)
   terminal.result({ valid: true, ...found }, () => {
     const { style } = terminal
-    terminal.line(`${style.good('✓')} configuration and policy are good`)
+    const but = found.warnings.length === 0 ? '' : ', but'
+    terminal.line(`${style.good('✓')} configuration and policy are good${but}`)
     terminal.line(
       `  policy  ${found.policySource}: service ${found.service}, version ${found.version}, ${found.rules.length} rules`,
     )

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { PolicySource } from 'sluice'
 import { archiveOf, type PolicyArchive, type PolicyVersion } from '../../config/policy-archive.ts'
 import { openPolicy, parsePolicyPlace } from '../../config/policy-place.ts'
@@ -43,7 +44,10 @@ export async function readPlace(place: string): Promise<{ document: unknown; des
     for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
     return { document: Buffer.concat(chunks).toString('utf8'), description: 'standard input' }
   }
-  const policy = await openPolicy(parsePolicyPlace(place, undefined, 'SOURCE'))
+  const parsed = parsePolicyPlace(place, undefined, 'SOURCE')
+  if (parsed.kind === 'file' && !existsSync(parsed.path))
+    throw wrongUse(`there is no file ${JSON.stringify(parsed.path)}`)
+  const policy = await openPolicy(parsed)
   try {
     return { document: await readOnce(policy.source), description: policy.source.description }
   } finally {

@@ -1,3 +1,4 @@
+import { basename, relative } from 'node:path'
 import type { ServerConfig } from '../../config/config.ts'
 import type { Daemon } from '../../serve.ts'
 import type { Style } from '../terminal/style.ts'
@@ -14,7 +15,8 @@ export function banner(daemon: Daemon, config: ServerConfig, version: string, st
     `  ${style.strong('sluice')} ${version} is up`,
     '',
     row('page', `${style.accent(`${daemon.url}/`)}${moved}`),
-    row('API', `${style.accent(`${daemon.url}/v1/check`)}  ${style.faint(`described by ${daemon.url}/openapi.json`)}`),
+    row('API', `${style.accent(`${daemon.url}/v1/check`)}`),
+    row('', style.faint(`described by ${daemon.url}/openapi.json`)),
     ...(daemon.grpcUrl === undefined
       ? []
       : [row('Envoy', `${style.accent(daemon.grpcUrl)}  ${style.faint('rate-limit service, gRPC')}`)]),
@@ -43,8 +45,14 @@ function tries(url: string, { port }: ServerConfig, style: Style): string[] {
   return [
     `  ${style.strong('Try it')}`,
     `    curl -d '{"key":"user:1","rule":"per-user"}' ${url}/v1/check`,
-    `    npx sluice check user:1 --rule per-user${elsewhere}`,
-    `    npx sluice top${elsewhere}`,
+    `    ${command()} check user:1 --rule per-user${elsewhere}`,
+    `    ${command()} top${elsewhere}`,
     '',
   ]
+}
+
+/** How this program was called, so that what is printed can be pasted. */
+function command(): string {
+  const [, script = ''] = process.argv
+  return basename(script) === 'cli.js' ? `node ${relative(process.cwd(), script)}` : 'sluice'
 }

@@ -1,30 +1,53 @@
 import type { DestinationStream } from 'pino'
+import { retryText } from '../show/limits.ts'
 import { duration } from '../terminal/numbers.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { safe } from '../terminal/text.ts'
 
 /** What every line has; the rest of its fields is printed behind the message. */
 const usual = new Set(['level', 'time', 'name', 'msg', 'pid', 'hostname', 'err'])
+/** In a flood a person wants to see that it goes on, not every drop. */
+const denialEveryMs = 1000
 
 /** Prints the log for people: the time, the message, and what belongs to it. */
 export function humanLog({ style, line }: Terminal): DestinationStream {
   const paint = (level: number): ((text: string) => string) =>
     level >= 50 ? style.bad : level >= 40 ? style.warn : (text) => text
+  let shownMs = Number.NEGATIVE_INFINITY
+  let unseen = 0
+
+  function denial({ rule, reason, subjects, retryAfterMs, suppressed = 0 }: Entry, atMs: number): string | undefined {
+    unseen += suppressed
+    if (atMs - shownMs < denialEveryMs) {
+      unseen++
+      return undefined
+    }
+    const others = unseen === 0 ? '' : style.faint(`  and ${unseen} more`)
+    shownMs = atMs
+    unseen = 0
+    const key = subjects?.find((subject) => subject.split('/')[1] === rule) ?? rule ?? ''
+    return `${style.bad('denied')}  ${safe(key)}  ${style.faint(`${reason}, ${retryText(retryAfterMs ?? null)}`)}${others}`
+  }
+
+  function text(entry: Entry, atMs: number): string | undefined {
+    const { level = 30, msg = '', err } = entry
+    // The banner has said it already.
+    if (msg === 'listening') return undefined
+    if (msg === 'denied') return denial(entry, atMs)
+    const fields = Object.entries(entry).filter(
+      ([name, value]) => !usual.has(name) && value !== undefined && value !== false,
+    )
+    const shown = fields.map(([name, value]) => `${style.faint(`${name}=`)}${valueText(name, value)}`)
+    const error = err?.message === undefined ? [] : [style.bad(safe(err.message.split('\n')[0] ?? ''))]
+    return [paint(level)(safe(msg)), ...shown, ...error].join('  ')
+  }
+
   return {
-    write(text) {
-      const entry = parsed(text)
-      if (entry === undefined) return line(safe(text.trimEnd()))
-      const { level = 30, time = Date.now(), msg = '', err } = entry
-      const fields = Object.entries(entry).filter(
-        ([name, value]) => !usual.has(name) && value !== undefined && value !== false,
-      )
-      const shown = fields.map(([name, value]) => `${style.faint(`${name}=`)}${valueText(name, value)}`)
-      const error = err?.message === undefined ? [] : [style.bad(safe(err.message.split('\n')[0] ?? ''))]
-      line(
-        [style.faint(new Date(time).toTimeString().slice(0, 8)), paint(level)(safe(msg)), ...shown, ...error].join(
-          '  ',
-        ),
-      )
+    write(raw) {
+      const entry = parsed(raw)
+      const atMs = entry?.time ?? Date.now()
+      const message = entry === undefined ? safe(raw.trimEnd()) : text(entry, atMs)
+      if (message !== undefined) line(`${style.faint(new Date(atMs).toTimeString().slice(0, 8))}  ${message}`)
     },
   }
 }
@@ -34,6 +57,11 @@ interface Entry {
   readonly time?: number
   readonly msg?: string
   readonly err?: { readonly message?: string }
+  readonly rule?: string
+  readonly reason?: string
+  readonly subjects?: readonly string[]
+  readonly retryAfterMs?: number | null
+  readonly suppressed?: number
 }
 
 function parsed(text: string): Entry | undefined {

@@ -26,7 +26,7 @@ export function frame(view: View | undefined, state: FrameState, size: FrameSize
     '',
   ]
   const foot = [state.trouble === undefined ? footLine(state, style) : style.bad(shorten(safe(state.trouble), width))]
-  const room = Math.max(2, size.rows - head.length - foot.length - 1)
+  const room = Math.max(2, size.rows - head.length - foot.length)
   const first = Math.ceil((room - 3) / 2)
   const lists = [
     { title: 'Most used', keys: view?.hottest ?? [], paint: style.accent },
@@ -42,10 +42,13 @@ export function frame(view: View | undefined, state: FrameState, size: FrameSize
 }
 
 function headLine(view: View | undefined, { address, clock, paused }: FrameState, width: number, style: Style): string {
+  const room = width - clock.length - (paused ? 10 : 2)
   const about =
-    view === undefined ? '' : `  ${safe(view.service)} ${safe(view.policyVersion)}  store ${safe(view.store)}`
-  const left = shorten(`sluice top  ${address}${about}`, width - clock.length - 10)
-  return `${style.strong(left)}${paused ? style.warn('  PAUSED') : ''}${pad(style.faint(clock), width - left.length - (paused ? 8 : 0), 'right')}`
+    view === undefined ? [] : [safe(view.service), `store ${safe(view.store)}`, `policy ${safe(view.policyVersion)}`]
+  let left = shorten(`sluice top  ${address}`, room)
+  for (const piece of about) if (left.length + 2 + piece.length <= room) left += `  ${piece}`
+  const mark = paused ? style.warn('  PAUSED') : ''
+  return `${style.strong(left)}${mark}${pad(style.faint(clock), width - left.length - (paused ? 8 : 0), 'right')}`
 }
 
 function totalsLine(view: View, style: Style): string {
