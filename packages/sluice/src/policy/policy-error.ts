@@ -31,6 +31,6 @@ function describe(issues: readonly PolicyIssue[]): string {
 }
 
 /** One mistake as one line, such as `rules[0].limits.rpm is -1; use a whole number from 0 to 10^13`. */
-export function describeIssue({ path, value, message }: PolicyIssue): string {
+function describeIssue({ path, value, message }: PolicyIssue): string {
   return `${path === '' ? 'the document' : path} is ${show(value)}; ${message}`
 }

@@ -22,7 +22,7 @@ const algorithm = z
 const burst = units.min(1).describe('gcra: how many units may pass at once.')
 
 /** The shape of one limit. */
-export const limitSpec: z.ZodType<LimitSpec> = strict(
+const limitSpec: z.ZodType<LimitSpec> = strict(
   {
     rps: units.optional().describe('Units per second.'),
     rpm: units.optional().describe('Units per minute.'),

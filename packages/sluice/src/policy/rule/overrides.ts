@@ -6,7 +6,7 @@ import { type RuleKey, subjectOf } from './key.ts'
 /** Other limits by exact subject. One lookup, however many there are. */
 export type Overrides = ReadonlyMap<string, Override>
 
-export interface Override {
+interface Override {
   readonly limits: LimitSet
   /** `Infinity` when it does not end. */
   readonly untilMs: number

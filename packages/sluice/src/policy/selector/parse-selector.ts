@@ -16,7 +16,7 @@ export type SelectorRoot =
   | 'key'
 
 /** One step after the source: a value for a missing one, or a change to one that is there. */
-export type SelectorStep = { readonly missing: string } | { readonly transform: Transform }
+type SelectorStep = { readonly missing: string } | { readonly transform: Transform }
 
 /** A selector taken apart. */
 export interface ParsedSelector {
