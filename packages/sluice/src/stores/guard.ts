@@ -1,6 +1,7 @@
 import { Breaker, type Pass } from '../breaker/breaker.ts'
 import type { Answer, Ask, Charge } from '../core/ask.ts'
 import { type FailureKind, StoreError } from '../core/errors.ts'
+import { Deadlines } from './deadlines.ts'
 import { LocalUsage } from './local-usage.ts'
 import type { BreakerState, Store, StoreHealth, StoreObserver } from './store.ts'
 
@@ -38,6 +39,7 @@ class GuardedStore implements Guard {
   readonly #replicas: () => number
   readonly #breaker: Breaker
   readonly #local = new LocalUsage()
+  readonly #deadlines = new Deadlines()
   #observer: StoreObserver | undefined
   #contactMs = performance.now()
   #failing = false
@@ -71,7 +73,7 @@ class GuardedStore implements Guard {
         if (this.#failing || !this.#local.isEmpty) this.#recovered(pass, withinMs)
         return answer
       }
-      return answer.then(
+      return (this.#store.keepsDeadlines ? answer : this.#inTime(answer, withinMs)).then(
         (settled) => {
           if (this.#failing || !this.#local.isEmpty) this.#recovered(pass, withinMs)
           return settled
@@ -89,7 +91,15 @@ class GuardedStore implements Guard {
 
   async close(): Promise<void> {
     await this.#local.reported
+    this.#deadlines.close()
     await this.#store.close()
+  }
+
+  /** A store that does not promise to keep its deadline gets one here; Redis does, and better: it also writes nothing after it. */
+  async #inTime(answer: Promise<Answer>, withinMs: number): Promise<Answer> {
+    const settled = await this.#deadlines.inTime(answer, performance.now() + withinMs)
+    if (settled === undefined) throw new StoreError('timeout', 'The store did not answer before the deadline.')
+    return settled
   }
 
   #recovered(pass: Pass, withinMs: number): void {

@@ -31,6 +31,8 @@ export type BreakerState = 'closed' | 'open' | 'half-open'
  */
 export interface Store {
   readonly name: string
+  /** Declares that `withinMs` is kept whatever happens; otherwise the guard sees to it. */
+  readonly keepsDeadlines?: boolean
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer>
   /** Tells an observer from now on; wrappers pass it on to what they wrap. */
   watch?(observer: StoreObserver): void

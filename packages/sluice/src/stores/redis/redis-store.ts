@@ -64,6 +64,7 @@ function connect(client: RedisClient, socketTimeoutMs: number, reconnectMs: numb
 
 class RedisStore implements Store {
   readonly name = 'redis'
+  readonly keepsDeadlines = true
   readonly #connection: RedisConnection
   readonly #keyOf: (charge: Charge) => string
   readonly #deadlines = new Deadlines()
