@@ -32,6 +32,9 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     ...(config.policy.optional ? { fallbackPolicy: documentOf(examplePolicy) as never } : {}),
   })
   opened.push(() => limiter.close())
+  // With an error from the start, it is the fallback that is in force.
+  if (limiter.policy.status.lastError === undefined) policy.accepted()
+  limiter.on('policyLoaded', () => policy.accepted())
   return { limiter, store, archive: archiveOf(source), policy }
 }
 

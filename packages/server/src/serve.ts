@@ -49,7 +49,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   const opened: Opened = []
   try {
     const open = await openLimiter(config, opened)
-    const { limiter, archive } = open
+    const { limiter, archive, policy } = open
     const metrics = daemonMetrics()
     const stats = new Stats()
     const feed = new LiveFeed(limiter, stats)
@@ -59,7 +59,19 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     let draining = false
     const { adminToken, trustedProxies, env } = config
     const state = { startedAt: new Date(), isDraining: () => draining }
-    const app = createApp({ limiter, archive, stats, feed, metrics, log, adminToken, trustedProxies, env, ...state })
+    const app = createApp({
+      limiter,
+      archive,
+      policy,
+      stats,
+      feed,
+      metrics,
+      log,
+      adminToken,
+      trustedProxies,
+      env,
+      ...state,
+    })
     const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, watch, metrics, log, opened)
     opened.push(async () => grpc?.close(drainMs))
     const http = await listenHttp(app, config, () => draining)
@@ -68,14 +80,14 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     })
     const { service, status } = limiter.policy
     const store = config.redis === undefined ? 'memory' : 'redis'
-    const { source: policy, version } = status
-    log.info({ url: http.url, grpc: grpc?.url, service, policy, version, store }, 'listening')
+    const { source: policySource, version } = status
+    log.info({ url: http.url, grpc: grpc?.url, service, policy: policySource, version, store }, 'listening')
     let closing: Promise<void> | undefined
     return {
       url: http.url,
       grpcUrl: grpc?.url,
       service,
-      policySource: policy,
+      policySource,
       store,
       log,
       close() {

@@ -5,6 +5,7 @@ import { rlsMethod } from './descriptor.ts'
 type Compiled = ReturnType<typeof compilePolicy>
 type Matched = ReturnType<Compiled['match']>['rules'][number]
 type Rule = { readonly name: string; readonly match?: { readonly method?: unknown; readonly query?: object } }
+type Environment = Readonly<Record<string, string | undefined>>
 type Document = { readonly rules?: readonly Rule[]; readonly version?: unknown }
 
 /**
@@ -14,19 +15,29 @@ type Document = { readonly rules?: readonly Rule[]; readonly version?: unknown }
 export interface RoutedPolicy {
   /** The policy for the limiter: each rule for descriptors answers only requests that were routed to it. */
   readonly source: PolicySource
+  /** The document in force, as it was written. */
+  readonly document: unknown
   /** The rule that decides on a descriptor. */
   route(view: RequestView): Matched | undefined
+  /** To be called when the limiter has put the newest document in force. */
+  accepted(): void
+}
+
+interface Version {
+  readonly document: unknown
+  readonly rules: Compiled | undefined
 }
 
 /** Puts routing between a source and the limiter. */
-export function routedPolicy(source: PolicySource, env: Readonly<Record<string, string | undefined>>): RoutedPolicy {
-  let rules: Compiled | undefined
+export function routedPolicy(source: PolicySource, env: Environment): RoutedPolicy {
+  let newest: Version = { document: undefined, rules: undefined }
+  let inForce: Version = newest
   const routed = (sourced: SourcedDocument): SourcedDocument => {
-    const found = split(sourced.document, env)
+    const { document } = sourced
+    const found = split(document, env)
+    newest = { document, rules: found?.rules }
     // A document with mistakes stays as it is: the limiter tells what is wrong with it and keeps the last good one.
-    if (found === undefined) return sourced
-    rules = found.rules
-    return { ...sourced, document: found.document }
+    return found === undefined ? sourced : { ...sourced, document: found.document }
   }
   return {
     source: {
@@ -41,7 +52,13 @@ export function routedPolicy(source: PolicySource, env: Readonly<Record<string, 
         ),
       close: () => source.close(),
     },
-    route: (view) => rules?.match(view, Date.now()).rules[0],
+    get document() {
+      return inForce.document
+    },
+    route: (view) => inForce.rules?.match(view, Date.now()).rules[0],
+    accepted() {
+      inForce = newest
+    },
   }
 }
 
@@ -51,10 +68,7 @@ export function routedTo(rule: string, view: RequestView): RequestView {
 }
 
 /** The rules for descriptors by themselves, and the document with each of them bound to its own name. */
-function split(
-  given: unknown,
-  env: Readonly<Record<string, string | undefined>>,
-): { rules: Compiled | undefined; document: unknown } | undefined {
+function split(given: unknown, env: Environment): { rules: Compiled | undefined; document: unknown } | undefined {
   try {
     const document = documentOf(given) as Document
     if (!document?.rules?.some(isRls)) return { rules: undefined, document: given }

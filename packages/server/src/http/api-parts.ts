@@ -9,6 +9,8 @@ export interface ApiParts {
   readonly limiter: Limiter
   /** Undefined when the policy's source cannot be written to. */
   readonly archive: PolicyArchive | undefined
+  /** The document in force, as it was written; undefined when the source has given none. */
+  readonly policy: { readonly document: unknown }
   readonly stats: Stats
   readonly feed: LiveFeed
   readonly metrics: MetricsPage

@@ -27,15 +27,15 @@ export const policyRoutes: Routes = (app, parts) => {
       rules,
       writable: parts.archive !== undefined,
       revision: newest?.revision ?? null,
-      document: newest?.document ?? null,
+      document: parts.policy.document ?? null,
     })
   })
 
-  app.post('/v1/policy/validate', async (c) => c.json(await tried(parts, await readDocument(c))))
+  app.post('/v1/policy/validate', async (c) => c.json(tried(parts, await readDocument(c))))
 
   app.put('/v1/policy', async function push(c) {
     const document = await readDocument(c)
-    if (c.req.query('dryRun') === 'true') return c.json({ ...(await tried(parts, document)), pushed: false })
+    if (c.req.query('dryRun') === 'true') return c.json({ ...tried(parts, document), pushed: false })
     return c.json(await pushed(c, parts, document))
   })
 
@@ -56,7 +56,7 @@ export const policyRoutes: Routes = (app, parts) => {
     const revision = readWhole((await readJson(c)).revision, 'revision')
     const target = revision === undefined ? (await archive.history(2))[1] : await versionOf(archive, revision)
     if (target === undefined) throw new HttpProblem(404, 'There is no version before the newest.')
-    if (c.req.query('dryRun') === 'true') return c.json({ ...(await tried(parts, target.document)), pushed: false })
+    if (c.req.query('dryRun') === 'true') return c.json({ ...tried(parts, target.document), pushed: false })
     return c.json({ ...(await pushed(c, parts, target.document)), rolledBackTo: target.revision })
   })
 }
@@ -69,22 +69,21 @@ async function readDocument(c: Context): Promise<unknown> {
 }
 
 /** What a document would do; throws with every mistake when it makes no sense. */
-async function tried({ limiter, archive, env }: ApiParts, document: unknown): Promise<Record<string, unknown>> {
+function tried({ limiter, policy: inForce, env }: ApiParts, document: unknown): Record<string, unknown> {
   const policy = compilePolicy(document, { env })
-  const [newest] = (await archive?.history(1)) ?? []
   return {
     valid: true,
     service: policy.service,
     version: policy.version,
     inForce: limiter.policy.status.version,
     rules: policy.rules.map(({ name }) => name),
-    changes: newest === undefined ? null : ruleChanges(documentOf(newest.document), documentOf(document)),
+    changes: inForce.document === undefined ? null : ruleChanges(documentOf(inForce.document), documentOf(document)),
   }
 }
 
 async function pushed(c: Context, parts: ApiParts, document: unknown): Promise<Record<string, unknown>> {
   const archive = writable(parts)
-  const outcome = await tried(parts, document)
+  const outcome = tried(parts, document)
   const { service, status } = parts.limiter.policy
   // Counters are kept under the service's name: another name would silently begin everything anew.
   if (outcome.service !== service)

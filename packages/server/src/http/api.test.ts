@@ -1,0 +1,362 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Daemon } from '../serve.ts'
+import { send, startDaemon } from '../testing/started.ts'
+import { openApi } from './openapi/document.ts'
+
+interface Operation {
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> }
+}
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time': true } })
+ajv.addSchema({ ...openApi, $id: 'api' })
+const paths = openApi.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>
+const seen = new Set<string>()
+
+function resolved(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components'))
+}
+
+/** Holds an exchange to the OpenAPI document: the route, the status, the media type and the body must be described. */
+function hold(
+  method: string,
+  path: string,
+  requestBody: unknown,
+  answer: { status: number; headers: Headers; body: unknown },
+): void {
+  const pathname = path.split('?')[0]!
+  const route = Object.keys(paths).find((known) =>
+    new RegExp(`^${known.replace(/\{key\}/, '.+').replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname),
+  )
+  const operation = paths[route ?? '']?.[method.toLowerCase()]
+  expect(operation, `${method} ${pathname} is described`).toBeDefined()
+  const described = operation!.responses[answer.status]
+  expect(described, `${method} ${pathname} may answer ${answer.status}`).toBeDefined()
+  seen.add(`${method} ${route} ${answer.status}`)
+  if (requestBody !== undefined && typeof requestBody !== 'string' && answer.status < 300)
+    valid(operation!.requestBody!.content['application/json']!.schema, requestBody)
+  if (described!.content === undefined) return
+  const type = answer.headers.get('content-type')!.split(';')[0]!
+  expect(Object.keys(described!.content)).toContain(type)
+  valid(described!.content[type]!.schema, answer.body)
+}
+
+function valid(schema: object, value: unknown): void {
+  const validate = ajv.compile(resolved(schema))
+  expect(validate(value) ? [] : validate.errors, JSON.stringify(value)).toEqual([])
+}
+
+const policy = `
+service: example
+rules:
+  - { name: per-user, limits: { rpd: 3 } }
+  - { name: slots, limits: { amount: 1, algorithm: concurrency } }
+  - { name: big, limits: { rpd: 1000000 } }
+  - { name: by-path, match: { path: "/limited/*" }, key: ip, limits: { rpd: 2 } }
+  - { name: needs-key, match: { path: /keyed }, key: headers.x-api-key, onMissing: deny, limits: { rpd: 2 } }
+`
+
+describe('the HTTP API', () => {
+  let daemon: Daemon
+
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
+
+  beforeAll(async () => {
+    const file = join(folder, 'sluice.yaml')
+    writeFileSync(file, policy)
+    daemon = await startDaemon({ policy: file })
+  })
+  afterAll(async () => {
+    await daemon.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  async function call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; headers: Headers; body: never }> {
+    const answer = await send(daemon.url + path, method, body, headers)
+    hold(method, path, body, answer)
+    return answer
+  }
+
+  test('decides on a key, and denies with the time to wait', async () => {
+    for (const remaining of [2, 1, 0]) {
+      expect((await call('POST', '/v1/check', { key: 'u1', rule: 'per-user' })).body).toMatchObject({
+        allowed: true,
+        rule: 'per-user',
+        limits: [{ remaining }],
+      })
+    }
+    const denied = await call('POST', '/v1/check', { key: 'u1', rule: 'per-user' })
+    expect(denied.status).toBe(200)
+    expect(denied.body).toMatchObject({ allowed: false, reason: 'quota', retryAfterMs: expect.any(Number) })
+  })
+
+  test('keys of parts never meet keys that spell the same', async () => {
+    await call('POST', '/v1/check', { key: ['p', 'q'], rule: 'per-user', cost: 3 })
+    expect((await call('POST', '/v1/check', { key: 'p:q', rule: 'per-user', cost: 3 })).body).toMatchObject({
+      allowed: true,
+    })
+    expect((await call('POST', '/v1/check', { key: [1], rule: 'per-user', cost: 3 })).body).toMatchObject({
+      allowed: true,
+    })
+    expect((await call('POST', '/v1/check', { key: ['1'], rule: 'per-user', cost: 3 })).body).toMatchObject({
+      allowed: true,
+    })
+  })
+
+  test('a cost that can never pass waits for ever, which JSON says with null', async () => {
+    const { body } = await call('POST', '/v1/check', { key: 'huge', rule: 'per-user', cost: 4 })
+    expect(body).toMatchObject({ allowed: false, retryAfterMs: null })
+  })
+
+  test('decides on a request by the rules that match it', async () => {
+    const request = { method: 'GET', path: '/limited/a?x=1', ip: '192.0.2.1' }
+    expect((await call('POST', '/v1/check', { request })).body).toMatchObject({ allowed: true, rule: 'by-path' })
+    expect((await call('POST', '/v1/check', { request: { path: '/elsewhere' } })).body).toMatchObject({
+      allowed: true,
+      rule: null,
+      limits: [],
+    })
+    expect((await call('POST', '/v1/check', { request: { path: '/keyed' } })).body).toMatchObject({
+      allowed: false,
+      reason: 'missing-key',
+    })
+    expect(
+      (await call('POST', '/v1/check', { request: { path: '/keyed', headers: { 'X-API-Key': 'k' } } })).body,
+    ).toMatchObject({ allowed: true })
+  })
+
+  test('decides on many at once, each for itself', async () => {
+    const checks = [
+      { key: 'm', rule: 'per-user', cost: 3 },
+      { key: 'm', rule: 'per-user' },
+      { key: 'm', rule: 'nope' },
+      { request: { path: '/' } },
+    ]
+    const { body } = await call('POST', '/v1/check', { checks })
+    expect(body).toMatchObject({
+      decisions: [{ allowed: true }, { allowed: false }, { error: { status: 404 } }, { allowed: true }],
+    })
+  })
+
+  test('mirrors a decision as a response with headers', async () => {
+    const check = { key: 'mirror', rule: 'per-user', cost: 3, mirror: true }
+    const passed = await call('POST', '/v1/check', check)
+    expect([passed.status, passed.headers.get('ratelimit-policy')]).toEqual([200, '"per-user/rpd";q=3;w=86400'])
+    const denied = await call('POST', '/v1/check?mirror=true', { key: 'mirror', rule: 'per-user' })
+    expect(denied.status).toBe(429)
+    expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(denied.body).toMatchObject({ 'violated-policies': ['per-user/rpd'] })
+    const missing = await call('POST', '/v1/check', { request: { path: '/keyed' }, mirror: true })
+    expect(missing.status).toBe(400)
+  })
+
+  test('holds units until they are settled', async () => {
+    const hold = await call('POST', '/v1/reserve', { key: 'h', rule: 'per-user', cost: 3, ttlMs: 60_000 })
+    expect(hold.body).toMatchObject({ allowed: true, id: expect.any(String) })
+    expect((await call('POST', '/v1/check', { key: 'h', rule: 'per-user' })).body).toMatchObject({ allowed: false })
+    const { id } = hold.body as { id: string }
+    expect((await call('POST', '/v1/settle', { key: 'h', rule: 'per-user', id, actual: 1 })).body).toEqual({
+      settled: true,
+    })
+    expect((await call('POST', '/v1/settle', { key: 'h', rule: 'per-user', id, actual: 1 })).body).toEqual({
+      settled: false,
+    })
+    expect((await call('POST', '/v1/check', { key: 'h', rule: 'per-user' })).body).toMatchObject({
+      allowed: true,
+      limits: [{ remaining: 1 }],
+    })
+  })
+
+  test('a place in flight is acquired and settled, never taken', async () => {
+    const slot = { key: 's', rule: 'slots' }
+    const { body } = await call('POST', '/v1/reserve', { ...slot, kind: 'acquire', id: 'one' })
+    expect(body).toMatchObject({ allowed: true, id: 'one' })
+    expect((await call('POST', '/v1/reserve', { ...slot, kind: 'acquire' })).body).toMatchObject({ allowed: false })
+    expect((await call('POST', '/v1/settle', { ...slot, id: 'one', actual: 1 })).body).toEqual({ settled: true })
+    expect((await call('POST', '/v1/check', slot)).status).toBe(409)
+  })
+
+  test('shows and forgets a key, whatever it is made of', async () => {
+    const key = ['a/b %', 'ü']
+    await call('POST', '/v1/check', { key, rule: 'per-user', cost: 3 })
+    const stats = (await call('GET', '/v1/stats?top=200')).body as {
+      rules: { rule: string; hottest: { key: string }[] }[]
+    }
+    const readable = stats.rules
+      .find(({ rule }) => rule === 'per-user')!
+      .hottest.map((hot) => hot.key)
+      .find((text) => text.includes('002f'))!
+    const path = `/v1/keys/${readable.split('/').map(encodeURIComponent).join('/')}`
+    expect((await call('GET', path)).body).toMatchObject({
+      key: readable,
+      limits: [{ remaining: 0 }],
+      explanation: expect.stringContaining('rpd has spent its 3'),
+    })
+    expect((await call('DELETE', path)).body).toEqual({ reset: true, key: readable })
+    expect((await call('GET', path)).body).toMatchObject({
+      limits: [{ remaining: 3 }],
+      explanation: expect.stringContaining('3 of 3 left'),
+    })
+    expect((await call('GET', '/v1/keys/other/per-user/x')).status).toBe(404)
+    expect((await call('GET', '/v1/keys/example/nope/x')).status).toBe(404)
+    expect((await call('GET', '/v1/keys/incomplete')).status).toBe(400)
+  })
+
+  test('explains without spending', async () => {
+    const request = { path: '/limited/z', ip: '192.0.2.99' }
+    for (let i = 0; i < 3; i++) {
+      const { body } = await call('POST', '/v1/explain', { request })
+      expect(body).toMatchObject({ decision: { allowed: true } })
+      expect((body as { rules: { rule: string; matched: boolean }[] }).rules).toContainEqual(
+        expect.objectContaining({ rule: 'by-path', matched: true, key: 'example/by-path/192.0.2.99' }),
+      )
+    }
+  })
+
+  test('counts the hottest and the most denied keys', async () => {
+    for (let i = 0; i < 5; i++) await call('POST', '/v1/check', { key: 'hot', rule: 'per-user' })
+    const { rules } = (await call('GET', '/v1/stats')).body as {
+      rules: { rule: string; mostDenied: { key: string; count: number }[] }[]
+    }
+    expect(rules.find(({ rule }) => rule === 'per-user')!.mostDenied).toContainEqual({
+      key: 'example/per-user/hot',
+      count: 2,
+      error: 0,
+    })
+    expect((await call('GET', '/v1/stats?top=-1')).status).toBe(400)
+  })
+
+  test('is healthy and ready, and shows metrics without keys', async () => {
+    for (const path of ['/health', '/healthz', '/ready', '/readyz', '/ready?strict=true'])
+      expect((await call('GET', path)).body).toMatchObject({ status: 'ok' })
+    const { body } = await call('GET', '/metrics')
+    expect(body).toContain('sluice_decisions_total{service="example",rule="per-user",outcome="quota",degraded="false"}')
+    expect(body).not.toContain('example/per-user/')
+  })
+
+  test('checks, pushes, lists and rolls back policies', async () => {
+    const { document, version } = (await call('GET', '/v1/policy')).body as { document: string; version: string }
+    const next = `${document}  - { name: added, limits: { rpd: 1 } }\n`
+    const changes = { added: ['added'], removed: [], changed: [], tiers: false }
+    expect((await call('POST', '/v1/policy/validate', next)).body).toMatchObject({ valid: true, changes })
+    expect((await call('PUT', '/v1/policy?dryRun=true', next)).body).toMatchObject({ pushed: false, changes })
+    expect((await call('PUT', '/v1/policy', next, { 'if-match': '"other"' })).status).toBe(412)
+    const pushed = await call('PUT', '/v1/policy', next, { 'if-match': `"${version}"` })
+    // What was in the file before it was ever pushed is kept as the first version.
+    expect(pushed.body).toMatchObject({ pushed: true, revision: 2 })
+    const rule = async (): Promise<number> =>
+      (await send(`${daemon.url}/v1/check`, 'POST', { key: 'x', rule: 'added' })).status
+    await expect.poll(rule).toBe(200)
+    const { versions } = (await call('GET', '/v1/policy/versions')).body as { versions: { revision: number }[] }
+    expect(versions.map((each) => each.revision)).toEqual([2, 1])
+    expect((await call('GET', '/v1/policy/versions/1')).body).toMatchObject({ revision: 1, document })
+    expect((await call('GET', '/v1/policy/versions/999')).status).toBe(404)
+    const dry = await call('POST', '/v1/policy/rollback?dryRun=true', {})
+    expect(dry.body).toMatchObject({ changes: { removed: ['added'] } })
+    expect((await call('POST', '/v1/policy/rollback', { revision: 1 })).body).toMatchObject({ rolledBackTo: 1 })
+    await expect.poll(rule).toBe(404)
+  })
+
+  test('refuses a policy whole and names every mistake', async () => {
+    const { status, body } = await call(
+      'PUT',
+      '/v1/policy',
+      { service: 'example', rules: [{ name: 'a', limits: { rpm: -1 } }, { name: 'a' }] },
+      { 'content-type': 'application/json' },
+    )
+    expect(status).toBe(422)
+    expect((body as { issues: { path: string }[] }).issues.map(({ path }) => path)).toContain('rules[0].limits.rpm')
+    expect((await call('PUT', '/v1/policy', 'service: other\nrules: [{ name: a, limits: { rpm: 1 } }]')).status).toBe(
+      409,
+    )
+    expect((await call('PUT', '/v1/policy', ' ')).status).toBe(400)
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['no JSON', '{"key":'],
+    ['a list', '[]'],
+    ['no key', '{}'],
+    ['a key that is no key', '{"key":{}}'],
+    ['an empty key', '{"key":[],"rule":"per-user"}'],
+    ['a cost that is no number', '{"key":"a","rule":"per-user","cost":"1"}'],
+    ['a broken cost', '{"key":"a","rule":"per-user","cost":0.5}'],
+    ['a negative cost', '{"key":"a","rule":"per-user","cost":-1}'],
+    ['an unknown field', '{"key":"a","rulee":"per-user"}'],
+    ['a key and a request', '{"key":"a","request":{}}'],
+    ['a request that is none', '{"request":7}'],
+    ['headers that are none', '{"request":{"headers":{"a":1}}}'],
+    ['no checks', '{"checks":[]}'],
+    ['too many checks', JSON.stringify({ checks: Array(1001).fill({ key: 'a' }) })],
+    ['a body nested too deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['depth within a request', `{"request":{"body":${'{"a":'.repeat(1000)}1${'}'.repeat(1000)}}}`],
+  ])('answers 400 with a problem to %s', async (_, body) => {
+    const answer = await call('POST', '/v1/check', body)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
+  })
+
+  test('brackets within texts are not depth', async () => {
+    expect((await call('POST', '/v1/check', { key: '['.repeat(150), rule: 'big' })).status).toBe(200)
+    expect((await call('POST', '/v1/check', { key: `"${'\\"[['.repeat(40)}`, rule: 'big' })).status).toBe(200)
+  })
+
+  test('bounds bodies, also those sent in chunks, and headers', async () => {
+    expect((await call('POST', '/v1/check', ' '.repeat(1024 * 1024 + 1))).status).toBe(413)
+    const chunks = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(64 * 1024).fill(32))
+      },
+    })
+    const chunked = await fetch(`${daemon.url}/v1/check`, {
+      method: 'POST',
+      body: chunks,
+      duplex: 'half',
+    } as RequestInit).catch((error: Error) => error)
+    // The answer may be cut off by the sender, who is still sending.
+    expect(chunked instanceof Response ? chunked.status : 413).toBe(413)
+    expect((await fetch(`${daemon.url}/health`, { headers: { 'x-long': 'a'.repeat(20_000) } })).status).toBe(431)
+  })
+
+  test('an unknown rule is not found, and so is an unknown route', async () => {
+    expect((await call('POST', '/v1/check', { key: 'a', rule: 'nope' })).status).toBe(404)
+    expect((await send(`${daemon.url}/v1/nothing`, 'GET')).status).toBe(404)
+  })
+
+  test('events stream what happens', async () => {
+    const response = await fetch(`${daemon.url}/v1/events`)
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+    await reader.read()
+    for (let i = 0; i < 4; i++) await send(`${daemon.url}/v1/check`, 'POST', { key: 'sse', rule: 'per-user' })
+    let text = ''
+    while (!text.includes('event: denial')) text += (await reader.read()).value ?? ''
+    expect(text).toContain('"subjects":["example/per-user/sse"]')
+    await reader.cancel()
+  })
+
+  test('serves its description and a page that runs no foreign script', async () => {
+    expect((await send(`${daemon.url}/openapi.json`, 'GET')).body).toEqual(JSON.parse(JSON.stringify(openApi)))
+    const page = await send(`${daemon.url}/`, 'GET')
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
+    for (const asset of ['page.js', 'page.css']) expect((await send(`${daemon.url}/${asset}`, 'GET')).status).toBe(200)
+  })
+
+  test('every route of the description was held to it', () => {
+    const untried = Object.entries(paths)
+      .flatMap(([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`))
+      .filter((operation) => ![...seen].some((each) => each.startsWith(`${operation} `)))
+    // These have tests of their own.
+    expect(untried).toEqual(['GET /v1/auth', 'POST /v1/auth', 'GET /v1/events'])
+  })
+})
