@@ -7,24 +7,25 @@ import { printSummary, progress } from './report/print.ts'
 import type { CaseResult } from './report/result.ts'
 import { surroundings } from './surroundings.ts'
 
-/** Sections that print for themselves; what they return goes into the JSON as it is. */
-const others = {
-  policy: { file: './policy-match.ts', name: 'benchPolicy' },
-  http: { file: './http.ts', name: 'benchHttp' },
-  server: { file: './server.ts', name: 'benchServer' },
-} as const
-
 type OtherBench = (options: BenchOptions) => Promise<unknown>
 
-async function runOther(section: keyof typeof others, options: BenchOptions): Promise<unknown> {
-  const { file, name } = others[section]
+/** Sections that print for themselves; what they return goes into the JSON as it is. Loaded only when asked for. */
+const others: Record<Exclude<Section, 'redis' | 'memory'>, () => Promise<OtherBench | undefined>> = {
+  policy: async () => (await import('./policy-match.ts')).benchPolicy,
+  http: async () => (await import('./http.ts')).benchHttp,
+  server: () => optional('./server.ts', 'benchServer'),
+}
+
+async function optional(file: string, name: string): Promise<OtherBench | undefined> {
   const url = new URL(file, import.meta.url)
-  if (!existsSync(url)) {
-    progress(`${section}: there is no bench/${file.slice(2)} to run`)
-    return undefined
-  }
-  const module = (await import(url.href)) as Record<string, OtherBench | undefined>
-  return module[name]?.(options)
+  if (!existsSync(url)) return undefined
+  return ((await import(url.href)) as Record<string, OtherBench | undefined>)[name]
+}
+
+async function runOther(section: keyof typeof others, options: BenchOptions): Promise<unknown> {
+  const bench = await others[section]()
+  if (bench === undefined) progress(`${section}: there is nothing to run yet`)
+  return bench?.(options)
 }
 
 async function run(section: Section, options: BenchOptions, measured: CaseResult[]): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-export const sections = ['redis', 'memory', 'policy', 'http', 'server'] as const
+const sections = ['redis', 'memory', 'policy', 'http', 'server'] as const
 export type Section = (typeof sections)[number]
 
 export interface BenchOptions {

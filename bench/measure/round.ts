@@ -18,6 +18,8 @@ export interface RoundResult {
   readonly p99Us: number
   /** CPU time of this Node process, all its threads, per decision. */
   readonly cpuUs: number
+  /** CPU time of Redis per decision, where there is one. */
+  readonly redisUs?: number
 }
 
 /** One decision in this many is timed, so that timing does not become what is measured. */

@@ -12,6 +12,7 @@ interface Figures {
   readonly p50Us: Spread
   readonly p99Us: Spread
   readonly cpuUs: Spread
+  readonly redisUs: Spread
   /** Ours over this one, round by round. */
   readonly ratio: Spread
   /** Its CPU per decision over ours, round by round: steadier than time on a machine that does other things too. */
@@ -27,7 +28,7 @@ export function summarize(
 ): CaseResult {
   const ours = [...rounds.values()][0]!
   const figures = [...rounds].map(([label, own]) => figuresOf(label, own, ours))
-  const heading = ['contender', 'decisions/s', 'p50 us', 'p99 us', 'CPU us', 'ours is', 'by CPU']
+  const heading = ['contender', 'decisions/s', 'p50 us', 'p99 us', 'CPU us', 'Redis us', 'ours is', 'by CPU']
   return {
     section,
     title,
@@ -44,17 +45,22 @@ function figuresOf(label: string, own: readonly RoundResult[], ours: readonly Ro
     p50Us: spread(own.map(({ p50Us }) => p50Us)),
     p99Us: spread(own.map(({ p99Us }) => p99Us)),
     cpuUs: spread(own.map(({ cpuUs }) => cpuUs)),
+    redisUs: spread(own.map(({ redisUs = Number.NaN }) => redisUs)),
     // Neighbouring rounds saw the same machine, so their ratio is steadier than that of two medians.
     ratio: spread(own.map(({ perSecond }, round) => ours[round]!.perSecond / perSecond)),
     cpuRatio: spread(own.map(({ cpuUs }, round) => cpuUs / ours[round]!.cpuUs)),
   }
 }
 
-function rowOf({ label, perSecond, p50Us, p99Us, cpuUs, ...to }: Figures, isOurs: boolean): string[] {
-  // redis-benchmark is no Node process whose CPU could be told.
-  const cpu = Number.isNaN(cpuUs.median) ? ['-', '-'] : [micros(cpuUs.median), ratio(to.cpuRatio.median)]
-  const common = [label, countSpread(perSecond), micros(p50Us.median), micros(p99Us.median), cpu[0]!]
-  return isOurs ? [...common, '', ''] : [...common, ratioSpread(to.ratio), cpu[1]!]
+function rowOf({ label, perSecond, p50Us, p99Us, cpuUs, redisUs, ...to }: Figures, isOurs: boolean): string[] {
+  const times = [p50Us, p99Us, cpuUs, redisUs].map(({ median }) => known(median, micros))
+  const ratios = isOurs ? ['', ''] : [ratioSpread(to.ratio), known(to.cpuRatio.median, ratio)]
+  return [label, countSpread(perSecond), ...times, ...ratios]
+}
+
+/** redis-benchmark is no Node process whose CPU could be told, and in memory there is no Redis. */
+function known(value: number, format: (value: number) => string): string {
+  return Number.isNaN(value) ? '-' : format(value)
 }
 
 function judge(target: CaseTarget, figures: readonly Figures[]): TargetResult {

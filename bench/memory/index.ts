@@ -6,5 +6,5 @@ import { memoryFootprint } from './footprint.ts'
 
 /** The memory store against RateLimiterMemory. */
 export function benchMemory(effort: Effort, keys: number): Promise<CaseResult[]> {
-  return collect([...memoryCases.map((spec) => () => runCase(spec, '', effort)), () => memoryFootprint(keys)])
+  return collect([...memoryCases.map((spec) => () => runCase(spec, undefined, effort)), () => memoryFootprint(keys)])
 }

@@ -3,6 +3,7 @@ import type { RedisServer } from '../../packages/sluice/src/testing/servers/redi
 import type { Effort } from '../measure/case.ts'
 import { ContenderProcess } from '../measure/contender-process.ts'
 import { type Entrant, interleave } from '../measure/interleave.ts'
+import { withRedisCpu } from '../measure/redis-cpu.ts'
 import type { Load } from '../measure/round.ts'
 import { summarize } from '../measure/summarize.ts'
 import { progress } from '../report/print.ts'
@@ -37,7 +38,10 @@ export async function benchCeiling(redis: RedisServer, effort: Effort): Promise<
     ]
     // With a single connection Redis waits for the client between calls: no ceiling, only a comparison.
     const targets = connections === 1 ? [] : [{ against: 'redis-benchmark', atLeast: 0.8 }]
-    const rounds = await interleave(entrants, effort.rounds).finally(() => ours.close())
+    const rounds = await interleave(
+      entrants.map((entrant) => withRedisCpu(redis, entrant)),
+      effort.rounds,
+    ).finally(() => ours.close())
     results.push(summarize('redis', title, rounds, targets))
   }
   return results

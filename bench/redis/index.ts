@@ -14,7 +14,7 @@ export async function benchRedis(effort: Effort): Promise<CaseResult[]> {
     return step()
   }
   const steps = [
-    ...redisCases.map((spec) => () => runCase(spec, redis.url, effort)),
+    ...redisCases.map((spec) => () => runCase(spec, redis, effort)),
     () => benchCeiling(redis, effort),
     async () => [await redisFootprint(redis.url)],
   ]
