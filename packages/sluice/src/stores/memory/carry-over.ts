@@ -21,7 +21,8 @@ export function carryOver({ table, slot }: Slot, to: Table, target: State): void
   const source = table.lend(slot, { n: target.n, at: 0, extra: undefined })
   for (const [l, tag] of to.set.tags.entries()) {
     const f = table.set.tags.indexOf(tag)
-    if (f < 0) continue
+    // A limit without fields has no place of its own: at its offset stands the next one.
+    if (f < 0 || to.set.algorithms[l]!.fields === 0) continue
     const start = source.at + table.set.offsets[f]!
     target.n.set(source.n.subarray(start, start + to.set.algorithms[l]!.fields), target.at + to.set.offsets[l]!)
     const log = source.extra?.logs.get(table.set.offsets[f]!)

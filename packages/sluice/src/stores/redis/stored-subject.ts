@@ -137,7 +137,8 @@ function convert(state: State, from: LimitSet, to: LimitSet): State {
   const made = blank(to.fields)
   for (const [l, tag] of to.tags.entries()) {
     const f = from.tags.indexOf(tag)
-    if (f < 0) continue
+    // A limit without fields has no place of its own: at its offset stands the next one.
+    if (f < 0 || to.algorithms[l]!.fields === 0) continue
     const start = state.at + from.offsets[f]!
     made.n.set(state.n.subarray(start, start + to.algorithms[l]!.fields), to.offsets[l]!)
     const log = state.extra?.logs.get(from.offsets[f]!)
