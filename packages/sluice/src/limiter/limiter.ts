@@ -6,7 +6,7 @@ import type { Decision } from './decision.ts'
 import type { LimiterEvents } from './events.ts'
 
 export interface TakeOptions {
-  /** The rule to charge; may be left out when the policy has only one. */
+  /** The rule to charge; may be left out when the policy has only one, or only one without a `key` of its own. */
   readonly rule?: string
   /** Units to spend; 1 unless said otherwise. */
   readonly cost?: number

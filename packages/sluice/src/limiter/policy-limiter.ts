@@ -270,10 +270,13 @@ export class PolicyLimiter implements Limiter {
 
 function findRule(policy: CompiledPolicy, name: string | undefined): CompiledRule {
   if (name === undefined) {
-    if (policy.rules.length === 1) return policy.rules[0]!
+    // The only rule there is, or the only one that is meant for keys built by the caller.
+    const { rules } = policy
+    const candidates = rules.length === 1 ? rules : rules.filter((rule) => !rule.keyed)
+    if (candidates.length === 1) return candidates[0]!
     throw new SluiceError(
       'SLUICE_UNKNOWN_RULE',
-      `The policy has ${policy.rules.length} rules; name one, such as { rule: ${show(policy.rules[0]?.name ?? 'per-user')} }.`,
+      `The policy has ${rules.length} rules; name one, such as { rule: ${show(rules[0]?.name ?? 'per-user')} }.`,
     )
   }
   const rule = policy.rule(name)

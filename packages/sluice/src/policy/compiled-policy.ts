@@ -8,6 +8,8 @@ export type RuleMode = 'enforce' | 'shadow'
 /** A rule, ready to be decided on. */
 export interface CompiledRule extends ChargedRule {
   readonly mode: RuleMode
+  /** Whether it finds its key in requests; one that does not is used only through `take`. */
+  readonly keyed: boolean
   /**
    * The limits in force for a subject: those of an override for exactly this subject, else of its tier, else the rule's own.
    * `tier` names the subject's tier where the caller knows it.

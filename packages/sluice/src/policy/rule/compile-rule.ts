@@ -59,6 +59,7 @@ export function compileRule(spec: RuleSpec, path: string, context: RuleContext):
       onStoreFailure: spec.onStoreFailure ?? 'open',
       lease: spec.lease ?? false,
       mode: spec.mode ?? 'enforce',
+      keyed: spec.key !== undefined,
       limitsFor,
     },
     matcher,
