@@ -36,6 +36,7 @@ export interface HttpGuard<Request> {
 }
 
 const passed: Outcome = Object.freeze({ decision: undefined, headers: [], denial: undefined, finish: undefined })
+const passing: Promise<Outcome> = Promise.resolve(passed)
 const defaults = Object.freeze({
   headers: 'draft-11',
   maxDelayMs: 1000,
@@ -111,32 +112,58 @@ export function httpGuard<Request, Exchange, Answer>(
     }
   }
 
+  function conclude(answer: Answered, view: RequestView, request: Request): Outcome {
+    const decision = decisionIn(answer)
+    follow(decision)
+    const headers: Header[] = []
+    const subject = partition?.of(request, view)
+    writeHeaders(headers, decision, subject === undefined ? '' : hash(subject))
+    if (!decision.allowed) return { decision, headers, denial: denialOf(decision, headers), finish: undefined }
+    const hold = holdOf(answer)
+    return { decision, headers, denial: undefined, finish: hold && finishOf(hold, request) }
+  }
+
+  async function waited(
+    answer: Answered,
+    view: RequestView,
+    request: Request,
+    gone?: () => AbortSignal,
+  ): Promise<Outcome> {
+    if (delay === undefined || decisionIn(answer).allowed) return conclude(answer, view, request)
+    return conclude(await delay(answer, () => ask(view, request), gone?.()), view, request)
+  }
+
+  async function askedAgain(
+    error: unknown,
+    view: RequestView,
+    request: Request,
+    gone?: () => AbortSignal,
+  ): Promise<Outcome> {
+    const answer = await askToHold(error, view, request)
+    return answer === undefined ? passed : waited(answer, view, request, gone)
+  }
+
   return {
     identify: identity(options.identity),
     get readsBody() {
       return readsBody
     },
-    async decide(view, request, gone) {
-      if (isSkipped(request, view)) return passed
-      if (readsBody && view.body === undefined && hasBody(view)) {
-        warnOfBody(`A rule reads the body, but a request came with a body that was not parsed; ${bodyHint}.`)
-      }
-      let answer: Answered | undefined
+    decide(view, request, gone) {
       try {
-        answer = await ask(view, request)
+        if (isSkipped(request, view)) return passing
+        if (readsBody && view.body === undefined && hasBody(view)) {
+          warnOfBody(`A rule reads the body, but a request came with a body that was not parsed; ${bodyHint}.`)
+        }
+        const asked = ask(view, request)
+        if (asked === undefined) return passing
+        // One promise for a request that has nothing to wait for but the decision itself.
+        return asked.then(
+          (answer) => (delay === undefined ? conclude(answer, view, request) : waited(answer, view, request, gone)),
+          (error) => askedAgain(error, view, request, gone),
+        )
       } catch (error) {
-        answer = await askToHold(error, view, request)
+        return Promise.reject(error)
       }
-      if (answer === undefined) return passed
-      if (delay && !decisionIn(answer).allowed) answer = await delay(answer, () => ask(view, request), gone?.())
-      const decision = decisionIn(answer)
-      follow(decision)
-      const headers: Header[] = []
-      const subject = partition?.of(request, view)
-      writeHeaders(headers, decision, subject === undefined ? '' : hash(subject))
-      if (!decision.allowed) return { decision, headers, denial: denialOf(decision, headers), finish: undefined }
-      const hold = holdOf(answer)
-      return { decision, headers, denial: undefined, finish: hold && finishOf(hold, request) }
     },
   }
 }

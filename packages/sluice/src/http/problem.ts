@@ -1,3 +1,4 @@
+import type { LimitStatus } from '../core/ask.ts'
 import type { Decision } from '../limiter/decision.ts'
 import type { NameOf } from './headers/rate-limit-headers.ts'
 
@@ -38,12 +39,11 @@ export function problemOf(decision: Decision, nameOf: NameOf): Problem {
         detail: `The request lacks what the rule ${JSON.stringify(decision.rule)} needs to tell whose quota to use.`,
       }
     default: {
-      const isHopeless = decision.retryAfterMs === Number.POSITIVE_INFINITY
       return {
         type: `${registry}#quota-exceeded`,
         title: 'Request cannot be satisfied as assigned quota has been exceeded',
         status: 429,
-        ...(isHopeless
+        ...(isHopeless(decision)
           ? { detail: 'The request costs more than the quota ever holds; repeating it will not help.' }
           : {}),
         'violated-policies': names,
@@ -58,24 +58,39 @@ export interface ProblemText {
   readonly json: string
 }
 
-const maxTexts = 1000
+interface Known extends ProblemText {
+  readonly decision: Decision
+  readonly violated: readonly LimitStatus[]
+}
+
+/** Few denials differ at a time; beyond this many the memory starts anew. */
+const maxTexts = 64
 
 /** Remembers the texts of problems, so that refusing a flood does not mean writing JSON. */
 export function problemTexts(nameOf: NameOf): (decision: Decision) => ProblemText {
-  const texts = new Map<string, ProblemText>()
-  let version: string | undefined
+  let texts: Known[] = []
   return (decision) => {
-    if (decision.policyVersion !== version || texts.size > maxTexts) {
-      texts.clear()
-      version = decision.policyVersion
-    }
-    let key = `${decision.reason} ${decision.retryAfterMs === Number.POSITIVE_INFINITY} ${decision.rule}`
-    for (const limit of decision.limits) if (limit.retryAfterMs > 0) key += `\n${limit.rule}\t${limit.name}`
-    const known = texts.get(key)
-    if (known !== undefined) return known
+    for (const known of texts) if (isAlike(known, decision)) return known
     const problem = problemOf(decision, nameOf)
-    const text = { problem, json: JSON.stringify(problem) }
-    texts.set(key, text)
-    return text
+    const violated = decision.limits.filter((limit) => limit.retryAfterMs > 0)
+    const known = { problem, json: JSON.stringify(problem), decision, violated }
+    // Texts of an older policy would never be found again.
+    if (texts.length >= maxTexts || texts[0]?.decision.policyVersion !== decision.policyVersion) texts = []
+    texts.push(known)
+    return known
   }
 }
+
+function isAlike({ decision, violated }: Known, other: Decision): boolean {
+  if (decision.policyVersion !== other.policyVersion || decision.reason !== other.reason) return false
+  if (decision.rule !== other.rule || isHopeless(decision) !== isHopeless(other)) return false
+  let at = 0
+  for (const { retryAfterMs, rule, name } of other.limits) {
+    if (!(retryAfterMs > 0)) continue
+    if (violated[at]?.name !== name || violated[at]?.rule !== rule) return false
+    at++
+  }
+  return at === violated.length
+}
+
+const isHopeless = (decision: Decision): boolean => decision.retryAfterMs === Number.POSITIVE_INFINITY

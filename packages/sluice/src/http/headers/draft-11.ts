@@ -23,7 +23,7 @@ export function draft11(nameOf: NameOf): HeaderWriter {
     let field = ''
     for (const status of limits) {
       node = texts.next(node, status)
-      field += `${field === '' ? '' : ', '}${node.label};r=${units(status.remaining)}${time(status)}${partition}`
+      field += node.lead + units(status.remaining) + time(status) + partition
     }
     headers.push(['RateLimit-Policy', node.text], ['RateLimit', field])
   }
@@ -31,6 +31,19 @@ export function draft11(nameOf: NameOf): HeaderWriter {
 
 /** How long the remaining units are good for. Once a limit denies, that is how long until it no longer does. */
 function time({ windowMs, resetMs, retryAfterMs }: LimitStatus): string {
-  if (retryAfterMs > 0) return retryAfterMs === Number.POSITIVE_INFINITY ? '' : `;t=${seconds(retryAfterMs)}`
-  return windowMs > 0 ? `;t=${seconds(resetMs)}` : ''
+  if (retryAfterMs > 0) return retryAfterMs === Number.POSITIVE_INFINITY ? '' : timeText(seconds(retryAfterMs))
+  return windowMs > 0 ? timeText(seconds(resetMs)) : ''
+}
+
+const timeTexts = new Map<number, string>()
+const maxTimeTexts = 10_000
+
+/** The same few times come again and again within a second. */
+function timeText(t: number): string {
+  const known = timeTexts.get(t)
+  if (known !== undefined) return known
+  const text = `;t=${t}`
+  if (timeTexts.size >= maxTimeTexts) timeTexts.clear()
+  timeTexts.set(t, text)
+  return text
 }

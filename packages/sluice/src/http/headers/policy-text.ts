@@ -1,11 +1,11 @@
 import type { LimitStatus } from '../../core/ask.ts'
 
-/** What never changes about a row of limits: its `RateLimit-Policy` and the label of its last limit. */
+/** What never changes about a row of limits: its `RateLimit-Policy`, and how its last limit begins. */
 export interface PolicyNode {
   /** The field for all limits up to this one. */
   readonly text: string
-  /** What the writer calls this limit. */
-  readonly label: string
+  /** What comes before the remaining units of this limit in a field that lists them all. */
+  readonly lead: string
 }
 
 interface Branch extends PolicyNode {
@@ -62,7 +62,13 @@ export class PolicyText {
   #grow(from: Branch, status: LimitStatus, branches: Branch[] | undefined): Branch {
     const label = this.#write.label(status)
     const item = this.#write.item(status, label)
-    const branch = { text: from.text === '' ? item : `${from.text}, ${item}`, label, status, next: new Map() }
+    const isFirst = from.text === ''
+    const branch = {
+      text: isFirst ? item : `${from.text}, ${item}`,
+      lead: `${isFirst ? '' : ', '}${label};r=`,
+      status,
+      next: new Map(),
+    }
     if (branches === undefined) from.next.set(status.amount, [branch])
     else branches.push(branch)
     this.#branches++
@@ -70,7 +76,7 @@ export class PolicyText {
   }
 }
 
-const emptyRoot = (): Branch => ({ text: '', label: '', status: undefined as never, next: new Map() })
+const emptyRoot = (): Branch => ({ text: '', lead: '', status: undefined as never, next: new Map() })
 
 const isSame = (a: LimitStatus, b: LimitStatus): boolean =>
   a.name === b.name && a.rule === b.rule && a.amount === b.amount && a.windowMs === b.windowMs

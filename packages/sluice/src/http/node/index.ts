@@ -8,7 +8,9 @@ import { pathOf, queryOf } from '../request-target.ts'
 import { applyOutcome } from './apply-outcome.ts'
 import { goneSignal } from './node-response.ts'
 
+export { type HttpGuard, httpGuard, type Outcome } from '../guard.ts'
 export type { ChargeOptions, Denial, GuardOptions, ResponseEnd } from '../guard-options.ts'
+export { type Identify, type IdentityOptions, identity } from '../identity/identity.ts'
 
 /** A request that passed, with the decision on it. */
 export interface LimitedRequest extends IncomingMessage {
