@@ -151,6 +151,9 @@ describe('postgresPolicy', () => {
     })
     await source.archive.push(policy('v1'))
     const live = await livePolicy({ source, compile: compilePolicy })
+    // A backend that is born while the others are being stopped would not be.
+    const listening = `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND state = 'idle'`
+    await waitFor(async () => own.totalCount === 2 && (await pool.query(listening)).rows.length > 0)
     await server.freeze()
     try {
       await waitFor(() => live.status.lastError, { describe: 'the silence to be noticed' })
