@@ -1,6 +1,6 @@
 import { bar, count } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
-import { pad, safe, shorten } from '../terminal/text.ts'
+import { pad, safe, shorten, widthOf } from '../terminal/text.ts'
 import type { KeyRate, View } from './snapshot.ts'
 
 export interface FrameSize {
@@ -22,7 +22,7 @@ export function frame(view: View | undefined, state: FrameState, size: FrameSize
   const width = Math.max(40, size.columns)
   const head = [
     headLine(view, state, width, style),
-    view === undefined ? style.faint('waiting for the first answer') : totalsLine(view, style),
+    view === undefined ? style.faint('waiting for the first answer') : totalsLine(view, width, style),
     '',
   ]
   const foot = [state.trouble === undefined ? footLine(state, style) : style.bad(shorten(safe(state.trouble), width))]
@@ -51,13 +51,17 @@ function headLine(view: View | undefined, { address, clock, paused }: FrameState
   return `${style.strong(left)}${mark}${pad(style.faint(clock), width - left.length - (paused ? 8 : 0), 'right')}`
 }
 
-function totalsLine(view: View, style: Style): string {
+function totalsLine(view: View, width: number, style: Style): string {
   const { allowedPerSecond, deniedPerSecond, degradedPerSecond } = view
   const total = allowedPerSecond + deniedPerSecond
   const share = total === 0 ? 0 : deniedPerSecond / total
-  const degraded = degradedPerSecond > 0 ? `  ${style.warn(`${count(degradedPerSecond)}/s degraded`)}` : ''
-  const paint = share > 0 ? style.bad : style.faint
-  return `${style.good(`${count(allowedPerSecond)}/s allowed`)}  ${paint(`${count(deniedPerSecond)}/s denied (${Math.round(share * 100)}%)`)}${degraded}  ${style.faint(`${count(view.allowed)} allowed and ${count(view.denied)} denied in all`)}`
+  const pieces = [
+    style.good(`${count(allowedPerSecond)}/s allowed`),
+    (share > 0 ? style.bad : style.faint)(`${count(deniedPerSecond)}/s denied (${Math.round(share * 100)}%)`),
+    ...(degradedPerSecond > 0 ? [style.warn(`${count(degradedPerSecond)}/s degraded`)] : []),
+    style.faint(`${count(view.allowed)} allowed and ${count(view.denied)} denied in all`),
+  ]
+  return pieces.reduce((line, piece) => (widthOf(line) + 2 + widthOf(piece) <= width ? `${line}  ${piece}` : line))
 }
 
 function keyList(

@@ -1,0 +1,220 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startRedis } from 'sluice/testing'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildCli, type CliDaemon, runCli, startDaemon } from './testing/run-cli.ts'
+
+const policy = `service: shop
+rules:
+  - name: per-user
+    limits: { rpm: 3 }
+  - name: analyze
+    match: { method: POST, path: /v1/analyze }
+    key: body.tenant
+    limits: { rpm: 2 }
+`
+let folder: string
+let redis: Awaited<ReturnType<typeof startRedis>>
+let daemon: CliDaemon
+const file = (name: string): string => join(folder, name)
+const sluice = (...args: string[]) => runCli(args, { cwd: folder })
+const asked = (...args: string[]) => sluice(...args, '--url', daemon.url)
+const direct = (...args: string[]) => sluice(...args, '--redis', redis.url, '--policy', 'shop.yaml')
+
+beforeAll(async () => {
+  buildCli()
+  folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
+  writeFileSync(file('shop.yaml'), policy)
+  writeFileSync(file('bad.yaml'), policy.replace('rpm: 3', 'rpm: -3').replace('match:', 'mach:'))
+  redis = await startRedis()
+  daemon = await startDaemon(['--policy', 'shop.yaml'], { cwd: folder })
+}, 180_000)
+
+afterAll(async () => {
+  daemon?.child.kill('SIGKILL')
+  await Promise.all([daemon?.ended, redis?.stop()])
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('the command line', () => {
+  it('prints help and the version, and says what would be right', async () => {
+    expect(await sluice()).toMatchObject({ code: 0, out: expect.stringContaining('Exit codes') })
+    expect((await sluice('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
+    expect(await sluice('help', 'policy')).toMatchObject({ code: 0, out: expect.stringContaining('policy rollback') })
+    expect(await sluice('serve', '--help')).toMatchObject({ code: 0, out: expect.stringContaining('--grpc-port') })
+    expect(await sluice('chek')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('did you mean check?'),
+    })
+    expect(await sluice('policy', 'vaildate')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('did you mean validate?'),
+    })
+    expect((await sluice('check', '--json', '--ruel', 'x')).json()).toMatchObject({
+      error: { code: 'wrong-use', exitCode: 2 },
+    })
+  })
+
+  it('ends with 3 when nobody answers, and says what to do', async () => {
+    const gone = await sluice('check', 'a', '--rule', 'per-user', '--url', 'http://127.0.0.1:1')
+    expect(gone).toMatchObject({ code: 3, err: expect.stringContaining('sluice serve') })
+    const away = await sluice(
+      'check',
+      'a',
+      '--rule',
+      'per-user',
+      '--redis',
+      'redis://:secret@127.0.0.1:1',
+      '--policy',
+      'shop.yaml',
+    )
+    expect(away.code).toBe(3)
+    expect(away.err).not.toContain('secret')
+  })
+
+  it('colours only when asked to, off a terminal', async () => {
+    expect((await asked('inspect', 'shop/per-user/colour')).out).not.toContain('\u001b')
+    expect((await asked('inspect', 'shop/per-user/colour', '--color')).out).toContain('\u001b[')
+    expect((await asked('inspect', 'shop/per-user/colour', '--color', '--json')).out).not.toContain('\u001b')
+  })
+})
+
+describe.each([
+  { way: 'through a daemon', on: (...args: string[]) => asked(...args) },
+  { way: 'on the store itself', on: (...args: string[]) => direct(...args) },
+])('keys, $way', ({ way, on }) => {
+  const key = `shop/per-user/${way.length}`
+
+  it('are checked until they are denied, inspected and reset', async () => {
+    expect(await on('check', key, '--cost', '2')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('1 of 3 left'),
+    })
+    const denied = await on('check', `${way.length}`, '--rule', 'per-user', '--cost', '2', '--json')
+    expect(denied.code).toBe(1)
+    expect(denied.json()).toMatchObject({
+      allowed: false,
+      reason: 'quota',
+      rule: 'per-user',
+      limits: [{ name: 'rpm', remaining: 1 }],
+    })
+    expect(await on('check', key, '--cost', '4')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('can never pass'),
+    })
+    expect((await on('inspect', key, '--json')).json()).toMatchObject({
+      key,
+      rule: 'per-user',
+      limits: [{ amount: 3, remaining: 1 }],
+      holds: [],
+    })
+    expect((await on('reset', key, '--json')).json()).toEqual({ reset: true, key })
+    expect(await on('inspect', key)).toMatchObject({ code: 0, out: expect.stringContaining('3 of 3 left') })
+  })
+
+  it('of another service or rule are refused', async () => {
+    expect(await on('inspect', 'other/per-user/1')).toMatchObject({ code: 2, err: expect.stringContaining('"shop"') })
+    expect(await on('reset', '1', '--rule', 'nope')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('per-user'),
+    })
+    expect((await on('check', 'other/per-user/1')).code).toBe(2)
+  })
+
+  it('are explained by the request they come from, without spending', async () => {
+    const request = ['-X', 'post', '--path', '/v1/analyze?a=1', '-H', 'X-Key: k', '-d', `{"tenant":"${way.length}"}`]
+    expect(await on('explain', ...request)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/skipped +per-user[\s\S]*applies +analyze/),
+    })
+    const told = (await on('explain', ...request, '--json')).json<{ rules: unknown[]; decision: unknown }>()
+    expect(told.rules).toMatchObject([
+      { matched: false, key: null },
+      { matched: true, key: `shop/analyze/${way.length}`, limits: [{ remaining: 2 }] },
+    ])
+    expect(told.decision).toMatchObject({ allowed: true })
+    expect((await on('check', ...request)).code).toBe(0)
+    expect((await on('check', ...request, '--cost', '1')).code).toBe(0)
+    expect((await on('explain', ...request)).code).toBe(1)
+  })
+})
+
+describe('top', () => {
+  it('prints a line, or an object, for each look', async () => {
+    await asked('check', 'shop/per-user/hot')
+    const lines = (await asked('top', '--count', '2', '--interval', '0.1', '--json')).out.trim().split('\n')
+    expect(lines).toHaveLength(2)
+    expect(JSON.parse(lines[1] ?? '')).toMatchObject({
+      service: 'shop',
+      hottest: expect.arrayContaining([expect.objectContaining({ key: 'shop/per-user/hot' })]),
+    })
+    expect((await asked('top', '--count', '1', '--rule', 'per-user')).out).toContain('shop/per-user/')
+  })
+})
+
+describe('doctor', () => {
+  it('finds a good Redis, policy and daemon well', async () => {
+    const well = await asked('doctor', '--redis', redis.url, '--policy', 'shop.yaml', '--json')
+    const { ok, findings } = well.json<{ ok: boolean; findings: { about: string; level: string }[] }>()
+    expect(findings.filter(({ level }) => level !== 'ok')).toEqual([])
+    expect({ ok, code: well.code }).toEqual({ ok: true, code: 0 })
+    expect(findings.map(({ about }) => about)).toEqual(
+      expect.arrayContaining(['version', 'latency', 'clock', 'eviction', 'scripts', 'policy', 'daemon']),
+    )
+  })
+
+  it('says what to mend', async () => {
+    await redis.cli('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+    const ill = await sluice('doctor', '--redis', redis.url, '--policy', 'bad.yaml')
+    await redis.cli('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
+    expect(ill).toMatchObject({ code: 1, out: expect.stringMatching(/mend:.*noeviction[\s\S]*mend:.*policy validate/) })
+    expect((await sluice('doctor', '--redis', 'redis://127.0.0.1:1')).code).toBe(3)
+  })
+})
+
+describe('bench', () => {
+  it('measures memory and the Redis that was named, and leaves nothing behind', async () => {
+    const before = await redis.cli('KEYS', '*sluice-bench*')
+    const ran = await sluice('bench', '--duration', '1', '--keys', '50', '--redis', redis.url, '--json')
+    expect(ran.json<{ results: { store: string; failed: number }[] }>().results).toHaveLength(6)
+    expect(ran.code).toBe(0)
+    expect(await redis.cli('KEYS', '*sluice-bench*')).toEqual(before)
+  })
+})
+
+describe('the token', () => {
+  it('comes from a file or the environment, and a wrong one ends with 4', async () => {
+    writeFileSync(file('token'), 'correct-horse\n')
+    const guarded = await startDaemon(['--admin-token-file', 'token'], { cwd: folder })
+    try {
+      const inspect = ['inspect', 'example/per-user/1', '--url', guarded.url]
+      expect(await sluice(...inspect)).toMatchObject({ code: 4, err: expect.stringContaining('SLUICE_ADMIN_TOKEN') })
+      expect((await runCli(inspect, { env: { SLUICE_ADMIN_TOKEN: 'wrong-horse' } })).code).toBe(4)
+      expect((await runCli(inspect, { env: { SLUICE_ADMIN_TOKEN: 'correct-horse' } })).code).toBe(0)
+      expect((await sluice(...inspect, '--token-file', 'token')).code).toBe(0)
+      expect(await sluice(...inspect, '--token', 'correct-horse')).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('--token-file'),
+      })
+    } finally {
+      guarded.child.kill('SIGKILL')
+      await guarded.ended
+    }
+  })
+
+  it('is wanted by a daemon only: what answers otherwise is called out of reach', async () => {
+    const other: Server = createServer((_, response) => response.end('<html>'))
+    await once(other.listen(0, '127.0.0.1'), 'listening')
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+    expect(await sluice('top', '--count', '1', '--url', url)).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('Sluice daemon'),
+    })
+    other.close()
+  })
+})

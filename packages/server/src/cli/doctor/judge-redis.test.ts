@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import {
+  judgeClock,
+  judgeCluster,
+  judgeEviction,
+  judgeLatency,
+  judgeMemory,
+  judgeRole,
+  judgeVersion,
+} from './judge-redis.ts'
+import { infoFields } from './redis-info.ts'
+
+const info = (...lines: string[]) => infoFields(lines.join('\r\n'))
+
+describe('the doctor', () => {
+  it.each([
+    [judgeVersion(info('redis_version:7.0.15')), 'ok'],
+    [judgeVersion(info('redis_version:7.2.4', 'valkey_version:8.0.1')), 'ok'],
+    [judgeVersion(info('redis_version:6.2.0')), 'ok'],
+    [judgeVersion(info('redis_version:6.0.16')), 'problem'],
+    [judgeRole(info('role:master', 'connected_slaves:2')), 'ok'],
+    [judgeRole(info('role:slave')), 'problem'],
+    [judgeEviction(info('maxmemory_policy:noeviction', 'maxmemory:0', 'evicted_keys:0')), 'ok'],
+    [judgeEviction(info('maxmemory_policy:allkeys-lru', 'maxmemory:1000', 'evicted_keys:0')), 'warning'],
+    [judgeEviction(info('maxmemory_policy:noeviction', 'evicted_keys:7')), 'problem'],
+    [judgeMemory(info('used_memory:95', 'maxmemory:100')), 'warning'],
+    [judgeMemory(info('used_memory:95', 'maxmemory:0')), 'ok'],
+    [judgeLatency([0.2, 0.3, 90]), 'ok'],
+    [judgeLatency([30, 40, 50]), 'warning'],
+    [judgeLatency([300, 400, 500]), 'problem'],
+    [judgeClock(5, 1), 'ok'],
+    [judgeClock(-10_000, 1), 'warning'],
+    [judgeClock(-10_000, 9000), 'ok'],
+    [judgeCluster(info('cluster_state:ok', 'cluster_slots_ok:16384', 'cluster_slots_fail:0')), 'ok'],
+    [judgeCluster(info('cluster_state:fail', 'cluster_slots_ok:16000', 'cluster_slots_fail:384')), 'problem'],
+  ])('says %o', (finding, level) => {
+    expect(finding.level).toBe(level)
+    expect(finding.mend !== undefined).toBe(level !== 'ok')
+  })
+})

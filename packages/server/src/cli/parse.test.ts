@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { configOptions } from '../config/config.ts'
+import type { Command } from './command.ts'
+import { serveOptions } from './command-options.ts'
+import { commands } from './commands.ts'
+import { completionScript } from './completion.ts'
+import { commandHelp, overview } from './help.ts'
+import { parseInput } from './parse.ts'
+import { styleFor } from './terminal/style.ts'
+
+const page = { style: styleFor(false), width: 100 }
+const command: Command = {
+  name: 'try',
+  summary: 'try it',
+  args: '[KEY]',
+  takes: [0, 1],
+  options: {
+    cost: { value: 'UNITS', about: 'units', env: ['TRY_COST', 'COST'] },
+    header: { value: 'LINE', short: 'H', many: true, about: 'headers' },
+    sort: { value: 'BY', about: 'order', choices: ['used', 'denied'] },
+    dry: { about: 'do nothing' },
+  },
+  examples: [],
+  run: async () => 0,
+}
+const parse = (argv: string[], env: Record<string, string> = {}) => parseInput(command, argv, env)
+
+describe('what is given to a command', () => {
+  it('is read from options in any order, with short names and with =', () => {
+    const input = parse(['-H', 'a: 1', 'key', '--cost=5', '-H', 'b: 2', '--dry', '--sort', 'used'])
+    expect(input.args).toEqual(['key'])
+    expect(input.many('header')).toEqual(['a: 1', 'b: 2'])
+    expect(input.whole('cost', 0)).toBe(5)
+    expect(input.flag('dry')).toBe(true)
+    expect(input.text('sort')).toBe('used')
+  })
+
+  it('is read from the environment when no option says it, and what was typed is told apart', () => {
+    expect(parse([], { COST: '3' }).whole('cost', 0)).toBe(3)
+    expect(parse(['--cost', '4'], { COST: '3' }).whole('cost', 0)).toBe(4)
+    expect(parse([], { TRY_COST: '', COST: '3' }).whole('cost', 0)).toBe(3)
+    expect(parse([], { COST: '3' }).given('cost')).toBe(false)
+  })
+
+  it.each([
+    [['--csot', '1'], 'try has no option --csot; did you mean --cost?'],
+    [['-x'], 'try has no option -x'],
+    [['--cost'], '--cost needs a value: --cost UNITS'],
+    [['--cost', '1', '--cost', '2'], '--cost is given twice; keep one of them'],
+    [['--dry=yes'], '--dry is a switch and takes no value'],
+    [['--sort', 'use'], '--sort is "use"; use one of used, denied (did you mean used?)'],
+    [['a', 'b'], '"b" is one argument too many'],
+  ])('that is wrong is told with what would be right: %j', (argv, message) => {
+    expect(() => parse(argv)).toThrow(message)
+  })
+
+  it('must be a whole number where one is wanted', () => {
+    for (const wrong of ['-1', '1.5', 'NaN', '1e3', ''])
+      expect(() => parse([`--cost=${wrong}`]).whole('cost', 0)).toThrow('--cost')
+    expect(() => parse(['--cost', '0']).whole('cost', 1)).toThrow('use a whole number from 1')
+  })
+})
+
+describe('the table of commands', () => {
+  it('has every option of the daemon, each explained', () => {
+    expect(Object.keys(serveOptions)).toEqual(Object.keys(configOptions))
+    for (const { about } of Object.values(serveOptions)) expect(about).not.toBe('')
+  })
+
+  it('gives help that names every command, and every option of each', () => {
+    const first = overview(commands, '1.0.0', page)
+    for (const each of commands) {
+      expect(first).toContain(`  ${each.name}`)
+      const text = commandHelp(each, page)
+      for (const option of Object.keys(each.options)) expect(text).toContain(`--${option}`)
+      for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(160)
+    }
+  })
+
+  it.each(['bash', 'zsh', 'fish'])('completes commands and options in %s', (shell) => {
+    const script = completionScript(shell, commands)
+    for (const word of ['serve', 'validate', 'rollback', 'doctor', 'grpc-port', 'token-file'])
+      expect(script).toContain(word)
+  })
+})

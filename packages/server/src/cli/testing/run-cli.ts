@@ -1,0 +1,70 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { waitFor } from 'sluice/testing'
+
+const root = join(import.meta.dirname, '..', '..', '..', '..', '..')
+const cli = join(root, 'packages', 'server', 'dist', 'cli.js')
+
+/** What a command printed and ended with. */
+export interface Ran {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+  /** Standard output as one JSON value. */
+  json<T = Record<string, unknown>>(): T
+}
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly input?: string
+}
+
+/** Builds what is not built yet, so that the tests see the sources as they are. */
+export function buildCli(): void {
+  execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'pipe' })
+}
+
+/** Starts the built command line in a process of its own, in an environment that says nothing. */
+export function startCli(args: readonly string[], options: RunOptions = {}): ChildProcess {
+  const { PATH = '', HOME = '' } = process.env
+  return spawn(process.execPath, [cli, ...args], { cwd: options.cwd, env: { PATH, HOME, ...options.env } })
+}
+
+/** Runs a command to its end. */
+export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const child = startCli(args, options)
+  const [out, err] = [textOf(child.stdout), textOf(child.stderr)]
+  child.stdin?.end(options.input ?? '')
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, out: out(), err: err(), json: <T>() => JSON.parse(out()) as T }
+}
+
+/** A daemon of the built command line on a free port. */
+export interface CliDaemon {
+  readonly child: ChildProcess
+  readonly url: string
+  out(): string
+  err(): string
+  /** The code it ended with, once it has. */
+  readonly ended: Promise<number | null>
+}
+
+export async function startDaemon(args: readonly string[] = [], options: RunOptions = {}): Promise<CliDaemon> {
+  const child = startCli(['serve', '--port', '0', ...args], options)
+  const [out, err] = [textOf(child.stdout), textOf(child.stderr)]
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  const [, url = ''] = await waitFor(() => /API (http:\S+)\/v1\/check/.exec(err()), {
+    describe: 'the daemon to say where it is',
+  })
+  return { child, url, out, err, ended }
+}
+
+function textOf(stream: NodeJS.ReadableStream | null): () => string {
+  let text = ''
+  stream?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  return () => text
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { styleFor } from '../terminal/style.ts'
+import { widthOf } from '../terminal/text.ts'
+import { frame } from './frame.ts'
+import { type Snapshot, viewOf } from './snapshot.ts'
+
+const snapshot = (
+  atMs: number,
+  allowed: number,
+  used: Record<string, number>,
+  denied: Record<string, number> = {},
+): Snapshot => ({
+  ...{ atMs, service: 'shop', policyVersion: '1', store: 'memory', allowed, denied: 0, degraded: 0 },
+  used: Object.entries(used).map(([key, count]) => ({ key, count })),
+  deniedKeys: Object.entries(denied).map(([key, count]) => ({ key, count })),
+})
+const every = (): boolean => true
+const state = {
+  address: 'http://127.0.0.1:8440',
+  clock: '12:00:00',
+  paused: false,
+  sort: 'used',
+  trouble: undefined,
+} as const
+
+describe('what top shows', () => {
+  it('is the rate between two looks, the fastest key first', () => {
+    const before = snapshot(0, 100, { 'shop/r/a': 90, 'shop/r/b': 10 })
+    const now = snapshot(2000, 160, { 'shop/r/a': 100, 'shop/r/b': 60 })
+    const view = viewOf(now, before, undefined, every)
+    expect(view.allowedPerSecond).toBe(30)
+    expect(view.hottest).toEqual([
+      { key: 'shop/r/b', count: 60, perSecond: 25 },
+      { key: 'shop/r/a', count: 100, perSecond: 5 },
+    ])
+  })
+
+  it('does not jump when the daemon forgets its oldest minute, nor when it was restarted', () => {
+    const [first, second, third] = [
+      snapshot(0, 0, { a: 0 }),
+      snapshot(1000, 50, { a: 50 }),
+      snapshot(2000, 10, { a: 10 }),
+    ]
+    const shown = viewOf(second, first, undefined, every)
+    const after = viewOf(third, second, shown, every)
+    expect(after.hottest[0]?.perSecond).toBe(50)
+    expect(after.allowedPerSecond).toBe(10)
+  })
+
+  it.each([
+    [110, 30],
+    [80, 24],
+    [50, 10],
+  ])('fits %i columns and %i rows, whatever keys are called', (columns, rows) => {
+    const keys = Object.fromEntries(
+      Array.from({ length: 40 }, (_, k) => [`shop/rule/${'long-'.repeat(30)}${k}\u001b[2J`, k]),
+    )
+    const view = viewOf(snapshot(1000, 9, keys, keys), snapshot(0, 0, {}), undefined, every)
+    const lines = frame(view, state, { columns, rows }, styleFor(false))
+    expect(lines).toHaveLength(rows)
+    for (const line of lines) expect(widthOf(line), line).toBeLessThanOrEqual(columns)
+    expect(lines.join('')).not.toContain('\u001b')
+  })
+
+  it('says why its figures are old', () => {
+    const lines = frame(
+      undefined,
+      { ...state, trouble: 'no daemon at http://127.0.0.1:8440' },
+      { columns: 80, rows: 10 },
+      styleFor(false),
+    )
+    expect(lines.at(-1)).toBe('no daemon at http://127.0.0.1:8440')
+  })
+})
