@@ -53,9 +53,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const metrics = daemonMetrics()
     const stats = new Stats()
     const feed = new LiveFeed(limiter, stats)
-    const watch = (each: Limiter): (() => void) =>
-      together([logEvents(each, log), metrics.watch(each), stats.watch(each)])
-    opened.push(watch(limiter))
+    opened.push(logEvents(limiter, log), metrics.watch(limiter), stats.watch(limiter))
     let draining = false
     const { adminToken, trustedProxies, env } = config
     const state = { startedAt: new Date(), isDraining: () => draining }
@@ -72,7 +70,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       env,
       ...state,
     })
-    const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, watch, metrics, log, opened)
+    const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, stats, metrics, log, opened)
     opened.push(async () => grpc?.close(drainMs))
     const http = await listenHttp(app, config, () => draining)
     opened.push(async () => {
@@ -106,19 +104,17 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
 async function openGrpc(
   config: ServerConfig,
   { limiter, policy, store }: OpenLimiter,
-  watch: (limiter: Limiter) => () => void,
+  stats: Stats,
   metrics: DaemonMetrics,
   log: Logger,
   opened: Opened,
 ): Promise<GrpcListener> {
   const service = (): string => limiter.policy.service
+  const watch = (each: Limiter): (() => void) => {
+    const ends = [logEvents(each, log), stats.watch(each), metrics.watch(each, { decisionsOnly: true })]
+    return () => ends.forEach((end) => void end())
+  }
   const overrides = new OverrideLimiters({ store, service, deadlineMs: config.deadlineMs, watch })
   opened.push(() => overrides.close())
   return listenGrpc({ limiter, policy, overrides }, config, metrics.called, log)
-}
-
-function together(ends: readonly (() => void)[]): () => void {
-  return () => {
-    for (const end of ends) end()
-  }
 }

@@ -3,8 +3,14 @@ import type { Limiter } from 'sluice'
 import { prometheusMetrics } from 'sluice/prometheus'
 import type { MetricsPage } from '../http/api-parts.ts'
 
+export interface DaemonMetric {
+  readonly type: 'counter'
+  readonly help: string
+  readonly labels: readonly string[]
+}
+
 /** The metrics of the daemon itself, beside those of the limiter and of the process. */
-export const daemonMetricTable = {
+export const daemonMetricTable: Readonly<Record<string, DaemonMetric>> = {
   sluice_http_requests_total: {
     type: 'counter',
     help: 'HTTP requests that were answered, by route and status.',
@@ -15,10 +21,10 @@ export const daemonMetricTable = {
     help: 'Calls of the Envoy rate-limit service, by gRPC status.',
     labels: ['status'],
   },
-} as const
+}
 
 export interface DaemonMetrics extends MetricsPage {
-  watch(limiter: Limiter): () => void
+  watch(limiter: Limiter, options?: { readonly decisionsOnly?: boolean }): () => void
   /** Counts one gRPC call that was answered. */
   called(status: string): void
 }
@@ -33,15 +39,15 @@ export function daemonMetrics(): DaemonMetrics {
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
-    watch: (limiter) => sluice.watch(limiter),
+    watch: (limiter, options) => sluice.watch(limiter, options),
     answered: (route, status) => http(`${status}`, route),
     called: (status) => grpc(status, ''),
   }
 }
 
 /** A counter that is added to on every request: sums are kept plainly and handed over when asked for. */
-function counted(registry: Registry, name: keyof typeof daemonMetricTable): (status: string, route: string) => void {
-  const { help, labels } = daemonMetricTable[name]
+function counted(registry: Registry, name: string): (status: string, route: string) => void {
+  const { help, labels } = daemonMetricTable[name]!
   const sums = new Map<string, Map<string, number>>()
   new Counter({
     name,

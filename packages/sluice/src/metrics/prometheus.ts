@@ -1,7 +1,7 @@
 import { Counter, register as defaultRegistry, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Limiter } from '../limiter/limiter.ts'
 import { Sums } from './sums.ts'
-import { type MetricName, type MetricSpec, metricTable } from './table.ts'
+import { metricTable } from './table.ts'
 
 export interface PrometheusOptions {
   /** Where the metrics are registered; the default registry of prom-client when left out. */
@@ -18,8 +18,11 @@ export interface EgressMetrics {
 
 /** The metrics of any number of limiters in one registry. */
 export interface SluiceMetrics {
-  /** Counts what a limiter does, from now until the returned function is called. */
-  watch(limiter: Limiter): () => void
+  /**
+   * Counts what a limiter does, from now until the returned function is called. Of several limiters of one service, only one can tell of
+   * policy and breaker: the others are watched with `decisionsOnly`.
+   */
+  watch(limiter: Limiter, options?: { readonly decisionsOnly?: boolean }): () => void
   /** The metrics of one egress, by its name. */
   egress(name: string): EgressMetrics
 }
@@ -38,12 +41,12 @@ export function prometheusMetrics(options: PrometheusOptions = {}): SluiceMetric
   const registers = [options.registry ?? defaultRegistry]
   const watched = new Set<Limiter>()
 
-  const histogram = (name: MetricName): Histogram<string> => {
-    const { help, labels, buckets = [] } = metricTable[name] as MetricSpec
+  const histogram = (name: string): Histogram<string> => {
+    const { help, labels, buckets = [] } = metricTable[name]!
     return new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers })
   }
-  const counter = (name: MetricName): Sums => {
-    const { help, labels } = metricTable[name] as MetricSpec
+  const counter = (name: string): Sums => {
+    const { help, labels } = metricTable[name]!
     const sums = new Sums(labels)
     new Counter({
       name,
@@ -58,10 +61,10 @@ export function prometheusMetrics(options: PrometheusOptions = {}): SluiceMetric
     return sums
   }
   const gauge = (
-    name: MetricName,
+    name: string,
     read: (limiter: Limiter, set: (value: number, ...labels: string[]) => void) => void,
   ): void => {
-    const { help, labels } = metricTable[name] as MetricSpec
+    const { help, labels } = metricTable[name]!
     new Gauge({
       name,
       help,
@@ -94,33 +97,41 @@ export function prometheusMetrics(options: PrometheusOptions = {}): SluiceMetric
   gauge('sluice_policy_stale', ({ policy }, set) => set(policy.status.lastError === undefined ? 0 : 1, policy.service))
   const egressDepth = new Gauge({
     name: 'sluice_egress_queue_depth',
-    help: metricTable.sluice_egress_queue_depth.help,
+    help: metricTable.sluice_egress_queue_depth!.help,
     labelNames: ['egress'],
     registers,
   })
   const egressWait = histogram('sluice_egress_wait_duration_seconds')
 
   return {
-    watch(limiter) {
+    watch(limiter, { decisionsOnly = false } = {}) {
       const { service } = limiter.policy
       const labels = { service }
-      watched.add(limiter)
-      // The policy in force was loaded before anybody could listen.
-      loads.add(1, service)
-      loadErrors.add(0, service)
       const ends = [
         limiter.on('decision', ({ decision, tookMs }) => {
           decisions.add(1, service, decision.rule ?? 'none', decision.reason, decision.degraded ? 'true' : 'false')
           for (const { rule, allowed } of decision.shadow) shadows.add(1, service, rule, allowed ? 'allowed' : 'quota')
           decisionTime.observe(labels, tookMs / 1000)
         }),
+        limiter.on('storeFailure', ({ kind }) => failures.add(1, service, kind)),
+        limiter.on('local', ({ by, rule }) => local.add(1, service, rule, by)),
+      ]
+      const end = (): void => {
+        for (const each of ends) each()
+        watched.delete(limiter)
+        breakers.delete(limiter)
+      }
+      if (decisionsOnly) return end
+      watched.add(limiter)
+      // The policy in force was loaded before anybody could listen.
+      loads.add(1, service)
+      loadErrors.add(0, service)
+      ends.push(
         limiter.on('roundTrip', ({ asks, tookMs }) => {
           roundTripTime.observe(labels, tookMs / 1000)
           batchSize.observe(labels, asks)
         }),
-        limiter.on('storeFailure', ({ kind }) => failures.add(1, service, kind)),
         limiter.on('breaker', ({ state }) => breakers.set(limiter, state)),
-        limiter.on('local', ({ by, rule }) => local.add(1, service, rule, by)),
         limiter.on('lease', ({ rule, drawn, returned, stranded }) => {
           leaseUnits.add(drawn, service, rule, 'drawn')
           leaseUnits.add(returned, service, rule, 'returned')
@@ -128,12 +139,8 @@ export function prometheusMetrics(options: PrometheusOptions = {}): SluiceMetric
         }),
         limiter.on('policyLoaded', () => loads.add(1, service)),
         limiter.on('policyRejected', () => loadErrors.add(1, service)),
-      ]
-      return () => {
-        for (const end of ends) end()
-        watched.delete(limiter)
-        breakers.delete(limiter)
-      }
+      )
+      return end
     },
     egress(name) {
       const labels = { egress: name }

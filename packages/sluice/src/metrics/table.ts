@@ -9,7 +9,7 @@ export interface MetricSpec {
 const latencies = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 
 /** Every metric of a limiter. Label values are names from the policy or fixed words, never keys. */
-export const metricTable = {
+export const metricTable: Readonly<Record<string, MetricSpec>> = {
   sluice_decisions_total: {
     type: 'counter',
     help: 'Decisions, by the rule that decided ("none" when no rule applied), the outcome (allowed, quota, unavailable or missing-key), and whether the store took no part.',
@@ -94,6 +94,4 @@ export const metricTable = {
     labels: ['egress'],
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
   },
-} as const satisfies Readonly<Record<string, MetricSpec>>
-
-export type MetricName = keyof typeof metricTable
+}

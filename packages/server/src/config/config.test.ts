@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { resolveConfig } from './config.ts'
+import { hideSecrets } from './hide-secrets.ts'
+import { parsePolicyPlace } from './policy-place.ts'
+import { parseRedisUrl } from './redis-target.ts'
+
+describe('the configuration', () => {
+  test('needs nothing, and then stays on this machine', () => {
+    expect(resolveConfig({}, {})).toMatchObject({
+      host: '127.0.0.1',
+      port: 8440,
+      portGiven: false,
+      grpcPort: undefined,
+      redis: undefined,
+      policy: { kind: 'example' },
+      adminToken: undefined,
+      logLevel: 'info',
+      validateOnly: false,
+    })
+  })
+
+  test('takes flags before variables, and variables in their order', () => {
+    const env = {
+      SLUICE_PORT: '1',
+      PORT: '2',
+      REDIS_URL: 'redis://b',
+      SLUICE_REDIS: '',
+      SLUICE_LOG_LEVEL: 'warn',
+      SLUICE_ADMIN_TOKEN: 'long-enough',
+    }
+    expect(resolveConfig({ port: '3', validate: true }, env)).toMatchObject({
+      port: 3,
+      portGiven: true,
+      validateOnly: true,
+    })
+    expect(resolveConfig({}, env)).toMatchObject({
+      port: 1,
+      redis: { url: 'redis://b' },
+      logLevel: 'warn',
+      adminToken: 'long-enough',
+    })
+    expect(resolveConfig({ 'grpc-port': '8081', host: '0.0.0.0' }, env)).toMatchObject({
+      grpcPort: 8081,
+      grpcHost: '0.0.0.0',
+    })
+  })
+
+  test('reads the admin token from a file', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-config-'))
+    writeFileSync(join(folder, 'token'), 'secret-from-file\n')
+    expect(resolveConfig({ 'admin-token-file': join(folder, 'token') }, {}).adminToken).toBe('secret-from-file')
+    rmSync(folder, { recursive: true })
+  })
+
+  test('a database of the environment is an optional place for a policy', () => {
+    const { policy } = resolveConfig({}, { DATABASE_URL: 'postgres://db/app', SLUICE_SERVICE: 'shop' })
+    expect(policy).toEqual({
+      kind: 'postgres',
+      url: 'postgres://db/app',
+      service: 'shop',
+      table: undefined,
+      optional: true,
+    })
+  })
+
+  test.each([
+    [{ port: '70000' }, {}, '--port is "70000"; use a port from 1 to 65535'],
+    [{ port: 'http' }, {}, '--port is "http"'],
+    [{}, { SLUICE_GRPC_PORT: '-1' }, 'SLUICE_GRPC_PORT is "-1"'],
+    [{ 'log-level': 'loud' }, {}, '--log-level is "loud"; use one of trace, debug'],
+    [{ redis: 'http://x' }, {}, '--redis is "http://x"; use redis://'],
+    [{ redis: 'redis+sentinel://a:1' }, {}, 'name the master group'],
+    [{ policy: 'ftp://x' }, {}, '--policy is "ftp://x"; use a file'],
+    [{ prot: '1' }, {}, 'there is no such option'],
+    [{ port: true }, {}, 'give it a value'],
+    [{}, { SLUICE_ADMIN_TOKEN: 'short' }, 'SLUICE_ADMIN_TOKEN is "***"; use at least 8 characters'],
+    [{ 'admin-token-file': '/nothing/here' }, {}, 'give a file that can be read'],
+    [{ deadline: '0' }, {}, '--deadline is "0"'],
+  ])('%j %j fails and says what would be right', (flags, env, message) => {
+    expect(() => resolveConfig(flags, env)).toThrow(message)
+  })
+
+  test('no error shows a password', () => {
+    expect(() => resolveConfig({ redis: 'redis+foo://:hunter2@h' }, {})).toThrow(
+      expect.not.stringContaining('hunter2') as never,
+    )
+  })
+})
+
+describe('places', () => {
+  test.each([
+    ['redis://u:p@h:1/2', { kind: 'single', url: 'redis://u:p@h:1/2' }],
+    [
+      'redis+sentinel://:p%40ss@a,b:7/mymaster/3?sentinelPassword=s',
+      {
+        kind: 'sentinel',
+        hosts: [
+          { host: 'a', port: 26379 },
+          { host: 'b', port: 7 },
+        ],
+        master: 'mymaster',
+        access: { db: 3, password: 'p@ss', sentinelPassword: 's', tls: false },
+      },
+    ],
+    [
+      'rediss+cluster://[::1]:7,b',
+      {
+        kind: 'cluster',
+        hosts: [
+          { host: '::1', port: 7 },
+          { host: 'b', port: 6379 },
+        ],
+        access: { tls: true },
+      },
+    ],
+  ])('%s is a Redis', (url, expected) => {
+    expect(parseRedisUrl(url, '--redis')).toMatchObject(expected)
+  })
+
+  test.each([
+    ['sluice.yaml', { kind: 'file', path: 'sluice.yaml' }],
+    ['file:///etc/a%20b.yaml', { kind: 'file', path: '/etc/a b.yaml' }],
+    ['redis://h/1?key=k', { kind: 'redis', target: { url: 'redis://h/1' }, key: 'k' }],
+    ['redis://h', { kind: 'redis', key: 'sluice:policy:shop' }],
+    [
+      'postgresql://h/db?sslmode=require&service=s&table=t',
+      { kind: 'postgres', url: 'postgresql://h/db?sslmode=require', service: 's', table: 't' },
+    ],
+    ['mongodb://a,b/db?replicaSet=r', { kind: 'mongodb', url: 'mongodb://a,b/db?replicaSet=r', service: 'shop' }],
+  ])('%s is a policy', (text, expected) => {
+    expect(parsePolicyPlace(text, 'shop', '--policy')).toMatchObject(expected)
+  })
+
+  test('secrets of URLs are hidden', () => {
+    expect(hideSecrets('at redis://user:pass@h/1?sentinelPassword=x&key=k now')).toBe(
+      'at redis://***@h/1?sentinelPassword=***&key=k now',
+    )
+  })
+})

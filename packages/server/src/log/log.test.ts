@@ -1,0 +1,39 @@
+import { createLimiter } from 'sluice'
+import { expect, test } from 'vitest'
+import { createLog } from './create-log.ts'
+import { logEvents } from './log-events.ts'
+
+function captured(): { lines: Record<string, unknown>[]; write(text: string): void } {
+  const lines: Record<string, unknown>[] = []
+  return { lines, write: (text) => lines.push(JSON.parse(text)) }
+}
+
+test('secrets never reach the log', () => {
+  const out = captured()
+  const log = createLog('info', out)
+  log.info(
+    {
+      password: 'p1',
+      headers: { authorization: 'Bearer p2', 'x-api-key': 'p3' },
+      config: { redis: { password: 'p4' } },
+    },
+    'at redis://u:p5@h',
+  )
+  log.error({ err: new Error('cannot reach postgres://u:p6@h/db') }, 'failed')
+  expect(JSON.stringify(out.lines)).not.toMatch(/p[1-6]/)
+  expect(out.lines).toHaveLength(2)
+})
+
+test('denials are sampled, and those left out are counted', async () => {
+  const out = captured()
+  const limiter = await createLimiter({ policy: { service: 's', rules: [{ name: 'r', limits: { rpd: 1 } }] } })
+  let nowMs = 0
+  logEvents(limiter, createLog('info', out), () => nowMs)
+  for (let i = 0; i < 26; i++) await limiter.take('a')
+  expect(out.lines).toHaveLength(10)
+  expect(out.lines[0]).toMatchObject({ msg: 'denied', rule: 'r', reason: 'quota', subjects: ['s/r/a'] })
+  nowMs = 1000
+  await limiter.take('a')
+  expect(out.lines.at(-1)).toMatchObject({ suppressed: 15 })
+  await limiter.close()
+})
