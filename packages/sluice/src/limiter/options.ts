@@ -32,7 +32,11 @@ export interface ResolvedOptions {
   readonly lease: { readonly aheadMs: number; readonly maxUnits: number }
 }
 
-export const limiterDefaults = Object.freeze({
+type Defaults = Required<Pick<ResolvedOptions, 'deadlineMs' | 'breaker' | 'lease'>> & {
+  readonly denyCache: NonNullable<ResolvedOptions['denyCache']>
+}
+
+const limiterDefaults: Defaults = Object.freeze({
   deadlineMs: 500,
   breaker: Object.freeze({ failures: 5, cooldownMs: 250 }),
   denyCache: Object.freeze({ maxMs: 1000, maxSubjects: 100_000 }),
