@@ -12,13 +12,14 @@ import { Replicas } from '../stores/replicas.ts'
 import type { Store } from '../stores/store.ts'
 import { Emitter } from './emitter.ts'
 import type { Limiter } from './limiter.ts'
-import { type LimiterOptions, resolveOptions } from './options.ts'
+import { type LimiterOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
 
 /**
  * Makes a limiter from a policy and a store.
  *
  *     limiter -> deny-cache -> leases -> guard (deadline, breaker, onStoreFailure) -> store
+ *     limiter -> guard -> store, when the store is in process
  *
  * @example
  * const limiter = await createLimiter({ policy: { service: 'api', rules: [{ name: 'per-user', limits: { rpm: 100 } }] } })
@@ -38,12 +39,11 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   const store = options.store ?? memoryStore()
   const replicas = new Replicas(store, live.current.service, randomUUID())
   const guarded = guard(store, { ...resolved.breaker, replicas: () => resolved.replicas ?? replicas.count })
-  const leased = leases(guarded, resolved.lease)
-  const outermost: Store =
-    resolved.denyCache && options.store !== undefined ? denyCache(leased, resolved.denyCache) : leased
+  // In process there is nothing to save by answering before the store.
+  const outermost = store.inProcess ? guarded : cached(leases(guarded, resolved.lease), resolved.denyCache)
   if (
     resolved.replicas === undefined &&
-    options.store !== undefined &&
+    !store.inProcess &&
     live.current.rules.some((rule) => rule.onStoreFailure === 'local')
   ) {
     await replicas.start(resolved.deadlineMs)
@@ -56,6 +56,10 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     deadlineMs: resolved.deadlineMs,
     beforeClose: () => replicas.close(resolved.deadlineMs),
   })
+}
+
+function cached(store: Store, options: ResolvedOptions['denyCache']): Store {
+  return options === undefined ? store : denyCache(store, options)
 }
 
 function isSource(policy: PolicyDocument | PolicySource): policy is PolicySource {

@@ -264,7 +264,7 @@ export class PolicyLimiter implements Limiter {
     const rule = findRule(policy, options?.rule)
     const subject = encodeKey(key)
     const cost = options?.cost === undefined ? 1 : checkCost(options.cost, 'cost')
-    return { rule, subject, limits: rule.limitsFor(subject, options?.tier, Date.now()), cost }
+    return { rule, subject, limits: rule.limitsFor(subject, options?.tier, rule.dated ? Date.now() : 0), cost }
   }
 }
 

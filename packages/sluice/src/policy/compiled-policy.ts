@@ -10,6 +10,8 @@ export interface CompiledRule extends ChargedRule {
   readonly mode: RuleMode
   /** Whether it finds its key in requests; one that does not is used only through `take`. */
   readonly keyed: boolean
+  /** Whether an override of the rule ends some day, so that the time matters to `limitsFor`. */
+  readonly dated: boolean
   /**
    * The limits in force for a subject: those of an override for exactly this subject, else of its tier, else the rule's own.
    * `tier` names the subject's tier where the caller knows it.

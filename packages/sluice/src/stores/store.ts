@@ -31,6 +31,8 @@ export type BreakerState = 'closed' | 'open' | 'half-open'
  */
 export interface Store {
   readonly name: string
+  /** Declared by a store that decides at once and in this process: nothing is gained by answering before it. */
+  readonly inProcess?: boolean
   /** Declares that `withinMs` is kept whatever happens; otherwise the guard sees to it. */
   readonly keepsDeadlines?: boolean
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer>

@@ -5,16 +5,22 @@ import type { Clock } from '../core/clock.ts'
  * Steps forward (also those after a suspended machine wakes) are followed within a second.
  */
 export function systemClock(): Clock {
-  let offsetMs = Date.now() - performance.now()
-  let checkAt = performance.now() + 1000
+  let offsetUs = Date.now() * 1000 - monotonicUs()
+  let checkAtUs = monotonicUs() + 1_000_000
   return {
     now() {
-      const monotonic = performance.now()
-      if (monotonic >= checkAt) {
-        checkAt = monotonic + 1000
-        offsetMs = Math.max(offsetMs, Date.now() - monotonic)
+      const nowUs = monotonicUs()
+      if (nowUs >= checkAtUs) {
+        checkAtUs = nowUs + 1_000_000
+        offsetUs = Math.max(offsetUs, Date.now() * 1000 - nowUs)
       }
-      return Math.floor((monotonic + offsetMs) * 1000)
+      return Math.floor(nowUs + offsetUs)
     },
   }
+}
+
+/** `process.hrtime` is the cheapest monotonic clock that Node has. */
+function monotonicUs(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1_000_000 + nanoseconds / 1000
 }

@@ -1,4 +1,5 @@
 export * from './faulty-store.ts'
+export * from './http-conformance.ts'
 export { startCluster } from './servers/cluster.ts'
 export { startMongod } from './servers/mongod.ts'
 export { startNginx } from './servers/nginx.ts'

@@ -60,6 +60,7 @@ export function compileRule(spec: RuleSpec, path: string, context: RuleContext):
       lease: spec.lease ?? false,
       mode: spec.mode ?? 'enforce',
       keyed: spec.key !== undefined,
+      dated: spec.overrides?.some(({ until }) => until !== undefined) ?? false,
       limitsFor,
     },
     matcher,

@@ -53,6 +53,7 @@ interface Place {
 
 class InProcess implements MemoryStore {
   readonly name = 'memory'
+  readonly inProcess = true
   readonly #maxSubjects: number
   readonly #clock: Clock
   /** By prefix; a rule whose limits changed, or differ between tiers, has several. */
