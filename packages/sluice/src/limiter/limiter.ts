@@ -1,5 +1,6 @@
 import type { LimitStatus } from '../core/ask.ts'
 import type { Key } from '../core/key.ts'
+import type { PolicyStatus } from '../policy/live-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
 import type { StoreHealth } from '../stores/store.ts'
 import type { Decision } from './decision.ts'
@@ -65,15 +66,6 @@ export interface Explanation {
   }[]
   /** What `check` would decide now. */
   readonly decision: Decision
-}
-
-export interface PolicyStatus {
-  readonly version: string
-  /** Since the version in force was loaded. */
-  readonly ageMs: number
-  readonly source: string
-  /** Why the newest document is not in force, or the source not reachable. */
-  readonly lastError: Error | undefined
 }
 
 export interface Health {
