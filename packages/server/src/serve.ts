@@ -72,7 +72,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     })
     const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, stats, metrics, log, opened)
     opened.push(async () => grpc?.close(drainMs))
-    const http = await listenHttp(app, config, () => draining)
+    const http = await listenHttp(app, config)
     opened.push(async () => {
       await Promise.all([http.close(drainMs), grpc?.close(drainMs)])
     })

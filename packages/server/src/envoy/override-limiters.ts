@@ -76,6 +76,7 @@ function keyOf(domain: string, entries: readonly Entry[]): string[] {
 function shared(store: Store): Store {
   return {
     name: store.name,
+    ...(store.inProcess === undefined ? {} : { inProcess: store.inProcess }),
     decide: (ask, withinMs) => store.decide(ask, withinMs),
     health: (withinMs) => store.health(withinMs),
     close: async () => {},

@@ -26,6 +26,8 @@ export function createApp(parts: ApiParts): Hono<NodeEnv> {
   app.use(async function counted(c, next) {
     await next()
     parts.metrics.answered(c.req.routePath, c.res.status)
+    // Whoever keeps a connection must learn that it ends.
+    if (parts.isDraining()) c.res.headers.set('connection', 'close')
   })
   // Browsers pass their own Origin through a proxy to /v1/auth, where it says nothing about who asks.
   for (const path of ['/v1/check', '/v1/reserve', '/v1/settle', ...adminPaths]) app.use(path, sameSite)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Hono } from 'hono'
@@ -17,11 +17,7 @@ export interface HttpListener {
 const quietMs = 250
 
 /** Serves the API with bounds on headers and on time. */
-export async function listenHttp(
-  app: Hono<NodeEnv>,
-  config: ServerConfig,
-  isDraining: () => boolean,
-): Promise<HttpListener> {
+export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig): Promise<HttpListener> {
   const server = createAdaptorServer({
     fetch: app.fetch as never,
     serverOptions: {
@@ -31,10 +27,6 @@ export async function listenHttp(
       keepAliveTimeout: 65_000,
     },
   }) as Server
-  server.prependListener('request', (_, response: ServerResponse) => {
-    // Whoever keeps a connection must learn that it ends.
-    if (isDraining()) response.setHeader('connection', 'close')
-  })
   await listen(server, config)
   const { port } = server.address() as AddressInfo
   return { url: `http://${urlHost(config.host)}:${port}`, close: (drainMs) => drain(server, drainMs) }

@@ -3,6 +3,8 @@ import type { Limiter } from '../limiter/limiter.ts'
 import { Sums } from './sums.ts'
 import { metricTable } from './table.ts'
 
+export { type MetricSpec, metricTable } from './table.ts'
+
 export interface PrometheusOptions {
   /** Where the metrics are registered; the default registry of prom-client when left out. */
   readonly registry?: Registry
