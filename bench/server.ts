@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Spread, spread } from './measure/stats.ts'
-import { countSpread, micros, ratioSpread } from './report/format.ts'
+import { countSpread, micros, ratio, ratioSpread } from './report/format.ts'
 import { printCase, progress } from './report/print.ts'
 import type { CaseResult } from './report/result.ts'
 import { MeasuredServer } from './server/process.ts'
@@ -82,6 +82,8 @@ async function interleaved(
   return measured
 }
 
+const medianCpu = (rounds: readonly Round[]): number => spread(rounds.map(({ cpuUs }) => cpuUs)).median
+
 function ratios(measured: ReadonlyMap<string, readonly Round[]>): CaseResult {
   const [single, bare, batched] = [...measured.values()] as [Round[], Round[], Round[]]
   const speed = (rounds: readonly Round[]): Spread => spread(rounds.map(({ decisionsPerSecond }) => decisionsPerSecond))
@@ -96,14 +98,16 @@ function ratios(measured: ReadonlyMap<string, readonly Round[]>): CaseResult {
   const rows = [...measured].map(([label, rounds]) => [
     label,
     countSpread(speed(rounds)),
-    micros(spread(rounds.map(({ cpuUs }) => cpuUs)).median),
+    micros(medianCpu(rounds)),
     ratioSpread(beside(rounds, bare)),
+    // Steadier than time where something else runs too.
+    ratio(medianCpu(bare) / medianCpu(rounds)),
   ])
   const errors = [...measured.values()].flat().reduce((sum, round) => sum + round.errors, 0)
   return {
     section: 'server',
     title: 'POST /v1/check in memory, 64 connections',
-    table: [['', 'decisions/s', 'CPU us', 'beside bare'], ...rows],
+    table: [['', 'decisions/s', 'CPU us', 'beside bare', 'by CPU'], ...rows],
     figures: Object.fromEntries(measured),
     targets: [
       target('single checks at least 0.6x a bare handler', single, bare, 0.6),
