@@ -32,6 +32,8 @@ export class Batch {
   readonly #places: (number | readonly number[])[] = []
   /** What each ask is answered; undefined when one of its keys holds what is not ours. */
   readonly #answers: (Answer | undefined)[] = []
+  /** Undefined for a key that holds what is not ours. */
+  #subjects: readonly (StoredSubject | undefined)[] = []
   readonly #settled: Promise<void>
   #resolve!: () => void
   #reject!: (error: Error) => void
@@ -89,6 +91,7 @@ export class Batch {
     const granted = reader.read() as number
     if (status !== 0) return { decided: false, nowUs }
     const subjects = this.#keys.map(() => storedSubject(reader.read()))
+    this.#subjects = subjects
     let total = 0
     for (let w = 0; w < this.#waiting.length; w++) {
       const ask = this.#waiting[w]!
@@ -115,7 +118,8 @@ export class Batch {
     const answer = this.#answers[index]
     if (answer !== undefined) return answer
     const places = this.#places[index]!
-    const key = this.#keys[typeof places === 'number' ? places : places[0]!]
+    const place = typeof places === 'number' ? places : places.find((each) => this.#subjects[each] === undefined)
+    const key = this.#keys[place!]
     throw new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${key}`)
   }
 

@@ -7,7 +7,7 @@ export interface Script {
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '593e72fe8f3f1c59c458b3cc3e325a728904f770',
+  sha1: '3e7d74d82458b3ad1abb3ec38ac37b6fe2f1deb1',
   source: `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local function window_age(limit, code, now, now_ms)
 if code == 4 then return now_ms - (now < limit[7] * 1000 and limit[6] or limit[7]) end
@@ -291,6 +291,8 @@ end
 end
 end
 local function unpack_state(value)
+local first = value:byte()
+if first < 144 or (first > 159 and first ~= 220 and first ~= 221) then return false end
 local rest, p = cmsgpack.unpack_one(value)
 return rest == -1 and type(p) == 'table' and type(p[1]) == 'number' and p[1] > 0 and p[1] < 9007199254740992 and p
 end

@@ -98,6 +98,8 @@ end
 
 -- The state that a value holds; anything but one whole array that starts with a time is not ours.
 local function unpack_state(value)
+  local first = value:byte()
+  if first < 144 or (first > 159 and first ~= 220 and first ~= 221) then return false end
   local rest, p = cmsgpack.unpack_one(value)
   return rest == -1 and type(p) == 'table' and type(p[1]) == 'number' and p[1] > 0 and p[1] < 9007199254740992 and p
 end

@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Answer, Ask, Charge } from '../../core/ask.ts'
+import { compilePolicy } from '../../policy/compile-policy.ts'
+import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
+import type { Store } from '../store.ts'
+import { Batch } from './batch.ts'
+import { redisKey } from './keys.ts'
+import { redisStore } from './redis-store.ts'
+import { decide as script } from './scripts.gen.ts'
+
+const within = 10_000
+const policy = compilePolicy({
+  service: 'stored',
+  rules: [
+    { name: 'four', limits: { rps: 10, rpm: 100, rph: 1000, rpd: 10_000 } },
+    { name: 'log', limits: [{ amount: 10, per: '1h', algorithm: 'sliding-log' }] },
+    { name: 'gcra', limits: [{ amount: 10, per: '1h', algorithm: 'gcra' }] },
+    { name: 'calendar', limits: [{ amount: 10, per: 'month' }] },
+    { name: 'window', limits: [{ amount: 10, per: '1h', algorithm: 'sliding-window' }] },
+    { name: 'places', limits: [{ amount: 10, algorithm: 'concurrency' }] },
+  ],
+})
+
+function charge(subject: string, rule = 'four', cost = 1): Charge {
+  const compiled = policy.rule(rule)!
+  return { rule: compiled, subject, limits: compiled.limitsFor(subject, undefined, Date.now()), cost }
+}
+const take = (...charges: Charge[]): Ask => ({ kind: 'take', charges, copies: 1, hold: undefined })
+
+describe('what lies at a limiter key', () => {
+  let server: RedisServer
+  let redis: Redis
+  let store: Store
+
+  beforeAll(async () => {
+    server = await startRedis()
+    redis = new Redis({ port: server.port })
+    store = redisStore(redis)
+  })
+  beforeEach(() => redis.flushall())
+  afterAll(async () => {
+    await store?.close()
+    redis?.disconnect()
+    await server?.stop()
+  })
+  const keyOf = (one: Charge): string => redisKey('sluice:', one)
+
+  const foreign: Readonly<Record<string, (key: string) => Promise<unknown>>> = {
+    'a list': (key) => redis.rpush(key, 'x'),
+    'a hash': (key) => redis.hset(key, 'f', 'x'),
+    'a set': (key) => redis.sadd(key, 'x'),
+    'a stream': (key) => redis.xadd(key, '*', 'f', 'x'),
+    text: (key) => redis.set(key, 'hello'),
+    'nothing at all': (key) => redis.set(key, ''),
+    'a counter': (key) => redis.set(key, '5'),
+    JSON: (key) => redis.set(key, '[1767225600000000,1,2]'),
+    'an array of nothing': (key) => redis.set(key, Buffer.from([0x90])),
+    'an array of texts': (key) => redis.set(key, Buffer.from([0x91, 0xa1, 0x61])),
+    'an array that ends too early': (key) => redis.set(key, Buffer.from([0x93, 1])),
+    'an array with a tag of no algorithm': (key) => redis.set(key, Buffer.from([0x93, 1, 0x70, 1])),
+    'an array from the end of time': (key) => redis.set(key, Buffer.from('91cb7e37e43c8800759c', 'hex')),
+    'a map': (key) => redis.set(key, Buffer.from([0x81, 1, 2])),
+  }
+
+  it.each(Object.entries(foreign))(
+    'is %s: refused as wrongtype, left as it is, and nobody else notices',
+    async (_, put) => {
+      const strange = charge('strange')
+      await put(keyOf(strange))
+      const before = await redis.dump(keyOf(strange))
+      const asks = [take(charge('before')), take(strange), take(charge('x'), strange), take(charge('after'))]
+      const [one, two, three, four] = await Promise.allSettled(asks.map((ask) => store.decide(ask, within)))
+      expect([one, four].map((each) => (each as PromiseFulfilledResult<Answer>).value?.allowed)).toEqual([true, true])
+      for (const each of [two, three]) {
+        expect(each).toMatchObject({ status: 'rejected', reason: { kind: 'wrongtype', transient: false } })
+        expect(String((each as PromiseRejectedResult).reason.message)).toContain('strange')
+      }
+      expect(await redis.dump(keyOf(strange))).toEqual(before)
+      expect(await redis.exists(keyOf(charge('x')))).toBe(0)
+    },
+  )
+
+  it('is any bytes whatever: settled one way or the other, and the connection stays good', async () => {
+    const property = fc.asyncProperty(fc.uint8Array({ maxLength: 40 }), async (bytes) => {
+      const strange = charge('strange')
+      await redis.set(keyOf(strange), Buffer.from(bytes))
+      const outcome = await Promise.resolve(store.decide(take(strange), within)).catch((error: unknown) => error)
+      expect(outcome).toSatisfy((each) => 'allowed' in (each as object) || 'kind' in (each as object))
+      await redis.del(keyOf(strange))
+      expect((await store.decide(take(charge('sound')), within)).statuses[0]).toHaveLength(4)
+    })
+    await fc.assert(property, { numRuns: 300 })
+  })
+
+  it('is valid, with something after it: refused as wrongtype, and the states of others stay their own', async () => {
+    const [strange, sound] = [charge('strange'), charge('sound')]
+    for (const one of [strange, sound]) for (let i = 0; i < 3; i++) await store.decide(take(one), within)
+    await redis.append(keyOf(strange), '\x01')
+    const [refused, fine] = await Promise.allSettled(
+      [take(strange), take(sound)].map((ask) => store.decide(ask, within)),
+    )
+    expect(refused).toMatchObject({ status: 'rejected', reason: { kind: 'wrongtype' } })
+    expect((fine as PromiseFulfilledResult<Answer>).value.statuses[0]!.map(({ remaining }) => remaining)).toEqual([
+      6, 96, 996, 9996,
+    ])
+  })
+
+  it('always has an expiry, whatever was asked', async () => {
+    for (const { name } of policy.rules) {
+      const one = charge('expires', name, 2)
+      const hold = { id: 'h', ttlUs: 60_000_000, kind: 'reserve' } as const
+      const asks: Ask[] = [
+        take(one),
+        { kind: 'take', charges: [one], copies: 1, hold },
+        { kind: 'extend', charges: [one], id: 'h', ttlUs: 120_000_000 },
+        { kind: 'settle', charges: [{ ...one, cost: 1 }], id: 'h' },
+        { kind: 'refund', charges: [{ ...one, cost: 1 }], takenUs: undefined },
+        { kind: 'debit', charges: [one], units: one.limits.limits.map(() => 1) },
+      ]
+      for (const ask of asks) {
+        await store.decide(ask, within)
+        const life = await redis.pttl(keyOf(one))
+        // -2: nothing left to remember. -1 would be for ever.
+        expect(life, `${name} after ${ask.kind}`).not.toBe(-1)
+        if (ask.kind === 'extend') expect(life).toBeGreaterThan(110_000)
+      }
+    }
+  })
+
+  it('takes at most 150 bytes with four limits and a key of 40 characters', async () => {
+    const one = charge('s'.repeat(40 - keyOf(charge('')).length))
+    for (let i = 0; i < 9; i++) await store.decide(take(one), within)
+    expect(keyOf(one)).toHaveLength(40)
+    expect(await redis.memory('USAGE', keyOf(one))).toBeLessThanOrEqual(150)
+  })
+
+  it('survives that scripts are flushed in between, again and again', async () => {
+    const one = charge('flushed', 'log')
+    for (let i = 0; i < 5; i++) {
+      await redis.script('FLUSH')
+      const [answer] = await Promise.all([store.decide(take(one), within), store.decide(take(charge('other')), within)])
+      expect(answer.statuses[0]![0]!.remaining).toBe(9 - i)
+    }
+  })
+
+  it('cannot be made to run backwards by a master whose clock is behind', async () => {
+    const line = 'local clock = time[1] * 1000000 + time[2]'
+    expect(script.source.split(line)).toHaveLength(2)
+    const source = script.source.replace(line, 'local clock = tonumber(ARGV[4])')
+    expect(createHash('sha1').update(source).digest('hex')).not.toBe(script.sha1)
+    const decideAt = async (ask: Ask, nowUs: number): Promise<Answer> => {
+      const batch = new Batch(0, 0)
+      const answer = batch.add(ask, keyOf)
+      const args = [...batch.args(nowUs, nowUs / 1000), String(nowUs)]
+      batch.settle((await redis.callBuffer('EVAL', source, batch.keys.length, ...batch.keys, ...args)) as Buffer)
+      return answer
+    }
+    const now = Date.UTC(2026, 5, 15) * 1000
+    for (const name of ['four', 'log', 'gcra', 'calendar', 'window']) {
+      const one = charge('behind', name, 10)
+      expect((await decideAt(take(one), now)).allowed).toBe(true)
+      for (const back of [1, 5_000_000, 3_600_000_000]) {
+        const answer = await decideAt(take({ ...one, cost: 1 }), now - back)
+        expect(answer.allowed, `${name} ${back} us back`).toBe(false)
+        expect(answer.nowUs).toBe(now)
+      }
+      const refunded = await decideAt(
+        { kind: 'refund', charges: [{ ...one, cost: 1 }], takenUs: undefined },
+        now - 5_000_000,
+      )
+      expect(refunded.statuses[0]![0]!.remaining).toBe(1)
+      // It must live by the clock that is behind until the time that it was written for, and beyond.
+      const life = await redis.pttl(keyOf(one))
+      expect(life, name).toBeGreaterThan(Math.max(...refunded.statuses[0]!.map(({ resetMs }) => resetMs)))
+    }
+  })
+})
