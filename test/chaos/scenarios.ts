@@ -1,9 +1,19 @@
 import { cluster } from './faults/cluster.ts'
+import { local } from './faults/local.ts'
 import { lostReplies } from './faults/lost-replies.ts'
+import { memory } from './faults/memory.ts'
 import { phantoms } from './faults/phantoms.ts'
 import { sentinel } from './faults/sentinel.ts'
 import { single } from './faults/single.ts'
 import type { Scenario } from './scenario.ts'
 
 /** Everything that `npm run test:chaos` does, in order. */
-export const scenarios: readonly Scenario[] = [...phantoms, ...single, ...lostReplies, ...cluster, ...sentinel]
+export const scenarios: readonly Scenario[] = [
+  ...phantoms,
+  ...single,
+  ...lostReplies,
+  ...local,
+  ...cluster,
+  ...sentinel,
+  ...memory,
+]

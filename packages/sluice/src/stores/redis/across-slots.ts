@@ -3,6 +3,8 @@ import type { Hold } from '../../core/state.ts'
 
 /** How long the receipt of a decision over several slots lives: far longer than the decision, so that it can always be taken back. */
 const receiptTtlUs = 10_000_000
+const giveBackAttempts = 6
+const giveBackPauseMs = 500
 
 interface Part {
   readonly charges: readonly Charge[]
@@ -46,7 +48,11 @@ async function takeAcross(ask: TakeAsk, parts: readonly Part[], { decide, inTime
     parts.map(({ charges }, p) =>
       answers[p]?.allowed === false
         ? undefined
-        : decide({ kind: 'settle', charges: charges.map((charge) => ({ ...charge, cost: 0 })), id: hold.id }),
+        : giveBackPart(decide, {
+            kind: 'settle',
+            charges: charges.map((charge) => ({ ...charge, cost: 0 })),
+            id: hold.id,
+          }),
     ),
   )
   // Whoever asked does not wait for it longer than for the decision itself.
@@ -59,6 +65,18 @@ async function takeAcross(ask: TakeAsk, parts: readonly Part[], { decide, inTime
       : answer!
   })
   return { ...merge(ask, parts, after), allowed: false, granted: 0 }
+}
+
+/** Tries for a while: what broke the decision may break this too, and the id makes doing it twice harmless. */
+async function giveBackPart(decide: AcrossSlots['decide'], ask: Ask): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await decide(ask)
+    } catch (error) {
+      if (attempt === giveBackAttempts) throw error
+      await new Promise<void>((resolve) => setTimeout(resolve, giveBackPauseMs).unref())
+    }
+  }
 }
 
 function ignore(): void {}

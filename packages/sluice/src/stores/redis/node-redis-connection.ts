@@ -120,8 +120,7 @@ class NodeRedisConnection implements RedisConnection {
     try {
       return await send()
     } catch (error) {
-      // Whoever was the master is one no longer; a new connection finds the one that is.
-      if (own === this.#own && /^(READONLY|MASTERDOWN)/.test((error as Error).message)) this.#renewLater()
+      if (own === this.#own && isLost(error)) this.#renewLater()
       if (isSilent)
         throw new Error(`Redis timed out: it did not answer for ${this.#socketTimeoutMs} ms`, { cause: error })
       throw this.#isReady || this.#lastError === undefined ? error : this.#lastError
@@ -154,6 +153,14 @@ class NodeRedisConnection implements RedisConnection {
       reconnectDelayMs(this.#attempts++, this.#reconnectCapMs, Math.random),
     )
   }
+}
+
+/**
+ * Whether only a new connection finds the right server: whoever was the master is one no longer, or the client looked when the cluster
+ * had no slots yet, stumbles over that for ever, and does not look again.
+ */
+function isLost(error: unknown): boolean {
+  return error instanceof TypeError || /^(READONLY|MASTERDOWN|CLUSTERDOWN)/.test((error as Error).message)
 }
 
 /** Ends a client whatever state it is in; some of its forms throw when they are not open. */

@@ -41,10 +41,15 @@ function connectionKind(message: string, code: string | undefined): FailureKind 
   // Redis wraps what happens inside a script: "... OOM command not allowed ... script: <sha>".
   if (/\bOOM command not allowed\b/.test(message)) return 'oom'
   if (/\bREADONLY\b/.test(message)) return 'readonly'
+  if (/redirections/i.test(message)) return 'cluster'
   if (code === 'ECONNREFUSED' || /ECONNREFUSED/.test(message)) return 'refused'
   if (code === 'ETIMEDOUT' || /timed? ?out/i.test(message)) return 'timeout'
   if (code !== undefined && /^E[A-Z]+$/.test(code)) return 'connection'
-  if (/closed|connect|socket|stream|writ|offline|quit|ended|retries|sentinel|master node|unreachable|cluster|redirection/i.test(message))
+  if (
+    /closed|connect|socket|stream|writ|offline|quit|ended|retries|sentinel|master node|unreachable|cluster|redirection/i.test(
+      message,
+    )
+  )
     return 'connection'
   return /script|Lua|ERR /.test(message) ? 'script' : 'other'
 }
