@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { compilePolicy } from 'sluice'
+import { describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { configOptions, resolveConfig } from './config/config.ts'
+import { examplePolicy } from './config/example-policy.ts'
+
+const folder = new URL('../../../deploy/', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, folder), 'utf8')
+const variables = new Set(['SLUICE_ADMIN_TOKEN', ...Object.values(configOptions).flatMap(({ env }) => env)])
+
+describe('what is ready to deploy', () => {
+  test('the policies make sense', () => {
+    for (const policy of [read('kubernetes/sluice.yaml'), examplePolicy])
+      expect(compilePolicy(policy, { env: {} }).rules.length).toBeGreaterThan(0)
+  })
+
+  test('sets only variables that the daemon reads', () => {
+    const [deployment] = parseAllDocuments(read('kubernetes/deployment.yaml')).map((each) => each.toJS())
+    const { env, ports } = deployment.spec.template.spec.containers[0] as {
+      env: { name: string; value?: string }[]
+      ports: { containerPort: number }[]
+    }
+    for (const { name } of env) expect(variables).toContain(name)
+    const given = Object.fromEntries(
+      env.filter(({ value }) => value !== undefined).map(({ name, value }) => [name, value]),
+    )
+    const config = resolveConfig({}, given)
+    expect(ports.map(({ containerPort }) => containerPort)).toEqual([config.port, config.grpcPort])
+    for (const [name] of read('docker/Dockerfile').matchAll(/\bSLUICE_\w+/g)) expect(variables).toContain(name)
+  })
+
+  const kubectl = spawnSync('kubectl', ['kustomize', fileURLToPath(new URL('kubernetes', folder))], {
+    encoding: 'utf8',
+  })
+  test.skipIf(kubectl.error)('kustomize renders it (needs kubectl)', () => {
+    expect(kubectl.stderr).toBe('')
+    const kinds = parseAllDocuments(kubectl.stdout).map((each) => (each.toJS() as { kind: string }).kind)
+    expect(kinds.sort()).toEqual(['ConfigMap', 'Deployment', 'PodDisruptionBudget', 'Service'])
+  })
+})
