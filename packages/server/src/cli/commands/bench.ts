@@ -6,7 +6,7 @@ import { openStore } from '../target/open-store.ts'
 import { count, duration } from '../terminal/numbers.ts'
 import { progress } from '../terminal/progress.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { columns } from '../terminal/text.ts'
+import { columns, shorten } from '../terminal/text.ts'
 
 /** Measures decisions per second, in memory and against the Redis that was named. */
 export async function bench(input: Input, terminal: Terminal): Promise<ExitCode> {
@@ -25,7 +25,10 @@ export async function bench(input: Input, terminal: Terminal): Promise<ExitCode>
     for (const store of stores) {
       for (const name of benchCases) {
         const report = (share: number, perSecond: number): void =>
-          shown.at((results.length + share) / total, `${store.name}: ${name}  ${count(perSecond)} decisions/s`)
+          shown.at(
+            (results.length + share) / total,
+            `${shorten(store.name, 40)}: ${name}  ${count(perSecond)} decisions/s`,
+          )
         results.push(await runCase(store, name, load, report))
       }
     }
@@ -40,7 +43,7 @@ export async function bench(input: Input, terminal: Terminal): Promise<ExitCode>
 function show(results: readonly CaseResult[], { style, line }: Terminal): void {
   const head = ['store', 'case', 'decisions/s', 'median', '99%', 'failed'].map(style.faint)
   const rows = results.map(({ store, name, perSecond, p50Ms, p99Ms, failed }) => [
-    ...[store, name, style.strong(count(perSecond)), duration(p50Ms), duration(p99Ms)],
+    ...[shorten(store, 40), name, style.strong(count(perSecond)), duration(p50Ms), duration(p99Ms)],
     failed === 0 ? '0' : style.bad(count(failed)),
   ])
   for (const text of columns([head, ...rows], ['left', 'left', 'right', 'right', 'right', 'right'])) line(text)

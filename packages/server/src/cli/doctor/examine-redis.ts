@@ -22,7 +22,7 @@ export async function examineRedis(
   const nodes = isCluster ? (client as Cluster).nodes('master') : [client as Redis]
   const findings: Finding[] = []
   for (const [n, node] of nodes.entries()) {
-    step(n / nodes.length, `looking at redis ${nameOf(node)}`)
+    step(n / nodes.length, nodes.length === 1 ? 'looking at redis' : `looking at redis ${nameOf(node)}`)
     const ofNode = await examineNode(node)
     findings.push(
       ...(nodes.length === 1

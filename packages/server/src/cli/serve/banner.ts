@@ -1,6 +1,7 @@
 import { basename, relative } from 'node:path'
 import type { ServerConfig } from '../../config/config.ts'
 import type { Daemon } from '../../serve.ts'
+import { daemonOptions } from '../options.ts'
 import type { Style } from '../terminal/style.ts'
 import { pad } from '../terminal/text.ts'
 
@@ -34,14 +35,14 @@ export function banner(daemon: Daemon, config: ServerConfig, version: string, st
         : 'with the token',
     ),
     '',
-    ...(isExample ? tries(daemon.url, config, style) : []),
+    ...(isExample ? tries(daemon.url, style) : []),
     `  ${style.faint('Ctrl-C answers what was accepted and ends; twice ends at once.')}`,
     '',
   ]
 }
 
-function tries(url: string, { port }: ServerConfig, style: Style): string[] {
-  const elsewhere = url.endsWith(`:${port}`) ? '' : ` --url ${url}`
+function tries(url: string, style: Style): string[] {
+  const elsewhere = url === daemonOptions.url?.default ? '' : ` --url ${url}`
   return [
     `  ${style.strong('Try it')}`,
     `    curl -d '{"key":"user:1","rule":"per-user"}' ${url}/v1/check`,
