@@ -183,33 +183,36 @@ function statusesOf(
   passed: boolean,
   now: number,
 ): LimitStatus[][] {
-  const statuses: LimitStatus[][] = []
-  for (let c = 0; c < charges.length; c++) statuses.push(statusOf(charges[c]!, states[c]!, passed, now))
-  return statuses
+  // An array that starts empty and grows takes room for seventeen: nearly all decisions have one charge.
+  if (charges.length === 1) return [statusOf(charges[0]!, states[0]!, passed, now)]
+  return charges.map((charge, c) => statusOf(charge, states[c]!, passed, now))
 }
 
 /** The status of every limit of a charge. When it has passed, nothing is to be waited for. */
 function statusOf(charge: Charge, state: State, passed: boolean, now: number): LimitStatus[] {
-  const { limits, algorithms, offsets } = charge.limits
-  const list: LimitStatus[] = []
-  for (let l = 0; l < limits.length; l++) {
-    const limit = limits[l]!
-    const algorithm = algorithms[l]!
-    const i = state.at + offsets[l]!
-    const remaining = algorithm.room(state, i, limit, now)
-    let waitUs = 0
-    if (!passed && remaining < charge.cost) {
-      waitUs = charge.cost > limit.burst ? Infinity : algorithm.waitUs(state, i, limit, charge.cost, now)
-    }
-    list.push({
-      rule: charge.rule.name,
-      name: limit.name,
-      amount: limit.amount,
-      remaining,
-      windowMs: limit.periodMs,
-      resetMs: Math.ceil((algorithm.endUs(state, i, limit, now) - now) / 1000),
-      retryAfterMs: Math.ceil(waitUs / 1000),
-    })
-  }
+  const { length } = charge.limits.limits
+  if (length === 1) return [statusOfLimit(charge, 0, state, passed, now)]
+  const list = new Array<LimitStatus>(length)
+  for (let l = 0; l < length; l++) list[l] = statusOfLimit(charge, l, state, passed, now)
   return list
+}
+
+function statusOfLimit(charge: Charge, l: number, state: State, passed: boolean, now: number): LimitStatus {
+  const limit = charge.limits.limits[l]!
+  const algorithm = charge.limits.algorithms[l]!
+  const i = state.at + charge.limits.offsets[l]!
+  const remaining = algorithm.room(state, i, limit, now)
+  let waitUs = 0
+  if (!passed && remaining < charge.cost) {
+    waitUs = charge.cost > limit.burst ? Infinity : algorithm.waitUs(state, i, limit, charge.cost, now)
+  }
+  return {
+    rule: charge.rule.name,
+    name: limit.name,
+    amount: limit.amount,
+    remaining,
+    windowMs: limit.periodMs,
+    resetMs: Math.ceil((algorithm.endUs(state, i, limit, now) - now) / 1000),
+    retryAfterMs: Math.ceil(waitUs / 1000),
+  }
 }

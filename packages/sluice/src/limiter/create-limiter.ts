@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { compilePolicy } from '../policy/compile-policy.ts'
+import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { PolicyDocument } from '../policy/document.ts'
 import { livePolicy } from '../policy/live-policy.ts'
 import type { PolicySource } from '../policy/source.ts'
@@ -29,11 +30,15 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   const resolved = resolveOptions(options)
   const events = new Emitter()
   const source = isSource(options.policy) ? options.policy : staticPolicy(options.policy)
+  let countReplicas: ((policy: CompiledPolicy) => Promise<void>) | undefined
   const live = await livePolicy({
     source,
     compile: (document) => compilePolicy(document, { env: options.env ?? process.env }),
     ...(options.fallbackPolicy === undefined ? {} : { fallback: options.fallbackPolicy }),
-    onLoaded: (policy) => events.emit('policyLoaded', { version: policy.version, source: source.description }),
+    onLoaded: (policy) => {
+      events.emit('policyLoaded', { version: policy.version, source: source.description })
+      void countReplicas?.(policy)
+    },
     onRejected: (error) => events.emit('policyRejected', { source: source.description, error }),
   })
   const store = options.store ?? memoryStore()
@@ -41,13 +46,12 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   const guarded = guard(store, { ...resolved.breaker, replicas: () => resolved.replicas ?? replicas.count })
   // In process there is nothing to save by answering before the store.
   const outermost = store.inProcess ? guarded : cached(leases(guarded, resolved.lease), resolved.denyCache)
-  if (
-    resolved.replicas === undefined &&
-    !store.inProcess &&
-    live.current.rules.some((rule) => rule.onStoreFailure === 'local')
-  ) {
-    await replicas.start(resolved.deadlineMs)
+  // A later version may be the first with a local rule.
+  countReplicas = async ({ rules }) => {
+    const isNeeded = resolved.replicas === undefined && !store.inProcess
+    if (isNeeded && rules.some((rule) => rule.onStoreFailure === 'local')) await replicas.start(resolved.deadlineMs)
   }
+  await countReplicas(live.current)
   return new PolicyLimiter({
     live,
     store: outermost,

@@ -2,20 +2,21 @@ import type { LimiterEvents } from './events.ts'
 
 type Listener = (event: never) => void
 
-/** Where everything is announced. Asking whether anybody listens costs one look-up, so unwatched events are never built. */
+/** Where everything is announced. Unwatched decisions are not even written down. */
 export class Emitter {
   readonly #listeners = new Map<keyof LimiterEvents, readonly Listener[]>()
 
-  has(name: keyof LimiterEvents): boolean {
-    return this.#listeners.has(name)
-  }
+  /** Whether anybody wants every single decision. */
+  watchesDecisions = false
 
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
     this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener])
+    this.watchesDecisions = this.#listeners.has('decision')
     return () => {
       const left = (this.#listeners.get(name) ?? []).filter((other) => other !== listener)
       if (left.length > 0) this.#listeners.set(name, left)
       else this.#listeners.delete(name)
+      this.watchesDecisions = this.#listeners.has('decision')
     }
   }
 

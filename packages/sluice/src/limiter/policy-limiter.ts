@@ -188,7 +188,7 @@ export class PolicyLimiter implements Limiter {
     answer: Answer | Promise<Answer>,
     shadow = noShadow,
   ): Promise<Decision> {
-    if (this.#events.has('decision')) return this.#announced(policy, charges, answer, shadow)
+    if (this.#events.watchesDecisions) return this.#announced(policy, charges, answer, shadow)
     if (answer instanceof Promise) return answer.then((settled) => toDecision(charges, settled, policy.version, shadow))
     return Promise.resolve(toDecision(charges, answer, policy.version, shadow))
   }
@@ -213,7 +213,7 @@ export class PolicyLimiter implements Limiter {
 
   /** Announces a decision that no store took part in. */
   #told(decision: Decision): Decision {
-    if (this.#events.has('decision')) this.#events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
+    if (this.#events.watchesDecisions) this.#events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
     return decision
   }
 

@@ -73,9 +73,9 @@ class InProcess implements MemoryStore {
 
   decide(ask: Ask): Answer {
     if (this.#closed) throw new StoreError('closed', 'The memory store is closed.')
-    const now = this.#clock.now()
-    if (ask.charges.length !== 1) return this.#decideMany(ask, now)
+    if (ask.charges.length !== 1) return this.#decideMany(ask, this.#clock.now())
     const charge = ask.charges[0]!
+    const now = charge.limits.coarse && this.#clock.coarse ? this.#clock.coarse() : this.#clock.now()
     const table = this.#tableOf(charge)
     const slot = table.slotOf(charge.subject)
     if (slot !== undefined) return this.#decideKnown(ask, charge, table, slot, now)
