@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLimiter } from '../limiter/create-limiter.ts'
 import type { Limiter } from '../limiter/limiter.ts'
+import type { PolicySource, SourcedDocument } from '../policy/source.ts'
 import { switchedStore } from '../testing/faulty-store.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { waitFor } from '../testing/wait-for.ts'
@@ -76,4 +77,27 @@ test('four replicas on Redis that goes away share the limit', async () => {
   for (const limiter of limiters) await waitFor(async () => !(await limiter.peek('one')).degraded)
   await waitFor(async () => (await limiters[0]!.peek('one')).limits[0]!.remaining === 0)
   await Promise.all(limiters.map((limiter) => limiter.close()))
+})
+
+test('replicas are counted also when only a later version of the policy has a local rule', async () => {
+  const version = (onStoreFailure: 'closed' | 'local') => ({
+    service: 'later',
+    rules: [{ name: 'r', limits: { rph: 100 }, onStoreFailure }],
+  })
+  let change: ((document: SourcedDocument) => void) | undefined
+  const source: PolicySource = {
+    description: 'a test',
+    start: async (listener) => {
+      change = (document) => listener.changed(document)
+      return { document: version('closed'), revision: 1 }
+    },
+    close: async () => undefined,
+  }
+  const store = redisStore(new Redis({ port: redis.port, lazyConnect: true }))
+  const limiter = await createLimiter({ policy: source, store })
+  const beats = (): Promise<string[]> => redis.cli<string[]>('KEYS', '*later/*replicas*')
+  expect(await beats()).toEqual([])
+  change!({ document: version('local'), revision: 2 })
+  await waitFor(async () => (await beats()).length === 1)
+  await limiter.close()
 })
