@@ -47,7 +47,9 @@ const rows: Row[] = []
 let failed = false
 for (const scenario of chosen) {
   try {
-    rows.push(...(await scenario.run(context)))
+    const found = await scenario.run(context)
+    rows.push(...found)
+    for (const { fault, wrong } of found) if (wrong.length > 0) context.progress(`WRONG: ${fault}: ${wrong.join(', ')}`)
   } catch (error) {
     failed = true
     console.error(`${stamp()}  ${scenario.name} could not be run to its end:`, error)

@@ -16,8 +16,12 @@ const lossRate = 0.05
 async function lose(proxies: readonly TcpProxy[], load: Load, context: Context): Promise<string> {
   for (const proxy of proxies) proxy.dropReplies(lossRate)
   const enough = load.once.length + decisions * context.scale
-  while (load.once.length < enough)
-    await Promise.all(Array.from({ length: 50 }, () => load.takeOnce()).concat(pause(1)))
+  const lane = async (): Promise<void> => {
+    while (load.once.length < enough)
+      await Promise.all(Array.from({ length: 40 }, () => load.takeOnce()).concat(pause(1)))
+  }
+  // Several, so that one whose connection is just gone does not hold up the rest.
+  await Promise.all(Array.from({ length: 8 }, lane))
   await Promise.all(proxies.map((proxy) => proxy.resume()))
   await pause(500)
   return `${proxies.reduce((sum, { stats }) => sum + stats.droppedReplies, 0)} replies lost`
