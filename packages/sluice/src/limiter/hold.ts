@@ -58,7 +58,7 @@ export function checkTtl(ttlMs: number): number {
 }
 
 export function checkId(id: string): string {
-  if (typeof id !== 'string' || id.length === 0 || id.length > 128)
-    throw invalidOption('id', id, 'use a text of 1 to 128 characters')
+  if (typeof id !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(id))
+    throw invalidOption('id', id, 'use 1 to 128 printable ASCII characters, such as a UUID')
   return id
 }

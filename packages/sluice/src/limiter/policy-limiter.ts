@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Charge, HoldRequest, TakeAsk } from '../core/ask.ts'
 import { SluiceError, show } from '../core/errors.ts'
-import { encodeKey, type Key } from '../core/key.ts'
-import type { CompiledPolicy, CompiledRule, MatchedRule } from '../policy/compiled-policy.ts'
+import type { Key } from '../core/key.ts'
+import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
 import type { Guard } from '../stores/guard.ts'
 import type { Store } from '../stores/store.ts'
+import { chargeFor, chargesOf, chargesOfRequest } from './charges.ts'
 import { checkCost } from './cost.ts'
 import { refused, toDecision, toShadow, unmatched } from './decide.ts'
 import type { Decision, ShadowDecision } from './decision.ts'
@@ -68,8 +69,9 @@ export class PolicyLimiter implements Limiter {
   take(key: Key, options?: TakeOptions): Promise<Decision> {
     try {
       const policy = this.#policyNow()
-      const charge = this.#chargeFor(policy, key, options)
+      const charge = chargeFor(policy, key, options)
       if (charge.limits.needsHold) throw wrongUse('take', charge.rule.name)
+      if (charge.rule.mode === 'shadow') return this.#withShadow(policy, [], [charge])
       return this.#settled(policy, [charge], this.#ask([charge], undefined))
     } catch (error) {
       return Promise.reject(error)
@@ -78,7 +80,7 @@ export class PolicyLimiter implements Limiter {
 
   async peek(key: Key, options?: TakeOptions): Promise<Decision> {
     const policy = this.#policyNow()
-    const charge = this.#chargeFor(policy, key, options)
+    const charge = chargeFor(policy, key, options)
     return toDecision(
       [charge],
       await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs),
@@ -89,15 +91,12 @@ export class PolicyLimiter implements Limiter {
   check(request: RequestView, options?: { readonly cost?: number }): Promise<Decision> {
     try {
       const policy = this.#policyNow()
-      const { rules, refusedBy } = policy.match(request, Date.now())
-      if (refusedBy !== undefined) return Promise.resolve(this.#told(refused(refusedBy.name, policy.version)))
-      const charges = enforced(rules, options?.cost)
-      for (const charge of charges) if (charge.limits.needsHold) throw wrongUse('check', charge.rule.name)
-      if (charges.length === rules.length)
-        return charges.length === 0
-          ? Promise.resolve(this.#told(unmatched(policy.version)))
-          : this.#settled(policy, charges, this.#ask(charges, undefined))
-      return this.#withShadow(policy, charges, shadowed(rules, options?.cost))
+      const { enforced, shadow, refusedBy } = chargesOfRequest(policy, request, options?.cost)
+      if (refusedBy !== undefined) return Promise.resolve(this.#told(refused(refusedBy, policy.version)))
+      for (const charge of enforced) if (charge.limits.needsHold) throw wrongUse('check', charge.rule.name)
+      if (shadow.length > 0) return this.#withShadow(policy, enforced, shadow)
+      if (enforced.length === 0) return Promise.resolve(this.#told(unmatched(policy.version)))
+      return this.#settled(policy, enforced, this.#ask(enforced, undefined))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -113,34 +112,25 @@ export class PolicyLimiter implements Limiter {
 
   async settle(subject: Subject, id: string, actual: number, options?: { readonly rule?: string }): Promise<boolean> {
     const units = checkCost(actual, 'settle')
-    const charges = this.#chargesFor(this.#policyNow(), subject, options)
-    if (charges.length === 0) return false
-    return (
-      (
-        await this.#store.decide(
-          settleAsk(charges, checkId(id), () => units),
-          this.#deadlineMs,
-        )
-      ).granted > 0
-    )
+    const { enforced } = chargesOf(this.#policyNow(), subject, options)
+    if (enforced.length === 0) return false
+    const ask = settleAsk(enforced, checkId(id), () => units)
+    return (await this.#store.decide(ask, this.#deadlineMs)).granted > 0
   }
 
   async refund(key: Key, options?: TakeOptions): Promise<void> {
     await this.#store.decide(
-      { kind: 'refund', charges: [this.#chargeFor(this.#policyNow(), key, options)], takenUs: undefined },
+      { kind: 'refund', charges: [chargeFor(this.#policyNow(), key, options)], takenUs: undefined },
       this.#deadlineMs,
     )
   }
 
   async reset(key: Key, options?: { readonly rule?: string }): Promise<void> {
-    await this.#store.decide(
-      { kind: 'reset', charges: [this.#chargeFor(this.#policyNow(), key, options)] },
-      this.#deadlineMs,
-    )
+    await this.#store.decide({ kind: 'reset', charges: [chargeFor(this.#policyNow(), key, options)] }, this.#deadlineMs)
   }
 
   async inspect(key: Key, options?: { readonly rule?: string }): Promise<Inspection> {
-    const charge = this.#chargeFor(this.#policyNow(), key, options)
+    const charge = chargeFor(this.#policyNow(), key, options)
     const answer = await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs)
     const holds = (answer.holds?.[0] ?? []).map(({ id, cost, expiresUs }) => ({
       id,
@@ -221,11 +211,14 @@ export class PolicyLimiter implements Limiter {
   async #withShadow(
     policy: CompiledPolicy,
     charges: readonly Charge[],
-    watching: readonly Charge[],
+    watched: readonly Charge[],
+    hold?: HoldRequest,
   ): Promise<Decision> {
-    const real = charges.length === 0 ? undefined : this.#ask(charges, undefined)
+    const real = charges.length === 0 ? undefined : this.#ask(charges, hold)
     const shadow = await Promise.all(
-      watching.map(async (charge) => toShadow(charge, await this.#ask([charge], undefined))),
+      watched.map(async (charge) =>
+        toShadow(charge, await this.#ask([charge], charge.limits.needsHold ? hold : undefined)),
+      ),
     )
     return real === undefined
       ? this.#told(unmatched(policy.version, shadow))
@@ -236,76 +229,13 @@ export class PolicyLimiter implements Limiter {
     const policy = this.#policyNow()
     const id = options.id === undefined ? randomUUID() : checkId(options.id)
     const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
-    if (isRequest(subject)) {
-      const { refusedBy } = policy.match(subject, Date.now())
-      if (refusedBy !== undefined)
-        return holdHandle(
-          id,
-          this.#told(refused(refusedBy.name, policy.version)),
-          [],
-          ttlMs,
-          this.#store,
-          this.#deadlineMs,
-        )
-    }
-    const charges = this.#chargesFor(policy, subject, options)
-    if (charges.length === 0)
-      return holdHandle(id, this.#told(unmatched(policy.version)), [], ttlMs, this.#store, this.#deadlineMs)
-    const decision = await this.#settled(policy, charges, this.#ask(charges, { id, ttlUs: ttlMs * 1000, kind }))
-    return holdHandle(id, decision, decision.degraded ? [] : charges, ttlMs, this.#store, this.#deadlineMs)
+    const { enforced, shadow, refusedBy } = chargesOf(policy, subject, options)
+    const decision =
+      refusedBy === undefined
+        ? await this.#withShadow(policy, enforced, shadow, { id, ttlUs: ttlMs * 1000, kind })
+        : this.#told(refused(refusedBy, policy.version))
+    return holdHandle(id, decision, decision.degraded ? [] : enforced, ttlMs, this.#store, this.#deadlineMs)
   }
-
-  #chargesFor(policy: CompiledPolicy, subject: Subject, options: TakeOptions | undefined): Charge[] {
-    if (!isRequest(subject)) return [this.#chargeFor(policy, subject, options)]
-    return enforced(policy.match(subject, Date.now()).rules, options?.cost)
-  }
-
-  #chargeFor(policy: CompiledPolicy, key: Key, options: TakeOptions | undefined): Charge {
-    const rule = findRule(policy, options?.rule)
-    const subject = encodeKey(key)
-    const cost = options?.cost === undefined ? 1 : checkCost(options.cost, 'cost')
-    return { rule, subject, limits: rule.limitsFor(subject, options?.tier, rule.dated ? Date.now() : 0), cost }
-  }
-}
-
-function findRule(policy: CompiledPolicy, name: string | undefined): CompiledRule {
-  if (name === undefined) {
-    // The only rule there is, or the only one that is meant for keys built by the caller.
-    const { rules } = policy
-    const candidates = rules.length === 1 ? rules : rules.filter((rule) => !rule.keyed)
-    if (candidates.length === 1) return candidates[0]!
-    throw new SluiceError(
-      'SLUICE_UNKNOWN_RULE',
-      `The policy has ${rules.length} rules; name one, such as { rule: ${show(rules[0]?.name ?? 'per-user')} }.`,
-    )
-  }
-  const rule = policy.rule(name)
-  if (rule !== undefined) return rule
-  throw new SluiceError(
-    'SLUICE_UNKNOWN_RULE',
-    `The policy has no rule ${show(name)}; it has ${policy.rules.map((known) => known.name).join(', ')}.`,
-  )
-}
-
-function enforced(rules: readonly MatchedRule[], cost: number | undefined): Charge[] {
-  return rules.filter(({ rule }) => rule.mode === 'enforce').map((match) => toCharge(match, cost))
-}
-
-function shadowed(rules: readonly MatchedRule[], cost: number | undefined): Charge[] {
-  return rules.filter(({ rule }) => rule.mode === 'shadow').map((match) => toCharge(match, cost))
-}
-
-function toCharge(match: MatchedRule, cost: number | undefined): Charge {
-  return {
-    rule: match.rule,
-    subject: match.subject,
-    limits: match.limits,
-    cost: cost === undefined ? match.cost : checkCost(cost, 'cost'),
-  }
-}
-
-function isRequest(subject: Subject): subject is RequestView {
-  return typeof subject === 'object' && subject !== null && !Array.isArray(subject)
 }
 
 function wrongUse(operation: string, rule: string): SluiceError {

@@ -40,8 +40,8 @@ const tryAgainMs = 20
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   const { prefix, socketTimeoutMs, reconnectMs } = { ...defaults, ...options }
-  if (typeof prefix !== 'string' || prefix.length > 64)
-    throw invalidOption('redisStore.prefix', prefix, 'use a text of at most 64 characters')
+  if (typeof prefix !== 'string' || !/^[\x21-\x7e]{0,64}$/.test(prefix))
+    throw invalidOption('redisStore.prefix', prefix, 'use at most 64 printable ASCII characters')
   for (const [name, value] of Object.entries({ socketTimeoutMs, reconnectMs })) {
     if (!Number.isFinite(value) || value < 1)
       throw invalidOption(`redisStore.${name}`, value, 'use a number of milliseconds from 1')

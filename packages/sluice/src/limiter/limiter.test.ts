@@ -1,0 +1,213 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { PolicyDocument } from '../policy/document.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { redisStore } from '../stores/redis/index.ts'
+import type { Store } from '../stores/store.ts'
+import { startRedis } from '../testing/servers/redis.ts'
+import { createLimiter } from './create-limiter.ts'
+import type { Limiter } from './limiter.ts'
+
+const policy: PolicyDocument = {
+  service: 'api',
+  version: 'v1',
+  rules: [
+    { name: 'windows', limits: { rps: 5, rpm: 8 } },
+    { name: 'flight', limits: { amount: 2, algorithm: 'concurrency' } },
+    { name: 'tokens', limits: { amount: 100, per: '1h', name: 'hourly' } },
+    { name: 'route', key: 'headers.x-user', match: { path: '/r' }, limits: { rpm: 2 }, onMissing: 'deny' },
+    { name: 'route-all', key: 'const:all', match: { path: '/r' }, limits: { rpm: 3 } },
+    { name: 'watched', key: 'const:all', match: { path: '/r' }, limits: { rpm: 1 }, mode: 'shadow' },
+  ],
+}
+const request = (user?: string) => ({
+  method: 'GET',
+  path: '/r',
+  headers: user === undefined ? {} : { 'x-user': user },
+})
+
+const stores = {
+  memory: async () => ({ store: memoryStore() as Store, stop: async () => {} }),
+  redis: async () => {
+    const server = await startRedis()
+    const client = new Redis(server.port)
+    return {
+      store: redisStore(client),
+      stop: async () => {
+        client.disconnect()
+        await server.stop()
+      },
+    }
+  },
+}
+
+describe.each(Object.entries(stores))('a limiter on %s', (_, start) => {
+  let limiter: Limiter
+  let stop: () => Promise<void>
+
+  beforeAll(async () => {
+    const started = await start()
+    stop = started.stop
+    limiter = await createLimiter({ policy, store: started.store })
+  })
+  afterAll(async () => {
+    await limiter.close()
+    await stop()
+  })
+
+  it('spends all limits of a rule or none', async () => {
+    const decisions = await Promise.all(Array.from({ length: 7 }, () => limiter.take('a', { rule: 'windows' })))
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, true, true, false, false])
+    expect(decisions[6]).toMatchObject({ reason: 'quota', rule: 'windows', degraded: false, policyVersion: 'v1' })
+    const [rps, rpm] = decisions[6]!.limits
+    expect(rps).toMatchObject({ name: 'rps', amount: 5, remaining: 0, windowMs: 1000 })
+    expect(rpm).toMatchObject({ name: 'rpm', amount: 8, remaining: 3, retryAfterMs: 0 })
+    expect(decisions[6]!.retryAfterMs).toBe(rps!.retryAfterMs)
+  })
+
+  it('peeks without spending, in the shape of a decision', async () => {
+    await limiter.take('p', { rule: 'windows', cost: 2 })
+    const peeks = [await limiter.peek('p', { rule: 'windows' }), await limiter.peek('p', { rule: 'windows' })]
+    expect(peeks.map(({ limits }) => limits[0]!.remaining)).toEqual([3, 3])
+    expect(Object.keys(peeks[0]!.limits[0]!)).toEqual(
+      expect.arrayContaining(['name', 'amount', 'remaining', 'resetMs', 'retryAfterMs']),
+    )
+  })
+
+  it('says that a cost above the amount can never pass', async () => {
+    const decision = await limiter.take('n', { rule: 'tokens', cost: 101 })
+    expect(decision).toMatchObject({ allowed: false, retryAfterMs: Infinity })
+    expect((await limiter.peek('n', { rule: 'tokens' })).limits[0]!.remaining).toBe(100)
+  })
+
+  it('takes a small cost after it has denied a large one', async () => {
+    await limiter.take('s', { rule: 'tokens', cost: 95 })
+    expect((await limiter.take('s', { rule: 'tokens', cost: 10 })).allowed).toBe(false)
+    expect((await limiter.take('s', { rule: 'tokens', cost: 5 })).allowed).toBe(true)
+    expect((await limiter.take('s', { rule: 'tokens', cost: 1 })).allowed).toBe(false)
+  })
+
+  it('settles a reservation once, for what it really cost', async () => {
+    const hold = await limiter.reserve('h', { rule: 'tokens', cost: 60, id: 'job-1' })
+    const again = await limiter.reserve('h', { rule: 'tokens', cost: 60, id: 'job-1' })
+    expect([hold.allowed, again.allowed]).toEqual([true, true])
+    expect((await limiter.inspect('h', { rule: 'tokens' })).holds).toMatchObject([{ id: 'job-1', cost: 60 }])
+    expect([await hold.settle(20), await hold.settle(20), await again.cancel()]).toEqual([true, false, false])
+    expect((await limiter.peek('h', { rule: 'tokens' })).limits[0]!.remaining).toBe(80)
+  })
+
+  it('lets another process settle by id', async () => {
+    await limiter.reserve('o', { rule: 'tokens', cost: 50, id: 'job-2' })
+    expect(await limiter.settle('o', 'job-2', 10, { rule: 'tokens' })).toBe(true)
+    expect((await limiter.peek('o', { rule: 'tokens' })).limits[0]!.remaining).toBe(90)
+  })
+
+  it('counts what is in flight and gives places back', async () => {
+    const [a, b, c] = await Promise.all([1, 2, 3].map(() => limiter.acquire('f', { rule: 'flight' })))
+    expect([a!.allowed, b!.allowed, c!.allowed]).toEqual([true, true, false])
+    expect(await a!.extend(60_000)).toBe(true)
+    expect(await a!.release()).toBe(true)
+    expect((await limiter.acquire('f', { rule: 'flight' })).allowed).toBe(true)
+  })
+
+  it('refunds and resets, at once also where it had denied', async () => {
+    await limiter.take('x', { rule: 'tokens', cost: 100 })
+    expect((await limiter.take('x', { rule: 'tokens' })).allowed).toBe(false)
+    await limiter.refund('x', { rule: 'tokens', cost: 1 })
+    expect((await limiter.take('x', { rule: 'tokens' })).allowed).toBe(true)
+    expect((await limiter.take('x', { rule: 'tokens' })).allowed).toBe(false)
+    await limiter.reset('x', { rule: 'tokens' })
+    expect((await limiter.take('x', { rule: 'tokens' })).limits[0]!.remaining).toBe(99)
+  })
+
+  it('decides on a request by all rules that match, all or nothing; shadow rules only watch', async () => {
+    const [first, second, third, fourth, fifth] = [
+      await limiter.check(request('u')),
+      await limiter.check(request('u')),
+      await limiter.check(request('u')),
+      await limiter.check(request('v')),
+      await limiter.check(request('w')),
+    ]
+    expect([first, second, third, fourth, fifth].map((decision) => decision!.allowed)).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+    ])
+    expect([third!.rule, fifth!.rule]).toEqual(['route', 'route-all'])
+    expect(first!.shadow).toMatchObject([{ rule: 'watched', allowed: true }])
+    expect(second!.shadow).toMatchObject([{ rule: 'watched', allowed: false }])
+    expect(await limiter.check(request())).toMatchObject({ allowed: false, reason: 'missing-key', rule: 'route' })
+    expect(await limiter.check({ method: 'GET', path: '/other', headers: {} })).toMatchObject({
+      allowed: true,
+      rule: undefined,
+    })
+  })
+
+  it('explains without spending', async () => {
+    const explained = await limiter.explain(request('e'))
+    expect(explained.rules.map(({ rule, matched }) => [rule, matched])).toEqual([
+      ['windows', false],
+      ['flight', false],
+      ['tokens', false],
+      ['route', true],
+      ['route-all', true],
+      ['watched', true],
+    ])
+    expect(explained.rules[3]).toMatchObject({ key: 'api/route/e', limits: [{ remaining: 2 }] })
+    expect(explained.decision).toMatchObject({ allowed: false, rule: 'route-all' })
+  })
+
+  it('announces decisions while somebody listens', async () => {
+    const seen: string[][] = []
+    const stopListening = limiter.on('decision', ({ subjects }) => seen.push([...subjects]))
+    await limiter.take(['t', 'en'], { rule: 'tokens' })
+    stopListening()
+    await limiter.take(['t', 'en'], { rule: 'tokens' })
+    expect(seen).toEqual([['api/tokens/t/en']])
+  })
+
+  it('is healthy, and tells its policy', async () => {
+    expect(await limiter.health()).toMatchObject({
+      ok: true,
+      store: { reachable: true, breaker: 'closed' },
+      policy: { version: 'v1' },
+    })
+    expect(limiter.policy).toMatchObject({ service: 'api', readsBody: false })
+  })
+})
+
+describe('wrong use', () => {
+  it('fails early and says what would be right', async () => {
+    const limiter = await createLimiter({ policy })
+    await expect(limiter.take('a')).rejects.toThrow(/6 rules; name one/)
+    await expect(limiter.take('a', { rule: 'none' })).rejects.toThrow(/no rule "none"; it has windows/)
+    await expect(limiter.take('a', { rule: 'flight' })).rejects.toThrow(/use acquire\(\)/)
+    for (const cost of [-1, 0.1, Number.NaN, Infinity, 1e308, 2 ** 53 + 1, '5']) {
+      await expect(limiter.take('a', { rule: 'tokens', cost: cost as number })).rejects.toMatchObject({
+        code: 'SLUICE_INVALID_COST',
+      })
+    }
+    for (const key of [undefined, null, Number.NaN, {}, [], [undefined], [{}], ['a', null]]) {
+      await expect(limiter.take(key as never, { rule: 'tokens' })).rejects.toMatchObject({ code: 'SLUICE_INVALID_KEY' })
+    }
+    await expect(limiter.reserve('a', { rule: 'tokens', ttlMs: 0 })).rejects.toThrow(/ttlMs is 0/)
+    await limiter.close()
+    await expect(limiter.take('a', { rule: 'tokens' })).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+    await expect(createLimiter({ policy, deadline: 5 } as never)).rejects.toThrow(
+      /createLimiter.deadline is 5; there is no such option/,
+    )
+    await expect(createLimiter({ policy, deadlineMs: 0.5 })).rejects.toThrow(/deadlineMs is 0.5; use a whole number/)
+    await expect(createLimiter({ policy, store: {} as never })).rejects.toThrow(/redisStore\(client\)/)
+  })
+
+  it('a take on a shadow rule is never denied', async () => {
+    const limiter = await createLimiter({
+      policy: { service: 's', rules: [{ name: 'w', limits: { rpm: 1 }, mode: 'shadow' }] },
+    })
+    await limiter.take('a')
+    expect(await limiter.take('a')).toMatchObject({ allowed: true, shadow: [{ rule: 'w', allowed: false }] })
+    await limiter.close()
+  })
+})
