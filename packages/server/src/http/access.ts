@@ -36,14 +36,18 @@ export function adminOnly(token: string | undefined): MiddlewareHandler<NodeEnv>
 
 /** Keeps pages of other sites, opened in a browser on this machine, from using the API. */
 export const sameSite: MiddlewareHandler<NodeEnv> = async function sameSite(c, next) {
-  const { headers } = c.env?.incoming ?? {}
-  const site = headers?.['sec-fetch-site']
-  const origin = headers?.origin
-  if (site !== undefined && site !== 'same-origin' && site !== 'none')
-    throw new HttpProblem(403, 'Pages of other sites may not use this API.')
-  if (origin !== undefined && hostOf(origin) !== headers?.host)
-    throw new HttpProblem(403, 'Pages of other sites may not use this API.')
+  refuseOtherSites(c.env.incoming)
   return next()
+}
+
+/** Throws when a request was made by a page of another site. */
+export function refuseOtherSites({ headers }: IncomingMessage): void {
+  const site = headers['sec-fetch-site']
+  const { origin } = headers
+  const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none'
+  if (isForeign || (origin !== undefined && hostOf(origin) !== headers.host)) {
+    throw new HttpProblem(403, 'Pages of other sites may not use this API.')
+  }
 }
 
 /** Whether an address is of this machine itself. */

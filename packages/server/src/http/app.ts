@@ -1,7 +1,8 @@
 import { Hono } from 'hono'
 import { adminOnly, type NodeEnv, sameSite } from './access.ts'
 import type { ApiParts } from './api-parts.ts'
-import { HttpProblem, problemResponse, toProblem } from './problem.ts'
+import { failed } from './failed.ts'
+import { HttpProblem, problemResponse } from './problem.ts'
 import { authRoute } from './routes/auth.ts'
 import { checkRoute } from './routes/check.ts'
 import { eventsRoute } from './routes/events.ts'
@@ -16,12 +17,20 @@ import { statsRoute } from './routes/stats.ts'
 /** A part of the API: adds its routes. */
 export type Routes = (app: Hono<NodeEnv>, parts: ApiParts) => void
 
-const open: readonly Routes[] = [checkRoute, holdRoutes, authRoute, healthRoutes, pageRoutes]
+const open: readonly Routes[] = [holdRoutes, authRoute, healthRoutes, pageRoutes]
 const admin: readonly Routes[] = [keyRoutes, explainRoute, policyRoutes, statsRoute, eventsRoute]
 const adminPaths = ['/v1/keys/*', '/v1/explain', '/v1/policy', '/v1/policy/*', '/v1/stats', '/v1/events']
 
-/** The HTTP API of the daemon. */
+/** The HTTP API of the daemon: the one route that must be fast by itself, and everything else behind it. */
 export function createApp(parts: ApiParts): Hono<NodeEnv> {
+  const app = new Hono<NodeEnv>()
+  const others = createOthers(parts)
+  checkRoute(app, parts)
+  app.notFound((c) => others.fetch(c.req.raw, c.env))
+  return app
+}
+
+function createOthers(parts: ApiParts): Hono<NodeEnv> {
   const app = new Hono<NodeEnv>()
   app.use(async function counted(c, next) {
     await next()
@@ -30,18 +39,14 @@ export function createApp(parts: ApiParts): Hono<NodeEnv> {
     if (parts.isDraining()) c.res.headers.set('connection', 'close')
   })
   // Browsers pass their own Origin through a proxy to /v1/auth, where it says nothing about who asks.
-  for (const path of ['/v1/check', '/v1/reserve', '/v1/settle', ...adminPaths]) app.use(path, sameSite)
+  for (const path of ['/v1/reserve', '/v1/settle', ...adminPaths]) app.use(path, sameSite)
   const guard = adminOnly(parts.adminToken)
   for (const path of adminPaths) app.use(path, guard)
   for (const routes of [...open, ...admin]) routes(app, parts)
-  app.notFound((c) =>
-    problemResponse(
-      new HttpProblem(404, `There is no ${c.req.method} ${c.req.path}; /openapi.json lists what there is.`),
-    ),
-  )
-  app.onError((error) => {
-    if (toProblem(error).status === 500) parts.log.error({ err: error }, 'a request failed')
-    return problemResponse(error)
+  app.notFound((c) => {
+    const detail = `There is no ${c.req.method} ${c.req.path}; /openapi.json lists what there is.`
+    return problemResponse(new HttpProblem(404, detail))
   })
+  app.onError((error) => failed(parts, error))
   return app
 }

@@ -1,23 +1,48 @@
+import type { Context } from 'hono'
 import type { Decision, Limiter } from 'sluice'
+import { type NodeEnv, refuseOtherSites } from '../access.ts'
+import type { ApiParts } from '../api-parts.ts'
 import type { Routes } from '../app.ts'
 import { decisionHeaders, denialProblem, statusOf } from '../decision-headers.ts'
 import { decisionJson } from '../decision-json.ts'
+import { failed } from '../failed.ts'
 import { type CheckInput, maxChecks, readCheck } from '../inputs.ts'
 import { HttpProblem, toProblem } from '../problem.ts'
 import { readJson } from '../read-body.ts'
 
 const jsonHeaders = { 'content-type': 'application/json' }
 
-/** `POST /v1/check`: decides on one key or request, or on many at once. */
-export const checkRoute: Routes = (app, { limiter }) => {
+/**
+ * `POST /v1/check`: decides on one key or request, or on many at once. It does by itself what middleware does for the other routes:
+ * where Hono finds a single handler, it calls it without composing anything.
+ */
+export const checkRoute: Routes = (app, parts) => {
   app.post('/v1/check', async function check(c) {
-    const body = await readJson(c)
-    if (body.checks !== undefined) return c.json({ decisions: await checkAll(limiter, body) })
-    const decision = await decide(limiter, readCheck(body))
-    if (body.mirror === true || c.req.query('mirror') === 'true') return mirrored(decision)
-    // Much the most frequent answer: it goes out without passing through the framework's own header handling.
-    return new Response(JSON.stringify(decisionJson(decision)), { headers: jsonHeaders })
+    try {
+      refuseOtherSites(c.env.incoming)
+      return answered(parts, await answer(c, parts.limiter))
+    } catch (error) {
+      return answered(parts, failed(parts, error))
+    }
   })
+}
+
+async function answer(c: Context<NodeEnv>, limiter: Limiter): Promise<Response> {
+  const body = await readJson(c)
+  if (body.checks !== undefined) return json({ decisions: await checkAll(limiter, body) })
+  const decision = await decide(limiter, readCheck(body))
+  if (body.mirror === true || c.req.query('mirror') === 'true') return mirrored(decision)
+  return json(decisionJson(decision))
+}
+
+function json(value: unknown): Response {
+  return new Response(JSON.stringify(value), { headers: jsonHeaders })
+}
+
+function answered({ metrics, isDraining }: ApiParts, response: Response): Response {
+  metrics.answered('/v1/check', response.status)
+  if (isDraining()) response.headers.set('connection', 'close')
+  return response
 }
 
 /** Decides on one key or request. */

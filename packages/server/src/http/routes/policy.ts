@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { compilePolicy } from 'sluice'
 import type { PolicyArchive, PolicyVersion } from '../../config/policy-archive.ts'
 import { documentOf, ruleChanges } from '../../policy/rule-changes.ts'
+import type { NodeEnv } from '../access.ts'
 import type { ApiParts } from '../api-parts.ts'
 import type { Routes } from '../app.ts'
 import { readWhole } from '../inputs.ts'
@@ -62,7 +63,7 @@ export const policyRoutes: Routes = (app, parts) => {
 }
 
 /** The document of a request: JSON as it is, anything else as YAML text. */
-async function readDocument(c: Context): Promise<unknown> {
+async function readDocument(c: Context<NodeEnv>): Promise<unknown> {
   const text = await readText(c, maxPolicyBytes)
   if (text.trim() === '') throw new HttpProblem(400, 'The body is empty; send a policy as YAML or JSON.')
   return /^application\/json\b/i.test(c.req.header('content-type') ?? '') ? parseJson(text) : text
@@ -81,7 +82,7 @@ function tried({ limiter, policy: inForce, env }: ApiParts, document: unknown): 
   }
 }
 
-async function pushed(c: Context, parts: ApiParts, document: unknown): Promise<Record<string, unknown>> {
+async function pushed(c: Context<NodeEnv>, parts: ApiParts, document: unknown): Promise<Record<string, unknown>> {
   const archive = writable(parts)
   const outcome = tried(parts, document)
   const { service, status } = parts.limiter.policy
