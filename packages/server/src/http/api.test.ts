@@ -1,56 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../serve.ts'
+import { hold, paths, seen } from '../testing/held-to-description.ts'
 import { send, startDaemon } from '../testing/started.ts'
 import { openApi } from './openapi/document.ts'
-
-interface Operation {
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
-  >
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> }
-}
-
-const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time': true } })
-ajv.addSchema({ ...openApi, $id: 'api' })
-const paths = openApi.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>
-const seen = new Set<string>()
-
-function resolved(schema: object): object {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components'))
-}
-
-/** Holds an exchange to the OpenAPI document: the route, the status, the media type and the body must be described. */
-function hold(
-  method: string,
-  path: string,
-  requestBody: unknown,
-  answer: { status: number; headers: Headers; body: unknown },
-): void {
-  const pathname = path.split('?')[0]!
-  const route = Object.keys(paths).find((known) =>
-    new RegExp(`^${known.replace(/\{key\}/, '.+').replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname),
-  )
-  const operation = paths[route ?? '']?.[method.toLowerCase()]
-  expect(operation, `${method} ${pathname} is described`).toBeDefined()
-  const described = operation!.responses[answer.status]
-  expect(described, `${method} ${pathname} may answer ${answer.status}`).toBeDefined()
-  seen.add(`${method} ${route} ${answer.status}`)
-  if (requestBody !== undefined && typeof requestBody !== 'string' && answer.status < 300)
-    valid(operation!.requestBody!.content['application/json']!.schema, requestBody)
-  if (described!.content === undefined) return
-  const type = answer.headers.get('content-type')!.split(';')[0]!
-  expect(Object.keys(described!.content)).toContain(type)
-  valid(described!.content[type]!.schema, answer.body)
-}
-
-function valid(schema: object, value: unknown): void {
-  const validate = ajv.compile(resolved(schema))
-  expect(validate(value) ? [] : validate.errors, JSON.stringify(value)).toEqual([])
-}
 
 const policy = `
 service: example
@@ -281,51 +236,6 @@ describe('the HTTP API', () => {
       409,
     )
     expect((await call('PUT', '/v1/policy', ' ')).status).toBe(400)
-  })
-
-  test.each([
-    ['nothing', ''],
-    ['no JSON', '{"key":'],
-    ['a list', '[]'],
-    ['no key', '{}'],
-    ['a key that is no key', '{"key":{}}'],
-    ['an empty key', '{"key":[],"rule":"per-user"}'],
-    ['a cost that is no number', '{"key":"a","rule":"per-user","cost":"1"}'],
-    ['a broken cost', '{"key":"a","rule":"per-user","cost":0.5}'],
-    ['a negative cost', '{"key":"a","rule":"per-user","cost":-1}'],
-    ['an unknown field', '{"key":"a","rulee":"per-user"}'],
-    ['a key and a request', '{"key":"a","request":{}}'],
-    ['a request that is none', '{"request":7}'],
-    ['headers that are none', '{"request":{"headers":{"a":1}}}'],
-    ['no checks', '{"checks":[]}'],
-    ['too many checks', JSON.stringify({ checks: Array(1001).fill({ key: 'a' }) })],
-    ['a body nested too deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
-    ['depth within a request', `{"request":{"body":${'{"a":'.repeat(1000)}1${'}'.repeat(1000)}}}`],
-  ])('answers 400 with a problem to %s', async (_, body) => {
-    const answer = await call('POST', '/v1/check', body)
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
-  })
-
-  test('brackets within texts are not depth', async () => {
-    expect((await call('POST', '/v1/check', { key: '['.repeat(150), rule: 'big' })).status).toBe(200)
-    expect((await call('POST', '/v1/check', { key: `"${'\\"[['.repeat(40)}`, rule: 'big' })).status).toBe(200)
-  })
-
-  test('bounds bodies, also those sent in chunks, and headers', async () => {
-    expect((await call('POST', '/v1/check', ' '.repeat(1024 * 1024 + 1))).status).toBe(413)
-    const chunks = new ReadableStream({
-      pull(controller) {
-        controller.enqueue(new Uint8Array(64 * 1024).fill(32))
-      },
-    })
-    const chunked = await fetch(`${daemon.url}/v1/check`, {
-      method: 'POST',
-      body: chunks,
-      duplex: 'half',
-    } as RequestInit).catch((error: Error) => error)
-    // The answer may be cut off by the sender, who is still sending.
-    expect(chunked instanceof Response ? chunked.status : 413).toBe(413)
-    expect((await fetch(`${daemon.url}/health`, { headers: { 'x-long': 'a'.repeat(20_000) } })).status).toBe(431)
   })
 
   test('an unknown rule is not found, and so is an unknown route', async () => {

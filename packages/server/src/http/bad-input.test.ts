@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Daemon } from '../serve.ts'
+import { hold } from '../testing/held-to-description.ts'
+import { send, startDaemon } from '../testing/started.ts'
+
+describe('bad input', () => {
+  let daemon: Daemon
+  beforeAll(async () => {
+    daemon = await startDaemon()
+  })
+  afterAll(() => daemon.close())
+
+  async function call(method: string, path: string, body?: unknown): Promise<{ status: number; headers: Headers }> {
+    const answer = await send(daemon.url + path, method, body)
+    hold(method, path, body, answer)
+    return answer
+  }
+
+  test.each([
+    ['nothing', ''],
+    ['no JSON', '{"key":'],
+    ['a list', '[]'],
+    ['no key', '{}'],
+    ['a key that is no key', '{"key":{}}'],
+    ['an empty key', '{"key":[],"rule":"per-user"}'],
+    ['a cost that is no number', '{"key":"a","rule":"per-user","cost":"1"}'],
+    ['a broken cost', '{"key":"a","rule":"per-user","cost":0.5}'],
+    ['a negative cost', '{"key":"a","rule":"per-user","cost":-1}'],
+    ['an unknown field', '{"key":"a","rulee":"per-user"}'],
+    ['a key and a request', '{"key":"a","request":{}}'],
+    ['a request that is none', '{"request":7}'],
+    ['headers that are none', '{"request":{"headers":{"a":1}}}'],
+    ['no checks', '{"checks":[]}'],
+    ['too many checks', JSON.stringify({ checks: Array(1001).fill({ key: 'a' }) })],
+    ['a body nested too deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['depth within a request', `{"request":{"body":${'{"a":'.repeat(1000)}1${'}'.repeat(1000)}}}`],
+  ])('answers 400 with a problem to %s', async (_, body) => {
+    const answer = await call('POST', '/v1/check', body)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
+  })
+
+  test('brackets within texts are not depth', async () => {
+    expect((await call('POST', '/v1/check', { key: '['.repeat(150), rule: 'per-user' })).status).toBe(200)
+    expect((await call('POST', '/v1/check', { key: `"${'\\"[['.repeat(40)}`, rule: 'per-user' })).status).toBe(200)
+  })
+
+  test('bounds bodies, also those sent in chunks, and headers', async () => {
+    expect((await call('POST', '/v1/check', ' '.repeat(1024 * 1024 + 1))).status).toBe(413)
+    const chunks = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(64 * 1024).fill(32))
+      },
+    })
+    const chunked = await fetch(`${daemon.url}/v1/check`, {
+      method: 'POST',
+      body: chunks,
+      duplex: 'half',
+    } as RequestInit).catch((error: Error) => error)
+    // The answer may be cut off by the sender, who is still sending.
+    expect(chunked instanceof Response ? chunked.status : 413).toBe(413)
+    expect((await fetch(`${daemon.url}/health`, { headers: { 'x-long': 'a'.repeat(20_000) } })).status).toBe(431)
+  })
+})
