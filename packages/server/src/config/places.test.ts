@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { startCluster, startPostgres, startRedis, startSentinel } from 'sluice/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { send, startDaemon } from '../testing/started.ts'
@@ -6,7 +7,7 @@ const document = (limit: number, service: string): string =>
   `service: ${service}\nrules: [{ name: r, limits: { rpd: ${limit} } }]\n`
 const stops: (() => Promise<unknown>)[] = []
 afterAll(async () => {
-  for (const stop of stops) await stop()
+  for (const stop of stops.reverse()) await stop()
 })
 
 async function amount(url: string): Promise<number | undefined> {
@@ -30,14 +31,21 @@ describe('the daemon on real servers', () => {
     expect((await send(`${daemon.url}/v1/stats`, 'GET')).body).toMatchObject({ store: { name: 'redis', ok: true } })
   })
 
-  test('begins with the example while a database of the environment holds no policy, and follows it once it does', async () => {
+  test('creates nothing in a database of the environment, and follows a policy there once there is one', async () => {
     const postgres = await startPostgres()
     stops.push(() => postgres.stop())
+    const pool = new pg.Pool({ connectionString: postgres.url })
+    stops.push(() => pool.end())
     const daemon = await startDaemon({}, { DATABASE_URL: postgres.url, SLUICE_SERVICE: 'example' })
     stops.push(() => daemon.close())
-    expect(await amount(daemon.url)).toBeUndefined()
+    expect((await send(`${daemon.url}/v1/check`, 'POST', { key: 'k', rule: 'per-user' })).status).toBe(200)
+    const tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+    expect((await pool.query(tables)).rows).toEqual([])
+    // Named as the place of the policy, it gets the table; without a document that daemon does not start.
+    await expect(startDaemon({ policy: `${postgres.url}?service=example` })).rejects.toThrow('there is no document')
+    expect((await pool.query(tables)).rows).toEqual([{ tablename: 'sluice_policy' }])
     expect((await send(`${daemon.url}/v1/policy`, 'PUT', document(7, 'example'))).body).toMatchObject({ pushed: true })
-    await expect.poll(() => amount(daemon.url), { timeout: 15_000 }).toBe(7)
+    await expect.poll(() => amount(daemon.url), { timeout: 25_000 }).toBe(7)
   })
 
   test('a policy in Redis is pushed by one daemon and followed by another', async () => {

@@ -103,9 +103,10 @@ export async function openPolicy(place: PolicyPlace): Promise<OpenPolicy> {
       const [{ postgresPolicy }, { default: pg }] = await Promise.all([import('sluice/postgres'), import('pg')])
       const pool = new pg.Pool({ connectionString: place.url, max: 3 })
       pool.on('error', () => {})
+      // A database that was named only by the environment belongs to somebody else: nothing is created in it unasked.
       const table = place.table === undefined ? {} : { table: place.table }
       return {
-        source: postgresPolicy(pool, { service: place.service, createTable: true, ...table }),
+        source: postgresPolicy(pool, { service: place.service, createTable: place.optional !== true, ...table }),
         close: () => pool.end(),
       }
     }
