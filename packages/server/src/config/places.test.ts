@@ -35,6 +35,8 @@ describe('the daemon on real servers', () => {
     const postgres = await startPostgres()
     stops.push(() => postgres.stop())
     const pool = new pg.Pool({ connectionString: postgres.url })
+    // Its connection may still be closing when the server stops.
+    pool.on('error', () => {})
     stops.push(() => pool.end())
     const daemon = await startDaemon({}, { DATABASE_URL: postgres.url, SLUICE_SERVICE: 'example' })
     stops.push(() => daemon.close())
