@@ -28,7 +28,7 @@ const defaults = Object.freeze({ prefix: 'sluice:', socketTimeoutMs: 400, reconn
 /** One server that is not a cluster has no slots. */
 const noSlot = -1
 /** How often a batch may be sent again because the server said it was too late by its clock and so did nothing. */
-const maxAttempts = 3
+const maxAttempts = 5
 /** Until keys that are half-way between two cluster nodes are asked for again. */
 const tryAgainMs = 20
 
@@ -170,12 +170,14 @@ class RedisStore implements Store {
     done.then(() => this.#underWay.delete(done))
   }
 
-  async #send(slot: number, batch: Batch, attempt: number): Promise<void> {
+  /** `told` is the clock of the server that has just told only its time, in case the next one to answer is not known yet. */
+  async #send(slot: number, batch: Batch, attempt: number, told?: ServerTime): Promise<void> {
     const sentMs = performance.now()
     // Whether it has failed by then or is about to: the deadline settles it.
     if (sentMs >= batch.deadlineMs) throw new StoreError('timeout', 'Redis did not answer before the deadline.')
     const time = this.#timeOf(slot)
-    const args = batch.args(Math.floor((time.at(batch.deadlineMs) ?? 0) * 1000), time.at(sentMs) ?? Date.now())
+    const known = time.at(sentMs) === undefined ? told : time
+    const args = batch.args(Math.floor((known?.at(batch.deadlineMs) ?? 0) * 1000), known?.at(sentMs) ?? Date.now())
     const reply = await this.#run(slot, batch, args)
     const receivedMs = performance.now()
     const outcome = batch.settle(reply)
@@ -183,7 +185,7 @@ class RedisStore implements Store {
     this.#observer?.roundTrip?.(batch.size, receivedMs - sentMs)
     if (outcome.decided) return
     if (attempt === maxAttempts) throw new StoreError('timeout', "Redis' clock says that every attempt came too late.")
-    await this.#send(slot, batch, attempt + 1)
+    await this.#send(slot, batch, attempt + 1, time)
   }
 
   /** Sends again only what the server says it did not run. */
