@@ -24,6 +24,7 @@ export function ioredisConnection(
   own.on('error', (error: Error) => {
     lastError = error
   })
+  leaveSilentHandshakes(own, socketTimeoutMs)
   let generation = 0
   // A cluster tells of each node that it has connected to, anything else of being ready.
   for (const event of ['ready', '+node']) {
@@ -42,7 +43,11 @@ export function ioredisConnection(
     get generation() {
       return generation
     },
-    attempted: once(own, ['ready', 'error', 'close', 'end']),
+    // A cluster tells of every node that is closed; it has failed when it has to begin again.
+    attempted: once(
+      own,
+      own.isCluster === true ? ['ready', 'reconnecting', 'end'] : ['ready', 'error', 'close', 'end'],
+    ),
     run: (script, keys, args) =>
       guard(own.evalshaBuffer(script.sha1, keys.length, ...keys, ...args) as Promise<Buffer>),
     load: (script, keys, args) =>
@@ -53,6 +58,18 @@ export function ioredisConnection(
       own.disconnect()
     },
   }
+}
+
+/** A server that is frozen accepts connections and says nothing. Nothing is lost by leaving it sooner than one with calls under way. */
+function leaveSilentHandshakes(own: Duplicated, socketTimeoutMs: number): void {
+  if (own.isCluster === true) return
+  own.options.socketTimeout = socketTimeoutMs / 2
+  own.on('close', () => {
+    own.options.socketTimeout = socketTimeoutMs / 2
+  })
+  own.on('ready', () => {
+    own.options.socketTimeout = socketTimeoutMs
+  })
 }
 
 function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Duplicated {
@@ -76,6 +93,8 @@ function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Dupli
   if (client.isCluster !== true) return client.duplicate(safe)
   return client.duplicate([], {
     enableOfflineQueue: false,
+    // It asks a node that may not be connected yet, and then begins again. A cluster that is down says so to every script.
+    enableReadyCheck: false,
     // Above 0, ioredis sends a command again whose connection was lost, whether or not it ran.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
