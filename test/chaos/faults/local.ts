@@ -31,9 +31,10 @@ async function wholeWindow(context: Context): Promise<Row[]> {
         (all) => all.filter(({ allowed }) => allowed).length,
       )
     await decide()
-    // From the start of a window to its end.
-    await waitFor(() => Date.now() % windowMs < 50, { timeoutMs: 2 * windowMs })
-    const endMs = Math.ceil(Date.now() / windowMs) * windowMs
+    // From the start of the next window to its end.
+    const startMs = Math.ceil(Date.now() / windowMs) * windowMs
+    await waitFor(() => Date.now() >= startMs, { timeoutMs: 2 * windowMs })
+    const endMs = startMs + windowMs
     let admitted = 0
     let decisions = 0
     while (Date.now() < endMs - 100) {

@@ -1,6 +1,6 @@
 import { startRedis } from '../../../packages/sluice/src/testing/servers/redis.ts'
 import { libraries, singleClient } from '../clients.ts'
-import type { Load } from '../load.ts'
+import { type Load, pause } from '../load.ts'
 import { runTrial } from '../run.ts'
 import type { Context, Row, Scenario } from '../scenario.ts'
 import { inTurn } from './single.ts'
@@ -23,7 +23,12 @@ async function frozen(library: (typeof libraries)[number], context: Context): Pr
         options: { breaker: { failures: 1_000_000 } },
         inject: async (load: Load) => {
           await redis.freeze()
-          await Promise.all(Array.from({ length: decisions }, () => load.takeOnce()))
+          const sent: Promise<void>[] = []
+          while (sent.length < decisions) {
+            for (let i = 0; i < 100; i++) sent.push(load.takeOnce())
+            await pause(2)
+          }
+          await Promise.all(sent)
           redis.thaw()
           return undefined
         },

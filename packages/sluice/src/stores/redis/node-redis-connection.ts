@@ -35,6 +35,7 @@ class NodeRedisConnection implements RedisConnection {
   #unreadySinceMs: number | undefined
   #attempts = 0
   #timer: NodeJS.Timeout | undefined
+  #isRenewing = false
   #closed = false
   #settleAttempted!: () => void
 
@@ -138,12 +139,17 @@ class NodeRedisConnection implements RedisConnection {
     if (this.#isReady) this.#settleAttempted()
   }
 
+  /** The new client is made a turn later: what the end of the old one fails, and deadlines that are due, come first. */
   #renew(): void {
-    if (this.#closed) return
+    if (this.#closed || this.#isRenewing) return
+    this.#isRenewing = true
     clearTimeout(this.#timer)
     this.#timer = undefined
     void end(this.#own)
-    this.start()
+    setImmediate(() => {
+      this.#isRenewing = false
+      if (!this.#closed) this.start()
+    })
   }
 
   #renewLater(): void {

@@ -23,7 +23,7 @@ export interface RedisStoreOptions {
   readonly reconnectMs?: number
 }
 
-const defaults = Object.freeze({ prefix: 'sluice:', socketTimeoutMs: 400, reconnectMs: 200 })
+const defaults = Object.freeze({ prefix: 'sluice:', socketTimeoutMs: 600, reconnectMs: 200 })
 
 /** One server that is not a cluster has no slots. */
 const noSlot = -1
@@ -31,6 +31,8 @@ const noSlot = -1
 const maxAttempts = 5
 /** Until keys that are half-way between two cluster nodes are asked for again. */
 const tryAgainMs = 20
+/** How many asks of lost calls are settled before others have their turn. */
+const failuresPerTurn = 256
 
 /**
  * Keeps counters in Redis or Valkey, exactly across all replicas. Takes the service's own client, ioredis or node-redis, standalone,
@@ -46,7 +48,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     if (!Number.isFinite(value) || value < 1)
       throw invalidOption(`redisStore.${name}`, value, 'use a number of milliseconds from 1')
   }
-  return new RedisStore(connect(client, socketTimeoutMs, reconnectMs), prefix)
+  return new RedisStore(connect(client, socketTimeoutMs, reconnectMs), prefix, socketTimeoutMs)
 }
 
 function connect(client: RedisClient, socketTimeoutMs: number, reconnectMs: number): RedisConnection {
@@ -67,6 +69,7 @@ class RedisStore implements Store {
   readonly keepsDeadlines = true
   readonly #connection: RedisConnection
   readonly #keyOf: (charge: Charge) => string
+  readonly #socketTimeoutMs: number
   readonly #deadlines = new Deadlines()
   readonly #times = new Map<string, ServerTime>()
   /** By node: the call that brings the script to it. */
@@ -75,6 +78,10 @@ class RedisStore implements Store {
   /** By slot: what was asked in this tick and has not been sent. */
   #open = new Map<number, Batch>()
   readonly #full: [number, Batch][] = []
+  /** When each call was sent that has no reply yet; the oldest first. */
+  readonly #unanswered = new Set<{ readonly sentMs: number }>()
+  /** Batches whose connection was lost, about to be told so. */
+  readonly #failing: { readonly asks: number; readonly fail: () => void }[] = []
   /** Settled with each batch that has been sent. */
   readonly #underWay = new Set<Promise<void>>()
   #flushing = false
@@ -82,8 +89,9 @@ class RedisStore implements Store {
   #closed = false
   #observer: StoreObserver | undefined
 
-  constructor(connection: RedisConnection, prefix: string) {
+  constructor(connection: RedisConnection, prefix: string, socketTimeoutMs: number) {
     this.#connection = connection
+    this.#socketTimeoutMs = socketTimeoutMs
     this.#keyOf = (charge) => redisKey(prefix, charge)
     connection.attempted.then(() => {
       this.#attempted = true
@@ -160,7 +168,7 @@ class RedisStore implements Store {
       })
       const send = (): Promise<void> =>
         this.#send(slot, batch, 1)
-          .catch((error) => batch.fail(redisFailure(error)))
+          .catch((error) => this.#failInTurn(batch, redisFailure(error)))
           .then(cancel)
           .then(resolve)
       if (this.#attempted) send()
@@ -170,6 +178,32 @@ class RedisStore implements Store {
     done.then(() => this.#underWay.delete(done))
   }
 
+  /**
+   * A lost connection fails all calls under way at once. Settled together, thousands of decisions would hold each other up past their
+   * deadlines; so a few at a time are, those that were sent first first.
+   */
+  #failInTurn(batch: Batch, error: StoreError): Promise<void> {
+    return new Promise((resolve) => {
+      const fail = (): void => {
+        batch.fail(error)
+        resolve()
+      }
+      if (this.#failing.push({ asks: batch.size, fail }) === 1) setImmediate(() => this.#failSome())
+    })
+  }
+
+  #failSome(): void {
+    let some = 0
+    let asks = 0
+    while (some < this.#failing.length && asks < failuresPerTurn) {
+      const { asks: more, fail } = this.#failing[some++]!
+      asks += more
+      fail()
+    }
+    this.#failing.splice(0, some)
+    if (this.#failing.length > 0) setImmediate(() => this.#failSome())
+  }
+
   /** `told` is the clock of the server that has just told only its time, in case the next one to answer is not known yet. */
   async #send(slot: number, batch: Batch, attempt: number, told?: ServerTime): Promise<void> {
     const sentMs = performance.now()
@@ -177,8 +211,11 @@ class RedisStore implements Store {
     if (sentMs >= batch.deadlineMs) throw new StoreError('timeout', 'Redis did not answer before the deadline.')
     const time = this.#timeOf(slot)
     const known = time.at(sentMs) === undefined ? told : time
-    const args = batch.args(Math.floor((known?.at(batch.deadlineMs) ?? 0) * 1000), known?.at(sentMs) ?? Date.now())
-    const reply = await this.#run(slot, batch, args)
+    const call = { sentMs }
+    this.#unanswered.add(call)
+    const deadlineMs = Math.min(batch.deadlineMs, this.#givenUpMs())
+    const args = batch.args(Math.floor((known?.at(deadlineMs) ?? 0) * 1000), known?.at(sentMs) ?? Date.now())
+    const reply = await this.#run(slot, batch, args).finally(() => this.#unanswered.delete(call))
     const receivedMs = performance.now()
     const outcome = batch.settle(reply)
     time.learn(outcome.nowUs, sentMs, receivedMs)
@@ -186,6 +223,15 @@ class RedisStore implements Store {
     if (outcome.decided) return
     if (attempt === maxAttempts) throw new StoreError('timeout', "Redis' clock says that every attempt came too late.")
     await this.#send(slot, batch, attempt + 1, time)
+  }
+
+  /**
+   * When the connection will be given up, at the earliest, for the silence that the oldest call meets. Calls fail with it before their
+   * own deadlines; a server that wakes up after that must not run them.
+   */
+  #givenUpMs(): number {
+    for (const { sentMs } of this.#unanswered) return sentMs + this.#socketTimeoutMs
+    return Infinity
   }
 
   /** Sends again only what the server says it did not run. */
