@@ -24,10 +24,8 @@ export function toDecision(
   const limits = charges.length === 1 ? answer.statuses[0]! : answer.statuses.flat()
   if (answer.allowed)
     return make(true, 'allowed', charges[0]!.rule.name, limits, 0, answer.failure, shadow, policyVersion)
-  const denying = limits.reduce<LimitStatus | undefined>(
-    (worst, status) => (status.retryAfterMs > (worst?.retryAfterMs ?? 0) ? status : worst),
-    undefined,
-  )
+  let denying: LimitStatus | undefined
+  for (const status of limits) if (status.retryAfterMs > (denying?.retryAfterMs ?? 0)) denying = status
   const reason = denying === undefined && answer.failure !== undefined ? 'unavailable' : 'quota'
   const rule = denying?.rule ?? closedRule(charges) ?? charges[0]!.rule.name
   return make(false, reason, rule, limits, denying?.retryAfterMs ?? 0, answer.failure, shadow, policyVersion)

@@ -94,7 +94,9 @@ class DenyCache implements Store {
     if (nowMs - denial.answerMs >= 1) {
       const passedMs = Math.floor(nowMs - denial.atMs)
       denial.answerMs = nowMs
-      denial.answer = { ...denial.answer, statuses: [denial.first.map((status) => later(status, passedMs))] }
+      const { nowUs } = denial.answer
+      const statuses = [denial.first.map((status) => later(status, passedMs))]
+      denial.answer = { allowed: false, granted: 0, nowUs, statuses }
     }
     return denial
   }
@@ -154,13 +156,12 @@ class DenyCache implements Store {
   }
 }
 
-function later(status: LimitStatus, passedMs: number): LimitStatus {
-  const { retryAfterMs, resetMs } = status
-  return {
-    ...status,
-    resetMs: Math.max(0, resetMs - passedMs),
-    retryAfterMs: retryAfterMs === 0 ? 0 : Math.max(1, retryAfterMs - passedMs),
-  }
+function later(
+  { rule, name, amount, remaining, windowMs, resetMs, retryAfterMs }: LimitStatus,
+  passedMs: number,
+): LimitStatus {
+  const retry = retryAfterMs === 0 ? 0 : Math.max(1, retryAfterMs - passedMs)
+  return { rule, name, amount, remaining, windowMs, resetMs: Math.max(0, resetMs - passedMs), retryAfterMs: retry }
 }
 
 /** A denial of one charge as the answer to all: the others were not looked at. */

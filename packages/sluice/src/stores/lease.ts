@@ -122,7 +122,8 @@ export class Lease {
   #wanted(): number {
     const demand = Math.max(this.#rate, this.#asks)
     if (demand < hotAsks || this.#statuses.length === 0) return 0
-    const remaining = Math.min(...this.#statuses.map((status) => status.remaining))
+    let remaining = Infinity
+    for (const status of this.#statuses) remaining = Math.min(remaining, status.remaining)
     return Math.floor(Math.min(2 * demand, remaining * shareOfRemaining, this.#options.maxUnits))
   }
 
@@ -162,12 +163,14 @@ export class Lease {
 
   #answer(nowMs: number): Answer {
     const passedMs = Math.floor(nowMs - this.#statusesMs)
-    const statuses = this.#statuses.map((status) => ({
-      ...status,
-      remaining: status.remaining + this.#units,
-      resetMs: Math.max(0, status.resetMs - passedMs),
-      retryAfterMs: 0,
-    }))
+    const known = this.#statuses
+    // Each limit is written out: copying one and changing three fields costs several times as much.
+    const statuses = new Array<LimitStatus>(known.length)
+    for (let l = 0; l < known.length; l++) {
+      const { rule, name, amount, remaining, windowMs, resetMs } = known[l]!
+      const left = resetMs > passedMs ? resetMs - passedMs : 0
+      statuses[l] = { rule, name, amount, remaining: remaining + this.#units, windowMs, resetMs: left, retryAfterMs: 0 }
+    }
     return { allowed: true, granted: 1, nowUs: this.#takenUs + passedMs * 1000, statuses: [statuses] }
   }
 }
