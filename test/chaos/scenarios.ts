@@ -9,8 +9,8 @@ import type { Scenario } from './scenario.ts'
 
 /** Everything that `npm run test:chaos` does, in order. */
 export const scenarios: readonly Scenario[] = [
-  ...single,
   ...phantoms,
+  ...single,
   ...lostReplies,
   ...local,
   ...cluster,
