@@ -93,7 +93,8 @@ function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Dupli
   if (client.isCluster !== true) return client.duplicate(safe)
   return client.duplicate([], {
     enableOfflineQueue: false,
-    // It asks a node that may not be connected yet, and then begins again. A cluster that is down says so to every script.
+    // With these options the check now and then ends in "Connection is closed" at start, and the cluster begins again while decisions
+    // fail. A cluster that is down says so to every script anyway.
     enableReadyCheck: false,
     // Above 0, ioredis sends a command again whose connection was lost, whether or not it ran.
     retryDelayOnFailover: 0,
