@@ -1,5 +1,4 @@
-import type { PolicySource, SourceListener } from 'sluice'
-import type { PolicyArchive, PolicyVersion } from './policy-archive.ts'
+import type { PolicyArchive, PolicySource, PolicyVersion, SourceListener } from 'sluice'
 
 const versionsKept = 10
 

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
-import type { Limiter } from 'sluice'
-import type { PolicyArchive } from '../config/policy-archive.ts'
+import type { Limiter, PolicyArchive } from 'sluice'
 import type { LiveFeed } from '../stats/live-feed.ts'
 import type { Stats } from '../stats/stats.ts'
 

@@ -1,4 +1,4 @@
-import type { PolicyVersion } from '../../config/policy-archive.ts'
+import type { PolicyVersion } from 'sluice'
 import { openArchive } from './open-archive.ts'
 import type { PolicyDesk } from './policy-desk.ts'
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import type { PolicySource } from 'sluice'
-import { archiveOf, type PolicyArchive, type PolicyVersion } from '../../config/policy-archive.ts'
+import type { PolicyArchive, PolicySource, PolicyVersion } from 'sluice'
+import { archiveOf } from '../../config/policy-archive.ts'
 import { openPolicy, parsePolicyPlace } from '../../config/policy-place.ts'
 import { wrongUse } from '../cli-error.ts'
 
