@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type History, history, type Step, unsteady } from '../../../../../test/exactness/random-history.ts'
 import type { Answer, Ask, Charge } from '../../core/ask.ts'
 import { compilePolicy } from '../../policy/compile-policy.ts'
+import type { LimitSpec } from '../../policy/document.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { memoryStore } from '../memory/memory-store.ts'
 import { Batch } from './batch.ts'
@@ -18,7 +19,16 @@ const startMs = Date.UTC(2026, 2, 28, 22)
 /** The script with its clock and its expiry taken over by the test: nothing else of it is touched. */
 function onVirtualTime(source: string): string {
   const replaced = [
-    ['local clock = time[1] * 1000000 + time[2]', 'local clock = tonumber(ARGV[4])'],
+    ['local clock = time[1] * 1000000 + time[2]', 'local clock = tonumber(ARGV[5])'],
+    [
+      "redis.call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)",
+      "redis.call('SET', KEYS[k], values[k]) redis.call('SET', 'ttl:' .. KEYS[k], lives[k] + 1)",
+    ],
+    ["redis.call('SET', KEYS[k], values[k], 'KEEPTTL')", "redis.call('SET', KEYS[k], values[k])"],
+    [
+      'return cmsgpack.pack(0, clock, total) .. table.concat(raw)',
+      "redis.call('INCR', 'plain') return cmsgpack.pack(0, clock, total) .. table.concat(raw)",
+    ],
     [
       "redis.call('SET', KEYS[k], cmsgpack.pack(p), 'PX', ttl + 1)",
       "redis.call('SET', KEYS[k], cmsgpack.pack(p)) redis.call('SET', 'ttl:' .. KEYS[k], ttl + 1)",
@@ -29,6 +39,31 @@ function onVirtualTime(source: string): string {
     return text.replace(from, to)
   }, source)
 }
+
+/** Histories of what `plain-takes.lua` is for, with something else now and then: many subjects, each a few times, and windows. */
+const plain: fc.Arbitrary<History> = fc
+  .tuple(history, fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }))
+  .map(([one, takes]) => {
+    const windows = one.versions.map((limits) =>
+      limits.map((limit): LimitSpec => {
+        if (limit.algorithm === 'fixed-window' || limit.algorithm === 'calendar') return limit
+        return { name: limit.name!, amount: limit.amount!, per: limit.algorithm === 'gcra' ? '1s' : '1m' }
+      }),
+    )
+    let at = 0
+    const ticks = one.ticks.map(({ jumpUs, steps }) => {
+      // Nine of ten ticks have nothing but takes.
+      const isPlain = takes[at++ % takes.length] || at % 3 > 0
+      const plainSteps = steps.map((step, i) => ({
+        ...step,
+        kind: 'take' as const,
+        subjects: [['a', 'b', 'c'][(i + step.copies) % 3]!],
+        hold: undefined,
+      }))
+      return { jumpUs, steps: isPlain ? plainSteps : steps }
+    })
+    return { ...one, versions: windows, ticks }
+  })
 
 /** One history under way, in memory and in Redis. */
 class Lane {
@@ -135,6 +170,9 @@ describe('memory and Redis agree, decision for decision', () => {
   const source = onVirtualTime(script.source)
   const sha1 = createHash('sha1').update(source).digest('hex')
   let made = 0
+  /** How many calls there were, and how many of them went the short way. */
+  let calls = 0
+  let plainCalls = 0
 
   beforeAll(async () => {
     server = await startRedis()
@@ -173,6 +211,7 @@ describe('memory and Redis agree, decision for decision', () => {
         throw Object.assign(error as Error, { lane: lane.index })
       }
       made += asks.length
+      calls += 1
       at += 3
     }
   }
@@ -187,6 +226,7 @@ describe('memory and Redis agree, decision for decision', () => {
         lanes.filter((_, i) => r < histories[i]!.ticks.length),
         r,
       )
+    plainCalls += Number(await redis.get('plain'))
   }
 
   /** Many at once are quick, but only one by itself can be made small. */
@@ -206,6 +246,17 @@ describe('memory and Redis agree, decision for decision', () => {
 
   it(`over ${decisions} decisions of random histories`, { timeout: 60_000 + decisions }, async () => {
     for (let s = seed; made < decisions; s++) await runMany(history, s)
+  })
+
+  it('and also over those with little but plain takes, most of which need nothing else', {
+    timeout: 60_000 + decisions,
+  }, async () => {
+    made = 0
+    plainCalls = 0
+    calls = 0
+    for (let s = seed; made < decisions; s++) await runMany(plain, s)
+    expect(plainCalls).toBeGreaterThan(calls / 4)
+    expect(plainCalls).toBeLessThan(calls)
   })
 
   it('and so do script and client, also when the clock of a new master is behind', {

@@ -4,8 +4,12 @@ import { calendarPeriod } from '../../core/calendar-period.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { LimitSet } from '../../core/limit-set.ts'
 
+/** Most limits of a set that `lua/plain-takes.lua` knows: with four, the stored array is still one of the short kind. */
+export const maxPlainLimits = 4
+
 interface Encoded {
-  readonly text: string
+  readonly general: string
+  readonly windows: string
   /** Calendar periods change with time; everything else is good for ever. */
   readonly fromMs: number
   readonly untilMs: number
@@ -15,12 +19,22 @@ const encoded = new WeakMap<LimitSet, Encoded>()
 
 /** A limit set as `lua/decide.lua` takes it, in JSON. `nowMs` is the server's time, as far as it is known. */
 export function encodeLimitSet(set: LimitSet, nowMs: number): string {
+  return encode(set, nowMs).general
+}
+
+/** A set of windows as `lua/plain-takes.lua` takes it, items of a JSON list. */
+export function encodeWindows(set: LimitSet, nowMs: number): string {
+  return encode(set, nowMs).windows
+}
+
+function encode(set: LimitSet, nowMs: number): Encoded {
   const known = encoded.get(set)
-  if (known !== undefined && nowMs >= known.fromMs && nowMs < known.untilMs) return known.text
+  if (known !== undefined && nowMs >= known.fromMs && nowMs < known.untilMs) return known
   let fromMs = -Infinity
   let untilMs = Infinity
   // Places in the stored array count from 1: the base, then the tag and the fields of each limit that has any.
   let last = 1
+  const windows = [set.limits.length]
   const limits = set.limits.map((limit, l) => {
     const first = last + 2
     if (limit.algorithm !== 'concurrency') last += 1 + set.algorithms[l]!.fields
@@ -29,11 +43,18 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): string {
       fromMs = Math.max(fromMs, own[0]!)
       untilMs = Math.min(untilMs, own[1]!)
     }
+    windows.push(set.tags[l]!, limit.amount, ...windowOf(limit, own))
     return [algorithmNames.indexOf(limit.algorithm), set.tags[l], first, limit.amount, limit.periodMs, ...own]
   })
-  const text = JSON.stringify(limits)
-  encoded.set(set, { text, fromMs, untilMs })
-  return text
+  const made = { general: JSON.stringify(limits), windows: windows.join(), fromMs, untilMs }
+  encoded.set(set, made)
+  return made
+}
+
+/** The length of a limit's windows and the start of one of them; -1 when they start at the first hit. */
+function windowOf(limit: Limit, [startMs = 0, endMs = 0]: readonly number[]): [number, number] {
+  if (limit.algorithm === 'calendar') return [endMs - startMs, startMs]
+  return [limit.periodMs, limit.aligned ? 0 : -1]
 }
 
 function ownNumbers(limit: Limit, nowMs: number): number[] {

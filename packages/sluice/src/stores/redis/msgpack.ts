@@ -4,15 +4,21 @@ export type Packed = number | string | boolean | null | Packed[]
 /** Reads MessagePack values one after the other; only the types that Redis' `cmsgpack` writes for our data. */
 export class MsgpackReader {
   readonly #bytes: Buffer
-  #at = 0
+  /** Where the next value starts. */
+  at = 0
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
   }
 
+  /** Reads the first byte of a value, which tells its type. */
+  byte(): number | undefined {
+    return this.#bytes[this.at++]
+  }
+
   read(): Packed {
     const bytes = this.#bytes
-    const type = bytes[this.#at++]
+    const type = bytes[this.at++]
     if (type === undefined) throw new RangeError('MessagePack ends too early')
     if (type < 0x80) return type
     if (type < 0x90) throw new TypeError('MessagePack maps are not expected here')
@@ -58,8 +64,8 @@ export class MsgpackReader {
   }
 
   #skip(length: number): number {
-    const at = this.#at
-    this.#at += length
+    const at = this.at
+    this.at += length
     return at
   }
 

@@ -7,8 +7,90 @@ export interface Script {
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '3e7d74d82458b3ad1abb3ec38ac37b6fe2f1deb1',
-  source: `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
+  sha1: '089353a5cd02c41c627dbc3a09f26607c34a046d',
+  source: `local time = redis.call('TIME')
+local clock = time[1] * 1000000 + time[2]
+if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
+local values, lives = {}, {}
+local function plain_takes(raw)
+local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
+local plain, clock_ms = cjson.decode(ARGV[4]), floor(clock / 1000)
+local at, runs = 2, plain[1]
+while at < runs do
+local last = at + 4 * plain[at]
+for s = at + 4, last, 4 do
+local length, start = plain[s - 1], plain[s]
+if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
+if start >= 0 then plain[s] = (clock_ms - start) % length end
+end
+at = last + 1
+end
+local total, first = 0, 1
+for run = runs, #plain, 4 do
+local last, set, cost, copies = plain[run], plain[run + 1], plain[run + 2], plain[run + 3]
+local size = 1 + 3 * plain[set]
+local array = 144 + size
+local head = string.char(array) .. pack(clock)
+for k = first, last do
+local value, p, ms = raw[k], nil, 0
+if value then
+p = { unpack_limit(value, size, 1) }
+if byte(value) ~= array or p[1] ~= -1 or p[2] <= 0 or p[2] > clock then return nil end
+ms = clock_ms - floor(p[2] / 1000)
+else
+p = { -1, clock }
+end
+local granted, kept, begun, s = copies, 0, 0, set
+for o = 3, size, 3 do
+s = s + 4
+local room, length, clock_age, age = plain[s - 2], plain[s - 1], plain[s], -1
+if value then
+if p[o] ~= plain[s - 3] then return nil end
+if p[o + 1] >= 0 then age = p[o + 1] + ms end
+end
+if age >= 0 and (age == clock_age or (clock_age < 0 and age < length)) then
+room = room - p[o + 2]
+p[o + 1] = age
+if length - age > kept then kept = length - age end
+else
+age = clock_age < 0 and 0 or clock_age
+p[o], p[o + 1], p[o + 2] = plain[s - 3], age, 0
+if length - age > begun then begun = length - age end
+end
+if room < granted * cost then
+granted = floor(room / cost)
+if granted <= 0 then break end
+end
+end
+if granted > 0 then
+total = total + granted
+for o = 5, size + 1, 3 do p[o] = p[o] + granted * cost end
+values[k] = head .. pack(unpack(p, 3))
+if begun > kept then lives[k] = begun end
+end
+end
+first = last + 1
+end
+return total
+end
+if ARGV[4] ~= '' then
+local raw, none = redis.call('MGET', unpack(KEYS)), {}
+local told, total = pcall(plain_takes, raw)
+for k = 1, #KEYS do
+if not raw[k] then
+raw[k] = '\\192'
+none[#none + 1] = KEYS[k]
+end
+end
+if told and total and (#none == 0 or redis.call('EXISTS', unpack(none)) == 0) then
+for k = 1, #KEYS do
+if lives[k] then redis.call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)
+elseif values[k] then redis.call('SET', KEYS[k], values[k], 'KEEPTTL') end
+end
+return cmsgpack.pack(0, clock, total) .. table.concat(raw)
+end
+end
+local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local function window_age(limit, code, now, now_ms)
 if code == 4 then return now_ms - (now < limit[7] * 1000 and limit[6] or limit[7]) end
 if code == 1 then return now_ms - floor(now_ms / limit[5]) * limit[5] end
@@ -326,9 +408,6 @@ end
 end
 return raw, states
 end
-local time = redis.call('TIME')
-local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
 local sets = cjson.decode(ARGV[2])
 if not calendars_cover(sets, clock) then return cmsgpack.pack(1, clock, 0) end
 measure(sets)
@@ -447,12 +526,9 @@ end
 while at <= last do
 local kind = asks[at]
 at = at + 1
-if kind == 7 then
-for k = asks[at], asks[at + 1] do total = total + take_one(k, asks[at + 2], asks[at + 3], 1) end
-at = at + 4
-elseif kind == 0 then
-total = total + take_one(asks[at], asks[at + 1], asks[at + 2], asks[at + 3])
-at = at + 4
+if kind == 0 then
+for k = asks[at], asks[at + 1] do total = total + take_one(k, asks[at + 2], asks[at + 3], asks[at + 4]) end
+at = at + 5
 else
 local charges, now, now_ms, ours = read_charges()
 local a, b, c = asks[at], asks[at + 1], asks[at + 2]

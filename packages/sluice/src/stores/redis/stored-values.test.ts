@@ -149,7 +149,7 @@ describe('what lies at a limiter key', () => {
   it('cannot be made to run backwards by a master whose clock is behind', async () => {
     const line = 'local clock = time[1] * 1000000 + time[2]'
     expect(script.source.split(line)).toHaveLength(2)
-    const source = script.source.replace(line, 'local clock = tonumber(ARGV[4])')
+    const source = script.source.replace(line, 'local clock = tonumber(ARGV[5])')
     expect(createHash('sha1').update(source).digest('hex')).not.toBe(script.sha1)
     const decideAt = async (ask: Ask, nowUs: number): Promise<Answer> => {
       const batch = new Batch(0, 0)

@@ -8,12 +8,12 @@
 --             3 gcra: interval (us), burst     4 calendar: start, end of this period, end of the next (ms)
 --             5 concurrency: -
 -- ARGV[3]   JSON: the asks, flat. `charges` stands for: count, then key index, set index, cost for each.
---             0 take one subject: key, set, cost, copies
+--             0 take one subject after the other, the same of each: first key, last key, set, cost, copies
 --             1 take: charges, hold id, hold ttl (us), hold kind
 --             2 settle: charges, hold id          3 extend: charges, hold id, ttl (us)
 --             4 refund: charges, taken at (us; -1 is now)
 --             5 reset: charges                    6 debit: one charge, units of each of its limits
---             7 take one subject after the other, once each: first key, last key, set, cost
+-- ARGV[4]   JSON: the same in short, where plain-takes.lua can do with that; else empty
 --
 -- Reply: one string of MessagePack values: status (0 decided, 1 too late or outside the calendar periods sent: nothing written),
 --   the time (us), how many copies were granted in all, and the state of each subject as it was before, nil for none, false for one
@@ -21,13 +21,14 @@
 --
 -- Everything is validated and computed first; all writes come last.
 
---- @include limits.lua
---- @include holds.lua
---- @include state.lua
-
 local time = redis.call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
+
+--- @include plain-takes.lua
+--- @include limits.lua
+--- @include holds.lua
+--- @include state.lua
 
 local sets = cjson.decode(ARGV[2])
 if not calendars_cover(sets, clock) then return cmsgpack.pack(1, clock, 0) end
@@ -163,12 +164,9 @@ end
 while at <= last do
   local kind = asks[at]
   at = at + 1
-  if kind == 7 then
-    for k = asks[at], asks[at + 1] do total = total + take_one(k, asks[at + 2], asks[at + 3], 1) end
-    at = at + 4
-  elseif kind == 0 then
-    total = total + take_one(asks[at], asks[at + 1], asks[at + 2], asks[at + 3])
-    at = at + 4
+  if kind == 0 then
+    for k = asks[at], asks[at + 1] do total = total + take_one(k, asks[at + 2], asks[at + 3], asks[at + 4]) end
+    at = at + 5
   else
     local charges, now, now_ms, ours = read_charges()
     local a, b, c = asks[at], asks[at + 1], asks[at + 2]

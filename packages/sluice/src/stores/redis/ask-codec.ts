@@ -1,0 +1,80 @@
+import type { Ask, Charge } from '../../core/ask.ts'
+import type { LimitSet } from '../../core/limit-set.ts'
+import { holdKinds } from './stored-subject.ts'
+
+/** Codes of the asks in `lua/decide.lua`. */
+const codes = { takeEach: 0, take: 1, settle: 2, extend: 3, refund: 4, reset: 5, debit: 6 } as const
+
+/** Asks as `lua/decide.lua` takes them: one flat list, and the limit sets that it speaks of. */
+export class AskList {
+  readonly sets: LimitSet[] = []
+  readonly #out: (number | string)[] = []
+  /** Where the last ask stands when it was a take of one subject: the next like it is folded into it. */
+  #lastTake = -1
+
+  /** `places` are those of the ask's subjects among the keys. */
+  add(ask: Ask, places: readonly number[]): void {
+    if (ask.kind === 'take' && ask.hold === undefined && places.length === 1) {
+      this.#takeOne(places[0]!, ask.charges[0]!, ask.copies)
+      return
+    }
+    this.#lastTake = -1
+    // A peek changes nothing, so the script need not know of it: its subjects are read all the same.
+    if (ask.kind === 'peek') return
+    const out = this.#out
+    out.push(codes[ask.kind], places.length)
+    for (const [c, charge] of ask.charges.entries()) out.push(places[c]! + 1, this.#setOf(charge.limits), charge.cost)
+    switch (ask.kind) {
+      case 'take':
+        out.push(ask.hold?.id ?? '', ask.hold?.ttlUs ?? 0, ask.hold ? holdKinds.indexOf(ask.hold.kind) : 0)
+        return
+      case 'settle':
+        out.push(ask.id)
+        return
+      case 'extend':
+        out.push(ask.id, ask.ttlUs)
+        return
+      case 'refund':
+        out.push(ask.takenUs ?? -1)
+        return
+      case 'debit':
+        out.push(...ask.units)
+    }
+  }
+
+  toString(): string {
+    return JSON.stringify(this.#out)
+  }
+
+  /** Takes of one subject after the other, the same of each. */
+  addEach(first: number, last: number, limits: LimitSet, cost: number, copies: number): void {
+    this.#out.push(codes.takeEach, first + 1, last + 1, this.#setOf(limits), cost, copies)
+  }
+
+  /**
+   * Takes of the same cost and limits fold together: on one subject into one take of more copies, on one subject after the other into
+   * one walk over them. Either is decided as if each came by itself.
+   */
+  #takeOne(place: number, { limits, cost }: Charge, copies: number): void {
+    const out = this.#out
+    const at = this.#lastTake
+    if (at >= 0 && out[at + 3] === this.#setOf(limits) && out[at + 4] === cost) {
+      if (out[at + 1] === place + 1 && out[at + 2] === place + 1) {
+        out[at + 5] = (out[at + 5] as number) + copies
+        return
+      }
+      if (out[at + 2] === place && out[at + 5] === copies) {
+        out[at + 2] = place + 1
+        return
+      }
+    }
+    this.#lastTake = out.length
+    this.addEach(place, place, limits, cost, copies)
+  }
+
+  /** Lua counts from 1. */
+  #setOf(set: LimitSet): number {
+    const known = this.sets.indexOf(set)
+    return known >= 0 ? known + 1 : this.sets.push(set)
+  }
+}

@@ -1,0 +1,154 @@
+import type { Answer, Ask, TakeAsk } from '../../core/ask.ts'
+import { decide } from '../../core/engine.ts'
+import type { LimitSet } from '../../core/limit-set.ts'
+import type { State } from '../../core/state.ts'
+import { encodeWindows, maxPlainLimits } from './limit-codec.ts'
+import type { MsgpackReader } from './msgpack.ts'
+
+/** Where the first set stands in the list that `lua/plain-takes.lua` takes. */
+const firstSet = 2
+
+/**
+ * The takes of a batch, as long as it consists of nothing but those that `lua/plain-takes.lua` can decide: without holds, of subjects
+ * whose limits are all windows, each subject always for the same cost. Such asks of different subjects do not touch each other, so that
+ * all on one subject become one take of more copies, and a subject that is asked for only once needs no state of its own here.
+ */
+export class PlainTakes {
+  /** By subject. */
+  readonly #sets: LimitSet[] = []
+  readonly #costs: number[] = []
+  readonly #copies: number[] = []
+  #all = true
+  /** The set that was last found to be one of windows. */
+  #windows: LimitSet | undefined
+
+  /** Whether there is nothing else in the batch. */
+  get all(): boolean {
+    return this.#all
+  }
+
+  /** `place` is that of the ask's subject among the keys; negative when it has several. */
+  add(ask: Ask, place: number): void {
+    if (!this.#all) return
+    if (place < 0 || ask.kind !== 'take' || ask.hold !== undefined) {
+      this.#all = false
+      return
+    }
+    const { limits, cost } = ask.charges[0]!
+    if (place === this.#copies.length) {
+      if (limits !== this.#windows) {
+        this.#all = hasOnlyWindows(limits)
+        this.#windows = limits
+      }
+      if (cost === 0) this.#all = false
+      this.#sets.push(limits)
+      this.#costs.push(cost)
+      this.#copies.push(ask.copies)
+    } else if (this.#sets[place] === limits && this.#costs[place] === cost) {
+      this.#copies[place]! += ask.copies
+    } else {
+      this.#all = false
+    }
+  }
+
+  /** Subjects one after the other that are asked for the same: calls back with the first and the last place of each such run. */
+  runs(each: (first: number, last: number, set: LimitSet, cost: number, copies: number) => void): void {
+    const sets = this.#sets
+    const costs = this.#costs
+    const copies = this.#copies
+    for (let first = 0, next = 1; first < sets.length; next++) {
+      if (sets[next] === sets[first] && costs[next] === costs[first] && copies[next] === copies[first]) continue
+      each(first, next - 1, sets[first]!, costs[first]!, copies[first]!)
+      first = next
+    }
+  }
+
+  /** What `lua/plain-takes.lua` takes. `nowMs` is the server's time, as far as it is known. */
+  encode(nowMs: number): string {
+    const places = new Map<LimitSet, number>()
+    let place = firstSet
+    let sets = ''
+    let runs = ''
+    this.runs((_, last, set, cost, copies) => {
+      let at = places.get(set)
+      if (at === undefined) {
+        at = place
+        places.set(set, at)
+        sets += `,${encodeWindows(set, nowMs)}`
+        place += 1 + 4 * set.limits.length
+      }
+      runs += `,${last + 1},${at},${cost},${copies}`
+    })
+    return `[${place}${sets}${runs}]`
+  }
+
+  /**
+   * Runs the asks on the states as the script found them, read one after the other. Returns how much was granted; undefined when a
+   * state is not plain, in which case the general way has to be gone.
+   */
+  replay(
+    asks: readonly Ask[],
+    places: readonly number[],
+    reader: MsgpackReader,
+    clockUs: number,
+    answers: Answer[],
+  ): number | undefined {
+    const kept: State[] = []
+    let granted = 0
+    let read = 0
+    for (let a = 0; a < asks.length; a++) {
+      const ask = asks[a] as TakeAsk
+      const place = places[a]!
+      if (place < read) {
+        one[0] = kept[place]!
+      } else {
+        read += 1
+        const set = this.#sets[place]!
+        one[0] = shared
+        if (this.#copies[place] !== ask.copies) {
+          one[0] = { n: new Float64Array(set.fields), at: 0, extra: undefined }
+          kept[place] = one[0]
+        }
+        if (!readWindows(reader, set, one[0].n, clockUs)) return undefined
+      }
+      const answer = decide(ask, one, clockUs)
+      granted += answer.granted
+      answers.push(answer)
+    }
+    return granted
+  }
+}
+
+const shared: State = { n: new Float64Array(2 * maxPlainLimits), at: 0, extra: undefined }
+const one: [State] = [shared]
+
+function hasOnlyWindows({ limits }: LimitSet): boolean {
+  return (
+    limits.length <= maxPlainLimits &&
+    limits.every(({ algorithm }) => algorithm === 'fixed-window' || algorithm === 'calendar')
+  )
+}
+
+/** Reads a stored subject (see `lua/state.lua`) into `n`. Returns false when it is anything but the windows of this set. */
+function readWindows(reader: MsgpackReader, { tags, limits }: LimitSet, n: Float64Array, clockUs: number): boolean {
+  const fields = 2 * limits.length
+  const type = reader.byte()
+  if (type === nil) {
+    for (let i = 0; i < fields; i++) n[i] = 0
+    return true
+  }
+  if (type !== emptyArray + 1 + 3 * limits.length) return false
+  const baseUs = reader.read() as number
+  if (!(baseUs <= clockUs)) return false
+  const baseMs = Math.floor(baseUs / 1000)
+  for (let i = 0; i < fields; i += 2) {
+    if (reader.read() !== tags[i >> 1]) return false
+    const age = reader.read() as number
+    n[i] = age === -1 ? 0 : baseMs - age
+    n[i + 1] = reader.read() as number
+  }
+  return true
+}
+
+const nil = 0xc0
+const emptyArray = 0x90

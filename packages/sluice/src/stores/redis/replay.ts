@@ -1,0 +1,60 @@
+import type { Answer, Ask } from '../../core/ask.ts'
+import { decide } from '../../core/engine.ts'
+import type { State } from '../../core/state.ts'
+import type { StoredSubject } from './stored-subject.ts'
+
+const one: [State] = [{ n: new Float64Array(0), at: 0, extra: undefined }]
+
+/**
+ * Runs an ask on the subjects as a script found them and the asks before it left them. `places` are those of its subjects; undefined for
+ * a subject that is not ours, and so for the answer.
+ */
+export function replay(
+  ask: Ask,
+  places: number | readonly number[],
+  subjects: readonly (StoredSubject | undefined)[],
+  clockUs: number,
+): Answer | undefined {
+  if (typeof places !== 'number') return replayMany(ask, places, subjects, clockUs)
+  const subject = subjects[places]
+  if (subject === undefined) return undefined
+  const { limits } = ask.charges[0]!
+  one[0] = ask.kind === 'peek' ? subject.look(limits) : subject.adopt(limits)
+  const nowUs = Math.max(clockUs, subject.baseUs)
+  const answer = decide(ask, one, nowUs)
+  written(ask, answer, subject, nowUs)
+  return answer
+}
+
+function replayMany(
+  ask: Ask,
+  places: readonly number[],
+  subjects: readonly (StoredSubject | undefined)[],
+  clockUs: number,
+): Answer | undefined {
+  const involved: StoredSubject[] = []
+  for (const place of places) {
+    const subject = subjects[place]
+    if (subject === undefined) return undefined
+    involved.push(subject)
+  }
+  const states = involved.map((subject, c) => {
+    const { limits } = ask.charges[c]!
+    return ask.kind === 'peek' ? subject.look(limits) : subject.adopt(limits)
+  })
+  const nowUs = involved.reduce((latest, { baseUs }) => Math.max(latest, baseUs), clockUs)
+  const answer = decide(ask, states, nowUs)
+  for (const subject of involved) written(ask, answer, subject, nowUs)
+  return answer
+}
+
+/** What a script that saw a subject leaves for the next ask of the batch. It sees nothing of peeks. */
+function written(ask: Ask, answer: Answer, subject: StoredSubject, nowUs: number): void {
+  if (ask.kind === 'peek') return
+  if (ask.kind === 'reset') {
+    subject.forget()
+    return
+  }
+  subject.baseUs = nowUs
+  if (answer.granted > 0) subject.wrote()
+}
