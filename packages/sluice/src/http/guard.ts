@@ -26,9 +26,17 @@ export interface Outcome {
   readonly finish: ((end: ResponseEnd) => void) | undefined
 }
 
+/** As much of Node's request as tells who sent it. */
+export interface PeerMessage {
+  readonly socket: { readonly remoteAddress?: string | undefined }
+  readonly headers: RequestView['headers']
+}
+
 /** Decides on requests for an adapter. */
 export interface HttpGuard<Request> {
   readonly identify: Identify
+  /** The same for a request of Node, whose headers are left unparsed unless proxies are trusted. */
+  clientOf(message: PeerMessage): string | undefined
   /** Whether the policy looked into bodies when it was last asked. */
   readonly readsBody: boolean
   /** `gone` gives a signal that is aborted when the client goes away; it is asked for only when the request has to wait. */
@@ -36,6 +44,7 @@ export interface HttpGuard<Request> {
 }
 
 const passed: Outcome = Object.freeze({ decision: undefined, headers: [], denial: undefined, finish: undefined })
+const noHeaders: RequestView['headers'] = Object.freeze({})
 const passing: Promise<Outcome> = Promise.resolve(passed)
 const defaults = Object.freeze({
   headers: 'draft-11',
@@ -64,6 +73,8 @@ export function httpGuard<Request, Exchange, Answer>(
   const writeHeaders = rateLimitHeaders(resolved.headers, nameOf)
   const problemText = problemTexts(nameOf)
   const isSkipped = skips(options.skip)
+  const identify = identity(options.identity)
+  const trustsProxies = (options.identity?.trustedProxies?.length ?? 0) > 0
   const hash = partitionKey(partition?.secret)
   const delay = options.onDeny === 'delay' ? delays(maxDelayMs, maxDelayed) : undefined
   const holds = new OpenHolds()
@@ -91,6 +102,11 @@ export function httpGuard<Request, Exchange, Answer>(
     return { status: problem.status, headers, body: json, problem, decision }
   }
 
+  function partitionOf(request: Request, view: RequestView): string {
+    const subject = partition?.of(request, view)
+    return subject === undefined ? '' : hash(subject)
+  }
+
   /** What is held is ended by what the response turned out to be. */
   function finishOf(hold: HoldHandle, request: Request): (end: ResponseEnd) => void {
     holds.add(hold)
@@ -115,9 +131,7 @@ export function httpGuard<Request, Exchange, Answer>(
   function conclude(answer: Answered, view: RequestView, request: Request): Outcome {
     const decision = decisionIn(answer)
     follow(decision)
-    const headers: Header[] = []
-    const subject = partition?.of(request, view)
-    writeHeaders(headers, decision, subject === undefined ? '' : hash(subject))
+    const headers = writeHeaders(decision, partition === undefined ? '' : partitionOf(request, view))
     if (!decision.allowed) return { decision, headers, denial: denialOf(decision, headers), finish: undefined }
     const hold = holdOf(answer)
     return { decision, headers, denial: undefined, finish: hold && finishOf(hold, request) }
@@ -144,7 +158,10 @@ export function httpGuard<Request, Exchange, Answer>(
   }
 
   return {
-    identify: identity(options.identity),
+    identify,
+    clientOf: trustsProxies
+      ? ({ socket, headers }) => identify(socket.remoteAddress, headers)
+      : ({ socket }) => identify(socket.remoteAddress, noHeaders),
     get readsBody() {
       return readsBody
     },

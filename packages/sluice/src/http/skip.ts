@@ -38,8 +38,8 @@ export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Reques
   return (request, view) =>
     (preflight && view.method === 'OPTIONS' && isPreflight(view)) ||
     whole.has(view.path) ||
-    beginnings.some((beginning) => view.path.startsWith(beginning)) ||
-    skipped.has(view.method) ||
+    (beginnings.length > 0 && beginnings.some((beginning) => view.path.startsWith(beginning))) ||
+    (skipped.size > 0 && skipped.has(view.method)) ||
     (when?.(request, view) ?? false)
 }
 

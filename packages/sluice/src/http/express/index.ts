@@ -34,24 +34,21 @@ export function rateLimit(limiter: Limiter, options: ExpressOptions = {}): Reque
   const { onDenied } = options
   const parts: RequestParts<Request> = {
     headers: (req) => req.headers,
-    ip: (req) => guard.identify(req.socket.remoteAddress, req.headers),
+    ip: guard.clientOf,
     query: (req) => req.query,
     params: (req) => req.params,
     body: (req) => req.body,
     route: routeOf,
   }
 
-  async function proceeds(req: Request, res: Response): Promise<boolean> {
-    const view = new LazyView(req.method, pathOf(req.originalUrl), req, parts)
-    const outcome = await guard.decide(view, req, () => goneSignal(res))
-    req.sluice = outcome.decision
-    return applyOutcome(outcome, res, onDenied, () => ({ req, res }))
-  }
-
   return function sluice(req, res, next) {
-    proceeds(req, res).then((isFree) => {
-      if (isFree) next()
-    }, next)
+    const view = new LazyView(req.method, pathOf(req.originalUrl), req, parts)
+    guard
+      .decide(view, req, () => goneSignal(res))
+      .then((outcome) => {
+        req.sluice = outcome.decision
+        applyOutcome(outcome, res, onDenied, () => ({ req, res }), next, next)
+      }, next)
   }
 }
 

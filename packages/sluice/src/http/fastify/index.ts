@@ -4,6 +4,7 @@ import type { Decision } from '../../limiter/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { type HttpGuard, httpGuard, type Outcome } from '../guard.ts'
 import type { ChargeOptions, Denial, GuardOptions } from '../guard-options.ts'
+import type { Header } from '../headers/header.ts'
 import { LazyView, type RequestParts } from '../lazy-view.ts'
 import { goneSignal, onResponseEnd } from '../node/node-response.ts'
 import { pathOf } from '../request-target.ts'
@@ -58,7 +59,7 @@ function plugin(app: FastifyInstance, options: FastifyOptions, done: (error?: Er
 
   const parts: RequestParts<FastifyRequest> = {
     headers: (request) => request.raw.headers,
-    ip: (request) => guard.identify(request.raw.socket.remoteAddress, request.raw.headers),
+    ip: (request) => guard.clientOf(request.raw),
     query: (request) => request.query as Record<string, unknown>,
     params: (request) => request.params as Record<string, unknown>,
     body: (request) => request.body ?? undefined,
@@ -75,7 +76,7 @@ function plugin(app: FastifyInstance, options: FastifyOptions, done: (error?: Er
     const { denial, headers, finish } = outcome
     request.sluice = outcome.decision
     if (denial === undefined) {
-      for (let i = 0; i < headers.length; i++) reply.header(headers[i]![0], headers[i]![1])
+      setHeaders(reply, headers)
       if (finish !== undefined) onResponseEnd(reply.raw, finish)
       next()
     } else if (onDenied === undefined) deny(reply, denial)
@@ -111,6 +112,21 @@ function plugin(app: FastifyInstance, options: FastifyOptions, done: (error?: Er
 
 function deny(reply: FastifyReply, { status, headers, body }: Denial): void {
   reply.code(status)
-  for (let i = 0; i < headers.length; i++) reply.header(headers[i]![0], headers[i]![1])
+  setHeaders(reply, headers)
   reply.send(body)
+}
+
+/** Fastify keeps names in lower case, and making that of a name costs more than all else about it; these come with every reply. */
+const lowerCase: ReadonlyMap<string, string> = new Map([
+  ['RateLimit-Policy', 'ratelimit-policy'],
+  ['RateLimit', 'ratelimit'],
+  ['Retry-After', 'retry-after'],
+  ['Content-Type', 'content-type'],
+])
+
+function setHeaders(reply: FastifyReply, headers: readonly Header[]): void {
+  for (let i = 0; i < headers.length; i++) {
+    const name = headers[i]![0]
+    reply.header(lowerCase.get(name) ?? name, headers[i]![1])
+  }
 }

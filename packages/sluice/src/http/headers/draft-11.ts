@@ -1,6 +1,6 @@
 import type { LimitStatus } from '../../core/ask.ts'
 import { seconds, units } from './header.ts'
-import { PolicyText } from './policy-text.ts'
+import { type PolicyRow, PolicyText } from './policy-text.ts'
 import type { HeaderWriter, NameOf } from './rate-limit-headers.ts'
 import { sfString } from './sf-string.ts'
 
@@ -18,32 +18,53 @@ export function draft11(nameOf: NameOf): HeaderWriter {
         ? `${label};q=${units(amount)};w=${seconds(windowMs)}`
         : `${label};q=${units(amount)};qu="concurrent-requests"`,
   })
-  return (headers, limits, { policyVersion, partition }) => {
-    let node = texts.root(policyVersion)
-    let field = ''
-    for (const status of limits) {
-      node = texts.next(node, status)
-      field += node.lead + units(status.remaining) + time(status) + partition
-    }
-    headers.push(['RateLimit-Policy', node.text], ['RateLimit', field])
+  const fieldOf = rememberingDenied()
+  return (limits, policyVersion, partition) => {
+    const row = texts.row(limits, policyVersion)
+    return [
+      ['RateLimit-Policy', row.text],
+      ['RateLimit', fieldOf(row, limits, partition)],
+    ]
   }
 }
 
-/** How long the remaining units are good for. Once a limit denies, that is how long until it no longer does. */
-function time({ windowMs, resetMs, retryAfterMs }: LimitStatus): string {
-  if (retryAfterMs > 0) return retryAfterMs === Number.POSITIVE_INFINITY ? '' : timeText(seconds(retryAfterMs))
-  return windowMs > 0 ? timeText(seconds(resetMs)) : ''
+type FieldOf = (row: PolicyRow, limits: readonly LimitStatus[], partition: string) => string
+
+const fieldOf: FieldOf = ({ leads }, limits, partition) => {
+  let field = ''
+  for (let i = 0; i < limits.length; i++) {
+    const status = limits[i]!
+    const t = secondsOf(status)
+    field = field + leads[i]! + units(status.remaining)
+    if (t >= 0) field = `${field};t=${t}`
+    if (partition !== '') field += partition
+  }
+  return field
 }
 
-const timeTexts = new Map<number, string>()
-const maxTimeTexts = 10_000
+/** How long the remaining units are good for, or -1. Once a limit denies, that is how long until it no longer does. */
+function secondsOf({ windowMs, resetMs, retryAfterMs }: LimitStatus): number {
+  if (retryAfterMs > 0) return retryAfterMs === Number.POSITIVE_INFINITY ? -1 : seconds(retryAfterMs)
+  return windowMs > 0 ? seconds(resetMs) : -1
+}
 
-/** The same few times come again and again within a second. */
-function timeText(t: number): string {
-  const known = timeTexts.get(t)
-  if (known !== undefined) return known
-  const text = `;t=${t}`
-  if (timeTexts.size >= maxTimeTexts) timeTexts.clear()
-  timeTexts.set(t, text)
-  return text
+/** A denial spends nothing, so all of a flood are told the same until the second is over. */
+function rememberingDenied(): FieldOf {
+  let known: { row: PolicyRow; partition: string; numbers: readonly number[]; field: string } | undefined
+  return (row, limits, partition) => {
+    if (!limits.some(denies)) return fieldOf(row, limits, partition)
+    if (known?.row === row && known.partition === partition && haveNumbers(limits, known.numbers)) return known.field
+    const numbers = limits.flatMap((status) => [status.remaining, secondsOf(status)])
+    known = { row, partition, numbers, field: fieldOf(row, limits, partition) }
+    return known.field
+  }
+}
+
+const denies = (status: LimitStatus): boolean => status.retryAfterMs > 0
+
+function haveNumbers(limits: readonly LimitStatus[], numbers: readonly number[]): boolean {
+  for (let i = 0; i < limits.length; i++) {
+    if (limits[i]!.remaining !== numbers[2 * i] || secondsOf(limits[i]!) !== numbers[2 * i + 1]) return false
+  }
+  return true
 }

@@ -12,27 +12,28 @@ const policyTexts = () =>
 /** Draft 7: `RateLimit-Policy: 20;w=1, 1000;w=60` and `RateLimit: limit=1000, remaining=50, reset=30` of the tightest limit. */
 export function draft7(): HeaderWriter {
   const texts = policyTexts()
-  return (headers, limits, { policyVersion }) => {
-    let node = texts.root(policyVersion)
-    for (const status of limits) node = texts.next(node, status)
+  return (limits, policyVersion) => {
+    const { text } = texts.row(limits, policyVersion)
     const limit = tightest(limits)
     const field = `limit=${units(limit.amount)}, remaining=${units(limit.remaining)}, reset=${seconds(resetMs(limit))}`
-    headers.push(['RateLimit-Policy', node.text], ['RateLimit', field])
+    return [
+      ['RateLimit-Policy', text],
+      ['RateLimit', field],
+    ]
   }
 }
 
 /** Draft 6: the tightest limit in `RateLimit-Limit`, `-Remaining` and `-Reset`, and all limits in `RateLimit-Policy`. */
 export function draft6(): HeaderWriter {
   const texts = policyTexts()
-  return (headers, limits, { policyVersion }) => {
-    let node = texts.root(policyVersion)
-    for (const status of limits) node = texts.next(node, status)
+  return (limits, policyVersion) => {
+    const { text } = texts.row(limits, policyVersion)
     const limit = tightest(limits)
-    headers.push(
-      ['RateLimit-Policy', node.text],
+    return [
+      ['RateLimit-Policy', text],
       ['RateLimit-Limit', `${units(limit.amount)}`],
       ['RateLimit-Remaining', `${units(limit.remaining)}`],
       ['RateLimit-Reset', `${seconds(resetMs(limit))}`],
-    )
+    ]
   }
 }

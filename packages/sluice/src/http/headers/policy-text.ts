@@ -1,16 +1,18 @@
 import type { LimitStatus } from '../../core/ask.ts'
 
-/** What never changes about a row of limits: its `RateLimit-Policy`, and how its last limit begins. */
-export interface PolicyNode {
-  /** The field for all limits up to this one. */
+/** What never changes about a row of limits. */
+export interface PolicyRow {
+  /** The `RateLimit-Policy` of the row. */
   readonly text: string
-  /** What comes before the remaining units of this limit in a field that lists them all. */
-  readonly lead: string
+  /** What comes before the remaining units of each limit in a field that lists them all. */
+  readonly leads: readonly string[]
 }
 
-interface Branch extends PolicyNode {
+interface Branch extends PolicyRow {
   readonly status: LimitStatus
   readonly next: Map<number, Branch[]>
+  /** Where the last row went on; most rows go the same way. */
+  likely: Branch | undefined
 }
 
 /** How a version of the headers writes a limit. */
@@ -40,34 +42,37 @@ export class PolicyText {
     this.#write = write
   }
 
-  /** Where a row of limits starts. Names may change with the policy, so each version has a tree of its own. */
-  root(policyVersion: string): PolicyNode {
+  /** The row that these limits make. Names may change with the policy, so each version has a tree of its own. */
+  row(limits: readonly LimitStatus[], policyVersion: string): PolicyRow {
     if (policyVersion !== this.#version || this.#branches > maxBranches) {
       this.#root = emptyRoot()
       this.#version = policyVersion
       this.#branches = 0
     }
-    return this.#root
-  }
-
-  /** One limit further along the row. */
-  next(from: PolicyNode, status: LimitStatus): PolicyNode {
-    const branches = (from as Branch).next.get(status.amount)
-    if (branches !== undefined) {
-      for (const branch of branches) if (isSame(branch.status, status)) return branch
+    let branch = this.#root
+    for (let i = 0; i < limits.length; i++) {
+      const status = limits[i]!
+      if (branch.likely === undefined || !isSame(branch.likely.status, status)) {
+        branch.likely = this.#find(branch, status)
+      }
+      branch = branch.likely
     }
-    return this.#grow(from as Branch, status, branches)
+    return branch
   }
 
-  #grow(from: Branch, status: LimitStatus, branches: Branch[] | undefined): Branch {
+  #find(from: Branch, status: LimitStatus): Branch {
+    const branches = from.next.get(status.amount)
+    const known = branches?.find((branch) => isSame(branch.status, status))
+    if (known !== undefined) return known
     const label = this.#write.label(status)
     const item = this.#write.item(status, label)
-    const isFirst = from.text === ''
-    const branch = {
+    const isFirst = from.leads.length === 0
+    const branch: Branch = {
       text: isFirst ? item : `${from.text}, ${item}`,
-      lead: `${isFirst ? '' : ', '}${label};r=`,
+      leads: [...from.leads, `${isFirst ? '' : ', '}${label};r=`],
       status,
       next: new Map(),
+      likely: undefined,
     }
     if (branches === undefined) from.next.set(status.amount, [branch])
     else branches.push(branch)
@@ -76,7 +81,13 @@ export class PolicyText {
   }
 }
 
-const emptyRoot = (): Branch => ({ text: '', lead: '', status: undefined as never, next: new Map() })
+const emptyRoot = (): Branch => ({
+  text: '',
+  leads: [],
+  status: undefined as never,
+  next: new Map(),
+  likely: undefined,
+})
 
 const isSame = (a: LimitStatus, b: LimitStatus): boolean =>
   a.name === b.name && a.rule === b.rule && a.amount === b.amount && a.windowMs === b.windowMs

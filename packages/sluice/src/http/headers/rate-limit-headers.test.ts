@@ -2,7 +2,6 @@ import { parseDictionary, parseItem, parseList } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
 import type { LimitStatus } from '../../core/ask.ts'
 import type { Decision } from '../../limiter/decision.ts'
-import type { Header } from './header.ts'
 import { partitionKey } from './partition-key.ts'
 import { type HeaderVersion, type NameOf, rateLimitHeaders } from './rate-limit-headers.ts'
 import { retryAfterSeconds } from './retry-after.ts'
@@ -26,9 +25,7 @@ function written(
   partition = '',
   nameOf = byName,
 ) {
-  const headers: Header[] = []
-  rateLimitHeaders(version, nameOf)(headers, decisionOf(limits), partition)
-  return Object.fromEntries(headers)
+  return Object.fromEntries(rateLimitHeaders(version, nameOf)(decisionOf(limits), partition))
 }
 
 describe('draft 11', () => {
@@ -105,11 +102,8 @@ describe('draft 11', () => {
   it('tells subjects with other limits apart, and follows a new policy', () => {
     let suffix = ''
     const write = rateLimitHeaders('draft-11', (status) => status.name + suffix)
-    const policy = (limits: readonly LimitStatus[], policyVersion: string) => {
-      const headers: Header[] = []
-      write(headers, decisionOf(limits, { policyVersion }), '')
-      return Object.fromEntries(headers)['RateLimit-Policy']
-    }
+    const policy = (limits: readonly LimitStatus[], policyVersion: string) =>
+      Object.fromEntries(write(decisionOf(limits, { policyVersion }), ''))['RateLimit-Policy']
     expect(policy([limit()], '1')).toBe('"rpm";q=1000;w=60')
     expect(policy([limit({ amount: 500 })], '1')).toBe('"rpm";q=500;w=60')
     expect(policy([limit({ windowMs: 1000 })], '1')).toBe('"rpm";q=1000;w=1')

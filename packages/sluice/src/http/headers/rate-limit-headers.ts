@@ -15,15 +15,8 @@ export type HeaderVersion = 'draft-11' | 'draft-7' | 'draft-6' | 'x-ratelimit' |
 /** The name under which clients see a limit. */
 export type NameOf = (status: LimitStatus) => string
 
-/** What a writer needs to know besides the limits. */
-export interface HeaderContext {
-  readonly policyVersion: string
-  /** The partition key as a parameter, or nothing. */
-  readonly partition: string
-}
-
-/** Appends the fields of one version for at least one limit. */
-export type HeaderWriter = (headers: Header[], limits: readonly LimitStatus[], context: HeaderContext) => void
+/** Writes the fields of one version for at least one limit. `partition` is the parameter `;pk=...`, or nothing. */
+export type HeaderWriter = (limits: readonly LimitStatus[], policyVersion: string, partition: string) => Header[]
 
 const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf) => HeaderWriter>> = {
   'draft-11': draft11,
@@ -33,8 +26,8 @@ const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf) => HeaderWriter>
   'x-ratelimit-epoch': () => xRateLimitEpoch,
 }
 
-/** Appends the rate-limit headers of a decision. `partition` is the parameter `;pk=...`, or nothing. */
-export type WriteHeaders = (headers: Header[], decision: Decision, partition: string) => void
+/** Writes the rate-limit headers of a decision into a list of their own. */
+export type WriteHeaders = (decision: Decision, partition: string) => Header[]
 
 /**
  * Makes the serializer for one version of the headers, or for several together.
@@ -54,10 +47,11 @@ export function rateLimitHeaders(
     return versions[each](nameOf)
   })
   refuseClash(chosen)
-  return function writeHeaders(headers, decision, partition) {
-    if (writers.length === 0 || decision.limits.length === 0) return
-    const context = { policyVersion: decision.policyVersion, partition }
-    for (const write of writers) write(headers, decision.limits, context)
+  const [only] = writers
+  return function writeHeaders({ limits, policyVersion }, partition) {
+    if (only === undefined || limits.length === 0) return []
+    if (writers.length === 1) return only(limits, policyVersion, partition)
+    return writers.flatMap((write) => write(limits, policyVersion, partition))
   }
 }
 

@@ -1,27 +1,39 @@
 import type { ServerResponse } from 'node:http'
 import type { Outcome } from '../guard.ts'
-import type { GuardOptions } from '../guard-options.ts'
+import type { Denial, GuardOptions } from '../guard-options.ts'
 import { onResponseEnd, setHeaders, writeDenial } from './node-response.ts'
 
-/** Writes what was decided to a Node response. False when the request has been answered by that. */
+/** Writes what was decided to a Node response; then the request goes on with `pass`, or has been answered. */
 export function applyOutcome<Request, Exchange>(
   outcome: Outcome,
   response: ServerResponse,
   onDenied: GuardOptions<Request, Exchange>['onDenied'],
   exchange: () => Exchange,
-): boolean | Promise<boolean> {
+  pass: () => void,
+  fail: (error: unknown) => void,
+): void {
   const { denial, finish } = outcome
-  if (denial === undefined) {
-    setHeaders(response, outcome.headers)
-    if (finish !== undefined) onResponseEnd(response, finish)
-    return true
+  try {
+    if (denial === undefined) {
+      setHeaders(response, outcome.headers)
+      if (finish !== undefined) onResponseEnd(response, finish)
+    } else if (onDenied === undefined) writeDenial(response, denial)
+    else answerOwn(response, onDenied(denial, exchange()), fail)
+  } catch (error) {
+    fail(error)
+    return
   }
-  if (onDenied === undefined) {
-    writeDenial(response, denial)
-    return false
-  }
-  return Promise.resolve(onDenied(denial, exchange())).then((answer) => {
-    if (answer !== undefined) writeDenial(response, answer)
-    return false
-  })
+  if (denial === undefined) pass()
+}
+
+function answerOwn(
+  response: ServerResponse,
+  own: Denial | undefined | Promise<Denial | undefined>,
+  fail: (error: unknown) => void,
+): void {
+  Promise.resolve(own)
+    .then((answer) => {
+      if (answer !== undefined) writeDenial(response, answer)
+    })
+    .catch(fail)
 }

@@ -41,23 +41,22 @@ export function rateLimit(
   const { onDenied, onError = answerFault } = options
   const parts: RequestParts<LimitedRequest> = {
     headers: (req) => req.headers,
-    ip: (req) => guard.identify(req.socket.remoteAddress, req.headers),
+    ip: guard.clientOf,
     query: (req) => queryOf(req.url ?? ''),
     params: () => undefined,
     body: (req) => req.body,
     route: () => undefined,
   }
-  return async function sluice(req: LimitedRequest, res): Promise<void> {
-    try {
-      const view = new LazyView(req.method ?? '', pathOf(req.url ?? ''), req, parts)
-      const outcome = await guard.decide(view, req, () => goneSignal(res))
-      req.sluice = outcome.decision
-      if (!(await applyOutcome(outcome, res, onDenied, () => ({ req, res })))) return
-    } catch (error) {
-      onError(error, req, res)
-      return
-    }
-    handler(req, res)
+  return function sluice(req: LimitedRequest, res): void {
+    const view = new LazyView(req.method ?? '', pathOf(req.url ?? ''), req, parts)
+    const pass = () => handler(req, res)
+    const fail = (error: unknown) => onError(error, req, res)
+    guard
+      .decide(view, req, () => goneSignal(res))
+      .then((outcome) => {
+        req.sluice = outcome.decision
+        applyOutcome(outcome, res, onDenied, () => ({ req, res }), pass, fail)
+      }, fail)
   }
 }
 
