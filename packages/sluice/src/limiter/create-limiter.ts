@@ -5,21 +5,19 @@ import type { PolicyDocument } from '../policy/document.ts'
 import { livePolicy } from '../policy/live-policy.ts'
 import type { PolicySource } from '../policy/source.ts'
 import { staticPolicy } from '../policy/sources/static.ts'
-import { denyCache } from '../stores/deny-cache.ts'
+import { front } from '../stores/front.ts'
 import { guard } from '../stores/guard.ts'
-import { leases } from '../stores/leases.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { Replicas } from '../stores/replicas.ts'
-import type { Store } from '../stores/store.ts'
 import { Emitter } from './emitter.ts'
 import type { Limiter } from './limiter.ts'
-import { type LimiterOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import { type LimiterOptions, resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
 
 /**
  * Makes a limiter from a policy and a store.
  *
- *     limiter -> deny-cache -> leases -> guard (deadline, breaker, onStoreFailure) -> store
+ *     limiter -> front (deny-cache, leases) -> guard (deadline, breaker, onStoreFailure) -> store
  *     limiter -> guard -> store, when the store is in process
  *
  * @example
@@ -45,7 +43,7 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   const replicas = new Replicas(store, live.current.service, randomUUID())
   const guarded = guard(store, { ...resolved.breaker, replicas: () => resolved.replicas ?? replicas.count })
   // In process there is nothing to save by answering before the store.
-  const outermost = store.inProcess ? guarded : cached(leases(guarded, resolved.lease), resolved.denyCache)
+  const outermost = store.inProcess ? guarded : front(guarded, resolved)
   // A later version may be the first with a local rule.
   countReplicas = async ({ rules }) => {
     const isNeeded = resolved.replicas === undefined && !store.inProcess
@@ -60,10 +58,6 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     deadlineMs: resolved.deadlineMs,
     beforeClose: () => replicas.close(resolved.deadlineMs),
   })
-}
-
-function cached(store: Store, options: ResolvedOptions['denyCache']): Store {
-  return options === undefined ? store : denyCache(store, options)
 }
 
 function isSource(policy: PolicyDocument | PolicySource): policy is PolicySource {

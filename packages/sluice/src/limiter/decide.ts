@@ -1,7 +1,8 @@
 import type { Answer, Charge, LimitStatus } from '../core/ask.ts'
 import type { Decision, Reason, ShadowDecision } from './decision.ts'
 
-const noShadow: readonly ShadowDecision[] = Object.freeze([])
+/** Of most decisions: no shadow rule took part. */
+export const noShadow: readonly ShadowDecision[] = Object.freeze([])
 const noLimits: readonly LimitStatus[] = Object.freeze([])
 
 /** The decision when no rule applies. */

@@ -5,12 +5,12 @@ import type { Key } from '../core/key.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
+import type { AskedStore } from '../stores/asker.ts'
 import type { Guard } from '../stores/guard.ts'
-import type { Store } from '../stores/store.ts'
 import { chargeFor, chargesOf, chargesOfRequest } from './charges.ts'
 import { checkCost } from './cost.ts'
-import { refused, toDecision, toShadow, unmatched } from './decide.ts'
-import type { Decision, ShadowDecision } from './decision.ts'
+import { noShadow, refused, toDecision, toShadow, unmatched } from './decide.ts'
+import type { Decision } from './decision.ts'
 import type { Emitter } from './emitter.ts'
 import type { LimiterEvents } from './events.ts'
 import { explain } from './explain.ts'
@@ -26,24 +26,23 @@ import type {
   Subject,
   TakeOptions,
 } from './limiter.ts'
+import { PendingDecision } from './pending-decision.ts'
 import { watchStore } from './watch-store.ts'
 
 interface Parts {
   readonly live: LivePolicy
-  readonly store: Store
+  readonly store: AskedStore
   readonly guard: Guard
   readonly events: Emitter
   readonly deadlineMs: number
   readonly beforeClose: () => Promise<void>
 }
 
-const noShadow: readonly ShadowDecision[] = []
-
 /** The limiter: turns keys and requests into charges of one policy version, and answers into decisions. */
 export class PolicyLimiter implements Limiter {
   readonly #parts: Parts
   readonly #live: LivePolicy
-  readonly #store: Store
+  readonly #store: AskedStore
   readonly #events: Emitter
   readonly #deadlineMs: number
   #closed = false
@@ -72,7 +71,7 @@ export class PolicyLimiter implements Limiter {
       const charge = chargeFor(policy, key, options)
       if (charge.limits.needsHold) throw wrongUse('take', charge.rule.name)
       if (charge.rule.mode === 'shadow') return this.#withShadow(policy, [], [charge])
-      return this.#settled(policy, [charge], this.#ask([charge], undefined))
+      return this.#decide(policy, [charge])
     } catch (error) {
       return Promise.reject(error)
     }
@@ -96,7 +95,7 @@ export class PolicyLimiter implements Limiter {
       for (const charge of enforced) if (charge.limits.needsHold) throw wrongUse('check', charge.rule.name)
       if (shadow.length > 0) return this.#withShadow(policy, enforced, shadow)
       if (enforced.length === 0) return Promise.resolve(this.#told(unmatched(policy.version)))
-      return this.#settled(policy, enforced, this.#ask(enforced, undefined))
+      return this.#decide(policy, enforced)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -167,38 +166,14 @@ export class PolicyLimiter implements Limiter {
     return this.#live.current
   }
 
+  #decide(policy: CompiledPolicy, charges: readonly Charge[]): Promise<Decision> {
+    const pending = new PendingDecision(policy.version, charges, this.#events)
+    const answer = this.#store.submit(takeOf(charges, undefined), this.#deadlineMs, pending)
+    return answer === undefined ? pending.promise : Promise.resolve(pending.conclude(answer, noShadow))
+  }
+
   #ask(charges: readonly Charge[], hold: HoldRequest | undefined): Answer | Promise<Answer> {
-    const ask: TakeAsk = { kind: 'take', charges, copies: 1, hold }
-    return this.#store.decide(ask, this.#deadlineMs)
-  }
-
-  #settled(
-    policy: CompiledPolicy,
-    charges: readonly Charge[],
-    answer: Answer | Promise<Answer>,
-    shadow = noShadow,
-  ): Promise<Decision> {
-    if (this.#events.watchesDecisions) return this.#announced(policy, charges, answer, shadow)
-    if (answer instanceof Promise) return answer.then((settled) => toDecision(charges, settled, policy.version, shadow))
-    return Promise.resolve(toDecision(charges, answer, policy.version, shadow))
-  }
-
-  async #announced(
-    policy: CompiledPolicy,
-    charges: readonly Charge[],
-    answer: Answer | Promise<Answer>,
-    shadow: readonly ShadowDecision[],
-  ): Promise<Decision> {
-    const startMs = performance.now()
-    const decision = toDecision(charges, await answer, policy.version, shadow)
-    const subjects = charges.map((charge) => charge.rule.prefix + charge.subject)
-    this.#events.emit('decision', {
-      decision,
-      subjects,
-      cost: charges[0]?.cost ?? 0,
-      tookMs: performance.now() - startMs,
-    })
-    return decision
+    return this.#store.decide(takeOf(charges, hold), this.#deadlineMs)
   }
 
   /** Announces a decision that no store took part in. */
@@ -214,15 +189,14 @@ export class PolicyLimiter implements Limiter {
     watched: readonly Charge[],
     hold?: HoldRequest,
   ): Promise<Decision> {
+    const pending = new PendingDecision(policy.version, charges, this.#events)
     const real = charges.length === 0 ? undefined : this.#ask(charges, hold)
     const shadow = await Promise.all(
       watched.map(async (charge) =>
         toShadow(charge, await this.#ask([charge], charge.limits.needsHold ? hold : undefined)),
       ),
     )
-    return real === undefined
-      ? this.#told(unmatched(policy.version, shadow))
-      : this.#settled(policy, charges, real, shadow)
+    return real === undefined ? this.#told(unmatched(policy.version, shadow)) : pending.conclude(await real, shadow)
   }
 
   async #hold(subject: Subject, options: HoldOptions, kind: 'reserve' | 'acquire'): Promise<HoldHandle> {
@@ -236,6 +210,10 @@ export class PolicyLimiter implements Limiter {
         : this.#told(refused(refusedBy, policy.version))
     return holdHandle(id, decision, decision.degraded ? [] : enforced, ttlMs, this.#store, this.#deadlineMs)
   }
+}
+
+function takeOf(charges: readonly Charge[], hold: HoldRequest | undefined): TakeAsk {
+  return { kind: 'take', charges, copies: 1, hold }
 }
 
 function wrongUse(operation: string, rule: string): SluiceError {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Answer, Ask, Charge } from '../core/ask.ts'
 import { compilePolicy } from '../policy/compile-policy.ts'
-import { denyCache } from './deny-cache.ts'
+import { front } from './front.ts'
+import { guard } from './guard.ts'
 import { memoryStore } from './memory/memory-store.ts'
 import type { Store } from './store.ts'
 
@@ -26,7 +27,8 @@ function counted(maxSubjects = 100) {
     health: () => inner.health(0),
     close: () => inner.close(),
   }
-  const cache = denyCache(store, { maxMs: 60_000, maxSubjects })
+  const guarded = guard(store, { failures: 5, cooldownMs: 1000, replicas: () => 1 })
+  const cache = front(guarded, { denyCache: { maxMs: 60_000, maxSubjects }, lease: { aheadMs: 20, maxUnits: 1000 } })
   const take = async (charge: Charge) =>
     cache.decide({ kind: 'take', charges: [charge], copies: 1, hold: undefined }, 500)
   return { cache, take, asked: () => asked }

@@ -1,6 +1,6 @@
-import type { Answer, Ask, Charge, LimitStatus } from '../core/ask.ts'
+import type { Answer, Charge, LimitStatus } from '../core/ask.ts'
 import type { LimitSet } from '../core/limit-set.ts'
-import type { Store, StoreHealth, StoreObserver } from './store.ts'
+import type { StoreObserver } from './store.ts'
 
 export interface DenyCacheOptions {
   /** Longest time a denial is repeated without asking: the bound within which resets and refunds made elsewhere are noticed. */
@@ -24,71 +24,38 @@ interface Denial {
  * Refuses without I/O what was just refused: a subject denied until T is denied locally until T for costs at least as large. A smaller
  * cost is asked. What changes a subject in this process is noticed at once, and so is a changed limit; elsewhere within `maxMs`.
  */
-export function denyCache(store: Store, options: DenyCacheOptions): Store {
-  return new DenyCache(store, options)
-}
-
-class DenyCache implements Store {
-  readonly name: string
-  readonly #store: Store
+export class DenyCache {
   readonly #options: DenyCacheOptions
   /** By rule prefix, then by subject: strings that callers hold on to are hashed once. */
   readonly #denials = new Map<string, Map<string, Denial>>()
   #size = 0
   #observer: StoreObserver | undefined
 
-  constructor(store: Store, options: DenyCacheOptions) {
-    this.name = store.name
-    this.#store = store
+  constructor(options: DenyCacheOptions) {
     this.#options = options
   }
 
   watch(observer: StoreObserver): void {
     this.#observer = observer
-    this.#store.watch?.(observer)
   }
 
-  decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
-    if (ask.kind !== 'take') {
-      if (ask.kind !== 'peek') this.#forget(ask.charges)
-      return this.#store.decide(ask, withinMs)
+  /** The denial, where one of the charges is sure to be denied. */
+  find(charges: readonly Charge[], nowMs: number): Answer | undefined {
+    if (this.#size === 0) return undefined
+    for (const charge of charges) {
+      const denial = this.#find(charge, nowMs)
+      if (denial === undefined) continue
+      this.#observer?.local?.('deny-cache', charge.rule.name)
+      return charges.length === 1 ? denial.answer : among(charges, charge, denial.answer)
     }
-    const nowMs = performance.now()
-    if (this.#size > 0) {
-      for (const charge of ask.charges) {
-        const denial = this.#find(charge, nowMs)
-        if (denial !== undefined) {
-          this.#observer?.local?.('deny-cache', charge.rule.name)
-          return ask.charges.length === 1 ? denial.answer : among(ask.charges, charge, denial.answer)
-        }
-      }
-    }
-    const answer = this.#store.decide(ask, withinMs)
-    if (!(answer instanceof Promise)) {
-      if (!answer.allowed) this.#remember(ask.charges, answer, nowMs)
-      return answer
-    }
-    return answer.then((settled) => {
-      if (!settled.allowed) this.#remember(ask.charges, settled, nowMs)
-      return settled
-    })
-  }
-
-  health(withinMs: number): Promise<StoreHealth> {
-    return this.#store.health(withinMs)
-  }
-
-  close(): Promise<void> {
-    this.#denials.clear()
-    this.#size = 0
-    return this.#store.close()
+    return undefined
   }
 
   #find(charge: Charge, nowMs: number): Denial | undefined {
     const denial = this.#denials.get(charge.rule.prefix)?.get(charge.subject)
     if (denial === undefined || charge.cost < denial.cost) return undefined
     if (nowMs >= denial.untilMs || denial.limits !== charge.limits) {
-      this.#forget([charge])
+      this.forget([charge])
       return undefined
     }
     if (nowMs - denial.answerMs >= 1) {
@@ -101,8 +68,9 @@ class DenyCache implements Store {
     return denial
   }
 
-  #remember(charges: readonly Charge[], answer: Answer, nowMs: number): void {
-    if (answer.failure !== undefined) return
+  /** Learns from the answer to what was asked at `nowMs`. */
+  remember(charges: readonly Charge[], answer: Answer, nowMs: number): void {
+    if (answer.allowed || answer.failure !== undefined) return
     for (const [c, charge] of charges.entries()) {
       const first = answer.statuses[c]!
       let waitMs = 0
@@ -138,7 +106,7 @@ class DenyCache implements Store {
     subjects.set(charge.subject, denial)
   }
 
-  #forget(charges: readonly Charge[]): void {
+  forget(charges: readonly Charge[]): void {
     for (const { rule, subject } of charges) if (this.#denials.get(rule.prefix)?.delete(subject)) this.#size--
   }
 

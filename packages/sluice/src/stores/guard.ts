@@ -1,6 +1,7 @@
 import { Breaker, type Pass } from '../breaker/breaker.ts'
 import type { Answer, Ask, Charge } from '../core/ask.ts'
 import { type FailureKind, StoreError } from '../core/errors.ts'
+import { type AskedStore, type Asker, askFor, submitTo } from './asker.ts'
 import { Deadlines } from './deadlines.ts'
 import { LocalUsage } from './local-usage.ts'
 import type { BreakerState, Store, StoreHealth, StoreObserver } from './store.ts'
@@ -13,7 +14,7 @@ export interface GuardOptions {
 }
 
 /** A store that answers whatever the store behind it does. */
-export interface Guard extends Store {
+export interface Guard extends AskedStore {
   readonly breaker: BreakerState
   /** Since the store last answered; 0 while it does. */
   readonly lastContactMs: number
@@ -36,6 +37,7 @@ export function guard(store: Store, options: GuardOptions): Guard {
 class GuardedStore implements Guard {
   readonly name: string
   readonly #store: Store
+  readonly #isTimely: boolean
   readonly #replicas: () => number
   readonly #breaker: Breaker
   readonly #local = new LocalUsage()
@@ -47,6 +49,7 @@ class GuardedStore implements Guard {
   constructor(store: Store, { failures, cooldownMs, replicas }: GuardOptions) {
     this.name = store.name
     this.#store = store
+    this.#isTimely = store.inProcess === true || store.keepsDeadlines === true
     this.#replicas = replicas
     this.#breaker = new Breaker({ failures, cooldownMs, onChange: (state) => this.#observer?.breaker?.(state) })
   }
@@ -65,23 +68,20 @@ class GuardedStore implements Guard {
   }
 
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
+    return askFor(this, ask, withinMs)
+  }
+
+  submit(ask: Ask, withinMs: number, asker: Asker): Answer | undefined {
     const pass = this.#breaker.pass ?? this.#breaker.enter(performance.now())
     if (pass === undefined) return this.#without(ask, breakerOpen)
     try {
-      const answer = this.#store.decide(ask, withinMs)
-      if (!(answer instanceof Promise)) {
-        if (this.#failing || !this.#local.isEmpty) this.#recovered(pass, withinMs)
-        return answer
-      }
-      return (this.#store.keepsDeadlines ? answer : this.#inTime(answer, withinMs)).then(
-        (settled) => {
-          if (this.#failing || !this.#local.isEmpty) this.#recovered(pass, withinMs)
-          return settled
-        },
-        (error) => this.#failed(ask, pass, error),
-      )
+      const answer = this.#isTimely
+        ? submitTo(this.#store, ask, withinMs, new Call(this, ask, withinMs, pass, asker))
+        : this.#inTime(ask, withinMs, new Call(this, ask, withinMs, pass, asker))
+      if (answer !== undefined) this.recovered(pass, withinMs)
+      return answer
     } catch (error) {
-      return this.#failed(ask, pass, error)
+      return this.failed(ask, pass, error)
     }
   }
 
@@ -95,14 +95,26 @@ class GuardedStore implements Guard {
     await this.#store.close()
   }
 
-  /** A store that does not promise to keep its deadline gets one here; Redis does, and better: it also writes nothing after it. */
-  async #inTime(answer: Promise<Answer>, withinMs: number): Promise<Answer> {
-    const settled = await this.#deadlines.inTime(answer, performance.now() + withinMs)
-    if (settled === undefined) throw new StoreError('timeout', 'The store did not answer before the deadline.')
-    return settled
+  get #isWell(): boolean {
+    return !this.#failing && this.#local.isEmpty
   }
 
-  #recovered(pass: Pass, withinMs: number): void {
+  /** A store that does not promise to keep its deadline gets one here; Redis does, and better: it also writes nothing after it. */
+  #inTime(ask: Ask, withinMs: number, call: Asker): Answer | undefined {
+    const answer = this.#store.decide(ask, withinMs)
+    if (!(answer instanceof Promise)) return answer
+    this.#deadlines.inTime(answer, performance.now() + withinMs).then(
+      (settled) => {
+        if (settled !== undefined) call.answered(settled)
+        else call.failed(new StoreError('timeout', 'The store did not answer before the deadline.'))
+      },
+      (error) => call.failed(error),
+    )
+    return undefined
+  }
+
+  recovered(pass: Pass, withinMs: number): void {
+    if (this.#isWell) return
     this.#breaker.succeeded(pass)
     // An answer to a call that was out before the breaker opened is no sign of recovery.
     if (this.#breaker.state !== 'closed') return
@@ -110,7 +122,8 @@ class GuardedStore implements Guard {
     if (!this.#local.isEmpty) void this.#local.report(this.#store, withinMs)
   }
 
-  #failed(ask: Ask, pass: Pass, error: unknown): Answer {
+  /** What is answered instead; throws what the asker has to learn of. */
+  failed(ask: Ask, pass: Pass, error: unknown): Answer {
     const failure =
       error instanceof StoreError
         ? error
@@ -142,6 +155,39 @@ class GuardedStore implements Guard {
     }
     const answer = this.#local.decide(ask, locals, this.#replicas())
     return { ...answer, statuses: spread(ask.charges, locals, answer), failure: failure.kind }
+  }
+}
+
+/** One ask under way. */
+class Call implements Asker {
+  readonly #guard: GuardedStore
+  readonly #ask: Ask
+  readonly #withinMs: number
+  readonly #pass: Pass
+  readonly #asker: Asker
+
+  constructor(guard: GuardedStore, ask: Ask, withinMs: number, pass: Pass, asker: Asker) {
+    this.#guard = guard
+    this.#ask = ask
+    this.#withinMs = withinMs
+    this.#pass = pass
+    this.#asker = asker
+  }
+
+  answered(answer: Answer): void {
+    this.#guard.recovered(this.#pass, this.#withinMs)
+    this.#asker.answered(answer)
+  }
+
+  failed(error: unknown): void {
+    let answer: Answer
+    try {
+      answer = this.#guard.failed(this.#ask, this.#pass, error)
+    } catch (failure) {
+      this.#asker.failed(failure)
+      return
+    }
+    this.#asker.answered(answer)
   }
 }
 

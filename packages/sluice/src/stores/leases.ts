@@ -1,6 +1,6 @@
-import type { Answer, Ask, Charge } from '../core/ask.ts'
+import type { Answer, Charge, TakeAsk } from '../core/ask.ts'
 import { Lease } from './lease.ts'
-import type { Store, StoreHealth, StoreObserver } from './store.ts'
+import type { Store, StoreObserver } from './store.ts'
 
 export interface LeaseOptions {
   /** How much future demand a lease covers. */
@@ -19,12 +19,7 @@ const maxLeases = 10_000
  * round, so replicas together never admit more than the limit. What a lease holds is lost only to a crash, and only until the window
  * ends. Before and besides, every ask goes to the store.
  */
-export function leases(store: Store, options: LeaseOptions): Store {
-  return new LeasedStore(store, options)
-}
-
-class LeasedStore implements Store {
-  readonly name: string
+export class Leases {
   readonly #store: Store
   readonly #options: LeaseOptions
   readonly #leases = new Map<string, Map<string, Lease>>()
@@ -33,65 +28,47 @@ class LeasedStore implements Store {
   #timer: NodeJS.Timeout | undefined
 
   constructor(store: Store, options: LeaseOptions) {
-    this.name = store.name
     this.#store = store
     this.#options = options
   }
 
   watch(observer: StoreObserver): void {
     this.#observer = observer
-    this.#store.watch?.(observer)
   }
 
-  decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
-    const charge = ask.charges[0]
-    if (charge === undefined || !charge.rule.lease) return this.#store.decide(ask, withinMs)
-    if (ask.kind !== 'take') {
-      // What the subject had is being changed from outside; units drawn before are not to be spent after.
-      if (ask.kind === 'reset') for (const { rule, subject } of ask.charges) this.#find(rule.prefix, subject)?.drop()
-      return this.#store.decide(ask, withinMs)
-    }
-    if (ask.charges.length !== 1 || ask.hold !== undefined || ask.copies !== 1) return this.#store.decide(ask, withinMs)
-    return this.#decideLeased(ask, charge, withinMs)
+  /** Spends what was drawn ahead, where that is enough. */
+  spend(ask: TakeAsk, nowMs: number, withinMs: number): Answer | undefined {
+    if (!isLeased(ask)) return undefined
+    const charge = ask.charges[0]!
+    const spent = this.#leaseOf(charge, withinMs)?.spend(charge, nowMs)
+    if (spent !== undefined) this.#observer?.local?.('lease', charge.rule.name)
+    return spent
   }
 
-  health(withinMs: number): Promise<StoreHealth> {
-    return this.#store.health(withinMs)
+  /** Learns from the answer to what was asked at `nowMs`. */
+  observe(ask: TakeAsk, answer: Answer, nowMs: number): void {
+    if (isLeased(ask)) this.#find(ask.charges[0]!)?.observe(answer, nowMs)
   }
 
+  /** What the subjects had is being changed from outside; units drawn before are not to be spent after. */
+  drop(charges: readonly Charge[]): void {
+    for (const charge of charges) this.#find(charge)?.drop()
+  }
+
+  /** Gives everything back. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     const all = [...this.#leases.values()].flatMap((subjects) => [...subjects.values()])
     await Promise.all(all.map((lease) => lease.giveBack()))
     this.#leases.clear()
-    await this.#store.close()
   }
 
-  #decideLeased(ask: Ask, charge: Charge, withinMs: number): Answer | Promise<Answer> {
-    const nowMs = performance.now()
-    const lease = this.#leaseOf(charge, withinMs)
-    if (lease === undefined) return this.#store.decide(ask, withinMs)
-    const spent = lease.spend(charge, nowMs)
-    if (spent !== undefined) {
-      this.#observer?.local?.('lease', charge.rule.name)
-      return spent
-    }
-    const answer = this.#store.decide(ask, withinMs)
-    if (answer instanceof Promise) {
-      return answer.then((settled) => {
-        lease.observe(settled, nowMs)
-        return settled
-      })
-    }
-    return answer
-  }
-
-  #find(prefix: string, subject: string): Lease | undefined {
-    return this.#leases.get(prefix)?.get(subject)
+  #find({ rule, subject }: Charge): Lease | undefined {
+    return this.#leases.get(rule.prefix)?.get(subject)
   }
 
   #leaseOf(charge: Charge, withinMs: number): Lease | undefined {
-    const known = this.#find(charge.rule.prefix, charge.subject)
+    const known = this.#find(charge)
     if (known !== undefined) return known
     if (this.#count >= maxLeases) return undefined
     const lease = new Lease(charge, this.#store, withinMs, this.#options, (drawn, returned, stranded) =>
@@ -126,4 +103,8 @@ class LeasedStore implements Store {
       this.#timer = undefined
     }
   }
+}
+
+function isLeased({ charges, copies, hold }: TakeAsk): boolean {
+  return charges.length === 1 && charges[0]!.rule.lease && copies === 1 && hold === undefined
 }

@@ -59,6 +59,8 @@ class InProcess implements MemoryStore {
   /** By prefix; a rule whose limits changed, or differ between tiers, has several. */
   readonly #tables = new Map<string, Table[]>()
   readonly #one: [State] = [{ n: nothing, at: 0, extra: undefined }]
+  #last: Table | undefined
+  #lastPrefix = ''
   #size = 0
   #closed = false
 
@@ -214,6 +216,15 @@ class InProcess implements MemoryStore {
   }
 
   #tableOf(charge: Charge): Table {
+    if (this.#last !== undefined && this.#last.set === charge.limits && this.#lastPrefix === charge.rule.prefix)
+      return this.#last
+    const table = this.#findTable(charge)
+    this.#last = table
+    this.#lastPrefix = charge.rule.prefix
+    return table
+  }
+
+  #findTable(charge: Charge): Table {
     const { prefix } = charge.rule
     const tables = this.#tables.get(prefix)
     if (tables === undefined) {

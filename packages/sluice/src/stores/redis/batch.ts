@@ -1,5 +1,6 @@
 import type { Answer, Ask, Charge } from '../../core/ask.ts'
 import { StoreError } from '../../core/errors.ts'
+import type { Asker } from '../asker.ts'
 import { AskList } from './ask-codec.ts'
 import { encodeLimitSet } from './limit-codec.ts'
 import { MsgpackReader, type Packed } from './msgpack.ts'
@@ -24,6 +25,8 @@ export type BatchReply =
 export class Batch {
   readonly deadlineMs: number
   readonly withinMs: number
+  /** Ends the wait for the deadline; set while the batch is under way. */
+  expiry: (() => void) | undefined
   readonly #waiting: Ask[] = []
   /** For each ask, where its subjects stand among the keys: a number when it has only one. */
   readonly #places: (number | readonly number[])[] = []
@@ -32,19 +35,14 @@ export class Batch {
   #answers: (Answer | undefined)[] = []
   /** Undefined for a key that holds what is not ours. */
   #subjects: readonly (StoredSubject | undefined)[] = []
-  readonly #settled: Promise<void>
-  #resolve!: () => void
-  #reject!: (error: Error) => void
+  readonly #askers: Asker[] = []
+  #ended = false
   readonly #keys: string[] = []
   readonly #keyIndex = new Map<string, number>()
 
   constructor(deadlineMs: number, withinMs: number) {
     this.deadlineMs = deadlineMs
     this.withinMs = withinMs
-    this.#settled = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-    })
   }
 
   get size(): number {
@@ -59,8 +57,7 @@ export class Batch {
     return this.#keys.length >= maxSubjectsPerCall || this.#waiting.length >= maxAsksPerCall
   }
 
-  /** All asks wait for the one promise of the batch: what is settled together needs no promise of its own until then. */
-  add(ask: Ask, key: (charge: Charge) => string): Promise<Answer> {
+  add(ask: Ask, key: (charge: Charge) => string, asker: Asker): void {
     const { charges } = ask
     if (charges.length === 1) {
       const place = this.#indexOf(key(charges[0]!))
@@ -70,8 +67,8 @@ export class Batch {
       this.#places.push(charges.map((charge) => this.#indexOf(key(charge))))
       this.#plain.add(ask, -1)
     }
-    const index = this.#waiting.push(ask) - 1
-    return this.#settled.then(() => this.#answer(index))
+    this.#waiting.push(ask)
+    this.#askers.push(asker)
   }
 
   /** ARGV of `decide.lua`. */
@@ -91,8 +88,10 @@ export class Batch {
     const nowUs = reader.read() as number
     const granted = reader.read() as number
     if (status !== 0) return { decided: false, nowUs }
+    // Too late: everybody has been told so.
+    if (this.#ended) return { decided: true, nowUs }
     const total = this.#replayPlain(reader, nowUs) ?? this.#replay(reader, nowUs)
-    if (total === granted) this.#resolve()
+    if (total === granted) this.#answerAll()
     else
       this.fail(
         new StoreError(
@@ -103,8 +102,11 @@ export class Batch {
     return { decided: true, nowUs }
   }
 
+  /** Tells every asker that there is no answer, unless they have been told something before. */
   fail(error: Error): void {
-    this.#reject(error)
+    if (this.#ended) return
+    this.#ended = true
+    for (const asker of this.#askers) asker.failed(error)
   }
 
   #replayPlain(reader: MsgpackReader, nowUs: number): number | undefined {
@@ -129,13 +131,19 @@ export class Batch {
     return total
   }
 
-  #answer(index: number): Answer {
-    const answer = this.#answers[index]
-    if (answer !== undefined) return answer
-    const places = this.#places[index]!
+  #answerAll(): void {
+    this.#ended = true
+    for (let w = 0; w < this.#askers.length; w++) {
+      const answer = this.#answers[w]
+      if (answer !== undefined) this.#askers[w]!.answered(answer)
+      else this.#askers[w]!.failed(this.#notOurs(w))
+    }
+  }
+
+  #notOurs(w: number): StoreError {
+    const places = this.#places[w]!
     const place = typeof places === 'number' ? places : places.find((each) => this.#subjects[each] === undefined)
-    const key = this.#keys[place!]
-    throw new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${key}`)
+    return new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${this.#keys[place!]}`)
   }
 
   #indexOf(key: string): number {

@@ -103,7 +103,14 @@ class Lane {
 
   batch(asks: readonly Ask[]): { batch: Batch; answers: Promise<Answer>[] } {
     const batch = new Batch(0, 0)
-    return { batch, answers: asks.map((ask) => batch.add(ask, (charge) => this.key(charge.subject))) }
+    const keyOf = (charge: Charge): string => this.key(charge.subject)
+    const answers = asks.map(
+      (ask) =>
+        new Promise<Answer>((answered, failed) => {
+          batch.add(ask, keyOf, { answered, failed })
+        }),
+    )
+    return { batch, answers }
   }
 
   /** Holds what Redis answered against what memory does, and the life that it gave to its keys against what they need. */

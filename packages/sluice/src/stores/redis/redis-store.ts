@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Ask, Charge } from '../../core/ask.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
+import { type AskedStore, type Asker, askFor } from '../asker.ts'
 import { Deadlines } from '../deadlines.ts'
 import type { Store, StoreHealth, StoreObserver } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
@@ -64,7 +65,7 @@ function connect(client: RedisClient, socketTimeoutMs: number, reconnectMs: numb
   )
 }
 
-class RedisStore implements Store {
+class RedisStore implements AskedStore {
   readonly name = 'redis'
   readonly keepsDeadlines = true
   readonly #connection: RedisConnection
@@ -81,9 +82,11 @@ class RedisStore implements Store {
   /** When each call was sent that has no reply yet; the oldest first. */
   readonly #unanswered = new Set<{ readonly sentMs: number }>()
   /** Batches whose connection was lost, about to be told so. */
-  readonly #failing: { readonly asks: number; readonly fail: () => void }[] = []
-  /** Settled with each batch that has been sent. */
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #failing: (readonly [Batch, StoreError])[] = []
+  /** How many batches have been sent and not settled. */
+  #underWay = 0
+  /** Called when there are none any more. */
+  #drained: (() => void) | undefined
   #flushing = false
   #attempted = false
   #closed = false
@@ -103,17 +106,13 @@ class RedisStore implements Store {
   }
 
   decide(ask: Ask, withinMs: number): Promise<Answer> {
-    if (this.#closed) return Promise.reject(new StoreError('closed', 'The Redis store is closed.'))
-    if (!this.#connection.isCluster) return this.#enqueue(noSlot, ask, withinMs)
-    const slots = ask.charges.map((charge) => slotOf(this.#keyOf(charge)))
-    if (slots.every((slot) => slot === slots[0])) return this.#enqueue(slots[0]!, ask, withinMs)
-    const endMs = performance.now() + withinMs
-    return decideAcrossSlots(ask, {
-      slotOf: (charge) => slotOf(this.#keyOf(charge)),
-      decide: (part) => this.#enqueue(slotOf(this.#keyOf(part.charges[0]!)), part, withinMs),
-      inTime: (work) => this.#deadlines.inTime(work, endMs),
-      id: randomUUID,
-    })
+    return askFor(this, ask, withinMs) as Promise<Answer>
+  }
+
+  submit(ask: Ask, withinMs: number, asker: Asker): undefined {
+    if (this.#closed) throw new StoreError('closed', 'The Redis store is closed.')
+    if (!this.#connection.isCluster) this.#enqueue(noSlot, ask, withinMs, asker)
+    else this.#submitToCluster(ask, withinMs, asker)
   }
 
   health(withinMs: number): Promise<StoreHealth> {
@@ -124,15 +123,39 @@ class RedisStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    while (this.#underWay.size > 0 || this.#open.size > 0) {
+    while (this.#underWay > 0 || this.#open.size > 0) {
       this.#flush()
-      await Promise.all(this.#underWay)
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+      })
     }
     this.#deadlines.close()
     await this.#connection.close()
   }
 
-  #enqueue(slot: number, ask: Ask, withinMs: number): Promise<Answer> {
+  #submitToCluster(ask: Ask, withinMs: number, asker: Asker): void {
+    const slots = ask.charges.map((charge) => slotOf(this.#keyOf(charge)))
+    if (slots.every((slot) => slot === slots[0])) {
+      this.#enqueue(slots[0]!, ask, withinMs, asker)
+      return
+    }
+    const endMs = performance.now() + withinMs
+    decideAcrossSlots(ask, {
+      slotOf: (charge) => slotOf(this.#keyOf(charge)),
+      decide: (part) =>
+        new Promise((resolve, reject) => {
+          const slot = slotOf(this.#keyOf(part.charges[0]!))
+          this.#enqueue(slot, part, withinMs, { answered: resolve, failed: reject })
+        }),
+      inTime: (work) => this.#deadlines.inTime(work, endMs),
+      id: randomUUID,
+    }).then(
+      (answer) => asker.answered(answer),
+      (error) => asker.failed(error),
+    )
+  }
+
+  #enqueue(slot: number, ask: Ask, withinMs: number, asker: Asker): void {
     let batch = this.#open.get(slot)
     // Asks that may take longer than others must neither wait for them nor hurry them.
     if (batch !== undefined && (batch.isFull || batch.withinMs !== withinMs)) {
@@ -148,7 +171,7 @@ class RedisStore implements Store {
       this.#flushing = true
       setImmediate(() => this.#flush())
     }
-    return batch.add(ask, this.#keyOf)
+    batch.add(ask, this.#keyOf, asker)
   }
 
   #flush(): void {
@@ -161,68 +184,79 @@ class RedisStore implements Store {
   }
 
   #start(slot: number, batch: Batch): void {
-    const done = new Promise<void>((resolve) => {
-      const cancel = this.#deadlines.add(batch.deadlineMs, () => {
-        batch.fail(new StoreError('timeout', 'Redis did not answer before the deadline.'))
-        resolve()
-      })
-      const send = (): Promise<void> =>
-        this.#send(slot, batch, 1)
-          .catch((error) => this.#failInTurn(batch, redisFailure(error)))
-          .then(cancel)
-          .then(resolve)
-      if (this.#attempted) send()
-      else this.#connection.attempted.then(send)
-    })
-    this.#underWay.add(done)
-    done.then(() => this.#underWay.delete(done))
+    this.#underWay += 1
+    batch.expiry = this.#deadlines.add(batch.deadlineMs, () =>
+      this.#end(batch, new StoreError('timeout', 'Redis did not answer before the deadline.')),
+    )
+    if (this.#attempted) this.#send(slot, batch, 1)
+    else this.#connection.attempted.then(() => this.#send(slot, batch, 1))
+  }
+
+  /** A batch ends once: with its reply, or with whatever comes first of failure and deadline. */
+  #end(batch: Batch, failure?: StoreError): void {
+    if (batch.expiry === undefined) return
+    batch.expiry()
+    batch.expiry = undefined
+    if (failure !== undefined) batch.fail(failure)
+    this.#underWay -= 1
+    if (this.#underWay === 0) this.#drained?.()
   }
 
   /**
    * A lost connection fails all calls under way at once. Settled together, thousands of decisions would hold each other up past their
    * deadlines; so a few at a time are, those that were sent first first.
    */
-  #failInTurn(batch: Batch, error: StoreError): Promise<void> {
-    return new Promise((resolve) => {
-      const fail = (): void => {
-        batch.fail(error)
-        resolve()
-      }
-      if (this.#failing.push({ asks: batch.size, fail }) === 1) setImmediate(() => this.#failSome())
-    })
+  #failInTurn(batch: Batch, failure: StoreError): void {
+    if (this.#failing.push([batch, failure]) === 1) setImmediate(() => this.#failSome())
   }
 
   #failSome(): void {
     let some = 0
     let asks = 0
     while (some < this.#failing.length && asks < failuresPerTurn) {
-      const { asks: more, fail } = this.#failing[some++]!
-      asks += more
-      fail()
+      const [batch, failure] = this.#failing[some++]!
+      asks += batch.size
+      this.#end(batch, failure)
     }
     this.#failing.splice(0, some)
     if (this.#failing.length > 0) setImmediate(() => this.#failSome())
   }
 
   /** `told` is the clock of the server that has just told only its time, in case the next one to answer is not known yet. */
-  async #send(slot: number, batch: Batch, attempt: number, told?: ServerTime): Promise<void> {
+  #send(slot: number, batch: Batch, attempt: number, told?: ServerTime): void {
     const sentMs = performance.now()
-    // Whether it has failed by then or is about to: the deadline settles it.
-    if (sentMs >= batch.deadlineMs) throw new StoreError('timeout', 'Redis did not answer before the deadline.')
+    // The deadline has settled it, or is about to.
+    if (sentMs >= batch.deadlineMs) return
     const time = this.#timeOf(slot)
     const known = time.at(sentMs) === undefined ? told : time
     const call = { sentMs }
     this.#unanswered.add(call)
     const deadlineMs = Math.min(batch.deadlineMs, this.#givenUpMs())
     const args = batch.args(Math.floor((known?.at(deadlineMs) ?? 0) * 1000), known?.at(sentMs) ?? Date.now())
-    const reply = await this.#run(slot, batch, args).finally(() => this.#unanswered.delete(call))
-    const receivedMs = performance.now()
-    const outcome = batch.settle(reply)
-    time.learn(outcome.nowUs, sentMs, receivedMs)
-    this.#observer?.roundTrip?.(batch.size, receivedMs - sentMs)
-    if (outcome.decided) return
-    if (attempt === maxAttempts) throw new StoreError('timeout', "Redis' clock says that every attempt came too late.")
-    await this.#send(slot, batch, attempt + 1, time)
+    this.#run(slot, batch, args).then(
+      (reply) => {
+        this.#unanswered.delete(call)
+        this.#replied(slot, batch, attempt, time, sentMs, reply)
+      },
+      (error) => {
+        this.#unanswered.delete(call)
+        this.#failInTurn(batch, redisFailure(error))
+      },
+    )
+  }
+
+  #replied(slot: number, batch: Batch, attempt: number, time: ServerTime, sentMs: number, reply: Buffer): void {
+    try {
+      const receivedMs = performance.now()
+      const { decided, nowUs } = batch.settle(reply)
+      time.learn(nowUs, sentMs, receivedMs)
+      this.#observer?.roundTrip?.(batch.size, receivedMs - sentMs)
+      if (decided) this.#end(batch)
+      else if (attempt < maxAttempts) this.#send(slot, batch, attempt + 1, time)
+      else this.#end(batch, new StoreError('timeout', "Redis' clock says that every attempt came too late."))
+    } catch (error) {
+      this.#end(batch, redisFailure(error))
+    }
   }
 
   /**
@@ -234,16 +268,18 @@ class RedisStore implements Store {
     return Infinity
   }
 
+  #run(slot: number, batch: Batch, args: readonly string[]): Promise<Buffer> {
+    return this.#connection
+      .run(decideScript, batch.keys, args)
+      .catch((error) => this.#runAgain(slot, batch, args, error))
+  }
+
   /** Sends again only what the server says it did not run. */
-  async #run(slot: number, batch: Batch, args: readonly string[]): Promise<Buffer> {
-    try {
-      return await this.#connection.run(decideScript, batch.keys, args)
-    } catch (error) {
-      if (isMissingScript(error)) return this.#load(slot, batch, args)
-      if (!isOnTheMove(error) || performance.now() + tryAgainMs >= batch.deadlineMs) throw error
-      await new Promise((resolve) => setTimeout(resolve, tryAgainMs))
-      return this.#run(slot, batch, args)
-    }
+  async #runAgain(slot: number, batch: Batch, args: readonly string[], error: unknown): Promise<Buffer> {
+    if (isMissingScript(error)) return this.#load(slot, batch, args)
+    if (!isOnTheMove(error) || performance.now() + tryAgainMs >= batch.deadlineMs) throw error
+    await new Promise((resolve) => setTimeout(resolve, tryAgainMs))
+    return this.#run(slot, batch, args)
   }
 
   /** One call brings the script along; others that miss it on the same node wait for that, and need not send it too. */

@@ -153,7 +153,9 @@ describe('what lies at a limiter key', () => {
     expect(createHash('sha1').update(source).digest('hex')).not.toBe(script.sha1)
     const decideAt = async (ask: Ask, nowUs: number): Promise<Answer> => {
       const batch = new Batch(0, 0)
-      const answer = batch.add(ask, keyOf)
+      const answer = new Promise<Answer>((answered, failed) => {
+        batch.add(ask, keyOf, { answered, failed })
+      })
       const args = [...batch.args(nowUs, nowUs / 1000), String(nowUs)]
       batch.settle((await redis.callBuffer('EVAL', source, batch.keys.length, ...batch.keys, ...args)) as Buffer)
       return answer

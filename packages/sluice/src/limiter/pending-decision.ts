@@ -1,0 +1,49 @@
+import type { Answer, Charge } from '../core/ask.ts'
+import type { Asker } from '../stores/asker.ts'
+import { noShadow, toDecision } from './decide.ts'
+import type { Decision, ShadowDecision } from './decision.ts'
+import type { Emitter } from './emitter.ts'
+
+/** A decision from the moment it is asked for until the store has answered. */
+export class PendingDecision implements Asker {
+  readonly #policyVersion: string
+  readonly #charges: readonly Charge[]
+  readonly #events: Emitter
+  readonly #startMs: number
+  #resolve!: (decision: Decision) => void
+  failed!: (error: unknown) => void
+
+  constructor(policyVersion: string, charges: readonly Charge[], events: Emitter) {
+    this.#policyVersion = policyVersion
+    this.#charges = charges
+    this.#events = events
+    this.#startMs = events.watchesDecisions ? performance.now() : 0
+  }
+
+  /** Of what the store will answer; made only when it does not at once. */
+  get promise(): Promise<Decision> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.failed = reject
+    })
+  }
+
+  answered(answer: Answer): void {
+    this.#resolve(this.conclude(answer, noShadow))
+  }
+
+  /** Makes the decision of an answer, and announces it. */
+  conclude(answer: Answer, shadow: readonly ShadowDecision[]): Decision {
+    const charges = this.#charges
+    const decision = toDecision(charges, answer, this.#policyVersion, shadow)
+    if (this.#events.watchesDecisions) {
+      this.#events.emit('decision', {
+        decision,
+        subjects: charges.map((charge) => charge.rule.prefix + charge.subject),
+        cost: charges[0]?.cost ?? 0,
+        tookMs: this.#startMs === 0 ? 0 : performance.now() - this.#startMs,
+      })
+    }
+    return decision
+  }
+}
