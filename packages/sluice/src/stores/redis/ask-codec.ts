@@ -3,7 +3,7 @@ import type { LimitSet } from '../../core/limit-set.ts'
 import { holdKinds } from './stored-subject.ts'
 
 /** Codes of the asks in `lua/decide.lua`. */
-const codes = { takeEach: 0, take: 1, settle: 2, extend: 3, refund: 4, reset: 5, debit: 6 } as const
+export const codes = { takeEach: 0, take: 1, settle: 2, extend: 3, refund: 4, reset: 5, debit: 6 } as const
 
 /** Asks as `lua/decide.lua` takes them: one flat list, and the limit sets that it speaks of. */
 export class AskList {
@@ -46,11 +46,6 @@ export class AskList {
     return JSON.stringify(this.#out)
   }
 
-  /** Takes of one subject after the other, the same of each. */
-  addEach(first: number, last: number, limits: LimitSet, cost: number, copies: number): void {
-    this.#out.push(codes.takeEach, first + 1, last + 1, this.#setOf(limits), cost, copies)
-  }
-
   /**
    * Takes of the same cost and limits fold together: on one subject into one take of more copies, on one subject after the other into
    * one walk over them. Either is decided as if each came by itself.
@@ -69,7 +64,7 @@ export class AskList {
       }
     }
     this.#lastTake = out.length
-    this.addEach(place, place, limits, cost, copies)
+    out.push(codes.takeEach, place + 1, place + 1, this.#setOf(limits), cost, copies)
   }
 
   /** Lua counts from 1. */

@@ -38,7 +38,13 @@ export class Batch {
   readonly #askers: Asker[] = []
   #ended = false
   readonly #keys: string[] = []
-  readonly #keyIndex = new Map<string, number>()
+  /**
+   * Where each subject stands among the keys, by the prefix of its rule: a subject that is asked for again needs no key, and its text
+   * has often been hashed before, which that of a new key never has.
+   */
+  readonly #placesByRule = new Map<string, Map<string, number>>()
+  #prefix: string | undefined
+  #placesOfRule = new Map<string, number>()
 
   constructor(deadlineMs: number, withinMs: number) {
     this.deadlineMs = deadlineMs
@@ -60,11 +66,11 @@ export class Batch {
   add(ask: Ask, key: (charge: Charge) => string, asker: Asker): void {
     const { charges } = ask
     if (charges.length === 1) {
-      const place = this.#indexOf(key(charges[0]!))
+      const place = this.#placeOf(charges[0]!, key)
       this.#places.push(place)
       this.#plain.add(ask, place)
     } else {
-      this.#places.push(charges.map((charge) => this.#indexOf(key(charge))))
+      this.#places.push(charges.map((charge) => this.#placeOf(charge, key)))
       this.#plain.add(ask, -1)
     }
     this.#waiting.push(ask)
@@ -73,12 +79,11 @@ export class Batch {
 
   /** ARGV of `decide.lua`. */
   args(deadlineUs: number, nowMs: number): [string, string, string, string] {
+    if (this.#plain.all) return [String(deadlineUs), ...this.#plain.encode(nowMs)]
     const asks = new AskList()
-    const isPlain = this.#plain.all
-    if (isPlain) this.#plain.runs((...run) => asks.addEach(...run))
-    else for (const [w, ask] of this.#waiting.entries()) asks.add(ask, [this.#places[w]!].flat())
-    const sets = asks.sets.map((set) => encodeLimitSet(set, nowMs))
-    return [String(deadlineUs), `[${sets.join()}]`, String(asks), isPlain ? this.#plain.encode(nowMs) : '']
+    for (const [w, ask] of this.#waiting.entries()) asks.add(ask, [this.#places[w]!].flat())
+    const sets = asks.sets.map((set) => encodeLimitSet(set, nowMs).general)
+    return [String(deadlineUs), `[${sets.join()}]`, String(asks), '']
   }
 
   /** Settles every ask by the script's reply, or says that the script only told its time. */
@@ -146,11 +151,18 @@ export class Batch {
     return new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${this.#keys[place!]}`)
   }
 
-  #indexOf(key: string): number {
-    const known = this.#keyIndex.get(key)
+  #placeOf(charge: Charge, key: (charge: Charge) => string): number {
+    const { prefix } = charge.rule
+    if (prefix !== this.#prefix) {
+      this.#prefix = prefix
+      this.#placesOfRule = this.#placesByRule.get(prefix) ?? new Map()
+      this.#placesByRule.set(prefix, this.#placesOfRule)
+    }
+    const known = this.#placesOfRule.get(charge.subject)
     if (known !== undefined) return known
-    this.#keyIndex.set(key, this.#keys.length)
-    return this.#keys.push(key) - 1
+    const place = this.#keys.push(key(charge)) - 1
+    this.#placesOfRule.set(charge.subject, place)
+    return place
   }
 }
 

@@ -7,27 +7,20 @@ import type { LimitSet } from '../../core/limit-set.ts'
 /** Most limits of a set that `lua/plain-takes.lua` knows: with four, the stored array is still one of the short kind. */
 export const maxPlainLimits = 4
 
-interface Encoded {
+export interface EncodedLimitSet {
+  /** JSON for `lua/decide.lua`. */
   readonly general: string
+  /** Items of a JSON list for `lua/plain-takes.lua`. */
   readonly windows: string
   /** Calendar periods change with time; everything else is good for ever. */
   readonly fromMs: number
   readonly untilMs: number
 }
 
-const encoded = new WeakMap<LimitSet, Encoded>()
+const encoded = new WeakMap<LimitSet, EncodedLimitSet>()
 
-/** A limit set as `lua/decide.lua` takes it, in JSON. `nowMs` is the server's time, as far as it is known. */
-export function encodeLimitSet(set: LimitSet, nowMs: number): string {
-  return encode(set, nowMs).general
-}
-
-/** A set of windows as `lua/plain-takes.lua` takes it, items of a JSON list. */
-export function encodeWindows(set: LimitSet, nowMs: number): string {
-  return encode(set, nowMs).windows
-}
-
-function encode(set: LimitSet, nowMs: number): Encoded {
+/** A limit set as scripts take it. `nowMs` is the server's time, as far as it is known. */
+export function encodeLimitSet(set: LimitSet, nowMs: number): EncodedLimitSet {
   const known = encoded.get(set)
   if (known !== undefined && nowMs >= known.fromMs && nowMs < known.untilMs) return known
   let fromMs = -Infinity

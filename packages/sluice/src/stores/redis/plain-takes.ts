@@ -2,7 +2,8 @@ import type { Answer, Ask, TakeAsk } from '../../core/ask.ts'
 import { decide } from '../../core/engine.ts'
 import type { LimitSet } from '../../core/limit-set.ts'
 import type { State } from '../../core/state.ts'
-import { encodeWindows, maxPlainLimits } from './limit-codec.ts'
+import { codes } from './ask-codec.ts'
+import { encodeLimitSet, maxPlainLimits } from './limit-codec.ts'
 import type { MsgpackReader } from './msgpack.ts'
 
 /** Where the first set stands in the list that `lua/plain-takes.lua` takes. */
@@ -51,35 +52,39 @@ export class PlainTakes {
     }
   }
 
-  /** Subjects one after the other that are asked for the same: calls back with the first and the last place of each such run. */
-  runs(each: (first: number, last: number, set: LimitSet, cost: number, copies: number) => void): void {
+  /**
+   * ARGV of `lua/decide.lua` after the deadline: the sets and the asks for the general way, and both in short. Subjects one after the
+   * other that are asked for the same make one run. `nowMs` is the server's time, as far as it is known.
+   */
+  encode(nowMs: number): [string, string, string] {
     const sets = this.#sets
     const costs = this.#costs
     const copies = this.#copies
+    const known: LimitSet[] = []
+    const places: number[] = []
+    let place = firstSet
+    let general = ''
+    let windows = ''
+    let asks = ''
+    let runs = ''
     for (let first = 0, next = 1; first < sets.length; next++) {
-      if (sets[next] === sets[first] && costs[next] === costs[first] && copies[next] === copies[first]) continue
-      each(first, next - 1, sets[first]!, costs[first]!, copies[first]!)
+      const set = sets[first]!
+      if (sets[next] === set && costs[next] === costs[first] && copies[next] === copies[first]) continue
+      let s = known.indexOf(set)
+      if (s < 0) {
+        s = known.push(set) - 1
+        places.push(place)
+        place += 1 + 4 * set.limits.length
+        const encoded = encodeLimitSet(set, nowMs)
+        general += `${s === 0 ? '' : ','}${encoded.general}`
+        windows += `,${encoded.windows}`
+      }
+      const what = `${costs[first]},${copies[first]}`
+      asks += `${first === 0 ? '' : ','}${codes.takeEach},${first + 1},${next},${s + 1},${what}`
+      runs += `,${next},${places[s]},${what}`
       first = next
     }
-  }
-
-  /** What `lua/plain-takes.lua` takes. `nowMs` is the server's time, as far as it is known. */
-  encode(nowMs: number): string {
-    const places = new Map<LimitSet, number>()
-    let place = firstSet
-    let sets = ''
-    let runs = ''
-    this.runs((_, last, set, cost, copies) => {
-      let at = places.get(set)
-      if (at === undefined) {
-        at = place
-        places.set(set, at)
-        sets += `,${encodeWindows(set, nowMs)}`
-        place += 1 + 4 * set.limits.length
-      }
-      runs += `,${last + 1},${at},${cost},${copies}`
-    })
-    return `[${place}${sets}${runs}]`
+    return [`[${general}]`, `[${asks}]`, `[${place}${windows}${runs}]`]
   }
 
   /**
