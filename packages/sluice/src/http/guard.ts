@@ -92,14 +92,17 @@ export function httpGuard<Request, Exchange, Answer>(
     readsBody = limiter.policy.readsBody
   }
 
-  function denialOf(decision: Decision, headers: Header[]): Denial {
+  function denialOf(decision: Decision, limitHeaders: readonly Header[]): Denial {
     const { problem, json } = problemText(decision)
-    if (problem.status !== 400) {
-      const jitterMs = retryAfterJitterMs > 0 ? Math.random() * retryAfterJitterMs : 0
-      headers.push(['Retry-After', `${retryAfterSeconds(decision, jitterMs)}`])
-    }
-    headers.push(['Content-Type', problemType])
-    return { status: problem.status, headers, body: json, problem, decision }
+    const { status } = problem
+    const type: Header = ['Content-Type', problemType]
+    const headers: Header[] = status === 400 ? [...limitHeaders, type] : [...limitHeaders, retryAfter(decision), type]
+    return { status, headers, body: json, problem, decision }
+  }
+
+  function retryAfter(decision: Decision): Header {
+    const jitterMs = retryAfterJitterMs > 0 ? Math.random() * retryAfterJitterMs : 0
+    return ['Retry-After', `${retryAfterSeconds(decision, jitterMs)}`]
   }
 
   function partitionOf(request: Request, view: RequestView): string {
@@ -132,7 +135,10 @@ export function httpGuard<Request, Exchange, Answer>(
     const decision = decisionIn(answer)
     follow(decision)
     const headers = writeHeaders(decision, partition === undefined ? '' : partitionOf(request, view))
-    if (!decision.allowed) return { decision, headers, denial: denialOf(decision, headers), finish: undefined }
+    if (!decision.allowed) {
+      const denial = denialOf(decision, headers)
+      return { decision, headers: denial.headers, denial, finish: undefined }
+    }
     const hold = holdOf(answer)
     return { decision, headers, denial: undefined, finish: hold && finishOf(hold, request) }
   }

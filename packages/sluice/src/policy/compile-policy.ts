@@ -5,7 +5,7 @@ import { explainRequest } from './explain-request.ts'
 import { IssueList } from './issue-list.ts'
 import { isLegacyDocument, readLegacyDocument, withoutDatabaseFields } from './legacy-document.ts'
 import { RuleIndex } from './match/rule-index.ts'
-import { matchRequest } from './match-request.ts'
+import { isForAll, matchOnly, matchRequest } from './match-request.ts'
 import { parseDocument } from './parse-document.ts'
 import { PolicyError, type Report } from './policy-error.ts'
 import { compileRule } from './rule/compile-rule.ts'
@@ -64,14 +64,18 @@ function build(document: PolicyDocument, options: CompileOptions, report: Report
     if (byName.get(rule.name) !== rule)
       report(`rules[${index}].name`, rule.name, 'another rule has this name; give it its own')
   }
+  const only = rules.length === 1 && isForAll(rules[0]!) ? rules[0]! : undefined
   const index = new RuleIndex(rules.map(({ key, matcher }) => (key ? matcher : undefined)))
   return {
     service,
     version: versionOf(document),
     rules: rules.map(({ rule }) => rule),
     rule: (name) => byName.get(name),
-    match: (request, nowMs) => matchRequest(rules, index, request, nowMs),
+    match: only
+      ? (request, nowMs) => matchOnly(only, request, nowMs)
+      : (request, nowMs) => matchRequest(rules, index, request, nowMs),
     explain: (request, nowMs) => explainRequest(rules, request, nowMs),
     readsBody: rules.some(({ readsBody }) => readsBody),
+    dated: rules.some(({ rule }) => rule.dated),
   }
 }

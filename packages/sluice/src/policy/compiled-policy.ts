@@ -55,4 +55,6 @@ export interface CompiledPolicy {
   explain(request: RequestView, nowMs: number): readonly RuleTrace[]
   /** Whether a rule looks into the body, so that adapters can say when none was parsed. */
   readonly readsBody: boolean
+  /** Whether an override of some rule ends some day, so that the time matters to `match`. */
+  readonly dated: boolean
 }

@@ -22,6 +22,18 @@ export function matchRequest(
   return { rules: matched, refusedBy }
 }
 
+/** The same for the only rule of a policy, if it is one for every request: there is nothing to look up. */
+export function matchOnly(parts: RuleParts, request: RequestView, nowMs: number): Matched {
+  const found = chargeOf(parts, request, undefined, nowMs)
+  if (found) return { rules: [found], refusedBy: undefined }
+  return { rules: [], refusedBy: refuses(parts) ? parts.rule : undefined }
+}
+
+/** Whether a rule is one for every request. */
+export function isForAll({ key, matcher }: RuleParts): boolean {
+  return key !== undefined && !matcher.methods && !matcher.patterns && matcher.conditions.length === 0
+}
+
 /** What a rule whose `match` holds charges the request; undefined when the request lacks the key. */
 export function chargeOf(
   { rule, key, tier, cost }: RuleParts,

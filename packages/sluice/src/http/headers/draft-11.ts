@@ -18,53 +18,77 @@ export function draft11(nameOf: NameOf): HeaderWriter {
         ? `${label};q=${units(amount)};w=${seconds(windowMs)}`
         : `${label};q=${units(amount)};qu="concurrent-requests"`,
   })
-  const fieldOf = rememberingDenied()
-  return (limits, policyVersion, partition) => {
+  const fields = new WeakMap<PolicyRow, RowField>()
+  let last: RowField | undefined
+  return ({ limits, allowed, policyVersion }, partition) => {
     const row = texts.row(limits, policyVersion)
+    if (last?.row !== row) {
+      last = fields.get(row) ?? new RowField(row)
+      fields.set(row, last)
+    }
     return [
       ['RateLimit-Policy', row.text],
-      ['RateLimit', fieldOf(row, limits, partition)],
+      ['RateLimit', allowed ? last.write(limits, partition) : last.repeat(limits, partition)],
     ]
   }
 }
 
-type FieldOf = (row: PolicyRow, limits: readonly LimitStatus[], partition: string) => string
+/** Writes the `RateLimit` field of one row of limits again and again. */
+class RowField {
+  readonly row: PolicyRow
+  #partition = ''
+  /** What came after the remaining units of each limit when it was last written: it stays the same for a second. */
+  readonly #tails: string[] = []
+  readonly #times: number[] = []
+  #denied: { readonly remaining: readonly number[]; readonly field: string } | undefined
 
-const fieldOf: FieldOf = ({ leads }, limits, partition) => {
-  let field = ''
-  for (let i = 0; i < limits.length; i++) {
-    const status = limits[i]!
-    const t = secondsOf(status)
-    field = field + leads[i]! + units(status.remaining)
-    if (t >= 0) field = `${field};t=${t}`
-    if (partition !== '') field += partition
+  constructor(row: PolicyRow) {
+    this.row = row
   }
-  return field
+
+  write(limits: readonly LimitStatus[], partition: string): string {
+    if (this.#partition !== partition) this.#begin(partition)
+    let field = `${this.row.labels[0]};r=`
+    for (let i = 0; i < limits.length; i++) {
+      const t = secondsOf(limits[i]!)
+      if (this.#times[i] !== t) this.#tell(i, t)
+      field = field + units(limits[i]!.remaining) + this.#tails[i]!
+    }
+    return field
+  }
+
+  /** A denial spends nothing, so all of a flood are told the same until the second is over. */
+  repeat(limits: readonly LimitStatus[], partition: string): string {
+    if (this.#partition !== partition) this.#begin(partition)
+    if (this.#denied === undefined || !this.#isSame(limits, this.#denied.remaining)) {
+      this.#denied = { remaining: limits.map(({ remaining }) => remaining), field: this.write(limits, partition) }
+    }
+    return this.#denied.field
+  }
+
+  #isSame(limits: readonly LimitStatus[], remaining: readonly number[]): boolean {
+    for (let i = 0; i < limits.length; i++) {
+      if (limits[i]!.remaining !== remaining[i] || secondsOf(limits[i]!) !== this.#times[i]) return false
+    }
+    return true
+  }
+
+  #begin(partition: string): void {
+    this.#partition = partition
+    this.#times.length = 0
+    this.#denied = undefined
+  }
+
+  #tell(i: number, t: number): void {
+    const next = this.row.labels[i + 1]
+    this.#times[i] = t
+    this.#tails[i] = `${t < 0 ? '' : `;t=${t}`}${this.#partition}${next === undefined ? '' : `, ${next};r=`}`
+    this.#denied = undefined
+  }
 }
 
 /** How long the remaining units are good for, or -1. Once a limit denies, that is how long until it no longer does. */
 function secondsOf({ windowMs, resetMs, retryAfterMs }: LimitStatus): number {
   if (retryAfterMs > 0) return retryAfterMs === Number.POSITIVE_INFINITY ? -1 : seconds(retryAfterMs)
   return windowMs > 0 ? seconds(resetMs) : -1
-}
-
-/** A denial spends nothing, so all of a flood are told the same until the second is over. */
-function rememberingDenied(): FieldOf {
-  let known: { row: PolicyRow; partition: string; numbers: readonly number[]; field: string } | undefined
-  return (row, limits, partition) => {
-    if (!limits.some(denies)) return fieldOf(row, limits, partition)
-    if (known?.row === row && known.partition === partition && haveNumbers(limits, known.numbers)) return known.field
-    const numbers = limits.flatMap((status) => [status.remaining, secondsOf(status)])
-    known = { row, partition, numbers, field: fieldOf(row, limits, partition) }
-    return known.field
-  }
-}
-
-const denies = (status: LimitStatus): boolean => status.retryAfterMs > 0
-
-function haveNumbers(limits: readonly LimitStatus[], numbers: readonly number[]): boolean {
-  for (let i = 0; i < limits.length; i++) {
-    if (limits[i]!.remaining !== numbers[2 * i] || secondsOf(limits[i]!) !== numbers[2 * i + 1]) return false
-  }
-  return true
 }

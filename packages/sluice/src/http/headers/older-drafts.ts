@@ -12,7 +12,7 @@ const policyTexts = () =>
 /** Draft 7: `RateLimit-Policy: 20;w=1, 1000;w=60` and `RateLimit: limit=1000, remaining=50, reset=30` of the tightest limit. */
 export function draft7(): HeaderWriter {
   const texts = policyTexts()
-  return (limits, policyVersion) => {
+  return ({ limits, policyVersion }) => {
     const { text } = texts.row(limits, policyVersion)
     const limit = tightest(limits)
     const field = `limit=${units(limit.amount)}, remaining=${units(limit.remaining)}, reset=${seconds(resetMs(limit))}`
@@ -26,7 +26,7 @@ export function draft7(): HeaderWriter {
 /** Draft 6: the tightest limit in `RateLimit-Limit`, `-Remaining` and `-Reset`, and all limits in `RateLimit-Policy`. */
 export function draft6(): HeaderWriter {
   const texts = policyTexts()
-  return (limits, policyVersion) => {
+  return ({ limits, policyVersion }) => {
     const { text } = texts.row(limits, policyVersion)
     const limit = tightest(limits)
     return [

@@ -4,8 +4,8 @@ import type { LimitStatus } from '../../core/ask.ts'
 export interface PolicyRow {
   /** The `RateLimit-Policy` of the row. */
   readonly text: string
-  /** What comes before the remaining units of each limit in a field that lists them all. */
-  readonly leads: readonly string[]
+  /** The names of the limits, as they are written. */
+  readonly labels: readonly string[]
 }
 
 interface Branch extends PolicyRow {
@@ -66,10 +66,9 @@ export class PolicyText {
     if (known !== undefined) return known
     const label = this.#write.label(status)
     const item = this.#write.item(status, label)
-    const isFirst = from.leads.length === 0
     const branch: Branch = {
-      text: isFirst ? item : `${from.text}, ${item}`,
-      leads: [...from.leads, `${isFirst ? '' : ', '}${label};r=`],
+      text: from.labels.length === 0 ? item : `${from.text}, ${item}`,
+      labels: [...from.labels, label],
       status,
       next: new Map(),
       likely: undefined,
@@ -83,7 +82,7 @@ export class PolicyText {
 
 const emptyRoot = (): Branch => ({
   text: '',
-  leads: [],
+  labels: [],
   status: undefined as never,
   next: new Map(),
   likely: undefined,

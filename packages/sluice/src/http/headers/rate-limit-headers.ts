@@ -15,8 +15,8 @@ export type HeaderVersion = 'draft-11' | 'draft-7' | 'draft-6' | 'x-ratelimit' |
 /** The name under which clients see a limit. */
 export type NameOf = (status: LimitStatus) => string
 
-/** Writes the fields of one version for at least one limit. `partition` is the parameter `;pk=...`, or nothing. */
-export type HeaderWriter = (limits: readonly LimitStatus[], policyVersion: string, partition: string) => Header[]
+/** Writes the fields of one version for a decision on at least one limit. `partition` is the parameter `;pk=...`, or nothing. */
+export type HeaderWriter = (decision: Decision, partition: string) => Header[]
 
 const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf) => HeaderWriter>> = {
   'draft-11': draft11,
@@ -26,9 +26,6 @@ const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf) => HeaderWriter>
   'x-ratelimit-epoch': () => xRateLimitEpoch,
 }
 
-/** Writes the rate-limit headers of a decision into a list of their own. */
-export type WriteHeaders = (decision: Decision, partition: string) => Header[]
-
 /**
  * Makes the serializer for one version of the headers, or for several together.
  *
@@ -37,7 +34,7 @@ export type WriteHeaders = (decision: Decision, partition: string) => Header[]
 export function rateLimitHeaders(
   version: HeaderVersion | readonly HeaderVersion[] | false,
   nameOf: NameOf,
-): WriteHeaders {
+): HeaderWriter {
   const chosen: readonly HeaderVersion[] =
     version === false ? [] : typeof version === 'string' ? [version] : Array.isArray(version) ? version : [version]
   const writers = chosen.map((each) => {
@@ -48,10 +45,9 @@ export function rateLimitHeaders(
   })
   refuseClash(chosen)
   const [only] = writers
-  return function writeHeaders({ limits, policyVersion }, partition) {
-    if (only === undefined || limits.length === 0) return []
-    if (writers.length === 1) return only(limits, policyVersion, partition)
-    return writers.flatMap((write) => write(limits, policyVersion, partition))
+  return function writeHeaders(decision, partition) {
+    if (only === undefined || decision.limits.length === 0) return []
+    return writers.length === 1 ? only(decision, partition) : writers.flatMap((write) => write(decision, partition))
   }
 }
 

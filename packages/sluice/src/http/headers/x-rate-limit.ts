@@ -4,13 +4,13 @@ import type { HeaderWriter } from './rate-limit-headers.ts'
 import { resetMs, tightest } from './tightest.ts'
 
 /** `X-RateLimit-Limit`, `-Remaining` and `-Reset` of the tightest limit, with the reset in seconds from now. */
-export const xRateLimit: HeaderWriter = (limits) => {
+export const xRateLimit: HeaderWriter = ({ limits }) => {
   const limit = tightest(limits)
   return fields(limit, seconds(resetMs(limit)))
 }
 
 /** The same with the reset as seconds since 1970, as GitHub writes it. */
-export const xRateLimitEpoch: HeaderWriter = (limits) => {
+export const xRateLimitEpoch: HeaderWriter = ({ limits }) => {
   const limit = tightest(limits)
   return fields(limit, seconds(Date.now() + resetMs(limit)))
 }

@@ -4,10 +4,11 @@ import type { Header } from '../headers/header.ts'
 
 /** Sets headers, unless something else (such as a time-out) has answered already. */
 export function setHeaders(response: ServerResponse, headers: readonly Header[]): void {
-  if (response.headersSent) return
-  for (let i = 0; i < headers.length; i++) {
-    const header = headers[i]!
-    response.setHeader(header[0], header[1])
+  try {
+    for (let i = 0; i < headers.length; i++) response.setHeader(headers[i]![0], headers[i]![1])
+  } catch (error) {
+    // Express gives each response a shape of its own, which makes every look at it dear: only who fails looks.
+    if (!response.headersSent) throw error
   }
 }
 

@@ -56,6 +56,9 @@ function sourceOf({ root, path, constant }: ParsedSelector): Source {
     case 'query':
     case 'body':
       return (request) => textOf(valueAt(part(request, root), path))
+    case 'ip':
+      // By far the most common key, and the only bare source that an adapter computes.
+      return (request) => textOf(address(request))
     default:
       return (request) => textOf(part(request, root))
   }
@@ -87,6 +90,14 @@ function capturedText(captured: Captured | undefined, path: readonly string[]): 
 function part(request: RequestView, name: keyof RequestView): unknown {
   try {
     return request[name]
+  } catch {
+    return undefined
+  }
+}
+
+function address(request: RequestView): unknown {
+  try {
+    return request.ip
   } catch {
     return undefined
   }
