@@ -78,7 +78,7 @@ class RedisStore implements AskedStore {
   #generation = 0
   /** By slot: what was asked in this tick and has not been sent. */
   #open = new Map<number, Batch>()
-  readonly #full: [number, Batch][] = []
+  #full: [number, Batch][] = []
   /** When each call was sent that has no reply yet; the oldest first. */
   readonly #unanswered = new Set<{ readonly sentMs: number }>()
   /** Batches whose connection was lost, about to be told so. */
@@ -167,20 +167,24 @@ class RedisStore implements AskedStore {
       this.#open.set(slot, batch)
     }
     if (!this.#flushing) {
-      // Everything that this turn of the event loop asks, from however many requests, goes out together.
       this.#flushing = true
-      setImmediate(() => this.#flush())
+      // While others are under way, everything that this turn of the event loop asks, from however many requests, goes out together.
+      // Who finds nobody waits for nobody but those that ask in the same breath.
+      if (this.#underWay > 0) setImmediate(this.#flush)
+      else queueMicrotask(this.#flush)
     }
     batch.add(ask, this.#keyOf, asker)
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     this.#flushing = false
-    if (this.#full.length === 0 && this.#open.size === 0) return
-    const batches = [...this.#full, ...this.#open]
-    this.#full.length = 0
+    const full = this.#full
+    const open = this.#open
+    if (full.length === 0 && open.size === 0) return
+    this.#full = []
     this.#open = new Map()
-    for (const [slot, batch] of batches) this.#start(slot, batch)
+    for (const [slot, batch] of full) this.#start(slot, batch)
+    for (const [slot, batch] of open) this.#start(slot, batch)
   }
 
   #start(slot: number, batch: Batch): void {
