@@ -23,11 +23,15 @@ class Subject {
     return decide({ kind: 'take', charges: [{ ...this.charge, cost }], copies: 1, hold }, [this.#state], nowUs)
   }
 
-  /** Whether a take would pass, which changes nothing. */
-  passes(cost: number, nowUs: number): boolean {
+  /** What a take would say; changes nothing. */
+  look(cost: number, nowUs: number): Answer {
     const { n, extra } = this.#state
     const copy: State = { n: n.slice(), at: 0, extra: structuredClone(extra) }
-    return decide({ kind: 'peek', charges: [{ ...this.charge, cost }] }, [copy], nowUs).allowed
+    return decide({ kind: 'peek', charges: [{ ...this.charge, cost }] }, [copy], nowUs)
+  }
+
+  passes(cost: number, nowUs: number): boolean {
+    return this.look(cost, nowUs).allowed
   }
 
   settle(id: string, nowUs: number): void {
@@ -72,6 +76,7 @@ function admitted(limit: LimitSpec, asks: Load, spanMs: number): Spend[] {
     if (answer.allowed) spends.push({ atUs: now, units: cost })
     const { retryAfterMs, remaining } = answer.statuses[0]![0]!
     expect(remaining).toBeGreaterThanOrEqual(0)
+    expect(remaining, 'what is left is what a look finds').toBe(subject.look(cost, now).statuses[0]![0]!.remaining)
     if (answer.allowed) expect(retryAfterMs).toBe(0)
     else if (retryAfterMs === Infinity) expect(cost).toBeGreaterThan(limit.burst ?? limit.amount!)
     else {
