@@ -1,5 +1,5 @@
 import { startRedis } from '../packages/sluice/src/testing/servers/redis.ts'
-import { type HttpCase, runHttpCase } from './http/case.ts'
+import { type HttpCase, nameOf, runHttpCase } from './http/case.ts'
 import { connections, loader } from './http/load.ts'
 import { printCase } from './report/print.ts'
 import type { CaseResult } from './report/result.ts'
@@ -24,15 +24,18 @@ const cases: readonly HttpCase[] = frameworks.flatMap((framework): HttpCase[] =>
  * machines. What it is compared with awaits as the limiter does, but limits nothing.
  */
 export async function benchHttp(
-  options: { readonly rounds?: number; readonly quick?: boolean } = {},
+  options: { readonly rounds?: number; readonly quick?: boolean; readonly only?: string | undefined } = {},
 ): Promise<CaseResult[]> {
-  const { quick = false, rounds = 7 } = options
+  const { quick = false, rounds = 7, only = '' } = options
+  const chosen = cases.filter((each) => nameOf(each).includes(only))
+  if (chosen.length === 0)
+    throw new Error(`no case of http has ${JSON.stringify(only)} in its name: ${cases.map(nameOf).join('; ')}`)
   const redis = await startRedis()
   const results: CaseResult[] = []
   console.log(`\nhttp: ${connections} connections by ${loader}`)
   try {
-    for (const each of cases) {
-      const result = await runHttpCase(each, redis.url, rounds, quick ? 1000 : 2000)
+    for (const each of chosen) {
+      const result = await runHttpCase(each, redis.url, rounds, quick ? 1 : 2)
       printCase(result)
       results.push(result)
     }

@@ -2,14 +2,15 @@ import { expect, test } from 'vitest'
 import { readOptions } from './options.ts'
 
 test('without arguments, the engine is measured in seven rounds', () => {
-  expect(readOptions([])).toEqual({ sections: ['redis', 'memory'], rounds: 7, quick: false, json: undefined })
+  expect(readOptions([])).toEqual({ sections: ['redis', 'memory'], rounds: 7, quick: false })
 })
 
-test('sections, rounds and the file for figures are read', () => {
-  expect(readOptions(['memory', '--rounds', '2', '--quick', '--json', 'out.json'])).toEqual({
-    sections: ['memory'],
+test('sections, rounds, a choice of cases and the file for figures are read', () => {
+  expect(readOptions(['http', '--rounds', '2', '--quick', '--only', 'hono', '--json', 'out.json'])).toEqual({
+    sections: ['http'],
     rounds: 2,
     quick: true,
+    only: 'hono',
     json: 'out.json',
   })
 })

@@ -7,25 +7,32 @@ export interface BenchOptions {
   readonly sections: readonly Section[]
   readonly rounds: number
   readonly quick: boolean
+  /** `http`: only cases with this in their names. */
+  readonly only: string | undefined
   /** Where to write all figures. */
   readonly json: string | undefined
 }
 
-export const usage = `npm run bench -- [${sections.join('] [')}] [all] [--rounds n] [--quick] [--json file]
-Without a section: redis and memory.`
+export const usage = `npm run bench -- [${sections.join('] [')}] [all] [--rounds n] [--quick] [--only text] [--json file]
+Without a section: redis and memory. --only picks cases of http by their names, such as fastify or "hono, denied".`
 
 /** Reads the command line; throws an error that says what is wrong with it. */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { rounds: { type: 'string' }, quick: { type: 'boolean' }, json: { type: 'string' } },
+    options: {
+      rounds: { type: 'string' },
+      quick: { type: 'boolean' },
+      only: { type: 'string' },
+      json: { type: 'string' },
+    },
   })
   const quick = values.quick === true
   const rounds = values.rounds === undefined ? (quick ? 3 : 7) : Number(values.rounds)
   if (!Number.isSafeInteger(rounds) || rounds < 1)
     throw new Error(`--rounds is ${values.rounds}; use a whole number from 1`)
-  return { sections: readSections(positionals), rounds, quick, json: values.json }
+  return { sections: readSections(positionals), rounds, quick, only: values.only, json: values.json }
 }
 
 function readSections(names: readonly string[]): readonly Section[] {

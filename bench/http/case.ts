@@ -16,30 +16,41 @@ export interface HttpCase {
 
 type Rounds = Map<Role, number[]>
 
-const warmUpRequests = 30_000
+const turnMs = 1000
+const warmUpRequests = 20_000
 
-/** Measures the CPU time per request of a case: all servers stand ready, rounds are interleaved. */
+/** What a case is called, as in `fastify, allowed in memory`. */
+export const nameOf = ({ framework, situation }: HttpCase): string => `${framework}, ${situation}`
+
+/**
+ * Measures the CPU time per request of a case: all servers stand ready and take turns of a second. A round goes through them forwards, then
+ * backwards, and so on, so that a machine that slows down meanwhile does so for all of them.
+ */
 export async function runHttpCase(
   spec: HttpCase,
   redisUrl: string,
   rounds: number,
-  roundMs: number,
+  turnsPerRound: number,
 ): Promise<CaseResult> {
   const { framework, situation, peer } = spec
-  progress(`http: ${framework}, ${situation}`)
+  progress(`http: ${nameOf(spec)}`)
   const roles: Role[] = peer === undefined ? ['sluice', 'control'] : ['sluice', 'control', 'peer']
   const servers = new Map<Role, ServerProcess>()
   const measured: Rounds = new Map(roles.map((role) => [role, []]))
   try {
     for (const role of roles) {
       const own: ServerSpec = { framework, situation, redisUrl, role }
-      servers.set(role, await ServerProcess.open(`${role} (${framework}, ${situation})`, own))
+      servers.set(role, await ServerProcess.open(`${role} (${nameOf(spec)})`, own))
     }
-    for (const role of roles) await warmUp(servers.get(role)!, roundMs)
+    for (const role of roles) await warmUp(servers.get(role)!)
     for (let round = 0; round < rounds; round++) {
-      for (const role of round % 2 === 0 ? roles : roles.toReversed()) {
-        measured.get(role)!.push(await cpuPerRequest(servers.get(role)!, situation, roundMs))
+      const used = new Map(roles.map((role) => [role, { cpuUs: 0, requests: 0 }]))
+      for (let turn = 0; turn < turnsPerRound; turn++) {
+        for (const role of turn % 2 === 0 ? roles : roles.toReversed()) {
+          await takeTurn(servers.get(role)!, situation, used.get(role)!)
+        }
       }
+      for (const [role, { cpuUs, requests }] of used) measured.get(role)!.push(cpuUs / requests)
     }
   } finally {
     await Promise.allSettled([...servers.values()].map((server) => server.close()))
@@ -48,14 +59,19 @@ export async function runHttpCase(
 }
 
 /** By number and not by time, as the compiler has to see the code often enough also on a machine that is busy with something else. */
-async function warmUp(server: ServerProcess, ms: number): Promise<void> {
-  for (let requests = 0; requests < warmUpRequests; ) requests += (await load(server.url, ms)).requests
+async function warmUp(server: ServerProcess): Promise<void> {
+  for (let requests = 0; requests < warmUpRequests; ) requests += (await load(server.url, turnMs)).requests
 }
 
-async function cpuPerRequest(server: ServerProcess, situation: Situation, ms: number): Promise<number> {
+async function takeTurn(
+  server: ServerProcess,
+  situation: Situation,
+  used: { cpuUs: number; requests: number },
+): Promise<void> {
   const before = await server.cpuUs()
-  const { requests, refused } = await load(server.url, ms)
-  const used = (await server.cpuUs()) - before
+  const { requests, refused } = await load(server.url, turnMs)
+  used.cpuUs += (await server.cpuUs()) - before
+  used.requests += requests
   const passed = requests - refused
   // The first request of a denied case passes.
   const unexpected = situation.startsWith('denied') ? Math.max(0, passed - 1) : refused
@@ -64,7 +80,6 @@ async function cpuPerRequest(server: ServerProcess, situation: Situation, ms: nu
       `${server.label}: ${unexpected} of ${requests} requests were answered with the wrong kind of status`,
     )
   }
-  return used / requests
 }
 
 function resultOf({ framework, situation, peer, atMost }: HttpCase, measured: Rounds): CaseResult {

@@ -26,17 +26,11 @@ export interface Outcome {
   readonly finish: ((end: ResponseEnd) => void) | undefined
 }
 
-/** As much of Node's request as tells who sent it. */
-export interface PeerMessage {
-  readonly socket: { readonly remoteAddress?: string | undefined }
-  readonly headers: RequestView['headers']
-}
-
 /** Decides on requests for an adapter. */
 export interface HttpGuard<Request> {
   readonly identify: Identify
-  /** The same for a request of Node, whose headers are left unparsed unless proxies are trusted. */
-  clientOf(message: PeerMessage): string | undefined
+  /** The same for a view, whose headers are left unread unless proxies are trusted: frameworks parse them when they are first read. */
+  clientOf(socketAddress: string | undefined, view: Pick<RequestView, 'headers'>): string | undefined
   /** Whether the policy looked into bodies when it was last asked. */
   readonly readsBody: boolean
   /** `gone` gives a signal that is aborted when the client goes away; it is asked for only when the request has to wait. */
@@ -165,9 +159,7 @@ export function httpGuard<Request, Exchange, Answer>(
 
   return {
     identify,
-    clientOf: trustsProxies
-      ? ({ socket, headers }) => identify(socket.remoteAddress, headers)
-      : ({ socket }) => identify(socket.remoteAddress, noHeaders),
+    clientOf: (socketAddress, view) => identify(socketAddress, trustsProxies ? view.headers : noHeaders),
     get readsBody() {
       return readsBody
     },

@@ -3,7 +3,7 @@ import type { RequestView } from '../policy/request-view.ts'
 /** Where an adapter finds the parts of a request. Each is read only when a rule asks for it. */
 export interface RequestParts<Source> {
   headers(source: Source): RequestView['headers']
-  ip(source: Source): string | undefined
+  ip(source: Source, view: RequestView): string | undefined
   query(source: Source): RequestView['query']
   params(source: Source): RequestView['params']
   body(source: Source): unknown
@@ -28,7 +28,7 @@ export class LazyView<Source> implements RequestView {
     return this.#parts.headers(this.#source)
   }
   get ip(): string | undefined {
-    return this.#parts.ip(this.#source)
+    return this.#parts.ip(this.#source, this)
   }
   get query(): RequestView['query'] {
     return this.#parts.query(this.#source)

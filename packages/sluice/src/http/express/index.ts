@@ -34,7 +34,7 @@ export function rateLimit(limiter: Limiter, options: ExpressOptions = {}): Reque
   const { onDenied } = options
   const parts: RequestParts<Request> = {
     headers: (req) => req.headers,
-    ip: guard.clientOf,
+    ip: (req, view) => guard.clientOf(req.socket.remoteAddress, view),
     query: (req) => req.query,
     params: (req) => req.params,
     body: (req) => req.body,

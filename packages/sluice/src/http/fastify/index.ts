@@ -59,7 +59,7 @@ function plugin(app: FastifyInstance, options: FastifyOptions, done: (error?: Er
 
   const parts: RequestParts<FastifyRequest> = {
     headers: (request) => request.raw.headers,
-    ip: (request) => guard.clientOf(request.raw),
+    ip: (request, view) => guard.clientOf(request.raw.socket.remoteAddress, view),
     query: (request) => request.query as Record<string, unknown>,
     params: (request) => request.params as Record<string, unknown>,
     body: (request) => request.body ?? undefined,

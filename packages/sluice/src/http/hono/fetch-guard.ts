@@ -29,7 +29,7 @@ export function fetchGuard<Rest extends readonly unknown[]>(
   options: FetchOptions<Rest> = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   const guard = httpGuard(limiter, options, 'only JSON with a Content-Length up to 1 MiB is')
-  const viewOf = fetchViews(guard.identify)
+  const viewOf = fetchViews(guard)
   const { onDenied, remoteAddress } = options
   return async function sluice(request, ...rest) {
     const body = guard.readsBody && carriesJson(request.headers) ? await readJson(request.clone()) : undefined

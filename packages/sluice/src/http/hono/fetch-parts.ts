@@ -1,5 +1,5 @@
 import type { RequestView } from '../../policy/request-view.ts'
-import type { Identify } from '../identity/identity.ts'
+import type { HttpGuard } from '../guard.ts'
 import { LazyView, type RequestParts } from '../lazy-view.ts'
 import { pathOf, queryOf } from '../request-target.ts'
 
@@ -17,12 +17,12 @@ export interface FetchSource {
   readonly incoming: NodeIncoming | undefined
   readonly remoteAddress: string | undefined
   readonly body: unknown
-  readonly params?: (() => Record<string, unknown>) | undefined
-  readonly route?: (() => string | undefined) | undefined
+  /** What Hono knows of the route. */
+  readonly routed?: { param(): Record<string, unknown>; readonly routePath: string } | undefined
 }
 
 /** Makes the view of a fetch-style request. */
-export function fetchViews(identify: Identify): (source: FetchSource) => RequestView {
+export function fetchViews({ clientOf }: Pick<HttpGuard<never>, 'clientOf'>): (source: FetchSource) => RequestView {
   const copies = new WeakMap<Request, Record<string, string>>()
   function headersOf({ incoming, request }: FetchSource): RequestView['headers'] {
     if (incoming) return incoming.headers
@@ -35,11 +35,11 @@ export function fetchViews(identify: Identify): (source: FetchSource) => Request
   }
   const parts: RequestParts<FetchSource> = {
     headers: headersOf,
-    ip: (source) => identify(source.remoteAddress, headersOf(source)),
+    ip: (source, view) => clientOf(source.remoteAddress, view),
     query: ({ incoming, request }) => queryOf(incoming?.url ?? request.url),
-    params: ({ params }) => params?.(),
+    params: ({ routed }) => routed?.param(),
     body: ({ body }) => body,
-    route: ({ route }) => route?.(),
+    route: ({ routed }) => routed?.routePath,
   }
   return (source) =>
     new LazyView(source.request.method, pathOf(source.incoming?.url ?? source.request.url), source, parts)

@@ -40,7 +40,7 @@ const onNode = (c: Context): string | undefined => (c.env as NodeBindings | unde
  */
 export function rateLimit(limiter: Limiter, options: HonoOptions = {}): MiddlewareHandler {
   const guard = httpGuard(limiter, options, 'only JSON with a Content-Length up to 1 MiB is')
-  const viewOf = fetchViews(guard.identify)
+  const viewOf = fetchViews(guard)
   const { onDenied, remoteAddress = onNode } = options
   return async function sluice(c, next) {
     const { incoming, outgoing } = (c.env ?? {}) as NodeBindings
@@ -49,8 +49,7 @@ export function rateLimit(limiter: Limiter, options: HonoOptions = {}): Middlewa
       incoming,
       remoteAddress: remoteAddress(c),
       body: guard.readsBody && carriesJson(c.req.raw.headers) ? await readJson(c) : undefined,
-      params: () => c.req.param(),
-      route: () => c.req.routePath,
+      routed: c.req,
     })
     const gone = () => (outgoing ? goneSignal(outgoing) : c.req.raw.signal)
     const { decision, headers, denial, finish } = await guard.decide(view, c, gone)

@@ -29,7 +29,7 @@ export function rateLimit(limiter: Limiter, options: KoaOptions = {}): Middlewar
   const { onDenied } = options
   const parts: RequestParts<Context> = {
     headers: (ctx) => ctx.req.headers,
-    ip: (ctx) => guard.clientOf(ctx.req),
+    ip: (ctx, view) => guard.clientOf(ctx.req.socket.remoteAddress, view),
     query: (ctx) => ctx.query,
     // Both are left there by @koa/router.
     params: (ctx) => ctx.params as Record<string, unknown> | undefined,

@@ -52,7 +52,7 @@ export class RateLimitGuard implements CanActivate {
     this.#guard = guard
     this.#parts = {
       headers: (req) => req.headers,
-      ip: (req) => guard.identify((req.raw ?? req).socket.remoteAddress, req.headers),
+      ip: (req, view) => guard.clientOf((req.raw ?? req).socket.remoteAddress, view),
       query: (req) => req.query,
       params: (req) => req.params,
       body: (req) => req.body ?? undefined,

@@ -41,7 +41,7 @@ export function rateLimit(
   const { onDenied, onError = answerFault } = options
   const parts: RequestParts<LimitedRequest> = {
     headers: (req) => req.headers,
-    ip: guard.clientOf,
+    ip: (req, view) => guard.clientOf(req.socket.remoteAddress, view),
     query: (req) => queryOf(req.url ?? ''),
     params: () => undefined,
     body: (req) => req.body,
