@@ -1,21 +1,25 @@
-import type { Answer, Charge } from '../core/ask.ts'
+import type { Answer, Charge, HoldRequest, TakeAsk } from '../core/ask.ts'
 import type { Asker } from '../stores/asker.ts'
 import { noShadow, toDecision } from './decide.ts'
 import type { Decision, ShadowDecision } from './decision.ts'
 import type { Emitter } from './emitter.ts'
 
-/** A decision from the moment it is asked for until the store has answered. */
-export class PendingDecision implements Asker {
+/** A decision from the moment it is asked for until the store has answered: what is asked, and who asks. */
+export class PendingDecision implements TakeAsk, Asker {
+  readonly kind = 'take'
+  readonly charges: readonly Charge[]
+  readonly copies = 1
+  readonly hold: HoldRequest | undefined
   readonly #policyVersion: string
-  readonly #charges: readonly Charge[]
   readonly #events: Emitter
   readonly #startMs: number
-  #resolve!: (decision: Decision) => void
-  failed!: (error: unknown) => void
+  #resolve: ((decision: Decision) => void) | undefined
+  #reject: ((error: unknown) => void) | undefined
 
-  constructor(policyVersion: string, charges: readonly Charge[], events: Emitter) {
+  constructor(policyVersion: string, charges: readonly Charge[], hold: HoldRequest | undefined, events: Emitter) {
+    this.charges = charges
+    this.hold = hold
     this.#policyVersion = policyVersion
-    this.#charges = charges
     this.#events = events
     this.#startMs = events.watchesDecisions ? performance.now() : 0
   }
@@ -24,17 +28,21 @@ export class PendingDecision implements Asker {
   get promise(): Promise<Decision> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
-      this.failed = reject
+      this.#reject = reject
     })
   }
 
   answered(answer: Answer): void {
-    this.#resolve(this.conclude(answer, noShadow))
+    this.#resolve!(this.conclude(answer, noShadow))
+  }
+
+  failed(error: unknown): void {
+    this.#reject!(error)
   }
 
   /** Makes the decision of an answer, and announces it. */
   conclude(answer: Answer, shadow: readonly ShadowDecision[]): Decision {
-    const charges = this.#charges
+    const { charges } = this
     const decision = toDecision(charges, answer, this.#policyVersion, shadow)
     if (this.#events.watchesDecisions) {
       this.#events.emit('decision', {

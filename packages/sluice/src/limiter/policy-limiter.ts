@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Charge, HoldRequest, TakeAsk } from '../core/ask.ts'
+import type { Charge, HoldRequest, TakeAsk } from '../core/ask.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import type { Key } from '../core/key.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
@@ -167,13 +167,9 @@ export class PolicyLimiter implements Limiter {
   }
 
   #decide(policy: CompiledPolicy, charges: readonly Charge[]): Promise<Decision> {
-    const pending = new PendingDecision(policy.version, charges, this.#events)
-    const answer = this.#store.submit(takeOf(charges, undefined), this.#deadlineMs, pending)
+    const pending = new PendingDecision(policy.version, charges, undefined, this.#events)
+    const answer = this.#store.submit(pending, this.#deadlineMs, pending)
     return answer === undefined ? pending.promise : Promise.resolve(pending.conclude(answer, noShadow))
-  }
-
-  #ask(charges: readonly Charge[], hold: HoldRequest | undefined): Answer | Promise<Answer> {
-    return this.#store.decide(takeOf(charges, hold), this.#deadlineMs)
   }
 
   /** Announces a decision that no store took part in. */
@@ -189,12 +185,13 @@ export class PolicyLimiter implements Limiter {
     watched: readonly Charge[],
     hold?: HoldRequest,
   ): Promise<Decision> {
-    const pending = new PendingDecision(policy.version, charges, this.#events)
-    const real = charges.length === 0 ? undefined : this.#ask(charges, hold)
+    const pending = new PendingDecision(policy.version, charges, hold, this.#events)
+    const real = charges.length === 0 ? undefined : this.#store.decide(pending, this.#deadlineMs)
     const shadow = await Promise.all(
-      watched.map(async (charge) =>
-        toShadow(charge, await this.#ask([charge], charge.limits.needsHold ? hold : undefined)),
-      ),
+      watched.map(async (charge) => {
+        const ask = takeOf(charge, charge.limits.needsHold ? hold : undefined)
+        return toShadow(charge, await this.#store.decide(ask, this.#deadlineMs))
+      }),
     )
     return real === undefined ? this.#told(unmatched(policy.version, shadow)) : pending.conclude(await real, shadow)
   }
@@ -212,8 +209,8 @@ export class PolicyLimiter implements Limiter {
   }
 }
 
-function takeOf(charges: readonly Charge[], hold: HoldRequest | undefined): TakeAsk {
-  return { kind: 'take', charges, copies: 1, hold }
+function takeOf(charge: Charge, hold: HoldRequest | undefined): TakeAsk {
+  return { kind: 'take', charges: [charge], copies: 1, hold }
 }
 
 function wrongUse(operation: string, rule: string): SluiceError {

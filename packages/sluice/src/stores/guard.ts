@@ -37,7 +37,6 @@ export function guard(store: Store, options: GuardOptions): Guard {
 class GuardedStore implements Guard {
   readonly name: string
   readonly #store: Store
-  readonly #isTimely: boolean
   readonly #replicas: () => number
   readonly #breaker: Breaker
   readonly #local = new LocalUsage()
@@ -49,7 +48,6 @@ class GuardedStore implements Guard {
   constructor(store: Store, { failures, cooldownMs, replicas }: GuardOptions) {
     this.name = store.name
     this.#store = store
-    this.#isTimely = store.inProcess === true || store.keepsDeadlines === true
     this.#replicas = replicas
     this.#breaker = new Breaker({ failures, cooldownMs, onChange: (state) => this.#observer?.breaker?.(state) })
   }
@@ -75,9 +73,9 @@ class GuardedStore implements Guard {
     const pass = this.#breaker.pass ?? this.#breaker.enter(performance.now())
     if (pass === undefined) return this.#without(ask, breakerOpen)
     try {
-      const answer = this.#isTimely
-        ? submitTo(this.#store, ask, withinMs, new Call(this, ask, withinMs, pass, asker))
-        : this.#inTime(ask, withinMs, new Call(this, ask, withinMs, pass, asker))
+      const answer = this.#store.inProcess
+        ? (this.#store.decide(ask, withinMs) as Answer)
+        : this.#ask(ask, withinMs, new Call(this, ask, withinMs, pass, asker))
       if (answer !== undefined) this.recovered(pass, withinMs)
       return answer
     } catch (error) {
@@ -100,7 +98,8 @@ class GuardedStore implements Guard {
   }
 
   /** A store that does not promise to keep its deadline gets one here; Redis does, and better: it also writes nothing after it. */
-  #inTime(ask: Ask, withinMs: number, call: Asker): Answer | undefined {
+  #ask(ask: Ask, withinMs: number, call: Asker): Answer | undefined {
+    if (this.#store.keepsDeadlines) return submitTo(this.#store, ask, withinMs, call)
     const answer = this.#store.decide(ask, withinMs)
     if (!(answer instanceof Promise)) return answer
     this.#deadlines.inTime(answer, performance.now() + withinMs).then(

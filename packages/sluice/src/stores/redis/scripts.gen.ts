@@ -7,7 +7,7 @@ export interface Script {
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '089353a5cd02c41c627dbc3a09f26607c34a046d',
+  sha1: '80f5922036e6274feab2184d3983b7b44b3820c7',
   source: `local time = redis.call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
@@ -31,6 +31,27 @@ local last, set, cost, copies = plain[run], plain[run + 1], plain[run + 2], plai
 local size = 1 + 3 * plain[set]
 local array = 144 + size
 local head = string.char(array) .. pack(clock)
+if size == 4 then
+local tag, amount, length, clock_age = plain[set + 1], plain[set + 2], plain[set + 3], plain[set + 4]
+head = head .. pack(tag)
+for k = first, last do
+local value, granted, age, count = raw[k], copies, -1, 0
+if value then
+local rest, base, stored_tag
+rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
+if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or stored_tag ~= tag then return nil end
+if age >= 0 then age = age + clock_ms - floor(base / 1000) end
+end
+local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
+if not current then age, count = clock_age < 0 and 0 or clock_age, 0 end
+if amount - count < granted * cost then granted = floor((amount - count) / cost) end
+if granted > 0 then
+total = total + granted
+values[k] = head .. pack(age, count + granted * cost)
+if not current then lives[k] = length - age end
+end
+end
+else
 for k = first, last do
 local value, p, ms = raw[k], nil, 0
 if value then
@@ -67,6 +88,7 @@ total = total + granted
 for o = 5, size + 1, 3 do p[o] = p[o] + granted * cost end
 values[k] = head .. pack(unpack(p, 3))
 if begun > kept then lives[k] = begun end
+end
 end
 end
 first = last + 1

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -18,7 +17,15 @@ const policy = compilePolicy({
     { name: 'four', limits: { rps: 10, rpm: 100, rph: 1000, rpd: 10_000 } },
     { name: 'log', limits: [{ amount: 10, per: '1h', algorithm: 'sliding-log' }] },
     { name: 'gcra', limits: [{ amount: 10, per: '1h', algorithm: 'gcra' }] },
+    { name: 'hour', limits: [{ amount: 10, per: '1h' }] },
     { name: 'calendar', limits: [{ amount: 10, per: 'month' }] },
+    {
+      name: 'calendars',
+      limits: [
+        { amount: 10, per: 'day' },
+        { amount: 10, per: 'month' },
+      ],
+    },
     { name: 'window', limits: [{ amount: 10, per: '1h', algorithm: 'sliding-window' }] },
     { name: 'places', limits: [{ amount: 10, algorithm: 'concurrency' }] },
   ],
@@ -47,6 +54,24 @@ describe('what lies at a limiter key', () => {
     await server?.stop()
   })
   const keyOf = (one: Charge): string => redisKey('sluice:', one)
+
+  /** The script on a clock of the test's own, for a client that takes the time to be `clientMs`. */
+  async function run(batch: Batch, nowUs: number, clientMs: number): Promise<Buffer> {
+    const line = 'local clock = time[1] * 1000000 + time[2]'
+    expect(script.source.split(line)).toHaveLength(2)
+    const source = script.source.replace(line, 'local clock = tonumber(ARGV[5])')
+    const args = [...batch.args(nowUs, clientMs), String(nowUs)]
+    return (await redis.callBuffer('EVAL', source, batch.keys.length, ...batch.keys, ...args)) as Buffer
+  }
+
+  async function decideAt(ask: Ask, nowUs: number): Promise<Answer> {
+    const batch = new Batch(0, 0)
+    const answer = new Promise<Answer>((answered, failed) => {
+      batch.add(ask, keyOf, { answered, failed })
+    })
+    batch.settle(await run(batch, nowUs, nowUs / 1000))
+    return answer
+  }
 
   const foreign: Readonly<Record<string, (key: string) => Promise<unknown>>> = {
     'a list': (key) => redis.rpush(key, 'x'),
@@ -146,22 +171,43 @@ describe('what lies at a limiter key', () => {
     }
   })
 
-  it('cannot be made to run backwards by a master whose clock is behind', async () => {
-    const line = 'local clock = time[1] * 1000000 + time[2]'
-    expect(script.source.split(line)).toHaveLength(2)
-    const source = script.source.replace(line, 'local clock = tonumber(ARGV[5])')
-    expect(createHash('sha1').update(source).digest('hex')).not.toBe(script.sha1)
-    const decideAt = async (ask: Ask, nowUs: number): Promise<Answer> => {
-      const batch = new Batch(0, 0)
-      const answer = new Promise<Answer>((answered, failed) => {
-        batch.add(ask, keyOf, { answered, failed })
-      })
-      const args = [...batch.args(nowUs, nowUs / 1000), String(nowUs)]
-      batch.settle((await redis.callBuffer('EVAL', source, batch.keys.length, ...batch.keys, ...args)) as Buffer)
-      return answer
-    }
+  it('lives as long as its windows: a new one moves the expiry, one in progress leaves it where it is', async () => {
     const now = Date.UTC(2026, 5, 15) * 1000
-    for (const name of ['four', 'log', 'gcra', 'calendar', 'window']) {
+    const hour = 3_600_000
+    for (const name of ['hour', 'four']) {
+      const one = charge('expiry', name)
+      const period = name === 'hour' ? hour : 24 * hour
+      expect((await decideAt(take(one), now)).allowed).toBe(true)
+      expect(await redis.pttl(keyOf(one))).toBeGreaterThan(period - 10_000)
+      await redis.pexpire(keyOf(one), period - 60_000)
+      expect((await decideAt(take(one), now + 2_000_000)).allowed).toBe(true)
+      expect(await redis.pttl(keyOf(one))).toBeLessThanOrEqual(period - 60_000)
+      expect((await decideAt(take(one), now + period * 1000)).statuses[0]!.at(-1)!.remaining).toBe(
+        one.limits.limits.at(-1)!.amount - 1,
+      )
+      expect(await redis.pttl(keyOf(one)), name).toBeGreaterThan(period - 10_000)
+    }
+  })
+
+  it('is not touched by a client that takes the time to be in another calendar period', async () => {
+    const now = Date.UTC(2026, 5, 15) * 1000
+    for (const name of ['calendar', 'calendars']) {
+      const one = charge('period', name)
+      for (const days of [-80, 70]) {
+        const batch = new Batch(0, 0)
+        batch.add(take(one), keyOf, { answered: () => expect.unreachable(), failed: () => expect.unreachable() })
+        expect(batch.settle(await run(batch, now, now / 1000 + days * 86_400_000))).toEqual({
+          decided: false,
+          nowUs: now,
+        })
+        expect(await redis.exists(keyOf(one))).toBe(0)
+      }
+    }
+  })
+
+  it('cannot be made to run backwards by a master whose clock is behind', async () => {
+    const now = Date.UTC(2026, 5, 15) * 1000
+    for (const name of ['four', 'hour', 'log', 'gcra', 'calendar', 'window']) {
       const one = charge('behind', name, 10)
       expect((await decideAt(take(one), now)).allowed).toBe(true)
       for (const back of [1, 5_000_000, 3_600_000_000]) {

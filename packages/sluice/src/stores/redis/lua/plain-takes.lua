@@ -32,44 +32,67 @@ local function plain_takes(raw)
     local size = 1 + 3 * plain[set]
     local array = 144 + size
     local head = string.char(array) .. pack(clock)
-    for k = first, last do
-      -- A state as state.lua has it, only that before it stands whether the value ended with it.
-      local value, p, ms = raw[k], nil, 0
-      if value then
-        p = { unpack_limit(value, size, 1) }
-        if byte(value) ~= array or p[1] ~= -1 or p[2] <= 0 or p[2] > clock then return nil end
-        ms = clock_ms - floor(p[2] / 1000)
-      else
-        p = { -1, clock }
-      end
-      -- For how long windows in progress keep the state alive, and those that begin now.
-      local granted, kept, begun, s = copies, 0, 0, set
-      for o = 3, size, 3 do
-        s = s + 4
-        local room, length, clock_age, age = plain[s - 2], plain[s - 1], plain[s], -1
+    if size == 4 then
+      -- A single limit, the most usual of all, needs no table for its state.
+      local tag, amount, length, clock_age = plain[set + 1], plain[set + 2], plain[set + 3], plain[set + 4]
+      head = head .. pack(tag)
+      for k = first, last do
+        local value, granted, age, count = raw[k], copies, -1, 0
         if value then
-          if p[o] ~= plain[s - 3] then return nil end
-          if p[o + 1] >= 0 then age = p[o + 1] + ms end
+          local rest, base, stored_tag
+          rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
+          if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or stored_tag ~= tag then return nil end
+          if age >= 0 then age = age + clock_ms - floor(base / 1000) end
         end
-        if age >= 0 and (age == clock_age or (clock_age < 0 and age < length)) then
-          room = room - p[o + 2]
-          p[o + 1] = age
-          if length - age > kept then kept = length - age end
-        else
-          age = clock_age < 0 and 0 or clock_age
-          p[o], p[o + 1], p[o + 2] = plain[s - 3], age, 0
-          if length - age > begun then begun = length - age end
-        end
-        if room < granted * cost then
-          granted = floor(room / cost)
-          if granted <= 0 then break end
+        local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
+        if not current then age, count = clock_age < 0 and 0 or clock_age, 0 end
+        if amount - count < granted * cost then granted = floor((amount - count) / cost) end
+        if granted > 0 then
+          total = total + granted
+          values[k] = head .. pack(age, count + granted * cost)
+          if not current then lives[k] = length - age end
         end
       end
-      if granted > 0 then
-        total = total + granted
-        for o = 5, size + 1, 3 do p[o] = p[o] + granted * cost end
-        values[k] = head .. pack(unpack(p, 3))
-        if begun > kept then lives[k] = begun end
+    else
+      for k = first, last do
+        -- A state as state.lua has it, only that before it stands whether the value ended with it.
+        local value, p, ms = raw[k], nil, 0
+        if value then
+          p = { unpack_limit(value, size, 1) }
+          if byte(value) ~= array or p[1] ~= -1 or p[2] <= 0 or p[2] > clock then return nil end
+          ms = clock_ms - floor(p[2] / 1000)
+        else
+          p = { -1, clock }
+        end
+        -- For how long windows in progress keep the state alive, and those that begin now.
+        local granted, kept, begun, s = copies, 0, 0, set
+        for o = 3, size, 3 do
+          s = s + 4
+          local room, length, clock_age, age = plain[s - 2], plain[s - 1], plain[s], -1
+          if value then
+            if p[o] ~= plain[s - 3] then return nil end
+            if p[o + 1] >= 0 then age = p[o + 1] + ms end
+          end
+          if age >= 0 and (age == clock_age or (clock_age < 0 and age < length)) then
+            room = room - p[o + 2]
+            p[o + 1] = age
+            if length - age > kept then kept = length - age end
+          else
+            age = clock_age < 0 and 0 or clock_age
+            p[o], p[o + 1], p[o + 2] = plain[s - 3], age, 0
+            if length - age > begun then begun = length - age end
+          end
+          if room < granted * cost then
+            granted = floor(room / cost)
+            if granted <= 0 then break end
+          end
+        end
+        if granted > 0 then
+          total = total + granted
+          for o = 5, size + 1, 3 do p[o] = p[o] + granted * cost end
+          values[k] = head .. pack(unpack(p, 3))
+          if begun > kept then lives[k] = begun end
+        end
       end
     end
     first = last + 1
