@@ -8,6 +8,7 @@ const files = {
   'rate-limiter-flexible in memory': () => import('./rate-limiter-flexible-memory.ts'),
   'rate-limit-redis': () => import('./rate-limit-redis.ts'),
   '@upstash/ratelimit': () => import('./upstash-ratelimit.ts'),
+  'bare windows': () => import('./bare-windows.ts'),
   'raw EVALSHA': () => import('./raw-evalsha.ts'),
 } satisfies Record<string, () => Promise<{ open: Open }>>
 

@@ -4,6 +4,7 @@ const section = 'memory'
 const sluice: CaseEntry = { label: 'sluice', contender: 'sluice in memory' }
 const peer: CaseEntry = { label: 'RateLimiterMemory', contender: 'rate-limiter-flexible in memory' }
 const union: CaseEntry = { ...peer, label: 'RateLimiterUnion' }
+const bare: CaseEntry = { label: 'a map and an array', contender: 'bare windows' }
 const amount = 1_000_000_000
 
 /** One caller that awaits every decision: what a request handler pays. */
@@ -14,7 +15,7 @@ export const memoryCases: readonly Case[] = [
     subjects: 10_000,
     limits: [{ amount, seconds: 60 }],
     expect: 'allowed',
-    entries: [sluice, peer],
+    entries: [sluice, peer, bare],
     loads: [{ inFlight: 1, targets: [{ against: peer.label, atLeast: 3 }] }],
   },
   {
@@ -23,7 +24,7 @@ export const memoryCases: readonly Case[] = [
     subjects: 10_000,
     limits: [1, 60, 3600, 86_400].map((seconds) => ({ amount, seconds })),
     expect: 'allowed',
-    entries: [sluice, union],
+    entries: [sluice, union, bare],
     loads: [{ inFlight: 1, targets: [{ against: union.label, atLeast: 15 }] }],
   },
   {
@@ -32,7 +33,7 @@ export const memoryCases: readonly Case[] = [
     subjects: 10_000,
     limits: [{ amount: 1, seconds: 3600 }],
     expect: 'denied',
-    entries: [sluice, peer],
+    entries: [sluice, peer, bare],
     loads: [{ inFlight: 1, targets: [{ against: peer.label, atLeast: 8 }] }],
   },
 ]
