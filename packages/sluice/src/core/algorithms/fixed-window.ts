@@ -46,5 +46,5 @@ function alignedStart(limit: Limit, now: number): number {
 }
 
 function isCurrent(state: State, i: number, limit: Limit, now: number): boolean {
-  return limit.aligned ? state.n[i] === alignedStart(limit, now) : Math.floor(now / 1000) - state.n[i]! < limit.periodMs
+  return limit.aligned ? state.n[i] === alignedStart(limit, now) : now < (state.n[i]! + limit.periodMs) * 1000
 }

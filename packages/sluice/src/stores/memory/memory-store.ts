@@ -1,4 +1,4 @@
-import type { Answer, Ask, Charge } from '../../core/ask.ts'
+import type { Answer, Ask, Charge, ChargedRule } from '../../core/ask.ts'
 import type { Clock } from '../../core/clock.ts'
 import { decide, setEndUs } from '../../core/engine.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
@@ -59,8 +59,9 @@ class InProcess implements MemoryStore {
   /** By prefix; a rule whose limits changed, or differ between tiers, has several. */
   readonly #tables = new Map<string, Table[]>()
   readonly #one: [State] = [{ n: nothing, at: 0, extra: undefined }]
-  #last: Table | undefined
-  #lastPrefix = ''
+  /** What was asked for last is mostly asked for next. */
+  #lastRule: ChargedRule | undefined
+  #lastTable: Table | undefined
   #size = 0
   #closed = false
 
@@ -216,12 +217,10 @@ class InProcess implements MemoryStore {
   }
 
   #tableOf(charge: Charge): Table {
-    if (this.#last !== undefined && this.#last.set === charge.limits && this.#lastPrefix === charge.rule.prefix)
-      return this.#last
-    const table = this.#findTable(charge)
-    this.#last = table
-    this.#lastPrefix = charge.rule.prefix
-    return table
+    if (charge.rule === this.#lastRule && charge.limits === this.#lastTable?.set) return this.#lastTable
+    this.#lastRule = charge.rule
+    this.#lastTable = this.#findTable(charge)
+    return this.#lastTable
   }
 
   #findTable(charge: Charge): Table {
