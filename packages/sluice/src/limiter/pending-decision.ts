@@ -24,8 +24,8 @@ export class PendingDecision implements TakeAsk, Asker {
     this.#startMs = events.watchesDecisions ? performance.now() : 0
   }
 
-  /** Of what the store will answer; made only when it does not at once. */
-  get promise(): Promise<Decision> {
+  /** Waits for what the store will answer; asked for only when it did not at once. */
+  promise(): Promise<Decision> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject

@@ -169,7 +169,7 @@ export class PolicyLimiter implements Limiter {
   #decide(policy: CompiledPolicy, charges: readonly Charge[]): Promise<Decision> {
     const pending = new PendingDecision(policy.version, charges, undefined, this.#events)
     const answer = this.#store.submit(pending, this.#deadlineMs, pending)
-    return answer === undefined ? pending.promise : Promise.resolve(pending.conclude(answer, noShadow))
+    return answer === undefined ? pending.promise() : Promise.resolve(pending.conclude(answer, noShadow))
   }
 
   /** Announces a decision that no store took part in. */

@@ -17,7 +17,7 @@ export interface AskedStore extends Store {
 export function askFor(store: AskedStore, ask: Ask, withinMs: number): Answer | Promise<Answer> {
   const waiting = new Waiting()
   const answer = store.submit(ask, withinMs, waiting)
-  return answer ?? waiting.promise
+  return answer ?? waiting.promise()
 }
 
 /** Submits an ask to whatever kind of store. */
@@ -36,7 +36,7 @@ class Waiting implements Asker {
   answered!: (answer: Answer) => void
   failed!: (error: unknown) => void
 
-  get promise(): Promise<Answer> {
+  promise(): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.answered = resolve
       this.failed = reject

@@ -31,7 +31,8 @@ export class PlainTakes {
   /** `place` is that of the ask's subject among the keys; negative when it has several. */
   add(ask: Ask, place: number): void {
     if (!this.#all) return
-    if (place < 0 || ask.kind !== 'take' || ask.hold !== undefined) {
+    // Whatever spends nothing is for the general way: there, it neither begins a window nor counts as the only ask of its subject.
+    if (place < 0 || ask.kind !== 'take' || ask.hold !== undefined || ask.copies < 1 || ask.charges[0]!.cost === 0) {
       this.#all = false
       return
     }
@@ -41,7 +42,6 @@ export class PlainTakes {
         this.#all = hasOnlyWindows(limits)
         this.#windows = limits
       }
-      if (cost === 0) this.#all = false
       this.#sets.push(limits)
       this.#costs.push(cost)
       this.#copies.push(ask.copies)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Ask, Charge } from '../../core/ask.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
-import { type AskedStore, type Asker, askFor } from '../asker.ts'
+import type { AskedStore, Asker } from '../asker.ts'
 import { Deadlines } from '../deadlines.ts'
 import type { Store, StoreHealth, StoreObserver } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
@@ -106,7 +106,9 @@ class RedisStore implements AskedStore {
   }
 
   decide(ask: Ask, withinMs: number): Promise<Answer> {
-    return askFor(this, ask, withinMs) as Promise<Answer>
+    return new Promise((answered, failed) => {
+      this.submit(ask, withinMs, { answered, failed })
+    })
   }
 
   submit(ask: Ask, withinMs: number, asker: Asker): undefined {
@@ -143,9 +145,8 @@ class RedisStore implements AskedStore {
     decideAcrossSlots(ask, {
       slotOf: (charge) => slotOf(this.#keyOf(charge)),
       decide: (part) =>
-        new Promise((resolve, reject) => {
-          const slot = slotOf(this.#keyOf(part.charges[0]!))
-          this.#enqueue(slot, part, withinMs, { answered: resolve, failed: reject })
+        new Promise((answered, failed) => {
+          this.#enqueue(slotOf(this.#keyOf(part.charges[0]!)), part, withinMs, { answered, failed })
         }),
       inTime: (work) => this.#deadlines.inTime(work, endMs),
       id: randomUUID,
