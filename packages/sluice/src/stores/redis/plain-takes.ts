@@ -31,7 +31,7 @@ export class PlainTakes {
   /** `place` is that of the ask's subject among the keys; negative when it has several. */
   add(ask: Ask, place: number): void {
     if (!this.#all) return
-    // Whatever spends nothing is for the general way: there, it neither begins a window nor counts as the only ask of its subject.
+    // What spends nothing begins no window: that is for the general way.
     if (place < 0 || ask.kind !== 'take' || ask.hold !== undefined || ask.copies < 1 || ask.charges[0]!.cost === 0) {
       this.#all = false
       return
