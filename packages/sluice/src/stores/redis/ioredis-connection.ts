@@ -3,7 +3,9 @@ import { once } from './once.ts'
 
 interface Duplicated extends IoredisClient {
   readonly options: Record<string, unknown>
+  /** Of a cluster. */
   readonly slots?: readonly (readonly string[] | undefined)[]
+  nodes?(role: 'master'): Duplicated[]
   evalshaBuffer(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>
   evalBuffer(script: string, numkeys: number, ...args: string[]): Promise<unknown>
   on(event: string, listener: (...args: never[]) => void): unknown
@@ -43,11 +45,7 @@ export function ioredisConnection(
     get generation() {
       return generation
     },
-    // A cluster tells of every node that is closed; it has failed when it has to begin again.
-    attempted: once(
-      own,
-      own.isCluster === true ? ['ready', 'reconnecting', 'end'] : ['ready', 'error', 'close', 'end'],
-    ),
+    attempted: own.isCluster === true ? clusterAttempted(own) : once(own, ['ready', 'error', 'close', 'end']),
     run: (script, keys, args) =>
       guard(own.evalshaBuffer(script.sha1, keys.length, ...keys, ...args) as Promise<Buffer>),
     load: (script, keys, args) =>
@@ -58,6 +56,16 @@ export function ioredisConnection(
       own.disconnect()
     },
   }
+}
+
+/**
+ * A cluster tells of every node that is closed; it has failed when it has to begin again. It says that it is ready when it knows its
+ * slots, and then fails what is for a node whose connection is still being made.
+ */
+async function clusterAttempted(own: Duplicated): Promise<void> {
+  await once(own, ['ready', 'reconnecting', 'end'])
+  const coming = own.nodes!('master').filter(({ status }) => status === 'connecting' || status === 'connect')
+  await Promise.all(coming.map((node) => once(node, ['ready', 'error', 'close', 'end'])))
 }
 
 /** A server that is frozen accepts connections and says nothing. Nothing is lost by leaving it sooner than one with calls under way. */
@@ -93,8 +101,8 @@ function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Dupli
   if (client.isCluster !== true) return client.duplicate(safe)
   return client.duplicate([], {
     enableOfflineQueue: false,
-    // With these options the check now and then ends in "Connection is closed" at start, and the cluster begins again while decisions
-    // fail. A cluster that is down says so to every script anyway.
+    // Without an offline queue the check fails when it meets a node that is still being connected to, and the cluster begins again. A
+    // cluster that is down says so to every script anyway.
     enableReadyCheck: false,
     // Above 0, ioredis sends a command again whose connection was lost, whether or not it ran.
     retryDelayOnFailover: 0,

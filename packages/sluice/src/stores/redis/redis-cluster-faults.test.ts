@@ -51,6 +51,20 @@ describe.each(Object.entries(clients))('a cluster, with %s', (name, client) => {
       breaker: { failures: 1_000_000 },
     })
 
+  test('the first decisions wait for all its masters', async () => {
+    for (let start = 0; start < 20; start++) {
+      const limiter = await open(5000)
+      try {
+        const first = await Promise.all(
+          Array.from({ length: 20 }, (_, i) => limiter.take(`first-${i}`, { rule: 'one' })),
+        )
+        expect(first.filter(({ degraded }) => degraded)).toEqual([])
+      } finally {
+        await limiter.close()
+      }
+    }
+  })
+
   test('a slot on the move (ASK, TRYAGAIN) and one that has moved (MOVED) are followed, exactly', async () => {
     const limiter = await open()
     try {
