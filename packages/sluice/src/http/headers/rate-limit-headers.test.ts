@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { parseDictionary, parseItem, parseList } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
 import type { LimitStatus } from '../../core/ask.ts'
@@ -97,6 +98,30 @@ describe('draft 11', () => {
   it('leaves out the time of a limit that can never pass', () => {
     const headers = written('draft-11', [limit({ retryAfterMs: Number.POSITIVE_INFINITY, remaining: 1000 })])
     expect(headers.RateLimit).toBe('"rpm";r=1000')
+  })
+
+  it('writes the same whatever was written before', () => {
+    const status = fc.record({
+      amount: fc.constantFrom(10, 20),
+      remaining: fc.integer({ min: 0, max: 2 }),
+      windowMs: fc.constantFrom(0, 1000, 60_000),
+      resetMs: fc.integer({ min: 0, max: 3000 }),
+      retryAfterMs: fc.constantFrom(0, 0, 1500, 2500, Number.POSITIVE_INFINITY),
+    })
+    const decision = fc.record({
+      limits: fc.array(status, { minLength: 1, maxLength: 3 }),
+      allowed: fc.boolean(),
+      partition: fc.constantFrom('', ';pk=:YQ==:'),
+    })
+    fc.assert(
+      fc.property(fc.array(decision, { maxLength: 30 }), (decisions) => {
+        const write = rateLimitHeaders('draft-11', byName)
+        for (const { limits, allowed, partition } of decisions) {
+          const asked = decisionOf(limits.map(limit), { allowed })
+          expect(write(asked, partition)).toEqual(rateLimitHeaders('draft-11', byName)(asked, partition))
+        }
+      }),
+    )
   })
 
   it('tells subjects with other limits apart, and follows a new policy', () => {
