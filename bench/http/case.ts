@@ -17,7 +17,7 @@ export interface HttpCase {
 type Rounds = Map<Role, number[]>
 
 const turnMs = 1000
-const warmUpRequests = 20_000
+const warmUpRequests = 12_000
 
 /** What a case is called, as in `fastify, allowed in memory`. */
 export const nameOf = ({ framework, situation }: HttpCase): string => `${framework}, ${situation}`

@@ -6,7 +6,7 @@ import { RedisStore } from 'rate-limit-redis'
 import { rateLimit } from 'sluice/express'
 import { limiterFor } from '../limiter.ts'
 import { plenty, type ServerSpec, staticBody } from '../spec.ts'
-import { waitLike } from '../waits.ts'
+import { waitATurn } from '../waits.ts'
 
 export async function startExpress(spec: ServerSpec): Promise<Server> {
   const app = express()
@@ -25,7 +25,6 @@ async function middlewareFor(spec: ServerSpec): Promise<RequestHandler> {
     const limit = isDenied ? 1 : plenty
     return peer({ windowMs: 86_400_000, limit, standardHeaders: 'draft-8', legacyHeaders: false, ...peerStore(spec) })
   }
-  const wait = waitLike(spec.situation)
   return isDenied
     ? (_, res) => {
         res.statusCode = 429
@@ -33,7 +32,7 @@ async function middlewareFor(spec: ServerSpec): Promise<RequestHandler> {
         res.end(staticBody)
       }
     : (_, __, next) => {
-        wait().then(() => next(), next)
+        waitATurn().then(() => next(), next)
       }
 }
 

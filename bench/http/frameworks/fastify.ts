@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { rateLimit } from 'sluice/fastify'
 import { limiterFor } from '../limiter.ts'
 import { plenty, type ServerSpec, staticBody } from '../spec.ts'
-import { waitLike } from '../waits.ts'
+import { waitATurn } from '../waits.ts'
 
 export async function startFastify(spec: ServerSpec): Promise<Server> {
   const app = fastify()
@@ -19,9 +19,8 @@ export async function startFastify(spec: ServerSpec): Promise<Server> {
       reply.code(429).header('content-type', 'application/problem+json').send(staticBody)
     })
   } else {
-    const wait = waitLike(spec.situation)
     app.addHook('onRequest', (_, __, done) => {
-      wait().then(() => done(), done)
+      waitATurn().then(() => done(), done)
     })
   }
   app.get('/', (_, reply) => {

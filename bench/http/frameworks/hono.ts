@@ -5,7 +5,7 @@ import { rateLimiter as peer } from 'hono-rate-limiter'
 import { rateLimit } from 'sluice/hono'
 import { limiterFor } from '../limiter.ts'
 import { plenty, type ServerSpec, staticBody } from '../spec.ts'
-import { waitLike } from '../waits.ts'
+import { waitATurn } from '../waits.ts'
 
 export async function startHono(spec: ServerSpec): Promise<Server> {
   const app = new Hono()
@@ -23,11 +23,10 @@ async function middlewareFor(spec: ServerSpec): Promise<MiddlewareHandler> {
     const limit = isDenied ? 1 : plenty
     return peer({ windowMs: 86_400_000, limit, standardHeaders: 'draft-7', keyGenerator }) as MiddlewareHandler
   }
-  const wait = waitLike(spec.situation)
   return isDenied
     ? async () => new Response(staticBody, { status: 429, headers: { 'Content-Type': 'application/problem+json' } })
     : async (_, next) => {
-        await wait()
+        await waitATurn()
         await next()
       }
 }

@@ -13,6 +13,7 @@ import { type Identify, identity } from './identity/identity.ts'
 import { OpenHolds } from './open-holds.ts'
 import { problemTexts, problemType } from './problem.ts'
 import { skips } from './skip.ts'
+import { turns } from './turn.ts'
 import { warnOnce } from './warn-once.ts'
 
 /** What was decided about a request, and what is to be done about it. */
@@ -72,6 +73,7 @@ export function httpGuard<Request, Exchange, Answer>(
   const hash = partitionKey(partition?.secret)
   const delay = options.onDeny === 'delay' ? delays(maxDelayMs, maxDelayed) : undefined
   const holds = new OpenHolds()
+  const presentTurn = turns<Outcome>()
   const { ask, askToHold } = asks(limiter, options, holds.ttlMs)
   const warnOfBody = warnOnce('SLUICE_BODY_NOT_PARSED')
   const warnOfCharge = warnOnce('SLUICE_CHARGE_WHEN_FAILED')
@@ -171,11 +173,20 @@ export function httpGuard<Request, Exchange, Answer>(
         }
         const asked = ask(view, request)
         if (asked === undefined) return passing
-        // One promise for a request that has nothing to wait for but the decision itself.
-        return asked.then(
-          (answer) => (delay === undefined ? conclude(answer, view, request) : waited(answer, view, request, gone)),
-          (error) => askedAgain(error, view, request, gone),
-        )
+        const turn = presentTurn()
+        return new Promise((resolve, reject) => {
+          asked.then(
+            (answer) => {
+              try {
+                if (delay === undefined) turn.resolve(resolve, conclude(answer, view, request))
+                else resolve(waited(answer, view, request, gone))
+              } catch (error) {
+                reject(error)
+              }
+            },
+            (error) => resolve(askedAgain(error, view, request, gone)),
+          )
+        })
       } catch (error) {
         return Promise.reject(error)
       }
