@@ -100,7 +100,7 @@ function resultOf({ framework, situation, peer, atMost }: HttpCase, measured: Ro
           `at most ${atMost.overUs} us over the control`,
           ours,
           control,
-          `+${us(over)}`,
+          `${over.median < 0 ? '' : '+'}${us(over)}`,
           over.median <= atMost.overUs,
         )
       : target(`at most ${atMost.times}x ${names.control}`, ours, control, ratio(times), times.median <= atMost.times),
