@@ -46,9 +46,16 @@ function encodePart(part: unknown, index: number): string {
   )
 }
 
+/** The last text that stood for itself: a hot subject is asked for again and again. */
+let lastPlain = ''
+
 function encodeText(text: string): string {
+  if (text === lastPlain) return text
   if (text.length > maxPartLength) return `~${sha256(text)}`
-  if (plain.test(text)) return text
+  if (plain.test(text)) {
+    lastPlain = text
+    return text
+  }
   const escaped = text.replace(special, escapeUnit)
   return escaped.startsWith('#') || escaped.startsWith('~') ? `${escapeUnit(escaped)}${escaped.slice(1)}` : escaped
 }

@@ -20,6 +20,7 @@ class Front implements AskedStore {
   readonly #store: AskedStore
   readonly #denials: DenyCache | undefined
   readonly #leases: Leases
+  #nowMs: number | undefined
 
   constructor(store: AskedStore, { denyCache, lease }: FrontOptions) {
     this.name = store.name
@@ -55,12 +56,26 @@ class Front implements AskedStore {
   }
 
   #take(ask: TakeAsk, withinMs: number, asker: Asker): Answer | undefined {
-    const nowMs = performance.now()
+    // A lease ends with its window, to the millisecond.
+    const nowMs = ask.charges[0]?.rule.lease ? performance.now() : this.#breathMs()
     const known = this.#denials?.find(ask.charges, nowMs) ?? this.#leases.spend(ask, nowMs, withinMs)
     if (known !== undefined) return known
     const answer = this.#store.submit(ask, withinMs, new Learner(this, ask, nowMs, asker))
     if (answer !== undefined) this.learn(ask, answer, nowMs)
     return answer
+  }
+
+  /** The time, read once for all that ask in the same breath: reading it would cost as much as refusing. */
+  #breathMs(): number {
+    if (this.#nowMs === undefined) {
+      this.#nowMs = performance.now()
+      queueMicrotask(this.#breathe)
+    }
+    return this.#nowMs
+  }
+
+  readonly #breathe = (): void => {
+    this.#nowMs = undefined
   }
 
   learn(ask: TakeAsk, answer: Answer, nowMs: number): void {

@@ -1,8 +1,10 @@
 import { type IoredisClient, type RedisConnection, reconnectDelayMs } from './client.ts'
 import { once } from './once.ts'
+import { Silence } from './silence.ts'
 
 interface Duplicated extends IoredisClient {
   readonly options: Record<string, unknown>
+  readonly stream?: { destroy(error: Error): unknown }
   /** Of a cluster. */
   readonly slots?: readonly (readonly string[] | undefined)[]
   nodes?(role: 'master'): Duplicated[]
@@ -35,11 +37,24 @@ export function ioredisConnection(
       lastError = undefined
     })
   }
-  const guard = <T>(reply: Promise<T>): Promise<T> =>
-    reply.catch((error: Error) => {
-      // Without a connection ioredis says only that it cannot write; why it cannot is in the error of the connection.
-      throw own.status === 'ready' || lastError === undefined ? error : lastError
-    })
+  // A cluster has a connection to each node but none of its own; there, ioredis looks after each.
+  const silence = new Silence(socketTimeoutMs, () => {
+    own.stream?.destroy(new Error(`Redis timed out: it did not answer for ${socketTimeoutMs} ms`))
+  })
+  const guard = <T>(reply: Promise<T>): Promise<T> => {
+    silence.began()
+    return reply.then(
+      (value) => {
+        silence.ended()
+        return value
+      },
+      (error: Error) => {
+        silence.ended()
+        // Without a connection ioredis says only that it cannot write; why it cannot is in the error of the connection.
+        throw own.status === 'ready' || lastError === undefined ? error : lastError
+      },
+    )
+  }
   return {
     isCluster: own.isCluster === true,
     get generation() {
@@ -53,6 +68,7 @@ export function ioredisConnection(
     command: (name, ...args) => guard(own.call(name, ...args)),
     nodeOf: (slot) => own.slots?.[slot]?.[0] ?? '',
     async close() {
+      silence.close()
       own.disconnect()
     },
   }
@@ -68,7 +84,10 @@ async function clusterAttempted(own: Duplicated): Promise<void> {
   await Promise.all(coming.map((node) => once(node, ['ready', 'error', 'close', 'end'])))
 }
 
-/** A server that is frozen accepts connections and says nothing. Nothing is lost by leaving it sooner than one with calls under way. */
+/**
+ * A server that is frozen accepts connections and says nothing. Nothing is lost by leaving it sooner than one with calls under way; for
+ * those, ioredis would set a timer and a listener each time.
+ */
 function leaveSilentHandshakes(own: Duplicated, socketTimeoutMs: number): void {
   if (own.isCluster === true) return
   own.options.socketTimeout = socketTimeoutMs / 2
@@ -76,7 +95,7 @@ function leaveSilentHandshakes(own: Duplicated, socketTimeoutMs: number): void {
     own.options.socketTimeout = socketTimeoutMs / 2
   })
   own.on('ready', () => {
-    own.options.socketTimeout = socketTimeoutMs
+    own.options.socketTimeout = undefined
   })
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Answer } from '../../core/ask.ts'
 import { StoreError } from '../../core/errors.ts'
 import { type Claim, type Limits, only } from './claim.ts'
 
@@ -9,6 +10,8 @@ const quarter: Readonly<Record<string, Limits>> = {
   'sliding-log': [{ amount: 2, per: '250ms', algorithm: 'sliding-log' }],
   gcra: [{ amount: 2, per: '500ms', burst: 2, algorithm: 'gcra' }],
 }
+
+const quarterOf = ({ nowUs }: Answer): number => Math.floor(nowUs / 250_000)
 
 export const timing: readonly Claim[] = [
   {
@@ -40,7 +43,8 @@ export const timing: readonly Claim[] = [
         const second = await bench.take(charge)
         assert.equal(second.allowed, true)
         const refunded = await bench.refund(charge, taken[c]!)
-        if (refunded.nowUs < second.nowUs + 100_000) assert.notEqual(only(refunded).remaining, 2)
+        // Real time may end a window between the two asks, and then nothing is spent in the next one.
+        if (quarterOf(refunded) === quarterOf(second)) assert.notEqual(only(refunded).remaining, 2)
       }
     },
   },
