@@ -33,8 +33,9 @@ export function chargeFor(policy: CompiledPolicy, key: Key, options: TakeOptions
 
 /** Charges a request to all rules that match it. */
 export function chargesOfRequest(policy: CompiledPolicy, request: RequestView, cost: number | undefined): Charges {
-  const { rules, refusedBy } = policy.match(request, Date.now())
-  const charges = rules.map((match) => toCharge(match, cost))
+  const { rules, refusedBy } = policy.match(request, policy.dated ? Date.now() : 0)
+  // What a rule matched is a charge already, unless the caller knows the cost.
+  const charges = cost === undefined ? rules : rules.map((match) => toCharge(match, cost))
   const refused = refusedBy?.name
   if (rules.every(({ rule }) => rule.mode === 'enforce')) return { enforced: charges, shadow: none, refusedBy: refused }
   const of = (mode: string): RuleCharge[] => charges.filter(({ rule }) => rule.mode === mode)
@@ -53,8 +54,8 @@ function isRequest(subject: Subject): subject is RequestView {
   return typeof subject === 'object' && subject !== null && !Array.isArray(subject)
 }
 
-function toCharge({ rule, subject, limits, cost }: MatchedRule, given: number | undefined): RuleCharge {
-  return { rule, subject, limits, cost: given === undefined ? cost : checkCost(given, 'cost') }
+function toCharge({ rule, subject, limits }: MatchedRule, cost: number): RuleCharge {
+  return { rule, subject, limits, cost: checkCost(cost, 'cost') }
 }
 
 function findRule(policy: CompiledPolicy, name: string | undefined): CompiledRule {

@@ -1,5 +1,5 @@
 import { Breaker, type Pass } from '../breaker/breaker.ts'
-import type { Answer, Ask, Charge } from '../core/ask.ts'
+import type { Answer, Ask, Charge, OnStoreFailure } from '../core/ask.ts'
 import { type FailureKind, StoreError } from '../core/errors.ts'
 import { type AskedStore, type Asker, askFor, submitTo } from './asker.ts'
 import { Deadlines } from './deadlines.ts'
@@ -22,6 +22,9 @@ export interface Guard extends AskedStore {
 
 /** Faults of one key or one call say nothing about the store as a whole. */
 const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'full', 'script', 'closed'])
+
+/** Of one charge about which nothing is known. Thousands may be answered so at the same moment. */
+const noStatuses: Answer['statuses'] = Object.freeze([Object.freeze([])])
 
 /** Made once: while the store is away every decision meets it, and a stack for each would cost more than the decision. */
 const breakerOpen = new StoreError('breaker', 'The store has failed repeatedly and is not asked for a moment.')
@@ -140,18 +143,22 @@ class GuardedStore implements Guard {
 
   #without(ask: Ask, failure: StoreError): Answer {
     if (ask.kind !== 'take' && ask.kind !== 'peek') throw failure
-    const nowUs = Math.floor(Date.now() * 1000)
-    const closed = ask.charges.some((charge) => charge.rule.onStoreFailure === 'closed')
-    const locals = closed ? [] : ask.charges.filter((charge) => charge.rule.onStoreFailure === 'local')
-    if (locals.length === 0) {
+    let mode: OnStoreFailure = 'open'
+    for (const { rule } of ask.charges) {
+      if (rule.onStoreFailure === 'closed' || mode === 'open') mode = rule.onStoreFailure
+    }
+    if (mode !== 'local') {
+      const isOpen = mode === 'open'
+      const statuses = ask.charges.length === 1 ? noStatuses : ask.charges.map(() => [])
       return {
-        allowed: !closed,
-        granted: closed ? 0 : copiesOf(ask),
-        nowUs,
-        statuses: ask.charges.map(() => []),
+        allowed: isOpen,
+        granted: isOpen ? copiesOf(ask) : 0,
+        nowUs: Date.now() * 1000,
+        statuses,
         failure: failure.kind,
       }
     }
+    const locals = ask.charges.filter((charge) => charge.rule.onStoreFailure === 'local')
     const answer = this.#local.decide(ask, locals, this.#replicas())
     return { ...answer, statuses: spread(ask.charges, locals, answer), failure: failure.kind }
   }

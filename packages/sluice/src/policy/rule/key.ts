@@ -94,20 +94,31 @@ function compileAlternative(spec: KeyAlternative, path: string, functions: KeyFu
 function bySelectors(selectors: readonly Selector[]): Alternative {
   return {
     selectors,
-    read: (request, captured) => {
-      const parts: string[] = []
-      for (const selector of selectors) {
-        const text = selector.read(request, captured)
-        if (text === undefined) return undefined
-        parts.push(text)
-      }
-      return parts
-    },
+    read: selectors.length === 1 ? readOne(selectors[0]!) : readAll(selectors),
     lacking: (request, captured) =>
       selectors
         .filter((selector) => selector.read(request, captured) === undefined)
         .map(({ text }) => text)
         .join(', '),
+  }
+}
+
+function readOne(selector: Selector): Alternative['read'] {
+  return (request, captured) => {
+    const text = selector.read(request, captured)
+    return text === undefined ? undefined : [text]
+  }
+}
+
+function readAll(selectors: readonly Selector[]): Alternative['read'] {
+  return (request, captured) => {
+    const parts: string[] = []
+    for (const selector of selectors) {
+      const text = selector.read(request, captured)
+      if (text === undefined) return undefined
+      parts.push(text)
+    }
+    return parts
   }
 }
 

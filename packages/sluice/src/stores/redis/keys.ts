@@ -1,8 +1,19 @@
 import type { Charge } from '../../core/ask.ts'
 
-/** The Redis key of a charge. The braces of a hash tag cannot occur in an encoded key, so the whole of it chooses the slot. */
-export function redisKey(prefix: string, charge: Charge): string {
-  return prefix + charge.rule.prefix + charge.subject
+/**
+ * Makes the Redis keys of charges. The braces of a hash tag cannot occur in an encoded key, so the whole of it chooses the slot. What all
+ * keys of a rule begin with is put together only when the rule changes.
+ */
+export function keysUnder(prefix: string): (charge: Charge) => string {
+  let rule: string | undefined
+  let beginning = ''
+  return (charge) => {
+    if (charge.rule.prefix !== rule) {
+      rule = charge.rule.prefix
+      beginning = prefix + rule
+    }
+    return beginning + charge.subject
+  }
 }
 
 const table = new Uint16Array(256)

@@ -9,7 +9,7 @@ import { Batch } from './batch.ts'
 import { BatchSender } from './batch-sender.ts'
 import type { IoredisClient, NodeRedisClient, RedisClient, RedisConnection } from './client.ts'
 import { ioredisConnection } from './ioredis-connection.ts'
-import { noSlot, redisKey, slotOf } from './keys.ts'
+import { keysUnder, noSlot, slotOf } from './keys.ts'
 import { nodeRedisConnection } from './node-redis-connection.ts'
 import { redisHealth } from './redis-health.ts'
 
@@ -66,13 +66,17 @@ class RedisStore implements AskedStore {
   readonly #sender: BatchSender
   /** By slot: what was asked in this tick and has not been sent. */
   #open = new Map<number, Batch>()
-  #flushing = false
+  /** Whether what is open is going to be sent. */
+  #waiting = false
+  #waitingPays = false
+  /** How much has ever been asked. */
+  #asked = 0
   #closed = false
 
   constructor(connection: RedisConnection, prefix: string, socketTimeoutMs: number) {
     this.#connection = connection
     this.#sender = new BatchSender(connection, this.#deadlines, socketTimeoutMs)
-    this.#keyOf = (charge) => redisKey(prefix, charge)
+    this.#keyOf = keysUnder(prefix)
   }
 
   watch(observer: StoreObserver): void {
@@ -140,20 +144,34 @@ class RedisStore implements AskedStore {
       this.#open.set(slot, batch)
     }
     batch.add(ask, this.#keyOf, asker)
+    this.#asked += 1
     if (batch.isFull || (this.#sender.underWay === 0 && batch.keys.length >= enoughToStart)) {
       this.#open.delete(slot)
       this.#sender.send(slot, batch)
-    } else if (!this.#flushing) {
-      this.#flushing = true
-      // While others are under way, everything that this turn of the event loop asks, from however many requests, goes out together.
-      // Who finds nobody waits for nobody but those that ask in the same breath.
-      if (this.#sender.underWay > 0) setImmediate(this.#flush)
-      else queueMicrotask(this.#flush)
+    } else if (!this.#waiting) {
+      this.#waiting = true
+      queueMicrotask(this.#afterBreath)
     }
   }
 
+  /**
+   * Requests that arrive on different sockets ask in different breaths of one turn of the event loop; waiting for its end lets them share
+   * a call. Who is alone waits for nobody: not when nothing is under way and waiting has not paid the last time.
+   */
+  readonly #afterBreath = (): void => {
+    if (this.#sender.underWay === 0 && !this.#waitingPays) {
+      this.#flush()
+      return
+    }
+    const asked = this.#asked
+    setImmediate(() => {
+      this.#waitingPays = this.#asked > asked
+      this.#flush()
+    })
+  }
+
   readonly #flush = (): void => {
-    this.#flushing = false
+    this.#waiting = false
     if (this.#open.size === 0) return
     const open = this.#open
     this.#open = new Map()

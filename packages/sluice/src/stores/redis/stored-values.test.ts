@@ -6,7 +6,7 @@ import { compilePolicy } from '../../policy/compile-policy.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import type { Store } from '../store.ts'
 import { Batch } from './batch.ts'
-import { redisKey } from './keys.ts'
+import { keysUnder } from './keys.ts'
 import { redisStore } from './redis-store.ts'
 import { decide as script } from './scripts.gen.ts'
 
@@ -53,7 +53,7 @@ describe('what lies at a limiter key', () => {
     redis?.disconnect()
     await server?.stop()
   })
-  const keyOf = (one: Charge): string => redisKey('sluice:', one)
+  const keyOf = keysUnder('sluice:')
 
   /** The script on a clock of the test's own, for a client that takes the time to be `clientMs`. */
   async function run(batch: Batch, nowUs: number, clientMs: number): Promise<Buffer> {
