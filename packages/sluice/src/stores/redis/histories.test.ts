@@ -236,9 +236,10 @@ describe('memory and Redis agree, decision for decision', () => {
     try {
       await run(histories)
     } catch (error) {
-      const { lane = 0 } = error as { lane?: number }
+      const { lane = 0, message } = error as Error & { lane?: number }
       await fc.assert(property, { seed, path: `${lane}` })
-      throw error
+      // It needs the company of the others.
+      throw new Error(`SLUICE_SEED=${seed}, history ${lane}: ${message}`, { cause: error })
     }
   }
 
