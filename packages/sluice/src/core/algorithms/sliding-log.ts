@@ -36,10 +36,11 @@ export const slidingLog: Algorithm = {
   giveBack(state, i, limit, units, takenUs, now) {
     const log = logOf(state, i)
     dropExpired(log, limit, now)
-    const latest = tickOf(limit, takenUs)
+    // The amount, and with it the sharing of ticks, may have changed since: what was taken stands at its time or at its tick.
+    const tick = nextTick(limit, takenUs)
     let left = units
     for (let e = log.times.length - 1; e >= 0 && left > 0; e--) {
-      if (log.times[e]! > latest) continue
+      if (log.times[e]! > takenUs && log.times[e] !== tick) continue
       const back = Math.min(left, log.costs[e]!)
       left -= back
       log.costs[e]! -= back
@@ -69,8 +70,11 @@ export const slidingLog: Algorithm = {
 }
 
 function tickOf(limit: Limit, us: number): number {
-  if (limit.amount <= maxLogEntries) return us
-  const tick = Math.ceil(limit.periodMs / maxLogEntries) * 1000
+  return limit.amount <= maxLogEntries ? us : nextTick(limit, us)
+}
+
+function nextTick({ periodMs }: Limit, us: number): number {
+  const tick = Math.ceil(periodMs / maxLogEntries) * 1000
   return Math.ceil(us / tick) * tick
 }
 

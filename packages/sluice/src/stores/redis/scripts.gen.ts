@@ -7,7 +7,7 @@ export interface Script {
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '80f5922036e6274feab2184d3983b7b44b3820c7',
+  sha1: '3e597fc3c10df672d6bc93d35d8dbdb9963d1ed3',
   source: `local time = redis.call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
@@ -229,9 +229,10 @@ if taken_start == start then current = max(0, current - units) end
 if taken_start == start - limit[5] then previous = max(0, previous - units) end
 p[o], p[o + 1], p[o + 2] = age, current, previous
 elseif code == 2 then
-local log, youngest, left = live_entries(p[o], limit), entry_age(limit, taken, now), units
+local tick = ceil(limit[5] / 1000) * 1000
+local log, youngest, at_tick, left = live_entries(p[o], limit), now - taken, now - ceil(taken / tick) * tick, units
 for e = #log - 1, 1, -2 do
-if left > 0 and log[e] >= youngest then
+if left > 0 and (log[e] >= youngest or log[e] == at_tick) then
 local back = min(left, log[e + 1])
 left = left - back
 log[e + 1] = log[e + 1] - back

@@ -139,9 +139,11 @@ local function give_back(p, set, units, taken, held, now, now_ms)
       if taken_start == start - limit[5] then previous = max(0, previous - units) end
       p[o], p[o + 1], p[o + 2] = age, current, previous
     elseif code == 2 then
-      local log, youngest, left = live_entries(p[o], limit), entry_age(limit, taken, now), units
+      -- The amount, and with it the sharing of ticks, may have changed since: what was taken stands at its time or at its tick.
+      local tick = ceil(limit[5] / 1000) * 1000
+      local log, youngest, at_tick, left = live_entries(p[o], limit), now - taken, now - ceil(taken / tick) * tick, units
       for e = #log - 1, 1, -2 do
-        if left > 0 and log[e] >= youngest then
+        if left > 0 and (log[e] >= youngest or log[e] == at_tick) then
           local back = min(left, log[e + 1])
           left = left - back
           log[e + 1] = log[e + 1] - back
