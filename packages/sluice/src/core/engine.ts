@@ -74,8 +74,8 @@ const rooms = new Float64Array(maxLimitsPerRule)
 
 /** `take` of one subject without a hold, which nearly all decisions are: what is left is what there was less what was spent. */
 function takeOne(charge: Charge, state: State, copies: number, now: number): Answer {
-  const { cost, rule, limits: set } = charge
-  const { limits, algorithms, offsets } = set
+  const { limits, algorithms, offsets } = charge.limits
+  const { cost } = charge
   const { length } = limits
   let granted = copies
   for (let l = 0; l < length; l++) {
@@ -87,24 +87,7 @@ function takeOne(charge: Charge, state: State, copies: number, now: number): Ans
   if (units > 0) spend(charge, state, units, now)
   const passed = granted === copies
   const statuses = new Array<LimitStatus>(length)
-  for (let l = 0; l < length; l++) {
-    const limit = limits[l]!
-    const i = state.at + offsets[l]!
-    const remaining = rooms[l]! - units
-    let waitUs = 0
-    if (!passed && remaining < cost) {
-      waitUs = cost > limit.burst ? Infinity : algorithms[l]!.waitUs(state, i, limit, cost, now)
-    }
-    statuses[l] = {
-      rule: rule.name,
-      name: limit.name,
-      amount: limit.amount,
-      remaining,
-      windowMs: limit.periodMs,
-      resetMs: Math.ceil((algorithms[l]!.endUs(state, i, limit, now) - now) / 1000),
-      retryAfterMs: Math.ceil(waitUs / 1000),
-    }
-  }
+  for (let l = 0; l < length; l++) statuses[l] = statusOfLimit(charge, l, state, rooms[l]! - units, passed, now)
   return { allowed: passed, granted, nowUs: now, statuses: [statuses] }
 }
 
@@ -231,18 +214,24 @@ function statusesOf(
 
 /** The status of every limit of a charge. When it has passed, nothing is to be waited for. */
 function statusOf(charge: Charge, state: State, passed: boolean, now: number): LimitStatus[] {
-  const { length } = charge.limits.limits
-  if (length === 1) return [statusOfLimit(charge, 0, state, passed, now)]
-  const list = new Array<LimitStatus>(length)
-  for (let l = 0; l < length; l++) list[l] = statusOfLimit(charge, l, state, passed, now)
-  return list
+  const { limits, algorithms, offsets } = charge.limits
+  return limits.map((limit, l) => {
+    const remaining = algorithms[l]!.room(state, state.at + offsets[l]!, limit, now)
+    return statusOfLimit(charge, l, state, remaining, passed, now)
+  })
 }
 
-function statusOfLimit(charge: Charge, l: number, state: State, passed: boolean, now: number): LimitStatus {
+function statusOfLimit(
+  charge: Charge,
+  l: number,
+  state: State,
+  remaining: number,
+  passed: boolean,
+  now: number,
+): LimitStatus {
   const limit = charge.limits.limits[l]!
   const algorithm = charge.limits.algorithms[l]!
   const i = state.at + charge.limits.offsets[l]!
-  const remaining = algorithm.room(state, i, limit, now)
   let waitUs = 0
   if (!passed && remaining < charge.cost) {
     waitUs = charge.cost > limit.burst ? Infinity : algorithm.waitUs(state, i, limit, charge.cost, now)
