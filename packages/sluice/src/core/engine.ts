@@ -1,6 +1,7 @@
 import type { Answer, Ask, Charge, HoldRequest, LimitStatus } from './ask.ts'
 import { type LimitSet, maxLimitsPerRule } from './limit-set.ts'
 import { extraOf, type Hold, type State } from './state.ts'
+import { takeWindows } from './take-windows.ts'
 
 /**
  * Decides one ask on the states of its charges, and leaves the states as they are after it. This is the whole meaning of a decision:
@@ -73,7 +74,8 @@ export function setEndUs(set: LimitSet, state: State, now: number): number {
 const rooms = new Float64Array(maxLimitsPerRule)
 
 /** `take` of one subject without a hold, which nearly all decisions are: what is left is what there was less what was spent. */
-function takeOne(charge: Charge, state: State, copies: number, now: number): Answer {
+export function takeOne(charge: Charge, state: State, copies: number, now: number): Answer {
+  if (charge.limits.windows) return takeWindows(charge, state, copies, now)
   const { limits, algorithms, offsets } = charge.limits
   const { cost } = charge
   const { length } = limits

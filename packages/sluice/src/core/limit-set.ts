@@ -21,13 +21,15 @@ export interface LimitSet {
   readonly layout: string
   /** Whether a limit needs an open hold to count, so that `take` makes no sense. */
   readonly needsHold: boolean
+  /** Whether all limits count per window. */
+  readonly windows: boolean
   /** Whether no limit looks at anything finer than a millisecond. */
   readonly coarse: boolean
 }
 
 export const maxLimitsPerRule = 16
 
-const coarse: ReadonlySet<string> = new Set(['fixed-window', 'sliding-window', 'calendar'])
+const windows: ReadonlySet<string> = new Set(['fixed-window', 'calendar'])
 
 const wellKnown = [1000, 60_000, 3_600_000, 86_400_000]
 const calendars: readonly CalendarUnit[] = ['day', 'week', 'month']
@@ -52,7 +54,8 @@ export function limitSet(limits: readonly Limit[]): LimitSet {
     tags,
     layout: tags.join(),
     needsHold: limits.some((limit) => limit.algorithm === 'concurrency'),
-    coarse: limits.every(({ algorithm }) => coarse.has(algorithm)),
+    windows: limits.every(({ algorithm }) => windows.has(algorithm)),
+    coarse: limits.every(({ algorithm }) => windows.has(algorithm) || algorithm === 'sliding-window'),
   }
 }
 

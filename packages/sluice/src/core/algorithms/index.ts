@@ -1,19 +1,18 @@
 import type { AlgorithmName } from '../limit.ts'
 import type { Algorithm } from './algorithm.ts'
-import { calendar } from './calendar.ts'
 import { concurrency } from './concurrency.ts'
-import { fixedWindow } from './fixed-window.ts'
 import { gcra } from './gcra.ts'
 import { slidingLog } from './sliding-log.ts'
 import { slidingWindow } from './sliding-window.ts'
+import { window } from './window.ts'
 
 /** Every algorithm by its name, in the order of the codes that Redis scripts and stored states use. */
 export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
-  'fixed-window': fixedWindow,
+  'fixed-window': window,
   'sliding-window': slidingWindow,
   'sliding-log': slidingLog,
   gcra,
-  calendar,
+  calendar: window,
   concurrency,
 }
 

@@ -39,7 +39,7 @@ export class PlainTakes {
     const { limits, cost } = ask.charges[0]!
     if (place === this.#copies.length) {
       if (limits !== this.#windows) {
-        this.#all = hasOnlyWindows(limits)
+        this.#all = limits.windows && limits.limits.length <= maxPlainLimits
         this.#windows = limits
       }
       this.#sets.push(limits)
@@ -126,13 +126,6 @@ export class PlainTakes {
 
 const shared: State = { n: new Float64Array(2 * maxPlainLimits), at: 0, extra: undefined }
 const one: [State] = [shared]
-
-function hasOnlyWindows({ limits }: LimitSet): boolean {
-  return (
-    limits.length <= maxPlainLimits &&
-    limits.every(({ algorithm }) => algorithm === 'fixed-window' || algorithm === 'calendar')
-  )
-}
 
 /** Reads a stored subject (see `lua/state.lua`) into `n`. Returns false when it is anything but the windows of this set. */
 function readWindows(reader: MsgpackReader, { tags, limits }: LimitSet, n: Float64Array, clockUs: number): boolean {
