@@ -31,8 +31,9 @@ async function runOther(section: keyof typeof others, options: BenchOptions): Pr
 async function run(section: Section, options: BenchOptions, measured: CaseResult[]): Promise<unknown> {
   const effort = { rounds: options.rounds, roundMs: options.quick ? 250 : 500 }
   if (section !== 'redis' && section !== 'memory') return runOther(section, options)
-  const results =
-    section === 'redis' ? await benchRedis(effort) : await benchMemory(effort, options.quick ? 100_000 : 1_000_000)
+  const only = options.only ?? ''
+  const keys = options.quick ? 100_000 : 1_000_000
+  const results = section === 'redis' ? await benchRedis(effort, only) : await benchMemory(effort, keys, only)
   measured.push(...results)
   return results.map(({ title, figures, targets }) => ({ title, figures, targets }))
 }

@@ -7,14 +7,14 @@ export interface BenchOptions {
   readonly sections: readonly Section[]
   readonly rounds: number
   readonly quick: boolean
-  /** `http`: only cases with this in their names. */
+  /** Only cases with this in their names; `policy` and `server` run whole. */
   readonly only: string | undefined
   /** Where to write all figures. */
   readonly json: string | undefined
 }
 
 export const usage = `npm run bench -- [${sections.join('] [')}] [all] [--rounds n] [--quick] [--only text] [--json file]
-Without a section: redis and memory. --only picks cases of http by their names, such as fastify or "hono, denied".`
+Without a section: redis and memory. --only picks cases of redis, memory and http by their names, such as lease, fastify or "hono, denied".`
 
 /** Reads the command line; throws an error that says what is wrong with it. */
 export function readOptions(args: readonly string[]): BenchOptions {

@@ -1,12 +1,17 @@
 import { printCase, progress } from '../report/print.ts'
 import type { CaseResult } from '../report/result.ts'
 
-/** Prints what each step measured as soon as it is there. A step that fails is told of, and the others still run. */
-export async function collect(steps: readonly (() => Promise<readonly CaseResult[]>)[]): Promise<CaseResult[]> {
+export interface Step {
+  readonly title: string
+  readonly run: () => Promise<readonly CaseResult[]>
+}
+
+/** Prints what each step with `only` in its title measured, as soon as it is there. One that fails is told of, and the others still run. */
+export async function collect(steps: readonly Step[], only: string): Promise<CaseResult[]> {
   const results: CaseResult[] = []
-  for (const step of steps) {
+  for (const step of steps.filter(({ title }) => title.includes(only))) {
     try {
-      const more = await step()
+      const more = await step.run()
       more.forEach(printCase)
       results.push(...more)
     } catch (error) {

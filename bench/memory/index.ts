@@ -5,6 +5,7 @@ import { memoryCases } from './cases.ts'
 import { memoryFootprint } from './footprint.ts'
 
 /** The memory store against RateLimiterMemory. */
-export function benchMemory(effort: Effort, keys: number): Promise<CaseResult[]> {
-  return collect([...memoryCases.map((spec) => () => runCase(spec, undefined, effort)), () => memoryFootprint(keys)])
+export function benchMemory(effort: Effort, keys: number, only: string): Promise<CaseResult[]> {
+  const cases = memoryCases.map((spec) => ({ title: spec.title, run: () => runCase(spec, undefined, effort) }))
+  return collect([...cases, { title: 'bytes per key', run: () => memoryFootprint(keys) }], only)
 }
