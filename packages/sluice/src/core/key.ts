@@ -60,6 +60,11 @@ function encodeText(text: string): string {
   return escaped.startsWith('#') || escaped.startsWith('~') ? `${escapeUnit(escaped)}${escaped.slice(1)}` : escaped
 }
 
+/** Whether an encoded key is a single text written as it is, so that the text itself finds it. */
+export function standsForItself(encoded: string): boolean {
+  return plain.test(encoded)
+}
+
 function escapeUnit(character: string): string {
   // `special` has no `u` flag, so it hands over one UTF-16 unit at a time and lone surrogates need no case of their own.
   return `%${character.charCodeAt(0).toString(16).padStart(4, '0')}`

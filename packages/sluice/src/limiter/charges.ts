@@ -25,8 +25,12 @@ const none: readonly RuleCharge[] = Object.freeze([])
 
 /** Charges a key to the rule that is named, or meant. */
 export function chargeFor(policy: CompiledPolicy, key: Key, options: TakeOptions | undefined): RuleCharge {
+  return chargeAs(policy, encodeKey(key), options)
+}
+
+/** Charges a subject to the rule that is named, or meant. */
+export function chargeAs(policy: CompiledPolicy, subject: string, options: TakeOptions | undefined): RuleCharge {
   const rule = findRule(policy, options?.rule)
-  const subject = encodeKey(key)
   const cost = options?.cost === undefined ? 1 : checkCost(options.cost, 'cost')
   return { rule, subject, limits: rule.limitsFor(subject, options?.tier, rule.dated ? Date.now() : 0), cost }
 }

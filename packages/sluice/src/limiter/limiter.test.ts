@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { encodeKey } from '../core/key.ts'
 import type { PolicyDocument } from '../policy/document.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { redisStore } from '../stores/redis/index.ts'
@@ -87,6 +88,21 @@ describe.each(Object.entries(stores))('a limiter on %s', (_, start) => {
     expect((await limiter.take('s', { rule: 'tokens', cost: 1 })).allowed).toBe(false)
   })
 
+  it.each([
+    ['a tuple', ['a', 'b']],
+    ['a number', [1]],
+    ['a boolean', [true]],
+    ['a text with a slash', 'x/y'],
+    ['a long text', 'long'.repeat(100)],
+  ])('does not take the text that spells %s for it', async (_name, key) => {
+    const alike = encodeKey(key)
+    for (const allowed of [true, false, false])
+      expect((await limiter.take(key, { rule: 'tokens', cost: 60 })).allowed).toBe(allowed)
+    for (const allowed of [true, false, false])
+      expect((await limiter.take(alike, { rule: 'tokens', cost: 60 })).allowed).toBe(allowed)
+    expect((await limiter.peek(key, { rule: 'tokens' })).limits[0]!.remaining).toBe(40)
+  })
+
   it('settles a reservation once, for what it really cost', async () => {
     const hold = await limiter.reserve('h', { rule: 'tokens', cost: 60, id: 'job-1' })
     const again = await limiter.reserve('h', { rule: 'tokens', cost: 60, id: 'job-1' })
@@ -163,9 +179,10 @@ describe.each(Object.entries(stores))('a limiter on %s', (_, start) => {
     const seen: string[][] = []
     const stopListening = limiter.on('decision', ({ subjects }) => seen.push([...subjects]))
     await limiter.take(['t', 'en'], { rule: 'tokens' })
+    for (const cost of [60, 60, 60]) await limiter.take('plain', { rule: 'tokens', cost })
     stopListening()
     await limiter.take(['t', 'en'], { rule: 'tokens' })
-    expect(seen).toEqual([['api/tokens/t/en']])
+    expect(seen.flat()).toEqual(['api/tokens/t/en', 'api/tokens/plain', 'api/tokens/plain', 'api/tokens/plain'])
   })
 
   it('is healthy, and tells its policy', async () => {

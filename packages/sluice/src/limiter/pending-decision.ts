@@ -21,7 +21,7 @@ export class PendingDecision implements TakeAsk, Asker {
     this.hold = hold
     this.#policyVersion = policyVersion
     this.#events = events
-    this.#startMs = events.watchesDecisions ? performance.now() : 0
+    this.#startMs = startOf(events)
   }
 
   /** Waits for what the store will answer; asked for only when it did not at once. */
@@ -40,18 +40,33 @@ export class PendingDecision implements TakeAsk, Asker {
     this.#reject!(error)
   }
 
-  /** Makes the decision of an answer, and announces it. */
   conclude(answer: Answer, shadow: readonly ShadowDecision[]): Decision {
-    const { charges } = this
-    const decision = toDecision(charges, answer, this.#policyVersion, shadow)
-    if (this.#events.watchesDecisions) {
-      this.#events.emit('decision', {
-        decision,
-        subjects: charges.map((charge) => charge.rule.prefix + charge.subject),
-        cost: charges[0]?.cost ?? 0,
-        tookMs: this.#startMs === 0 ? 0 : performance.now() - this.#startMs,
-      })
-    }
-    return decision
+    return conclude(this.charges, answer, this.#policyVersion, shadow, this.#events, this.#startMs)
   }
+}
+
+/** The time, if anybody will want to know how long a decision took. */
+export function startOf(events: Emitter): number {
+  return events.watchesDecisions ? performance.now() : 0
+}
+
+/** Makes the decision of an answer, and announces it. */
+export function conclude(
+  charges: readonly Charge[],
+  answer: Answer,
+  policyVersion: string,
+  shadow: readonly ShadowDecision[],
+  events: Emitter,
+  startMs: number,
+): Decision {
+  const decision = toDecision(charges, answer, policyVersion, shadow)
+  if (events.watchesDecisions) {
+    events.emit('decision', {
+      decision,
+      subjects: charges.map((charge) => charge.rule.prefix + charge.subject),
+      cost: charges[0]?.cost ?? 0,
+      tookMs: startMs === 0 ? 0 : performance.now() - startMs,
+    })
+  }
+  return decision
 }

@@ -7,7 +7,7 @@ import type { LivePolicy } from '../policy/live-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
 import type { AskedStore } from '../stores/asker.ts'
 import type { Guard } from '../stores/guard.ts'
-import { chargeFor, chargesOf, chargesOfRequest } from './charges.ts'
+import { chargeAs, chargeFor, chargesOf, chargesOfRequest, type RuleCharge } from './charges.ts'
 import { checkCost } from './cost.ts'
 import { noShadow, refused, toDecision, toShadow, unmatched } from './decide.ts'
 import type { Decision } from './decision.ts'
@@ -26,7 +26,7 @@ import type {
   Subject,
   TakeOptions,
 } from './limiter.ts'
-import { PendingDecision } from './pending-decision.ts'
+import { conclude, PendingDecision, startOf } from './pending-decision.ts'
 import { watchStore } from './watch-store.ts'
 
 interface Parts {
@@ -68,6 +68,10 @@ export class PolicyLimiter implements Limiter {
   take(key: Key, options?: TakeOptions): Promise<Decision> {
     try {
       const policy = this.#policyNow()
+      if (typeof key === 'string') {
+        const known = this.#takeKnown(policy, chargeAs(policy, key, options))
+        if (known !== undefined) return Promise.resolve(known)
+      }
       const charge = chargeFor(policy, key, options)
       if (charge.limits.needsHold) throw wrongUse('take', charge.rule.name)
       if (charge.rule.mode === 'shadow') return this.#withShadow(policy, [], [charge])
@@ -164,6 +168,14 @@ export class PolicyLimiter implements Limiter {
     if (this.#closed)
       throw new SluiceError('SLUICE_CLOSED', 'The limiter is closed; make a new one with createLimiter.')
     return this.#live.current
+  }
+
+  /** Decides where the text of a key is enough to do so at once. */
+  #takeKnown(policy: CompiledPolicy, charge: RuleCharge): Decision | undefined {
+    if (charge.rule.mode === 'shadow' || charge.limits.needsHold) return undefined
+    const startMs = startOf(this.#events)
+    const answer = this.#store.takeKnown?.(charge)
+    return answer && conclude([charge], answer, policy.version, noShadow, this.#events, startMs)
   }
 
   #decide(policy: CompiledPolicy, charges: readonly Charge[]): Promise<Decision> {

@@ -1,4 +1,5 @@
 import type { Answer, Charge, LimitStatus } from '../core/ask.ts'
+import { standsForItself } from '../core/key.ts'
 import type { LimitSet } from '../core/limit-set.ts'
 import type { StoreObserver } from './store.ts'
 
@@ -11,6 +12,8 @@ export interface DenyCacheOptions {
 
 interface Denial {
   readonly limits: LimitSet
+  /** Whether the subject stands for itself. */
+  readonly plain: boolean
   readonly cost: number
   readonly untilMs: number
   readonly atMs: number
@@ -51,6 +54,15 @@ export class DenyCache {
     return undefined
   }
 
+  /** The denial of a charge that has the text it was asked for by in place of its subject. */
+  findKnown(charge: Charge, nowMs: number): Answer | undefined {
+    if (this.#size === 0) return undefined
+    const denial = this.#find(charge, nowMs)
+    if (denial === undefined || !denial.plain) return undefined
+    this.#observer?.local?.('deny-cache', charge.rule.name)
+    return denial.answer
+  }
+
   #find(charge: Charge, nowMs: number): Denial | undefined {
     const denial = this.#denials.get(charge.rule.prefix)?.get(charge.subject)
     if (denial === undefined || charge.cost < denial.cost) return undefined
@@ -83,6 +95,7 @@ export class DenyCache {
       const denied: Answer = { allowed: false, granted: 0, nowUs: answer.nowUs, statuses: [first] }
       this.#add(charge, {
         limits: charge.limits,
+        plain: standsForItself(charge.subject),
         cost: charge.cost,
         untilMs,
         atMs: nowMs,

@@ -1,5 +1,7 @@
-import type { Answer, Ask, TakeAsk } from '../core/ask.ts'
+import { performance } from 'node:perf_hooks'
+import type { Answer, Ask, Charge, TakeAsk } from '../core/ask.ts'
 import { type AskedStore, type Asker, askFor } from './asker.ts'
+import { afterBreath } from './breath.ts'
 import { DenyCache, type DenyCacheOptions } from './deny-cache.ts'
 import { type LeaseOptions, Leases } from './leases.ts'
 import type { StoreHealth, StoreObserver } from './store.ts'
@@ -46,6 +48,11 @@ class Front implements AskedStore {
     return this.#store.submit(ask, withinMs, asker)
   }
 
+  takeKnown(charge: Charge): Answer | undefined {
+    const nowMs = charge.rule.lease ? performance.now() : this.#breathMs()
+    return this.#denials?.findKnown(charge, nowMs) ?? this.#leases.spendKnown(charge, nowMs)
+  }
+
   health(withinMs: number): Promise<StoreHealth> {
     return this.#store.health(withinMs)
   }
@@ -69,7 +76,7 @@ class Front implements AskedStore {
   #breathMs(): number {
     if (this.#nowMs === undefined) {
       this.#nowMs = performance.now()
-      queueMicrotask(this.#breathe)
+      afterBreath(this.#breathe)
     }
     return this.#nowMs
   }

@@ -86,6 +86,11 @@ class GuardedStore implements Guard {
     }
   }
 
+  /** In process, what is known cannot fail. */
+  takeKnown(charge: Charge): Answer | undefined {
+    return this.#store.takeKnown?.(charge)
+  }
+
   health(withinMs: number): Promise<StoreHealth> {
     return this.#store.health(withinMs)
   }

@@ -1,4 +1,5 @@
 import type { Answer, Charge, LimitStatus } from '../core/ask.ts'
+import { standsForItself } from '../core/key.ts'
 import type { LimitSet } from '../core/limit-set.ts'
 import type { LeaseOptions } from './leases.ts'
 import type { Store } from './store.ts'
@@ -20,6 +21,7 @@ export class Lease {
   readonly #withinMs: number
   readonly #options: LeaseOptions
   readonly #report: (drawn: number, returned: number, stranded: number) => void
+  readonly #plain: boolean
   #charge: Charge
   #units = 0
   #endsMs = 0
@@ -43,10 +45,16 @@ export class Lease {
     report: (drawn: number, returned: number, stranded: number) => void,
   ) {
     this.#charge = charge
+    this.#plain = standsForItself(charge.subject)
     this.#store = store
     this.#withinMs = withinMs
     this.#options = options
     this.#report = report
+  }
+
+  /** Whether it has enough for a charge, and its subject stands for itself. */
+  covers({ limits, cost }: Charge, nowMs: number): boolean {
+    return this.#plain && cost <= this.#units && limits === this.#charge.limits && nowMs < this.#endsMs
   }
 
   /** Spends locally, if the lease has enough; else the store is to be asked. */

@@ -48,6 +48,24 @@ it('admits exactly the limit from several replicas, most of it without a round t
   await last.close()
 })
 
+it('spends the lease of a key for that key only, not for a text that spells it', async () => {
+  const limiter = await replica(100_000, 'alike')
+  let local = 0
+  limiter.on('local', () => local++)
+  let taken = 0
+  await waitFor(async () => {
+    await Promise.all(Array.from({ length: 50 }, () => limiter.take(['a', 'b'])))
+    taken += 50
+    return local > 100
+  })
+  expect((await limiter.take('a/b')).limits[0]!.remaining).toBe(99_999)
+  expect((await limiter.peek('a/b')).limits[0]!.remaining).toBe(99_999)
+  await limiter.close()
+  const after = await replica(100_000, 'alike')
+  expect((await after.peek(['a', 'b'])).limits[0]!.remaining).toBe(100_000 - taken)
+  await after.close()
+})
+
 it('gives units back when idle, and reports what it drew, returned and lost', async () => {
   const limiter = await replica(100_000, 'idle')
   const sums = { drawn: 0, returned: 0, stranded: 0 }

@@ -45,6 +45,15 @@ export class Leases {
     return spent
   }
 
+  /** Spends, where there is enough, for a charge that has the text it was asked for by in place of its subject. */
+  spendKnown(charge: Charge, nowMs: number): Answer | undefined {
+    if (!charge.rule.lease) return undefined
+    const lease = this.#find(charge)
+    if (lease === undefined || !lease.covers(charge, nowMs)) return undefined
+    this.#observer?.local?.('lease', charge.rule.name)
+    return lease.spend(charge, nowMs)
+  }
+
   /** Learns from the answer to what was asked at `nowMs`. */
   observe(ask: TakeAsk, answer: Answer, nowMs: number): void {
     if (isLeased(ask)) this.#find(ask.charges[0]!)?.observe(answer, nowMs)

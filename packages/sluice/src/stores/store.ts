@@ -1,4 +1,4 @@
-import type { Answer, Ask } from '../core/ask.ts'
+import type { Answer, Ask, Charge } from '../core/ask.ts'
 import type { FailureKind } from '../core/errors.ts'
 
 /** What a store can tell about itself. */
@@ -36,6 +36,11 @@ export interface Store {
   /** Declares that `withinMs` is kept whatever happens; otherwise the guard sees to it. */
   readonly keepsDeadlines?: boolean
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer>
+  /**
+   * Takes from one subject at once, where that needs neither a round trip nor the encoding of its key: the charge has the text it was
+   * asked for by in place of the subject. Undefined when no subject that stands for itself is known by it; then nothing was done.
+   */
+  takeKnown?(charge: Charge): Answer | undefined
   /** Tells an observer from now on; wrappers pass it on to what they wrap. */
   watch?(observer: StoreObserver): void
   health(withinMs: number): Promise<StoreHealth>

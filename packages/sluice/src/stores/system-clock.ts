@@ -1,9 +1,10 @@
+import { performance } from 'node:perf_hooks'
 import type { Clock } from '../core/clock.ts'
 
 /**
  * The machine's time, read from the monotonic clock so that a step back of the wall clock never stalls or repeats a window.
  * Steps forward (also those after a suspended machine wakes) are followed within a second. While the wall clock goes on as it should,
- * it is also the coarse time, because it is read in half the time.
+ * it is also the coarse time: it shows steps forward at once.
  */
 export function systemClock(): Clock {
   let offsetMs = Date.now() - performance.now()

@@ -1,6 +1,6 @@
 import type { Answer, Ask, Charge, ChargedRule } from '../../core/ask.ts'
 import type { Clock } from '../../core/clock.ts'
-import { decide, setEndUs } from '../../core/engine.ts'
+import { decide, setEndUs, takeOne } from '../../core/engine.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
 import type { State } from '../../core/state.ts'
 import type { Store, StoreHealth } from '../store.ts'
@@ -78,13 +78,24 @@ class InProcess implements MemoryStore {
     if (this.#closed) throw new StoreError('closed', 'The memory store is closed.')
     if (ask.charges.length !== 1) return this.#decideMany(ask, this.#clock.now())
     const charge = ask.charges[0]!
-    const now = charge.limits.coarse && this.#clock.coarse ? this.#clock.coarse() : this.#clock.now()
+    const now = this.#nowFor(charge)
     const table = this.#tableOf(charge)
     const slot = table.slotOf(charge.subject)
     if (slot !== undefined) return this.#decideKnown(ask, charge, table, slot, now)
     if (ask.kind === 'take' && this.#tables.get(charge.rule.prefix)!.length === 1)
       return this.#decideNew(ask, charge, table, now)
     return this.#decideMany(ask, now)
+  }
+
+  takeKnown(charge: Charge): Answer | undefined {
+    const table = this.#tableOf(charge)
+    const slot = table.slotOfText(charge.subject)
+    if (slot === undefined) return undefined
+    const state = table.lend(slot, this.#one[0])
+    if (state.extra !== undefined) return undefined
+    const answer = takeOne(charge, state, 1, this.#nowFor(charge))
+    if (!answer.allowed) state.n[state.at + table.set.fields] = deniedUntilUs(answer, 0)
+    return answer
   }
 
   async health(): Promise<StoreHealth> {
@@ -103,6 +114,7 @@ class InProcess implements MemoryStore {
   async close(): Promise<void> {
     this.#closed = true
     this.#tables.clear()
+    this.#lastTable = undefined
     this.#size = 0
   }
 
@@ -214,6 +226,10 @@ class InProcess implements MemoryStore {
   #elsewhere(charge: Charge, table: Table): Slot | undefined {
     const tables = this.#tables.get(charge.rule.prefix)!
     return tables.length === 1 ? undefined : slotElsewhere(tables, table, charge.subject)
+  }
+
+  #nowFor({ limits }: Charge): number {
+    return limits.coarse && this.#clock.coarse ? this.#clock.coarse() : this.#clock.now()
   }
 
   #tableOf(charge: Charge): Table {

@@ -1,3 +1,4 @@
+import { standsForItself } from '../../core/key.ts'
 import type { LimitSet } from '../../core/limit-set.ts'
 import type { Extra, State } from '../../core/state.ts'
 
@@ -13,6 +14,7 @@ const chunkSlots = 1 << chunkBits
  */
 export class Table {
   readonly stride: number
+  /** Twice the slot, and one more where the subject stands for itself. */
   readonly #index = new Map<string, number>()
   readonly #chunks: Float64Array[] = []
   readonly #subjects: (string | undefined)[] = []
@@ -36,7 +38,14 @@ export class Table {
   }
 
   slotOf(subject: string): number | undefined {
-    return this.#index.get(subject)
+    const found = this.#index.get(subject)
+    return found === undefined ? undefined : found >> 1
+  }
+
+  /** The slot of a subject by the text it was asked for by. */
+  slotOfText(text: string): number | undefined {
+    const found = this.#index.get(text)
+    return found === undefined || (found & 1) === 0 ? undefined : found >> 1
   }
 
   subjectAt(slot: number): string | undefined {
@@ -46,7 +55,7 @@ export class Table {
   add(subject: string): number {
     const slot = this.#free.pop() ?? this.#subjects.length
     if (slot >> chunkBits === this.#chunks.length) this.#chunks.push(new Float64Array(chunkSlots * this.stride))
-    this.#index.set(subject, slot)
+    this.#index.set(subject, 2 * slot + (standsForItself(subject) ? 1 : 0))
     this.#subjects[slot] = subject
     return slot
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Answer, Ask, Charge } from '../../core/ask.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
 import type { AskedStore, Asker } from '../asker.ts'
+import { afterBreath } from '../breath.ts'
 import { Deadlines } from '../deadlines.ts'
 import type { Store, StoreHealth, StoreObserver } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
@@ -150,7 +151,7 @@ class RedisStore implements AskedStore {
       this.#sender.send(slot, batch)
     } else if (!this.#waiting) {
       this.#waiting = true
-      queueMicrotask(this.#afterBreath)
+      afterBreath(this.#flushSoon)
     }
   }
 
@@ -158,7 +159,7 @@ class RedisStore implements AskedStore {
    * Requests that arrive on different sockets ask in different breaths of one turn of the event loop; waiting for its end lets them share
    * a call. Who is alone waits for nobody: not when nothing is under way and waiting has not paid the last time.
    */
-  readonly #afterBreath = (): void => {
+  readonly #flushSoon = (): void => {
     if (this.#sender.underWay === 0 && !this.#waitingPays) {
       this.#flush()
       return
