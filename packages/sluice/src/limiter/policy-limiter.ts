@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Charge, HoldRequest, TakeAsk } from '../core/ask.ts'
 import { SluiceError, show } from '../core/errors.ts'
-import type { Key } from '../core/key.ts'
+import { encodeKey, type Key } from '../core/key.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
@@ -68,11 +68,11 @@ export class PolicyLimiter implements Limiter {
   take(key: Key, options?: TakeOptions): Promise<Decision> {
     try {
       const policy = this.#policyNow()
-      if (typeof key === 'string') {
-        const known = this.#takeKnown(policy, chargeAs(policy, key, options))
-        if (known !== undefined) return Promise.resolve(known)
-      }
-      const charge = chargeFor(policy, key, options)
+      const asked = typeof key === 'string' ? chargeAs(policy, key, options) : undefined
+      const known = asked && this.#takeKnown(policy, asked)
+      if (known !== undefined) return Promise.resolve(known)
+      const subject = encodeKey(key)
+      const charge = asked?.subject === subject ? asked : chargeAs(policy, subject, options)
       if (charge.limits.needsHold) throw wrongUse('take', charge.rule.name)
       if (charge.rule.mode === 'shadow') return this.#withShadow(policy, [], [charge])
       return this.#decide(policy, [charge])
