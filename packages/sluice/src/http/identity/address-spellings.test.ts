@@ -1,7 +1,7 @@
 import { isIP, isIPv4 } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { formatAddress, parseAddress } from '../../core/address.ts'
 import { identity } from './identity.ts'
-import { formatAddress, parseAddress } from './ip.ts'
 
 // 10^5 strings by default; SLUICE_FUZZ=1000000 npx vitest run packages/sluice/src/http/identity for the full number.
 const runs = Number(process.env.SLUICE_FUZZ ?? 100_000)

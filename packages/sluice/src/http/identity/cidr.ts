@@ -1,5 +1,5 @@
+import { type Address, groupMask, parseAddress } from '../../core/address.ts'
 import { invalidOption } from '../../core/errors.ts'
-import { type Address, groupMask, parseAddress } from './ip.ts'
 
 /** A block of addresses. */
 interface Block {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { formatAddress, parseAddress } from '../../core/address.ts'
 import { identity } from './identity.ts'
-import { formatAddress, parseAddress } from './ip.ts'
 
 const canonical = (text: string, prefix = 128) => {
   const address = parseAddress(text)

@@ -1,8 +1,8 @@
+import { type Address, formatAddress, parseAddress } from '../../core/address.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import { parseBlocks } from './cidr.ts'
 import { forOf, fromTheRight } from './forwarded.ts'
-import { type Address, formatAddress, parseAddress } from './ip.ts'
 
 /** Who a client is, as far as its address tells. */
 export interface IdentityOptions {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RequestView } from '../request-view.ts'
 import { type Captured, compileSelector, type Selector } from './selector.ts'
-import { subnetOf } from './subnet.ts'
+import { transformOf } from './transforms.ts'
 
 const request: RequestView = {
   method: 'POST',
@@ -162,17 +162,28 @@ describe('a subnet', () => {
   it.each([
     ['192.0.2.77', '192.0.2.0/24'],
     ['::ffff:192.0.2.77', '192.0.2.0/24'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2:0:0:0:0/64'],
-    ['2001:DB8:1:2::1', '2001:db8:1:2:0:0:0:0/64'],
-    ['2001:db8:1:2::/64', '2001:db8:1:2:0:0:0:0/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0:0:0:0:0/64'],
-    ['::', '0:0:0:0:0:0:0:0/64'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::1', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::/64', '2001:db8:1:2::/64'],
+    ['fe80::1%eth0', 'fe80::/64'],
+    ['::', '::/64'],
+    ['[2001:db8:1:2::1]:443', '2001:db8:1:2::/64'],
     ['1.2.3.256', undefined],
+    ['010.2.3.4', undefined],
+    ['1.2.3.4::', undefined],
     ['1.2.3', undefined],
     ['1:2:3', undefined],
     ['1::2::3', undefined],
     [':::', undefined],
     ['1:2:3:4:5:6:7:8:9', undefined],
     ['unknown', undefined],
-  ])('of %s is %s', (address, network) => expect(subnetOf(address, 24, 64)).toBe(network))
+  ])('of %s is %s', (address, network) => expect(transformOf('subnet')!(address)).toBe(network))
+
+  it.each([
+    ['subnet(0, 0)', '203.0.113.9', '0.0.0.0/0'],
+    ['subnet(0, 0)', '2001:db8::1', '::/0'],
+    ['subnet(32, 128)', '203.0.113.9', '203.0.113.9/32'],
+    ['subnet(9, 128)', '203.200.113.9', '203.128.0.0/9'],
+    ['subnet(32, 128)', '2001:db8::1', '2001:db8::1/128'],
+  ])('as %s of %s is %s', (text, address, network) => expect(transformOf(text)!(address)).toBe(network))
 })

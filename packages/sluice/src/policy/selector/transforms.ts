@@ -1,5 +1,5 @@
+import { formatBlock, parseAddress } from '../../core/address.ts'
 import { sha256 } from '../../core/sha256.ts'
-import { subnetOf } from './subnet.ts'
 
 /** Changes the text a selector read; undefined makes it missing. */
 export type Transform = (text: string) => string | undefined
@@ -17,4 +17,10 @@ export function transformOf(text: string): Transform | undefined {
   const bits4 = Number(subnet[1] ?? 24)
   const bits6 = Number(subnet[2] ?? 64)
   return bits4 <= 32 && bits6 <= 128 ? (value) => subnetOf(value, bits4, bits6) : undefined
+}
+
+/** The network an address, or a block of addresses, is in. What is neither is missing. */
+function subnetOf(text: string, bits4: number, bits6: number): string | undefined {
+  const address = parseAddress(text.replace(/\/\d{1,3}$/, ''))
+  return address && formatBlock(address, bits4, bits6)
 }

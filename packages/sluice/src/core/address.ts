@@ -114,18 +114,30 @@ function readGroups(text: string, mayEndInIpv4: boolean): number[] | undefined {
  * @example formatAddress(parseAddress('2001:DB8::1')!, 64) // '2001:db8::/64'
  */
 export function formatAddress(address: Address, ipv6Prefix: number): string {
-  if (address.family === 4) {
-    const { value } = address
-    return `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`
-  }
-  if (ipv6Prefix >= 128) return formatGroups(address.groups)
-  return `${formatGroups(address.groups.map((group, i) => group & groupMask(i, ipv6Prefix)))}/${ipv6Prefix}`
+  if (address.family === 4) return formatIpv4(address.value)
+  return ipv6Prefix >= 128 ? formatGroups(address.groups) : formatBlock(address, 32, ipv6Prefix)
+}
+
+/**
+ * The block of so many bits that an address is in.
+ *
+ * @example formatBlock(parseAddress('192.0.2.77')!, 24, 64) // '192.0.2.0/24'
+ */
+export function formatBlock(address: Address, ipv4Prefix: number, ipv6Prefix: number): string {
+  if (address.family === 6)
+    return `${formatGroups(address.groups.map((group, i) => group & groupMask(i, ipv6Prefix)))}/${ipv6Prefix}`
+  const mask = ipv4Prefix === 0 ? 0 : -1 << (32 - ipv4Prefix)
+  return `${formatIpv4(address.value & mask)}/${ipv4Prefix}`
 }
 
 /** The bits of group `i` that belong to the first `prefix` bits. */
 export function groupMask(i: number, prefix: number): number {
   const bits = Math.min(16, Math.max(0, prefix - i * 16))
   return (0xffff << (16 - bits)) & 0xffff
+}
+
+function formatIpv4(value: number): string {
+  return `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`
 }
 
 /** RFC 5952: lower case, no leading zeros, the longest run of two or more zero groups left out. */
