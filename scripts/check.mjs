@@ -86,6 +86,7 @@ function machinePaths() {
 const checks = [
   ['lint and format', () => command('biome', 'ci', '--colors=off', '.')],
   ['types', () => command('tsc', '-p', 'tsconfig.json')],
+  ['examples in the documentation', () => node('scripts/docs-code.mjs')],
   ['generated files', generated],
   ['build', () => node('scripts/build.mjs')],
   ['exports', exportsExist],

@@ -53,7 +53,7 @@ export interface GuardOptions<Request, Exchange, Answer = never> extends ChargeO
   /** The partition to tell clients, as a hash in the `pk` parameter. Replicas agree on it only if they share a `secret`. */
   readonly partition?: {
     readonly of: (request: Request, view: RequestView) => string | undefined
-    readonly secret?: string
+    readonly secret?: string | undefined
   }
   /** Adds up to this much, at random, to `Retry-After`, so that refused clients do not return all at once. */
   readonly retryAfterJitterMs?: number
