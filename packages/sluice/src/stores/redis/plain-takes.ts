@@ -1,7 +1,7 @@
 import type { Answer, Ask, TakeAsk } from '../../core/ask.ts'
-import { decide } from '../../core/engine.ts'
 import type { LimitSet } from '../../core/limit-set.ts'
 import type { State } from '../../core/state.ts'
+import { takeWindows } from '../../core/take-windows.ts'
 import { codes } from './ask-codec.ts'
 import { encodeLimitSet, maxPlainLimits } from './limit-codec.ts'
 import type { MsgpackReader } from './msgpack.ts'
@@ -104,19 +104,17 @@ export class PlainTakes {
     for (let a = 0; a < asks.length; a++) {
       const ask = asks[a] as TakeAsk
       const place = places[a]!
-      if (place < read) {
-        one[0] = kept[place]!
-      } else {
+      let state = kept[place] ?? shared
+      if (place >= read) {
         read += 1
         const set = this.#sets[place]!
-        one[0] = shared
         if (this.#copies[place] !== ask.copies) {
-          one[0] = { n: new Float64Array(set.fields), at: 0, extra: undefined }
-          kept[place] = one[0]
+          state = { n: new Float64Array(set.fields), at: 0, extra: undefined }
+          kept[place] = state
         }
-        if (!readWindows(reader, set, one[0].n, clockUs)) return undefined
+        if (!readWindows(reader, set, state.n, clockUs)) return undefined
       }
-      const answer = decide(ask, one, clockUs)
+      const answer = takeWindows(ask.charges[0]!, state, ask.copies, clockUs)
       granted += answer.granted
       answers.push(answer)
     }
@@ -125,7 +123,6 @@ export class PlainTakes {
 }
 
 const shared: State = { n: new Float64Array(2 * maxPlainLimits), at: 0, extra: undefined }
-const one: [State] = [shared]
 
 /** Reads a stored subject (see `lua/state.lua`) into `n`. Returns false when it is anything but the windows of this set. */
 function readWindows(reader: MsgpackReader, { tags, limits }: LimitSet, n: Float64Array, clockUs: number): boolean {
