@@ -24,6 +24,8 @@ export class Lease {
   readonly #plain: boolean
   #charge: Charge
   #units = 0
+  /** With fewer units than this, more are drawn. */
+  #low = 0
   #endsMs = 0
   #takenUs = 0
   /** The limits as the last draw left them: what is still here counts as remaining on top. */
@@ -65,7 +67,7 @@ export class Lease {
     if (this.#units > 0 && nowMs >= this.#endsMs) this.#strand()
     if (charge.cost > this.#units) return undefined
     this.#units -= charge.cost
-    if (this.#units < this.#wanted() / 2) this.#draw(nowMs)
+    if (this.#units < this.#low) this.#draw(nowMs)
     return this.#answer(nowMs)
   }
 
@@ -125,6 +127,7 @@ export class Lease {
     this.#rate = this.#rate === 0 ? latest : (this.#rate + latest) / 2
     this.#asks = 0
     this.#rateMs = nowMs
+    this.#low = this.#wanted() / 2
   }
 
   #wanted(): number {
@@ -167,6 +170,7 @@ export class Lease {
     this.#takenUs = answer.nowUs
     this.#statuses = statuses
     this.#statusesMs = askedMs
+    this.#low = this.#wanted() / 2
   }
 
   #answer(nowMs: number): Answer {
