@@ -81,7 +81,7 @@ class InProcess implements MemoryStore {
     const now = this.#nowFor(charge)
     const table = this.#tableOf(charge)
     const slot = table.slotOf(charge.subject)
-    if (slot !== undefined) return this.#decideKnown(ask, charge, table, slot, now)
+    if (slot !== undefined) return this.#decideKnown(ask, table, slot, now)
     if (ask.kind === 'take' && this.#tables.get(charge.rule.prefix)!.length === 1)
       return this.#decideNew(ask, charge, table, now)
     return this.#decideMany(ask, now)
@@ -94,7 +94,7 @@ class InProcess implements MemoryStore {
     const state = table.lend(slot, this.#one[0])
     if (state.extra !== undefined) return undefined
     const answer = takeOne(charge, state, 1, this.#nowFor(charge))
-    if (!answer.allowed) state.n[state.at + table.set.fields] = deniedUntilUs(answer, 0)
+    if (!answer.allowed) table.deny(slot, deniedUntilUs(answer, 0))
     return answer
   }
 
@@ -118,13 +118,13 @@ class InProcess implements MemoryStore {
     this.#size = 0
   }
 
-  #decideKnown(ask: Ask, charge: Charge, table: Table, slot: number, now: number): Answer {
+  #decideKnown(ask: Ask, table: Table, slot: number, now: number): Answer {
     const state = table.lend(slot, this.#one[0])
     const answer = decide(ask, this.#one, now)
     if (ask.kind === 'reset') this.#remove({ table, slot })
     else {
       if (state.extra !== undefined) table.keepExtra(slot, state.extra)
-      if (!answer.allowed && ask.kind === 'take') state.n[state.at + charge.limits.fields] = deniedUntilUs(answer, 0)
+      if (!answer.allowed && ask.kind === 'take') table.deny(slot, deniedUntilUs(answer, 0))
     }
     return answer
   }
@@ -192,7 +192,7 @@ class InProcess implements MemoryStore {
         elsewhere: undefined,
       }
     }
-    const state: State = { n: new Float64Array(table.stride), at: 0, extra: undefined }
+    const state: State = { n: new Float64Array(table.set.fields), at: 0, extra: undefined }
     const elsewhere = this.#elsewhere(charge, table)
     if (elsewhere !== undefined) carryOver(elsewhere, table, state)
     return { charge, table, slot, state, elsewhere }
@@ -255,12 +255,9 @@ class InProcess implements MemoryStore {
   }
 }
 
-function markDenied({ table, slot, state, elsewhere }: Place, untilUs: number): void {
-  if (slot !== undefined) state.n[state.at + table.set.fields] = untilUs
-  else if (elsewhere !== undefined) {
-    const kept = elsewhere.table.lend(elsewhere.slot, { n: nothing, at: 0, extra: undefined })
-    kept.n[kept.at + elsewhere.table.set.fields] = untilUs
-  }
+function markDenied({ table, slot, elsewhere }: Place, untilUs: number): void {
+  if (slot !== undefined) table.deny(slot, untilUs)
+  else elsewhere?.table.deny(elsewhere.slot, untilUs)
 }
 
 /** Until when a subject counts as denied. A cost that can never pass says nothing about the subject. */

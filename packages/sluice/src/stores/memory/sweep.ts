@@ -45,8 +45,7 @@ function evictFrom(table: Table, now: number, stay: ReadonlySet<string>): boolea
     const subject = table.subjectAt(slot)
     if (subject === undefined || stay.has(subject)) continue
     const end = endUs(table, slot, now)
-    const deniedUntil = state.n[state.at + table.set.fields]!
-    if (end > now && deniedUntil > now) continue
+    if (end > now && table.deniedUntilUs(slot) > now) continue
     seen++
     if (end < bestEnd) {
       best = slot

@@ -8,15 +8,16 @@ const chunkSlots = 1 << chunkBits
 /**
  * The subjects of one rule with one layout of limits, packed into chunks of numbers:
  *
- *     index: subject -> slot          chunk: [ fields of slot 0 | denied until ][ fields of slot 1 | denied until ] ...
+ *     index: subject -> slot          chunk: [ fields of slot 0 ][ fields of slot 1 ] ...
  *
  * A million subjects cost one map entry and a few numbers each, no objects, and growing never copies.
  */
 export class Table {
-  readonly stride: number
   /** Twice the slot, and one more where the subject stands for itself. */
   readonly #index = new Map<string, number>()
   readonly #chunks: Float64Array[] = []
+  /** Until when each slot counts as denied (us); a chunk in which none ever was has none. */
+  readonly #denied: (Float64Array | undefined)[] = []
   readonly #subjects: (string | undefined)[] = []
   readonly #free: number[] = []
   readonly #extras = new Map<number, Extra>()
@@ -25,7 +26,6 @@ export class Table {
 
   constructor(set: LimitSet) {
     this.set = set
-    this.stride = set.fields + 1
   }
 
   get size(): number {
@@ -54,7 +54,10 @@ export class Table {
 
   add(subject: string): number {
     const slot = this.#free.pop() ?? this.#subjects.length
-    if (slot >> chunkBits === this.#chunks.length) this.#chunks.push(new Float64Array(chunkSlots * this.stride))
+    if (slot >> chunkBits === this.#chunks.length) {
+      this.#chunks.push(new Float64Array(chunkSlots * this.set.fields))
+      this.#denied.push(undefined)
+    }
     this.#index.set(subject, 2 * slot + (standsForItself(subject) ? 1 : 0))
     this.#subjects[slot] = subject
     return slot
@@ -66,15 +69,28 @@ export class Table {
     this.#index.delete(subject)
     this.#subjects[slot] = undefined
     this.#extras.delete(slot)
-    const at = (slot & (chunkSlots - 1)) * this.stride
-    this.#chunks[slot >> chunkBits]!.fill(0, at, at + this.stride)
+    const { fields } = this.set
+    const at = (slot & (chunkSlots - 1)) * fields
+    this.#chunks[slot >> chunkBits]!.fill(0, at, at + fields)
+    if (this.deniedUntilUs(slot) > 0) this.deny(slot, 0)
     this.#free.push(slot)
+  }
+
+  /** Remembers until when a subject is denied, so that it does not make way for another before. */
+  deny(slot: number, untilUs: number): void {
+    const chunk = slot >> chunkBits
+    this.#denied[chunk] ??= new Float64Array(chunkSlots)
+    this.#denied[chunk][slot & (chunkSlots - 1)] = untilUs
+  }
+
+  deniedUntilUs(slot: number): number {
+    return this.#denied[slot >> chunkBits]?.[slot & (chunkSlots - 1)] ?? 0
   }
 
   /** Points a state at a slot. */
   lend(slot: number, state: State): State {
     state.n = this.#chunks[slot >> chunkBits]!
-    state.at = (slot & (chunkSlots - 1)) * this.stride
+    state.at = (slot & (chunkSlots - 1)) * this.set.fields
     state.extra = this.#extras.size === 0 ? undefined : this.#extras.get(slot)
     return state
   }
