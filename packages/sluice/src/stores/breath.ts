@@ -1,6 +1,6 @@
-const now: Promise<void> = Promise.resolve()
+const settled: Promise<void> = Promise.resolve()
 
 /** Runs a task when everybody who is about to run has. `queueMicrotask` also makes an async resource, which takes longer. */
 export function afterBreath(task: () => void): void {
-  void now.then(task)
+  void settled.then(task)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Answer, Charge } from '../../core/ask.ts'
+import type { Answer, Ask, Charge } from '../../core/ask.ts'
 import { compilePolicy } from '../../policy/compile-policy.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { type MemoryStore, memoryStore } from './memory-store.ts'
@@ -138,6 +138,51 @@ describe('the memory store', () => {
     expect(take(store, chargeOn('victim', 1, more)).allowed).toBe(false)
     for (let i = 0; i < 5000; i++) take(store, chargeOn(`attacker-${i}`))
     expect(take(store, chargeOn('victim', 1, more)).allowed).toBe(false)
+  })
+
+  it('says to a text that it knows what it says to an ask, and leaves the same behind', () => {
+    const rules = [
+      ruleOf({ rps: 3, rpm: 5 }),
+      ruleOf([{ name: 'l', amount: 3, per: '1s', algorithm: 'gcra' }]),
+      ruleOf([{ name: 'l', amount: 3, per: '1s', algorithm: 'sliding-window' }]),
+      ruleOf([{ name: 'l', amount: 3, per: '1s', algorithm: 'sliding-log' }]),
+      ruleOf([{ name: 'l', amount: 4, per: 'day', algorithm: 'calendar' }]),
+    ]
+    const step = fc.record({
+      kind: fc.constantFrom('take', 'take', 'take', 'take', 'take', 'hold', 'refund', 'reset'),
+      subject: fc.constantFrom('a', 'a', 'b', 'a/b', '#1'),
+      cost: fc.nat(4),
+      jumpMs: fc.constantFrom(0, 0, 1, 400, 1000, 86_400_000),
+    })
+    let known = 0
+    const property = fc.property(
+      fc.constantFrom(...rules),
+      fc.array(step, { minLength: 30, maxLength: 40 }),
+      (rule, steps) => {
+        const clock = virtualClock()
+        const [asked, told] = [memoryStore({ clock }), memoryStore({ clock })]
+        for (const [s, { kind, subject, cost, jumpMs }] of steps.entries()) {
+          clock.tick(jumpMs)
+          const charge = chargeOn(subject, cost, rule)
+          const hold = kind === 'hold' ? ({ id: `h${s}`, ttlUs: 500_000, kind: 'reserve' } as const) : undefined
+          const ask: Ask =
+            kind === 'refund'
+              ? { kind, charges: [charge], takenUs: undefined }
+              : kind === 'reset'
+                ? { kind, charges: [charge] }
+                : { kind: 'take', charges: [charge], copies: 1, hold }
+          const quick = kind === 'take' ? told.takeKnown!(charge) : undefined
+          if (quick !== undefined) {
+            known++
+            expect(['a', 'b']).toContain(subject)
+          }
+          expect(quick ?? told.decide(ask, 0)).toEqual(asked.decide(ask, 0))
+        }
+        expect(told.size).toBe(asked.size)
+      },
+    )
+    fc.assert(property, { numRuns: 500 })
+    expect(known).toBeGreaterThan(500)
   })
 
   it.each([0, -1, 1.5, Number.NaN, Infinity, '5'])('refuses %s for maxSubjects', (maxSubjects) => {

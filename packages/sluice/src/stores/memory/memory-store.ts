@@ -92,8 +92,10 @@ class InProcess implements MemoryStore {
     const slot = table.slotOfText(charge.subject)
     if (slot === undefined) return undefined
     const state = table.lend(slot, this.#one[0])
+    // Holds may have expired, which is for the whole engine to see to.
     if (state.extra !== undefined) return undefined
     const answer = takeOne(charge, state, 1, this.#nowFor(charge))
+    if (state.extra !== undefined) table.keepExtra(slot, state.extra)
     if (!answer.allowed) table.deny(slot, deniedUntilUs(answer, 0))
     return answer
   }
