@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { filePolicy, type PolicySource } from 'sluice'
 import { examplePolicy } from './example-policy.ts'
+import { hideSecrets } from './hide-secrets.ts'
 import { memoryPolicy } from './memory-policy.ts'
 import { wrongOption } from './option-error.ts'
 import { parseRedisUrl, type RedisTarget, redisClient } from './redis-target.ts'
@@ -101,6 +102,8 @@ export async function openPolicy(place: PolicyPlace): Promise<OpenPolicy> {
     }
     case 'postgres': {
       const [{ postgresPolicy }, { default: pg }] = await Promise.all([import('sluice/postgres'), import('pg')])
+      // The pool would notice only when it connects.
+      wellFormed(place.url, () => new URL(place.url))
       const pool = new pg.Pool({ connectionString: place.url, max: 3 })
       pool.on('error', () => {})
       // A database that was named only by the environment belongs to somebody else: nothing is created in it unasked.
@@ -112,11 +115,24 @@ export async function openPolicy(place: PolicyPlace): Promise<OpenPolicy> {
     }
     case 'mongodb': {
       const [{ mongoPolicy }, { MongoClient }] = await Promise.all([import('sluice/mongodb'), import('mongodb')])
-      const client = new MongoClient(place.url, { serverSelectionTimeoutMS: 5000 })
+      const client = wellFormed(place.url, () => new MongoClient(place.url, { serverSelectionTimeoutMS: 5000 }))
       const name = place.collection ?? 'sluice_policies'
       const policies = client.db().collection<{ _id: string }>(name)
       const history = client.db().collection(`${name}_history`)
       return { source: mongoPolicy(policies, { service: place.service, history }), close: () => client.close() }
     }
+  }
+}
+
+/** Makes what a URL is for; when the URL cannot be read, says which, without its password. */
+function wellFormed<Made>(url: string, make: () => Made): Made {
+  try {
+    return make()
+  } catch (error) {
+    throw wrongOption(
+      'the URL of the policy',
+      hideSecrets(url),
+      `it cannot be read (${(error as Error).message}); ${remedy}`,
+    )
   }
 }

@@ -10,7 +10,7 @@ export interface Difference {
 /** Tells two policy documents apart, rule by rule. The order of rules and fields is no difference. */
 export function diffDocuments(before: unknown, after: unknown): Difference[] {
   const found: Difference[] = []
-  compare('', named(before), named(after), found)
+  compare('', named(withoutDatabaseFields(before)), named(withoutDatabaseFields(after)), found)
   return found
 }
 
@@ -18,6 +18,13 @@ type Fields = Readonly<Record<string, unknown>>
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What MongoDB keeps beside a policy is no part of it; only the `_id` may stand for the service. */
+function withoutDatabaseFields(document: unknown): unknown {
+  if (!isFields(document)) return document
+  const { _id, __v, last_updated, ...said } = document
+  return said.service === undefined && typeof _id === 'string' ? { ...said, service: _id } : said
+}
 
 /** Elements that have names are told apart by them and not by their place. */
 class Named {

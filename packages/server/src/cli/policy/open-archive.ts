@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { PolicyArchive, PolicySource, PolicyVersion } from 'sluice'
 import { archiveOf } from '../../config/policy-archive.ts'
 import { openPolicy, parsePolicyPlace } from '../../config/policy-place.ts'
-import { wrongUse } from '../cli-error.ts'
+import { outOfReach, wrongUse } from '../cli-error.ts'
 
 /** A source that is open to be written to. */
 export interface OpenArchive extends PolicyArchive {
@@ -12,6 +12,9 @@ export interface OpenArchive extends PolicyArchive {
   close(): Promise<void>
 }
 
+/** How long a source may take; some clients would wait for their server for ever. */
+const patienceMs = 5000
+
 /** Opens the archive of the source that `--policy` names. */
 export async function openArchive(place: string): Promise<OpenArchive> {
   const policy = await openPolicy(parsePolicyPlace(place, undefined, '--policy'))
@@ -20,11 +23,16 @@ export async function openArchive(place: string): Promise<OpenArchive> {
     await policy.close()
     throw wrongUse(`${policy.source.description} cannot be written to`)
   }
+  const { description } = policy.source
+  const inTime = <Answer>(work: Promise<Answer>): Promise<Answer> => answered(work, description)
   return {
-    description: policy.source.description,
-    push: (document) => archive.push(document),
-    history: (limit): Promise<readonly PolicyVersion[]> => archive.history(limit),
-    current: () => readOnce(policy.source).catch(() => undefined),
+    description,
+    push: (document) => inTime(archive.push(document)),
+    history: (limit): Promise<readonly PolicyVersion[]> => inTime(archive.history(limit)),
+    current: () =>
+      readOnce(policy.source).catch((error: Error) => {
+        if ((error.cause as Error | undefined)?.name !== 'NoDocument') throw error
+      }),
     async close() {
       await policy.source.close()
       await policy.close()
@@ -53,5 +61,17 @@ export async function readPlace(place: string): Promise<{ document: unknown; des
   } finally {
     await policy.source.close()
     await policy.close()
+  }
+}
+
+async function answered<Answer>(work: Promise<Answer>, description: string): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(outOfReach(`${description}: no answer within ${patienceMs} ms`)), patienceMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
   }
 }

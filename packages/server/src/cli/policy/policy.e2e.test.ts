@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startRedis } from 'sluice/testing'
+import { startMongod, startPostgres, startRedis } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildCli, type CliDaemon, runCli, startDaemon } from '../testing/run-cli.ts'
 
@@ -16,6 +16,8 @@ rules:
 `
 let folder: string
 let redis: Awaited<ReturnType<typeof startRedis>>
+let postgres: Awaited<ReturnType<typeof startPostgres>>
+let mongod: Awaited<ReturnType<typeof startMongod>>
 let daemon: CliDaemon
 const file = (name: string): string => join(folder, name)
 const sluice = (...args: string[]) => runCli(args, { cwd: folder })
@@ -27,13 +29,13 @@ beforeAll(async () => {
   writeFileSync(file('shop.yaml'), policy)
   writeFileSync(file('next.yaml'), policy.replace('rpm: 3', 'rpm: 9'))
   writeFileSync(file('bad.yaml'), policy.replace('rpm: 3', 'rpm: -3').replace('match:', 'mach:'))
-  redis = await startRedis()
+  ;[redis, postgres, mongod] = await Promise.all([startRedis(), startPostgres(), startMongod()])
   daemon = await startDaemon(['--policy', 'shop.yaml'], { cwd: folder })
 }, 180_000)
 
 afterAll(async () => {
   daemon?.child.kill('SIGKILL')
-  await Promise.all([daemon?.ended, redis?.stop()])
+  await Promise.all([daemon?.ended, redis?.stop(), postgres?.stop(), mongod?.available && mongod.stop()])
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -65,12 +67,15 @@ describe('policies', () => {
     })
   })
 
-  it.each([
+  it.for<[string, () => string | undefined]>([
     ['a file', () => 'live.yaml'],
     ['Redis', () => `${redis.url}?key=test:policy`],
-  ])('in %s are pushed, listed and rolled back', async (_, place) => {
+    ['PostgreSQL', () => `${postgres.url}?service=shop`],
+    ['MongoDB', () => (mongod.available ? `${mongod.url}&service=shop` : undefined)],
+  ])('in %s are pushed, listed and rolled back', async ([, placeOf], { skip }) => {
+    const place = placeOf() ?? skip('MongoDB is not to be had here')
     writeFileSync(file('live.yaml'), policy)
-    const at = ['--policy', place()]
+    const at = ['--policy', place]
     expect((await sluice('policy', 'push', 'shop.yaml', ...at)).code).toBe(0)
     expect((await sluice('policy', 'push', 'bad.yaml', ...at)).code).toBe(1)
     expect((await sluice('policy', 'push', 'next.yaml', ...at, '--dry-run', '--json')).json()).toMatchObject({
@@ -88,6 +93,25 @@ describe('policies', () => {
     }>()
     expect(versions.slice(0, 2).map(({ changes }) => changes)).toEqual([1, 1])
     expect(versions[0]?.revision).toBe(back.json().revision)
+  })
+
+  it.each([
+    ['redis://:hidden@127.0.0.1:1', 3],
+    ['postgres://user:hidden@127.0.0.1:1/db', 3],
+    ['mongodb://127.0.0.1:1/db', 3],
+    ['postgres://user:hidden@127.0.0.1:bad/db', 2],
+    ['mongodb://user:hidden@', 2],
+  ])('at %s end the command with code %i, without a stack and without the password', async (place, code) => {
+    const ends = await Promise.all([
+      sluice('policy', 'push', 'shop.yaml', '--policy', place),
+      sluice('policy', 'history', '--policy', place),
+      sluice('policy', 'validate', place),
+    ])
+    for (const ended of ends) {
+      expect(ended.code).toBe(code)
+      expect(ended.err).not.toMatch(/hidden|^ {4}at /m)
+      expect(ended.out).toBe('')
+    }
   })
 
   it('are pushed through a daemon and then in force', async () => {

@@ -35,6 +35,11 @@ export interface Feed {
   readonly random?: () => number
 }
 
+/** What a read throws that found a place without a policy; the name tells it from a place that cannot be read. */
+export function noDocument(): Error {
+  return Object.assign(new Error('there is no document'), { name: 'NoDocument' })
+}
+
 /** A read that hangs is asked again only after this: a client whose server is gone is not to pile up work. */
 const abandonMs = 60_000
 

@@ -1,6 +1,6 @@
 import { invalidOption } from '../../core/errors.ts'
 import type { ArchivedSource } from './archive.ts'
-import { followedSource, type Push, type Reading } from './followed-source.ts'
+import { followedSource, noDocument, type Push, type Reading } from './followed-source.ts'
 import { mongoArchive } from './mongodb-archive.ts'
 import { type MongoCollection, type MongoHistory, revisionOf } from './mongodb-collection.ts'
 
@@ -85,7 +85,7 @@ async function readDocument(
     if (String(revisionOf(found)) === stamp) return 'unchanged'
   }
   const document = await policies.findOne(filter)
-  if (document === null || document === undefined) throw new Error('there is no document')
+  if (document === null || document === undefined) throw noDocument()
   const revision = revisionOf(document)
   const { last_updated: _, ...said } = document as Record<string, unknown>
   const text = JSON.stringify(said, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))

@@ -1,6 +1,6 @@
 import { invalidOption } from '../../core/errors.ts'
 import type { ArchivedSource } from './archive.ts'
-import { followedSource, type Reading } from './followed-source.ts'
+import { followedSource, noDocument, type Reading } from './followed-source.ts'
 import { postgresArchive } from './postgres-archive.ts'
 import { listen, type PostgresPool } from './postgres-client.ts'
 import { createTableSql, quoteName, quoteTable } from './postgres-table.ts'
@@ -104,7 +104,7 @@ async function readDocument(
     ) AS newest`
   const { rows } = await pool.query(text, [service, stamp ?? null])
   const row = rows[0] as { revision: string; stamp: string; document: string | null } | undefined
-  if (row === undefined) throw new Error('there is no document')
+  if (row === undefined) throw noDocument()
   if (row.document === null) return 'unchanged'
   return { document: JSON.parse(row.document), text: row.document, revision: Number(row.revision), stamp: row.stamp }
 }

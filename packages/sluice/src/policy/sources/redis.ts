@@ -1,6 +1,6 @@
 import { invalidOption } from '../../core/errors.ts'
 import type { ArchivedSource } from './archive.ts'
-import { followedSource, type Reading } from './followed-source.ts'
+import { followedSource, noDocument, type Reading } from './followed-source.ts'
 import { type PolicyRedisClient, type RedisCommands, redisCommands } from './redis-client.ts'
 import { channelOf, type RedisPolicyPlace, redisArchive } from './redis-publish.ts'
 
@@ -48,7 +48,7 @@ async function readDocument(
   try {
     if (stamp !== undefined && (await redis.fields(key, 'revision'))[0] === stamp) return 'unchanged'
     const [revision, text] = await redis.fields(key, 'revision', 'document')
-    if (text == null) throw new Error('there is no document')
+    if (text == null) throw noDocument()
     const number = Number(revision ?? Number.NaN)
     return Number.isSafeInteger(number)
       ? { document: text, text, revision: number, stamp: revision as string }
@@ -57,7 +57,7 @@ async function readDocument(
     if (!(error instanceof Error && error.message.startsWith('WRONGTYPE'))) throw error
     // Somebody has set it by hand.
     const text = await redis.text(key)
-    if (text == null) throw new Error('there is no document')
+    if (text == null) throw noDocument()
     return { document: text, text, revision: undefined }
   }
 }
