@@ -1,3 +1,5 @@
+import { withoutDatabaseFields } from 'sluice'
+
 /** One difference between two policies: what stood at a path and what stands there now. */
 export interface Difference {
   /** Such as `rules[per-user].limits.rpm`: rules go by their names, overrides by their keys. */
@@ -18,13 +20,6 @@ type Fields = Readonly<Record<string, unknown>>
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** What MongoDB keeps beside a policy is no part of it; only the `_id` may stand for the service. */
-function withoutDatabaseFields(document: unknown): unknown {
-  if (!isFields(document)) return document
-  const { _id, __v, last_updated, ...said } = document
-  return said.service === undefined && typeof _id === 'string' ? { ...said, service: _id } : said
-}
 
 /** Elements that have names are told apart by them and not by their place. */
 class Named {
