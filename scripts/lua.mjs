@@ -1,11 +1,11 @@
-// Writes stores/redis/scripts.gen.ts from the .lua files beside it. `--check` fails when it is out of date.
+// Writes a scripts.gen.ts beside every lua/ folder of the library. `--check` fails when one is out of date.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-const folder = fileURLToPath(new URL('../packages/sluice/src/stores/redis/', import.meta.url))
-const generatedFile = join(folder, 'scripts.gen.ts')
+const sources = fileURLToPath(new URL('../packages/sluice/src/', import.meta.url))
+const read = (file) => readFileSync(file, 'utf8')
 
 const includeLine = /^\s*---\s*@include\s+["']?([^"'\s]+?)["']?\s*$/
 
@@ -77,32 +77,39 @@ function openedBy(code) {
 
 const camelCase = (name) => name.replace(/[-_]+(\w)/g, (_, letter) => letter.toUpperCase())
 
-/** The text of the generated module, or undefined when there are no scripts yet. */
-export function generate(luaFolder) {
-  if (!existsSync(luaFolder)) return undefined
-  const read = (file) => readFileSync(file, 'utf8')
-  const files = readdirSync(luaFolder)
+const luaFiles = (folder) =>
+  readdirSync(folder)
     .filter((name) => name.endsWith('.lua'))
     .sort()
-    .map((name) => join(luaFolder, name))
-  // A file that another one includes is a piece and not a script of its own.
-  const pieces = new Set(
-    files.flatMap((file) => {
+    .map((name) => join(folder, name))
+
+/** Every `lua` folder below `root`. */
+function luaFolders(root) {
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => (name === 'lua' ? [join(root, name)] : luaFolders(join(root, name))))
+}
+
+/** A file that another one includes, from whichever folder, is a piece and not a script of its own. */
+function piecesOf(folders) {
+  return new Set(
+    folders.flatMap(luaFiles).flatMap((file) => {
       const seen = new Set()
       resolveIncludes(file, read, seen)
       seen.delete(file)
       return [...seen]
     }),
   )
-  const scripts = files.filter((file) => !pieces.has(file))
+}
+
+/** The text of the generated module, or undefined for a folder that only has pieces. */
+export function generate(luaFolder, pieces = piecesOf([luaFolder]), typeFile = join(sources, 'redis/script.ts')) {
+  const scripts = luaFiles(luaFolder).filter((file) => !pieces.has(file))
   if (scripts.length === 0) return undefined
+  const type = relative(dirname(luaFolder), typeFile)
   return [
     '// Generated from lua/*.lua by `npm run generate`. Do not edit.',
-    'export interface Script {',
-    '  readonly name: string',
-    '  readonly source: string',
-    '  readonly sha1: string',
-    '}',
+    `import type { Script } from '${type.startsWith('.') ? type : `./${type}`}'`,
     ...scripts.map((file) => emit(basename(file, '.lua'), `${strip(resolveIncludes(file, read)).join('\n')}\n`)),
     '',
   ].join('\n')
@@ -115,20 +122,25 @@ function emit(fileName, source) {
   return `\nexport const ${name}: Script = {\n  name: '${name}',\n  sha1: '${sha1}',\n  source: \`${literal}\`,\n}`
 }
 
-/** Brings the generated file up to date; with `check` it only answers whether it was. */
+/** Brings the generated files up to date and returns those that were not; with `check` it only looks. */
 export function writeScripts({ check = false } = {}) {
-  const text = generate(join(folder, 'lua'))
-  const before = existsSync(generatedFile) ? readFileSync(generatedFile, 'utf8') : undefined
-  if (text === undefined || text === before) return true
-  if (!check) writeFileSync(generatedFile, text) // an unchanged file keeps its time, so that nothing is built again
-  return false
+  const folders = luaFolders(sources)
+  const pieces = piecesOf(folders)
+  return folders.flatMap((folder) => {
+    const file = join(dirname(folder), 'scripts.gen.ts')
+    const text = generate(folder, pieces)
+    const before = existsSync(file) ? read(file) : undefined
+    if (text === undefined || text === before) return []
+    if (!check) writeFileSync(file, text) // an unchanged file keeps its time, so that nothing is built again
+    return [relative(sources, file)]
+  })
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const check = process.argv.includes('--check')
-  const upToDate = writeScripts({ check })
-  if (!upToDate && check) {
-    console.error('stores/redis/scripts.gen.ts is out of date: run npm run generate')
+  const outdated = writeScripts({ check })
+  if (check && outdated.length > 0) {
+    console.error(`out of date: ${outdated.join(', ')}; run npm run generate`)
     process.exitCode = 1
   }
 }

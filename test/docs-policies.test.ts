@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { compilePolicy } from '../packages/sluice/src/policy/compile-policy.ts'
-import { parseDocument } from '../packages/sluice/src/policy/parse-document.ts'
+import { compilePolicy } from '../packages/sluice/src/policy/compile/compile-policy.ts'
+import { parseDocument } from '../packages/sluice/src/policy/document/parse-document.ts'
 
 const root = new URL('../', import.meta.url)
 const pages = [

@@ -20,7 +20,7 @@ describe('the packages', () => {
   const sources = sourcesOf('packages')
 
   it('are found', () => expect(sources.length).toBeGreaterThan(0))
-  it('import only downward, name vendors only in their place, and keep core pure', () => {
+  it('import only downward, name vendors only in their folder, and keep core pure', () => {
     expect(checkLayers(sources)).toEqual([])
   })
 })
@@ -46,7 +46,7 @@ describe('the check of layers', () => {
     ['a path into another package', 'server/src/a.ts', "import { x } from '../../sluice/src/x.ts'", 'reaches out'],
     ['a vendor in core', 'sluice/src/core/a.ts', "import { z } from 'zod'", 'the vendor zod'],
     [
-      'a vendor out of its place',
+      'a vendor out of its folder',
       'sluice/src/stores/memory.ts',
       "import { Redis } from 'ioredis'",
       'the vendor ioredis',
@@ -64,7 +64,7 @@ describe('the check of layers', () => {
       'export const x = (): number => globalThis.Math.random()',
       'Math.random',
     ],
-    ['a part without a place', 'sluice/src/helpers/a.ts', 'export const x = 1', 'no place in the table'],
+    ['a part that is not in the table', 'sluice/src/helpers/a.ts', 'export const x = 1', 'not in the table'],
   ])('refuses %s', (_, path, code, expected) => {
     expect(check(path, code)).toEqual([expect.stringContaining(expected)])
   })
@@ -72,7 +72,7 @@ describe('the check of layers', () => {
   it.each([
     ['a downward import', 'sluice/src/limiter/a.ts', "import { x } from '../core/x.ts'"],
     ['an import within a part', 'sluice/src/stores/redis/a.ts', "import { x } from '../store.ts'"],
-    ['a vendor in its place', 'sluice/src/metrics/prometheus.ts', "import type { Registry } from 'prom-client'"],
+    ['a vendor in its folder', 'sluice/src/metrics/prometheus.ts', "import type { Registry } from 'prom-client'"],
     ['everything in the root', 'sluice/src/index.ts', "export { x } from './http/x.ts'"],
     ['everything in testing', 'sluice/src/testing/a.ts', "import 'ioredis'\nimport '../limiter/x.ts'"],
     ['the library in the server', 'server/src/a.ts', "import 'sluice/redis'\nimport 'pino'"],
@@ -84,11 +84,11 @@ describe('the check of layers', () => {
 
   it('refuses parts of one level that import each other in a circle', () => {
     const sources = [
-      { path: 'packages/sluice/src/stores/a.ts', code: "import '../breaker/b.ts'" },
-      { path: 'packages/sluice/src/breaker/b.ts', code: "import '../policy/c.ts'" },
+      { path: 'packages/sluice/src/limiter/a.ts', code: "import '../cache/b.ts'" },
+      { path: 'packages/sluice/src/cache/b.ts', code: "import '../shipper/c.ts'" },
     ]
     expect(checkLayers(sources)).toEqual([])
-    const circle = [...sources, { path: 'packages/sluice/src/policy/c.ts', code: "import '../stores/a.ts'" }]
-    expect(checkLayers(circle)).toEqual(['import each other in a circle: breaker, policy, stores'])
+    const circle = [...sources, { path: 'packages/sluice/src/shipper/c.ts', code: "import '../limiter/a.ts'" }]
+    expect(checkLayers(circle)).toEqual(['import each other in a circle: cache, limiter, shipper'])
   })
 })

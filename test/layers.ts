@@ -1,22 +1,24 @@
 import { posix } from 'node:path'
 import { parseAst } from 'vitest/node'
 
-/** The house from the ground up. A part may import from its own level and from those below it. */
+/** The parts from the bottom up. A part may import from its own level and from those below it. */
 const levels: readonly (readonly string[])[] = [
   ['core'],
-  ['policy', 'stores', 'breaker'],
+  ['timing'],
+  ['redis', 'breaker'],
+  ['policy', 'stores'],
   ['limiter', 'cache', 'shipper', 'capacity'],
-  ['http', 'egress', 'metrics'],
+  ['http', 'egress', 'pipeline', 'metrics'],
 ]
 
 /** These see every part of the library, and no other part may import them. */
 const onTop: readonly string[] = ['index.ts', 'testing']
 
-/** The packages each place may name; the longest matching place counts. What is not listed may name none. */
+/** The packages each folder may import; the longest matching folder counts. What is not listed may import none. */
 const vendors: Readonly<Record<string, readonly string[]>> = {
   policy: ['zod', 'yaml'],
   'policy/sources': ['zod', 'yaml', 'ioredis', 'redis', 'mongodb', 'pg'],
-  'stores/redis': ['ioredis', 'redis'],
+  redis: ['ioredis', 'redis'],
   'http/express': ['express'],
   'http/fastify': ['fastify', 'fastify-plugin'],
   'http/hono': ['hono'],
@@ -87,7 +89,7 @@ function vendorsOf(file: string): readonly string[] {
   return vendors[places.sort((a, b) => b.length - a.length)[0] ?? ''] ?? []
 }
 
-/** Names every import that goes up, every vendor out of its place and every impurity in `core/`. */
+/** Names every import that goes up, every vendor out of its folder and every impurity in `core/`. */
 export function checkLayers(sources: readonly Source[]): string[] {
   const problems: string[] = []
   const sideways = new Map<string, Set<string>>()
@@ -97,7 +99,7 @@ export function checkLayers(sources: readonly Source[]): string[] {
     const part = rest[0] ?? ''
     const problem = (text: string) => problems.push(`${source.path}: ${text}`)
     const isOnTop = home !== 'sluice' || onTop.includes(part)
-    if (!isOnTop && levelOf(part) < 0) problem(`"${part}" has no place in the table of layers`)
+    if (!isOnTop && levelOf(part) < 0) problem(`"${part}" is not in the table of layers`)
     const { imports, impurities } = read(source)
     if (home === 'sluice' && part === 'core') for (const name of impurities) problem(`core uses ${name}`)
     for (const specifier of imports) {
@@ -115,7 +117,7 @@ export function checkLayers(sources: readonly Source[]): string[] {
       } else if (ownPackages.includes(packageOf(specifier))) {
         if (!siblings[home]?.includes(packageOf(specifier))) problem(`imports upward: ${specifier}`)
       } else if (home === 'sluice' && part !== 'testing' && !vendorsOf(file).includes(packageOf(specifier))) {
-        problem(`names the vendor ${packageOf(specifier)} outside its place`)
+        problem(`names the vendor ${packageOf(specifier)} outside its folder`)
       }
     }
   }

@@ -2,8 +2,8 @@
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { createLimiter, filePolicy } from '../packages/sluice/src/index.ts'
-import { postgresPolicy } from '../packages/sluice/src/policy/sources/postgres.ts'
-import { redisPolicy } from '../packages/sluice/src/policy/sources/redis.ts'
+import { postgresPolicy } from '../packages/sluice/src/policy/sources/postgres/postgres.ts'
+import { redisPolicy } from '../packages/sluice/src/policy/sources/redis/redis.ts'
 import { redisStore } from '../packages/sluice/src/stores/redis/index.ts'
 import { amountOf, type Report, type SourceKind } from './policy-change.ts'
 

@@ -1,6 +1,6 @@
-import type { Charge } from '../../packages/sluice/src/core/ask.ts'
+import type { Charge } from '../../packages/sluice/src/core/engine/ask.ts'
 import { encodeKey } from '../../packages/sluice/src/core/key.ts'
-import { compilePolicy } from '../../packages/sluice/src/policy/compile-policy.ts'
+import { compilePolicy } from '../../packages/sluice/src/policy/compile/compile-policy.ts'
 import type { Store } from '../../packages/sluice/src/stores/store.ts'
 import { waitFor } from '../../packages/sluice/src/testing/wait-for.ts'
 import type { Load } from './load.ts'

@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster, createSentinel } from 'redis'
-import type { RedisClient } from '../../packages/sluice/src/stores/redis/client.ts'
+import type { RedisClient } from '../../packages/sluice/src/redis/client.ts'
 import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'
 import type { Store } from '../../packages/sluice/src/stores/store.ts'
 import type { ClusterServers } from '../../packages/sluice/src/testing/servers/cluster.ts'

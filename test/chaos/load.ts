@@ -1,4 +1,4 @@
-import type { Decision } from '../../packages/sluice/src/limiter/decision.ts'
+import type { Decision } from '../../packages/sluice/src/limiter/decision/decision.ts'
 import type { Limiter } from '../../packages/sluice/src/limiter/limiter.ts'
 import { sharedAmount } from './policy.ts'
 import { Stalls } from './stalls.ts'

@@ -1,4 +1,4 @@
-import type { PolicyDocument } from '../../packages/sluice/src/policy/document.ts'
+import type { PolicyDocument } from '../../packages/sluice/src/policy/document/document.ts'
 
 /** More than one decision ever spends of a subject of its own, so that a second charge can be seen. */
 export const onceAmount = 10

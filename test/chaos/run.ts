@@ -1,7 +1,7 @@
 import { createLimiter } from '../../packages/sluice/src/limiter/create-limiter.ts'
 import type { Limiter } from '../../packages/sluice/src/limiter/limiter.ts'
 import type { LimiterOptions } from '../../packages/sluice/src/limiter/options.ts'
-import type { RedisClient } from '../../packages/sluice/src/stores/redis/client.ts'
+import type { RedisClient } from '../../packages/sluice/src/redis/client.ts'
 import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'
 import { waitFor } from '../../packages/sluice/src/testing/wait-for.ts'
 import { audit } from './audit.ts'

@@ -1,5 +1,5 @@
-import type { Charge } from '../../packages/sluice/src/core/ask.ts'
-import { compilePolicy } from '../../packages/sluice/src/policy/compile-policy.ts'
+import type { Charge } from '../../packages/sluice/src/core/engine/ask.ts'
+import { compilePolicy } from '../../packages/sluice/src/policy/compile/compile-policy.ts'
 
 /** What every process does at the same time. */
 export interface Load {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { Ask } from '../../packages/sluice/src/core/ask.ts'
-import type { LimitSpec } from '../../packages/sluice/src/policy/document.ts'
+import type { Ask } from '../../packages/sluice/src/core/engine/ask.ts'
+import type { LimitSpec } from '../../packages/sluice/src/policy/document/document.ts'
 
 export interface Step {
   readonly kind: Ask['kind']

@@ -1,6 +1,6 @@
 // One of several processes that ask one Redis at once. Told what to do by messages; answers with what it was admitted.
 import { Cluster, Redis } from 'ioredis'
-import type { Charge } from '../../packages/sluice/src/core/ask.ts'
+import type { Charge } from '../../packages/sluice/src/core/engine/ask.ts'
 import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'
 import type { Store } from '../../packages/sluice/src/stores/store.ts'
 import { waitFor } from '../../packages/sluice/src/testing/wait-for.ts'

@@ -61,7 +61,7 @@ function encodeText(text: string): string {
 }
 
 /** Whether an encoded key is a single text written as it is, so that the text itself finds it. */
-export function standsForItself(encoded: string): boolean {
+export function isPlainKey(encoded: string): boolean {
   return plain.test(encoded)
 }
 

@@ -1,4 +1,4 @@
-import { type Answered, decisionIn } from './asks.ts'
+import { type Answered, decisionIn } from './charging.ts'
 
 /** Asks again until the request passes, the time is up, or the client is gone. */
 export type Delay = (

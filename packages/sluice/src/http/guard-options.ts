@@ -1,6 +1,6 @@
 import type { Key } from '../core/key.ts'
-import type { Decision } from '../limiter/decision.ts'
-import type { RequestView } from '../policy/request-view.ts'
+import type { Decision } from '../limiter/decision/decision.ts'
+import type { RequestView } from '../policy/match/request-view.ts'
 import type { Header } from './headers/header.ts'
 import type { HeaderVersion, NameOf } from './headers/rate-limit-headers.ts'
 import type { IdentityOptions } from './identity/identity.ts'

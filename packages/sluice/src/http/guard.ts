@@ -1,8 +1,8 @@
 import { invalidOption } from '../core/errors.ts'
-import type { Decision } from '../limiter/decision.ts'
+import type { Decision } from '../limiter/decision/decision.ts'
 import type { HoldHandle, Limiter } from '../limiter/limiter.ts'
-import type { RequestView } from '../policy/request-view.ts'
-import { type Answered, asks, decisionIn, holdOf } from './asks.ts'
+import type { RequestView } from '../policy/match/request-view.ts'
+import { type Answered, charging, decisionIn, holdOf } from './charging.ts'
 import { delays } from './delay.ts'
 import type { Denial, GuardOptions, ResponseEnd } from './guard-options.ts'
 import type { Header } from './headers/header.ts'
@@ -74,7 +74,7 @@ export function httpGuard<Request, Exchange, Answer>(
   const delay = options.onDeny === 'delay' ? delays(maxDelayMs, maxDelayed) : undefined
   const holds = new OpenHolds()
   const presentTurn = turns<Outcome>()
-  const { ask, askToHold } = asks(limiter, options, holds.ttlMs)
+  const { ask, askToHold } = charging(limiter, options, holds.ttlMs)
   const warnOfBody = warnOnce('SLUICE_BODY_NOT_PARSED')
   const warnOfCharge = warnOnce('SLUICE_CHARGE_WHEN_FAILED')
 

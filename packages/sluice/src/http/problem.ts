@@ -1,5 +1,5 @@
-import type { LimitStatus } from '../core/ask.ts'
-import type { Decision } from '../limiter/decision.ts'
+import type { LimitStatus } from '../core/engine/ask.ts'
+import type { Decision } from '../limiter/decision/decision.ts'
 import type { NameOf } from './headers/rate-limit-headers.ts'
 
 const registry = 'https://iana.org/assignments/http-problem-types'

@@ -1,5 +1,5 @@
 import { invalidOption } from '../core/errors.ts'
-import type { RequestView } from '../policy/request-view.ts'
+import type { RequestView } from '../policy/match/request-view.ts'
 
 /** Requests that are let through without a decision. */
 export interface SkipOptions<Request> {

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { compilePolicy } from '../policy/compile-policy.ts'
-import type { CompiledPolicy } from '../policy/compiled-policy.ts'
-import type { PolicyDocument } from '../policy/document.ts'
-import { livePolicy } from '../policy/live-policy.ts'
-import type { PolicySource } from '../policy/source.ts'
+import { Emitter } from '../core/emitter.ts'
+import { compilePolicy } from '../policy/compile/compile-policy.ts'
+import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { PolicyDocument } from '../policy/document/document.ts'
+import { livePolicy } from '../policy/live/live-policy.ts'
+import type { PolicySource } from '../policy/live/source.ts'
 import { staticPolicy } from '../policy/sources/static.ts'
-import { front } from '../stores/front.ts'
-import { guard } from '../stores/guard.ts'
+import { fallback } from '../stores/fallback/fallback.ts'
+import { Replicas } from '../stores/fallback/replicas.ts'
+import { localAnswers } from '../stores/local-answers/local-answers.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import { Replicas } from '../stores/replicas.ts'
-import { Emitter } from './emitter.ts'
+import type { LimiterEvents } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import { type LimiterOptions, resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
@@ -17,8 +18,8 @@ import { PolicyLimiter } from './policy-limiter.ts'
 /**
  * Makes a limiter from a policy and a store.
  *
- *     limiter -> front (deny-cache, leases) -> guard (deadline, breaker, onStoreFailure) -> store
- *     limiter -> guard -> store, when the store is in process
+ *     limiter -> front (deny-cache, leases) -> fallback (deadline, breaker, onStoreFailure) -> store
+ *     limiter -> fallback -> store, when the store is in process
  *
  * @example
  * const limiter = await createLimiter({ policy: { service: 'api', rules: [{ name: 'per-user', limits: { rpm: 100 } }] } })
@@ -26,7 +27,7 @@ import { PolicyLimiter } from './policy-limiter.ts'
  */
 export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   const resolved = resolveOptions(options)
-  const events = new Emitter()
+  const events = new Emitter<LimiterEvents>()
   const source = isSource(options.policy) ? options.policy : staticPolicy(options.policy)
   let countReplicas: ((policy: CompiledPolicy) => Promise<void>) | undefined
   const live = await livePolicy({
@@ -41,9 +42,9 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   })
   const store = options.store ?? memoryStore()
   const replicas = new Replicas(store, live.current.service, randomUUID())
-  const guarded = guard(store, { ...resolved.breaker, replicas: () => resolved.replicas ?? replicas.count })
+  const withFallback = fallback(store, { ...resolved.breaker, replicas: () => resolved.replicas ?? replicas.count })
   // In process there is nothing to save by answering before the store.
-  const outermost = store.inProcess ? guarded : front(guarded, resolved)
+  const outermost = store.inProcess ? withFallback : localAnswers(withFallback, resolved)
   // A later version may be the first with a local rule.
   countReplicas = async ({ rules }) => {
     const isNeeded = resolved.replicas === undefined && !store.inProcess
@@ -53,7 +54,7 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   return new PolicyLimiter({
     live,
     store: outermost,
-    guard: guarded,
+    fallback: withFallback,
     events,
     deadlineMs: resolved.deadlineMs,
     beforeClose: () => replicas.close(resolved.deadlineMs),

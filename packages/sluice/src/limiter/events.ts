@@ -1,5 +1,5 @@
 import type { FailureKind } from '../core/errors.ts'
-import type { Decision } from './decision.ts'
+import type { Decision } from './decision/decision.ts'
 
 /** Everything that can be watched. Metrics, logs and the dashboard all listen here. */
 export interface LimiterEvents {

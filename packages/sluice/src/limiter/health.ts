@@ -1,10 +1,10 @@
-import type { LivePolicy } from '../policy/live-policy.ts'
-import type { Guard } from '../stores/guard.ts'
+import type { LivePolicy } from '../policy/live/live-policy.ts'
+import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Health } from './limiter.ts'
 
 /** How the limiter is, for readiness probes and people. */
-export async function limiterHealth(guard: Guard, live: LivePolicy, withinMs: number): Promise<Health> {
-  const store = await guard.health(withinMs)
+export async function limiterHealth(fallback: FallbackStore, live: LivePolicy, withinMs: number): Promise<Health> {
+  const store = await fallback.health(withinMs)
   const policy = live.status
   const warnings = [...store.warnings]
   if (policy.lastError !== undefined)
@@ -12,8 +12,8 @@ export async function limiterHealth(guard: Guard, live: LivePolicy, withinMs: nu
       `The policy in force is version ${policy.version}; newer is refused or out of reach: ${policy.lastError.message}`,
     )
   return {
-    ok: store.reachable && guard.breaker === 'closed',
-    store: { ...store, name: guard.name, breaker: guard.breaker, lastContactMs: guard.lastContactMs },
+    ok: store.reachable && fallback.breaker === 'closed',
+    store: { ...store, name: fallback.name, breaker: fallback.breaker, lastContactMs: fallback.lastContactMs },
     policy,
     warnings,
   }

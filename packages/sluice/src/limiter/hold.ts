@@ -1,9 +1,9 @@
-import type { Charge, SettleAsk } from '../core/ask.ts'
+import type { Charge, SettleAsk } from '../core/engine/ask.ts'
+import { maxPeriodMs } from '../core/engine/limit.ts'
 import { invalidOption } from '../core/errors.ts'
-import { maxPeriodMs } from '../core/limit.ts'
 import type { Store } from '../stores/store.ts'
-import { checkCost } from './cost.ts'
-import type { Decision } from './decision.ts'
+import { checkCost } from './decision/cost.ts'
+import type { Decision } from './decision/decision.ts'
 import type { HoldHandle } from './limiter.ts'
 
 /** How long a hold lives unless it says otherwise. */

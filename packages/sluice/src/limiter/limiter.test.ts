@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encodeKey } from '../core/key.ts'
-import type { PolicyDocument } from '../policy/document.ts'
+import type { PolicyDocument } from '../policy/document/document.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { redisStore } from '../stores/redis/index.ts'
 import type { Store } from '../stores/store.ts'

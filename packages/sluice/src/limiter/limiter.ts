@@ -1,9 +1,9 @@
-import type { LimitStatus } from '../core/ask.ts'
+import type { LimitStatus } from '../core/engine/ask.ts'
 import type { Key } from '../core/key.ts'
-import type { PolicyStatus } from '../policy/live-policy.ts'
-import type { RequestView } from '../policy/request-view.ts'
+import type { PolicyStatus } from '../policy/live/live-policy.ts'
+import type { RequestView } from '../policy/match/request-view.ts'
 import type { StoreHealth } from '../stores/store.ts'
-import type { Decision } from './decision.ts'
+import type { Decision } from './decision/decision.ts'
 import type { LimiterEvents } from './events.ts'
 
 export interface TakeOptions {

@@ -1,6 +1,6 @@
 import { invalidOption } from '../core/errors.ts'
-import type { PolicyDocument } from '../policy/document.ts'
-import type { PolicySource } from '../policy/source.ts'
+import type { PolicyDocument } from '../policy/document/document.ts'
+import type { PolicySource } from '../policy/live/source.ts'
 import type { Store } from '../stores/store.ts'
 
 export interface LimiterOptions {

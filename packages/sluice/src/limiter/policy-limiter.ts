@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import type { Charge, HoldRequest, TakeAsk } from '../core/ask.ts'
+import type { Emitter } from '../core/emitter.ts'
+import type { Charge, HoldRequest, TakeAsk } from '../core/engine/ask.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { encodeKey, type Key } from '../core/key.ts'
-import type { CompiledPolicy } from '../policy/compiled-policy.ts'
-import type { LivePolicy } from '../policy/live-policy.ts'
-import type { RequestView } from '../policy/request-view.ts'
-import type { AskedStore } from '../stores/asker.ts'
-import type { Guard } from '../stores/guard.ts'
-import { chargeAs, chargeFor, chargesOf, chargesOfRequest, type RuleCharge } from './charges.ts'
-import { checkCost } from './cost.ts'
-import { noShadow, refused, toDecision, toShadow, unmatched } from './decide.ts'
-import type { Decision } from './decision.ts'
-import type { Emitter } from './emitter.ts'
+import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { LivePolicy } from '../policy/live/live-policy.ts'
+import type { RequestView } from '../policy/match/request-view.ts'
+import type { CallbackStore } from '../stores/callback-store.ts'
+import type { FallbackStore } from '../stores/fallback/fallback.ts'
+import { chargeAs, chargeFor, chargesOf, chargesOfRequest, type RuleCharge } from './decision/charges.ts'
+import { checkCost } from './decision/cost.ts'
+import type { Decision } from './decision/decision.ts'
+import { explain } from './decision/explain.ts'
+import { conclude, PendingDecision, startOf } from './decision/pending-decision.ts'
+import { noShadow, refused, toDecision, toShadow, unmatched } from './decision/to-decision.ts'
 import type { LimiterEvents } from './events.ts'
-import { explain } from './explain.ts'
 import { limiterHealth } from './health.ts'
 import { checkId, checkTtl, defaultTtlMs, holdHandle, settleAsk } from './hold.ts'
 import type {
@@ -26,14 +27,13 @@ import type {
   Subject,
   TakeOptions,
 } from './limiter.ts'
-import { conclude, PendingDecision, startOf } from './pending-decision.ts'
 import { watchStore } from './watch-store.ts'
 
 interface Parts {
   readonly live: LivePolicy
-  readonly store: AskedStore
-  readonly guard: Guard
-  readonly events: Emitter
+  readonly store: CallbackStore
+  readonly fallback: FallbackStore
+  readonly events: Emitter<LimiterEvents>
   readonly deadlineMs: number
   readonly beforeClose: () => Promise<void>
 }
@@ -42,8 +42,8 @@ interface Parts {
 export class PolicyLimiter implements Limiter {
   readonly #parts: Parts
   readonly #live: LivePolicy
-  readonly #store: AskedStore
-  readonly #events: Emitter
+  readonly #store: CallbackStore
+  readonly #events: Emitter<LimiterEvents>
   readonly #deadlineMs: number
   #closed = false
 
@@ -69,7 +69,7 @@ export class PolicyLimiter implements Limiter {
     try {
       const policy = this.#policyNow()
       const asked = typeof key === 'string' ? chargeAs(policy, key, options) : undefined
-      const known = asked && this.#takeKnown(policy, asked)
+      const known = asked && this.#takeByText(policy, asked)
       if (known !== undefined) return Promise.resolve(known)
       const subject = encodeKey(key)
       const charge = asked?.subject === subject ? asked : chargeAs(policy, subject, options)
@@ -95,10 +95,10 @@ export class PolicyLimiter implements Limiter {
     try {
       const policy = this.#policyNow()
       const { enforced, shadow, refusedBy } = chargesOfRequest(policy, request, options?.cost)
-      if (refusedBy !== undefined) return Promise.resolve(this.#told(refused(refusedBy, policy.version)))
+      if (refusedBy !== undefined) return Promise.resolve(this.#announce(refused(refusedBy, policy.version)))
       for (const charge of enforced) if (charge.limits.needsHold) throw wrongUse('check', charge.rule.name)
       if (shadow.length > 0) return this.#withShadow(policy, enforced, shadow)
-      if (enforced.length === 0) return Promise.resolve(this.#told(unmatched(policy.version)))
+      if (enforced.length === 0) return Promise.resolve(this.#announce(unmatched(policy.version)))
       return this.#decide(policy, enforced)
     } catch (error) {
       return Promise.reject(error)
@@ -148,7 +148,7 @@ export class PolicyLimiter implements Limiter {
   }
 
   health(): Promise<Health> {
-    return limiterHealth(this.#parts.guard, this.#live, this.#deadlineMs)
+    return limiterHealth(this.#parts.fallback, this.#live, this.#deadlineMs)
   }
 
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
@@ -171,10 +171,10 @@ export class PolicyLimiter implements Limiter {
   }
 
   /** Decides where the text of a key is enough to do so at once. */
-  #takeKnown(policy: CompiledPolicy, charge: RuleCharge): Decision | undefined {
+  #takeByText(policy: CompiledPolicy, charge: RuleCharge): Decision | undefined {
     if (charge.rule.mode === 'shadow' || charge.limits.needsHold) return undefined
     const startMs = startOf(this.#events)
-    const answer = this.#store.takeKnown?.(charge)
+    const answer = this.#store.takeByText?.(charge)
     return answer && conclude([charge], answer, policy.version, noShadow, this.#events, startMs)
   }
 
@@ -185,8 +185,8 @@ export class PolicyLimiter implements Limiter {
   }
 
   /** Announces a decision that no store took part in. */
-  #told(decision: Decision): Decision {
-    if (this.#events.watchesDecisions) this.#events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
+  #announce(decision: Decision): Decision {
+    if (this.#events.has('decision')) this.#events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
     return decision
   }
 
@@ -205,7 +205,7 @@ export class PolicyLimiter implements Limiter {
         return toShadow(charge, await this.#store.decide(ask, this.#deadlineMs))
       }),
     )
-    return real === undefined ? this.#told(unmatched(policy.version, shadow)) : pending.conclude(await real, shadow)
+    return real === undefined ? this.#announce(unmatched(policy.version, shadow)) : pending.conclude(await real, shadow)
   }
 
   async #hold(subject: Subject, options: HoldOptions, kind: 'reserve' | 'acquire'): Promise<HoldHandle> {
@@ -216,7 +216,7 @@ export class PolicyLimiter implements Limiter {
     const decision =
       refusedBy === undefined
         ? await this.#withShadow(policy, enforced, shadow, { id, ttlUs: ttlMs * 1000, kind })
-        : this.#told(refused(refusedBy, policy.version))
+        : this.#announce(refused(refusedBy, policy.version))
     return holdHandle(id, decision, decision.degraded ? [] : enforced, ttlMs, this.#store, this.#deadlineMs)
   }
 }

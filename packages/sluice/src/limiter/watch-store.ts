@@ -1,10 +1,11 @@
+import type { Emitter } from '../core/emitter.ts'
 import type { Store } from '../stores/store.ts'
-import type { Emitter } from './emitter.ts'
+import type { LimiterEvents } from './events.ts'
 
 const watched = new WeakSet<Store>()
 
 /** Passes what a store does on as events, from the first time that anybody listens. */
-export function watchStore(store: Store, events: Emitter): void {
+export function watchStore(store: Store, events: Emitter<LimiterEvents>): void {
   if (watched.has(store)) return
   watched.add(store)
   store.watch?.({

@@ -1,6 +1,6 @@
 import { Counter, register as defaultRegistry, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Limiter } from '../limiter/limiter.ts'
-import { Sums } from './sums.ts'
+import { LabelCounter } from './label-counter.ts'
 import { metricTable } from './table.ts'
 
 export { type MetricSpec, metricTable } from './table.ts'
@@ -47,9 +47,9 @@ export function prometheusMetrics(options: PrometheusOptions = {}): SluiceMetric
     const { help, labels, buckets = [] } = metricTable[name]!
     return new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers })
   }
-  const counter = (name: string): Sums => {
+  const counter = (name: string): LabelCounter => {
     const { help, labels } = metricTable[name]!
-    const sums = new Sums(labels)
+    const sums = new LabelCounter(labels)
     new Counter({
       name,
       help,

@@ -1,15 +1,8 @@
-import type { Answer, Ask, Charge } from '../core/ask.ts'
+import type { Answer, Ask, Charge } from '../core/engine/ask.ts'
 import type { FailureKind } from '../core/errors.ts'
+import type { StoreHealth } from '../core/store-health.ts'
 
-/** What a store can tell about itself. */
-export interface StoreHealth {
-  readonly reachable: boolean
-  /** Time of one round trip; 0 in process. */
-  readonly roundTripMs: number
-  /** What an operator should mend, in full sentences. */
-  readonly warnings: readonly string[]
-  readonly details: Readonly<Record<string, string | number | boolean>>
-}
+export type { StoreHealth } from '../core/store-health.ts'
 
 /** Whoever wants to know what a store does; every call is on the hot path, so a store skips them while nobody watches. */
 export interface StoreObserver {
@@ -40,7 +33,7 @@ export interface Store {
    * Takes from one subject at once, where that needs neither a round trip nor the encoding of its key: the charge has the text it was
    * asked for by in place of the subject. Undefined when no subject that stands for itself is known by it; then nothing was done.
    */
-  takeKnown?(charge: Charge): Answer | undefined
+  takeByText?(charge: Charge): Answer | undefined
   /** Tells an observer from now on; wrappers pass it on to what they wrap. */
   watch?(observer: StoreObserver): void
   health(withinMs: number): Promise<StoreHealth>

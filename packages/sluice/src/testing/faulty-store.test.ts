@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Answer, TakeAsk } from '../core/ask.ts'
-import { compilePolicy } from '../policy/compile-policy.ts'
+import type { Answer, TakeAsk } from '../core/engine/ask.ts'
+import { compilePolicy } from '../policy/compile/compile-policy.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { failingStore, failingStoreFor, forgetfulStore, silentStore, slowStore, switchedStore } from './faulty-store.ts'
 

@@ -1,4 +1,4 @@
-import type { Answer, Ask } from '../core/ask.ts'
+import type { Answer, Ask } from '../core/engine/ask.ts'
 import { type FailureKind, StoreError } from '../core/errors.ts'
 import type { Store } from '../stores/store.ts'
 

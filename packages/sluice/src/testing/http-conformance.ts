@@ -1,8 +1,8 @@
-import { claimAnswers } from './http-claims/answers.ts'
-import { type StartHttpApp, usingApps } from './http-claims/app.ts'
-import { claimOutcomes } from './http-claims/outcomes.ts'
+import { claimAnswers } from './http-cases/answers.ts'
+import { type StartHttpApp, usingApps } from './http-cases/app.ts'
+import { claimOutcomes } from './http-cases/outcomes.ts'
 
-export type { HttpAppOptions, StartHttpApp } from './http-claims/app.ts'
+export type { HttpAppOptions, StartHttpApp } from './http-cases/app.ts'
 
 /** The slice of a test framework that the suite needs; `vitest` and `node:test` both have it. */
 export interface HttpTestFramework {

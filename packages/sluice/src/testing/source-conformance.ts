@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { PolicySource, SourcedDocument } from '../policy/source.ts'
+import type { PolicySource, SourcedDocument } from '../policy/live/source.ts'
 import { waitFor } from './wait-for.ts'
 
 /** The slice of a test framework that the suite needs; `vitest` and `node:test` both have it. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { StoreError } from '../core/errors.ts'
-import { changing } from './store-claims/changing.ts'
-import { type Claim, StoreBench, type StoreUnderTest } from './store-claims/claim.ts'
-import { holding } from './store-claims/holding.ts'
-import { taking } from './store-claims/taking.ts'
-import { timing } from './store-claims/timing.ts'
+import { StoreBench, type StoreCase, type StoreUnderTest } from './store-cases/case.ts'
+import { changing } from './store-cases/changing.ts'
+import { holding } from './store-cases/holding.ts'
+import { taking } from './store-cases/taking.ts'
+import { timing } from './store-cases/timing.ts'
 
-export type { StoreUnderTest } from './store-claims/claim.ts'
+export type { StoreUnderTest } from './store-cases/case.ts'
 
 /** The slice of a test framework that the suite needs; `vitest` has it. */
 export interface StoreTestFramework {
@@ -25,7 +25,7 @@ export interface StoreConformanceOptions {
   readonly skip?: Readonly<Record<string, string>>
 }
 
-const closing: Claim = {
+const closing: StoreCase = {
   name: 'asks after closing are refused with kind "closed", and closing twice is fine',
   async check(bench) {
     const charge = bench.charge([{ amount: 5, per: '1h' }])
@@ -40,7 +40,7 @@ const closing: Claim = {
 }
 
 /** In the order in which they run: closing is the last. */
-const claims: readonly Claim[] = [...taking, ...holding, ...changing, ...timing, closing]
+const cases: readonly StoreCase[] = [...taking, ...holding, ...changing, ...timing, closing]
 
 /**
  * What every store must do, for your own ones too.
@@ -55,8 +55,8 @@ const claims: readonly Claim[] = [...taking, ...holding, ...changing, ...timing,
 export function storeConformance(framework: StoreTestFramework, options: StoreConformanceOptions): void {
   const { describe, it, beforeAll, afterAll } = framework
   const { name, start, skip = {} } = options
-  const unknown = Object.keys(skip).find((claim) => !claims.some((known) => known.name === claim))
-  if (unknown !== undefined) throw new Error(`storeConformance: there is no claim ${JSON.stringify(unknown)} to skip`)
+  const unknown = Object.keys(skip).find((each) => !cases.some((known) => known.name === each))
+  if (unknown !== undefined) throw new Error(`storeConformance: there is no each ${JSON.stringify(unknown)} to skip`)
   describe(`${name} as a store`, () => {
     let subject: StoreUnderTest
     let bench: StoreBench
@@ -70,10 +70,10 @@ export function storeConformance(framework: StoreTestFramework, options: StoreCo
       await subject?.stop()
     })
 
-    for (const claim of claims) {
-      const reason = skip[claim.name]
-      if (reason === undefined) it(claim.name, () => claim.check(bench))
-      else it.skip(`${claim.name} (not here: ${reason})`, () => claim.check(bench))
+    for (const each of cases) {
+      const reason = skip[each.name]
+      if (reason === undefined) it(each.name, () => each.check(bench))
+      else it.skip(`${each.name} (not here: ${reason})`, () => each.check(bench))
     }
   })
 }

@@ -1,8 +1,8 @@
-import type { Clock } from '../core/clock.ts'
+import type { Clock, Timer } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 
 /** What `setTimeout` of a virtual clock returns; `ref` and `unref` are there because callers of Node timers use them. */
-export interface VirtualTimer {
+export interface VirtualTimer extends Timer {
   ref(): VirtualTimer
   unref(): VirtualTimer
 }
@@ -11,12 +11,12 @@ export interface VirtualTimer {
 export interface VirtualClock extends Clock {
   /** Moves time forward and fires the timers that fall due, in order; all that they started in microtasks runs before the next one. */
   advance(duration: Duration): Promise<void>
-  /** Only moves time (also backwards): no timer fires until the next `advance`. */
+  /** Only moves time (also the wall clock backwards): no timer fires until the next `advance`. */
   tick(duration: Duration): void
-  /** Steps to a moment in milliseconds since the epoch (also backwards): no timer fires until the next `advance`. */
+  /** Steps the wall clock to a moment in milliseconds since the epoch (also backwards). Monotonic time and timers stay. */
   set(ms: number): void
   setTimeout<A extends unknown[]>(callback: (...args: A) => void, ms?: number, ...args: A): VirtualTimer
-  clearTimeout(timer: VirtualTimer | undefined): void
+  clearTimeout(timer: Timer | undefined): void
   /** How many timers are waiting. */
   readonly pending: number
 }
@@ -39,30 +39,37 @@ const { setImmediate } = globalThis
  */
 export function virtualClock(startMs: number = Date.UTC(2026, 0, 1)): VirtualClock {
   let nowUs = micros(startMs)
+  // Timers and `monotonic` do not follow steps of the wall clock.
+  let monotonicUs = 0
+  const pass = (us: number): void => {
+    nowUs += us
+    monotonicUs += Math.max(0, us)
+  }
   // In order of firing: by due time, and by order of setting among equals.
   const timers: Entry[] = []
 
   return {
     now: () => nowUs,
+    monotonic: () => monotonicUs / 1000,
     get pending() {
       return timers.length
     },
     async advance(duration) {
       const step = parse(duration)
       if (step < 0) throw new RangeError(`advance(${duration}): time advances forward only; use set() to step back`)
-      const endUs = nowUs + step
+      const endUs = monotonicUs + step
       // What the caller set in motion just before may still be about to set a timer.
       await settle()
       for (let next = timers[0]; next !== undefined && next.dueUs <= endUs; next = timers[0]) {
         timers.shift()
-        nowUs = Math.max(nowUs, next.dueUs)
+        pass(Math.max(0, next.dueUs - monotonicUs))
         next.fire()
         await settle()
       }
-      nowUs = Math.max(nowUs, endUs)
+      pass(Math.max(0, endUs - monotonicUs))
     },
     tick(duration) {
-      nowUs += parse(duration)
+      pass(parse(duration))
     },
     set(ms) {
       nowUs = micros(ms)
@@ -70,7 +77,7 @@ export function virtualClock(startMs: number = Date.UTC(2026, 0, 1)): VirtualClo
     setTimeout(callback, ms = 0, ...args) {
       const entry: Entry = {
         // Like Node: what is no positive number is one millisecond.
-        dueUs: nowUs + micros(Math.max(ms || 1, 1)),
+        dueUs: monotonicUs + micros(Math.max(ms || 1, 1)),
         fire: () => callback(...args),
         ref: () => entry,
         unref: () => entry,

@@ -2,7 +2,7 @@ import { compilePolicy } from 'sluice'
 import { documentOf } from '../../policy/rule-changes.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
-import { daemonDesk } from '../policy/daemon-desk.ts'
+import { daemonPolicyTarget } from '../policy/daemon-policy-target.ts'
 import { diffDocuments } from '../policy/diff-documents.ts'
 import { readPlace } from '../policy/open-archive.ts'
 import { showDifferences } from '../policy/show-differences.ts'
@@ -27,6 +27,6 @@ export async function policyDiff(input: Input, terminal: Terminal): Promise<Exit
 }
 
 async function enforced(input: Input): Promise<{ document: unknown; description: string }> {
-  const desk = await daemonDesk(input)
-  return { document: await desk.current(), description: desk.description }
+  const target = await daemonPolicyTarget(input)
+  return { document: await target.current(), description: target.description }
 }

@@ -2,18 +2,18 @@ import { documentOf } from '../../policy/rule-changes.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
 import { diffDocuments } from '../policy/diff-documents.ts'
-import { openDesk } from '../policy/policy-desk.ts'
+import { openPolicyTarget } from '../policy/policy-target.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { columns } from '../terminal/text.ts'
 
 /** Lists versions, newest first, each with how much it changed. */
 export async function policyHistory(input: Input, terminal: Terminal): Promise<ExitCode> {
   const limit = input.whole('limit', 1) ?? 20
-  const desk = await openDesk(input)
+  const target = await openPolicyTarget(input)
   try {
     // One more, so that the oldest one shown can be compared too.
-    const versions = await desk.versions(limit + 1)
-    const documents = await Promise.all(versions.map(({ revision }) => desk.document(revision)))
+    const versions = await target.versions(limit + 1)
+    const documents = await Promise.all(versions.map(({ revision }) => target.document(revision)))
     const lines = versions.slice(0, limit).map(({ revision, createdAt }, v) => {
       return {
         revision,
@@ -22,9 +22,9 @@ export async function policyHistory(input: Input, terminal: Terminal): Promise<E
         document: parsedOrText(documents[v]),
       }
     })
-    terminal.result({ target: desk.description, versions: lines }, () => {
+    terminal.result({ target: target.description, versions: lines }, () => {
       const { style } = terminal
-      if (lines.length === 0) terminal.line(`${desk.description} has no history yet; sluice policy push begins one.`)
+      if (lines.length === 0) terminal.line(`${target.description} has no history yet; sluice policy push begins one.`)
       const rows = lines.map(({ revision, createdAt, changes }, v) => [
         style.strong(String(revision)),
         createdAt.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'),
@@ -35,7 +35,7 @@ export async function policyHistory(input: Input, terminal: Terminal): Promise<E
     })
     return 0
   } finally {
-    await desk.close()
+    await target.close()
   }
 }
 

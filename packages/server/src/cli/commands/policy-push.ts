@@ -2,16 +2,16 @@ import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
 import { changePolicy } from '../policy/change.ts'
 import { readPlace } from '../policy/open-archive.ts'
-import { openDesk } from '../policy/policy-desk.ts'
+import { openPolicyTarget } from '../policy/policy-target.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** Checks a policy and puts it in force. */
 export async function policyPush(input: Input, terminal: Terminal): Promise<ExitCode> {
   const { document } = await readPlace(input.args[0] ?? '')
-  const desk = await openDesk(input)
+  const target = await openPolicyTarget(input)
   try {
-    return await changePolicy(desk, document, input.flag('dry-run'), 'pushed', terminal)
+    return await changePolicy(target, document, input.flag('dry-run'), 'pushed', terminal)
   } finally {
-    await desk.close()
+    await target.close()
   }
 }

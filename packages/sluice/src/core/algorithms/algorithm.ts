@@ -1,5 +1,5 @@
-import type { Limit } from '../limit.ts'
-import type { State } from '../state.ts'
+import type { Limit } from '../engine/limit.ts'
+import type { State } from '../engine/state.ts'
 
 /**
  * How one kind of limit counts. Every function is pure but for the numbers it is handed: it reads and writes only the fields of

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compilePolicy } from '../../policy/compile-policy.ts'
-import type { LimitSpec } from '../../policy/document.ts'
-import type { Answer, Charge, HoldRequest } from '../ask.ts'
-import { calendarPeriod } from '../calendar-period.ts'
-import { decide } from '../engine.ts'
-import type { State } from '../state.ts'
+import { compilePolicy } from '../../policy/compile/compile-policy.ts'
+import type { LimitSpec } from '../../policy/document/document.ts'
+import type { Answer, Charge, HoldRequest } from '../engine/ask.ts'
+import { decide } from '../engine/engine.ts'
+import type { State } from '../engine/state.ts'
+import { calendarPeriod } from './calendar-period.ts'
 
 /** One subject with one limit, decided at any instant. */
 class Subject {

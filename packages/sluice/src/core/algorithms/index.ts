@@ -1,4 +1,4 @@
-import type { AlgorithmName } from '../limit.ts'
+import type { AlgorithmName } from '../engine/limit.ts'
 import type { Algorithm } from './algorithm.ts'
 import { concurrency } from './concurrency.ts'
 import { gcra } from './gcra.ts'

@@ -1,5 +1,5 @@
-import type { Limit } from '../limit.ts'
-import type { State } from '../state.ts'
+import type { Limit } from '../engine/limit.ts'
+import type { State } from '../engine/state.ts'
 import type { Algorithm } from './algorithm.ts'
 
 /**

@@ -1,6 +1,6 @@
-import { calendarPeriod } from '../calendar-period.ts'
-import type { Limit } from '../limit.ts'
+import type { Limit } from '../engine/limit.ts'
 import type { Algorithm } from './algorithm.ts'
+import { calendarPeriod } from './calendar-period.ts'
 
 /**
  * `fixed-window` and `calendar`: counts units per window. A window starts at the first hit, at multiples of the period (`aligned`), or

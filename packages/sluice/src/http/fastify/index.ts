@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { invalidOption } from '../../core/errors.ts'
-import type { Decision } from '../../limiter/decision.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { type HttpGuard, httpGuard, type Outcome } from '../guard.ts'
 import type { ChargeOptions, Denial, GuardOptions } from '../guard-options.ts'

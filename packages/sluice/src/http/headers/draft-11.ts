@@ -1,4 +1,4 @@
-import type { LimitStatus } from '../../core/ask.ts'
+import type { LimitStatus } from '../../core/engine/ask.ts'
 import { seconds, units } from './header.ts'
 import { type PolicyRow, PolicyText } from './policy-text.ts'
 import type { HeaderWriter, NameOf } from './rate-limit-headers.ts'

@@ -1,4 +1,4 @@
-import type { LimitStatus } from '../../core/ask.ts'
+import type { LimitStatus } from '../../core/engine/ask.ts'
 
 /** What never changes about a row of limits. */
 export interface PolicyRow {

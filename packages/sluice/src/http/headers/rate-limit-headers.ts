@@ -1,6 +1,6 @@
-import type { LimitStatus } from '../../core/ask.ts'
+import type { LimitStatus } from '../../core/engine/ask.ts'
 import { invalidOption } from '../../core/errors.ts'
-import type { Decision } from '../../limiter/decision.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
 import { draft11 } from './draft-11.ts'
 import type { Header } from './header.ts'
 import { draft6, draft7 } from './older-drafts.ts'

@@ -1,4 +1,4 @@
-import type { Decision } from '../../limiter/decision.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
 import { seconds } from './header.ts'
 
 /** For what can never pass: as long as a Node timer can wait, so that a client that obeys does not spin. */

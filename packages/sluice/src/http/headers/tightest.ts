@@ -1,4 +1,4 @@
-import type { LimitStatus } from '../../core/ask.ts'
+import type { LimitStatus } from '../../core/engine/ask.ts'
 
 /**
  * The one limit that headers made for a single limit should tell of: the one that denies for longest, else the one with the least

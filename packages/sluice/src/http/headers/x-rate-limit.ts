@@ -1,4 +1,4 @@
-import type { LimitStatus } from '../../core/ask.ts'
+import type { LimitStatus } from '../../core/engine/ask.ts'
 import { type Header, seconds, units } from './header.ts'
 import type { HeaderWriter } from './rate-limit-headers.ts'
 import { resetMs, tightest } from './tightest.ts'

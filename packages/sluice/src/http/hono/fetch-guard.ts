@@ -1,4 +1,4 @@
-import type { Decision } from '../../limiter/decision.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { httpGuard } from '../guard.ts'
 import type { GuardOptions } from '../guard-options.ts'

@@ -1,4 +1,4 @@
-import type { RequestView } from '../../policy/request-view.ts'
+import type { RequestView } from '../../policy/match/request-view.ts'
 import type { HttpGuard } from '../guard.ts'
 import { LazyView, type RequestParts } from '../lazy-view.ts'
 import { pathOf, queryOf } from '../request-target.ts'

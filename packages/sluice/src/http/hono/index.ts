@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
-import type { Decision } from '../../limiter/decision.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { httpGuard } from '../guard.ts'
 import type { GuardOptions } from '../guard-options.ts'

@@ -1,5 +1,5 @@
 import type { Context, DefaultContext, Middleware } from 'koa'
-import type { Decision } from '../../limiter/decision.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { httpGuard } from '../guard.ts'
 import type { Denial, GuardOptions } from '../guard-options.ts'

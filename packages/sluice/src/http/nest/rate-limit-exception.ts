@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common'
-import type { Decision } from '../../limiter/decision.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Denial } from '../guard-options.ts'
 
 /** What the guard throws for a denied request, so that exception filters see it. Its headers are already set. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CanActivate, ExecutionContext } from '@nestjs/common'
-import type { Decision } from '../../limiter/decision.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { type HttpGuard, httpGuard } from '../guard.ts'
 import type { ChargeOptions, GuardOptions } from '../guard-options.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Decision } from '../../limiter/decision.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { httpGuard } from '../guard.ts'
 import type { GuardOptions } from '../guard-options.ts'

@@ -1,8 +1,8 @@
-import type { MatchSpec } from '../document.ts'
-import type { Report } from '../policy-error.ts'
-import type { RequestView } from '../request-view.ts'
+import type { MatchSpec } from '../document/document.ts'
+import type { Report } from '../document/policy-error.ts'
 import { type Condition, compileConditions } from './condition.ts'
 import { type PathPattern, parsePattern } from './path-pattern.ts'
+import type { RequestView } from './request-view.ts'
 
 /** Which requests a rule applies to, compiled. */
 export interface Matcher {

@@ -1,8 +1,8 @@
-import type { RequestView } from '../request-view.ts'
 import type { Captured } from '../selector/selector.ts'
 import { type Entry, EntryList } from './entry-list.ts'
 import { hasMethod, type Matcher } from './matcher.ts'
 import { captureNames, decodeSegment, normalSegment, type PathPattern } from './path-pattern.ts'
+import type { RequestView } from './request-view.ts'
 
 /** A rule whose `match` holds, by its place in the policy. */
 export interface Candidate {

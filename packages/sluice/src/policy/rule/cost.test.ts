@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { compilePolicy } from '../compile-policy.ts'
-import type { RuleSpec } from '../document.ts'
+import { compilePolicy } from '../compile/compile-policy.ts'
+import type { RuleSpec } from '../document/document.ts'
 
 function costOf(cost: RuleSpec['cost'], body: unknown): number | undefined {
   const policy = compilePolicy({ service: 's', rules: [{ name: 'r', key: 'const:all', limits: { rpm: 1 }, cost }] })

@@ -1,7 +1,7 @@
-import { maxUnits } from '../../core/limit.ts'
-import type { RuleSpec } from '../document.ts'
-import type { Report } from '../policy-error.ts'
-import type { RequestView } from '../request-view.ts'
+import { maxUnits } from '../../core/engine/limit.ts'
+import type { RuleSpec } from '../document/document.ts'
+import type { Report } from '../document/policy-error.ts'
+import type { RequestView } from '../match/request-view.ts'
 import { type Captured, compileSelector } from '../selector/selector.ts'
 
 /** How many units a request spends. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeKey } from '../../core/key.ts'
-import { compilePolicy } from '../compile-policy.ts'
-import type { KeySpec } from '../document.ts'
-import type { RequestView } from '../request-view.ts'
+import { compilePolicy } from '../compile/compile-policy.ts'
+import type { KeySpec } from '../document/document.ts'
+import type { RequestView } from '../match/request-view.ts'
 
 const view = (parts: Partial<RequestView> = {}): RequestView => ({ method: 'GET', path: '/', headers: {}, ...parts })
 

@@ -1,7 +1,7 @@
 import { encodeKey, type KeyPart, maxParts } from '../../core/key.ts'
-import type { KeyAlternative, KeyFunction, KeySpec } from '../document.ts'
-import type { Report } from '../policy-error.ts'
-import type { RequestView } from '../request-view.ts'
+import type { KeyAlternative, KeyFunction, KeySpec } from '../document/document.ts'
+import type { Report } from '../document/policy-error.ts'
+import type { RequestView } from '../match/request-view.ts'
 import { type Captured, compileSelector, type Selector } from '../selector/selector.ts'
 import { textOf } from '../selector/text-of.ts'
 

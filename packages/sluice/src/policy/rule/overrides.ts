@@ -1,6 +1,6 @@
-import type { LimitSet } from '../../core/limit-set.ts'
-import type { OverrideSpec } from '../document.ts'
-import type { Report } from '../policy-error.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
+import type { OverrideSpec } from '../document/document.ts'
+import type { Report } from '../document/policy-error.ts'
 import { type RuleKey, subjectOf } from './key.ts'
 
 /** Other limits by exact subject. One lookup, however many there are. */

@@ -1,5 +1,5 @@
-import type { KeySpec } from '../document.ts'
-import type { Report } from '../policy-error.ts'
+import type { KeySpec } from '../document/document.ts'
+import type { Report } from '../document/policy-error.ts'
 import type { RuleKey } from './key.ts'
 
 /**

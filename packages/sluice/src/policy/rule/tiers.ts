@@ -1,4 +1,4 @@
-import type { LimitsSpec } from '../document.ts'
+import type { LimitsSpec } from '../document/document.ts'
 
 /** The limits of each tier, with where they are written; undefined for the built-in ones. */
 export type Tiers = ReadonlyMap<string, { readonly spec: LimitsSpec; readonly path: string | undefined }>

@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { parseFieldPath } from './field-path.ts'
 import { type Transform, transformNames, transformOf } from './transforms.ts'
 

@@ -1,4 +1,4 @@
-import type { RequestView } from '../request-view.ts'
+import type { RequestView } from '../match/request-view.ts'
 import { type ParsedSelector, parseSelector, type SelectorRoot } from './parse-selector.ts'
 import { textOf, valueAt } from './text-of.ts'
 

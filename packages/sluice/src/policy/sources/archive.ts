@@ -1,4 +1,4 @@
-import type { PolicySource } from '../source.ts'
+import type { PolicySource } from '../live/source.ts'
 
 /** One version of a policy document, as it was pushed. */
 export interface PolicyVersion {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { SourcedDocument } from '../source.ts'
+import type { SourcedDocument } from '../live/source.ts'
 import { type Feed, followedSource, type Push, type Reading } from './followed-source.ts'
 
 const reading = (text: string, stamp?: string): Reading => ({

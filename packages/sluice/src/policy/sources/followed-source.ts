@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { backoffMs } from '../../core/backoff.ts'
 import { invalidOption, SluiceError } from '../../core/errors.ts'
-import type { PolicySource, SourcedDocument, SourceListener } from '../source.ts'
-import { backoffMs } from './backoff.ts'
+import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
 
 /** What one look at a place of storage found. */
 export interface Reading extends SourcedDocument {

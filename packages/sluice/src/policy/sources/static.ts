@@ -1,4 +1,4 @@
-import type { PolicySource } from '../source.ts'
+import type { PolicySource } from '../live/source.ts'
 
 /**
  * A policy that never changes: a document, or YAML or JSON text.

@@ -1,4 +1,4 @@
-import { extraOf, type State } from '../../core/state.ts'
+import { extraOf, type State } from '../../core/engine/state.ts'
 import type { Table } from './table.ts'
 
 /** Where a subject is kept. */

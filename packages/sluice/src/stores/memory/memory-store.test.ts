@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Answer, Ask, Charge } from '../../core/ask.ts'
-import { compilePolicy } from '../../policy/compile-policy.ts'
+import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
+import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { type MemoryStore, memoryStore } from './memory-store.ts'
 
@@ -171,7 +171,7 @@ describe('the memory store', () => {
               : kind === 'reset'
                 ? { kind, charges: [charge] }
                 : { kind: 'take', charges: [charge], copies: 1, hold }
-          const quick = kind === 'take' ? told.takeKnown!(charge) : undefined
+          const quick = kind === 'take' ? told.takeByText!(charge) : undefined
           if (quick !== undefined) {
             known++
             expect(['a', 'b']).toContain(subject)

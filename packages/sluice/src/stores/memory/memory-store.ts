@@ -1,10 +1,10 @@
-import type { Answer, Ask, Charge, ChargedRule } from '../../core/ask.ts'
-import type { Clock } from '../../core/clock.ts'
-import { decide, setEndUs, takeOne } from '../../core/engine.ts'
+import type { TimeSource } from '../../core/clock.ts'
+import type { Answer, Ask, Charge, ChargedRule } from '../../core/engine/ask.ts'
+import { decide, setEndUs, takeOne } from '../../core/engine/engine.ts'
+import type { State } from '../../core/engine/state.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
-import type { State } from '../../core/state.ts'
+import { systemClock } from '../../timing/system-clock.ts'
 import type { Store, StoreHealth } from '../store.ts'
-import { systemClock } from '../system-clock.ts'
 import { carryOver, type Slot, slotElsewhere } from './carry-over.ts'
 import { makeRoom, sweep } from './sweep.ts'
 import { Table } from './table.ts'
@@ -12,7 +12,7 @@ import { Table } from './table.ts'
 export interface MemoryStoreOptions {
   /** Most subjects kept at once. Beyond it, subjects that are not denied make way for new ones. */
   readonly maxSubjects?: number
-  readonly clock?: Clock
+  readonly clock?: TimeSource
 }
 
 const defaults = Object.freeze({ maxSubjects: 1_000_000 })
@@ -55,7 +55,7 @@ class InProcess implements MemoryStore {
   readonly name = 'memory'
   readonly inProcess = true
   readonly #maxSubjects: number
-  readonly #clock: Clock
+  readonly #clock: TimeSource
   /** By prefix; a rule whose limits changed, or differ between tiers, has several. */
   readonly #tables = new Map<string, Table[]>()
   readonly #one: [State] = [{ n: nothing, at: 0, extra: undefined }]
@@ -65,7 +65,7 @@ class InProcess implements MemoryStore {
   #size = 0
   #closed = false
 
-  constructor(maxSubjects: number, clock: Clock) {
+  constructor(maxSubjects: number, clock: TimeSource) {
     this.#maxSubjects = maxSubjects
     this.#clock = clock
   }
@@ -87,7 +87,7 @@ class InProcess implements MemoryStore {
     return this.#decideMany(ask, now)
   }
 
-  takeKnown(charge: Charge): Answer | undefined {
+  takeByText(charge: Charge): Answer | undefined {
     const table = this.#tableOf(charge)
     const slot = table.slotOfText(charge.subject)
     if (slot === undefined) return undefined

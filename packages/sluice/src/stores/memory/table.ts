@@ -1,6 +1,6 @@
-import { standsForItself } from '../../core/key.ts'
-import type { LimitSet } from '../../core/limit-set.ts'
-import type { Extra, State } from '../../core/state.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
+import type { Extra, State } from '../../core/engine/state.ts'
+import { isPlainKey } from '../../core/key.ts'
 
 const chunkBits = 10
 const chunkSlots = 1 << chunkBits
@@ -58,7 +58,7 @@ export class Table {
       this.#chunks.push(new Float64Array(chunkSlots * this.set.fields))
       this.#denied.push(undefined)
     }
-    this.#index.set(subject, 2 * slot + (standsForItself(subject) ? 1 : 0))
+    this.#index.set(subject, 2 * slot + (isPlainKey(subject) ? 1 : 0))
     this.#subjects[slot] = subject
     return slot
   }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Answer, Ask, Charge } from '../../core/ask.ts'
+import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
+import { limitSet } from '../../core/engine/limit-set.ts'
 import { StoreError } from '../../core/errors.ts'
-import { limitSet } from '../../core/limit-set.ts'
-import { compileLimits } from '../../policy/limit-spec.ts'
+import { compileLimits } from '../../policy/compile/limit-spec.ts'
 import { decideAcrossSlots } from './across-slots.ts'
 
 const rule = { name: 'r', prefix: 's/r/', onStoreFailure: 'closed', lease: false } as const

@@ -1,5 +1,5 @@
-import type { Answer, Ask, Charge, LimitStatus, TakeAsk } from '../../core/ask.ts'
-import type { Hold } from '../../core/state.ts'
+import type { Answer, Ask, Charge, LimitStatus, TakeAsk } from '../../core/engine/ask.ts'
+import type { Hold } from '../../core/engine/state.ts'
 
 /** How long the receipt of a decision over several slots lives: far longer than the decision, so that it can always be taken back. */
 const receiptTtlUs = 10_000_000

@@ -1,5 +1,5 @@
-import type { Ask, Charge } from '../../core/ask.ts'
-import type { LimitSet } from '../../core/limit-set.ts'
+import type { Ask, Charge } from '../../core/engine/ask.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { holdKinds } from './stored-subject.ts'
 
 /** Codes of the asks in `lua/decide.lua`. */

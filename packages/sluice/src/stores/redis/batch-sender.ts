@@ -1,12 +1,12 @@
 import { StoreError } from '../../core/errors.ts'
-import type { Deadlines } from '../deadlines.ts'
+import type { RedisConnection } from '../../redis/client.ts'
+import { isMissingScript, isOnTheMove, redisFailure } from '../../redis/failure.ts'
+import { ServerTime } from '../../redis/server-time.ts'
+import type { Deadlines } from '../../timing/deadlines.ts'
 import type { StoreObserver } from '../store.ts'
 import type { Batch } from './batch.ts'
-import type { RedisConnection } from './client.ts'
 import { noSlot } from './keys.ts'
-import { isMissingScript, isOnTheMove, redisFailure } from './redis-failure.ts'
 import { decide as decideScript } from './scripts.gen.ts'
-import { ServerTime } from './server-time.ts'
 
 /** How often a batch may be sent again because the server said it was too late by its clock and so did nothing. */
 const maxAttempts = 5
@@ -28,7 +28,7 @@ export class BatchSender {
   readonly #unanswered = new Set<{ readonly sentMs: number }>()
   /** Batches whose connection was lost, about to be told so. */
   readonly #failing: (readonly [Batch, StoreError])[] = []
-  #underWay = 0
+  #inFlight = 0
   /** Called when none is under way any more. */
   #drained: (() => void) | undefined
   #attempted = false
@@ -44,8 +44,8 @@ export class BatchSender {
   }
 
   /** How many batches have been sent and have not come to their end. */
-  get underWay(): number {
-    return this.#underWay
+  get inFlight(): number {
+    return this.#inFlight
   }
 
   watch(observer: StoreObserver): void {
@@ -54,14 +54,14 @@ export class BatchSender {
 
   /** Resolves when none is under way, which is at the last deadline at the latest. */
   async drain(): Promise<void> {
-    if (this.#underWay === 0) return
+    if (this.#inFlight === 0) return
     await new Promise<void>((resolve) => {
       this.#drained = resolve
     })
   }
 
   send(slot: number, batch: Batch): void {
-    this.#underWay += 1
+    this.#inFlight += 1
     batch.expiry = this.#deadlines.add(batch.deadlineMs, () =>
       this.#end(batch, new StoreError('timeout', 'Redis did not answer before the deadline.')),
     )
@@ -75,8 +75,8 @@ export class BatchSender {
     batch.expiry()
     batch.expiry = undefined
     if (failure !== undefined) batch.fail(failure)
-    this.#underWay -= 1
-    if (this.#underWay === 0) this.#drained?.()
+    this.#inFlight -= 1
+    if (this.#inFlight === 0) this.#drained?.()
   }
 
   /**

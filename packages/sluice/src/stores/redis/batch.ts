@@ -1,9 +1,9 @@
-import type { Answer, Ask, Charge } from '../../core/ask.ts'
+import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
-import type { Asker } from '../asker.ts'
+import { MsgpackReader, type Packed } from '../../redis/msgpack.ts'
+import type { Waiter } from '../callback-store.ts'
 import { AskList } from './ask-codec.ts'
 import { encodeLimitSet } from './limit-codec.ts'
-import { MsgpackReader, type Packed } from './msgpack.ts'
 import { PlainTakes } from './plain-takes.ts'
 import { replay } from './replay.ts'
 import { StoredSubject } from './stored-subject.ts'
@@ -20,7 +20,7 @@ export type BatchReply =
 
 /**
  * Everything asked in one tick, on its way through one script call. `add` notes the asks; `settle` runs them on the states that the
- * script found, which tells each asker what the script decided without the script having to.
+ * script found, which tells each waiter what the script decided without the script having to.
  */
 export class Batch {
   readonly deadlineMs: number
@@ -35,7 +35,7 @@ export class Batch {
   #answers: (Answer | undefined)[] = []
   /** Undefined for a key that holds what is not ours. */
   #subjects: readonly (StoredSubject | undefined)[] = []
-  readonly #askers: Asker[] = []
+  readonly #waiters: Waiter[] = []
   #ended = false
   readonly #keys: string[] = []
   /**
@@ -63,7 +63,7 @@ export class Batch {
     return this.#keys.length >= maxSubjectsPerCall || this.#waiting.length >= maxAsksPerCall
   }
 
-  add(ask: Ask, key: (charge: Charge) => string, asker: Asker): void {
+  add(ask: Ask, key: (charge: Charge) => string, waiter: Waiter): void {
     const { charges } = ask
     if (charges.length === 1) {
       const place = this.#placeOf(charges[0]!, key)
@@ -74,7 +74,7 @@ export class Batch {
       this.#plain.add(ask, -1)
     }
     this.#waiting.push(ask)
-    this.#askers.push(asker)
+    this.#waiters.push(waiter)
   }
 
   /** ARGV of `decide.lua`. */
@@ -107,11 +107,11 @@ export class Batch {
     return { decided: true, nowUs }
   }
 
-  /** Tells every asker that there is no answer, unless they have been told something before. */
+  /** Tells every waiter that there is no answer, unless they have been told something before. */
   fail(error: Error): void {
     if (this.#ended) return
     this.#ended = true
-    for (const asker of this.#askers) asker.failed(error)
+    for (const waiter of this.#waiters) waiter.failed(error)
   }
 
   #replayPlain(reader: MsgpackReader, nowUs: number): number | undefined {
@@ -138,10 +138,10 @@ export class Batch {
 
   #answerAll(): void {
     this.#ended = true
-    for (let w = 0; w < this.#askers.length; w++) {
+    for (let w = 0; w < this.#waiters.length; w++) {
       const answer = this.#answers[w]
-      if (answer !== undefined) this.#askers[w]!.answered(answer)
-      else this.#askers[w]!.failed(this.#notOurs(w))
+      if (answer !== undefined) this.#waiters[w]!.answered(answer)
+      else this.#waiters[w]!.failed(this.#notOurs(w))
     }
   }
 

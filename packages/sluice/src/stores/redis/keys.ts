@@ -1,4 +1,4 @@
-import type { Charge } from '../../core/ask.ts'
+import type { Charge } from '../../core/engine/ask.ts'
 
 /**
  * Makes the Redis keys of charges. The braces of a hash tag cannot occur in an encoded key, so the whole of it chooses the slot. What all

@@ -1,8 +1,8 @@
+import { calendarPeriod } from '../../core/algorithms/calendar-period.ts'
 import { algorithmNames } from '../../core/algorithms/index.ts'
 import { maxLogEntries } from '../../core/algorithms/sliding-log.ts'
-import { calendarPeriod } from '../../core/calendar-period.ts'
-import type { Limit } from '../../core/limit.ts'
-import type { LimitSet } from '../../core/limit-set.ts'
+import type { Limit } from '../../core/engine/limit.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
 
 /** Most limits of a set that `lua/plain-takes.lua` knows: with four, the stored array is still one of the short kind. */
 export const maxPlainLimits = 4

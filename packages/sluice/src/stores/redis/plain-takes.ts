@@ -1,10 +1,10 @@
-import type { Answer, Ask, TakeAsk } from '../../core/ask.ts'
-import type { LimitSet } from '../../core/limit-set.ts'
-import type { State } from '../../core/state.ts'
-import { takeWindows } from '../../core/take-windows.ts'
+import type { Answer, Ask, TakeAsk } from '../../core/engine/ask.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
+import type { State } from '../../core/engine/state.ts'
+import { takeWindows } from '../../core/engine/take-windows.ts'
+import type { MsgpackReader } from '../../redis/msgpack.ts'
 import { codes } from './ask-codec.ts'
 import { encodeLimitSet, maxPlainLimits } from './limit-codec.ts'
-import type { MsgpackReader } from './msgpack.ts'
 
 /** Where the first set stands in the list that `lua/plain-takes.lua` takes. */
 const firstSet = 2

@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { LimiterOptions } from '../../limiter/options.ts'
+import type { RedisClient } from '../../redis/client.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import type { RedisClient } from './client.ts'
 import { redisStore } from './redis-store.ts'
 
 let redis: RedisServer

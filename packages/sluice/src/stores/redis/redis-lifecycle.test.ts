@@ -3,10 +3,10 @@ import { createClient, createCluster } from 'redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import { type RedisClient, reconnectDelayMs } from '../../redis/client.ts'
 import { withFreePorts } from '../../testing/servers/ports.ts'
 import { type RedisServer, startRedis, startRedisOn } from '../../testing/servers/redis.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import { type RedisClient, reconnectDelayMs } from './client.ts'
 import { redisStore } from './redis-store.ts'
 
 let redis: RedisServer

@@ -3,10 +3,10 @@ import { Redis as Redis5 } from 'ioredis5'
 import { createClient } from 'redis'
 import { createClient as createClient5 } from 'redis5'
 import { afterAll, beforeAll, describe, it } from 'vitest'
+import type { RedisClient } from '../../redis/client.ts'
 import { findBinary } from '../../testing/servers/binary.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { storeConformance } from '../../testing/store-conformance.ts'
-import type { RedisClient } from './client.ts'
 import { redisStore } from './redis-store.ts'
 
 const framework = { afterAll, beforeAll, describe, it }

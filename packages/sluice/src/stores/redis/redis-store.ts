@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Ask, Charge } from '../../core/ask.ts'
+import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
-import type { AskedStore, Asker } from '../asker.ts'
-import { afterBreath } from '../breath.ts'
-import { Deadlines } from '../deadlines.ts'
+import type { IoredisClient, NodeRedisClient, RedisClient, RedisConnection } from '../../redis/client.ts'
+import { redisHealth } from '../../redis/health.ts'
+import { ioredisConnection } from '../../redis/ioredis-connection.ts'
+import { nodeRedisConnection } from '../../redis/node-redis-connection.ts'
+import { Deadlines } from '../../timing/deadlines.ts'
+import { runInMicrotask } from '../../timing/microtask.ts'
+import type { CallbackStore, Waiter } from '../callback-store.ts'
 import type { Store, StoreHealth, StoreObserver } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
 import { Batch } from './batch.ts'
 import { BatchSender } from './batch-sender.ts'
-import type { IoredisClient, NodeRedisClient, RedisClient, RedisConnection } from './client.ts'
-import { ioredisConnection } from './ioredis-connection.ts'
 import { keysUnder, noSlot, slotOf } from './keys.ts'
-import { nodeRedisConnection } from './node-redis-connection.ts'
-import { redisHealth } from './redis-health.ts'
 
 export interface RedisStoreOptions {
   /** The start of every Redis key. */
@@ -58,7 +58,7 @@ function connect(client: RedisClient, socketTimeoutMs: number, reconnectMs: numb
   )
 }
 
-class RedisStore implements AskedStore {
+class RedisStore implements CallbackStore {
   readonly name = 'redis'
   readonly keepsDeadlines = true
   readonly #connection: RedisConnection
@@ -90,10 +90,10 @@ class RedisStore implements AskedStore {
     })
   }
 
-  submit(ask: Ask, withinMs: number, asker: Asker): undefined {
+  submit(ask: Ask, withinMs: number, waiter: Waiter): undefined {
     if (this.#closed) throw new StoreError('closed', 'The Redis store is closed.')
-    if (!this.#connection.isCluster) this.#enqueue(noSlot, ask, withinMs, asker)
-    else this.#submitToCluster(ask, withinMs, asker)
+    if (!this.#connection.isCluster) this.#enqueue(noSlot, ask, withinMs, waiter)
+    else this.#submitToCluster(ask, withinMs, waiter)
   }
 
   health(withinMs: number): Promise<StoreHealth> {
@@ -104,7 +104,7 @@ class RedisStore implements AskedStore {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    while (this.#sender.underWay > 0 || this.#open.size > 0) {
+    while (this.#sender.inFlight > 0 || this.#open.size > 0) {
       this.#flush()
       await this.#sender.drain()
     }
@@ -112,10 +112,10 @@ class RedisStore implements AskedStore {
     await this.#connection.close()
   }
 
-  #submitToCluster(ask: Ask, withinMs: number, asker: Asker): void {
+  #submitToCluster(ask: Ask, withinMs: number, waiter: Waiter): void {
     const slots = ask.charges.map((charge) => slotOf(this.#keyOf(charge)))
     if (slots.every((slot) => slot === slots[0])) {
-      this.#enqueue(slots[0]!, ask, withinMs, asker)
+      this.#enqueue(slots[0]!, ask, withinMs, waiter)
       return
     }
     const endMs = performance.now() + withinMs
@@ -128,12 +128,12 @@ class RedisStore implements AskedStore {
       inTime: (work) => this.#deadlines.inTime(work, endMs),
       id: randomUUID,
     }).then(
-      (answer) => asker.answered(answer),
-      (error) => asker.failed(error),
+      (answer) => waiter.answered(answer),
+      (error) => waiter.failed(error),
     )
   }
 
-  #enqueue(slot: number, ask: Ask, withinMs: number, asker: Asker): void {
+  #enqueue(slot: number, ask: Ask, withinMs: number, waiter: Waiter): void {
     let batch = this.#open.get(slot)
     // Asks that may take longer than others must neither wait for them nor hurry them.
     if (batch !== undefined && batch.withinMs !== withinMs) {
@@ -144,14 +144,14 @@ class RedisStore implements AskedStore {
       batch = new Batch(performance.now() + withinMs, withinMs)
       this.#open.set(slot, batch)
     }
-    batch.add(ask, this.#keyOf, asker)
+    batch.add(ask, this.#keyOf, waiter)
     this.#asked += 1
-    if (batch.isFull || (this.#sender.underWay === 0 && batch.keys.length >= enoughToStart)) {
+    if (batch.isFull || (this.#sender.inFlight === 0 && batch.keys.length >= enoughToStart)) {
       this.#open.delete(slot)
       this.#sender.send(slot, batch)
     } else if (!this.#waiting) {
       this.#waiting = true
-      afterBreath(this.#flushSoon)
+      runInMicrotask(this.#flushSoon)
     }
   }
 
@@ -160,7 +160,7 @@ class RedisStore implements AskedStore {
    * a call. Who is alone waits for nobody: not when nothing is under way and waiting has not paid the last time.
    */
   readonly #flushSoon = (): void => {
-    if (this.#sender.underWay === 0 && !this.#waitingPays) {
+    if (this.#sender.inFlight === 0 && !this.#waitingPays) {
       this.#flush()
       return
     }

@@ -1,6 +1,6 @@
-import type { Answer, Ask } from '../../core/ask.ts'
-import { decide } from '../../core/engine.ts'
-import type { State } from '../../core/state.ts'
+import type { Answer, Ask } from '../../core/engine/ask.ts'
+import { decide } from '../../core/engine/engine.ts'
+import type { State } from '../../core/engine/state.ts'
 import type { StoredSubject } from './stored-subject.ts'
 
 const one: [State] = [{ n: new Float64Array(0), at: 0, extra: undefined }]

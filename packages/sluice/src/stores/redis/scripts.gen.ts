@@ -1,9 +1,5 @@
 // Generated from lua/*.lua by `npm run generate`. Do not edit.
-export interface Script {
-  readonly name: string
-  readonly source: string
-  readonly sha1: string
-}
+import type { Script } from '../../redis/script.ts'
 
 export const decide: Script = {
   name: 'decide',

@@ -1,7 +1,7 @@
 import { algorithmNames, algorithms } from '../../core/algorithms/index.ts'
-import { codeOf, type LimitSet } from '../../core/limit-set.ts'
-import { extraOf, type HoldKind, type State } from '../../core/state.ts'
-import type { Packed } from './msgpack.ts'
+import { codeOf, type LimitSet } from '../../core/engine/limit-set.ts'
+import { extraOf, type HoldKind, type State } from '../../core/engine/state.ts'
+import type { Packed } from '../../redis/msgpack.ts'
 
 /** The kinds of holds; the index of one is its code. */
 export const holdKinds: readonly HoldKind[] = ['reserve', 'acquire', 'receipt']

@@ -3,10 +3,10 @@ import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
 import { createCluster, createSentinel } from 'redis'
 import { createCluster as createCluster5, createSentinel as createSentinel5 } from 'redis5'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RedisClient } from '../../redis/client.ts'
 import { type ClusterServers, startCluster } from '../../testing/servers/cluster.ts'
 import { type SentinelServers, startSentinel } from '../../testing/servers/sentinel.ts'
 import { storeConformance } from '../../testing/store-conformance.ts'
-import type { RedisClient } from './client.ts'
 import { redisStore } from './redis-store.ts'
 
 const framework = { afterAll, beforeAll, describe, it }

@@ -1,0 +1,111 @@
+import type { FailureKind } from '../errors.ts'
+import type { LimitSet } from './limit-set.ts'
+import type { Hold, HoldKind } from './state.ts'
+
+/** What a rule says should happen when the store cannot decide. */
+export type OnStoreFailure = 'open' | 'closed' | 'local'
+
+/** As much of a rule as a store needs to know. */
+export interface ChargedRule {
+  readonly name: string
+  /** The start of the rule's readable keys, `service/rule/`. Every rule of every service has its own. */
+  readonly prefix: string
+  readonly onStoreFailure: OnStoreFailure
+  /** Whether units may be drawn ahead of use and spent locally. */
+  readonly lease: boolean
+}
+
+/** `cost` units of the limits of one subject of one rule. */
+export interface Charge {
+  readonly rule: ChargedRule
+  /** The encoded key. */
+  readonly subject: string
+  readonly limits: LimitSet
+  readonly cost: number
+}
+
+/** Keep what is taken open under an id. */
+export interface HoldRequest {
+  readonly id: string
+  readonly ttlUs: number
+  readonly kind: HoldKind
+}
+
+/**
+ * One question to a store. Its charges are of distinct subjects, and are decided as one.
+ *
+ * - `take`: spend the cost of every charge, or of none. With `copies` above 1 (one charge, no hold), do that as many
+ *   times as passes, up to `copies`.
+ * - `peek`: what `take` would say, without spending.
+ * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now.
+ * - `refund`: return the charges' costs, spent at `takenUs` or just now. `reset`: forget the subjects.
+ * - `debit`: spend `units[l]` of limit `l` of the one charge, whether they fit or not: they were spent while the store was away.
+ */
+export type Ask = TakeAsk | PeekAsk | SettleAsk | ExtendAsk | RefundAsk | ResetAsk | DebitAsk
+
+export interface TakeAsk {
+  readonly kind: 'take'
+  readonly charges: readonly Charge[]
+  readonly copies: number
+  readonly hold: HoldRequest | undefined
+}
+export interface PeekAsk {
+  readonly kind: 'peek'
+  readonly charges: readonly Charge[]
+}
+export interface SettleAsk {
+  readonly kind: 'settle'
+  readonly charges: readonly Charge[]
+  readonly id: string
+}
+export interface ExtendAsk {
+  readonly kind: 'extend'
+  readonly charges: readonly Charge[]
+  readonly id: string
+  readonly ttlUs: number
+}
+export interface RefundAsk {
+  readonly kind: 'refund'
+  readonly charges: readonly Charge[]
+  readonly takenUs: number | undefined
+}
+export interface ResetAsk {
+  readonly kind: 'reset'
+  readonly charges: readonly Charge[]
+}
+
+export interface DebitAsk {
+  readonly kind: 'debit'
+  readonly charges: readonly Charge[]
+  readonly units: readonly number[]
+}
+
+/** Where one limit of one subject stands after a decision. Times are whole milliseconds, rounded up. */
+export interface LimitStatus {
+  readonly rule: string
+  readonly name: string
+  readonly amount: number
+  readonly remaining: number
+  /** Length of the period; 0 for `concurrency`. */
+  readonly windowMs: number
+  /** Until the limit is as good as unused, if nothing more is spent. */
+  readonly resetMs: number
+  /** Until this cost would pass: 0 when it passes now, `Infinity` when it never can. */
+  readonly retryAfterMs: number
+}
+
+/** What a store answers. */
+export interface Answer {
+  /** Whether everything asked was done. */
+  readonly allowed: boolean
+  /** `take`: how many copies passed. `settle` and `extend`: on how many subjects the hold was open. */
+  readonly granted: number
+  /** The store's time of the decision, in microseconds. */
+  readonly nowUs: number
+  /** The limits of each charge, in the order of the charges. */
+  readonly statuses: readonly (readonly LimitStatus[])[]
+  /** `peek`: the holds open on each subject. */
+  readonly holds?: readonly (readonly Hold[])[]
+  /** How the store failed, when the answer was given without it. Then a charge may have no statuses. */
+  readonly failure?: FailureKind
+}

@@ -1,0 +1,33 @@
+import type { CalendarUnit } from '../algorithms/calendar-period.ts'
+
+/** The algorithms a limit can use. Each file under `algorithms/` states what it admits at most. */
+export type AlgorithmName = 'fixed-window' | 'sliding-window' | 'sliding-log' | 'gcra' | 'calendar' | 'concurrency'
+
+/**
+ * An amount per period by an algorithm, ready to be decided on. Made by `compileLimit` in `policy/`, never by hand.
+ * All algorithms share one shape, so that the engine reads every limit through the same hidden class.
+ */
+export interface Limit {
+  readonly name: string
+  readonly algorithm: AlgorithmName
+  readonly amount: number
+  /** Length of the period; 0 for `concurrency`, the longest possible one for `calendar`. */
+  readonly periodMs: number
+  /** `gcra`: how many units may pass at once. Elsewhere the amount. */
+  readonly burst: number
+  /** `gcra`: microseconds per unit, rounded up. Elsewhere 0. */
+  readonly intervalUs: number
+  /** `fixed-window`: windows start at multiples of the period instead of at the first hit. */
+  readonly aligned: boolean
+  /** `calendar`: which periods. */
+  readonly calendar: CalendarUnit | undefined
+  /** `calendar`: an IANA zone. */
+  readonly zone: string | undefined
+}
+
+/** Largest amount, burst and cost, in units: every sum in the engine stays an exact integer. */
+export const maxUnits = 1e13
+/** Longest period: 400 days. */
+export const maxPeriodMs: number = 400 * 86_400_000
+/** Most holds a `concurrency` limit may have, because each is an entry of its own. */
+export const maxConcurrency = 10_000

@@ -1,0 +1,52 @@
+import { endOf, isCurrent, msOf, startAt } from '../algorithms/window.ts'
+import type { Answer, Charge, LimitStatus } from './ask.ts'
+import type { State } from './state.ts'
+
+/**
+ * `take` of one subject whose limits are all windows and which has no holds, as nearly all have. Says what the engine would say by asking
+ * the algorithm of each limit for its room, to spend and when it ends; looking at every window only once takes a third of the time.
+ */
+export function takeWindows(
+  { rule, limits: set, cost }: Charge,
+  { n, at }: State,
+  copies: number,
+  now: number,
+): Answer {
+  const { limits } = set
+  const { length } = limits
+  const nowMs = msOf(now)
+  let granted = copies
+  for (let l = 0, i = at; l < length; l++, i += 2) {
+    const limit = limits[l]!
+    // A window without a count is none.
+    if (!isCurrent(limit, n[i]!, nowMs)) n[i + 1] = 0
+    const room = Math.max(0, limit.amount - n[i + 1]!)
+    if (room < granted * cost) granted = Math.floor(room / cost)
+  }
+  const units = granted * cost
+  const passed = granted === copies
+  const statuses = new Array<LimitStatus>(length)
+  for (let l = 0, i = at; l < length; l++, i += 2) {
+    const limit = limits[l]!
+    const { amount } = limit
+    if (units > 0) {
+      if (n[i + 1] === 0) n[i] = startAt(limit, nowMs)
+      n[i + 1]! += units
+    }
+    const count = n[i + 1]!
+    const remaining = Math.max(0, amount - count)
+    const resetMs = count > 0 ? endOf(limit, n[i]!) - nowMs : 0
+    let retryAfterMs = 0
+    if (!passed && remaining < cost) retryAfterMs = cost > amount ? Infinity : resetMs
+    statuses[l] = {
+      rule: rule.name,
+      name: limit.name,
+      amount,
+      remaining,
+      windowMs: limit.periodMs,
+      resetMs,
+      retryAfterMs,
+    }
+  }
+  return { allowed: passed, granted, nowUs: now, statuses: [statuses] }
+}

@@ -1,0 +1,9 @@
+/** What a store can tell about itself. */
+export interface StoreHealth {
+  readonly reachable: boolean
+  /** Time of one round trip; 0 in process. */
+  readonly roundTripMs: number
+  /** What an operator should mend, in full sentences. */
+  readonly warnings: readonly string[]
+  readonly details: Readonly<Record<string, string | number | boolean>>
+}

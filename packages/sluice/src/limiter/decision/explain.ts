@@ -1,0 +1,44 @@
+import type { Charge } from '../../core/engine/ask.ts'
+import type { CompiledPolicy, RuleTrace } from '../../policy/compile/compiled-policy.ts'
+import type { RequestView } from '../../policy/match/request-view.ts'
+import type { Store } from '../../stores/store.ts'
+import type { Explanation } from '../limiter.ts'
+import { toDecision, unmatched } from './to-decision.ts'
+
+/** Tells which rules apply to a request, why, and how their limits stand, without spending. */
+export async function explain(
+  policy: CompiledPolicy,
+  request: RequestView,
+  store: Store,
+  withinMs: number,
+): Promise<Explanation> {
+  const traces = policy.explain(request, Date.now())
+  const charges = traces.map(chargeOf)
+  const answers = await Promise.all(
+    charges.map((charge) =>
+      charge === undefined ? undefined : store.decide({ kind: 'peek', charges: [charge] }, withinMs),
+    ),
+  )
+  const rules = traces.map((trace, t) => ({
+    rule: trace.rule,
+    mode: trace.mode,
+    matched: trace.matched,
+    why: trace.why,
+    key: charges[t] && charges[t].rule.prefix + charges[t].subject,
+    tier: trace.match?.tier,
+    cost: trace.match?.cost,
+    limits: answers[t]?.statuses[0] ?? [],
+  }))
+  const enforced = charges.filter(
+    (charge, t): charge is Charge => charge !== undefined && traces[t]!.mode === 'enforce',
+  )
+  const decision =
+    enforced.length === 0
+      ? unmatched(policy.version)
+      : toDecision(enforced, await store.decide({ kind: 'peek', charges: enforced }, withinMs), policy.version)
+  return { service: policy.service, policyVersion: policy.version, rules, decision }
+}
+
+function chargeOf({ match }: RuleTrace): Charge | undefined {
+  return match && { rule: match.rule, subject: match.subject, limits: match.limits, cost: match.cost }
+}

@@ -1,0 +1,78 @@
+import type { Emitter } from '../../core/emitter.ts'
+import type { Answer, Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
+import type { Waiter } from '../../stores/callback-store.ts'
+import type { LimiterEvents } from '../events.ts'
+import type { Decision, ShadowDecision } from './decision.ts'
+import { noShadow, toDecision } from './to-decision.ts'
+
+/** A decision from the moment it is asked for until the store has answered: what is asked, and who asks. */
+export class PendingDecision implements TakeAsk, Waiter {
+  readonly kind = 'take'
+  readonly charges: readonly Charge[]
+  readonly copies = 1
+  readonly hold: HoldRequest | undefined
+  readonly #policyVersion: string
+  readonly #events: Emitter<LimiterEvents>
+  readonly #startMs: number
+  #resolve: ((decision: Decision) => void) | undefined
+  #reject: ((error: unknown) => void) | undefined
+
+  constructor(
+    policyVersion: string,
+    charges: readonly Charge[],
+    hold: HoldRequest | undefined,
+    events: Emitter<LimiterEvents>,
+  ) {
+    this.charges = charges
+    this.hold = hold
+    this.#policyVersion = policyVersion
+    this.#events = events
+    this.#startMs = startOf(events)
+  }
+
+  /** Waits for what the store will answer; asked for only when it did not at once. */
+  promise(): Promise<Decision> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  answered(answer: Answer): void {
+    this.#resolve!(this.conclude(answer, noShadow))
+  }
+
+  failed(error: unknown): void {
+    this.#reject!(error)
+  }
+
+  conclude(answer: Answer, shadow: readonly ShadowDecision[]): Decision {
+    return conclude(this.charges, answer, this.#policyVersion, shadow, this.#events, this.#startMs)
+  }
+}
+
+/** The time, if anybody will want to know how long a decision took. */
+export function startOf(events: Emitter<LimiterEvents>): number {
+  return events.has('decision') ? performance.now() : 0
+}
+
+/** Makes the decision of an answer, and announces it. */
+export function conclude(
+  charges: readonly Charge[],
+  answer: Answer,
+  policyVersion: string,
+  shadow: readonly ShadowDecision[],
+  events: Emitter<LimiterEvents>,
+  startMs: number,
+): Decision {
+  const decision = toDecision(charges, answer, policyVersion, shadow)
+  if (events.has('decision')) {
+    events.emit('decision', {
+      decision,
+      subjects: charges.map((charge) => charge.rule.prefix + charge.subject),
+      cost: charges[0]?.cost ?? 0,
+      tookMs: startMs === 0 ? 0 : performance.now() - startMs,
+    })
+  }
+  return decision
+}

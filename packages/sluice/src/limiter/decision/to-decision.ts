@@ -1,0 +1,66 @@
+import type { Answer, Charge, LimitStatus } from '../../core/engine/ask.ts'
+import type { Decision, Reason, ShadowDecision } from './decision.ts'
+
+/** Of most decisions: no shadow rule took part. */
+export const noShadow: readonly ShadowDecision[] = Object.freeze([])
+const noLimits: readonly LimitStatus[] = Object.freeze([])
+
+/** The decision when no rule applies. */
+export function unmatched(policyVersion: string, shadow: readonly ShadowDecision[] = noShadow): Decision {
+  return make(true, 'allowed', undefined, noLimits, 0, undefined, shadow, policyVersion)
+}
+
+/** The decision when a rule's key cannot be made and the rule says `onMissing: deny`. */
+export function refused(rule: string, policyVersion: string): Decision {
+  return make(false, 'missing-key', rule, noLimits, Infinity, undefined, noShadow, policyVersion)
+}
+
+/** What an answer means to whoever asked. */
+export function toDecision(
+  charges: readonly Charge[],
+  answer: Answer,
+  policyVersion: string,
+  shadow: readonly ShadowDecision[] = noShadow,
+): Decision {
+  const limits = charges.length === 1 ? answer.statuses[0]! : answer.statuses.flat()
+  if (answer.allowed)
+    return make(true, 'allowed', charges[0]!.rule.name, limits, 0, answer.failure, shadow, policyVersion)
+  let denying: LimitStatus | undefined
+  for (const status of limits) if (status.retryAfterMs > (denying?.retryAfterMs ?? 0)) denying = status
+  const reason = denying === undefined && answer.failure !== undefined ? 'unavailable' : 'quota'
+  const rule = denying?.rule ?? closedRule(charges) ?? charges[0]!.rule.name
+  return make(false, reason, rule, limits, denying?.retryAfterMs ?? 0, answer.failure, shadow, policyVersion)
+}
+
+/** The decision on a request whose only rules watch. */
+export function toShadow(charge: Charge, answer: Answer): ShadowDecision {
+  return { rule: charge.rule.name, allowed: answer.allowed, limits: answer.statuses[0]! }
+}
+
+function closedRule(charges: readonly Charge[]): string | undefined {
+  return charges.find((charge) => charge.rule.onStoreFailure === 'closed')?.rule.name
+}
+
+// One literal for all decisions, so that they all have one hidden class.
+function make(
+  allowed: boolean,
+  reason: Reason,
+  rule: string | undefined,
+  limits: readonly LimitStatus[],
+  retryAfterMs: number,
+  failure: Decision['failure'],
+  shadow: readonly ShadowDecision[],
+  policyVersion: string,
+): Decision {
+  return {
+    allowed,
+    reason,
+    rule,
+    limits,
+    retryAfterMs,
+    degraded: failure !== undefined,
+    failure,
+    shadow,
+    policyVersion,
+  }
+}

@@ -1,0 +1,81 @@
+import type { PolicyDocument } from '../document/document.ts'
+import { measureDocument } from '../document/document-bounds.ts'
+import { IssueList } from '../document/issue-list.ts'
+import { isLegacyDocument, readLegacyDocument, withoutDatabaseFields } from '../document/legacy-document.ts'
+import { parseDocument } from '../document/parse-document.ts'
+import { PolicyError, type Report } from '../document/policy-error.ts'
+import { salvageDocument } from '../document/salvage-document.ts'
+import { policySchema } from '../document/schema.ts'
+import { checkShape } from '../document/schema-issues.ts'
+import { versionOf } from '../document/version.ts'
+import { explainRequest } from '../match/explain-request.ts'
+import { isForAll, matchOnly, matchRequest } from '../match/match-request.ts'
+import { RuleIndex } from '../match/rule-index.ts'
+import { compileRule } from '../rule/compile-rule.ts'
+import type { KeyFunctions } from '../rule/key.ts'
+import { LimitSets } from '../rule/limit-sets.ts'
+import { SharedParts } from '../rule/shared-parts.ts'
+import type { Environment } from '../rule/tier-environment.ts'
+import { builtInTiers, withTiers } from '../rule/tiers.ts'
+import type { CompiledPolicy } from './compiled-policy.ts'
+
+export interface CompileOptions {
+  /** Where tiers by environment are looked up; the environment of the process unless said otherwise. */
+  readonly env?: Environment | undefined
+  /** Functions that the document can name as keys: `key: fn:name`. */
+  readonly functions?: KeyFunctions | undefined
+}
+
+/**
+ * Checks a policy document and makes it ready for decisions. Throws a `PolicyError` that lists every mistake.
+ *
+ * @example compilePolicy({ service: 'api', rules: [{ name: 'per-user', limits: { rpm: 100 } }] })
+ */
+export function compilePolicy(document: unknown, options: CompileOptions = {}): CompiledPolicy {
+  const issues = new IssueList()
+  const report: Report = (path, value, message) => issues.add(path, value, message)
+  const parsed = typeof document === 'string' ? parseDocument(document) : document
+  if (!measureDocument(parsed, report)) throw new PolicyError(issues.all)
+  const checked = isLegacyDocument(parsed) ? readLegacyDocument(parsed, report) : readDocument(parsed, report)
+  const policy = checked && build(checked, options, report)
+  if (!policy || issues.all.length > 0) throw new PolicyError(issues.all)
+  return policy
+}
+
+function readDocument(parsed: unknown, report: Report): PolicyDocument {
+  const document = withoutDatabaseFields(parsed)
+  return checkShape(policySchema, document, '', report) ?? salvageDocument(document)
+}
+
+function build(document: PolicyDocument, options: CompileOptions, report: Report): CompiledPolicy {
+  const { service } = document
+  const sets = new LimitSets()
+  const tiers = withTiers(builtInTiers, document.tiers, 'tiers')
+  const env = options.env ?? globalThis.process?.env ?? {}
+  const functions = options.functions ?? {}
+  const context = { service, tiers, sets, shared: new SharedParts(), env, functions, report }
+  const rules = document.rules.map((spec, index) => compileRule(spec, `rules[${index}]`, context))
+  // Tiers that no rule reads are checked by themselves; elsewhere the rule's algorithm has its say.
+  if (!document.rules.some(({ tier }) => tier !== undefined)) {
+    for (const { spec, path } of tiers.values()) if (path !== undefined) sets.read(spec, path, {}, report)
+  }
+  const byName = new Map(rules.map(({ rule }) => [rule.name, rule]))
+  for (const [index, { rule }] of rules.entries()) {
+    if (byName.get(rule.name) !== rule)
+      report(`rules[${index}].name`, rule.name, 'another rule has this name; give it its own')
+  }
+  const only = rules.length === 1 && isForAll(rules[0]!) ? rules[0]! : undefined
+  const index = new RuleIndex(rules.map(({ key, matcher }) => (key ? matcher : undefined)))
+  return {
+    service,
+    version: versionOf(document),
+    rules: rules.map(({ rule }) => rule),
+    rule: (name) => byName.get(name),
+    match: only
+      ? (request, nowMs) => matchOnly(only, request, nowMs)
+      : (request, nowMs) => matchRequest(rules, index, request, nowMs),
+    explain: (request, nowMs) => explainRequest(rules, request, nowMs),
+    readsBody: rules.some(({ readsBody }) => readsBody),
+    dated: rules.some(({ rule }) => rule.dated),
+  }
+}

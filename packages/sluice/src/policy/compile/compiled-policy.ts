@@ -1,0 +1,60 @@
+import type { ChargedRule } from '../../core/engine/ask.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
+import type { RequestView } from '../match/request-view.ts'
+
+/** Whether a rule denies, or only watches. */
+export type RuleMode = 'enforce' | 'shadow'
+
+/** A rule, ready to be decided on. */
+export interface CompiledRule extends ChargedRule {
+  readonly mode: RuleMode
+  /** Whether it finds its key in requests; one that does not is used only through `take`. */
+  readonly keyed: boolean
+  /** Whether an override of the rule ends some day, so that the time matters to `limitsFor`. */
+  readonly dated: boolean
+  /**
+   * The limits in force for a subject: those of an override for exactly this subject, else of its tier, else the rule's own.
+   * `tier` names the subject's tier where the caller knows it.
+   */
+  limitsFor(subject: string, tier: string | undefined, nowMs: number): LimitSet
+}
+
+/** A rule that applies to a request, with all that a charge needs. */
+export interface MatchedRule {
+  readonly rule: CompiledRule
+  readonly subject: string
+  readonly limits: LimitSet
+  readonly cost: number
+  readonly tier: string | undefined
+}
+
+/** What the rules of a policy say to one request. */
+export interface Matched {
+  readonly rules: readonly MatchedRule[]
+  /** A rule with `onMissing: deny` whose key the request does not have. */
+  readonly refusedBy: CompiledRule | undefined
+}
+
+/** Why a rule did or did not apply; `explain` prints these. */
+export interface RuleTrace {
+  readonly rule: string
+  readonly mode: RuleMode
+  readonly matched: boolean
+  /** In words: which condition failed, which part of the key was missing, or why it applies. */
+  readonly why: string
+  readonly match: MatchedRule | undefined
+}
+
+/** One version of a policy, compiled. It never changes: a decision holds on to one and so never mixes two versions. */
+export interface CompiledPolicy {
+  readonly service: string
+  readonly version: string
+  readonly rules: readonly CompiledRule[]
+  rule(name: string): CompiledRule | undefined
+  match(request: RequestView, nowMs: number): Matched
+  explain(request: RequestView, nowMs: number): readonly RuleTrace[]
+  /** Whether a rule looks into the body, so that adapters can say when none was parsed. */
+  readonly readsBody: boolean
+  /** Whether an override of some rule ends some day, so that the time matters to `match`. */
+  readonly dated: boolean
+}

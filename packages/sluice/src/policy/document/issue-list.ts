@@ -1,0 +1,14 @@
+import type { PolicyIssue } from './policy-error.ts'
+
+/** Gathers mistakes. What was found wrong once is not told again by those who build upon it, nor is what contains it. */
+export class IssueList {
+  readonly all: PolicyIssue[] = []
+  readonly #announce = new Set<string>()
+
+  add(path: string, value: unknown, message: string): void {
+    if (this.#announce.has(path)) return
+    this.all.push({ path, value, message })
+    this.#announce.add(path)
+    for (const { index } of path.matchAll(/[.[]/g)) this.#announce.add(path.slice(0, index))
+  }
+}

@@ -1,0 +1,36 @@
+import { SluiceError, show } from '../../core/errors.ts'
+
+/** One mistake in a policy: where it is, what stands there, and what would be right. */
+export interface PolicyIssue {
+  /** Such as `rules[0].limits.rpm`; empty for the document as a whole. */
+  readonly path: string
+  readonly value: unknown
+  readonly message: string
+}
+
+/** Notes a mistake and lets the reading go on, so that all of them are listed at once. */
+export type Report = (path: string, value: unknown, message: string) => void
+
+const mostPrinted = 20
+
+/** A policy that does not parse or does not make sense. It was refused whole; `issues` lists every mistake. */
+export class PolicyError extends SluiceError {
+  override readonly name = 'PolicyError'
+  readonly issues: readonly PolicyIssue[]
+
+  constructor(issues: readonly PolicyIssue[], options: { cause?: unknown } = {}) {
+    super('SLUICE_INVALID_POLICY', describe(issues), options)
+    this.issues = issues
+  }
+}
+
+function describe(issues: readonly PolicyIssue[]): string {
+  const lines = issues.slice(0, mostPrinted).map(describeIssue)
+  if (issues.length > mostPrinted) lines.push(`and ${issues.length - mostPrinted} more`)
+  return issues.length === 1 ? `policy refused: ${lines[0]}` : `policy refused:\n- ${lines.join('\n- ')}`
+}
+
+/** One mistake as one line, such as `rules[0].limits.rpm is -1; use a whole number from 0 to 10^13`. */
+function describeIssue({ path, value, message }: PolicyIssue): string {
+  return `${path === '' ? 'the document' : path} is ${show(value)}; ${message}`
+}

@@ -1,0 +1,220 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { CompiledPolicy } from '../compile/compiled-policy.ts'
+import { staticPolicy } from '../sources/static.ts'
+import { type LivePolicyOptions, livePolicy } from './live-policy.ts'
+import type { PolicySource, SourcedDocument, SourceListener } from './source.ts'
+
+/** A source that the test pushes by hand. */
+function handSource(first: SourcedDocument | Error) {
+  let listener: SourceListener | undefined
+  const source = {
+    description: 'hand',
+    closed: false,
+    start: async (to: SourceListener) => {
+      listener = to
+      if (first instanceof Error) throw first
+      return first
+    },
+    close: async () => {
+      source.closed = true
+    },
+    push: (document: unknown, revision?: number) => listener?.changed({ document, revision }),
+    fail: (message: string) => listener?.failed(new Error(message)),
+    recover: () => listener?.recovered(),
+  }
+  return source satisfies PolicySource
+}
+
+/** Documents are `{ version }` here: what else a policy says does not matter to how it is followed. */
+function follow(source: PolicySource, more: Partial<LivePolicyOptions> = {}) {
+  const seen = { compiled: [] as string[], loaded: [] as string[], rejected: [] as string[] }
+  const live = livePolicy({
+    source,
+    compile: (document) => {
+      const { version } = document as { version?: string }
+      seen.compiled.push(String(version))
+      if (version === undefined || version.startsWith('bad')) throw new Error(`refused ${version}`)
+      return { version } as CompiledPolicy
+    },
+    onLoaded: (policy) => seen.loaded.push(policy.version),
+    onRejected: (error) => seen.rejected.push(error.message),
+    ...more,
+  })
+  return { seen, live }
+}
+
+/** Until all that was pushed is compiled. */
+const settled = () => vi.advanceTimersByTimeAsync(1)
+
+describe('livePolicy', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('loads text as well as a document', async () => {
+    const text = await follow(staticPolicy('version: one')).live
+    expect(text.current.version).toBe('one')
+    const document = await follow(staticPolicy({ version: 'two' })).live
+    expect(document.status).toMatchObject({ version: 'two', source: 'static', lastError: undefined })
+  })
+
+  it('puts a change in force, and whoever holds the former version keeps it', async () => {
+    const source = handSource({ document: { version: '1' }, revision: 1 })
+    const live = await follow(source).live
+    const held = live.current
+    source.push({ version: '2' }, 2)
+    await settled()
+    expect(live.current.version).toBe('2')
+    expect(held.version).toBe('1')
+  })
+
+  it('ignores an older version that arrives last', async () => {
+    const source = handSource({ document: { version: '5' }, revision: 5 })
+    const { live, seen } = follow(source)
+    const { status } = await live
+    source.push({ version: '7' }, 7)
+    source.push({ version: '6' }, 6)
+    await settled()
+    source.push({ version: '4' }, 4)
+    await settled()
+    expect((await live).current.version).toBe('7')
+    expect(seen.rejected).toEqual([])
+    expect(status.version).toBe('5')
+  })
+
+  it('does not fall back to an older version when the newest is refused', async () => {
+    const source = handSource({ document: { version: '5' }, revision: 5 })
+    const live = await follow(source).live
+    source.push({ version: 'bad' }, 8)
+    await settled()
+    source.push({ version: '7' }, 7)
+    await settled()
+    expect(live.status).toMatchObject({ version: '5', lastError: { message: 'refused bad' } })
+  })
+
+  it('takes what was pushed while the first answer was on its way', async () => {
+    const source = handSource({ document: { version: '1' }, revision: 1 })
+    const start = source.start
+    source.start = async (listener) => {
+      listener.changed({ document: { version: '2' }, revision: 2 })
+      return start(listener)
+    }
+    const live = await follow(source).live
+    expect(live.current.version).toBe('2')
+  })
+
+  it('compiles a burst once, with the newest', async () => {
+    const source = handSource({ document: { version: '0' }, revision: undefined })
+    const { live, seen } = follow(source)
+    await live
+    for (let i = 1; i <= 100; i++) source.push({ version: `${i}` })
+    await settled()
+    expect(seen.compiled).toEqual(['0', '100'])
+    expect(seen.loaded).toEqual(['0', '100'])
+  })
+
+  it('leaves the process as much time as the last compilation took', async () => {
+    const source = handSource({ document: { version: '0' }, revision: undefined })
+    const compiledAtMs: number[] = []
+    const compile = (document: unknown) => {
+      compiledAtMs.push(performance.now())
+      vi.advanceTimersByTime(200)
+      return document as CompiledPolicy
+    }
+    const live = await follow(source, { compile }).live
+    const beganMs = performance.now()
+    for (let i = 1; i <= 100; i++) {
+      source.push({ version: `${i}` })
+      await vi.advanceTimersByTimeAsync(10)
+    }
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(live.current.version).toBe('100')
+    const pausesMs = compiledAtMs.slice(1).map((ms, i) => ms - (i === 0 ? beganMs - 200 : (compiledAtMs[i] ?? 0)) - 200)
+    expect(Math.min(...pausesMs)).toBeGreaterThanOrEqual(199)
+  })
+
+  it('refuses a bad document whole, says so, and forgets the error with the next good one', async () => {
+    const source = handSource({ document: { version: '1' }, revision: undefined })
+    const { live, seen } = follow(source)
+    const { current } = await live
+    source.push({ version: 'bad' })
+    await settled()
+    expect((await live).current).toBe(current)
+    expect((await live).status.lastError?.message).toBe('refused bad')
+    expect(seen.rejected).toEqual(['refused bad'])
+    source.push('a: [unclosed')
+    await settled()
+    expect(seen.rejected).toHaveLength(2)
+    source.push({ version: '2' })
+    await settled()
+    expect((await live).status).toMatchObject({ version: '2', lastError: undefined })
+  })
+
+  it('keeps the last good policy while the source is down, and says when it is back', async () => {
+    const source = handSource({ document: { version: '1' }, revision: undefined })
+    const { live, seen } = follow(source)
+    source.fail('too early to matter')
+    await live
+    source.fail('down')
+    expect((await live).status).toMatchObject({ version: '1', lastError: { message: 'down' } })
+    expect(seen.rejected).toEqual(['down'])
+    source.recover()
+    expect((await live).status.lastError).toBeUndefined()
+  })
+
+  it('remembers that the document is bad when the source comes back', async () => {
+    const source = handSource({ document: { version: '1' }, revision: undefined })
+    const live = await follow(source).live
+    source.push({ version: 'bad' })
+    await settled()
+    source.fail('down')
+    source.recover()
+    expect(live.status.lastError?.message).toBe('refused bad')
+  })
+
+  it('is an error without a good document at start, and closes the source', async () => {
+    const down = handSource(new Error('down'))
+    await expect(follow(down).live).rejects.toThrow('down')
+    expect(down.closed).toBe(true)
+    const bad = handSource({ document: { version: 'bad' }, revision: undefined })
+    await expect(follow(bad).live).rejects.toThrow('refused bad')
+    expect(bad.closed).toBe(true)
+  })
+
+  it('begins with the fallback, and follows the source as soon as that has a good one', async () => {
+    for (const first of [new Error('down'), { document: { version: 'bad' }, revision: undefined }]) {
+      const source = handSource(first)
+      const { live, seen } = follow(source, { fallback: { version: 'spare' } })
+      expect((await live).status).toMatchObject({ version: 'spare', lastError: expect.any(Error) })
+      expect(seen.rejected).toHaveLength(1)
+      source.push({ version: '1' })
+      await settled()
+      expect((await live).status).toMatchObject({ version: '1', lastError: undefined })
+    }
+  })
+
+  it('refuses a bad fallback at once, even if the source is fine', async () => {
+    const { live } = follow(staticPolicy({ version: '1' }), { fallback: { version: 'bad' } })
+    await expect(live).rejects.toThrow('refused bad')
+  })
+
+  it('tells the age of the version in force', async () => {
+    let nowMs = 1000
+    const live = await follow(staticPolicy({ version: '1' }), { now: () => nowMs }).live
+    nowMs = 4500
+    expect(live.status.ageMs).toBe(3500)
+  })
+
+  it('hears nothing after close', async () => {
+    const source = handSource({ document: { version: '1' }, revision: undefined })
+    const { live, seen } = follow(source)
+    await live
+    source.push({ version: '2' })
+    await (await live).close()
+    source.push({ version: '3' })
+    source.fail('gone')
+    await settled()
+    expect(seen.loaded).toEqual(['1'])
+    expect(seen.rejected).toEqual([])
+    expect(source.closed).toBe(true)
+  })
+})

@@ -1,0 +1,75 @@
+import { show } from '../../core/errors.ts'
+import type { RuleTrace } from '../compile/compiled-policy.ts'
+import type { RuleParts } from '../rule/compile-rule.ts'
+import type { Captured } from '../selector/selector.ts'
+import { chargeOf, refuses } from './match-request.ts'
+import { hasMethod, type Matcher } from './matcher.ts'
+import { captureNames, matchPattern } from './path-pattern.ts'
+import type { RequestView } from './request-view.ts'
+
+/** Tells of every rule why it does or does not apply. Asks each rule by itself, so it costs more than matching. */
+export function explainRequest(rules: readonly RuleParts[], request: RequestView, nowMs: number): readonly RuleTrace[] {
+  return rules.map((parts) => {
+    const { rule, key, matcher } = parts
+    const not = (why: string): RuleTrace => ({
+      rule: rule.name,
+      mode: rule.mode,
+      matched: false,
+      why,
+      match: undefined,
+    })
+    if (!key) return not('has no key, so only take() and its like use it')
+    const path = matchedPath(matcher, request)
+    const failed = failedCondition(matcher, request, path !== undefined)
+    if (failed !== undefined || !path) return not(failed ?? '')
+    const match = chargeOf(parts, request, path.captured, nowMs)
+    if (!match) {
+      const lacks = `the request lacks ${key.lacking(request, path.captured)}`
+      return not(refuses(parts) ? `${lacks}, and onMissing: deny refuses it` : lacks)
+    }
+    const why = [...saidBy(matcher, path.pattern), `key from ${keyText(parts)}`].join(', ')
+    return { rule: rule.name, mode: rule.mode, matched: true, why, match }
+  })
+}
+
+interface MatchedPath {
+  readonly pattern: string | undefined
+  readonly captured: Captured | undefined
+}
+
+function matchedPath({ patterns }: Matcher, request: RequestView): MatchedPath | undefined {
+  if (!patterns) return { pattern: undefined, captured: undefined }
+  for (const pattern of patterns) {
+    const captures = matchPattern(pattern, typeof request.path === 'string' ? request.path : '')
+    if (captures) return { pattern: pattern.text, captured: { names: captureNames(pattern), values: captures } }
+  }
+  return undefined
+}
+
+/** The first condition that does not hold. Names what the rule wants, never what the request carries, which may be secret. */
+function failedCondition(
+  { methods, patterns, conditions }: Matcher,
+  request: RequestView,
+  pathFits: boolean,
+): string | undefined {
+  if (!hasMethod(methods, request))
+    return `method is ${show(request.method)}; the rule wants ${[...methods!].join(' or ')}`
+  if (!pathFits)
+    return `path is ${show(request.path)}; the rule wants ${patterns!.map(({ text }) => text).join(' or ')}`
+  const failed = conditions.find((condition) => !condition.holds(request))
+  return failed && `the rule wants ${failed.wanted}`
+}
+
+function saidBy({ methods, conditions }: Matcher, pattern: string | undefined): readonly string[] {
+  const said = [
+    ...(methods ? [`method is ${[...methods].join(' or ')}`] : []),
+    ...(pattern === undefined ? [] : [`path fits ${pattern}`]),
+    ...conditions.map(({ wanted }) => `${wanted.replace(' to be ', ' is ')}`),
+  ]
+  return said.length === 0 ? ['applies to every request'] : said
+}
+
+function keyText({ key }: RuleParts): string {
+  const texts = key!.alternatives.map(({ selectors }) => selectors?.map(({ text }) => text).join(' + ') ?? 'a function')
+  return texts.length === 1 ? texts[0]! : `the first of ${texts.join(' / ')}`
+}

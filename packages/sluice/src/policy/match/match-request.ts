@@ -1,0 +1,53 @@
+import type { CompiledRule, Matched, MatchedRule } from '../compile/compiled-policy.ts'
+import type { RuleParts } from '../rule/compile-rule.ts'
+import type { Captured } from '../selector/selector.ts'
+import type { RequestView } from './request-view.ts'
+import type { RuleIndex } from './rule-index.ts'
+
+/** Finds what the rules of a policy say to one request. */
+export function matchRequest(
+  rules: readonly RuleParts[],
+  index: RuleIndex,
+  request: RequestView,
+  nowMs: number,
+): Matched {
+  const matched: MatchedRule[] = []
+  let refusedBy: CompiledRule | undefined
+  for (const { index: place, captured } of index.find(request)) {
+    const parts = rules[place]!
+    const found = chargeOf(parts, request, captured, nowMs)
+    if (found) matched.push(found)
+    else if (refuses(parts)) refusedBy ??= parts.rule
+  }
+  return { rules: matched, refusedBy }
+}
+
+/** The same for the only rule of a policy, if it is one for every request: there is nothing to look up. */
+export function matchOnly(parts: RuleParts, request: RequestView, nowMs: number): Matched {
+  const found = chargeOf(parts, request, undefined, nowMs)
+  if (found) return { rules: [found], refusedBy: undefined }
+  return { rules: [], refusedBy: refuses(parts) ? parts.rule : undefined }
+}
+
+/** Whether a rule is one for every request. */
+export function isForAll({ key, matcher }: RuleParts): boolean {
+  return key !== undefined && !matcher.methods && !matcher.patterns && matcher.conditions.length === 0
+}
+
+/** What a rule whose `match` holds charges the request; undefined when the request lacks the key. */
+export function chargeOf(
+  { rule, key, tier, cost }: RuleParts,
+  request: RequestView,
+  captured: Captured | undefined,
+  nowMs: number,
+): MatchedRule | undefined {
+  const subject = key?.subject(request, captured)
+  if (subject === undefined) return undefined
+  const name = tier?.ofRequest(request, captured, subject)
+  return { rule, subject, limits: rule.limitsFor(subject, name, nowMs), cost: cost(request, captured), tier: name }
+}
+
+/** Whether a request without the key is denied. A shadow rule never denies. */
+export function refuses({ rule, denyMissing }: RuleParts): boolean {
+  return denyMissing && rule.mode === 'enforce'
+}

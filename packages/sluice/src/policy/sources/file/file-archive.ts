@@ -1,0 +1,73 @@
+import { mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { stringify } from 'yaml'
+import type { PolicyArchive, PolicyVersion } from '../archive.ts'
+
+/**
+ * Writes a policy file, and keeps every version in `<file>.history/` beside it: `1.yaml`, `2.yaml` and so on. What was edited by hand
+ * since the last push is kept as a version too, before it is replaced.
+ */
+export function fileArchive(file: string): PolicyArchive {
+  const folder = `${file}.history`
+  const extension = extname(file) || '.yaml'
+
+  async function revisions(): Promise<number[]> {
+    const names = await readdir(folder).catch(() => [])
+    return names
+      .filter((name) => /^[1-9]\d{0,14}\.\w+$/.test(name))
+      .map((name) => Number.parseInt(name, 10))
+      .sort((a, b) => b - a)
+  }
+
+  const pathOf = (revision: number): string => join(folder, `${revision}${extension}`)
+
+  async function keep(text: string): Promise<number> {
+    for (;;) {
+      const revision = ((await revisions())[0] ?? 0) + 1
+      try {
+        // Two that push at once get two numbers.
+        await writeFile(pathOf(revision), text, { flag: 'wx' })
+        return revision
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      }
+    }
+  }
+
+  return {
+    async push(document) {
+      const text = asText(document, extension)
+      await mkdir(folder, { recursive: true })
+      const [latest] = await revisions()
+      const former = await readFile(file, 'utf8').catch(() => undefined)
+      const archived = latest === undefined ? undefined : await readFile(pathOf(latest), 'utf8')
+      if (former !== undefined && former !== archived) await keep(former)
+      const revision = await keep(text)
+      // Written through links, and whole or not at all.
+      const target = await realpath(file).catch(() => file)
+      const draft = `${target}.${process.pid}.${revision}.tmp`
+      try {
+        await writeFile(draft, text, { flush: true })
+        await rename(draft, target)
+      } catch (error) {
+        await Promise.all([rm(draft, { force: true }), rm(pathOf(revision), { force: true })])
+        throw error
+      }
+      return revision
+    },
+    async history(limit) {
+      const newest = (await revisions()).slice(0, limit)
+      return Promise.all(newest.map((revision) => versionAt(pathOf(revision), revision)))
+    },
+  }
+}
+
+async function versionAt(path: string, revision: number): Promise<PolicyVersion> {
+  const [document, { mtime }] = await Promise.all([readFile(path, 'utf8'), stat(path)])
+  return { revision, createdAt: mtime, document }
+}
+
+function asText(document: unknown, extension: string): string {
+  if (typeof document === 'string') return document
+  return extension === '.json' ? `${JSON.stringify(document, null, 2)}\n` : stringify(document)
+}

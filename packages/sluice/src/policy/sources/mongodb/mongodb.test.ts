@@ -1,0 +1,144 @@
+import { type Collection, MongoClient } from 'mongodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type MongodOptions, type MongodServer, startMongod } from '../../../testing/servers/mongod.ts'
+import { findMongod } from '../../../testing/servers/mongod-binary.ts'
+import { type SourcePlace, sourceConformance } from '../../../testing/source-conformance.ts'
+import { waitFor } from '../../../testing/wait-for.ts'
+import { compilePolicy } from '../../compile/compile-policy.ts'
+import { livePolicy } from '../../live/live-policy.ts'
+import { mongoPolicy } from './mongodb.ts'
+
+interface Stored {
+  _id: string
+  last_updated?: Date
+}
+
+const missing = process.env.MONGODB_URL === undefined && findMongod() === undefined
+const describeMongo = describe.skipIf(missing)
+if (missing) console.warn('MongoDB tests do not run: run `npm run setup`, install mongod, or set MONGODB_URL')
+
+async function open(options: MongodOptions) {
+  const server = (await startMongod(options)) as MongodServer
+  const client = new MongoClient(server.url, { serverSelectionTimeoutMS: 2000, heartbeatFrequencyMS: 500 })
+  const database = client.db(`sluice-${process.pid}-${Math.random().toString(36).slice(2)}`)
+  const policies: Collection<Stored> = database.collection('policies')
+  const close = async (): Promise<void> => {
+    await database.dropDatabase().catch(() => {})
+    await client.close()
+    await server.stop()
+  }
+  return { server, policies, versions: database.collection('versions'), close }
+}
+
+async function place(options: MongodOptions, pollMs: number): Promise<SourcePlace> {
+  const { server, policies, close } = await open(options)
+  return {
+    open: (service) => mongoPolicy(policies, { service, pollMs, timeoutMs: 3000 }),
+    write: async (service, document) => void (await mongoPolicy(policies, { service }).archive.push(document)),
+    writeNonsense: async (service) =>
+      void (await policies.replaceOne({ _id: service }, { nonsense: true, last_updated: new Date() } as object)),
+    remove: async (service) => void (await policies.deleteOne({ _id: service })),
+    ...(server.pids.length > 0 && {
+      outage: {
+        begin: async () => void server.pids.forEach((pid) => void process.kill(pid, 'SIGKILL')),
+        end: () => server.settled(),
+      },
+    }),
+    close,
+  }
+}
+
+const framework = { describe: describeMongo, it, beforeAll, afterAll }
+sourceConformance('mongoPolicy on a replica set', () => place({ replicaSet: 1 }, 3_600_000), framework)
+sourceConformance('mongoPolicy on a single server, which only polls', () => place({}, 50), framework)
+
+const policy = (version: string): object => ({
+  service: 'shop',
+  version,
+  rules: [{ name: 'all', key: ['ip'], limits: { rpm: 10 } }],
+})
+
+describeMongo('mongoPolicy', () => {
+  let mongo: Awaited<ReturnType<typeof open>>
+
+  beforeAll(async () => {
+    mongo = await open({ replicaSet: 1 })
+  })
+
+  afterAll(() => mongo?.close())
+
+  it('loads the original document, and a change that forgot last_updated', async () => {
+    const { policies } = mongo
+    await policies.insertOne({
+      _id: 'sentiment-service',
+      last_updated: new Date('2025-01-01'),
+      general_rate_limit: { rps: 10, rpm: 100 },
+      custom_rate_limits: { 'client-corp': { rpm: 500 } },
+    } as Stored)
+    const source = mongoPolicy(policies, { service: 'sentiment-service', pollMs: 3_600_000 })
+    const live = await livePolicy({ source, compile: compilePolicy })
+    expect(live.current.service).toBe('sentiment-service')
+    const { version } = live.current
+    await policies.updateOne({ _id: 'sentiment-service' }, { $set: { general_rate_limit: { rpm: 200 } } })
+    await waitFor(() => live.current.version !== version)
+    await live.close()
+  })
+
+  it('ignores a document that is older than the one in force', async () => {
+    const { policies } = mongo
+    const source = mongoPolicy(policies, { service: 'older', pollMs: 3_600_000 })
+    await source.archive.push(policy('v1'))
+    const live = await livePolicy({ source, compile: compilePolicy })
+    await policies.replaceOne({ _id: 'older' }, { ...policy('v0'), last_updated: new Date(0) })
+    await source.archive.push(policy('v2'))
+    await waitFor(() => live.current.version === 'v2')
+    await live.close()
+  })
+
+  it('keeps versions, also the one that was there before', async () => {
+    const { policies, versions } = mongo
+    await policies.insertOne({ _id: 'kept', last_updated: new Date(1000), ...policy('v0') })
+    const { archive } = mongoPolicy(policies, { service: 'kept', history: versions })
+    const revision = await archive.push('service: kept\nversion: v1\nrules: []\n')
+    const history = await archive.history(10)
+    expect(history.map((each) => each.revision)).toEqual([revision, 1000])
+    expect(history.map(({ document }) => (document as { version: string }).version)).toEqual(['v1', 'v0'])
+    expect(await mongoPolicy(policies, { service: 'kept' }).archive.history(10)).toHaveLength(1)
+  })
+
+  it('gives many that push at once different revisions', async () => {
+    const { archive } = mongoPolicy(mongo.policies, { service: 'many', history: mongo.versions })
+    const revisions = await Promise.all(Array.from({ length: 10 }, (_, i) => archive.push(policy(`v${i}`))))
+    expect(new Set(revisions).size).toBe(10)
+    const history = await archive.history(100)
+    expect(history.map(({ revision }) => revision)).toEqual(revisions.sort((a, b) => b - a))
+  })
+
+  it('names the option that is wrong', async () => {
+    expect(() => mongoPolicy(mongo.policies, { service: '' })).toThrow(/service is ""/)
+    await expect(mongoPolicy(mongo.policies, { service: 's' }).archive.push([])).rejects.toThrow(/document is an array/)
+  })
+})
+
+describeMongo('mongoPolicy on three members', () => {
+  it('goes on following when the primary is stopped', async () => {
+    const { server, policies, close } = await open({ replicaSet: 3 })
+    try {
+      const source = mongoPolicy(policies, { service: 'shop', pollMs: 3_600_000 })
+      await source.archive.push(policy('v1'))
+      const live = await livePolicy({ source, compile: compilePolicy })
+      await server.stopPrimary()
+      await waitFor(() => source.archive.push(policy('v2')), {
+        timeoutMs: 20_000,
+        describe: 'a write to the new primary',
+      })
+      await waitFor(() => live.current.version === 'v2', { timeoutMs: 20_000 })
+      await server.settled()
+      await source.archive.push(policy('v3'))
+      await waitFor(() => live.current.version === 'v3', { timeoutMs: 20_000 })
+      await live.close()
+    } finally {
+      await close()
+    }
+  }, 90_000)
+})

@@ -1,0 +1,110 @@
+import { invalidOption } from '../../../core/errors.ts'
+import type { ArchivedSource } from '../archive.ts'
+import { followedSource, noDocument, type Reading } from '../followed-source.ts'
+import { postgresArchive } from './postgres-archive.ts'
+import { listen, type PostgresPool } from './postgres-client.ts'
+import { createTableSql, quoteName, quoteTable } from './postgres-table.ts'
+
+export type { ArchivedSource, PolicyArchive, PolicyVersion } from '../archive.ts'
+export type { PostgresClient, PostgresPool, PostgresResult } from './postgres-client.ts'
+
+export interface PostgresPolicyPlace {
+  /** Whose policy: the rows with this `service`. */
+  readonly service: string
+  /** The table, as `name` or `schema.name`; `sluice_policy` unless said otherwise. */
+  readonly table?: string
+  /** Where changes are announced; `sluice_policy` unless said otherwise. */
+  readonly channel?: string
+}
+
+export interface PostgresPolicyOptions extends PostgresPolicyPlace {
+  /** How often to look besides listening, in case an announcement is missed. 10 s by default. */
+  readonly pollMs?: number
+  /** How long one look may take. 5 s by default. */
+  readonly timeoutMs?: number
+  /** Creates the table when it is not there, with a trigger that announces every change. */
+  readonly createTable?: boolean
+}
+
+/**
+ * A policy in a table of PostgreSQL, one row for each version; the one with the highest revision is in force. Takes your pool of `pg`, and
+ * keeps one connection of it to listen (unless it has only one).
+ *
+ * @example
+ * const limiter = await createLimiter({ policy: postgresPolicy(pool, { service: 'shop', createTable: true }) })
+ */
+export function postgresPolicy(pool: PostgresPool, options: PostgresPolicyOptions): ArchivedSource {
+  const { service, table, channel } = resolvePlace(options)
+  const channelName = quoteName(channel, 'channel')
+  const tableName = quoteTable(table)
+  let created = options.createTable !== true
+  const ready = async (): Promise<void> => {
+    if (!created) await pool.query(createTableSql(table, channel))
+    created = true
+  }
+  const source = followedSource({
+    description: `postgres ${table} ${service}`,
+    pollMs: options.pollMs ?? 10_000,
+    timeoutMs: options.timeoutMs ?? 5000,
+    async read(stamp) {
+      await ready()
+      return readDocument(pool, tableName, service, stamp)
+    },
+    subscribe(push) {
+      if (pool.options?.max === 1) {
+        queueMicrotask(() => push.unavailable())
+        return () => {}
+      }
+      const heard = (payload: string | undefined): void => {
+        // Without a payload it was announced by hand, for whomever it concerns.
+        if (!payload || payload === service) push.changed()
+      }
+      return listen(pool, channelName, heard, () => push.broken())
+    },
+  })
+  return Object.assign(source, { archive: postgresArchive(pool, { tableName, channel, service, ready }) })
+}
+
+/**
+ * Puts a policy in the table and announces it to every replica that follows it; returns its revision.
+ *
+ * @example
+ * await publishPostgresPolicy(pool, { service: 'shop' }, document)
+ */
+export async function publishPostgresPolicy(
+  pool: PostgresPool,
+  place: PostgresPolicyPlace,
+  document: unknown,
+): Promise<number> {
+  const { service, table, channel } = resolvePlace(place)
+  quoteName(channel, 'channel')
+  const ready = async (): Promise<void> => {}
+  return postgresArchive(pool, { tableName: quoteTable(table), channel, service, ready }).push(document)
+}
+
+function resolvePlace({ service, table = 'sluice_policy', channel = 'sluice_policy' }: PostgresPolicyPlace) {
+  if (typeof service !== 'string' || service === '' || service.includes('\0')) {
+    throw invalidOption('service', service, 'name the service whose policy it is')
+  }
+  return { service, table, channel }
+}
+
+async function readDocument(
+  pool: PostgresPool,
+  tableName: string,
+  service: string,
+  stamp: string | undefined,
+): Promise<Reading | 'unchanged'> {
+  // xmin tells a row that was changed in place; the document travels only when the row is not the one we know.
+  const text = `
+    SELECT revision::text, stamp, CASE WHEN stamp IS DISTINCT FROM $2 THEN document::text END AS document
+    FROM (
+      SELECT revision, document, revision || '/' || xmin AS stamp FROM ${tableName}
+      WHERE service = $1 ORDER BY revision DESC LIMIT 1
+    ) AS newest`
+  const { rows } = await pool.query(text, [service, stamp ?? null])
+  const row = rows[0] as { revision: string; stamp: string; document: string | null } | undefined
+  if (row === undefined) throw noDocument()
+  if (row.document === null) return 'unchanged'
+  return { document: JSON.parse(row.document), text: row.document, revision: Number(row.revision), stamp: row.stamp }
+}

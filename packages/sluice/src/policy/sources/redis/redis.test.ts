@@ -1,0 +1,197 @@
+import { Cluster, Redis as Redis6 } from 'ioredis'
+import { Redis as Redis5 } from 'ioredis5'
+import { createClient as createClient6, createCluster } from 'redis'
+import { createClient as createClient5 } from 'redis5'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startCluster } from '../../../testing/servers/cluster.ts'
+import { type RedisServer, startRedis } from '../../../testing/servers/redis.ts'
+import { type SourcePlace, sourceConformance } from '../../../testing/source-conformance.ts'
+import { waitFor } from '../../../testing/wait-for.ts'
+import { compilePolicy } from '../../compile/compile-policy.ts'
+import { livePolicy } from '../../live/live-policy.ts'
+import { type PolicyRedisClient, publishRedisPolicy, redisPolicy } from './redis.ts'
+
+interface Opened {
+  readonly client: PolicyRedisClient
+  close(): unknown
+}
+
+type Open = (url: string) => Promise<Opened>
+
+const clients: Record<string, Open> = {
+  'ioredis 6': async (url) => {
+    const client = new Redis6(url).on('error', () => {})
+    return { client, close: () => client.disconnect() }
+  },
+  'ioredis 5': async (url) => {
+    const client = new Redis5(url).on('error', () => {})
+    return { client, close: () => client.disconnect() }
+  },
+  'node-redis 6': async (url) => {
+    const client = await createClient6({ url })
+      .on('error', () => {})
+      .connect()
+    return { client, close: () => client.destroy() }
+  },
+  'node-redis 5': async (url) => {
+    const client = await createClient5({ url })
+      .on('error', () => {})
+      .connect()
+    return { client, close: () => client.destroy() }
+  },
+}
+
+async function place(open: Open): Promise<SourcePlace> {
+  const server = await startRedis()
+  const { client, close } = await open(server.url)
+  const key = (name: string): string => `policy:${name}`
+  return {
+    open: (name) => redisPolicy(client, { key: key(name), pollMs: 3_600_000, timeoutMs: 500 }),
+    write: async (name, document) => void (await publishRedisPolicy(client, { key: key(name) }, document)),
+    writeNonsense: async (name) => void (await publishRedisPolicy(client, { key: key(name) }, '{ nonsense')),
+    async remove(name) {
+      await server.cli('DEL', key(name))
+      await server.cli('PUBLISH', `${key(name)}:changed`, 'gone')
+    },
+    outage: {
+      begin: () => server.kill(),
+      end: async () => void (server.running || (await server.restart())),
+    },
+    async close() {
+      close()
+      await server.stop()
+    },
+  }
+}
+
+const framework = { describe, it, beforeAll, afterAll }
+for (const [name, open] of Object.entries(clients)) {
+  sourceConformance(`redisPolicy over ${name}`, () => place(open), framework)
+}
+
+const policy = (version: string): object => ({
+  service: 'shop',
+  version,
+  rules: [{ name: 'all', key: ['ip'], limits: { rpm: 10 } }],
+})
+
+describe('redisPolicy', () => {
+  let server: RedisServer
+  let redis: Redis6
+  beforeAll(async () => {
+    server = await startRedis()
+    redis = new Redis6(server.url)
+  })
+
+  afterAll(async () => {
+    redis.disconnect()
+    await server.stop()
+  })
+
+  it('finds a change by polling when the message was missed', async () => {
+    await publishRedisPolicy(redis, { key: 'missed' }, policy('v0'))
+    const source = redisPolicy(redis, { key: 'missed', channel: 'nobody-speaks-here', pollMs: 20 })
+    const live = await livePolicy({ source, compile: compilePolicy })
+    await publishRedisPolicy(redis, { key: 'missed' }, policy('v1'))
+    await waitFor(() => live.current.version === 'v1')
+    await live.close()
+  })
+
+  it('reads a string that was set by hand, and keeps it as a version when a policy is published over it', async () => {
+    await redis.set('by-hand', JSON.stringify(policy('v0')))
+    const source = redisPolicy(redis, { key: 'by-hand', pollMs: 20 })
+    const live = await livePolicy({ source, compile: compilePolicy })
+    expect(live.current.version).toBe('v0')
+    await redis.set('by-hand', JSON.stringify(policy('v1')))
+    await waitFor(() => live.current.version === 'v1')
+    await source.archive.push(policy('v2'))
+    await waitFor(() => live.current.version === 'v2')
+    const history = await source.archive.history(5)
+    expect(history.map(({ document }) => JSON.parse(String(document)).version)).toEqual(['v2', 'v1'])
+    await live.close()
+  })
+
+  it('works with a prefix on every key', async () => {
+    const prefixed = new Redis6(server.url, { keyPrefix: 'app:' })
+    await publishRedisPolicy(prefixed, { key: 'prefixed' }, policy('v0'))
+    expect(await redis.exists('app:prefixed')).toBe(1)
+    const live = await livePolicy({
+      source: redisPolicy(prefixed, { key: 'prefixed', pollMs: 3_600_000 }),
+      compile: compilePolicy,
+    })
+    await publishRedisPolicy(prefixed, { key: 'prefixed' }, policy('v1'))
+    await waitFor(() => live.current.version === 'v1')
+    await live.close()
+    prefixed.disconnect()
+  })
+
+  it('gives a hundred that publish at once a hundred revisions, and keeps the last ten', async () => {
+    const { archive } = redisPolicy(redis, { key: 'many' })
+    const revisions = await Promise.all(Array.from({ length: 100 }, (_, i) => archive.push(policy(`v${i}`))))
+    expect(new Set(revisions).size).toBe(100)
+    const history = await archive.history(100)
+    expect(history.map(({ revision }) => revision)).toEqual(revisions.sort((a, b) => b - a).slice(0, 10))
+    expect(await redis.hget('many', 'revision')).toBe(String(revisions[0]))
+  })
+
+  it('does not touch a key that holds something else', async () => {
+    await redis.rpush('queue', 'work')
+    await expect(publishRedisPolicy(redis, { key: 'queue' }, policy('v0'))).rejects.toThrow(/WRONGTYPE/)
+    expect(await redis.lrange('queue', 0, -1)).toEqual(['work'])
+    const live = livePolicy({ source: redisPolicy(redis, { key: 'queue' }), compile: compilePolicy })
+    await expect(live).rejects.toMatchObject({ code: 'SLUICE_SOURCE_FAILED' })
+  })
+
+  it('does not pile up work while Redis hangs', async () => {
+    await publishRedisPolicy(redis, { key: 'hangs' }, policy('v0'))
+    const client = new Redis6(server.url)
+    const live = await livePolicy({
+      source: redisPolicy(client, { key: 'hangs', pollMs: 10, timeoutMs: 200 }),
+      compile: compilePolicy,
+    })
+    await server.freeze()
+    try {
+      await waitFor(() => live.status.lastError, { describe: 'the silence to be noticed' })
+      expect(live.current.version).toBe('v0')
+    } finally {
+      server.thaw()
+    }
+    await waitFor(() => live.status.lastError === undefined, { describe: 'recovery' })
+    await live.close()
+    client.disconnect()
+  })
+
+  it('names the option that is wrong', () => {
+    expect(() => redisPolicy(redis, { key: '' })).toThrow(/key is ""/)
+    expect(() => redisPolicy({} as PolicyRedisClient, { key: 'k' })).toThrow(/client is an object/)
+  })
+})
+
+describe('redisPolicy on a cluster', () => {
+  it('follows what is published, with both clients', async () => {
+    const servers = await startCluster({ masters: 3, replicas: 0 })
+    const url = servers.nodes[0]!.url
+    const ioredis = new Cluster([url])
+    const nodeRedis = createCluster({ rootNodes: [{ url }] })
+    try {
+      await nodeRedis.connect()
+      const options = { key: 'policy:shop', pollMs: 3_600_000 }
+      await publishRedisPolicy(ioredis, options, policy('v1'))
+      const follow = (client: PolicyRedisClient) =>
+        livePolicy({ source: redisPolicy(client, options), compile: compilePolicy })
+      const both = await Promise.all([follow(ioredis), follow(nodeRedis)])
+      for (const [client, version] of [
+        [ioredis, 'v2'],
+        [nodeRedis, 'v3'],
+      ] as const) {
+        await publishRedisPolicy(client, options, policy(version))
+        await waitFor(() => both.every((live) => live.current.version === version), { describe: version })
+      }
+      await Promise.all(both.map((live) => live.close()))
+    } finally {
+      ioredis.disconnect()
+      nodeRedis.destroy()
+      await servers.stop()
+    }
+  })
+})

@@ -1,0 +1,55 @@
+import { type FailureKind, StoreError } from '../core/errors.ts'
+
+const byPrefix: Readonly<Record<string, FailureKind>> = {
+  READONLY: 'readonly',
+  LOADING: 'loading',
+  MASTERDOWN: 'readonly',
+  BUSY: 'busy',
+  OOM: 'oom',
+  MISCONF: 'readonly',
+  NOREPLICAS: 'readonly',
+  MOVED: 'cluster',
+  ASK: 'cluster',
+  TRYAGAIN: 'cluster',
+  CLUSTERDOWN: 'cluster',
+  CROSSSLOT: 'cluster',
+  WRONGTYPE: 'wrongtype',
+  NOAUTH: 'auth',
+  WRONGPASS: 'auth',
+  NOPERM: 'auth',
+}
+
+/** What an error of a Redis client means for a decision. */
+export function redisFailure(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  const { message = String(error), code } = (error ?? {}) as { message?: string; code?: string }
+  const kind = byPrefix[/^(?:ERR |-)?([A-Z]+)\b/.exec(message)?.[1] ?? ''] ?? connectionKind(message, code)
+  return new StoreError(kind, `Redis: ${message}`, { cause: error })
+}
+
+/** Whether Redis does not have the script, which therefore did not run. */
+export function isMissingScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT')
+}
+
+/** Whether the keys are being moved between cluster nodes, and the script did not run for that reason. */
+export function isOnTheMove(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('TRYAGAIN')
+}
+
+function connectionKind(message: string, code: string | undefined): FailureKind {
+  // Redis wraps what happens inside a script: "... OOM command not allowed ... script: <sha>".
+  if (/\bOOM command not allowed\b/.test(message)) return 'oom'
+  if (/\bREADONLY\b/.test(message)) return 'readonly'
+  if (/redirections/i.test(message)) return 'cluster'
+  if (code === 'ECONNREFUSED' || /ECONNREFUSED/.test(message)) return 'refused'
+  if (code === 'ETIMEDOUT' || /timed? ?out/i.test(message)) return 'timeout'
+  if (code !== undefined && /^E[A-Z]+$/.test(code)) return 'connection'
+  if (
+    /closed|connect|socket|stream|writ|offline|quit|ended|retries|sentinel|master node|unreachable|cluster|redirection/i.test(
+      message,
+    )
+  )
+    return 'connection'
+  return /script|Lua|ERR /.test(message) ? 'script' : 'other'
+}

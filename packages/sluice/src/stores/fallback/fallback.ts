@@ -1,0 +1,212 @@
+import { Breaker, type Pass } from '../../breaker/breaker.ts'
+import type { Answer, Ask, Charge, OnStoreFailure } from '../../core/engine/ask.ts'
+import { type FailureKind, StoreError } from '../../core/errors.ts'
+import { Deadlines } from '../../timing/deadlines.ts'
+import { type CallbackStore, submitTo, toPromise, type Waiter } from '../callback-store.ts'
+import type { BreakerState, Store, StoreHealth, StoreObserver } from '../store.ts'
+import { LocalUsage } from './local-usage.ts'
+
+export interface FallbackOptions {
+  readonly failures: number
+  readonly cooldownMs: number
+  /** Among how many replicas the limits are shared while the store is away. */
+  readonly replicas: () => number
+}
+
+/** A store that answers whatever the store behind it does. */
+export interface FallbackStore extends CallbackStore {
+  readonly breaker: BreakerState
+  /** Since the store last answered; 0 while it does. */
+  readonly lastContactMs: number
+}
+
+/** Faults of one key or one call say nothing about the store as a whole. */
+const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'full', 'script', 'closed'])
+
+/** Of one charge about which nothing is known. Thousands may be answered so at the same moment. */
+const noStatuses: Answer['statuses'] = Object.freeze([Object.freeze([])])
+
+/** Made once: while the store is away every decision meets it, and a stack for each would cost more than the decision. */
+const breakerOpen = new StoreError('breaker', 'The store has failed repeatedly and is not asked for a moment.')
+
+/**
+ * Puts a breaker before a store, and answers by each rule's `onStoreFailure` when the store cannot: `open` allows, `closed` denies,
+ * `local` decides on this replica's share. Only `take` and `peek` are answered so; whoever resets or settles learns of the fault.
+ */
+export function fallback(store: Store, options: FallbackOptions): FallbackStore {
+  return new StoreWithFallback(store, options)
+}
+
+class StoreWithFallback implements FallbackStore {
+  readonly name: string
+  readonly #store: Store
+  readonly #replicas: () => number
+  readonly #breaker: Breaker
+  readonly #local = new LocalUsage()
+  readonly #deadlines = new Deadlines()
+  #observer: StoreObserver | undefined
+  #contactMs = performance.now()
+  #failing = false
+
+  constructor(store: Store, { failures, cooldownMs, replicas }: FallbackOptions) {
+    this.name = store.name
+    this.#store = store
+    this.#replicas = replicas
+    this.#breaker = new Breaker({ failures, cooldownMs, onChange: (state) => this.#observer?.breaker?.(state) })
+  }
+
+  get breaker(): BreakerState {
+    return this.#breaker.state
+  }
+
+  get lastContactMs(): number {
+    return this.#failing ? performance.now() - this.#contactMs : 0
+  }
+
+  watch(observer: StoreObserver): void {
+    this.#observer = observer
+    this.#store.watch?.(observer)
+  }
+
+  decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
+    return toPromise(this, ask, withinMs)
+  }
+
+  submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
+    const pass = this.#breaker.pass ?? this.#breaker.enter(performance.now())
+    if (pass === undefined) return this.#answerWithout(ask, breakerOpen)
+    try {
+      const answer = this.#store.inProcess
+        ? (this.#store.decide(ask, withinMs) as Answer)
+        : this.#ask(ask, withinMs, new PendingAsk(this, ask, withinMs, pass, waiter))
+      if (answer !== undefined) this.recovered(pass, withinMs)
+      return answer
+    } catch (error) {
+      return this.failed(ask, pass, error)
+    }
+  }
+
+  /** In process, what is known cannot fail. */
+  takeByText(charge: Charge): Answer | undefined {
+    return this.#store.takeByText?.(charge)
+  }
+
+  health(withinMs: number): Promise<StoreHealth> {
+    return this.#store.health(withinMs)
+  }
+
+  async close(): Promise<void> {
+    await this.#local.reported
+    this.#deadlines.close()
+    await this.#store.close()
+  }
+
+  get #isWell(): boolean {
+    return !this.#failing && this.#local.isEmpty
+  }
+
+  /** A store that does not promise to keep its deadline gets one here; Redis does, and better: it also writes nothing after it. */
+  #ask(ask: Ask, withinMs: number, call: Waiter): Answer | undefined {
+    if (this.#store.keepsDeadlines) return submitTo(this.#store, ask, withinMs, call)
+    const answer = this.#store.decide(ask, withinMs)
+    if (!(answer instanceof Promise)) return answer
+    this.#deadlines.inTime(answer, performance.now() + withinMs).then(
+      (settled) => {
+        if (settled !== undefined) call.answered(settled)
+        else call.failed(new StoreError('timeout', 'The store did not answer before the deadline.'))
+      },
+      (error) => call.failed(error),
+    )
+    return undefined
+  }
+
+  recovered(pass: Pass, withinMs: number): void {
+    if (this.#isWell) return
+    this.#breaker.succeeded(pass)
+    // An answer to a call that was out before the breaker opened is no sign of recovery.
+    if (this.#breaker.state !== 'closed') return
+    this.#failing = false
+    if (!this.#local.isEmpty) void this.#local.report(this.#store, withinMs)
+  }
+
+  /** What is answered instead; throws what the waiter has to learn of. */
+  failed(ask: Ask, pass: Pass, error: unknown): Answer {
+    const failure =
+      error instanceof StoreError
+        ? error
+        : new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
+    const now = performance.now()
+    if (local.has(failure.kind)) this.#breaker.succeeded(pass)
+    else {
+      if (!this.#failing) this.#contactMs = now
+      this.#failing = true
+      this.#breaker.failed(pass, now)
+    }
+    this.#observer?.failure?.(failure.kind, failure)
+    return this.#answerWithout(ask, failure)
+  }
+
+  #answerWithout(ask: Ask, failure: StoreError): Answer {
+    if (ask.kind !== 'take' && ask.kind !== 'peek') throw failure
+    let mode: OnStoreFailure = 'open'
+    for (const { rule } of ask.charges) {
+      if (rule.onStoreFailure === 'closed' || mode === 'open') mode = rule.onStoreFailure
+    }
+    if (mode !== 'local') {
+      const isOpen = mode === 'open'
+      const statuses = ask.charges.length === 1 ? noStatuses : ask.charges.map(() => [])
+      return {
+        allowed: isOpen,
+        granted: isOpen ? copiesOf(ask) : 0,
+        nowUs: Date.now() * 1000,
+        statuses,
+        failure: failure.kind,
+      }
+    }
+    const locals = ask.charges.filter((charge) => charge.rule.onStoreFailure === 'local')
+    const answer = this.#local.decide(ask, locals, this.#replicas())
+    return { ...answer, statuses: spread(ask.charges, locals, answer), failure: failure.kind }
+  }
+}
+
+/** One ask under way. */
+class PendingAsk implements Waiter {
+  readonly #owner: StoreWithFallback
+  readonly #ask: Ask
+  readonly #withinMs: number
+  readonly #pass: Pass
+  readonly #waiter: Waiter
+
+  constructor(owner: StoreWithFallback, ask: Ask, withinMs: number, pass: Pass, waiter: Waiter) {
+    this.#owner = owner
+    this.#ask = ask
+    this.#withinMs = withinMs
+    this.#pass = pass
+    this.#waiter = waiter
+  }
+
+  answered(answer: Answer): void {
+    this.#owner.recovered(this.#pass, this.#withinMs)
+    this.#waiter.answered(answer)
+  }
+
+  failed(error: unknown): void {
+    let answer: Answer
+    try {
+      answer = this.#owner.failed(this.#ask, this.#pass, error)
+    } catch (failure) {
+      this.#waiter.failed(failure)
+      return
+    }
+    this.#waiter.answered(answer)
+  }
+}
+
+function copiesOf(ask: Ask): number {
+  return ask.kind === 'take' ? ask.copies : 1
+}
+
+/** The statuses of the local charges, in the places they have among all. */
+function spread(charges: readonly Charge[], locals: readonly Charge[], answer: Answer): Answer['statuses'] {
+  return charges.map((charge) => answer.statuses[locals.indexOf(charge)] ?? [])
+}

@@ -1,0 +1,30 @@
+import type { Charge } from '../../core/engine/ask.ts'
+import type { Limit } from '../../core/engine/limit.ts'
+import { type LimitSet, limitSet } from '../../core/engine/limit-set.ts'
+
+const shares = new WeakMap<LimitSet, Map<number, LimitSet>>()
+
+/** A charge against one replica's share of the limits: the N-th part, rounded up, so N replicas exceed them by less than N units. */
+export function limitsPerReplica(charge: Charge, replicas: number): Charge {
+  if (replicas <= 1) return charge
+  let bySize = shares.get(charge.limits)
+  if (bySize === undefined) {
+    bySize = new Map()
+    shares.set(charge.limits, bySize)
+  }
+  let limits = bySize.get(replicas)
+  if (limits === undefined) {
+    limits = limitSet(charge.limits.limits.map((limit) => shareOfLimit(limit, replicas)))
+    bySize.set(replicas, limits)
+  }
+  return { ...charge, limits }
+}
+
+function shareOfLimit(limit: Limit, replicas: number): Limit {
+  return {
+    ...limit,
+    amount: Math.ceil(limit.amount / replicas),
+    burst: Math.ceil(limit.burst / replicas),
+    intervalUs: limit.intervalUs * replicas,
+  }
+}

@@ -1,0 +1,112 @@
+import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
+import { StoreError } from '../../core/errors.ts'
+import { memoryStore } from '../memory/memory-store.ts'
+import type { Store } from '../store.ts'
+import { limitsPerReplica } from './local-share.ts'
+
+/** Most subjects that are counted locally, and most whose usage is remembered for the report after an outage. */
+const maxSubjects = 50_000
+/** How many reports are under way at once, so that a recovering store is not flooded. */
+const reportsAtOnce = 256
+
+/** What a subject was allowed locally and the store does not know of yet. */
+interface Unreported {
+  readonly charge: Charge
+  readonly replicas: number
+  units: number
+}
+
+/**
+ * Decides in process while the store is away, on this replica's share of the limits, and reports what it admitted when the store is
+ * back, so that an outage is not a free window. The local counts stay: should the store go away again within the window, the share is
+ * not given a second time.
+ */
+export class LocalUsage {
+  readonly #memory = memoryStore({ maxSubjects })
+  /** By rule prefix, then by subject. */
+  readonly #unreported = new Map<string, Map<string, Unreported>>()
+  #size = 0
+  #reporting: Promise<void> | undefined
+
+  decide(ask: Ask, charges: readonly Charge[], replicas: number): Answer {
+    const shares = charges.map((charge) => limitsPerReplica(charge, replicas))
+    const answer = this.#memory.decide({ ...ask, charges: shares } as Ask, 0) as Answer
+    if (ask.kind === 'take' && answer.granted > 0)
+      for (const charge of charges) this.#remember(charge, replicas, charge.cost * answer.granted)
+    return answer
+  }
+
+  /** Whether nothing is waiting to be reported. */
+  get isEmpty(): boolean {
+    return this.#size === 0
+  }
+
+  /** Settles when the report that is under way has ended. */
+  get reported(): Promise<void> {
+    return this.#reporting ?? Promise.resolve()
+  }
+
+  /** Tells the store what was admitted without it. What cannot be told now stays for the next time. */
+  report(store: Store, withinMs: number): Promise<void> {
+    this.#reporting ??= this.#reportAll(store, withinMs).finally(() => {
+      this.#reporting = undefined
+    })
+    return this.#reporting
+  }
+
+  async #reportAll(store: Store, withinMs: number): Promise<void> {
+    let away = false
+    while (this.#size > 0 && !away) {
+      const told = await Promise.all(this.#some().map((entry) => this.#reportOne(entry, store, withinMs)))
+      away = told.includes(false)
+    }
+  }
+
+  /** Takes some out of what is to be reported: what is admitted meanwhile is a report of its own. */
+  #some(): Unreported[] {
+    const some: Unreported[] = []
+    for (const [prefix, subjects] of this.#unreported) {
+      for (const [subject, entry] of subjects) {
+        if (some.length === reportsAtOnce) return some
+        subjects.delete(subject)
+        this.#size -= 1
+        some.push(entry)
+      }
+      this.#unreported.delete(prefix)
+    }
+    return some
+  }
+
+  /** False when the store is away again. A report whose reply was lost is made again: rather too strict than too lax. */
+  async #reportOne({ charge, replicas, units }: Unreported, store: Store, withinMs: number): Promise<boolean> {
+    const share = limitsPerReplica(charge, replicas)
+    const local = this.#memory.decide({ kind: 'peek', charges: [share] }, 0) as Answer
+    // What has passed out of a window since is not reported into the next one.
+    const spent = share.limits.limits.map((limit, l) => Math.min(units, limit.burst - local.statuses[0]![l]!.remaining))
+    if (!spent.some((left) => left > 0)) return true
+    try {
+      await store.decide({ kind: 'debit', charges: [charge], units: spent.map((left) => Math.max(0, left)) }, withinMs)
+      return true
+    } catch (error) {
+      if (error instanceof StoreError && !error.transient) return true
+      this.#remember(charge, replicas, units)
+      return false
+    }
+  }
+
+  #remember(charge: Charge, replicas: number, units: number): void {
+    let subjects = this.#unreported.get(charge.rule.prefix)
+    if (subjects === undefined) {
+      subjects = new Map()
+      this.#unreported.set(charge.rule.prefix, subjects)
+    }
+    const known = subjects.get(charge.subject)
+    if (known !== undefined) {
+      known.units += units
+      return
+    }
+    if (this.#size >= maxSubjects) return
+    subjects.set(charge.subject, { charge, replicas, units })
+    this.#size += 1
+  }
+}

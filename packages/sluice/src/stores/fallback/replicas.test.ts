@@ -1,0 +1,106 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import type { PolicySource, SourcedDocument } from '../../policy/live/source.ts'
+import { switchedStore } from '../../testing/faulty-store.ts'
+import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
+import { waitFor } from '../../testing/wait-for.ts'
+import { memoryStore } from '../memory/memory-store.ts'
+import { redisStore } from '../redis/redis-store.ts'
+import { Replicas } from './replicas.ts'
+
+let redis: RedisServer
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis?.stop())
+
+test('replicas count each other, and one that closes is no longer counted', async () => {
+  const store = memoryStore()
+  const replicas = ['a', 'b', 'c', 'd'].map((id) => new Replicas(store, 'service', id))
+  for (const replica of replicas) await replica.start(100)
+  for (const replica of replicas) await replica.beat(100)
+  expect(replicas.map(({ count }) => count)).toEqual([4, 4, 4, 4])
+  await replicas[3]!.close(100)
+  for (let beat = 0; beat < 5; beat++) await replicas[0]!.beat(100)
+  expect(replicas[0]!.count).toBe(3)
+  for (const replica of replicas) await replica.close(100)
+})
+
+test('services do not count each other', async () => {
+  const store = memoryStore()
+  const [one, other] = [new Replicas(store, 'one', 'a'), new Replicas(store, 'other', 'b')]
+  await one.start(100)
+  await other.start(100)
+  expect([one.count, other.count]).toEqual([1, 1])
+  await Promise.all([one.close(100), other.close(100)])
+})
+
+test('while the store is away the last known number stands, also right after it came back empty', async () => {
+  const store = switchedStore(memoryStore())
+  const replicas = ['a', 'b', 'c'].map((id) => new Replicas(store, 'service', id))
+  for (const replica of replicas) await replica.start(100)
+  for (const replica of replicas) await replica.beat(100)
+  store.failing = 'refused'
+  for (let beat = 0; beat < 20; beat++) await replicas[0]!.beat(100)
+  expect(replicas[0]!.count).toBe(3)
+  store.failing = undefined
+  await store.close()
+  await replicas[0]!.beat(100)
+  expect(replicas[0]!.count).toBe(3)
+  for (const replica of replicas) await replica.close(100)
+})
+
+test('four replicas on Redis that goes away share the limit', async () => {
+  const policy = { service: 'four', rules: [{ name: 'r', limits: { rph: 100 }, onStoreFailure: 'local' as const }] }
+  const limiters: Limiter[] = []
+  for (let i = 0; i < 4; i++)
+    limiters.push(
+      await createLimiter({ policy, store: redisStore(new Redis({ port: redis.port, lazyConnect: true })) }),
+    )
+  // The first has counted before the others were there; it counts again within two seconds.
+  const shares = (): Promise<number[]> =>
+    Promise.all(limiters.map(async (limiter) => (await limiter.peek('probe')).limits[0]?.amount ?? 0))
+  // A beat is two scripts, and every replica beats in turn: eight more, and each has counted all four.
+  const scripts = async (): Promise<number> =>
+    Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.cli<string>('INFO', 'commandstats'))?.[1] ?? 0)
+  const before = await scripts()
+  await waitFor(async () => (await scripts()) >= before + 8)
+  await redis.kill()
+  await waitFor(async () => (await shares()).every((amount) => amount === 25))
+  let admitted = 0
+  for (const limiter of limiters) {
+    const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.take('one')))
+    expect(decisions.every(({ degraded }) => degraded)).toBe(true)
+    admitted += decisions.filter(({ allowed }) => allowed).length
+  }
+  expect(admitted).toBe(100)
+  await redis.restart()
+  for (const limiter of limiters) await waitFor(async () => !(await limiter.peek('one')).degraded)
+  await waitFor(async () => (await limiters[0]!.peek('one')).limits[0]!.remaining === 0)
+  await Promise.all(limiters.map((limiter) => limiter.close()))
+})
+
+test('replicas are counted also when only a later version of the policy has a local rule', async () => {
+  const version = (onStoreFailure: 'closed' | 'local') => ({
+    service: 'later',
+    rules: [{ name: 'r', limits: { rph: 100 }, onStoreFailure }],
+  })
+  let change: ((document: SourcedDocument) => void) | undefined
+  const source: PolicySource = {
+    description: 'a test',
+    start: async (listener) => {
+      change = (document) => listener.changed(document)
+      return { document: version('closed'), revision: 1 }
+    },
+    close: async () => undefined,
+  }
+  const store = redisStore(new Redis({ port: redis.port, lazyConnect: true }))
+  const limiter = await createLimiter({ policy: source, store })
+  const beats = (): Promise<string[]> => redis.cli<string[]>('KEYS', '*later/*replicas*')
+  expect(await beats()).toEqual([])
+  change!({ document: version('local'), revision: 2 })
+  await waitFor(async () => (await beats()).length === 1)
+  await limiter.close()
+})

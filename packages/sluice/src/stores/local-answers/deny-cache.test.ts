@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
+import { compilePolicy } from '../../policy/compile/compile-policy.ts'
+import { fallback } from '../fallback/fallback.ts'
+import { memoryStore } from '../memory/memory-store.ts'
+import type { Store } from '../store.ts'
+import { localAnswers } from './local-answers.ts'
+
+const ruleOf = (rpm: number) => compilePolicy({ service: 's', rules: [{ name: 'r', limits: { rpm } }] }).rule('r')!
+const chargeOf = (rule: ReturnType<typeof ruleOf>, cost = 1, subject = 'a'): Charge => ({
+  rule,
+  subject,
+  limits: rule.limitsFor(subject, undefined, 0),
+  cost,
+})
+
+/** A memory store that counts how often it is asked, behind a deny-cache. */
+function counted(maxSubjects = 100) {
+  const inner = memoryStore()
+  let asked = 0
+  const store: Store = {
+    name: 'counted',
+    decide: async (ask: Ask) => {
+      asked++
+      return inner.decide(ask, 0) as Answer
+    },
+    health: () => inner.health(0),
+    close: () => inner.close(),
+  }
+  const withFallback = fallback(store, { failures: 5, cooldownMs: 1000, replicas: () => 1 })
+  const cache = localAnswers(withFallback, {
+    denyCache: { maxMs: 60_000, maxSubjects },
+    lease: { aheadMs: 20, maxUnits: 1000 },
+  })
+  const take = async (charge: Charge) =>
+    cache.decide({ kind: 'take', charges: [charge], copies: 1, hold: undefined }, 500)
+  return { cache, take, asked: () => asked }
+}
+
+describe('the deny-cache', () => {
+  it('refuses what was just refused without asking, and tells a shorter wait as time passes', async () => {
+    const { take, asked } = counted()
+    const charge = chargeOf(ruleOf(1))
+    await take(charge)
+    const first = await take(charge)
+    const before = asked()
+    const again = await Promise.all(Array.from({ length: 1000 }, () => take(charge)))
+    expect(asked()).toBe(before)
+    expect(again.every((answer) => !answer.allowed)).toBe(true)
+    const wait = again.at(-1)!.statuses[0]![0]!.retryAfterMs
+    expect(wait).toBeGreaterThan(0)
+    expect(wait).toBeLessThanOrEqual(first.statuses[0]![0]!.retryAfterMs)
+  })
+
+  it('asks for a smaller cost, and refuses a larger one', async () => {
+    const { take, asked } = counted()
+    const rule = ruleOf(10)
+    await take(chargeOf(rule, 8))
+    expect((await take(chargeOf(rule, 5))).allowed).toBe(false)
+    const before = asked()
+    expect((await take(chargeOf(rule, 6))).allowed).toBe(false)
+    expect(asked()).toBe(before)
+    expect((await take(chargeOf(rule, 2))).allowed).toBe(true)
+  })
+
+  it('asks again at once after a reset, a refund or a change of the limit', async () => {
+    const { cache, take } = counted()
+    const rule = ruleOf(1)
+    const charge = chargeOf(rule)
+    await take(charge)
+    expect((await take(charge)).allowed).toBe(false)
+    await cache.decide({ kind: 'reset', charges: [charge] }, 500)
+    expect((await take(charge)).allowed).toBe(true)
+    expect((await take(charge)).allowed).toBe(false)
+    await cache.decide({ kind: 'refund', charges: [charge], takenUs: undefined }, 500)
+    expect((await take(charge)).allowed).toBe(true)
+    expect((await take(charge)).allowed).toBe(false)
+    expect((await take(chargeOf(ruleOf(3)))).allowed).toBe(true)
+  })
+
+  it('remembers only so many, and forgetting costs only a round trip', async () => {
+    const { take, asked } = counted(10)
+    const rule = ruleOf(1)
+    for (let i = 0; i < 50; i++) {
+      await take(chargeOf(rule, 1, `s${i}`))
+      await take(chargeOf(rule, 1, `s${i}`))
+    }
+    const before = asked()
+    expect((await take(chargeOf(rule, 1, 's0'))).allowed).toBe(false)
+    expect(asked()).toBe(before + 1)
+    expect((await take(chargeOf(rule, 1, 's49'))).allowed).toBe(false)
+    expect(asked()).toBe(before + 1)
+  })
+})

@@ -1,0 +1,151 @@
+import type { Answer, Charge, LimitStatus } from '../../core/engine/ask.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
+import { isPlainKey } from '../../core/key.ts'
+import type { StoreObserver } from '../store.ts'
+
+export interface DenyCacheOptions {
+  /** Longest time a denial is repeated without asking: the bound within which resets and refunds made elsewhere are noticed. */
+  readonly maxMs: number
+  /** Most denials remembered; forgetting one costs a round trip, nothing else. */
+  readonly maxSubjects: number
+}
+
+interface Denial {
+  readonly limits: LimitSet
+  /** Whether the subject stands for itself. */
+  readonly plain: boolean
+  readonly cost: number
+  readonly untilMs: number
+  readonly atMs: number
+  readonly first: readonly LimitStatus[]
+  /** What is answered at present; made anew when a millisecond has passed. */
+  answer: Answer
+  answerMs: number
+}
+
+/**
+ * Refuses without I/O what was just refused: a subject denied until T is denied locally until T for costs at least as large. A smaller
+ * cost is asked. What changes a subject in this process is noticed at once, and so is a changed limit; elsewhere within `maxMs`.
+ */
+export class DenyCache {
+  readonly #options: DenyCacheOptions
+  /** By rule prefix, then by subject: strings that callers hold on to are hashed once. */
+  readonly #denials = new Map<string, Map<string, Denial>>()
+  #size = 0
+  #observer: StoreObserver | undefined
+
+  constructor(options: DenyCacheOptions) {
+    this.#options = options
+  }
+
+  watch(observer: StoreObserver): void {
+    this.#observer = observer
+  }
+
+  /** The denial, where one of the charges is sure to be denied. */
+  find(charges: readonly Charge[], nowMs: number): Answer | undefined {
+    if (this.#size === 0) return undefined
+    for (const charge of charges) {
+      const denial = this.#find(charge, nowMs)
+      if (denial === undefined) continue
+      this.#observer?.local?.('deny-cache', charge.rule.name)
+      return charges.length === 1 ? denial.answer : among(charges, charge, denial.answer)
+    }
+    return undefined
+  }
+
+  /** The denial of a charge that has the text it was asked for by in place of its subject. */
+  findByText(charge: Charge, nowMs: number): Answer | undefined {
+    if (this.#size === 0) return undefined
+    const denial = this.#find(charge, nowMs)
+    if (denial === undefined || !denial.plain) return undefined
+    this.#observer?.local?.('deny-cache', charge.rule.name)
+    return denial.answer
+  }
+
+  #find(charge: Charge, nowMs: number): Denial | undefined {
+    const denial = this.#denials.get(charge.rule.prefix)?.get(charge.subject)
+    if (denial === undefined || charge.cost < denial.cost) return undefined
+    if (nowMs >= denial.untilMs || denial.limits !== charge.limits) {
+      this.forget([charge])
+      return undefined
+    }
+    if (nowMs - denial.answerMs >= 1) {
+      const passedMs = Math.floor(nowMs - denial.atMs)
+      denial.answerMs = nowMs
+      const { nowUs } = denial.answer
+      const statuses = [denial.first.map((status) => later(status, passedMs))]
+      denial.answer = { allowed: false, granted: 0, nowUs, statuses }
+    }
+    return denial
+  }
+
+  /** Learns from the answer to what was asked at `nowMs`. */
+  remember(charges: readonly Charge[], answer: Answer, nowMs: number): void {
+    if (answer.allowed || answer.failure !== undefined) return
+    for (const [c, charge] of charges.entries()) {
+      const first = answer.statuses[c]!
+      let waitMs = 0
+      // A place in flight may come back at any moment (its window is 0), and a cost that never passes says nothing about the subject.
+      for (const { retryAfterMs, windowMs } of first) {
+        if (windowMs > 0 && retryAfterMs !== Infinity && retryAfterMs > waitMs) waitMs = retryAfterMs
+      }
+      if (waitMs === 0) continue
+      const untilMs = nowMs + Math.min(waitMs, this.#options.maxMs)
+      const denied: Answer = { allowed: false, granted: 0, nowUs: answer.nowUs, statuses: [first] }
+      this.#add(charge, {
+        limits: charge.limits,
+        plain: isPlainKey(charge.subject),
+        cost: charge.cost,
+        untilMs,
+        atMs: nowMs,
+        first,
+        answer: denied,
+        answerMs: nowMs,
+      })
+    }
+  }
+
+  #add(charge: Charge, denial: Denial): void {
+    let subjects = this.#denials.get(charge.rule.prefix)
+    if (subjects === undefined) {
+      subjects = new Map()
+      this.#denials.set(charge.rule.prefix, subjects)
+    }
+    if (!subjects.has(charge.subject)) {
+      if (this.#size >= this.#options.maxSubjects) this.#dropOldest()
+      this.#size++
+    }
+    subjects.set(charge.subject, denial)
+  }
+
+  forget(charges: readonly Charge[]): void {
+    for (const { rule, subject } of charges) if (this.#denials.get(rule.prefix)?.delete(subject)) this.#size--
+  }
+
+  #dropOldest(): void {
+    for (const [prefix, subjects] of this.#denials) {
+      const oldest = subjects.keys().next()
+      if (oldest.done) {
+        this.#denials.delete(prefix)
+        continue
+      }
+      subjects.delete(oldest.value)
+      this.#size--
+      return
+    }
+  }
+}
+
+function later(
+  { rule, name, amount, remaining, windowMs, resetMs, retryAfterMs }: LimitStatus,
+  passedMs: number,
+): LimitStatus {
+  const retry = retryAfterMs === 0 ? 0 : Math.max(1, retryAfterMs - passedMs)
+  return { rule, name, amount, remaining, windowMs, resetMs: Math.max(0, resetMs - passedMs), retryAfterMs: retry }
+}
+
+/** A denial of one charge as the answer to all: the others were not looked at. */
+function among(charges: readonly Charge[], denied: Charge, answer: Answer): Answer {
+  return { ...answer, statuses: charges.map((charge) => (charge === denied ? answer.statuses[0]! : [])) }
+}

@@ -1,0 +1,188 @@
+import type { Answer, Charge, LimitStatus } from '../../core/engine/ask.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
+import { isPlainKey } from '../../core/key.ts'
+import type { Store } from '../store.ts'
+import type { LeaseOptions } from './leases.ts'
+
+/** Below this many asks per `aheadMs` a lease saves nothing. */
+const hotAsks = 4
+/** A lease takes at most this part of what is left, so that near the limit it shrinks to nothing. */
+const shareOfRemaining = 1 / 16
+/** Local clocks and the store's may run apart a little: stop spending this much before the window ends. */
+const marginMs = 5
+const idleMs = 500
+
+/**
+ * The lease on one subject. Units are good only within the window they were drawn from: they end with it, on this process' monotonic
+ * clock, counted from before the draw was sent.
+ */
+export class Lease {
+  readonly #store: Store
+  readonly #withinMs: number
+  readonly #options: LeaseOptions
+  readonly #report: (drawn: number, returned: number, stranded: number) => void
+  readonly #plain: boolean
+  #charge: Charge
+  #units = 0
+  /** With fewer units than this, more are drawn. */
+  #low = 0
+  #endsMs = 0
+  #takenUs = 0
+  /** The limits as the last draw left them: what is still here counts as remaining on top. */
+  #statuses: readonly LimitStatus[] = []
+  #statusesMs = 0
+  #drawing = false
+  /** Grows when units drawn earlier must no longer be used: a draw under way then comes too late. */
+  #epoch = 0
+  #asks = 0
+  #rate = 0
+  #rateMs = performance.now()
+  #usedMs = performance.now()
+
+  constructor(
+    charge: Charge,
+    store: Store,
+    withinMs: number,
+    options: LeaseOptions,
+    report: (drawn: number, returned: number, stranded: number) => void,
+  ) {
+    this.#charge = charge
+    this.#plain = isPlainKey(charge.subject)
+    this.#store = store
+    this.#withinMs = withinMs
+    this.#options = options
+    this.#report = report
+  }
+
+  /** Whether it has enough for a charge, and its subject stands for itself. */
+  covers({ limits, cost }: Charge, nowMs: number): boolean {
+    return this.#plain && cost <= this.#units && limits === this.#charge.limits && nowMs < this.#endsMs
+  }
+
+  /** Spends locally, if the lease has enough; else the store is to be asked. */
+  spend(charge: Charge, nowMs: number): Answer | undefined {
+    this.#usedMs = nowMs
+    this.#measure(charge.cost, nowMs)
+    if (this.#charge.limits !== charge.limits) this.#changeLimits(charge)
+    if (this.#units > 0 && nowMs >= this.#endsMs) this.#strand()
+    if (charge.cost > this.#units) return undefined
+    this.#units -= charge.cost
+    if (this.#units < this.#low) this.#draw(nowMs)
+    return this.#answer(nowMs)
+  }
+
+  /** Learns from the store's own answer how much is left, and draws when the subject is hot. */
+  observe(answer: Answer, nowMs: number): void {
+    if (answer.failure !== undefined || !answer.allowed) return
+    this.#statuses = answer.statuses[0]!
+    this.#statusesMs = nowMs
+    if (this.#units === 0) this.#draw(nowMs)
+  }
+
+  isIdle(nowMs: number): boolean {
+    return nowMs - this.#usedMs > idleMs
+  }
+
+  /** Forgets the units without returning them: the subject was reset. */
+  drop(): void {
+    this.#epoch++
+    this.#units = 0
+  }
+
+  /** Returns what is unused. A reply that gets lost strands it until the window ends; it is never returned twice. */
+  async giveBack(): Promise<void> {
+    const units = this.#units
+    const takenUs = this.#takenUs
+    this.drop()
+    if (units === 0) return
+    if (performance.now() >= this.#endsMs) {
+      this.#report(0, 0, units)
+      return
+    }
+    try {
+      await this.#store.decide({ kind: 'refund', charges: [{ ...this.#charge, cost: units }], takenUs }, this.#withinMs)
+      this.#report(0, units, 0)
+    } catch {
+      this.#report(0, 0, units)
+    }
+  }
+
+  #changeLimits(charge: Charge): void {
+    this.giveBack()
+    this.#charge = charge
+    this.#statuses = []
+  }
+
+  #strand(): void {
+    this.#report(0, 0, this.#units)
+    this.drop()
+  }
+
+  /** The demand in units per `aheadMs`, smoothed a little. */
+  #measure(cost: number, nowMs: number): void {
+    this.#asks += cost
+    const passed = nowMs - this.#rateMs
+    if (passed < this.#options.aheadMs) return
+    const latest = (this.#asks * this.#options.aheadMs) / passed
+    this.#rate = this.#rate === 0 ? latest : (this.#rate + latest) / 2
+    this.#asks = 0
+    this.#rateMs = nowMs
+    this.#low = this.#wanted() / 2
+  }
+
+  #wanted(): number {
+    const demand = Math.max(this.#rate, this.#asks)
+    if (demand < hotAsks || this.#statuses.length === 0) return 0
+    let remaining = Infinity
+    for (const status of this.#statuses) remaining = Math.min(remaining, status.remaining)
+    return Math.floor(Math.min(2 * demand, remaining * shareOfRemaining, this.#options.maxUnits))
+  }
+
+  #draw(nowMs: number): void {
+    const copies = this.#wanted()
+    if (this.#drawing || copies < 2) return
+    this.#drawing = true
+    const epoch = this.#epoch
+    const charge = { ...this.#charge, cost: 1 }
+    Promise.resolve(this.#store.decide({ kind: 'take', charges: [charge], copies, hold: undefined }, this.#withinMs))
+      .then(
+        (answer) => this.#drawn(answer, charge.limits, epoch, nowMs),
+        () => undefined,
+      )
+      .finally(() => {
+        this.#drawing = false
+      })
+  }
+
+  #drawn(answer: Answer, limits: LimitSet, epoch: number, askedMs: number): void {
+    if (answer.failure !== undefined || answer.granted === 0) return
+    this.#report(answer.granted, 0, 0)
+    if (epoch !== this.#epoch || limits !== this.#charge.limits) {
+      this.#report(0, 0, answer.granted)
+      return
+    }
+    const statuses = answer.statuses[0]!
+    const endsMs = askedMs + Math.min(...statuses.map((status) => status.resetMs)) - 1 - marginMs
+    // Units of an earlier window that ended while this draw was under way must not live on under the new end.
+    if (this.#units > 0 && performance.now() >= this.#endsMs) this.#strand()
+    this.#endsMs = this.#units > 0 ? Math.min(this.#endsMs, endsMs) : endsMs
+    this.#units += answer.granted
+    this.#takenUs = answer.nowUs
+    this.#statuses = statuses
+    this.#statusesMs = askedMs
+    this.#low = this.#wanted() / 2
+  }
+
+  #answer(nowMs: number): Answer {
+    const passedMs = Math.floor(nowMs - this.#statusesMs)
+    const known = this.#statuses
+    // Each limit is written out: copying one and changing three fields costs several times as much.
+    const statuses = new Array<LimitStatus>(known.length)
+    for (let l = 0; l < known.length; l++) {
+      const { rule, name, amount, remaining, windowMs, resetMs } = known[l]!
+      const left = resetMs > passedMs ? resetMs - passedMs : 0
+      statuses[l] = { rule, name, amount, remaining: remaining + this.#units, windowMs, resetMs: left, retryAfterMs: 0 }
+    }
+    return { allowed: true, granted: 1, nowUs: this.#takenUs + passedMs * 1000, statuses: [statuses] }
+  }
+}

@@ -1,0 +1,116 @@
+import { performance } from 'node:perf_hooks'
+import type { Answer, Ask, Charge, TakeAsk } from '../../core/engine/ask.ts'
+import { runInMicrotask } from '../../timing/microtask.ts'
+import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
+import type { StoreHealth, StoreObserver } from '../store.ts'
+import { DenyCache, type DenyCacheOptions } from './deny-cache.ts'
+import { type LeaseOptions, Leases } from './leases.ts'
+
+export interface LocalAnswersOptions {
+  /** Undefined for none. */
+  readonly denyCache: DenyCacheOptions | undefined
+  readonly lease: LeaseOptions
+}
+
+/** Stands before a store that is a round trip away, and answers what needs none: denials just made, and units drawn ahead. */
+export function localAnswers(store: CallbackStore, options: LocalAnswersOptions): CallbackStore {
+  return new LocalAnswers(store, options)
+}
+
+class LocalAnswers implements CallbackStore {
+  readonly name: string
+  readonly #store: CallbackStore
+  readonly #denials: DenyCache | undefined
+  readonly #leases: Leases
+  #nowMs: number | undefined
+
+  constructor(store: CallbackStore, { denyCache, lease }: LocalAnswersOptions) {
+    this.name = store.name
+    this.#store = store
+    this.#denials = denyCache && new DenyCache(denyCache)
+    this.#leases = new Leases(store, lease)
+  }
+
+  watch(observer: StoreObserver): void {
+    this.#denials?.watch(observer)
+    this.#leases.watch(observer)
+    this.#store.watch?.(observer)
+  }
+
+  decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
+    return toPromise(this, ask, withinMs)
+  }
+
+  submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
+    if (ask.kind === 'take') return this.#take(ask, withinMs, waiter)
+    if (ask.kind !== 'peek') this.#denials?.forget(ask.charges)
+    if (ask.kind === 'reset') this.#leases.drop(ask.charges)
+    return this.#store.submit(ask, withinMs, waiter)
+  }
+
+  takeByText(charge: Charge): Answer | undefined {
+    const nowMs = charge.rule.lease ? performance.now() : this.#tickMs()
+    return this.#denials?.findByText(charge, nowMs) ?? this.#leases.spendByText(charge, nowMs)
+  }
+
+  health(withinMs: number): Promise<StoreHealth> {
+    return this.#store.health(withinMs)
+  }
+
+  async close(): Promise<void> {
+    await this.#leases.close()
+    await this.#store.close()
+  }
+
+  #take(ask: TakeAsk, withinMs: number, waiter: Waiter): Answer | undefined {
+    // A lease ends with its window, to the millisecond.
+    const nowMs = ask.charges[0]?.rule.lease ? performance.now() : this.#tickMs()
+    const known = this.#denials?.find(ask.charges, nowMs) ?? this.#leases.spend(ask, nowMs, withinMs)
+    if (known !== undefined) return known
+    const answer = this.#store.submit(ask, withinMs, new Learner(this, ask, nowMs, waiter))
+    if (answer !== undefined) this.learn(ask, answer, nowMs)
+    return answer
+  }
+
+  /** The time, read once for all that ask in the same breath: reading it would cost as much as refusing. */
+  #tickMs(): number {
+    if (this.#nowMs === undefined) {
+      this.#nowMs = performance.now()
+      runInMicrotask(this.#endTick)
+    }
+    return this.#nowMs
+  }
+
+  readonly #endTick = (): void => {
+    this.#nowMs = undefined
+  }
+
+  learn(ask: TakeAsk, answer: Answer, nowMs: number): void {
+    this.#denials?.remember(ask.charges, answer, nowMs)
+    this.#leases.observe(ask, answer, nowMs)
+  }
+}
+
+/** One take under way. */
+class Learner implements Waiter {
+  readonly #localAnswers: LocalAnswers
+  readonly #ask: TakeAsk
+  readonly #askedMs: number
+  readonly #waiter: Waiter
+
+  constructor(owner: LocalAnswers, ask: TakeAsk, askedMs: number, waiter: Waiter) {
+    this.#localAnswers = owner
+    this.#ask = ask
+    this.#askedMs = askedMs
+    this.#waiter = waiter
+  }
+
+  answered(answer: Answer): void {
+    this.#localAnswers.learn(this.#ask, answer, this.#askedMs)
+    this.#waiter.answered(answer)
+  }
+
+  failed(error: unknown): void {
+    this.#waiter.failed(error)
+  }
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import type { Answer, Charge, HoldRequest, LimitStatus } from '../../core/engine/ask.ts'
+import type { HoldKind } from '../../core/engine/state.ts'
+import { compilePolicy } from '../../policy/compile/compile-policy.ts'
+import type { RuleSpec } from '../../policy/document/document.ts'
+import type { Store } from '../../stores/store.ts'
+import { waitFor } from '../wait-for.ts'
+
+/** Something that every store must do, and how to see that this one does. */
+export interface StoreCase {
+  readonly name: string
+  check(bench: StoreBench): Promise<void>
+}
+
+/** A running store under test. */
+export interface StoreUnderTest {
+  readonly store: Store
+  /** Moves the store's time, where it is not the real one. */
+  advance?(ms: number): Promise<void> | void
+  stop(): Promise<void>
+}
+
+export type Limits = NonNullable<RuleSpec['limits']>
+
+/** Far more than a store needs, so that a busy machine does not fail a claim that is not about time. */
+const withinMs = 10_000
+let benches = 0
+
+/** A store with what the claims have in common: subjects of their own, and short words for asks. */
+export class StoreBench {
+  readonly store: Store
+  readonly #advance: StoreUnderTest['advance']
+  readonly #service = `conformance-${process.pid}-${++benches}`
+  #made = 0
+
+  constructor({ store, advance }: StoreUnderTest) {
+    this.store = store
+    this.#advance = advance
+  }
+
+  /** A text that nobody else has: a subject, or the id of a hold. */
+  fresh(): string {
+    return `s${++this.#made}`
+  }
+
+  /** A charge on a subject of a rule. The same `rule` with other limits is a changed policy. */
+  charge(limits: Limits, options: { subject?: string; cost?: number; rule?: string } = {}): Charge {
+    const { subject = this.fresh(), cost = 1, rule = 'rule' } = options
+    const spec = { service: this.#service, rules: [{ name: rule, limits }] }
+    const compiled = compilePolicy(spec).rules[0]!
+    return { rule: compiled, subject, limits: compiled.limitsFor(subject, undefined, Date.now()), cost }
+  }
+
+  take(charges: Charge | readonly Charge[], options: { copies?: number; hold?: HoldRequest } = {}): Promise<Answer> {
+    return this.#decide({ kind: 'take', charges: list(charges), copies: options.copies ?? 1, hold: options.hold })
+  }
+
+  peek(charges: Charge | readonly Charge[]): Promise<Answer> {
+    return this.#decide({ kind: 'peek', charges: list(charges) })
+  }
+
+  settle(charges: Charge | readonly Charge[], id: string): Promise<Answer> {
+    return this.#decide({ kind: 'settle', charges: list(charges), id })
+  }
+
+  extend(charges: Charge | readonly Charge[], id: string, ttlMs: number): Promise<Answer> {
+    return this.#decide({ kind: 'extend', charges: list(charges), id, ttlUs: ttlMs * 1000 })
+  }
+
+  refund(charges: Charge | readonly Charge[], takenUs?: number): Promise<Answer> {
+    return this.#decide({ kind: 'refund', charges: list(charges), takenUs })
+  }
+
+  reset(charges: Charge | readonly Charge[]): Promise<Answer> {
+    return this.#decide({ kind: 'reset', charges: list(charges) })
+  }
+
+  debit(charge: Charge, units: readonly number[]): Promise<Answer> {
+    return this.#decide({ kind: 'debit', charges: [charge], units })
+  }
+
+  hold(kind: HoldKind, ttlMs = 60_000, id: string = this.fresh()): HoldRequest {
+    return { kind, ttlUs: ttlMs * 1000, id }
+  }
+
+  /** What is left of every limit of a charge. */
+  async left(charge: Charge): Promise<number[]> {
+    const answer = await this.peek({ ...charge, cost: 0 })
+    return answer.statuses[0]!.map((status) => status.remaining)
+  }
+
+  /** Spends units one by one, all of which must pass. */
+  async use(charge: Charge, times: number): Promise<void> {
+    for (let i = 0; i < times; i++) assert.equal((await this.take(charge)).allowed, true, `take ${i + 1} of ${times}`)
+  }
+
+  /** Lets so much of the store's time go by. */
+  async elapse(ms: number): Promise<void> {
+    if (this.#advance) {
+      await this.#advance(ms)
+      return
+    }
+    const end = performance.now() + ms
+    await waitFor(() => performance.now() >= end, { timeoutMs: ms + 10_000, describe: `${ms} ms to go by` })
+  }
+
+  async #decide(ask: Parameters<Store['decide']>[0]): Promise<Answer> {
+    return this.store.decide(ask, withinMs)
+  }
+}
+
+/** The status of the only limit of the only charge. */
+export function only(answer: Answer): LimitStatus {
+  assert.equal(answer.statuses.length, 1)
+  assert.equal(answer.statuses[0]!.length, 1)
+  return answer.statuses[0]![0]!
+}
+
+/** The same charge with another cost. */
+export function costing(charge: Charge, cost: number): Charge {
+  return { ...charge, cost }
+}
+
+function list(charges: Charge | readonly Charge[]): readonly Charge[] {
+  return Array.isArray(charges) ? charges : [charges as Charge]
+}

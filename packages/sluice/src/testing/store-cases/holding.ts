@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { costing, type Limits, only, type StoreCase } from './case.ts'
+
+const perHour = (amount: number): Limits => [{ amount, per: '1h' }]
+const atOnce = (amount: number): Limits => [{ amount, algorithm: 'concurrency' }]
+
+export const holding: readonly StoreCase[] = [
+  {
+    name: 'a reservation spends at once, and settling returns what was not used',
+    async check(bench) {
+      const charge = bench.charge(perHour(10), { cost: 8 })
+      const hold = bench.hold('reserve')
+      assert.equal(only(await bench.take(charge, { hold })).remaining, 2)
+      const [open] = (await bench.peek(charge)).holds!
+      assert.deepEqual(
+        open!.map(({ id, cost, kind }) => [id, cost, kind]),
+        [[hold.id, 8, 'reserve']],
+      )
+      const settled = await bench.settle(costing(charge, 3), hold.id)
+      assert.deepEqual([settled.allowed, settled.granted, only(settled).remaining], [true, 1, 7])
+      assert.deepEqual((await bench.peek(charge)).holds, [[]])
+    },
+  },
+  {
+    name: 'settling for more than was reserved spends the rest too, also beyond the amount',
+    async check(bench) {
+      const charge = bench.charge(perHour(10), { cost: 4 })
+      const hold = bench.hold('reserve')
+      await bench.take(charge, { hold })
+      assert.equal(only(await bench.settle(costing(charge, 15), hold.id)).remaining, 0)
+      await bench.refund(costing(charge, 6))
+      assert.deepEqual(await bench.left(charge), [1])
+    },
+  },
+  {
+    name: 'a hold is settled once; an unknown one not at all',
+    async check(bench) {
+      const charge = bench.charge(perHour(10), { cost: 4 })
+      const hold = bench.hold('reserve')
+      await bench.take(charge, { hold })
+      assert.equal((await bench.settle(costing(charge, 0), hold.id)).granted, 1)
+      for (const id of [hold.id, bench.fresh()]) {
+        const again = await bench.settle(costing(charge, 0), id)
+        assert.deepEqual([again.allowed, again.granted], [false, 0])
+        assert.equal((await bench.extend(charge, id, 1000)).granted, 0)
+      }
+      assert.deepEqual(await bench.left(charge), [10])
+    },
+  },
+  {
+    name: 'the same hold asked for twice is taken once, also when nothing more would fit',
+    async check(bench) {
+      const charge = bench.charge(perHour(10), { cost: 8 })
+      const hold = bench.hold('reserve')
+      for (let i = 0; i < 3; i++) {
+        const answer = await bench.take(charge, { hold })
+        assert.deepEqual([answer.allowed, answer.granted], [true, 1])
+      }
+      const atTheSameTime = await Promise.all([1, 2, 3].map(() => bench.take(charge, { hold })))
+      assert.ok(atTheSameTime.every((answer) => answer.allowed))
+      assert.deepEqual(await bench.left(charge), [2])
+    },
+  },
+  {
+    name: 'a denied reservation leaves no hold',
+    async check(bench) {
+      const charge = bench.charge(perHour(10), { cost: 11 })
+      assert.equal((await bench.take(charge, { hold: bench.hold('reserve') })).allowed, false)
+      assert.deepEqual((await bench.peek(charge)).holds, [[]])
+    },
+  },
+  {
+    name: 'reserves on all subjects or on none, and settles on all',
+    async check(bench) {
+      const charges = Array.from({ length: 4 }, () => bench.charge(perHour(10), { cost: 6 }))
+      const hold = bench.hold('reserve')
+      assert.equal((await bench.take(charges, { hold })).allowed, true)
+      assert.equal((await bench.take(charges, { hold: bench.hold('reserve') })).allowed, false)
+      for (const charge of charges) assert.deepEqual(await bench.left(charge), [4])
+      assert.equal((await bench.take(charges, { hold })).allowed, true)
+      const settled = await bench.settle(
+        charges.map((charge) => costing(charge, 1)),
+        hold.id,
+      )
+      assert.deepEqual([settled.allowed, settled.granted], [true, 4])
+      for (const charge of charges) assert.deepEqual(await bench.left(charge), [9])
+      assert.deepEqual((await bench.peek(charges)).holds, [[], [], [], []])
+    },
+  },
+  {
+    name: 'a denied decision over several subjects leaves no hold on any',
+    async check(bench) {
+      const tight = bench.charge(perHour(1), { cost: 2, rule: 'tight' })
+      const charges = [bench.charge(perHour(10)), tight, bench.charge(perHour(10))]
+      for (const hold of [undefined, bench.hold('reserve'), bench.hold('acquire')]) {
+        assert.equal((await bench.take(charges, hold && { hold })).allowed, false)
+        const seen = await bench.peek(charges)
+        assert.deepEqual(seen.holds, [[], [], []])
+        assert.deepEqual(
+          seen.statuses.map(([status]) => status!.remaining),
+          [10, 1, 10],
+        )
+      }
+    },
+  },
+  {
+    name: 'never has more in flight than a concurrency limit says',
+    async check(bench) {
+      const charge = bench.charge(atOnce(3))
+      const holds = Array.from({ length: 8 }, () => bench.hold('acquire'))
+      const answers = await Promise.all(holds.map((hold) => bench.take(charge, { hold })))
+      assert.deepEqual(
+        answers.map((answer) => answer.allowed),
+        [true, true, true, false, false, false, false, false],
+      )
+      const { retryAfterMs } = only(answers.at(-1)!)
+      assert.ok(retryAfterMs > 0 && retryAfterMs <= 60_000)
+      assert.equal((await bench.settle(charge, holds[1]!.id)).granted, 1)
+      assert.equal((await bench.take(charge, { hold: holds[5]! })).allowed, true)
+      assert.equal((await bench.take(charge, { hold: holds[6]! })).allowed, false)
+    },
+  },
+  {
+    name: 'counts places and units of one subject together',
+    async check(bench) {
+      const charge = bench.charge([...(atOnce(2) as []), { amount: 3, per: '1h', name: 'hourly' }])
+      const holds = [1, 2, 3, 4].map(() => bench.hold('acquire'))
+      for (const hold of holds.slice(0, 3)) {
+        assert.equal((await bench.take(charge, { hold })).allowed, true)
+        assert.equal((await bench.settle(charge, hold.id)).granted, 1)
+      }
+      const denied = await bench.take(charge, { hold: holds[3]! })
+      assert.equal(denied.allowed, false)
+      assert.deepEqual(
+        denied.statuses[0]!.map(({ remaining }) => remaining),
+        [2, 0],
+      )
+    },
+  },
+  {
+    name: 'what an expired reservation took comes back; an expired acquisition only frees its place',
+    async check(bench) {
+      const limits: Limits = [...(atOnce(1) as []), { amount: 10, per: '1h', name: 'hourly' }]
+      for (const kind of ['reserve', 'acquire'] as const) {
+        const charge = bench.charge(limits, { cost: 1 })
+        const taken = await bench.take(charge, { hold: bench.hold(kind, 150) })
+        const blocked = await bench.take(charge, { hold: bench.hold(kind, 150) })
+        if (blocked.nowUs < taken.nowUs + 150_000) assert.equal(blocked.allowed, false)
+        await bench.elapse(310)
+        assert.deepEqual(await bench.left(charge), [1, kind === 'reserve' ? 10 : blocked.allowed ? 8 : 9])
+        assert.deepEqual((await bench.peek(charge)).holds, [[]])
+      }
+    },
+  },
+  {
+    name: 'a hold that is extended lives on',
+    async check(bench) {
+      const charge = bench.charge(atOnce(1))
+      const hold = bench.hold('acquire', 5000)
+      await bench.take(charge, { hold })
+      assert.equal((await bench.extend(charge, hold.id, 600_000)).granted, 1)
+      await bench.elapse(10)
+      const { retryAfterMs } = only(await bench.take(charge, { hold: bench.hold('acquire') }))
+      assert.ok(retryAfterMs > 500_000 && retryAfterMs <= 600_000)
+      await bench.extend(charge, hold.id, 1)
+      await bench.elapse(10)
+      assert.equal((await bench.take(charge, { hold: bench.hold('acquire') })).allowed, true)
+    },
+  },
+  {
+    name: 'a reset ends holds too',
+    async check(bench) {
+      const charge = bench.charge(atOnce(1))
+      const hold = bench.hold('acquire')
+      await bench.take(charge, { hold })
+      await bench.reset(charge)
+      assert.equal((await bench.settle(charge, hold.id)).granted, 0)
+      assert.equal((await bench.take(charge, { hold: bench.hold('acquire') })).allowed, true)
+    },
+  },
+  {
+    name: 'keeps hold ids as they are, whatever is in them',
+    async check(bench) {
+      const charge = bench.charge(atOnce(100))
+      const ids = ['a', 'A', 'é', '日本', '😀', '"', '\\', '\0', '\n', 'x'.repeat(500), '__proto__', '1', '{}']
+      for (const id of ids) await bench.take(charge, { hold: bench.hold('acquire', 60_000, id) })
+      assert.deepEqual(
+        (await bench.peek(charge)).holds![0]!.map(({ id }) => id),
+        ids,
+      )
+      for (const id of ids) assert.equal((await bench.settle(charge, id)).granted, 1, id)
+      assert.deepEqual(await bench.left(charge), [100])
+    },
+  },
+]
