@@ -8,6 +8,11 @@ describe('backoffMs', () => {
     expect(longest).toEqual([100, 200, 400, 800, 1000, 1000])
   })
 
+  it('leaves nothing to chance, or everything, when asked to', () => {
+    expect([0, 0.5, 1].map((chance) => backoffMs(2, () => chance, { baseMs: 100, jitter: 0 }))).toEqual([400, 400, 400])
+    expect([0, 0.5, 1].map((chance) => backoffMs(2, () => chance, { baseMs: 100, jitter: 1 }))).toEqual([0, 200, 400])
+  })
+
   it('leaves half of the wait to chance', () => {
     fc.assert(
       fc.property(fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, chance) => {

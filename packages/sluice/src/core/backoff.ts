@@ -3,15 +3,17 @@ export interface BackoffOptions {
   readonly baseMs?: number
   /** The longest wait of all. 10 s by default. */
   readonly maxMs?: number
+  /** Which share of the wait is left to chance: 0 none, 1 all of it ("full jitter"). 0.5 by default. */
+  readonly jitter?: number
 }
 
 /**
- * How long to wait before attempt number `attempt` (from 0): doubles up to a maximum, and half of it is left to chance, so that
- * replicas that lost a server at the same moment do not come back at the same moment.
+ * How long to wait before attempt number `attempt` (from 0): doubles up to a maximum, and a share of it is left to chance, so
+ * that replicas that lost a server at the same moment do not come back at the same moment.
  */
 export function backoffMs(attempt: number, random: () => number, options: BackoffOptions = {}): number {
-  const { baseMs = 250, maxMs = 10_000 } = options
+  const { baseMs = 250, maxMs = 10_000, jitter = 0.5 } = options
   // 2^attempt overflows to Infinity at the most, and the minimum tames that.
   const longest = Math.min(baseMs * 2 ** attempt, maxMs)
-  return longest / 2 + (longest / 2) * random()
+  return longest * (1 - jitter) + longest * jitter * random()
 }

@@ -213,7 +213,7 @@ describe('wrong use', () => {
     await limiter.close()
     await expect(limiter.take('a', { rule: 'tokens' })).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
     await expect(createLimiter({ policy, deadline: 5 } as never)).rejects.toThrow(
-      /createLimiter.deadline is 5; there is no such option/,
+      /createLimiter.deadline is 5; did you mean "deadlineMs"\? there is no such option/,
     )
     await expect(createLimiter({ policy, deadlineMs: 0.5 })).rejects.toThrow(/deadlineMs is 0.5; use a whole number/)
     await expect(createLimiter({ policy, store: {} as never })).rejects.toThrow(/redisStore\(client\)/)

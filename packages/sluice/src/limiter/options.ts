@@ -1,3 +1,4 @@
+import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
@@ -47,16 +48,7 @@ const known = ['policy', 'fallbackPolicy', 'store', 'deadlineMs', 'breaker', 're
 
 /** Checks the options and fills in the defaults, once. */
 export function resolveOptions(options: LimiterOptions): ResolvedOptions {
-  if (typeof options !== 'object' || options === null)
-    throw invalidOption('createLimiter options', options, 'pass an object such as { policy, store }')
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name))
-      throw invalidOption(
-        `createLimiter.${name}`,
-        (options as unknown as Record<string, unknown>)[name],
-        `there is no such option; known are ${known.join(', ')}`,
-      )
-  }
+  checkOptionNames('createLimiter', options, known)
   if (typeof options.policy !== 'object' || options.policy === null) {
     throw invalidOption(
       'createLimiter.policy',
@@ -74,21 +66,15 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
     denyCache: options.denyCache === false ? undefined : { ...limiterDefaults.denyCache, ...options.denyCache },
     lease: { ...limiterDefaults.lease, ...options.lease },
   }
-  wholeFrom(1, 'deadlineMs', resolved.deadlineMs, 'milliseconds')
-  wholeFrom(1, 'breaker.failures', resolved.breaker.failures, 'failures')
-  wholeFrom(1, 'breaker.cooldownMs', resolved.breaker.cooldownMs, 'milliseconds')
-  if (resolved.replicas !== undefined) wholeFrom(1, 'replicas', resolved.replicas, 'replicas')
+  checkWhole('createLimiter.deadlineMs', resolved.deadlineMs, 1, 'milliseconds')
+  checkWhole('createLimiter.breaker.failures', resolved.breaker.failures, 1, 'failures')
+  checkWhole('createLimiter.breaker.cooldownMs', resolved.breaker.cooldownMs, 1, 'milliseconds')
+  if (resolved.replicas !== undefined) checkWhole('createLimiter.replicas', resolved.replicas, 1, 'replicas')
   if (resolved.denyCache) {
-    wholeFrom(1, 'denyCache.maxMs', resolved.denyCache.maxMs, 'milliseconds')
-    wholeFrom(1, 'denyCache.maxSubjects', resolved.denyCache.maxSubjects, 'subjects')
+    checkWhole('createLimiter.denyCache.maxMs', resolved.denyCache.maxMs, 1, 'milliseconds')
+    checkWhole('createLimiter.denyCache.maxSubjects', resolved.denyCache.maxSubjects, 1, 'subjects')
   }
-  wholeFrom(1, 'lease.aheadMs', resolved.lease.aheadMs, 'milliseconds')
-  wholeFrom(1, 'lease.maxUnits', resolved.lease.maxUnits, 'units')
+  checkWhole('createLimiter.lease.aheadMs', resolved.lease.aheadMs, 1, 'milliseconds')
+  checkWhole('createLimiter.lease.maxUnits', resolved.lease.maxUnits, 1, 'units')
   return resolved
-}
-
-function wholeFrom(least: number, name: string, value: unknown, what: string): void {
-  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > 2 ** 31 - 1) {
-    throw invalidOption(`createLimiter.${name}`, value, `use a whole number of ${what} from ${least}`)
-  }
 }

@@ -1,0 +1,40 @@
+import { didYouMean } from './did-you-mean.ts'
+import { invalidOption } from './errors.ts'
+
+/** Node cannot wait longer, and no count of anything here is larger. */
+const largest = 2 ** 31 - 1
+
+/**
+ * Refuses what is not an options object, and options that do not exist, naming the nearest that does.
+ *
+ * @example checkOptionNames('createBreaker', { failurs: 5 }, ['failures']) // createBreaker.failurs is 5; did you mean "failures"? ...
+ */
+export function checkOptionNames(owner: string, options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw invalidOption(`${owner} options`, options, `pass an object; its options are ${known.join(', ')}`)
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (known.includes(name)) continue
+    const remedy = `${didYouMean(name, known)}there is no such option; known are ${known.join(', ')}`
+    throw invalidOption(`${owner}.${name}`, value, remedy)
+  }
+}
+
+/** Refuses what is not a whole number of something from `least`; `what` says of what, in the plural. */
+export function checkWhole(option: string, value: unknown, least: number, what: string): void {
+  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > largest) {
+    throw invalidOption(option, value, `use a whole number of ${what} from ${least}`)
+  }
+}
+
+/** Refuses what is not a share: a number above 0 and up to 1. */
+export function checkShare(option: string, value: unknown): void {
+  if (typeof value !== 'number' || !(value > 0 && value <= 1)) {
+    throw invalidOption(option, value, 'use a number above 0 and up to 1, such as 0.5')
+  }
+}
+
+/** Refuses what is neither a function nor left out. */
+export function checkFunction(option: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'function') throw invalidOption(option, value, 'pass a function')
+}
