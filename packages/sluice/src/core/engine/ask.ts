@@ -29,13 +29,15 @@ export interface HoldRequest {
   readonly id: string
   readonly ttlUs: number
   readonly kind: HoldKind
+  /** Hold only the charges that have a concurrency limit; the others are spent for good, in the same step. */
+  readonly placesOnly?: boolean
 }
 
 /**
  * One question to a store. Its charges are of distinct subjects, and are decided as one.
  *
  * - `take`: spend the cost of every charge, or of none. With `copies` above 1 (one charge, no hold), do that as many
- *   times as passes, up to `copies`.
+ *   times as passes, up to `copies`. Without a hold, a concurrency limit must have room but no place is occupied.
  * - `peek`: what `take` would say, without spending.
  * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now.
  * - `refund`: return the charges' costs, spent at `takenUs` or just now. `reset`: forget the subjects.

@@ -100,19 +100,34 @@ function take(
   hold: HoldRequest | undefined,
   now: number,
 ): number {
-  if (hold !== undefined && states.every((state) => findHold(state, hold.id) >= 0)) return copies
+  if (hold !== undefined && isHeldAlready(charges, states, hold)) return copies
   const granted = copiesThatFit(charges, states, copies, now)
   if (granted === 0) return 0
   for (let c = 0; c < charges.length; c++) {
     const charge = charges[c]!
     const state = states[c]!
     spend(charge, state, granted * charge.cost, now)
-    if (hold !== undefined && findHold(state, hold.id) < 0) {
+    if (hold !== undefined && isToHold(charge, hold) && findHold(state, hold.id) < 0) {
       const { id, kind, ttlUs } = hold
       extraOf(state).holds.push({ id, kind, takenUs: now, expiresUs: now + ttlUs, cost: charge.cost })
     }
   }
   return granted
+}
+
+function isToHold(charge: Charge, hold: HoldRequest): boolean {
+  return !hold.placesOnly || charge.limits.needsHold
+}
+
+/** Whether the ask was granted before: every charge that is to be held has the hold. */
+function isHeldAlready(charges: readonly Charge[], states: readonly State[], hold: HoldRequest): boolean {
+  let held = 0
+  for (let c = 0; c < charges.length; c++) {
+    if (!isToHold(charges[c]!, hold)) continue
+    if (findHold(states[c]!, hold.id) < 0) return false
+    held++
+  }
+  return held > 0
 }
 
 function copiesThatFit(charges: readonly Charge[], states: readonly State[], copies: number, now: number): number {
@@ -123,7 +138,10 @@ function copiesThatFit(charges: readonly Charge[], states: readonly State[], cop
     const state = states[c]!
     for (let l = 0; l < set.limits.length; l++) {
       const room = set.algorithms[l]!.room(state, state.at + set.offsets[l]!, set.limits[l]!, now)
-      if (room < fit * cost) {
+      // Copies occupy no place: where one fits, all do.
+      if (set.limits[l]!.algorithm === 'concurrency') {
+        if (room < cost) return 0
+      } else if (room < fit * cost) {
         fit = Math.floor(room / cost)
         if (fit === 0) return 0
       }

@@ -48,3 +48,34 @@ test('when one slot denies, the denial does not wait for the give-back longer th
 test('when all slots allow, the answer does not wait for the receipts to be cleared', async () => {
   expect(await decide([answer(true), answer(true)], never)).toMatchObject({ allowed: true, granted: 1 })
 })
+
+test('asked to hold places only, takes the rest under receipts that are cleared', async () => {
+  const places = limitSet(compileLimits([{ amount: 1, algorithm: 'concurrency' }], 'limits'))
+  const mixed: Charge[] = [
+    { ...charges[0]!, limits: places },
+    { ...charges[0]!, subject: '0b' },
+    { ...charges[1]!, subject: '1' },
+  ]
+  const asked: Ask[] = []
+  const hold = { id: 'h', ttlUs: 1, kind: 'acquire', placesOnly: true } as const
+  await decideAcrossSlots(
+    { kind: 'take', charges: mixed, copies: 1, hold },
+    {
+      slotOf: ({ subject }) => Number(subject[0]),
+      decide: async (ask) => {
+        asked.push(ask)
+        return answer(true)
+      },
+      inTime: (work) => work,
+      id: () => 'receipt',
+    },
+  )
+  const seen = asked.map((ask) => [ask.kind, ask.charges[0]!.subject, ask.kind === 'take' && ask.hold?.kind])
+  expect(seen).toEqual([
+    ['take', '0', 'acquire'],
+    ['take', '0b', 'receipt'],
+    ['take', '1', 'receipt'],
+    ['settle', '0b', false],
+    ['settle', '1', false],
+  ])
+})

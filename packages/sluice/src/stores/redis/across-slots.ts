@@ -1,4 +1,4 @@
-import type { Answer, Ask, Charge, LimitStatus, TakeAsk } from '../../core/engine/ask.ts'
+import type { Answer, Ask, Charge, HoldRequest, LimitStatus, TakeAsk } from '../../core/engine/ask.ts'
 import type { Hold } from '../../core/engine/state.ts'
 
 /** How long the receipt of a decision over several slots lives: far longer than the decision, so that it can always be taken back. */
@@ -28,20 +28,28 @@ export interface AcrossSlots {
  * never over-admits; while a denial is being given back, others may be denied for a moment.
  */
 export async function decideAcrossSlots(ask: Ask, across: AcrossSlots): Promise<Answer> {
-  const parts = split(ask.charges, across.slotOf)
+  const hold = ask.kind === 'take' ? ask.hold : undefined
+  // What is only spent must not become held because it shares a slot with what is.
+  const partOf = (charge: Charge): string =>
+    `${across.slotOf(charge)}${hold !== undefined && isSpent(charge, hold) ? ' spent' : ''}`
+  const parts = split(ask.charges, partOf)
   if (ask.kind === 'take') return takeAcross(ask, parts, across)
   return merge(ask, parts, await Promise.all(parts.map(({ charges }) => across.decide({ ...ask, charges }))))
 }
 
 async function takeAcross(ask: TakeAsk, parts: readonly Part[], { decide, inTime, id }: AcrossSlots): Promise<Answer> {
-  const hold = ask.hold ?? { id: id(), ttlUs: receiptTtlUs, kind: 'receipt' as const }
-  const outcomes = await Promise.allSettled(parts.map(({ charges }) => decide({ ...ask, charges, hold })))
+  const holdId = ask.hold?.id ?? id()
+  const receipt: HoldRequest = { id: holdId, ttlUs: receiptTtlUs, kind: 'receipt' }
+  const isReceipt = ({ charges }: Part): boolean => ask.hold === undefined || isSpent(charges[0]!, ask.hold)
+  const outcomes = await Promise.allSettled(
+    parts.map((part) => decide({ ...ask, charges: part.charges, hold: isReceipt(part) ? receipt : ask.hold })),
+  )
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   const answers = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined))
   if (failed === undefined && answers.every((answer) => answer!.allowed)) {
     // The receipts have done their duty. They go with the next script call; should that fail, they expire by themselves.
-    if (ask.hold === undefined)
-      for (const { charges } of parts) decide({ kind: 'settle', charges, id: hold.id }).catch(ignore)
+    for (const part of parts.filter(isReceipt))
+      decide({ kind: 'settle', charges: part.charges, id: holdId }).catch(ignore)
     return merge(ask, parts, answers as Answer[])
   }
   const giveBack = Promise.allSettled(
@@ -51,7 +59,7 @@ async function takeAcross(ask: TakeAsk, parts: readonly Part[], { decide, inTime
         : giveBackPart(decide, {
             kind: 'settle',
             charges: charges.map((charge) => ({ ...charge, cost: 0 })),
-            id: hold.id,
+            id: holdId,
           }),
     ),
   )
@@ -81,16 +89,21 @@ async function giveBackPart(decide: AcrossSlots['decide'], ask: Ask): Promise<An
 
 function ignore(): void {}
 
-function split(charges: readonly Charge[], slotOf: (charge: Charge) => number): Part[] {
-  const bySlot = new Map<number, { charges: Charge[]; indices: number[] }>()
+/** Whether a charge of an ask with a hold is spent for good instead of held. */
+function isSpent(charge: Charge, hold: HoldRequest): boolean {
+  return hold.placesOnly === true && !charge.limits.needsHold
+}
+
+function split(charges: readonly Charge[], partOf: (charge: Charge) => string): Part[] {
+  const parts = new Map<string, { charges: Charge[]; indices: number[] }>()
   for (const [index, charge] of charges.entries()) {
-    const slot = slotOf(charge)
-    const part = bySlot.get(slot) ?? { charges: [], indices: [] }
+    const name = partOf(charge)
+    const part = parts.get(name) ?? { charges: [], indices: [] }
     part.charges.push(charge)
     part.indices.push(index)
-    bySlot.set(slot, part)
+    parts.set(name, part)
   }
-  return [...bySlot.values()]
+  return [...parts.values()]
 }
 
 function merge(ask: Ask, parts: readonly Part[], answers: readonly Answer[]): Answer {

@@ -1,4 +1,4 @@
-import type { Ask, Charge } from '../../core/engine/ask.ts'
+import type { Ask, Charge, HoldRequest } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { holdKinds } from './stored-subject.ts'
 
@@ -26,7 +26,7 @@ export class AskList {
     for (const [c, charge] of ask.charges.entries()) out.push(places[c]! + 1, this.#setOf(charge.limits), charge.cost)
     switch (ask.kind) {
       case 'take':
-        out.push(ask.hold?.id ?? '', ask.hold?.ttlUs ?? 0, ask.hold ? holdKinds.indexOf(ask.hold.kind) : 0)
+        out.push(ask.hold?.id ?? '', ask.hold?.ttlUs ?? 0, ask.hold ? holdCode(ask.hold) : 0)
         return
       case 'settle':
         out.push(ask.id)
@@ -72,4 +72,9 @@ export class AskList {
     const known = this.sets.indexOf(set)
     return known >= 0 ? known + 1 : this.sets.push(set)
   }
+}
+
+/** After the stored kinds comes that of a hold only of places, which is stored as `acquire`. */
+function holdCode({ kind, placesOnly }: HoldRequest): number {
+  return placesOnly ? holdKinds.length : holdKinds.indexOf(kind)
 }

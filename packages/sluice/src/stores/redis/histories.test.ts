@@ -139,15 +139,16 @@ class Lane {
   }
 
   #ask(one: Step): Ask {
-    const rule = this.#rules[one.version % this.#rules.length]!
-    const limits = rule.limitsFor('a', undefined, 0)
     const subjects = one.kind === 'debit' ? one.subjects.slice(0, 1) : one.subjects
-    const charges: Charge[] = subjects.map((subject, c) => ({ rule, subject, limits, cost: one.costs[c]! }))
+    const charges: Charge[] = subjects.map((subject, c) => {
+      const rule = this.#rules[(one.version + (one.mixed ? c : 0)) % this.#rules.length]!
+      return { rule, subject, limits: rule.limitsFor('a', undefined, 0), cost: one.costs[c]! }
+    })
     switch (one.kind) {
       case 'take': {
-        // A limiter never takes of a concurrency limit without a hold.
-        const kind = one.hold ?? (limits.needsHold ? 'acquire' : undefined)
-        const hold = kind && { id: one.id, kind, ttlUs: one.ttlUs }
+        const placesOnly = one.hold === 'places'
+        const kind = one.hold === 'places' ? 'acquire' : one.hold
+        const hold = kind && { id: one.id, kind, ttlUs: one.ttlUs, placesOnly }
         return { kind: 'take', charges, hold, copies: hold || charges.length > 1 ? 1 : one.copies }
       }
       case 'settle':
@@ -157,7 +158,7 @@ class Lane {
       case 'refund':
         return { kind: 'refund', charges, takenUs: one.agoUs === 0 ? undefined : this.nowUs - one.agoUs + 1000 }
       case 'debit':
-        return { kind: 'debit', charges, units: limits.limits.map((_, l) => one.costs[l]!) }
+        return { kind: 'debit', charges, units: charges[0]!.limits.limits.map((_, l) => one.costs[l]!) }
       default:
         return { kind: one.kind, charges }
     }

@@ -3,7 +3,7 @@ import type { Script } from '../../redis/script.ts'
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '3e597fc3c10df672d6bc93d35d8dbdb9963d1ed3',
+  sha1: '194d36afd61548db9be808af6fb21a194840b448',
   source: `local time = redis.call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
@@ -168,6 +168,8 @@ local log, period = p[o], limit[5] * 1000
 for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
 else
 room = room - held_in(p, set)
+if room < cost then return 0 end
+room = copies * cost
 end
 if room < copies * cost then
 copies = floor(room / cost)
@@ -276,6 +278,10 @@ if limit[1] == 4 and (now < limit[6] * 1000 or now >= limit[8] * 1000) then retu
 end
 end
 return true
+end
+local function has_places(set)
+for l = 1, #set do if set[l][1] == 5 then return true end end
+return false
 end
 local function find_hold(p, set, id)
 local holds = p[set[0] + 2]
@@ -501,9 +507,17 @@ return charges, now, now_ms, ours
 end
 local function take_all(charges, id, ttl, kind, now, now_ms)
 if id ~= '' then
-local known = 0
-for c = 1, #charges do if find_hold(charges[c].p, charges[c].set, id) then known = known + 1 end end
-if known == #charges then return 1 end
+local held, known = 0, 0
+for c = 1, #charges do
+local charge = charges[c]
+charge.held = kind ~= 3 or has_places(charge.set)
+if charge.held then
+held = held + 1
+if find_hold(charge.p, charge.set, id) then known = known + 1 end
+end
+end
+if held > 0 and known == held then return 1 end
+if kind == 3 then kind = 1 end
 end
 for c = 1, #charges do
 local charge = charges[c]
@@ -512,7 +526,7 @@ end
 for c = 1, #charges do
 local charge = charges[c]
 spend(charge.p, charge.set, charge.cost, now, now_ms)
-if id ~= '' and not find_hold(charge.p, charge.set, id) then add_hold(charge.p, charge.set, id, ttl, charge.cost, kind) end
+if charge.held and not find_hold(charge.p, charge.set, id) then add_hold(charge.p, charge.set, id, ttl, charge.cost, kind) end
 end
 return 1
 end

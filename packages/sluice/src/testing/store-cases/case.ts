@@ -83,6 +83,11 @@ export class StoreBench {
     return { kind, ttlUs: ttlMs * 1000, id }
   }
 
+  /** A hold of places only, as admitting a request asks for. */
+  places(): HoldRequest {
+    return { ...this.hold('acquire'), placesOnly: true }
+  }
+
   /** What is left of every limit of a charge. */
   async left(charge: Charge): Promise<number[]> {
     const answer = await this.peek({ ...charge, cost: 0 })

@@ -121,6 +121,46 @@ export const holding: readonly StoreCase[] = [
     },
   },
   {
+    name: 'without a hold, a concurrency limit must have a free place but none is occupied',
+    async check(bench) {
+      const charge = bench.charge([...(atOnce(1) as []), { amount: 10, per: '1h', name: 'hourly' }])
+      const taken = await Promise.all([1, 2, 3].map(() => bench.take(charge)))
+      assert.deepEqual(
+        taken.map(({ allowed }) => allowed),
+        [true, true, true],
+      )
+      assert.equal((await bench.take(charge, { copies: 2 })).granted, 2)
+      assert.deepEqual(await bench.left(charge), [1, 5])
+      const hold = bench.hold('acquire')
+      assert.equal((await bench.take(charge, { hold })).allowed, true)
+      assert.equal((await bench.take(charge)).allowed, false)
+      assert.deepEqual(await bench.left(charge), [0, 4])
+      await bench.settle(charge, hold.id)
+      assert.equal((await bench.take(charge)).allowed, true)
+    },
+  },
+  {
+    name: 'asked to hold places only, holds them and spends the rest for good, all or nothing',
+    async check(bench) {
+      const busy = bench.charge(atOnce(1), { rule: 'busy' })
+      const spent = bench.charge(perHour(2), { rule: 'spent' })
+      const hold = bench.places()
+      for (let i = 0; i < 2; i++) assert.equal((await bench.take([busy, spent], { hold })).allowed, true)
+      const seen = await bench.peek([busy, spent])
+      assert.deepEqual(
+        seen.holds!.map((holds) => holds.map(({ id, kind }) => [id, kind])),
+        [[[hold.id, 'acquire']], []],
+      )
+      assert.deepEqual(await bench.left(spent), [1])
+      assert.equal((await bench.take([busy, spent], { hold: bench.places() })).allowed, false)
+      assert.deepEqual(await bench.left(spent), [1])
+      assert.equal((await bench.settle([busy], hold.id)).granted, 1)
+      assert.equal((await bench.take([busy, spent], { hold: bench.places() })).allowed, true)
+      assert.deepEqual(await bench.left(spent), [0])
+      assert.equal((await bench.take(spent, { hold: bench.places() })).allowed, false)
+    },
+  },
+  {
     name: 'counts places and units of one subject together',
     async check(bench) {
       const charge = bench.charge([...(atOnce(2) as []), { amount: 3, per: '1h', name: 'hourly' }])

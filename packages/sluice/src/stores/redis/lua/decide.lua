@@ -9,7 +9,7 @@
 --             5 concurrency: -
 -- ARGV[3]   JSON: the asks, flat. `charges` stands for: count, then key index, set index, cost for each.
 --             0 take one subject after the other, the same of each: first key, last key, set, cost, copies
---             1 take: charges, hold id, hold ttl (us), hold kind
+--             1 take: charges, hold id, hold ttl (us), hold kind (3: acquire, but only where there is a concurrency limit)
 --             2 settle: charges, hold id          3 extend: charges, hold id, ttl (us)
 --             4 refund: charges, taken at (us; -1 is now)
 --             5 reset: charges                    6 debit: one charge, units of each of its limits
@@ -114,9 +114,17 @@ end
 
 local function take_all(charges, id, ttl, kind, now, now_ms)
   if id ~= '' then
-    local known = 0
-    for c = 1, #charges do if find_hold(charges[c].p, charges[c].set, id) then known = known + 1 end end
-    if known == #charges then return 1 end
+    local held, known = 0, 0
+    for c = 1, #charges do
+      local charge = charges[c]
+      charge.held = kind ~= 3 or has_places(charge.set)
+      if charge.held then
+        held = held + 1
+        if find_hold(charge.p, charge.set, id) then known = known + 1 end
+      end
+    end
+    if held > 0 and known == held then return 1 end
+    if kind == 3 then kind = 1 end
   end
   for c = 1, #charges do
     local charge = charges[c]
@@ -125,7 +133,7 @@ local function take_all(charges, id, ttl, kind, now, now_ms)
   for c = 1, #charges do
     local charge = charges[c]
     spend(charge.p, charge.set, charge.cost, now, now_ms)
-    if id ~= '' and not find_hold(charge.p, charge.set, id) then add_hold(charge.p, charge.set, id, ttl, charge.cost, kind) end
+    if charge.held and not find_hold(charge.p, charge.set, id) then add_hold(charge.p, charge.set, id, ttl, charge.cost, kind) end
   end
   return 1
 end

@@ -1,6 +1,11 @@
 -- Holds stand at the end of a state: 127, then one flat list of { id, us since taken, us until it expires, cost, kind } after another.
 -- Kind 0 reserve, 1 acquire, 2 receipt; see core/state.ts.
 
+local function has_places(set)
+  for l = 1, #set do if set[l][1] == 5 then return true end end
+  return false
+end
+
 local function find_hold(p, set, id)
   local holds = p[set[0] + 2]
   if holds then

@@ -75,7 +75,10 @@ local function fit(p, set, cost, copies, now, now_ms)
       local log, period = p[o], limit[5] * 1000
       for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
     else
+      -- Copies occupy no place: where one fits, all do.
       room = room - held_in(p, set)
+      if room < cost then return 0 end
+      room = copies * cost
     end
     if room < copies * cost then
       copies = floor(room / cost)
