@@ -1,6 +1,8 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
+import { type MetricTable, partMetrics } from '../core/metrics.ts'
 import { createLimiter } from '../limiter/create-limiter.ts'
+import { limiterMetrics } from '../limiter/metrics.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import type { SourceListener } from '../policy/live/source.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
@@ -21,7 +23,7 @@ const view = (path: string, ip: string) => ({ method: 'GET', path, headers: {}, 
 test('counts every decision once, also those without a rule, a key or an effect', async () => {
   const registry = new Registry()
   const limiter = await createLimiter({ policy })
-  const stop = prometheusMetrics({ registry }).watch(limiter)
+  const metrics = prometheusMetrics(registry, [limiterMetrics(limiter)])
   for (const path of ['/a', '/a', '/b', '/b', '/c', '/d']) await limiter.check(view(path, '192.0.2.1'))
   const text = await registry.metrics()
   const count = (rule: string, outcome: string) =>
@@ -33,13 +35,13 @@ test('counts every decision once, also those without a rule, a key or an effect'
   expect(text).toContain('sluice_shadow_decisions_total{service="shop",rule="watched",outcome="quota"} 1')
   expect(text).toContain('sluice_decision_duration_seconds_count{service="shop"} 6')
   expect(text).not.toContain('192.0.2.1')
-  stop()
+  metrics.close()
   await limiter.check(view('/d', '192.0.2.1'))
   expect(await registry.metrics()).toContain(`${count('none', 'allowed')} 3`)
   await limiter.close()
 })
 
-test('tells of the store, the breaker, leases and local decisions', async () => {
+test('reports the store, its breaker, leases and local decisions', async () => {
   const registry = new Registry()
   let observer: StoreObserver = {}
   const inner = memoryStore()
@@ -53,7 +55,7 @@ test('tells of the store, the breaker, leases and local decisions', async () => 
     },
   }
   const limiter = await createLimiter({ policy, store })
-  prometheusMetrics({ registry }).watch(limiter)
+  prometheusMetrics(registry, [limiterMetrics(limiter)])
   observer.roundTrip!(7, 3)
   observer.failure!('timeout', new Error('late'))
   observer.breaker!('open')
@@ -64,8 +66,8 @@ test('tells of the store, the breaker, leases and local decisions', async () => 
     'sluice_store_batch_size_sum{service="shop"} 7',
     'sluice_store_round_trip_duration_seconds_sum{service="shop"} 0.003',
     'sluice_store_failures_total{service="shop",kind="timeout"} 1',
-    'sluice_breaker_state{service="shop",state="open"} 1',
-    'sluice_breaker_state{service="shop",state="closed"} 0',
+    'sluice_store_breaker_state{service="shop",state="open"} 1',
+    'sluice_store_breaker_state{service="shop",state="closed"} 0',
     'sluice_local_decisions_total{service="shop",rule="by-ip",by="lease"} 1',
     'sluice_lease_units_total{service="shop",rule="by-ip",fate="drawn"} 100',
     'sluice_lease_units_total{service="shop",rule="by-ip",fate="stranded"} 5',
@@ -87,7 +89,7 @@ test('shows only the version in force, and counts what was refused', async () =>
     close: async () => {},
   }
   const limiter = await createLimiter({ policy: source })
-  prometheusMetrics({ registry }).watch(limiter)
+  prometheusMetrics(registry, [limiterMetrics(limiter)])
   listener!.changed({ document: { ...policy, version: 'two' }, revision: undefined })
   await expect.poll(() => registry.metrics()).toContain('version="two"')
   listener!.changed({ document: { rules: 1 }, revision: undefined })
@@ -99,12 +101,64 @@ test('shows only the version in force, and counts what was refused', async () =>
   await limiter.close()
 })
 
-test('egress tells its queue and its waits by name', async () => {
+test('registers nothing for parts that are not there', async () => {
   const registry = new Registry()
-  const egress = prometheusMetrics({ registry }).egress('vendor')
-  egress.depth(4)
-  egress.waited(250)
-  const text = await registry.metrics()
-  expect(text).toContain('sluice_egress_queue_depth{egress="vendor"} 4\n')
-  expect(text).toContain('sluice_egress_wait_duration_seconds_sum{egress="vendor"} 0.25\n')
+  prometheusMetrics(registry)
+  expect(await registry.metrics()).toBe('\n')
+})
+
+test('limiters of several services share their metrics, also in separate calls', async () => {
+  const registry = new Registry()
+  const limiters = await Promise.all(
+    ['shop', 'mail'].map((service) => createLimiter({ policy: { ...policy, service } })),
+  )
+  const metrics = limiters.map((limiter) => prometheusMetrics(registry, [limiterMetrics(limiter)]))
+  for (const limiter of limiters) await limiter.check(view('/a', '192.0.2.1'))
+  const count = (service: string, text: string) =>
+    text.includes(`sluice_decisions_total{service="${service}",rule="by-ip",outcome="allowed",degraded="false"} 1\n`)
+  const both = await registry.metrics()
+  expect([count('shop', both), count('mail', both)]).toEqual([true, true])
+  metrics[0]!.close()
+  const one = await registry.metrics()
+  expect(one).not.toContain('sluice_policy_stale{service="shop"}')
+  expect(one).toContain('sluice_policy_stale{service="mail"} 0\n')
+  expect(count('shop', one), 'what was counted stays').toBe(true)
+  for (const limiter of limiters) await limiter.close()
+})
+
+const queue = {
+  sluice_test_waiting: { type: 'gauge', help: 'Who waits.', labels: ['queue'] },
+} as const satisfies MetricTable
+
+test('a part may come later and go again', async () => {
+  const registry = new Registry()
+  const part = partMetrics(queue, (reporter) => {
+    reporter.gauge('sluice_test_waiting', (set) => set(3, 'a'))
+    return []
+  })
+  const remove = prometheusMetrics(registry).add(part)
+  expect(await registry.metrics()).toContain('sluice_test_waiting{queue="a"} 3\n')
+  remove()
+  expect(await registry.metrics()).not.toContain('queue="a"')
+  registry.clear()
+  prometheusMetrics(registry, [part])
+  expect(await registry.metrics(), 'after the registry was cleared').toContain('sluice_test_waiting{queue="a"} 3\n')
+})
+
+test('the compiler knows the metrics and labels of a table', () => {
+  const part = partMetrics(queue, (reporter) => {
+    // @ts-expect-error: no such metric
+    expect(() => reporter.counter('sluice_test_wating')).toThrow(/no metric sluice_test_wating/)
+    // @ts-expect-error: one label, not two
+    reporter.gauge('sluice_test_waiting', (set) => set(1, 'a', 'b'))
+    return []
+  })
+  prometheusMetrics(new Registry(), [part])
+  expect.assertions(1)
+})
+
+test('refuses two parts that describe one metric differently', () => {
+  const other = { sluice_test_waiting: { ...queue.sluice_test_waiting, labels: ['upstream'] } } as const
+  const parts = [queue, other].map((table) => partMetrics(table, () => []))
+  expect(() => prometheusMetrics(new Registry(), parts)).toThrow(/sluice_test_waiting differently/)
 })

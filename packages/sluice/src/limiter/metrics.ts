@@ -1,0 +1,147 @@
+import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
+import type { Limiter } from './limiter.ts'
+
+const table = {
+  sluice_decisions_total: {
+    type: 'counter',
+    help: 'Decisions, by the rule that decided ("none" when no rule applied), the outcome (allowed, quota, unavailable or missing-key), and whether the store took no part.',
+    labels: ['service', 'rule', 'outcome', 'degraded'],
+  },
+  sluice_shadow_decisions_total: {
+    type: 'counter',
+    help: 'What rules in shadow mode would have decided.',
+    labels: ['service', 'rule', 'outcome'],
+  },
+  sluice_decision_duration_seconds: {
+    type: 'histogram',
+    help: 'Time from asking the store to the decision.',
+    labels: ['service'],
+    buckets: latencyBuckets,
+  },
+  sluice_store_round_trip_duration_seconds: {
+    type: 'histogram',
+    help: 'Time of one round trip to the store.',
+    labels: ['service'],
+    buckets: latencyBuckets,
+  },
+  sluice_store_batch_size: {
+    type: 'histogram',
+    help: 'How many asks one round trip to the store carried.',
+    labels: ['service'],
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+  },
+  sluice_store_failures_total: {
+    type: 'counter',
+    help: 'Failures of the store, by kind.',
+    labels: ['service', 'kind'],
+  },
+  sluice_store_breaker_state: {
+    type: 'gauge',
+    help: 'The state of the breaker before the store: 1 for the present one, 0 for the others.',
+    labels: ['service', 'state'],
+  },
+  sluice_local_decisions_total: {
+    type: 'counter',
+    help: 'Decisions made without asking the store, by what made them: deny-cache or lease.',
+    labels: ['service', 'rule', 'by'],
+  },
+  sluice_lease_units_total: {
+    type: 'counter',
+    help: 'Units of leases: drawn ahead of use, returned unused, or stranded (neither spent nor returned in time).',
+    labels: ['service', 'rule', 'fate'],
+  },
+  sluice_policy_info: {
+    type: 'gauge',
+    help: 'Always 1; the labels say which version of the policy is in force and where it came from.',
+    labels: ['service', 'version', 'source'],
+  },
+  sluice_policy_age_seconds: {
+    type: 'gauge',
+    help: 'How long the version of the policy has been in force.',
+    labels: ['service'],
+  },
+  sluice_policy_loads_total: {
+    type: 'counter',
+    help: 'Policies that came into force since the start.',
+    labels: ['service'],
+  },
+  sluice_policy_load_errors_total: {
+    type: 'counter',
+    help: 'Documents that were refused, and times the source of the policy could not be reached.',
+    labels: ['service'],
+  },
+  sluice_policy_stale: {
+    type: 'gauge',
+    help: '1 while the newest document is refused or the source cannot be reached, else 0.',
+    labels: ['service'],
+  },
+} as const satisfies MetricTable
+
+/** The metrics of a limiter. */
+export const limiterMetricTable: MetricTable = table
+
+export interface LimiterMetricsOptions {
+  /** For a second limiter of the same service: reports its decisions and leaves policy and breaker to the first. */
+  readonly decisionsOnly?: boolean
+}
+
+/**
+ * The metrics of a limiter.
+ *
+ * @example
+ * prometheusMetrics(register, [limiterMetrics(limiter)])
+ */
+export function limiterMetrics(limiter: Limiter, { decisionsOnly = false }: LimiterMetricsOptions = {}): PartMetrics {
+  const { service } = limiter.policy
+  return partMetrics(table, (reporter) => {
+    const decisions = reporter.counter('sluice_decisions_total')
+    const shadows = reporter.counter('sluice_shadow_decisions_total')
+    const duration = reporter.histogram('sluice_decision_duration_seconds')
+    const failures = reporter.counter('sluice_store_failures_total')
+    const local = reporter.counter('sluice_local_decisions_total')
+    const ends = [
+      limiter.on('decision', ({ decision, tookMs }) => {
+        decisions(1, service, decision.rule ?? 'none', decision.reason, decision.degraded ? 'true' : 'false')
+        for (const { rule, allowed } of decision.shadow) shadows(1, service, rule, allowed ? 'allowed' : 'quota')
+        duration(tookMs / 1000, service)
+      }),
+      limiter.on('storeFailure', ({ kind }) => failures(1, service, kind)),
+      limiter.on('local', ({ by, rule }) => local(1, service, rule, by)),
+    ]
+    if (decisionsOnly) return ends
+
+    const roundTrip = reporter.histogram('sluice_store_round_trip_duration_seconds')
+    const batchSize = reporter.histogram('sluice_store_batch_size')
+    const leaseUnits = reporter.counter('sluice_lease_units_total')
+    const loads = reporter.counter('sluice_policy_loads_total')
+    const loadErrors = reporter.counter('sluice_policy_load_errors_total')
+    let breaker: 'closed' | 'open' | 'half-open' = 'closed'
+    reporter.gauge('sluice_store_breaker_state', (set) => {
+      for (const state of ['closed', 'open', 'half-open'] as const) set(state === breaker ? 1 : 0, service, state)
+    })
+    const status = () => limiter.policy.status
+    reporter.gauge('sluice_policy_info', (set) => set(1, service, status().version, status().source))
+    reporter.gauge('sluice_policy_age_seconds', (set) => set(status().ageMs / 1000, service))
+    reporter.gauge('sluice_policy_stale', (set) => set(status().lastError === undefined ? 0 : 1, service))
+    // The policy in force was loaded before anybody could listen.
+    loads(1, service)
+    loadErrors(0, service)
+    return [
+      ...ends,
+      limiter.on('roundTrip', ({ asks, tookMs }) => {
+        roundTrip(tookMs / 1000, service)
+        batchSize(asks, service)
+      }),
+      limiter.on('breaker', ({ state }) => {
+        breaker = state
+      }),
+      limiter.on('lease', ({ rule, drawn, returned, stranded }) => {
+        leaseUnits(drawn, service, rule, 'drawn')
+        leaseUnits(returned, service, rule, 'returned')
+        leaseUnits(stranded, service, rule, 'stranded')
+      }),
+      limiter.on('policyLoaded', () => loads(1, service)),
+      limiter.on('policyRejected', () => loadErrors(1, service)),
+    ]
+  })
+}

@@ -1,0 +1,119 @@
+import { SluiceError } from '../core/errors.ts'
+import type { MetricReporter, MetricSpec, PartMetrics, Report } from '../core/metrics.ts'
+import { LabelCounter } from './label-counter.ts'
+
+/** One value of a metric. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** A monitoring system. `samples` is read at each collection. */
+export interface MetricsBackend {
+  counter(name: string, spec: MetricSpec, samples: () => Iterable<Sample>): void
+  gauge(name: string, spec: MetricSpec, samples: () => Iterable<Sample>): void
+  histogram(name: string, spec: MetricSpec): (value: number, labels: Readonly<Record<string, string>>) => void
+  /** Whether what was opened under this name is still there. */
+  has(name: string): boolean
+}
+
+/** The metrics of any number of parts in one registry or meter. */
+export interface Metrics {
+  /** Adds a part that came later. The returned function removes it; what it counted so far stays. */
+  add(part: PartMetrics): () => void
+  /** Removes all parts. */
+  close(): void
+}
+
+type GaugeReader = (set: Report) => void
+
+interface Family {
+  readonly spec: MetricSpec
+  readonly report: Report
+  readonly readers: Set<GaugeReader>
+}
+
+/** Opens each metric once, however many parts report to it, and none that no part has. */
+export class Composer {
+  readonly #backend: MetricsBackend
+  readonly #families = new Map<string, Family>()
+
+  constructor(backend: MetricsBackend) {
+    this.#backend = backend
+  }
+
+  /** The metrics of these parts, and of those added later. */
+  compose(parts: readonly PartMetrics[]): Metrics {
+    const removals = new Set<() => void>()
+    const add = (part: PartMetrics): (() => void) => {
+      const stop = this.#start(part)
+      const remove = (): void => {
+        if (removals.delete(remove)) stop()
+      }
+      removals.add(remove)
+      return remove
+    }
+    for (const part of parts) add(part)
+    return { add, close: () => removals.forEach((remove) => void remove()) }
+  }
+
+  #start({ table, start }: PartMetrics): () => void {
+    for (const [name, spec] of Object.entries(table)) this.#open(name, spec)
+    const family = (name: string): Family => {
+      const found = Object.hasOwn(table, name) ? this.#families.get(name) : undefined
+      if (found === undefined) throw new SluiceError('SLUICE_WRONG_USE', `The part's table has no metric ${name}.`)
+      return found
+    }
+    const own: (() => void)[] = []
+    const reporter = {
+      counter: (name: string) => family(name).report,
+      histogram: (name: string) => family(name).report,
+      gauge: (name: string, read: GaugeReader) => {
+        const { readers } = family(name)
+        readers.add(read)
+        own.push(() => readers.delete(read))
+      },
+    }
+    const ends = start(reporter as MetricReporter)
+    return () => [...ends, ...own].forEach((end) => void end())
+  }
+
+  #open(name: string, spec: MetricSpec): void {
+    const known = this.#families.get(name)
+    if (known === undefined || !this.#backend.has(name)) this.#families.set(name, this.#family(name, spec))
+    else if (!isSame(known.spec, spec))
+      throw new SluiceError(
+        'SLUICE_WRONG_USE',
+        `Two parts describe the metric ${name} differently. Rename one of them.`,
+      )
+  }
+
+  #family(name: string, spec: MetricSpec): Family {
+    const readers = new Set<GaugeReader>()
+    if (spec.type === 'counter') {
+      const counter = new LabelCounter(spec.labels)
+      this.#backend.counter(name, spec, () => counter)
+      return { spec, readers, report: (value, ...labels) => counter.add(value, ...labels) }
+    }
+    if (spec.type === 'histogram') {
+      const observe = this.#backend.histogram(name, spec)
+      return { spec, readers, report: (value, ...labels) => observe(value, labelled(spec, labels)) }
+    }
+    this.#backend.gauge(name, spec, () => {
+      const samples: Sample[] = []
+      for (const read of readers) read((value, ...labels) => samples.push({ labels: labelled(spec, labels), value }))
+      return samples
+    })
+    return { spec, readers, report: () => {} }
+  }
+}
+
+function labelled({ labels }: MetricSpec, values: readonly string[]): Record<string, string> {
+  const named: Record<string, string> = {}
+  for (let i = 0; i < labels.length; i++) named[labels[i]!] = values[i]!
+  return named
+}
+
+function isSame(a: MetricSpec, b: MetricSpec): boolean {
+  return a === b || JSON.stringify([a.type, a.labels, a.buckets]) === JSON.stringify([b.type, b.labels, b.buckets])
+}
