@@ -7,20 +7,49 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const sources = fileURLToPath(new URL('../packages/sluice/src/', import.meta.url))
 const read = (file) => readFileSync(file, 'utf8')
 
-const includeLine = /^\s*---\s*@include\s+["']?([^"'\s]+?)["']?\s*$/
+const includeLine = /^\s*---\s*@(include|inline)\s+["']?([^"'\s]+?)["']?\s*$/
 
-/** The lines of a file with every `--- @include piece.lua` replaced by that file; each file comes once, where first asked for. */
+/**
+ * The lines of a file with other files in it. `--- @include piece.lua` brings a file once, where it is first asked for;
+ * `--- @inline rule.lua` brings it every time, for code that must not cost a function call.
+ */
 export function resolveIncludes(file, read, seen = new Set()) {
-  if (seen.has(file)) return []
   seen.add(file)
   return read(file)
     .split(/\r?\n/)
     .flatMap((line) => {
-      const included = includeLine.exec(line)?.[1]
-      if (!included) return [line]
-      const target = join(dirname(file), included.endsWith('.lua') ? included : `${included}.lua`)
-      return resolveIncludes(target, read, seen)
+      const [, how, name] = includeLine.exec(line) ?? []
+      if (!how) return [line]
+      const target = join(dirname(file), name.endsWith('.lua') ? name : `${name}.lua`)
+      return how === 'include' && seen.has(target) ? [] : resolveIncludes(target, read, seen)
     })
+}
+
+const constantLine = /^\s*---\s*@const\s+([A-Z][A-Z0-9_]*)\s*=\s*(-?\d+)\s*(?:--.*)?$/
+/** Texts and comments, which stay as they are, and words that may be constants. */
+const words = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|--.*$|\b[A-Z][A-Z0-9_]*\b/g
+
+/** The values that `--- @const NAME = 1` lines give to names. */
+export function constantsIn(lines) {
+  const constants = {}
+  for (const line of lines) {
+    const [, name, value] = constantLine.exec(line) ?? []
+    if (!name) continue
+    if (name in constants && constants[name] !== Number(value)) throw new Error(`${name} is declared with two values`)
+    constants[name] = Number(value)
+  }
+  return constants
+}
+
+/** Lua looks up a name whenever it comes by it; a number in its place costs nothing. */
+function fillIn(lines, constants) {
+  return lines.map((line) => line.replace(words, (word) => (word in constants ? String(constants[word]) : word)))
+}
+
+/** The text of a script as it is sent to Redis. `read` can put other files in the place of some, as a test's clock. */
+export function scriptSource(file, readFile = read) {
+  const lines = resolveIncludes(file, readFile)
+  return `${fillIn(strip(lines), constantsIn(lines)).join('\n')}\n`
 }
 
 /** Drops comment lines, blank lines and indentation. Long strings and what follows code on a line stay as they are. */
@@ -110,9 +139,17 @@ export function generate(luaFolder, pieces = piecesOf([luaFolder]), typeFile = j
   return [
     '// Generated from lua/*.lua by `npm run generate`. Do not edit.',
     `import type { Script } from '${type.startsWith('.') ? type : `./${type}`}'`,
-    ...scripts.map((file) => emit(basename(file, '.lua'), `${strip(resolveIncludes(file, read)).join('\n')}\n`)),
+    ...emitConstants(constantsIn(scripts.flatMap((file) => resolveIncludes(file, read)))),
+    ...scripts.map((file) => emit(basename(file, '.lua'), scriptSource(file))),
     '',
   ].join('\n')
+}
+
+/** The constants of a folder's scripts, for the code that writes their arguments and reads their replies. */
+function emitConstants(constants) {
+  const entries = Object.entries(constants)
+  if (entries.length === 0) return []
+  return ['\nexport const constants = {', ...entries.map(([name, value]) => `  ${name}: ${value},`), '} as const']
 }
 
 function emit(fileName, source) {

@@ -62,4 +62,26 @@ describe('the generated module', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is Lua
     expect(write({ 'a.lua': "return '\\n`${x}'" })).toContain("source: `return '\\\\n\\`\\${x}'\n`")
   })
+
+  it('brings what is inlined as often as it is asked for', () => {
+    const text = write({
+      'a.lua': 'local a = 1\n--- @inline rule.lua\na = 2\n--- @inline rule.lua\nreturn a',
+      'rule.lua': '-- why\na = a + 1',
+    })
+    expect(text).toContain('source: `local a = 1\na = a + 1\na = 2\na = a + 1\nreturn a\n`')
+    expect(text?.match(/export const/g)).toHaveLength(1)
+  })
+
+  it('has numbers for named constants, except in texts, and the names for the client', () => {
+    const text = write({
+      'a.lua': "--- @include c.lua\nreturn ARGV[FIRST], 'FIRST', FIRST_ONE -- FIRST",
+      'c.lua': '--- @const FIRST = 7 -- why\n--- @const SECOND = -1',
+    })
+    expect(text).toContain('export const constants = {\n  FIRST: 7,\n  SECOND: -1,\n} as const')
+    expect(text).toContain("source: `return ARGV[7], 'FIRST', FIRST_ONE -- FIRST\n`")
+  })
+
+  it('refuses one name for two values', () => {
+    expect(() => write({ 'a.lua': '--- @const A = 1\n--- @const A = 2\nreturn A' })).toThrow(/A is declared with two/)
+  })
 })

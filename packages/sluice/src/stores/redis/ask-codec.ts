@@ -1,9 +1,16 @@
 import type { Ask, Charge, HoldRequest } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
+import { constants } from './scripts.gen.ts'
 import { holdKinds } from './stored-subject.ts'
 
-/** Codes of the asks in `lua/decide.lua`. */
-export const codes = { takeEach: 0, take: 1, settle: 2, extend: 3, refund: 4, reset: 5, debit: 6 } as const
+const codes = {
+  take: constants.TAKE,
+  settle: constants.SETTLE,
+  extend: constants.EXTEND,
+  refund: constants.REFUND,
+  reset: constants.RESET,
+  debit: constants.DEBIT,
+} as const
 
 /** Asks as `lua/decide.lua` takes them: one flat list, and the limit sets that it speaks of. */
 export class AskList {
@@ -64,7 +71,7 @@ export class AskList {
       }
     }
     this.#lastTake = out.length
-    out.push(codes.takeEach, place + 1, place + 1, this.#setOf(limits), cost, copies)
+    out.push(constants.TAKE_EACH, place + 1, place + 1, this.#setOf(limits), cost, copies)
   }
 
   /** Lua counts from 1. */
@@ -74,7 +81,6 @@ export class AskList {
   }
 }
 
-/** After the stored kinds comes that of a hold only of places, which is stored as `acquire`. */
 function holdCode({ kind, placesOnly }: HoldRequest): number {
-  return placesOnly ? holdKinds.length : holdKinds.indexOf(kind)
+  return placesOnly ? constants.PLACES_ONLY : holdKinds.indexOf(kind)
 }

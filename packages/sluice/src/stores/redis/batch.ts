@@ -6,6 +6,7 @@ import { AskList } from './ask-codec.ts'
 import { encodeLimitSet } from './limit-codec.ts'
 import { PlainTakes } from './plain-takes.ts'
 import { replay } from './replay.ts'
+import { constants } from './scripts.gen.ts'
 import { StoredSubject } from './stored-subject.ts'
 
 /** Most subjects in one script call: enough to amortise it, few enough that Redis never blocks for long. */
@@ -92,7 +93,7 @@ export class Batch {
     const status = reader.read()
     const nowUs = reader.read() as number
     const granted = reader.read() as number
-    if (status !== 0) return { decided: false, nowUs }
+    if (status !== constants.DECIDED) return { decided: false, nowUs }
     // Too late: everybody has been told so.
     if (this.#ended) return { decided: true, nowUs }
     const total = this.#replayPlain(reader, nowUs) ?? this.#replay(reader, nowUs)

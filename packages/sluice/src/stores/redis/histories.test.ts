@@ -4,41 +4,20 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type History, history, type Step, unsteady } from '../../../../../test/exactness/random-history.ts'
+import { decideWithPrelude, virtualTime } from '../../../../../test/exactness/script-with-prelude.ts'
+import { algorithmNames } from '../../core/algorithms/index.ts'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import type { LimitSpec } from '../../policy/document/document.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { memoryStore } from '../memory/memory-store.ts'
 import { Batch } from './batch.ts'
-import { decide as script } from './scripts.gen.ts'
+import { constants } from './scripts.gen.ts'
+import { holdKinds } from './stored-subject.ts'
 
 /** How many decisions the histories make together. */
 const decisions = Number(process.env.SLUICE_HISTORIES ?? 100_000)
 const startMs = Date.UTC(2026, 2, 28, 22)
-
-/** The script with its clock and its expiry taken over by the test: nothing else of it is touched. */
-function onVirtualTime(source: string): string {
-  const replaced = [
-    ['local clock = time[1] * 1000000 + time[2]', 'local clock = tonumber(ARGV[5])'],
-    [
-      "redis.call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)",
-      "redis.call('SET', KEYS[k], values[k]) redis.call('SET', 'ttl:' .. KEYS[k], lives[k] + 1)",
-    ],
-    ["redis.call('SET', KEYS[k], values[k], 'KEEPTTL')", "redis.call('SET', KEYS[k], values[k])"],
-    [
-      'return cmsgpack.pack(0, clock, total) .. table.concat(raw)',
-      "redis.call('INCR', 'plain') return cmsgpack.pack(0, clock, total) .. table.concat(raw)",
-    ],
-    [
-      "redis.call('SET', KEYS[k], cmsgpack.pack(p), 'PX', ttl + 1)",
-      "redis.call('SET', KEYS[k], cmsgpack.pack(p)) redis.call('SET', 'ttl:' .. KEYS[k], ttl + 1)",
-    ],
-  ] as const
-  return replaced.reduce((text, [from, to]) => {
-    expect(text.split(from), `the script has one ${from}`).toHaveLength(2)
-    return text.replace(from, to)
-  }, source)
-}
 
 /** Histories of what `plain-takes.lua` is for, takes under windows, with something else now and then. */
 function mostlyPlain(kind: fc.Arbitrary<History>): fc.Arbitrary<History> {
@@ -165,15 +144,24 @@ class Lane {
   }
 }
 
+describe('the constants of the scripts', () => {
+  it('are those of the engine', () => {
+    const nameOf = (name: string): string => name.toUpperCase().replace('-', '_')
+    const codes: Readonly<Record<string, number>> = constants
+    for (const [code, name] of algorithmNames.entries()) expect([name, codes[nameOf(name)]]).toEqual([name, code])
+    for (const [code, kind] of holdKinds.entries()) expect([kind, codes[nameOf(kind)]]).toEqual([kind, code])
+  })
+})
+
 describe('memory and Redis agree, decision for decision', () => {
   let server: RedisServer
   let redis: Redis
-  const source = onVirtualTime(script.source)
+  const source = decideWithPrelude(virtualTime)
   const sha1 = createHash('sha1').update(source).digest('hex')
   let made = 0
-  /** How many calls there were, and how many of them went the short way. */
+  /** How many calls there were, and how many of them the short way decided. */
   let calls = 0
-  let plainCalls = 0
+  let shortCalls = 0
 
   beforeAll(async () => {
     server = await startRedis()
@@ -227,7 +215,7 @@ describe('memory and Redis agree, decision for decision', () => {
         lanes.filter((_, i) => r < histories[i]!.ticks.length),
         r,
       )
-    plainCalls += Number(await redis.get('plain'))
+    shortCalls += Number(await redis.get('short'))
   }
 
   /** Many at once are quick, but only one by itself can be made small. */
@@ -253,10 +241,10 @@ describe('memory and Redis agree, decision for decision', () => {
   it('and over takes under windows, most of which go the short way', { timeout: 60_000 + decisions }, async () => {
     made = 0
     calls = 0
-    plainCalls = 0
+    shortCalls = 0
     for (let s = seed; made < decisions; s++) await runMany(mostlyPlain(history), s)
-    expect(plainCalls).toBeGreaterThan(calls / 3)
-    expect(plainCalls).toBeLessThan(calls)
+    expect(shortCalls).toBeGreaterThan(calls / 3)
+    expect(shortCalls).toBeLessThan(calls)
   })
 
   it('and so do script and client, also when the clock of a new master is behind', {

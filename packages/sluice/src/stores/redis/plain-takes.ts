@@ -3,8 +3,8 @@ import type { LimitSet } from '../../core/engine/limit-set.ts'
 import type { State } from '../../core/engine/state.ts'
 import { takeWindows } from '../../core/engine/take-windows.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'
-import { codes } from './ask-codec.ts'
 import { encodeLimitSet, maxPlainLimits } from './limit-codec.ts'
+import { constants } from './scripts.gen.ts'
 
 /** Where the first set stands in the list that `lua/plain-takes.lua` takes. */
 const firstSet = 2
@@ -74,13 +74,13 @@ export class PlainTakes {
       if (s < 0) {
         s = known.push(set) - 1
         places.push(place)
-        place += 1 + 4 * set.limits.length
+        place += 1 + constants.WINDOW_WIDTH * set.limits.length
         const encoded = encodeLimitSet(set, nowMs)
         general += `${s === 0 ? '' : ','}${encoded.general}`
         windows += `,${encoded.windows}`
       }
       const what = `${costs[first]},${copies[first]}`
-      asks += `${first === 0 ? '' : ','}${codes.takeEach},${first + 1},${next},${s + 1},${what}`
+      asks += `${first === 0 ? '' : ','}${constants.TAKE_EACH},${first + 1},${next},${s + 1},${what}`
       runs += `,${next},${places[s]},${what}`
       first = next
     }
@@ -132,7 +132,7 @@ function readWindows(reader: MsgpackReader, { tags, limits }: LimitSet, n: Float
     for (let i = 0; i < fields; i++) n[i] = 0
     return true
   }
-  if (type !== emptyArray + 1 + 3 * limits.length) return false
+  if (type !== constants.EMPTY_ARRAY + 1 + 3 * limits.length) return false
   const baseUs = reader.read() as number
   if (!(baseUs <= clockUs)) return false
   const baseMs = Math.floor(baseUs / 1000)
@@ -146,4 +146,3 @@ function readWindows(reader: MsgpackReader, { tags, limits }: LimitSet, n: Float
 }
 
 const nil = 0xc0
-const emptyArray = 0x90

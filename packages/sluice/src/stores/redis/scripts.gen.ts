@@ -1,25 +1,77 @@
 // Generated from lua/*.lua by `npm run generate`. Do not edit.
 import type { Script } from '../../redis/script.ts'
 
+export const constants = {
+  FIXED_WINDOW: 0,
+  SLIDING_WINDOW: 1,
+  SLIDING_LOG: 2,
+  GCRA: 3,
+  CALENDAR: 4,
+  CONCURRENCY: 5,
+  ALGORITHM: 1,
+  TAG: 2,
+  FIRST: 3,
+  AMOUNT: 4,
+  PERIOD: 5,
+  ALIGNED: 6,
+  TICK: 6,
+  INTERVAL: 6,
+  BURST: 7,
+  START: 6,
+  MIDDLE: 7,
+  END: 8,
+  LAST: 0,
+  BASE: 1,
+  HOLDS: 127,
+  HOLD_AGE: 1,
+  HOLD_LEFT: 2,
+  HOLD_COST: 3,
+  HOLD_KIND: 4,
+  HOLD_WIDTH: 5,
+  RESERVE: 0,
+  ACQUIRE: 1,
+  RECEIPT: 2,
+  PLACES_ONLY: 3,
+  TAKE_EACH: 0,
+  TAKE: 1,
+  SETTLE: 2,
+  EXTEND: 3,
+  REFUND: 4,
+  RESET: 5,
+  DEBIT: 6,
+  DECIDED: 0,
+  NOT_DECIDED: 1,
+  WINDOW_WIDTH: 4,
+  WINDOW_TAG: 1,
+  WINDOW_AMOUNT: 2,
+  WINDOW_LENGTH: 3,
+  WINDOW_START: 4,
+  EMPTY_ARRAY: 144,
+  LONGEST_SHORT_ARRAY: 159,
+  ARRAY_16: 220,
+  ARRAY_32: 221,
+} as const
+
 export const decide: Script = {
   name: 'decide',
-  sha1: '194d36afd61548db9be808af6fb21a194840b448',
-  source: `local time = redis.call('TIME')
+  sha1: 'd474e85d7441976d2e80160fb4ba1f28cc827ec7',
+  source: `local call = redis.call
+local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
 local values, lives = {}, {}
 local function plain_takes(raw)
 local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
 local plain, clock_ms = cjson.decode(ARGV[4]), floor(clock / 1000)
-local at, runs = 2, plain[1]
-while at < runs do
-local last = at + 4 * plain[at]
-for s = at + 4, last, 4 do
-local length, start = plain[s - 1], plain[s]
+local set, runs = 2, plain[1]
+while set < runs do
+local last = set + 4 * plain[set]
+for s = set, last - 4, 4 do
+local length, start = plain[s + 3], plain[s + 4]
 if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
-if start >= 0 then plain[s] = (clock_ms - start) % length end
+if start >= 0 then plain[s + 4] = (clock_ms - start) % length end
 end
-at = last + 1
+set = last + 1
 end
 local total, first = 0, 1
 for run = runs, #plain, 4 do
@@ -27,8 +79,9 @@ local last, set, cost, copies = plain[run], plain[run + 1], plain[run + 2], plai
 local size = 1 + 3 * plain[set]
 local array = 144 + size
 local head = string.char(array) .. pack(clock)
-if size == 4 then
-local tag, amount, length, clock_age = plain[set + 1], plain[set + 2], plain[set + 3], plain[set + 4]
+if plain[set] == 1 then
+local tag, amount = plain[set + 1], plain[set + 2]
+local length, clock_age = plain[set + 3], plain[set + 4]
 head = head .. pack(tag)
 for k = first, last do
 local value, granted, age, count = raw[k], copies, -1, 0
@@ -39,7 +92,8 @@ if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or stored_tag
 if age >= 0 then age = age + clock_ms - floor(base / 1000) end
 end
 local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
-if not current then age, count = clock_age < 0 and 0 or clock_age, 0 end
+if not current then age = clock_age < 0 and 0 or clock_age end
+if not current then count = 0 end
 if amount - count < granted * cost then granted = floor((amount - count) / cost) end
 if granted > 0 then
 total = total + granted
@@ -59,25 +113,27 @@ p = { -1, clock }
 end
 local granted, kept, begun, s = copies, 0, 0, set
 for o = 3, size, 3 do
-s = s + 4
-local room, length, clock_age, age = plain[s - 2], plain[s - 1], plain[s], -1
+local tag, room = plain[s + 1], plain[s + 2]
+local length, clock_age, age = plain[s + 3], plain[s + 4], -1
 if value then
-if p[o] ~= plain[s - 3] then return nil end
+if p[o] ~= tag then return nil end
 if p[o + 1] >= 0 then age = p[o + 1] + ms end
 end
-if age >= 0 and (age == clock_age or (clock_age < 0 and age < length)) then
+local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
+if not current then age = clock_age < 0 and 0 or clock_age end
+if current then
 room = room - p[o + 2]
 p[o + 1] = age
 if length - age > kept then kept = length - age end
 else
-age = clock_age < 0 and 0 or clock_age
-p[o], p[o + 1], p[o + 2] = plain[s - 3], age, 0
+p[o], p[o + 1], p[o + 2] = tag, age, 0
 if length - age > begun then begun = length - age end
 end
 if room < granted * cost then
 granted = floor(room / cost)
 if granted <= 0 then break end
 end
+s = s + 4
 end
 if granted > 0 then
 total = total + granted
@@ -92,35 +148,32 @@ end
 return total
 end
 if ARGV[4] ~= '' then
-local raw, none = redis.call('MGET', unpack(KEYS)), {}
-local told, total = pcall(plain_takes, raw)
+local raw, none = call('MGET', unpack(KEYS)), {}
+local ran, total = pcall(plain_takes, raw)
 for k = 1, #KEYS do
 if not raw[k] then
 raw[k] = '\\192'
 none[#none + 1] = KEYS[k]
 end
 end
-if told and total and (#none == 0 or redis.call('EXISTS', unpack(none)) == 0) then
+if ran and total and (#none == 0 or call('EXISTS', unpack(none)) == 0) then
 for k = 1, #KEYS do
-if lives[k] then redis.call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)
-elseif values[k] then redis.call('SET', KEYS[k], values[k], 'KEEPTTL') end
+if lives[k] then call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)
+elseif values[k] then call('SET', KEYS[k], values[k], 'KEEPTTL') end
 end
 return cmsgpack.pack(0, clock, total) .. table.concat(raw)
 end
 end
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
-local function window_age(limit, code, now, now_ms)
-if code == 4 then return now_ms - (now < limit[7] * 1000 and limit[6] or limit[7]) end
-if code == 1 then return now_ms - floor(now_ms / limit[5]) * limit[5] end
-return now_ms - floor(now / 1000 / limit[5]) * limit[5]
+local function window_at(limit, now_ms)
+if limit[1] == 4 then
+if now_ms < limit[7] then return limit[7] - limit[6], now_ms - limit[6] end
+return limit[8] - limit[7], now_ms - limit[7]
 end
-local function is_current(p, o, limit, code, now, now_ms)
-local age = p[o]
-if code == 0 and limit[6] == 0 then return age >= 0 and age < limit[5] end
-return age >= 0 and age == window_age(limit, code, now, now_ms)
+return limit[5], limit[6] == 1 and now_ms % limit[5] or -1
 end
-local function two_counts(p, o, limit, now, now_ms)
-local age = window_age(limit, 1, now, now_ms)
+local function two_counts(p, o, limit, now_ms)
+local age = now_ms % limit[5]
 if p[o] == age then return p[o + 1], p[o + 2], age end
 if p[o] == age + limit[5] then return 0, p[o + 1], age end
 return 0, 0, age
@@ -151,19 +204,22 @@ end
 end
 return held
 end
-local function fit(p, set, cost, copies, now, now_ms)
+local function fit(p, set, cost, copies, now_ms)
 if cost == 0 then return copies end
 for l = 1, #set do
 local limit = set[l]
-local code, o, room = limit[1], limit[3], limit[4]
-if code == 3 then
+local algorithm, o, room = limit[1], limit[3], limit[4]
+if algorithm == 3 then
 room = limit[7] - ceil(to_full(p, o, limit) / limit[6])
-elseif code == 0 or code == 4 then
-if is_current(p, o, limit, code, now, now_ms) then room = room - p[o + 1] end
-elseif code == 1 then
-local current, previous, age = two_counts(p, o, limit, now, now_ms)
-room = floor(room - current - (previous * (limit[5] - age)) / limit[5])
-elseif code == 2 then
+elseif algorithm == 0 or algorithm == 4 then
+local age, length, clock_age = p[o], window_at(limit, now_ms)
+local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
+if not current then age = clock_age < 0 and 0 or clock_age end
+if current then room = room - p[o + 1] end
+elseif algorithm == 1 then
+local count, previous, age = two_counts(p, o, limit, now_ms)
+room = floor(room - count - (previous * (limit[5] - age)) / limit[5])
+elseif algorithm == 2 then
 local log, period = p[o], limit[5] * 1000
 for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
 else
@@ -179,21 +235,19 @@ end
 return copies
 end
 local function spend_one(p, limit, units, now, now_ms)
-local code, o = limit[1], limit[3]
-if code == 3 then
+local algorithm, o = limit[1], limit[3]
+if algorithm == 3 then
 p[o] = to_full(p, o, limit) + units * limit[6]
 p[o + 1] = limit[6]
-elseif code == 0 or code == 4 then
-if is_current(p, o, limit, code, now, now_ms) then
-p[o + 1] = p[o + 1] + units
-else
-p[o] = (code == 0 and limit[6] == 0) and 0 or window_age(limit, code, now, now_ms)
-p[o + 1] = units
-end
-elseif code == 1 then
-local current, previous, age = two_counts(p, o, limit, now, now_ms)
-p[o], p[o + 1], p[o + 2] = age, current + units, previous
-elseif code == 2 and units > 0 then
+elseif algorithm == 0 or algorithm == 4 then
+local age, length, clock_age = p[o], window_at(limit, now_ms)
+local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
+if not current then age = clock_age < 0 and 0 or clock_age end
+p[o], p[o + 1] = age, current and p[o + 1] + units or units
+elseif algorithm == 1 then
+local count, previous, age = two_counts(p, o, limit, now_ms)
+p[o], p[o + 1], p[o + 2] = age, count + units, previous
+elseif algorithm == 2 and units > 0 then
 local log, age = live_entries(p[o], limit), entry_age(limit, now, now)
 local last = #log
 if last > 0 then age = min(age, log[last - 1]) end
@@ -209,30 +263,13 @@ local function spend(p, set, units, now, now_ms)
 if units == 0 then return end
 for l = 1, #set do spend_one(p, set[l], units, now, now_ms) end
 end
-local function give_back(p, set, units, taken, held, now, now_ms)
-for l = 1, #set do
-local limit = set[l]
-local code, o = limit[1], limit[3]
-if code == 3 then
-p[o] = max(0, p[o] - max(0, units * p[o + 1] - held))
-elseif code == 0 or code == 4 then
-if is_current(p, o, limit, code, now, now_ms) and now_ms - p[o] <= floor(taken / 1000) then
-p[o + 1] = max(0, p[o + 1] - units)
-if p[o + 1] == 0 then p[o] = -1 end
-end
-elseif code == 1 then
-local current, previous, age = two_counts(p, o, limit, now, now_ms)
-local start, taken_start = now_ms - age, floor(floor(taken / 1000) / limit[5]) * limit[5]
-if taken_start == start then current = max(0, current - units) end
-if taken_start == start - limit[5] then previous = max(0, previous - units) end
-p[o], p[o + 1], p[o + 2] = age, current, previous
-elseif code == 2 then
+local function give_back_to_log(log, limit, units, taken, now)
 local tick = ceil(limit[5] / 1000) * 1000
-local log, youngest, at_tick, left = live_entries(p[o], limit), now - taken, now - ceil(taken / tick) * tick, units
+local youngest, at_tick = now - taken, now - ceil(taken / tick) * tick
 for e = #log - 1, 1, -2 do
-if left > 0 and (log[e] >= youngest or log[e] == at_tick) then
-local back = min(left, log[e + 1])
-left = left - back
+if units > 0 and (log[e] >= youngest or log[e] == at_tick) then
+local back = min(units, log[e + 1])
+units = units - back
 log[e + 1] = log[e + 1] - back
 if log[e + 1] == 0 then
 table.remove(log, e + 1)
@@ -240,27 +277,51 @@ table.remove(log, e)
 end
 end
 end
-p[o] = log
+end
+local function give_back(p, set, units, taken, held, now, now_ms)
+for l = 1, #set do
+local limit = set[l]
+local algorithm, o = limit[1], limit[3]
+if algorithm == 3 then
+p[o] = max(0, p[o] - max(0, units * p[o + 1] - held))
+elseif algorithm == 0 or algorithm == 4 then
+local age, length, clock_age = p[o], window_at(limit, now_ms)
+local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
+if not current then age = clock_age < 0 and 0 or clock_age end
+if current and now_ms - age <= floor(taken / 1000) then
+p[o + 1] = max(0, p[o + 1] - units)
+if p[o + 1] == 0 then p[o] = -1 end
+end
+elseif algorithm == 1 then
+local count, previous, age = two_counts(p, o, limit, now_ms)
+local start, taken_start = now_ms - age, floor(floor(taken / 1000) / limit[5]) * limit[5]
+if taken_start == start then count = max(0, count - units) end
+if taken_start == start - limit[5] then previous = max(0, previous - units) end
+p[o], p[o + 1], p[o + 2] = age, count, previous
+elseif algorithm == 2 then
+p[o] = live_entries(p[o], limit)
+give_back_to_log(p[o], limit, units, taken, now)
 end
 end
 end
-local function life(p, set, now, now_ms)
+local function life(p, set, now_ms)
 local longest = 0
 for l = 1, #set do
 local limit = set[l]
-local code, o, left = limit[1], limit[3], 0
-if code == 3 then
+local algorithm, o, left = limit[1], limit[3], 0
+if algorithm == 3 then
 left = ceil(p[o] / 1000)
-elseif code == 0 then
-if is_current(p, o, limit, code, now, now_ms) then left = limit[5] - p[o] end
-elseif code == 1 then
-local current, previous, age = two_counts(p, o, limit, now, now_ms)
-if current > 0 then left = 2 * limit[5] - age elseif previous > 0 then left = limit[5] - age end
-elseif code == 2 then
+elseif algorithm == 0 or algorithm == 4 then
+local age, length, clock_age = p[o], window_at(limit, now_ms)
+local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
+if not current then age = clock_age < 0 and 0 or clock_age end
+if current then left = length - age end
+elseif algorithm == 1 then
+local count, previous, age = two_counts(p, o, limit, now_ms)
+if count > 0 then left = 2 * limit[5] - age elseif previous > 0 then left = limit[5] - age end
+elseif algorithm == 2 then
 local log = p[o]
 if #log > 0 then left = ceil((limit[5] * 1000 - log[#log - 1]) / 1000) end
-elseif code == 4 and is_current(p, o, limit, code, now, now_ms) then
-left = (now < limit[7] * 1000 and limit[7] or limit[8]) - now_ms
 end
 if left > longest then longest = left end
 end
@@ -294,40 +355,43 @@ local function add_hold(p, set, id, ttl, cost, kind)
 local last = set[0]
 if not p[last + 1] then p[last + 1], p[last + 2] = 127, {} end
 local holds = p[last + 2]
-local h = #holds
-holds[h + 1], holds[h + 2], holds[h + 3], holds[h + 4], holds[h + 5] = id, 0, ttl, cost, kind
+local h = #holds + 1
+holds[h], holds[h + 1], holds[h + 2], holds[h + 3], holds[h + 4] = id, 0, ttl, cost, kind
 end
 local function remove_hold(p, set, h)
 local holds = p[set[0] + 2]
-local taken, cost, kind = holds[h + 1], holds[h + 3], holds[h + 4]
+local age, cost, kind = holds[h + 1], holds[h + 3], holds[h + 4]
 for _ = 1, 5 do table.remove(holds, h) end
 if #holds == 0 then p[set[0] + 1], p[set[0] + 2] = nil, nil end
-return taken, cost, kind
+return age, cost, kind
 end
 local function expire_holds(p, set, now, now_ms)
 while true do
 local holds, first = p[set[0] + 2], nil
 for h = 1, holds and #holds or 0, 5 do
-if holds[h + 2] <= 0 and not (first and holds[first + 2] <= holds[h + 2]) then first = h end
+local left = holds[h + 2]
+if left <= 0 and not (first and holds[first + 2] <= left) then first = h end
 end
 if not first then return end
-local ago, overdue = holds[first + 1], -holds[first + 2]
-local _, cost, kind = remove_hold(p, set, first)
-if kind == 0 then give_back(p, set, cost, now - ago, ago - overdue, now, now_ms) end
+local overdue = -holds[first + 2]
+local age, cost, kind = remove_hold(p, set, first)
+if kind == 0 then give_back(p, set, cost, now - age, age - overdue, now, now_ms) end
 end
 end
 local function add_fresh(p, limit)
-local code, o = limit[1], limit[3]
-if code == 5 then return end
+local algorithm, o = limit[1], limit[3]
+if algorithm == 5 then return end
 p[o - 1] = limit[2]
-if code == 3 then p[o], p[o + 1] = 0, 0
-elseif code == 2 then p[o] = {}
+if algorithm == 3 then p[o], p[o + 1] = 0, 0
+elseif algorithm == 2 then p[o] = {}
 else
 p[o], p[o + 1] = -1, 0
-if code == 1 then p[o + 2] = 0 end
+if algorithm == 1 then p[o + 2] = 0 end
 end
 end
-local widths = { [0] = 2, 3, 1, 2, 2, 0 }
+local widths = {
+[0] = 2, [1] = 3, [2] = 1, [3] = 2, [4] = 2, [5] = 0,
+}
 local function measure(sets)
 for s = 1, #sets do
 local last = 1
@@ -361,12 +425,12 @@ if tag == 127 then
 to[set[0] + 1], to[set[0] + 2] = 127, copy(p[from + 1])
 break
 end
-local code = tag < 128 and floor(tag / 16) or tag % 8
-local width = widths[code]
+local algorithm = tag < 128 and floor(tag / 16) or tag % 8
+local width = widths[algorithm]
 for l = 1, #set do
 if set[l][2] == tag then
 for w = 0, width - 1 do to[set[l][3] + w] = p[from + 1 + w] end
-if code == 2 then to[set[l][3]] = copy(p[from + 1]) end
+if algorithm == 2 then to[set[l][3]] = copy(p[from + 1]) end
 end
 end
 from = from + 1 + width
@@ -379,13 +443,13 @@ if base == now then return end
 local us, ms = now - base, floor(now / 1000) - floor(base / 1000)
 p[1] = now
 for l = 1, #set do
-local code, o = set[l][1], set[l][3]
-if code == 3 then
+local algorithm, o = set[l][1], set[l][3]
+if algorithm == 3 then
 p[o] = p[o] > us and p[o] - us or 0
-elseif code == 2 then
+elseif algorithm == 2 then
 local log = p[o]
 for e = 1, #log, 2 do log[e] = log[e] + us end
-elseif code ~= 5 and p[o] >= 0 then
+elseif algorithm ~= 5 and p[o] >= 0 then
 p[o] = p[o] + ms
 end
 end
@@ -401,7 +465,8 @@ local function unpack_state(value)
 local first = value:byte()
 if first < 144 or (first > 159 and first ~= 220 and first ~= 221) then return false end
 local rest, p = cmsgpack.unpack_one(value)
-return rest == -1 and type(p) == 'table' and type(p[1]) == 'number' and p[1] > 0 and p[1] < 9007199254740992 and p
+local base = rest == -1 and type(p) == 'table' and p[1]
+return type(base) == 'number' and base > 0 and base < 9007199254740992 and p
 end
 local function unpack_all(raw, states)
 for k = 1, #KEYS do
@@ -409,7 +474,7 @@ if raw[k] then states[k] = unpack_state(raw[k]) end
 end
 end
 local function load_states()
-local raw, states, none = redis.call('MGET', unpack(KEYS)), {}, {}
+local raw, states, none = call('MGET', unpack(KEYS)), {}, {}
 if not pcall(unpack_all, raw, states) then
 for k = 1, #KEYS do
 if raw[k] then
@@ -426,9 +491,9 @@ elseif not states[k] then
 raw[k], states[k] = '\\194', false
 end
 end
-if #none > 0 and redis.call('EXISTS', unpack(none)) > 0 then
+if #none > 0 and call('EXISTS', unpack(none)) > 0 then
 for k = 1, #KEYS do
-if states[k] == nil and redis.call('EXISTS', KEYS[k]) == 1 then raw[k], states[k] = '\\194', false end
+if states[k] == nil and call('EXISTS', KEYS[k]) == 1 then raw[k], states[k] = '\\194', false end
 end
 end
 return raw, states
@@ -474,7 +539,7 @@ local now, now_ms = clock, clock_ms
 if p[1] > clock then now, now_ms = p[1], floor(p[1] / 1000) end
 rebase(p, set, now)
 if p[set[0] + 1] then expire_holds(p, set, now, now_ms) end
-local granted = fit(p, set, cost, copies, now, now_ms)
+local granted = fit(p, set, cost, copies, now_ms)
 if granted > 0 then
 spend(p, set, granted * cost, now, now_ms)
 wrote(k)
@@ -521,7 +586,7 @@ if kind == 3 then kind = 1 end
 end
 for c = 1, #charges do
 local charge = charges[c]
-if fit(charge.p, charge.set, charge.cost, 1, now, now_ms) < 1 then return 0 end
+if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then return 0 end
 end
 for c = 1, #charges do
 local charge = charges[c]
@@ -595,12 +660,12 @@ for k = 1, #KEYS do
 if dirty[k] then
 local p, s = states[k], laid_out[k]
 if own[k] then p, s = own[k], own_set[k] end
-local ttl = p and life(p, sets[s], p[1], p[1] == clock and clock_ms or floor(p[1] / 1000)) or 0
-if ttl > 0 then
-if p[1] > clock then ttl = ttl + ceil((p[1] - clock) / 1000) end
-redis.call('SET', KEYS[k], cmsgpack.pack(p), 'PX', ttl + 1)
+local life_ms = p and life(p, sets[s], floor(p[1] / 1000)) or 0
+if life_ms > 0 then
+if p[1] > clock then life_ms = life_ms + ceil((p[1] - clock) / 1000) end
+call('SET', KEYS[k], cmsgpack.pack(p), 'PX', life_ms + 1)
 else
-redis.call('DEL', KEYS[k])
+call('DEL', KEYS[k])
 end
 end
 end

@@ -2,10 +2,10 @@ import { algorithmNames, algorithms } from '../../core/algorithms/index.ts'
 import { codeOf, type LimitSet } from '../../core/engine/limit-set.ts'
 import { extraOf, type HoldKind, type State } from '../../core/engine/state.ts'
 import type { Packed } from '../../redis/msgpack.ts'
+import { constants } from './scripts.gen.ts'
 
 /** The kinds of holds; the index of one is its code. */
 export const holdKinds: readonly HoldKind[] = ['reserve', 'acquire', 'receipt']
-const holdsTag = 127
 
 /** What a subject was before it was looked at through other limits; without a set, what is packed. */
 interface Own {
@@ -79,7 +79,7 @@ export class StoredSubject {
     const stored: number[] = []
     for (let p = 1; p < packed.length; ) {
       const tag = packed[p] as number
-      if (tag === holdsTag) {
+      if (tag === constants.HOLDS) {
         this.#unpackHolds(packed[p + 1] as Packed[])
         break
       }
@@ -122,8 +122,14 @@ export class StoredSubject {
 
   #unpackHolds(flat: Packed[]): void {
     const { holds } = extraOf(this.#state)
-    for (let h = 0; h < flat.length; h += 5) {
-      const [id, taken, expires, cost, kind] = flat.slice(h, h + 5) as [string, number, number, number, number]
+    for (let h = 0; h < flat.length; h += constants.HOLD_WIDTH) {
+      const [id, taken, expires, cost, kind] = flat.slice(h, h + constants.HOLD_WIDTH) as [
+        string,
+        number,
+        number,
+        number,
+        number,
+      ]
       holds.push({ id, takenUs: this.baseUs - taken, expiresUs: this.baseUs + expires, cost, kind: holdKinds[kind]! })
     }
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { decideWithPrelude, virtualClock } from '../../../../../test/exactness/script-with-prelude.ts'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
@@ -8,9 +9,9 @@ import type { Store } from '../store.ts'
 import { Batch } from './batch.ts'
 import { keysUnder } from './keys.ts'
 import { redisStore } from './redis-store.ts'
-import { decide as script } from './scripts.gen.ts'
 
 const within = 10_000
+const onClock = decideWithPrelude(virtualClock)
 const policy = compilePolicy({
   service: 'stored',
   rules: [
@@ -57,11 +58,8 @@ describe('what lies at a limiter key', () => {
 
   /** The script on a clock of the test's own, for a client that takes the time to be `clientMs`. */
   async function run(batch: Batch, nowUs: number, clientMs: number): Promise<Buffer> {
-    const line = 'local clock = time[1] * 1000000 + time[2]'
-    expect(script.source.split(line)).toHaveLength(2)
-    const source = script.source.replace(line, 'local clock = tonumber(ARGV[5])')
     const args = [...batch.args(nowUs, clientMs), String(nowUs)]
-    return (await redis.callBuffer('EVAL', source, batch.keys.length, ...batch.keys, ...args)) as Buffer
+    return (await redis.callBuffer('EVAL', onClock, batch.keys.length, ...batch.keys, ...args)) as Buffer
   }
 
   async function decideAt(ask: Ask, nowUs: number): Promise<Answer> {

@@ -3,27 +3,28 @@
 -- KEYS      the subjects, each once
 -- ARGV[1]   deadline in this server's time (us); a script that starts later writes nothing. 0 asks only for the time.
 -- ARGV[2]   JSON: the limit sets. A set is a list of limits
---             { algorithm, tag, place of its first field, amount, period (ms), ... } and then, by algorithm:
---             0 fixed-window: aligned (0|1)    1 sliding-window: -         2 sliding-log: tick (us)
---             3 gcra: interval (us), burst     4 calendar: start, end of this period, end of the next (ms)
---             5 concurrency: -
+--             { ALGORITHM, TAG, FIRST, AMOUNT, PERIOD, ... } and then, by algorithm:
+--             fixed-window: ALIGNED       sliding-log: TICK
+--             gcra: INTERVAL, BURST       calendar: START, MIDDLE, END
 -- ARGV[3]   JSON: the asks, flat. `charges` stands for: count, then key index, set index, cost for each.
---             0 take one subject after the other, the same of each: first key, last key, set, cost, copies
---             1 take: charges, hold id, hold ttl (us), hold kind (3: acquire, but only where there is a concurrency limit)
---             2 settle: charges, hold id          3 extend: charges, hold id, ttl (us)
---             4 refund: charges, taken at (us; -1 is now)
---             5 reset: charges                    6 debit: one charge, units of each of its limits
+--             TAKE_EACH: first key, last key, set, cost, copies: takes the same of one subject after the other
+--             TAKE: charges, hold id, hold ttl (us), hold kind (PLACES_ONLY: ACQUIRE where there is a concurrency limit)
+--             SETTLE: charges, hold id          EXTEND: charges, hold id, ttl (us)
+--             REFUND: charges, taken at (us; -1 is now)
+--             RESET: charges                    DEBIT: one charge, units of each of its limits
 -- ARGV[4]   JSON: the same in short, where plain-takes.lua can do with that; else empty
+-- The names are those of constants.lua.
 --
--- Reply: one string of MessagePack values: status (0 decided, 1 too late or outside the calendar periods sent: nothing written),
---   the time (us), how many copies were granted in all, and the state of each subject as it was before, nil for none, false for one
---   that is not ours. The client runs the same asks on these states to learn each outcome; the grants let it check that it agrees.
+-- Reply: one string of MessagePack values: status (DECIDED, or NOT_DECIDED when it is too late or outside the calendar periods that
+--   were sent: then nothing was written), the time (us), how many copies were granted in all, and the state of each subject as it was
+--   before, nil for none, false for one that is not ours. The client runs the same asks on these states to learn each outcome; the
+--   grants let it check that it agrees.
 --
 -- Everything is validated and computed first; all writes come last.
 
-local time = redis.call('TIME')
-local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
+--- @include constants.lua
+--- @include server.lua
+if clock > tonumber(ARGV[1]) then return cmsgpack.pack(NOT_DECIDED, clock, 0) end
 
 --- @include plain-takes.lua
 --- @include limits.lua
@@ -31,7 +32,7 @@ if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
 --- @include state.lua
 
 local sets = cjson.decode(ARGV[2])
-if not calendars_cover(sets, clock) then return cmsgpack.pack(1, clock, 0) end
+if not calendars_cover(sets, clock) then return cmsgpack.pack(NOT_DECIDED, clock, 0) end
 measure(sets)
 
 local before, states = load_states()
@@ -75,10 +76,10 @@ local function take_one(k, s, cost, copies)
   local p, set = subject(k, s), sets[s]
   if not p then return 0 end
   local now, now_ms = clock, clock_ms
-  if p[1] > clock then now, now_ms = p[1], floor(p[1] / 1000) end
+  if p[BASE] > clock then now, now_ms = p[BASE], floor(p[BASE] / 1000) end
   rebase(p, set, now)
-  if p[set[0] + 1] then expire_holds(p, set, now, now_ms) end
-  local granted = fit(p, set, cost, copies, now, now_ms)
+  if p[set[LAST] + 1] then expire_holds(p, set, now, now_ms) end
+  local granted = fit(p, set, cost, copies, now_ms)
   if granted > 0 then
     spend(p, set, granted * cost, now, now_ms)
     wrote(k)
@@ -99,7 +100,7 @@ local function read_charges()
       charges[c].p = subject(k, s)
       ours = charges[c].p ~= false
     end
-    if ours and charges[c].p[1] > now then now = charges[c].p[1] end
+    if ours and charges[c].p[BASE] > now then now = charges[c].p[BASE] end
   end
   local now_ms = floor(now / 1000)
   if ours then
@@ -117,18 +118,18 @@ local function take_all(charges, id, ttl, kind, now, now_ms)
     local held, known = 0, 0
     for c = 1, #charges do
       local charge = charges[c]
-      charge.held = kind ~= 3 or has_places(charge.set)
+      charge.held = kind ~= PLACES_ONLY or has_places(charge.set)
       if charge.held then
         held = held + 1
         if find_hold(charge.p, charge.set, id) then known = known + 1 end
       end
     end
     if held > 0 and known == held then return 1 end
-    if kind == 3 then kind = 1 end
+    if kind == PLACES_ONLY then kind = ACQUIRE end
   end
   for c = 1, #charges do
     local charge = charges[c]
-    if fit(charge.p, charge.set, charge.cost, 1, now, now_ms) < 1 then return 0 end
+    if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then return 0 end
   end
   for c = 1, #charges do
     local charge = charges[c]
@@ -151,7 +152,7 @@ end
 local function extend(charge, id, ttl)
   local h = find_hold(charge.p, charge.set, id)
   if not h then return 0 end
-  charge.p[charge.set[0] + 2][h + 2] = ttl
+  charge.p[charge.set[LAST] + 2][h + HOLD_LEFT] = ttl
   return 1
 end
 
@@ -172,7 +173,7 @@ end
 while at <= last do
   local kind = asks[at]
   at = at + 1
-  if kind == 0 then
+  if kind == TAKE_EACH then
     for k = asks[at], asks[at + 1] do total = total + take_one(k, asks[at + 2], asks[at + 3], asks[at + 4]) end
     at = at + 5
   else
@@ -180,28 +181,28 @@ while at <= last do
     local a, b, c = asks[at], asks[at + 1], asks[at + 2]
     -- How much was done. An ask that did anything writes all its subjects.
     local done = ours and 1 or 0
-    if kind == 1 then
+    if kind == TAKE then
       if ours then
         done = take_all(charges, a, b, c, now, now_ms)
         total = total + done
       end
       at = at + 3
-    elseif kind == 6 then
+    elseif kind == DEBIT then
       if ours then debit(charges[1], now, now_ms) end
       at = at + #charges[1].set
-    elseif kind ~= 5 then
+    elseif kind ~= RESET then
       done = 0
       for i = 1, ours and #charges or 0 do
-        if kind == 2 then done = done + settle(charges[i], a, now, now_ms)
-        elseif kind == 3 then done = done + extend(charges[i], a, b)
+        if kind == SETTLE then done = done + settle(charges[i], a, now, now_ms)
+        elseif kind == EXTEND then done = done + extend(charges[i], a, b)
         else done = done + refund(charges[i], a, now, now_ms) end
       end
-      at = at + (kind == 3 and 2 or 1)
+      at = at + (kind == EXTEND and 2 or 1)
     end
     for i = 1, done > 0 and #charges or 0 do
       local k = charges[i].k
       wrote(k)
-      if kind == 5 then states[k], laid_out[k] = nil, nil end
+      if kind == RESET then states[k], laid_out[k] = nil, nil end
     end
   end
 end
@@ -210,14 +211,14 @@ for k = 1, #KEYS do
   if dirty[k] then
     local p, s = states[k], laid_out[k]
     if own[k] then p, s = own[k], own_set[k] end
-    local ttl = p and life(p, sets[s], p[1], p[1] == clock and clock_ms or floor(p[1] / 1000)) or 0
-    if ttl > 0 then
+    local life_ms = p and life(p, sets[s], floor(p[BASE] / 1000)) or 0
+    if life_ms > 0 then
       -- By this server's clock, which may be behind that of the state; and one more, as Redis counts whole ms from before the script.
-      if p[1] > clock then ttl = ttl + ceil((p[1] - clock) / 1000) end
-      redis.call('SET', KEYS[k], cmsgpack.pack(p), 'PX', ttl + 1)
+      if p[BASE] > clock then life_ms = life_ms + ceil((p[BASE] - clock) / 1000) end
+      call('SET', KEYS[k], cmsgpack.pack(p), 'PX', life_ms + 1)
     else
-      redis.call('DEL', KEYS[k])
+      call('DEL', KEYS[k])
     end
   end
 end
-return cmsgpack.pack(0, clock, total) .. table.concat(before)
+return cmsgpack.pack(DECIDED, clock, total) .. table.concat(before)

@@ -1,40 +1,41 @@
--- What nearly every call is: takes without holds, of subjects whose limits are all windows. They are decided here with as little work as
--- can be, or not at all: when a subject is anything else (other limits, holds, a clock that is ahead, a value that is not ours), nothing
--- has been written, and all is left to the general way further down, whose functions are not even made before.
+-- The short way, for what nearly every call is: takes without holds, of subjects whose limits are all fixed windows or calendar periods.
+-- When a subject is anything else (other limits, holds, a clock that is ahead, a value that is not ours), nothing has been written, and
+-- the general way further down decides on everything. Its functions are not even made before.
 --
 -- ARGV[4]   JSON, empty when the asks are of another kind: { place of the first run, sets, runs }
---             set: how many limits, then for each: tag, amount, length of its windows (ms), start of one of them
+--             set: how many windows, then for each: tag, amount, length (ms), start of one of them
 --               (ms; -1: at the first hit; above 0: a calendar period, the next of which may be longer or shorter)
 --             run: last key, place of the set, cost, copies. It begins after the last key of the run before.
 
 -- By key: what to write, and for how many ms unless what is there lives as long already.
 local values, lives = {}, {}
 
--- Returns how many copies were granted in all, nil when that is for others to tell.
+-- Returns how many copies were granted in all, nil when the general way has to decide.
 local function plain_takes(raw)
   local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
   local plain, clock_ms = cjson.decode(ARGV[4]), floor(clock / 1000)
-  local at, runs = 2, plain[1]
-  while at < runs do
-    local last = at + 4 * plain[at]
-    for s = at + 4, last, 4 do
+  local set, runs = 2, plain[1]
+  while set < runs do
+    local last = set + WINDOW_WIDTH * plain[set]
+    for s = set, last - WINDOW_WIDTH, WINDOW_WIDTH do
       -- In place of the start: the age of the window that the clock is in, which is the same for all subjects.
-      local length, start = plain[s - 1], plain[s]
+      local length, start = plain[s + WINDOW_LENGTH], plain[s + WINDOW_START]
       if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
-      if start >= 0 then plain[s] = (clock_ms - start) % length end
+      if start >= 0 then plain[s + WINDOW_START] = (clock_ms - start) % length end
     end
-    at = last + 1
+    set = last + 1
   end
 
   local total, first = 0, 1
   for run = runs, #plain, 4 do
     local last, set, cost, copies = plain[run], plain[run + 1], plain[run + 2], plain[run + 3]
     local size = 1 + 3 * plain[set]
-    local array = 144 + size
+    local array = EMPTY_ARRAY + size
     local head = string.char(array) .. pack(clock)
-    if size == 4 then
-      -- A single limit, the most usual of all, needs no table for its state.
-      local tag, amount, length, clock_age = plain[set + 1], plain[set + 2], plain[set + 3], plain[set + 4]
+    if plain[set] == 1 then
+      -- One limit, as most rules have, needs no table for its state: that saves a quarter of the time of a large batch.
+      local tag, amount = plain[set + WINDOW_TAG], plain[set + WINDOW_AMOUNT]
+      local length, clock_age = plain[set + WINDOW_LENGTH], plain[set + WINDOW_START]
       head = head .. pack(tag)
       for k = first, last do
         local value, granted, age, count = raw[k], copies, -1, 0
@@ -44,8 +45,8 @@ local function plain_takes(raw)
           if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or stored_tag ~= tag then return nil end
           if age >= 0 then age = age + clock_ms - floor(base / 1000) end
         end
-        local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
-        if not current then age, count = clock_age < 0 and 0 or clock_age, 0 end
+        --- @inline window-rule.lua
+        if not current then count = 0 end
         if amount - count < granted * cost then granted = floor((amount - count) / cost) end
         if granted > 0 then
           total = total + granted
@@ -55,7 +56,7 @@ local function plain_takes(raw)
       end
     else
       for k = first, last do
-        -- A state as state.lua has it, only that before it stands whether the value ended with it.
+        -- A state as in state.lua, with one more value before it: whether anything follows it.
         local value, p, ms = raw[k], nil, 0
         if value then
           p = { unpack_limit(value, size, 1) }
@@ -67,25 +68,26 @@ local function plain_takes(raw)
         -- For how long windows in progress keep the state alive, and those that begin now.
         local granted, kept, begun, s = copies, 0, 0, set
         for o = 3, size, 3 do
-          s = s + 4
-          local room, length, clock_age, age = plain[s - 2], plain[s - 1], plain[s], -1
+          local tag, room = plain[s + WINDOW_TAG], plain[s + WINDOW_AMOUNT]
+          local length, clock_age, age = plain[s + WINDOW_LENGTH], plain[s + WINDOW_START], -1
           if value then
-            if p[o] ~= plain[s - 3] then return nil end
+            if p[o] ~= tag then return nil end
             if p[o + 1] >= 0 then age = p[o + 1] + ms end
           end
-          if age >= 0 and (age == clock_age or (clock_age < 0 and age < length)) then
+          --- @inline window-rule.lua
+          if current then
             room = room - p[o + 2]
             p[o + 1] = age
             if length - age > kept then kept = length - age end
           else
-            age = clock_age < 0 and 0 or clock_age
-            p[o], p[o + 1], p[o + 2] = plain[s - 3], age, 0
+            p[o], p[o + 1], p[o + 2] = tag, age, 0
             if length - age > begun then begun = length - age end
           end
           if room < granted * cost then
             granted = floor(room / cost)
             if granted <= 0 then break end
           end
+          s = s + WINDOW_WIDTH
         end
         if granted > 0 then
           total = total + granted
@@ -101,8 +103,8 @@ local function plain_takes(raw)
 end
 
 if ARGV[4] ~= '' then
-  local raw, none = redis.call('MGET', unpack(KEYS)), {}
-  local told, total = pcall(plain_takes, raw)
+  local raw, none = call('MGET', unpack(KEYS)), {}
+  local ran, total = pcall(plain_takes, raw)
   for k = 1, #KEYS do
     if not raw[k] then
       raw[k] = '\192'
@@ -110,12 +112,12 @@ if ARGV[4] ~= '' then
     end
   end
   -- MGET says nil also for keys of other types; those are somebody else's and must not be overwritten.
-  if told and total and (#none == 0 or redis.call('EXISTS', unpack(none)) == 0) then
+  if ran and total and (#none == 0 or call('EXISTS', unpack(none)) == 0) then
     for k = 1, #KEYS do
       -- One ms more, as Redis counts whole ms from before the script.
-      if lives[k] then redis.call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)
-      elseif values[k] then redis.call('SET', KEYS[k], values[k], 'KEEPTTL') end
+      if lives[k] then call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)
+      elseif values[k] then call('SET', KEYS[k], values[k], 'KEEPTTL') end
     end
-    return cmsgpack.pack(0, clock, total) .. table.concat(raw)
+    return cmsgpack.pack(DECIDED, clock, total) .. table.concat(raw)
   end
 end

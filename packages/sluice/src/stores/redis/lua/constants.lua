@@ -1,0 +1,69 @@
+-- The names for the numbers that scripts and client exchange. The generator fills in the values and gives the names to the client too.
+
+-- The algorithms, in the order of core/algorithms.
+--- @const FIXED_WINDOW = 0
+--- @const SLIDING_WINDOW = 1
+--- @const SLIDING_LOG = 2
+--- @const GCRA = 3
+--- @const CALENDAR = 4
+--- @const CONCURRENCY = 5
+
+-- An encoded limit: what every one has, then what only some algorithms have.
+--- @const ALGORITHM = 1
+--- @const TAG = 2     -- what it counts, see core/engine/limit-set.ts
+--- @const FIRST = 3   -- the place of its first field in the state
+--- @const AMOUNT = 4
+--- @const PERIOD = 5  -- ms
+--- @const ALIGNED = 6 -- fixed-window: 1 when windows start at multiples of the period, 0 when at the first hit
+--- @const TICK = 6    -- sliding-log: us that entries share; 1 when each has its own time
+--- @const INTERVAL = 6 -- gcra: us per unit
+--- @const BURST = 7   -- gcra
+--- @const START = 6   -- calendar: the start of the period (ms),
+--- @const MIDDLE = 7  -- the end of it, which is the start of the next,
+--- @const END = 8     -- and the end of that
+
+-- An encoded set is a list of limits. The script adds the place of the last field of the state.
+--- @const LAST = 0
+
+-- A state is an array: the time of the last write, then the tag and the fields of each limit, then HOLDS and the holds, if any.
+--- @const BASE = 1
+--- @const HOLDS = 127
+
+-- Holds are one flat list; these are the places of a hold's fields after its id.
+--- @const HOLD_AGE = 1  -- us since it was taken
+--- @const HOLD_LEFT = 2 -- us until it expires
+--- @const HOLD_COST = 3
+--- @const HOLD_KIND = 4
+--- @const HOLD_WIDTH = 5
+
+-- The kinds of holds, see core/engine/state.ts.
+--- @const RESERVE = 0
+--- @const ACQUIRE = 1
+--- @const RECEIPT = 2
+--- @const PLACES_ONLY = 3 -- never stored: a request to acquire only where there is a concurrency limit
+
+-- The kinds of asks.
+--- @const TAKE_EACH = 0
+--- @const TAKE = 1
+--- @const SETTLE = 2
+--- @const EXTEND = 3
+--- @const REFUND = 4
+--- @const RESET = 5
+--- @const DEBIT = 6
+
+-- The status of a reply.
+--- @const DECIDED = 0
+--- @const NOT_DECIDED = 1
+
+-- A window in the short list of plain-takes.lua.
+--- @const WINDOW_WIDTH = 4
+--- @const WINDOW_TAG = 1
+--- @const WINDOW_AMOUNT = 2
+--- @const WINDOW_LENGTH = 3
+--- @const WINDOW_START = 4
+
+-- First bytes of MessagePack values, as numbers and (in texts) as escapes: \192 is nil, \194 is false.
+--- @const EMPTY_ARRAY = 144
+--- @const LONGEST_SHORT_ARRAY = 159
+--- @const ARRAY_16 = 220
+--- @const ARRAY_32 = 221

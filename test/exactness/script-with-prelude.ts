@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+interface Generator {
+  scriptSource(file: string, read: (file: string) => string): string
+}
+const generatorFile = '../../scripts/lua.mjs'
+const { scriptSource } = (await import(generatorFile)) as Generator
+
+const lua = (name: string): string =>
+  fileURLToPath(new URL(`../../packages/sluice/src/stores/redis/lua/${name}`, import.meta.url))
+
+/** Takes the time from one argument more than `decide.lua` has; keys expire by the server's own clock. */
+export const virtualClock = `
+local call = redis.call
+local clock = tonumber(ARGV[5])
+`
+
+/**
+ * Takes the time from an argument, and leaves expiring to the test: the life of a key stands at `ttl:<key>`. Counts at `short` the calls
+ * that the short way decided: where it cannot, the general way reads all keys once more.
+ */
+export const virtualTime = `
+local clock, reads = tonumber(ARGV[5]), 0
+local function call(command, ...)
+  if command == 'MGET' and ARGV[4] ~= '' then
+    redis.call(reads == 0 and 'INCR' or 'DECR', 'short')
+    reads = reads + 1
+  end
+  if command ~= 'SET' then return redis.call(command, ...) end
+  local key, value, how, life = ...
+  redis.call('SET', key, value)
+  if how == 'PX' then redis.call('SET', 'ttl:' .. key, life) end
+end
+`
+
+/** `decide.lua` with another prelude in the place of `server.lua`: nothing else of it is touched. */
+export function decideWithPrelude(prelude: string): string {
+  return scriptSource(lua('decide.lua'), (file) => (file === lua('server.lua') ? prelude : readFileSync(file, 'utf8')))
+}
