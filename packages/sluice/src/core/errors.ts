@@ -5,7 +5,7 @@ export const errorCodes = {
   SLUICE_INVALID_COST: 'A cost is not a whole number of units from 0 to 10^13.',
   SLUICE_INVALID_POLICY: 'A policy does not parse or does not make sense; `issues` lists every mistake.',
   SLUICE_UNKNOWN_RULE: 'The policy in force has no rule of that name.',
-  SLUICE_WRONG_USE: 'The operation does not fit the rule, such as `take` on a concurrency limit.',
+  SLUICE_WRONG_USE: 'What is asked does not fit what it is asked of, such as a policy source that is in use already.',
   SLUICE_MISSING_PEER: 'An optional package that this part needs is not installed.',
   SLUICE_STORE_FAILED: 'The store did not answer, or answered with an error; `kind` tells which.',
   SLUICE_STORE_FULL: 'The memory store holds its maximum of subjects and every one of them is currently denied.',

@@ -1,65 +1,40 @@
-import { isSluiceError } from '../core/errors.ts'
 import type { Key } from '../core/key.ts'
-import type { Decision } from '../limiter/decision/decision.ts'
-import type { HoldHandle, Limiter, TakeOptions } from '../limiter/limiter.ts'
+import type { Admission, HoldHandle, Limiter, TakeOptions } from '../limiter/limiter.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import type { GuardOptions } from './guard-options.ts'
 
-/** What a limiter answered: a decision, or a hold with its decision. */
-export type Answered = Decision | HoldHandle
-
-/** How requests are put to a limiter. */
-export interface Charging<Request> {
-  /** Undefined when there is sharedBucket to charge. */
-  ask(view: RequestView, request: Request): Promise<Answered> | undefined
-  /**
-   * Charging again after an error that says a matched rule counts what is in flight: from then on a place is held until the response
-   * has ended. Throws every other error.
-   */
-  askToHold(error: unknown, view: RequestView, request: Request): Promise<Answered> | undefined
-}
-
-/** The hold, if the answer is one. */
-export const holdOf = (answer: Answered): HoldHandle | undefined => ('settle' in answer ? answer : undefined)
-
-/** The decision, whatever the answer is. */
-export const decisionIn = (answer: Answered): Decision => ('settle' in answer ? answer.decision : answer)
+/** Puts a request to a limiter. Undefined when there is nothing to charge. */
+export type Charging<Request> = (view: RequestView, request: Request) => Promise<Admission> | undefined
 
 /** Clients without an address, such as on an untrusted Unix socket, share a bucket rather than having none. */
 const sharedBucket = 'unknown'
 
-/** Charges requests by the policy's rules or by a key of one's own, for good or until the response has ended. */
+/** Charges requests by the policy's rules or by a key of one's own. What is held, is held for `ttlMs` at a time. */
 export function charging<Request, Exchange, Answer>(
   limiter: Limiter,
   options: GuardOptions<Request, Exchange, Answer>,
   ttlMs: number,
 ): Charging<Request> {
-  const { rule, key, cost, chargeWhen } = options
+  const { rule, key, cost, chargeWhen, inFlight = true } = options
   const isOwn = rule !== undefined || key !== undefined
   const keyOf = key ?? ((_: Request, view: RequestView): Key | undefined => view.ip ?? sharedBucket)
-  let holds = chargeWhen !== undefined || options.inFlight === true
+  const unchanging = typeof cost === 'function' ? undefined : chargeOf(cost)
 
-  function charge(view: RequestView, request: Request): TakeOptions | undefined {
-    if (rule === undefined && cost === undefined) return undefined
-    const units = typeof cost === 'function' ? cost(request, view) : cost
-    return { ...(rule === undefined ? {} : { rule }), ...(units === undefined ? {} : { cost: units }) }
+  function chargeOf(units: number | undefined): TakeOptions & { readonly ttlMs: number } {
+    return { ttlMs, ...(rule === undefined ? {} : { rule }), ...(units === undefined ? {} : { cost: units }) }
   }
 
-  function ask(view: RequestView, request: Request): Promise<Answered> | undefined {
-    if (!isOwn && !holds) return limiter.check(view, charge(view, request))
+  return function charge(view, request) {
     const subject = isOwn ? keyOf(request, view) : view
     if (subject === undefined) return undefined
-    if (!holds) return limiter.take(subject as Key, charge(view, request))
-    const hold = { ...charge(view, request), ttlMs }
-    return chargeWhen ? limiter.reserve(subject, hold) : limiter.acquire(subject, hold)
+    const charged = unchanging ?? chargeOf((cost as (request: Request, view: RequestView) => number)(request, view))
+    if (chargeWhen !== undefined) return limiter.reserve(subject, charged).then(withHold)
+    if (inFlight) return limiter.admit(subject, charged)
+    const decided = isOwn ? limiter.take(subject as Key, charged) : limiter.check(view, charged)
+    return decided.then((decision) => ({ decision, hold: undefined }))
   }
+}
 
-  return {
-    ask,
-    askToHold(error, view, request) {
-      if (holds || options.inFlight === false || !isSluiceError(error) || error.code !== 'SLUICE_WRONG_USE') throw error
-      holds = true
-      return ask(view, request)
-    },
-  }
+function withHold(hold: HoldHandle): Admission {
+  return { decision: hold.decision, hold }
 }

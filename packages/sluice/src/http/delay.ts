@@ -1,11 +1,11 @@
-import { type Answered, decisionIn } from './charging.ts'
+import type { Admission } from '../limiter/limiter.ts'
 
 /** Asks again until the request passes, the time is up, or the client is gone. */
 export type Delay = (
-  denied: Answered,
-  again: () => Promise<Answered> | undefined,
+  denied: Admission,
+  again: () => Promise<Admission> | undefined,
   gone: AbortSignal | undefined,
-) => Promise<Answered>
+) => Promise<Admission>
 
 /** Lets denied requests wait for their turn: at most `maxDelayed` at a time, each for `maxDelayMs` in all. */
 export function delays(maxDelayMs: number, maxDelayed: number): Delay {
@@ -17,7 +17,7 @@ export function delays(maxDelayMs: number, maxDelayed: number): Delay {
     waiting++
     try {
       for (;;) {
-        const { allowed, reason, retryAfterMs } = decisionIn(answer)
+        const { allowed, reason, retryAfterMs } = answer.decision
         const ms = Math.max(1, retryAfterMs)
         if (allowed || reason !== 'quota' || performance.now() + ms > deadline) return answer
         if (!(await pause(ms, gone))) return answer

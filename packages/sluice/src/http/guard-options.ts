@@ -81,8 +81,8 @@ export interface GuardOptions<Request, Exchange, Answer = never> extends ChargeO
    */
   readonly chargeWhen?: (end: ResponseEnd, request: Request, decision: Decision) => boolean | number
   /**
-   * Holds a place of the rules' `concurrency` limits until the response has ended. By default as soon as a request meets such a rule;
-   * false makes meeting one an error.
+   * Whether a request occupies a place of the `concurrency` limits it meets until its response has ended. True by default; false only
+   * asks that a place is free, for guards that never see the end of the response.
    */
   readonly inFlight?: boolean
 }

@@ -5,6 +5,7 @@ import type { Limiter } from '../limiter/limiter.ts'
 import type { RuleSpec } from '../policy/document/document.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import type { Store } from '../stores/store.ts'
 import { httpGuard, type Outcome } from './guard.ts'
 import type { GuardOptions } from './guard-options.ts'
 
@@ -21,8 +22,12 @@ const viewOf = (parts: Partial<RequestView> = {}): RequestView => ({
 })
 const headersOf = ({ denial, headers }: Outcome) => Object.fromEntries(denial?.headers ?? headers)
 
-async function guardOf(options: GuardOptions<RequestView, unknown> = {}, rules: readonly RuleSpec[] = [perAddress]) {
-  const limiter = await createLimiter({ policy: { service: 'suite', rules }, store: memoryStore(), denyCache: false })
+async function guardOf(
+  options: GuardOptions<RequestView, unknown> = {},
+  rules: readonly RuleSpec[] = [perAddress],
+  store: Store = memoryStore(),
+) {
+  const limiter = await createLimiter({ policy: { service: 'suite', rules }, store, denyCache: false })
   opened.push(limiter)
   const guard = httpGuard(limiter, options)
   const decide = (parts?: Partial<RequestView>, gone?: () => AbortSignal) => {
@@ -31,6 +36,40 @@ async function guardOf(options: GuardOptions<RequestView, unknown> = {}, rules: 
   }
   return { limiter, decide }
 }
+
+describe('a rule with a concurrency limit', () => {
+  const uploads: RuleSpec = {
+    ...{ name: 'uploads', match: { path: '/up' }, key: 'ip' },
+    limits: { amount: 1, algorithm: 'concurrency' },
+  }
+
+  it('costs only the requests that it matches', async () => {
+    const store = memoryStore()
+    const asked: unknown[] = []
+    const { decide } = await guardOf({}, [uploads, { ...perAddress, limits: { rpm: 9 } }], {
+      name: 'watched',
+      health: (withinMs) => store.health(withinMs),
+      close: () => store.close(),
+      decide: (ask) => {
+        asked.push(ask.kind === 'take' ? ask.hold?.placesOnly : ask.kind)
+        return store.decide(ask, 0)
+      },
+    })
+    expect((await decide()).finish).toBeUndefined()
+    const { finish } = await decide({ path: '/up' })
+    expect((await decide()).finish).toBeUndefined()
+    expect((await decide({ path: '/up' })).denial?.problem['violated-policies']).toEqual(['uploads/concurrency'])
+    finish!({ status: 200, bytes: 0, completed: true })
+    expect((await decide()).finish).toBeUndefined()
+    expect(asked).toEqual([undefined, true, undefined, true, 'settle', undefined])
+  })
+
+  it('is only asked for a free place by guards that do not see the response', async () => {
+    const { decide } = await guardOf({ inFlight: false }, [uploads])
+    for (let i = 0; i < 3; i++)
+      expect(await decide({ path: '/up' })).toMatchObject({ denial: undefined, finish: undefined })
+  })
+})
 
 describe('the names of limits', () => {
   it('are their own when there is one rule', async () => {

@@ -1,8 +1,8 @@
 import { invalidOption } from '../core/errors.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
-import type { HoldHandle, Limiter } from '../limiter/limiter.ts'
+import type { Admission, HoldHandle, Limiter } from '../limiter/limiter.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
-import { type Answered, charging, decisionIn, holdOf } from './charging.ts'
+import { charging } from './charging.ts'
 import { delays } from './delay.ts'
 import type { Denial, GuardOptions, ResponseEnd } from './guard-options.ts'
 import type { Header } from './headers/header.ts'
@@ -74,7 +74,7 @@ export function httpGuard<Request, Exchange, Answer>(
   const delay = options.onDeny === 'delay' ? delays(maxDelayMs, maxDelayed) : undefined
   const holds = new OpenHolds()
   const presentTurn = turns<Outcome>()
-  const { ask, askToHold } = charging(limiter, options, holds.ttlMs)
+  const ask = charging(limiter, options, holds.ttlMs)
   const warnOfBody = warnOnce('SLUICE_BODY_NOT_PARSED')
   const warnOfCharge = warnOnce('SLUICE_CHARGE_WHEN_FAILED')
 
@@ -127,36 +127,24 @@ export function httpGuard<Request, Exchange, Answer>(
     }
   }
 
-  function conclude(answer: Answered, view: RequestView, request: Request): Outcome {
-    const decision = decisionIn(answer)
+  function conclude({ decision, hold }: Admission, view: RequestView, request: Request): Outcome {
     follow(decision)
     const headers = writeHeaders(decision, partition === undefined ? '' : partitionOf(request, view))
     if (!decision.allowed) {
       const denial = denialOf(decision, headers)
       return { decision, headers: denial.headers, denial, finish: undefined }
     }
-    const hold = holdOf(answer)
     return { decision, headers, denial: undefined, finish: hold && finishOf(hold, request) }
   }
 
   async function waited(
-    answer: Answered,
+    answer: Admission,
     view: RequestView,
     request: Request,
     gone?: () => AbortSignal,
   ): Promise<Outcome> {
-    if (delay === undefined || decisionIn(answer).allowed) return conclude(answer, view, request)
+    if (delay === undefined || answer.decision.allowed) return conclude(answer, view, request)
     return conclude(await delay(answer, () => ask(view, request), gone?.()), view, request)
-  }
-
-  async function askedAgain(
-    error: unknown,
-    view: RequestView,
-    request: Request,
-    gone?: () => AbortSignal,
-  ): Promise<Outcome> {
-    const answer = await askToHold(error, view, request)
-    return answer === undefined ? passed : waited(answer, view, request, gone)
   }
 
   return {
@@ -175,17 +163,14 @@ export function httpGuard<Request, Exchange, Answer>(
         if (asked === undefined) return passing
         const turn = presentTurn()
         return new Promise((resolve, reject) => {
-          asked.then(
-            (answer) => {
-              try {
-                if (delay === undefined) turn.resolve(resolve, conclude(answer, view, request))
-                else resolve(waited(answer, view, request, gone))
-              } catch (error) {
-                reject(error)
-              }
-            },
-            (error) => resolve(askedAgain(error, view, request, gone)),
-          )
+          asked.then((answer) => {
+            try {
+              if (delay === undefined) turn.resolve(resolve, conclude(answer, view, request))
+              else resolve(waited(answer, view, request, gone))
+            } catch (error) {
+              reject(error)
+            }
+          }, reject)
         })
       } catch (error) {
         return Promise.reject(error)

@@ -3,7 +3,12 @@ import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Health } from './limiter.ts'
 
 /** How the limiter is, for readiness probes and people. */
-export async function limiterHealth(fallback: FallbackStore, live: LivePolicy, withinMs: number): Promise<Health> {
+export async function limiterHealth(
+  fallback: FallbackStore,
+  live: LivePolicy,
+  dropped: Iterable<string>,
+  withinMs: number,
+): Promise<Health> {
   const store = await fallback.health(withinMs)
   const policy = live.status
   const warnings = [...store.warnings]
@@ -11,6 +16,8 @@ export async function limiterHealth(fallback: FallbackStore, live: LivePolicy, w
     warnings.push(
       `The policy in force is version ${policy.version}; newer is refused or out of reach: ${policy.lastError.message}`,
     )
+  for (const rule of dropped)
+    warnings.push(`Code names the rule ${rule}, which the policy no longer has: what is asked for it is allowed.`)
   return {
     ok: store.reachable && fallback.breaker === 'closed',
     store: { ...store, name: fallback.name, breaker: fallback.breaker, lastContactMs: fallback.lastContactMs },

@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encodeKey } from '../core/key.ts'
-import type { PolicyDocument } from '../policy/document/document.ts'
+import type { PolicyDocument, RuleSpec } from '../policy/document/document.ts'
+import type { SourceListener } from '../policy/live/source.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { redisStore } from '../stores/redis/index.ts'
 import type { Store } from '../stores/store.ts'
@@ -9,6 +10,7 @@ import { startRedis } from '../testing/servers/redis.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { Limiter } from './limiter.ts'
 
+const upload = { key: 'const:all', match: { path: '/upload' } }
 const policy: PolicyDocument = {
   service: 'api',
   version: 'v1',
@@ -19,6 +21,9 @@ const policy: PolicyDocument = {
     { name: 'route', key: 'headers.x-user', match: { path: '/r' }, limits: { rpm: 2 }, onMissing: 'deny' },
     { name: 'route-all', key: 'const:all', match: { path: '/r' }, limits: { rpm: 3 } },
     { name: 'watched', key: 'const:all', match: { path: '/r' }, limits: { rpm: 1 }, mode: 'shadow' },
+    { ...upload, name: 'upload', limits: { amount: 1, algorithm: 'concurrency' } },
+    { ...upload, name: 'upload-rpm', limits: { rpm: 5 } },
+    { ...upload, name: 'upload-watched', limits: { amount: 9, algorithm: 'concurrency' }, mode: 'shadow' },
   ],
 }
 const request = (user?: string) => ({
@@ -126,6 +131,44 @@ describe.each(Object.entries(stores))('a limiter on %s', (_, start) => {
     expect((await limiter.acquire('f', { rule: 'flight' })).allowed).toBe(true)
   })
 
+  it('takes and checks without occupying a place, and denies when none is free', async () => {
+    for (let i = 0; i < 5; i++) expect((await limiter.take('g', { rule: 'flight' })).allowed).toBe(true)
+    const holds = [await limiter.acquire('g', { rule: 'flight' }), await limiter.acquire('g', { rule: 'flight' })]
+    expect(await limiter.take('g', { rule: 'flight' })).toMatchObject({ allowed: false, rule: 'flight' })
+    await holds[0]!.release()
+    const denied = await Promise.all([1, 2, 3].map(() => limiter.take('g', { rule: 'flight' })))
+    expect(denied.map(({ allowed }) => allowed)).toEqual([true, true, true])
+    await holds[1]!.release()
+  })
+
+  it('admits with a hold where a rule counts what is in flight, and without one elsewhere', async () => {
+    const upload = { method: 'GET', path: '/upload', headers: {} }
+    const [a, b] = [await limiter.admit(upload), await limiter.admit(upload)]
+    expect([a.decision.allowed, a.hold?.allowed, b.decision.allowed, b.hold]).toEqual([true, true, false, undefined])
+    expect(b.decision.rule).toBe('upload')
+    expect(await limiter.check(upload)).toMatchObject({ allowed: false, rule: 'upload' })
+    expect(await a.hold!.release()).toBe(true)
+    // What the windows counted stays spent; a denial spent nothing.
+    expect((await limiter.check(upload)).limits.map(({ name, remaining }) => [name, remaining])).toEqual([
+      ['concurrency', 1],
+      ['rpm', 3],
+    ])
+    expect(await limiter.admit({ ...upload, path: '/other' })).toMatchObject({ hold: undefined })
+    expect(await limiter.admit('k', { rule: 'tokens' })).toMatchObject({ decision: { allowed: true }, hold: undefined })
+    const place = await limiter.admit('k', { rule: 'flight', id: 'mine' })
+    expect([place.hold?.id, await place.hold?.release()]).toEqual(['mine', true])
+  })
+
+  it('frees the places of shadow rules too', async () => {
+    const peek = async () => (await limiter.inspect('all', { rule: 'upload-watched' })).holds.length
+    const upload = { method: 'GET', path: '/upload', headers: {} }
+    const { hold } = await limiter.admit(upload)
+    await limiter.admit(upload)
+    expect(await peek()).toBe(1)
+    await hold!.release()
+    expect(await peek()).toBe(0)
+  })
+
   it('refunds and resets, at once also where it had denied', async () => {
     await limiter.take('x', { rule: 'tokens', cost: 100 })
     expect((await limiter.take('x', { rule: 'tokens' })).allowed).toBe(false)
@@ -170,6 +213,9 @@ describe.each(Object.entries(stores))('a limiter on %s', (_, start) => {
       ['route', true],
       ['route-all', true],
       ['watched', true],
+      ['upload', false],
+      ['upload-rpm', false],
+      ['upload-watched', false],
     ])
     expect(explained.rules[3]).toMatchObject({ key: 'api/route/e', limits: [{ remaining: 2 }] })
     expect(explained.decision).toMatchObject({ allowed: false, rule: 'route-all' })
@@ -198,9 +244,8 @@ describe.each(Object.entries(stores))('a limiter on %s', (_, start) => {
 describe('wrong use', () => {
   it('fails early and says what would be right', async () => {
     const limiter = await createLimiter({ policy })
-    await expect(limiter.take('a')).rejects.toThrow(/6 rules; name one/)
+    await expect(limiter.take('a')).rejects.toThrow(/9 rules; name one/)
     await expect(limiter.take('a', { rule: 'none' })).rejects.toThrow(/no rule "none"; it has windows/)
-    await expect(limiter.take('a', { rule: 'flight' })).rejects.toThrow(/use acquire\(\)/)
     for (const cost of [-1, 0.1, Number.NaN, Infinity, 1e308, 2 ** 53 + 1, '5']) {
       await expect(limiter.take('a', { rule: 'tokens', cost: cost as number })).rejects.toMatchObject({
         code: 'SLUICE_INVALID_COST',
@@ -225,6 +270,65 @@ describe('wrong use', () => {
     })
     await limiter.take('a')
     expect(await limiter.take('a')).toMatchObject({ allowed: true, shadow: [{ rule: 'w', allowed: false }] })
+    await limiter.close()
+  })
+})
+
+describe('a change of the policy', () => {
+  const rule = (name: string, limits: NonNullable<RuleSpec['limits']>): RuleSpec => ({ name, limits })
+  const flight = rule('flight', { amount: 1, algorithm: 'concurrency' })
+  const limited = async (...versions: readonly (readonly RuleSpec[])[]) => {
+    let listener: SourceListener | undefined
+    const [first, ...later] = versions.map((rules) => ({ document: { service: 'live', rules }, revision: undefined }))
+    const limiter = await createLimiter({
+      policy: {
+        description: 'a test',
+        start: async (given) => {
+          listener = given
+          return first!
+        },
+        close: async () => {},
+      },
+    })
+    const change = async () => {
+      const loaded = new Promise<void>((resolve) => limiter.on('policyLoaded', () => resolve()))
+      listener!.changed(later.shift()!)
+      await loaded
+    }
+    return { limiter, change }
+  }
+
+  it('that adds a concurrency limit turns no decision into an exception', async () => {
+    const { limiter, change } = await limited([rule('r', { rpm: 9 })], [{ ...flight, name: 'r' }])
+    expect((await limiter.take('a')).allowed).toBe(true)
+    await change()
+    const { hold } = await limiter.admit('a')
+    expect([(await limiter.take('a')).allowed, (await limiter.take('b')).allowed]).toEqual([false, true])
+    await hold!.release()
+    expect((await limiter.take('a')).allowed).toBe(true)
+    await limiter.close()
+  })
+
+  it('that drops a rule lets what is asked for it pass, and health says so', async () => {
+    const { limiter, change } = await limited([rule('a', { rpm: 1 })], [rule('b', { rpm: 1 }), rule('c', { rpm: 1 })])
+    await limiter.take('k')
+    await change()
+    const free = { allowed: true, rule: undefined }
+    expect(await limiter.take('k')).toMatchObject(free)
+    expect(await limiter.take(['k', 1], { rule: 'a' })).toMatchObject(free)
+    expect(await limiter.peek('k', { rule: 'a' })).toMatchObject(free)
+    expect(await limiter.admit('k', { rule: 'a' })).toMatchObject({ decision: free, hold: undefined })
+    expect((await limiter.reserve('k', { rule: 'a' })).decision).toMatchObject(free)
+    expect((await limiter.health()).warnings).toEqual([expect.stringContaining('the rule a, which')])
+    await expect(limiter.take('k', { rule: 'never' })).rejects.toMatchObject({ code: 'SLUICE_UNKNOWN_RULE' })
+    await limiter.close()
+  })
+
+  it('that adds rules does not make unclear which one was meant', async () => {
+    const { limiter, change } = await limited([rule('a', { rpm: 1 })], [rule('b', { rpm: 1 }), rule('a', { rpm: 1 })])
+    expect((await limiter.take('k')).rule).toBe('a')
+    await change()
+    expect(await limiter.take('k')).toMatchObject({ allowed: false, rule: 'a' })
     await limiter.close()
   })
 })

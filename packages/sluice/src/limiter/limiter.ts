@@ -38,6 +38,13 @@ export interface HoldHandle {
   extend(ttlMs?: number): Promise<boolean>
 }
 
+/** A decision, and what is held until the work is done. */
+export interface Admission {
+  readonly decision: Decision
+  /** The place that an allowed request occupies; undefined when no rule that it met counts what is in flight. */
+  readonly hold: HoldHandle | undefined
+}
+
 /** A key you built yourself, or a request that rules are matched against. */
 export type Subject = Key | RequestView
 
@@ -82,9 +89,14 @@ export interface Health {
 
 /** Decides how much may flow. Made by `createLimiter`. */
 export interface Limiter {
-  /** Decides on a request by all rules that match it: all are spent, or none. */
+  /**
+   * Decides on a request by all rules that match it, or on a key: all are spent, or none. Where a rule has a concurrency limit, the
+   * decision comes with a hold of its place, to be released when the work is done. The other rules are spent for good, as by `check`.
+   */
+  admit(subject: Subject, options?: HoldOptions): Promise<Admission>
+  /** Decides like `admit`, but occupies no place: a concurrency limit only has to have one that is free. */
   check(request: RequestView, options?: { readonly cost?: number }): Promise<Decision>
-  /** Spends from the bucket of a key. */
+  /** Spends from the bucket of a key. Like `check`, it occupies no place of a concurrency limit. */
   take(key: Key, options?: TakeOptions): Promise<Decision>
   /** What `take` would say, without spending. */
   peek(key: Key, options?: TakeOptions): Promise<Decision>

@@ -8,16 +8,26 @@ import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
-import { chargeAs, chargeFor, chargesOf, chargesOfRequest, type RuleCharge } from './decision/charges.ts'
+import {
+  type Charges,
+  chargesOfKey,
+  chargesOfRequest,
+  chargeTo,
+  hasPlace,
+  isRequest,
+  type RuleCharge,
+} from './decision/charges.ts'
 import { checkCost } from './decision/cost.ts'
 import type { Decision } from './decision/decision.ts'
 import { explain } from './decision/explain.ts'
 import { conclude, PendingDecision, startOf } from './decision/pending-decision.ts'
+import { RuleNames } from './decision/rule-names.ts'
 import { noShadow, refused, toDecision, toShadow, unmatched } from './decision/to-decision.ts'
 import type { LimiterEvents } from './events.ts'
 import { limiterHealth } from './health.ts'
 import { checkId, checkTtl, defaultTtlMs, holdHandle, settleAsk } from './hold.ts'
 import type {
+  Admission,
   Explanation,
   Health,
   HoldHandle,
@@ -45,6 +55,7 @@ export class PolicyLimiter implements Limiter {
   readonly #store: CallbackStore
   readonly #events: Emitter<LimiterEvents>
   readonly #deadlineMs: number
+  readonly #names = new RuleNames()
   #closed = false
 
   constructor(parts: Parts) {
@@ -68,14 +79,14 @@ export class PolicyLimiter implements Limiter {
   take(key: Key, options?: TakeOptions): Promise<Decision> {
     try {
       const policy = this.#policyNow()
-      const asked = typeof key === 'string' ? chargeAs(policy, key, options) : undefined
+      const rule = this.#names.find(policy, options?.rule)
+      const asked = rule && typeof key === 'string' ? chargeTo(rule, key, options) : undefined
       const known = asked && this.#takeByText(policy, asked)
       if (known !== undefined) return Promise.resolve(known)
       const subject = encodeKey(key)
-      const charge = asked?.subject === subject ? asked : chargeAs(policy, subject, options)
-      if (charge.limits.needsHold) throw wrongUse('take', charge.rule.name)
-      if (charge.rule.mode === 'shadow') return this.#withShadow(policy, [], [charge])
-      return this.#decide(policy, [charge])
+      if (rule === undefined) return Promise.resolve(this.#announce(unmatched(policy.version)))
+      const charge = asked?.subject === subject ? asked : chargeTo(rule, subject, options)
+      return rule.mode === 'shadow' ? this.#withShadow(policy, [], [charge]) : this.#submit(policy, [charge])
     } catch (error) {
       return Promise.reject(error)
     }
@@ -83,7 +94,9 @@ export class PolicyLimiter implements Limiter {
 
   async peek(key: Key, options?: TakeOptions): Promise<Decision> {
     const policy = this.#policyNow()
-    const charge = chargeFor(policy, key, options)
+    const rule = this.#names.find(policy, options?.rule)
+    if (rule === undefined) return unmatched(policy.version)
+    const charge = chargeTo(rule, encodeKey(key), options)
     return toDecision(
       [charge],
       await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs),
@@ -94,46 +107,54 @@ export class PolicyLimiter implements Limiter {
   check(request: RequestView, options?: { readonly cost?: number }): Promise<Decision> {
     try {
       const policy = this.#policyNow()
-      const { enforced, shadow, refusedBy } = chargesOfRequest(policy, request, options?.cost)
-      if (refusedBy !== undefined) return Promise.resolve(this.#announce(refused(refusedBy, policy.version)))
-      for (const charge of enforced) if (charge.limits.needsHold) throw wrongUse('check', charge.rule.name)
-      if (shadow.length > 0) return this.#withShadow(policy, enforced, shadow)
-      if (enforced.length === 0) return Promise.resolve(this.#announce(unmatched(policy.version)))
-      return this.#decide(policy, enforced)
+      return this.#decide(policy, chargesOfRequest(policy, request, options?.cost))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  reserve(subject: Subject, options: HoldOptions = {}): Promise<HoldHandle> {
-    return this.#hold(subject, options, 'reserve')
+  admit(subject: Subject, options?: HoldOptions): Promise<Admission> {
+    try {
+      const policy = this.#policyNow()
+      const charges = this.#chargesOf(policy, subject, options)
+      if (charges.enforced.some(hasPlace) || charges.shadow.some(hasPlace))
+        return this.#hold(policy, charges, options, 'acquire', true).then(withHold)
+      const decided = isRequest(subject) ? this.#decide(policy, charges) : this.take(subject, options)
+      return decided.then(withoutHold)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
-  acquire(subject: Subject, options: HoldOptions = {}): Promise<HoldHandle> {
-    return this.#hold(subject, options, 'acquire')
+  async reserve(subject: Subject, options?: HoldOptions): Promise<HoldHandle> {
+    const policy = this.#policyNow()
+    return this.#hold(policy, this.#chargesOf(policy, subject, options), options, 'reserve', false)
+  }
+
+  async acquire(subject: Subject, options?: HoldOptions): Promise<HoldHandle> {
+    const policy = this.#policyNow()
+    return this.#hold(policy, this.#chargesOf(policy, subject, options), options, 'acquire', false)
   }
 
   async settle(subject: Subject, id: string, actual: number, options?: { readonly rule?: string }): Promise<boolean> {
     const units = checkCost(actual, 'settle')
-    const { enforced } = chargesOf(this.#policyNow(), subject, options)
+    const { enforced } = this.#chargesOf(this.#policyNow(), subject, options)
     if (enforced.length === 0) return false
     const ask = settleAsk(enforced, checkId(id), () => units)
     return (await this.#store.decide(ask, this.#deadlineMs)).granted > 0
   }
 
   async refund(key: Key, options?: TakeOptions): Promise<void> {
-    await this.#store.decide(
-      { kind: 'refund', charges: [chargeFor(this.#policyNow(), key, options)], takenUs: undefined },
-      this.#deadlineMs,
-    )
+    const charges = [this.#chargeNamed(key, options)]
+    await this.#store.decide({ kind: 'refund', charges, takenUs: undefined }, this.#deadlineMs)
   }
 
   async reset(key: Key, options?: { readonly rule?: string }): Promise<void> {
-    await this.#store.decide({ kind: 'reset', charges: [chargeFor(this.#policyNow(), key, options)] }, this.#deadlineMs)
+    await this.#store.decide({ kind: 'reset', charges: [this.#chargeNamed(key, options)] }, this.#deadlineMs)
   }
 
   async inspect(key: Key, options?: { readonly rule?: string }): Promise<Inspection> {
-    const charge = chargeFor(this.#policyNow(), key, options)
+    const charge = this.#chargeNamed(key, options)
     const answer = await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs)
     const holds = (answer.holds?.[0] ?? []).map(({ id, cost, expiresUs }) => ({
       id,
@@ -148,7 +169,7 @@ export class PolicyLimiter implements Limiter {
   }
 
   health(): Promise<Health> {
-    return limiterHealth(this.#parts.fallback, this.#live, this.#deadlineMs)
+    return limiterHealth(this.#parts.fallback, this.#live, this.#names.dropped, this.#deadlineMs)
   }
 
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
@@ -172,13 +193,33 @@ export class PolicyLimiter implements Limiter {
 
   /** Decides where the text of a key is enough to do so at once. */
   #takeByText(policy: CompiledPolicy, charge: RuleCharge): Decision | undefined {
-    if (charge.rule.mode === 'shadow' || charge.limits.needsHold) return undefined
+    if (charge.rule.mode === 'shadow' || hasPlace(charge)) return undefined
     const startMs = startOf(this.#events)
     const answer = this.#store.takeByText?.(charge)
     return answer && conclude([charge], answer, policy.version, noShadow, this.#events, startMs)
   }
 
-  #decide(policy: CompiledPolicy, charges: readonly Charge[]): Promise<Decision> {
+  #chargesOf(policy: CompiledPolicy, subject: Subject, options: TakeOptions | undefined): Charges {
+    if (isRequest(subject)) return chargesOfRequest(policy, subject, options?.cost)
+    return chargesOfKey(this.#names.find(policy, options?.rule), subject, options)
+  }
+
+  /** The charge of somebody who wants to change or see what a rule has counted, for which the rule has to be there. */
+  #chargeNamed(key: Key, options: TakeOptions | undefined): RuleCharge {
+    const rule = this.#names.find(this.#policyNow(), options?.rule)
+    if (rule !== undefined) return chargeTo(rule, encodeKey(key), options)
+    throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy no longer has the rule ${show(options?.rule)}.`)
+  }
+
+  /** Decides without holding anything. */
+  #decide(policy: CompiledPolicy, { enforced, shadow, refusedBy }: Charges): Promise<Decision> {
+    if (refusedBy !== undefined) return Promise.resolve(this.#announce(refused(refusedBy, policy.version)))
+    if (shadow.length > 0) return this.#withShadow(policy, enforced, shadow)
+    if (enforced.length === 0) return Promise.resolve(this.#announce(unmatched(policy.version)))
+    return this.#submit(policy, enforced)
+  }
+
+  #submit(policy: CompiledPolicy, charges: readonly Charge[]): Promise<Decision> {
     const pending = new PendingDecision(policy.version, charges, undefined, this.#events)
     const answer = this.#store.submit(pending, this.#deadlineMs, pending)
     return answer === undefined ? pending.promise() : Promise.resolve(pending.conclude(answer, noShadow))
@@ -201,23 +242,39 @@ export class PolicyLimiter implements Limiter {
     const real = charges.length === 0 ? undefined : this.#store.decide(pending, this.#deadlineMs)
     const shadow = await Promise.all(
       watched.map(async (charge) => {
-        const ask = takeOf(charge, charge.limits.needsHold ? hold : undefined)
+        const ask = takeOf(charge, hasPlace(charge) ? hold : undefined)
         return toShadow(charge, await this.#store.decide(ask, this.#deadlineMs))
       }),
     )
     return real === undefined ? this.#announce(unmatched(policy.version, shadow)) : pending.conclude(await real, shadow)
   }
 
-  async #hold(subject: Subject, options: HoldOptions, kind: 'reserve' | 'acquire'): Promise<HoldHandle> {
-    const policy = this.#policyNow()
+  async #hold(
+    policy: CompiledPolicy,
+    { enforced, shadow, refusedBy }: Charges,
+    options: HoldOptions = {},
+    kind: 'reserve' | 'acquire',
+    placesOnly: boolean,
+  ): Promise<HoldHandle> {
     const id = options.id === undefined ? randomUUID() : checkId(options.id)
     const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
-    const { enforced, shadow, refusedBy } = chargesOf(policy, subject, options)
-    const decision =
-      refusedBy === undefined
-        ? await this.#withShadow(policy, enforced, shadow, { id, ttlUs: ttlMs * 1000, kind })
-        : this.#announce(refused(refusedBy, policy.version))
-    return holdHandle(id, decision, decision.degraded ? [] : enforced, ttlMs, this.#store, this.#deadlineMs)
+    if (refusedBy !== undefined) {
+      const decision = this.#announce(refused(refusedBy, policy.version))
+      return holdHandle(id, decision, [], ttlMs, this.#store, this.#deadlineMs)
+    }
+    const decision = await this.#withShadow(policy, enforced, shadow, { id, ttlUs: ttlMs * 1000, kind, placesOnly })
+    const places = shadow.filter(hasPlace)
+    if (!decision.allowed) this.#leave(places, id)
+    const held = [...(placesOnly ? enforced.filter(hasPlace) : enforced), ...places]
+    return holdHandle(id, decision, decision.degraded ? [] : held, ttlMs, this.#store, this.#deadlineMs)
+  }
+
+  /** Gives the places of shadow rules back when the request was denied by others. */
+  #leave(places: readonly Charge[], id: string): void {
+    if (places.length === 0) return
+    const ask = settleAsk(places, id, () => 0)
+    // They expire by themselves if the store cannot be reached; the limiter has told of that already.
+    Promise.resolve(this.#store.decide(ask, this.#deadlineMs)).catch(() => {})
   }
 }
 
@@ -225,9 +282,10 @@ function takeOf(charge: Charge, hold: HoldRequest | undefined): TakeAsk {
   return { kind: 'take', charges: [charge], copies: 1, hold }
 }
 
-function wrongUse(operation: string, rule: string): SluiceError {
-  return new SluiceError(
-    'SLUICE_WRONG_USE',
-    `Rule ${show(rule)} has a concurrency limit, which counts what is in flight; use acquire() and release() instead of ${operation}().`,
-  )
+function withHold(hold: HoldHandle): Admission {
+  return { decision: hold.decision, hold: hold.decision.allowed ? hold : undefined }
+}
+
+function withoutHold(decision: Decision): Admission {
+  return { decision, hold: undefined }
 }

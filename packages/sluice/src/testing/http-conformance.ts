@@ -1,6 +1,7 @@
 import { claimAnswers } from './http-cases/answers.ts'
 import { type StartHttpApp, usingApps } from './http-cases/app.ts'
 import { claimOutcomes } from './http-cases/outcomes.ts'
+import { claimPlaces } from './http-cases/places.ts'
 
 export type { HttpAppOptions, StartHttpApp } from './http-cases/app.ts'
 
@@ -20,5 +21,6 @@ export function httpConformance(subject: string, start: StartHttpApp, { describe
   describe(`${subject} as an adapter for HTTP`, () => {
     claimAnswers(using, it)
     claimOutcomes(using, it)
+    claimPlaces(using, it)
   })
 }

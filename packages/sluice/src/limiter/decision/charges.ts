@@ -1,5 +1,4 @@
 import type { Charge } from '../../core/engine/ask.ts'
-import { SluiceError, show } from '../../core/errors.ts'
 import { encodeKey, type Key } from '../../core/key.ts'
 import type { CompiledPolicy, CompiledRule, MatchedRule } from '../../policy/compile/compiled-policy.ts'
 import type { RequestView } from '../../policy/match/request-view.ts'
@@ -23,14 +22,8 @@ export interface Charges {
 
 const none: readonly RuleCharge[] = Object.freeze([])
 
-/** Charges a key to the rule that is named, or meant. */
-export function chargeFor(policy: CompiledPolicy, key: Key, options: TakeOptions | undefined): RuleCharge {
-  return chargeAs(policy, encodeKey(key), options)
-}
-
-/** Charges a subject to the rule that is named, or meant. */
-export function chargeAs(policy: CompiledPolicy, subject: string, options: TakeOptions | undefined): RuleCharge {
-  const rule = findRule(policy, options?.rule)
+/** Charges a subject to a rule. */
+export function chargeTo(rule: CompiledRule, subject: string, options: TakeOptions | undefined): RuleCharge {
   const cost = options?.cost === undefined ? 1 : checkCost(options.cost, 'cost')
   return { rule, subject, limits: rule.limitsFor(subject, options?.tier, rule.dated ? Date.now() : 0), cost }
 }
@@ -46,36 +39,24 @@ export function chargesOfRequest(policy: CompiledPolicy, request: RequestView, c
   return { enforced: of('enforce'), shadow: of('shadow'), refusedBy: refused }
 }
 
-/** Charges whatever it is given. */
-export function chargesOf(policy: CompiledPolicy, subject: Subject, options: TakeOptions | undefined): Charges {
-  if (isRequest(subject)) return chargesOfRequest(policy, subject, options?.cost)
-  const charge = chargeFor(policy, subject, options)
-  const watched = charge.rule.mode === 'shadow'
+/** Charges a key to a rule; nothing is charged to a rule that a newer version of the policy has dropped. */
+export function chargesOfKey(rule: CompiledRule | undefined, key: Key, options: TakeOptions | undefined): Charges {
+  const subject = encodeKey(key)
+  if (rule === undefined) return { enforced: none, shadow: none, refusedBy: undefined }
+  const charge = chargeTo(rule, subject, options)
+  const watched = rule.mode === 'shadow'
   return { enforced: watched ? none : [charge], shadow: watched ? [charge] : none, refusedBy: undefined }
 }
 
-function isRequest(subject: Subject): subject is RequestView {
+/** Whether a charge occupies a place of a concurrency limit. */
+export function hasPlace({ limits }: Charge): boolean {
+  return limits.needsHold
+}
+
+export function isRequest(subject: Subject): subject is RequestView {
   return typeof subject === 'object' && subject !== null && !Array.isArray(subject)
 }
 
 function toCharge({ rule, subject, limits }: MatchedRule, cost: number): RuleCharge {
   return { rule, subject, limits, cost: checkCost(cost, 'cost') }
-}
-
-function findRule(policy: CompiledPolicy, name: string | undefined): CompiledRule {
-  const { rules } = policy
-  if (name === undefined) {
-    // The only rule there is, or the only one that is meant for keys built by the caller.
-    const candidates = rules.length === 1 ? rules : rules.filter((rule) => !rule.keyed)
-    if (candidates.length === 1) return candidates[0]!
-    const example = show(rules[0]?.name ?? 'per-user')
-    throw new SluiceError(
-      'SLUICE_UNKNOWN_RULE',
-      `The policy has ${rules.length} rules; name one, such as { rule: ${example} }.`,
-    )
-  }
-  const rule = policy.rule(name)
-  if (rule !== undefined) return rule
-  const known = rules.map((other) => other.name).join(', ')
-  throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy has no rule ${show(name)}; it has ${known}.`)
 }

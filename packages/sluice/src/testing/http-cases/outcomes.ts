@@ -79,15 +79,6 @@ export function claimOutcomes(using: UsingApp, it: AddTest): void {
     })
   })
 
-  it('holds a place in flight until the response has ended', () =>
-    using([minute(1, { limits: { name: 'busy', amount: 1, algorithm: 'concurrency' } })], {}, async ({ port, ask }) => {
-      assert.equal((await ask('/hello')).headers['ratelimit-policy'], '"busy";q=1;qu="concurrent-requests"')
-      const { leave } = exchange(port, '/hang')
-      await waitFor(async () => (await ask('/hello')).status === 429, { describe: 'the place to be taken' })
-      leave()
-      await waitFor(async () => (await ask('/hello')).status === 200, { describe: 'the place to be free' })
-    }))
-
   it('lets requests wait instead, up to a maximum', () => {
     const brief = minute(1, { limits: { name: 'brief', amount: 1, per: '300ms', algorithm: 'fixed-window' } })
     const long = minute(4, { name: 'long', key: 'ip' })
