@@ -7,8 +7,9 @@ interface Generator {
 const generatorFile = '../../scripts/lua.mjs'
 const { scriptSource } = (await import(generatorFile)) as Generator
 
-const lua = (name: string): string =>
-  fileURLToPath(new URL(`../../packages/sluice/src/stores/redis/lua/${name}`, import.meta.url))
+const source = (path: string): string => fileURLToPath(new URL(`../../packages/sluice/src/${path}`, import.meta.url))
+const decide = source('stores/redis/lua/decide.lua')
+const server = source('redis/lua/server.lua')
 
 /** Takes the time from one argument more than `decide.lua` has; keys expire by the server's own clock. */
 export const virtualClock = `
@@ -36,5 +37,5 @@ end
 
 /** `decide.lua` with another prelude in the place of `server.lua`: nothing else of it is touched. */
 export function decideWithPrelude(prelude: string): string {
-  return scriptSource(lua('decide.lua'), (file) => (file === lua('server.lua') ? prelude : readFileSync(file, 'utf8')))
+  return scriptSource(decide, (file) => (file === server ? prelude : readFileSync(file, 'utf8')))
 }

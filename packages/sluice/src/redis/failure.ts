@@ -19,7 +19,7 @@ const byPrefix: Readonly<Record<string, FailureKind>> = {
   NOPERM: 'auth',
 }
 
-/** What an error of a Redis client means for a decision. */
+/** The kind of failure that an error of a Redis client is. */
 export function redisFailure(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const { message = String(error), code } = (error ?? {}) as { message?: string; code?: string }
@@ -41,6 +41,8 @@ function connectionKind(message: string, code: string | undefined): FailureKind 
   // Redis wraps what happens inside a script: "... OOM command not allowed ... script: <sha>".
   if (/\bOOM command not allowed\b/.test(message)) return 'oom'
   if (/\bREADONLY\b/.test(message)) return 'readonly'
+  if (/\b(?:NOPERM|ACL failure)\b|user executing the script can't/.test(message)) return 'auth'
+  if (/max number of clients/.test(message)) return 'connection'
   if (/redirections/i.test(message)) return 'cluster'
   if (code === 'ECONNREFUSED' || /ECONNREFUSED/.test(message)) return 'refused'
   if (code === 'ETIMEDOUT' || /timed? ?out/i.test(message)) return 'timeout'

@@ -1,4 +1,4 @@
-/** What our states and replies are made of. */
+/** The values that states and replies consist of. */
 export type Packed = number | string | boolean | null | Packed[]
 
 /** Reads MessagePack values one after the other; only the types that Redis' `cmsgpack` writes for our data. */
@@ -14,6 +14,17 @@ export class MsgpackReader {
   /** Reads the first byte of a value, which tells its type. */
   byte(): number | undefined {
     return this.#bytes[this.at++]
+  }
+
+  /** Reads a text as bytes, without copying them; null for nil. */
+  bytes(): Buffer | null {
+    const type = this.#bytes[this.at++]
+    if (type === 0xc0) return null
+    const length = type === undefined ? undefined : this.#textLength(type)
+    if (length === undefined) throw new TypeError(`MessagePack type ${type} is not expected here`)
+    const at = this.#skip(length)
+    if (this.at > this.#bytes.length) throw new RangeError('MessagePack ends too early')
+    return this.#bytes.subarray(at, at + length)
   }
 
   read(): Packed {
@@ -51,9 +62,9 @@ export class MsgpackReader {
       case 0xd3:
         return bytes.readInt32BE(this.#skip(4)) * 0x100000000 + bytes.readUInt32BE(this.#skip(4))
       case 0xd9:
-        return this.#text(bytes[this.#skip(1)]!)
       case 0xda:
-        return this.#text(bytes.readUInt16BE(this.#skip(2)))
+      case 0xdb:
+        return this.#text(this.#textLength(type)!)
       case 0xdc:
         return this.#array(bytes.readUInt16BE(this.#skip(2)))
       case 0xdd:
@@ -61,6 +72,14 @@ export class MsgpackReader {
       default:
         throw new TypeError(`MessagePack type ${type} is not expected here`)
     }
+  }
+
+  /** The length of a text, of whose type only the first byte was read; undefined when it is no text. */
+  #textLength(type: number): number | undefined {
+    if (type >= 0xa0 && type < 0xc0) return type & 0x1f
+    if (type === 0xd9) return this.#bytes[this.#skip(1)]
+    if (type === 0xda) return this.#bytes.readUInt16BE(this.#skip(2))
+    return type === 0xdb ? this.#bytes.readUInt32BE(this.#skip(4)) : undefined
   }
 
   #skip(length: number): number {

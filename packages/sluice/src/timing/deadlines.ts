@@ -1,22 +1,27 @@
-/** A timer that is set for longer fires at once. */
-const longestTimer = 2 ** 31 - 1
+import type { Clock, Timer } from '../core/clock.ts'
+import { longestTimerMs, systemClock } from './system-clock.ts'
 
 interface Entry {
   readonly atMs: number
-  /** What to do when time is up; let go of as soon as it is no longer needed, with all that hangs on it. */
+  /** Called when time is up. Cleared as soon as it is no longer needed, so that what it refers to can be collected. */
   expire: (() => void) | undefined
 }
 
 /**
- * Many deadlines, one timer. Deadlines mostly come in the order in which they end, so adding one is appending it; the timer is set for
- * the first and moves on to the next that is still open.
+ * Many deadlines, one timer. Deadlines are mostly added in the order in which they end, so adding one is an append. The timer is set
+ * for the first deadline that is still open.
  */
 export class Deadlines {
+  readonly #clock: Clock
   #queue: Entry[] = []
   /** Entries before this one are over. */
   #head = 0
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #timerAtMs = Infinity
+
+  constructor(clock: Clock = systemClock()) {
+    this.#clock = clock
+  }
 
   /** Calls `expire` at `atMs` of the monotonic clock, unless the returned function is called before. */
   add(atMs: number, expire: () => void): () => void {
@@ -32,7 +37,7 @@ export class Deadlines {
     }
   }
 
-  /** What comes of some work, or undefined when it is not done at `atMs`. */
+  /** The result of some work, or undefined if it is not done at `atMs`. */
   inTime<T>(work: Promise<T>, atMs: number): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       const cancel = this.add(atMs, () => resolve(undefined))
@@ -41,13 +46,13 @@ export class Deadlines {
   }
 
   close(): void {
-    clearTimeout(this.#timer)
+    this.#clock.clearTimeout(this.#timer)
     this.#queue = []
     this.#head = 0
     this.#timerAtMs = Infinity
   }
 
-  /** Passes over what is done at the front; now and then gives the space back. */
+  /** Skips finished entries at the front, and frees their space now and then. */
   #trim(): void {
     while (this.#head < this.#queue.length && this.#queue[this.#head]!.expire === undefined) this.#head++
     if (this.#head > 512 || this.#head === this.#queue.length) {
@@ -57,18 +62,16 @@ export class Deadlines {
   }
 
   #arm(atMs: number): void {
-    clearTimeout(this.#timer)
+    this.#clock.clearTimeout(this.#timer)
     this.#timerAtMs = atMs
-    this.#timer = setTimeout(
-      () => this.#fire(),
-      Math.min(longestTimer, Math.max(0, Math.ceil(atMs - performance.now()))),
-    )
+    const waitMs = Math.min(longestTimerMs, Math.max(0, Math.ceil(atMs - this.#clock.monotonic())))
+    this.#timer = this.#clock.setTimeout(() => this.#fire(), waitMs)
     // The socket keeps the process alive for as long as an answer can come.
-    this.#timer.unref()
+    this.#timer.unref?.()
   }
 
   #fire(): void {
-    const now = performance.now()
+    const now = this.#clock.monotonic()
     const expired: (() => void)[] = []
     for (let at = this.#head; at < this.#queue.length && this.#queue[at]!.atMs <= now; at++) {
       const entry = this.#queue[at]!

@@ -1,4 +1,5 @@
 import type { Cluster, Redis } from 'ioredis'
+import { parseInfo } from 'sluice/redis'
 import { type Finding, ok, problem, unreachable } from './finding.ts'
 import {
   judgeClock,
@@ -9,7 +10,6 @@ import {
   judgeRole,
   judgeVersion,
 } from './judge-redis.ts'
-import { infoFields } from './redis-info.ts'
 
 const roundTrips = 20
 
@@ -30,12 +30,12 @@ export async function examineRedis(
         : ofNode.map((finding) => ({ ...finding, about: `${nameOf(node)} ${finding.about}` }))),
     )
   }
-  if (isCluster) findings.push(judgeCluster(infoFields((await client.cluster('INFO')) as string)))
+  if (isCluster) findings.push(judgeCluster(parseInfo((await client.cluster('INFO')) as string)))
   return findings
 }
 
 async function examineNode(node: Redis): Promise<Finding[]> {
-  const info = infoFields(await node.info())
+  const info = parseInfo(await node.info())
   const { offsetMs, uncertaintyMs, timesMs } = await timed(node)
   return [
     judgeVersion(info),

@@ -1,3 +1,4 @@
+import { parseInfo } from 'sluice/redis'
 import { describe, expect, it } from 'vitest'
 import {
   judgeClock,
@@ -8,9 +9,8 @@ import {
   judgeRole,
   judgeVersion,
 } from './judge-redis.ts'
-import { infoFields } from './redis-info.ts'
 
-const info = (...lines: string[]) => infoFields(lines.join('\r\n'))
+const info = (...lines: string[]) => parseInfo(lines.join('\r\n'))
 
 describe('the doctor', () => {
   it.each([

@@ -1,6 +1,7 @@
+import { serverFacts } from 'sluice/redis'
 import { count, duration } from '../terminal/numbers.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
-import { isAtLeast } from './redis-info.ts'
+import { isAtLeast } from './version.ts'
 
 type Info = ReadonlyMap<string, string>
 
@@ -22,21 +23,19 @@ export function judgeRole(info: Info): Finding {
 
 /** Says whether Redis may forget what was spent. */
 export function judgeEviction(info: Info): Finding {
-  const policy = info.get('maxmemory_policy') ?? 'unknown'
-  const most = Number(info.get('maxmemory') ?? 0)
-  const evicted = Number(info.get('evicted_keys') ?? 0)
-  if (evicted > 0) {
+  const { evictionPolicy, maxmemory, evictedKeys } = serverFacts(info)
+  if (evictedKeys > 0) {
     return problem(
       'eviction',
-      `${count(evicted)} keys were evicted since it started, perhaps counters among them`,
+      `${count(evictedKeys)} keys were evicted since it started, perhaps counters among them`,
       'CONFIG SET maxmemory-policy noeviction, and give it more memory',
     )
   }
-  if (policy === 'noeviction') return ok('eviction', 'noeviction: what was spent is never forgotten')
-  const when = most === 0 ? 'once a maxmemory is set' : `at ${count(most)} bytes`
+  if (evictionPolicy === 'noeviction') return ok('eviction', 'noeviction: what was spent is never forgotten')
+  const when = maxmemory === 0 ? 'once a maxmemory is set' : `at ${count(maxmemory)} bytes`
   return warning(
     'eviction',
-    `maxmemory-policy ${policy} may forget what was spent ${when}`,
+    `maxmemory-policy ${evictionPolicy} may forget what was spent ${when}`,
     'CONFIG SET maxmemory-policy noeviction',
   )
 }

@@ -1,12 +1,15 @@
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
-import { MsgpackReader, type Packed } from '../../redis/msgpack.ts'
+import type { MsgpackReader, Packed } from '../../redis/msgpack.ts'
+import type { ScriptCall } from '../../redis/runner/script-call.ts'
+import type { TickBatch } from '../../redis/runner/tick-batcher.ts'
+import type { Script } from '../../redis/script.ts'
 import type { Waiter } from '../callback-store.ts'
 import { AskList } from './ask-codec.ts'
 import { encodeLimitSet } from './limit-codec.ts'
 import { PlainTakes } from './plain-takes.ts'
 import { replay } from './replay.ts'
-import { constants } from './scripts.gen.ts'
+import { decide as decideScript } from './scripts.gen.ts'
 import { StoredSubject } from './stored-subject.ts'
 
 /** Most subjects in one script call: enough to amortise it, few enough that Redis never blocks for long. */
@@ -14,42 +17,52 @@ export const maxSubjectsPerCall = 128
 /** Most asks in one script call. */
 export const maxAsksPerCall = 1024
 
-/** What a script answered: decided, or only its time. */
-export type BatchReply =
-  | { readonly decided: false; readonly nowUs: number }
-  | { readonly decided: true; readonly nowUs: number }
+/** An idle server starts with so many subjects, while this process gathers the rest. */
+const enoughToStart = 32
+
+/** Who makes batches, and learns what becomes of them. */
+export interface BatchOwner {
+  readonly keyOf: (charge: Charge) => string
+  replied(asks: number, tookMs: number): void
+  ended(): void
+}
 
 /**
  * Everything asked in one tick, on its way through one script call. `add` notes the asks; `settle` runs them on the states that the
- * script found, which tells each waiter what the script decided without the script having to.
+ * script found, so that the script need not return what it decided for each ask.
  */
-export class Batch {
+export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
+  readonly script: Script = decideScript
+  readonly slot: number
   readonly deadlineMs: number
   readonly withinMs: number
-  /** Ends the wait for the deadline; set while the batch is under way. */
-  expiry: (() => void) | undefined
+  readonly #owner: BatchOwner
   readonly #waiting: Ask[] = []
-  /** For each ask, where its subjects stand among the keys: a number when it has only one. */
+  /** For each ask, the indices of its subjects among the keys: a number when it has only one. */
   readonly #places: (number | readonly number[])[] = []
   readonly #plain = new PlainTakes()
-  /** What each ask is answered; undefined when one of its keys holds what is not ours. */
+  /** The answer to each ask; undefined when one of its keys holds a value that is not ours. */
   #answers: (Answer | undefined)[] = []
-  /** Undefined for a key that holds what is not ours. */
+  /** Undefined for a key that holds a value that is not ours. */
   #subjects: readonly (StoredSubject | undefined)[] = []
   readonly #waiters: Waiter[] = []
-  #ended = false
+  /** Whether every waiter has its answer or its failure. */
+  #isAnswered = false
+  #isOver = false
   readonly #keys: string[] = []
   /**
-   * Where each subject stands among the keys, by the prefix of its rule: a subject that is asked for again needs no key, and its text
-   * has often been hashed before, which that of a new key never has.
+   * The index of each subject among the keys, by the prefix of its rule. Looked up by subject and not by key: a known subject then needs
+   * no key, and the hash of its text is often cached already.
    */
   readonly #placesByRule = new Map<string, Map<string, number>>()
   #prefix: string | undefined
   #placesOfRule = new Map<string, number>()
 
-  constructor(deadlineMs: number, withinMs: number) {
+  constructor(slot: number, deadlineMs: number, withinMs: number, owner: BatchOwner) {
+    this.slot = slot
     this.deadlineMs = deadlineMs
     this.withinMs = withinMs
+    this.#owner = owner
   }
 
   get size(): number {
@@ -64,8 +77,13 @@ export class Batch {
     return this.#keys.length >= maxSubjectsPerCall || this.#waiting.length >= maxAsksPerCall
   }
 
-  add(ask: Ask, key: (charge: Charge) => string, waiter: Waiter): void {
+  get isEnoughToStart(): boolean {
+    return this.#keys.length >= enoughToStart
+  }
+
+  add(ask: Ask, waiter: Waiter): void {
     const { charges } = ask
+    const key = this.#owner.keyOf
     if (charges.length === 1) {
       const place = this.#placeOf(charges[0]!, key)
       this.#places.push(place)
@@ -78,41 +96,45 @@ export class Batch {
     this.#waiters.push(waiter)
   }
 
-  /** ARGV of `decide.lua`. */
-  args(deadlineUs: number, nowMs: number): [string, string, string, string] {
-    if (this.#plain.all) return [String(deadlineUs), ...this.#plain.encode(nowMs)]
+  /** ARGV of `decide.lua` after the deadline. */
+  args(nowMs: number): [string, string, string] {
+    if (this.#plain.all) return this.#plain.encode(nowMs)
     const asks = new AskList()
     for (const [w, ask] of this.#waiting.entries()) asks.add(ask, [this.#places[w]!].flat())
     const sets = asks.sets.map((set) => encodeLimitSet(set, nowMs).general)
-    return [String(deadlineUs), `[${sets.join()}]`, String(asks), '']
+    return [`[${sets.join()}]`, String(asks), '']
   }
 
-  /** Settles every ask by the script's reply, or says that the script only told its time. */
-  settle(reply: Buffer): BatchReply {
-    const reader = new MsgpackReader(reply)
-    const status = reader.read()
-    const nowUs = reader.read() as number
-    const granted = reader.read() as number
-    if (status !== constants.DECIDED) return { decided: false, nowUs }
-    // Too late: everybody has been told so.
-    if (this.#ended) return { decided: true, nowUs }
-    const total = this.#replayPlain(reader, nowUs) ?? this.#replay(reader, nowUs)
-    if (total === granted) this.#answerAll()
-    else
-      this.fail(
-        new StoreError(
-          'script',
-          `The script granted ${granted} and this client counts ${total}; are two versions of Sluice in use?`,
-        ),
+  replied(tookMs: number): void {
+    this.#owner.replied(this.size, tookMs)
+  }
+
+  /** Answers every ask by the script's reply. */
+  settle(reply: MsgpackReader, nowUs: number): void {
+    const granted = reply.read() as number
+    const total = this.#replayPlain(reply, nowUs) ?? this.#replay(reply, nowUs)
+    if (total !== granted)
+      throw new StoreError(
+        'script',
+        `The script granted ${granted} and this client counts ${total}; are two versions of Sluice in use?`,
       )
-    return { decided: true, nowUs }
+    this.#answerAll()
+    this.#end()
   }
 
-  /** Tells every waiter that there is no answer, unless they have been told something before. */
+  /** Tells every waiter that there is no answer, unless they have one. */
   fail(error: Error): void {
-    if (this.#ended) return
-    this.#ended = true
-    for (const waiter of this.#waiters) waiter.failed(error)
+    if (!this.#isAnswered) {
+      this.#isAnswered = true
+      for (const waiter of this.#waiters) waiter.failed(error)
+    }
+    this.#end()
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#owner.ended()
   }
 
   #replayPlain(reader: MsgpackReader, nowUs: number): number | undefined {
@@ -138,7 +160,7 @@ export class Batch {
   }
 
   #answerAll(): void {
-    this.#ended = true
+    this.#isAnswered = true
     for (let w = 0; w < this.#waiters.length; w++) {
       const answer = this.#answers[w]
       if (answer !== undefined) this.#waiters[w]!.answered(answer)

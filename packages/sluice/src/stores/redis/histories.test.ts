@@ -9,6 +9,8 @@ import { algorithmNames } from '../../core/algorithms/index.ts'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import type { LimitSpec } from '../../policy/document/document.ts'
+import { MsgpackReader } from '../../redis/msgpack.ts'
+import { noSlot } from '../../redis/slots.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { memoryStore } from '../memory/memory-store.ts'
 import { Batch } from './batch.ts'
@@ -74,12 +76,12 @@ class Lane {
   }
 
   batch(asks: readonly Ask[]): { batch: Batch; answers: Promise<Answer>[] } {
-    const batch = new Batch(0, 0)
     const keyOf = (charge: Charge): string => this.key(charge.subject)
+    const batch = new Batch(noSlot, 0, 0, { keyOf, replied: () => {}, ended: () => {} })
     const answers = asks.map(
       (ask) =>
         new Promise<Answer>((answered, failed) => {
-          batch.add(ask, keyOf, { answered, failed })
+          batch.add(ask, { answered, failed })
         }),
     )
     return { batch, answers }
@@ -179,7 +181,7 @@ describe('memory and Redis agree, decision for decision', () => {
       const asks = lane.asks(r)
       const { batch, answers } = lane.batch(asks)
       for (const key of lane.expired()) pipeline.del(key)
-      const args = batch.args(lane.nowUs, lane.nowUs / 1000)
+      const args = [String(lane.nowUs), ...batch.args(lane.nowUs / 1000)]
       pipeline.callBuffer('EVALSHA', sha1, batch.keys.length, ...batch.keys, ...args, `${lane.nowUs}`)
       pipeline.mget(['a', 'b', 'c'].map((subject) => `ttl:${lane.key(subject)}`))
       pipeline.del(...['a', 'b', 'c'].map((subject) => `ttl:${lane.key(subject)}`))
@@ -194,7 +196,9 @@ describe('memory and Redis agree, decision for decision', () => {
     for (const { lane, asks, batch, answers } of running) {
       while (typeof results[at] === 'number') at++
       try {
-        batch.settle(results[at] as Buffer)
+        const reply = new MsgpackReader(results[at] as Buffer)
+        expect(reply.read(), 'the script ran').toBe(0)
+        batch.settle(reply, reply.read() as number)
         lane.check(r, asks, await Promise.all(answers), results[at + 1] as (string | null)[])
       } catch (error) {
         throw Object.assign(error as Error, { lane: lane.index })

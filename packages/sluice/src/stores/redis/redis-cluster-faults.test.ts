@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { RedisClient } from '../../redis/client.ts'
+import { slotOf } from '../../redis/slots.ts'
 import { type ClusterServers, startCluster } from '../../testing/servers/cluster.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import { slotOf } from './keys.ts'
 import { redisStore } from './redis-store.ts'
 
 let cluster: ClusterServers

@@ -39,8 +39,6 @@ export const constants = {
   REFUND: 4,
   RESET: 5,
   DEBIT: 6,
-  DECIDED: 0,
-  NOT_DECIDED: 1,
   WINDOW_WIDTH: 4,
   WINDOW_TAG: 1,
   WINDOW_AMOUNT: 2,
@@ -50,15 +48,17 @@ export const constants = {
   LONGEST_SHORT_ARRAY: 159,
   ARRAY_16: 220,
   ARRAY_32: 221,
+  RAN: 0,
+  NOT_RUN: 1,
 } as const
 
 export const decide: Script = {
   name: 'decide',
-  sha1: 'd474e85d7441976d2e80160fb4ba1f28cc827ec7',
+  sha1: 'b23596187470f92f9dcf1f60cf7e0b6220ff3616',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock, 0) end
+if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
 local values, lives = {}, {}
 local function plain_takes(raw)
 local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
@@ -499,7 +499,7 @@ end
 return raw, states
 end
 local sets = cjson.decode(ARGV[2])
-if not calendars_cover(sets, clock) then return cmsgpack.pack(1, clock, 0) end
+if not calendars_cover(sets, clock) then return cmsgpack.pack(1, clock) end
 measure(sets)
 local before, states = load_states()
 local asks = cjson.decode(ARGV[3])

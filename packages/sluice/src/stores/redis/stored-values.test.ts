@@ -4,6 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { decideWithPrelude, virtualClock } from '../../../../../test/exactness/script-with-prelude.ts'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
+import { MsgpackReader } from '../../redis/msgpack.ts'
+import { noSlot } from '../../redis/slots.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import type { Store } from '../store.ts'
 import { Batch } from './batch.ts'
@@ -55,19 +57,22 @@ describe('what lies at a limiter key', () => {
     await server?.stop()
   })
   const keyOf = keysUnder('sluice:')
+  const newBatch = (): Batch => new Batch(noSlot, 0, 0, { keyOf, replied: () => {}, ended: () => {} })
 
   /** The script on a clock of the test's own, for a client that takes the time to be `clientMs`. */
   async function run(batch: Batch, nowUs: number, clientMs: number): Promise<Buffer> {
-    const args = [...batch.args(nowUs, clientMs), String(nowUs)]
+    const args = [String(nowUs), ...batch.args(clientMs), String(nowUs)]
     return (await redis.callBuffer('EVAL', onClock, batch.keys.length, ...batch.keys, ...args)) as Buffer
   }
 
   async function decideAt(ask: Ask, nowUs: number): Promise<Answer> {
-    const batch = new Batch(0, 0)
+    const batch = newBatch()
     const answer = new Promise<Answer>((answered, failed) => {
-      batch.add(ask, keyOf, { answered, failed })
+      batch.add(ask, { answered, failed })
     })
-    batch.settle(await run(batch, nowUs, nowUs / 1000))
+    const reply = new MsgpackReader(await run(batch, nowUs, nowUs / 1000))
+    expect(reply.read()).toBe(0)
+    batch.settle(reply, reply.read() as number)
     return answer
   }
 
@@ -192,12 +197,10 @@ describe('what lies at a limiter key', () => {
     for (const name of ['calendar', 'calendars']) {
       const one = charge('period', name)
       for (const days of [-80, 70]) {
-        const batch = new Batch(0, 0)
-        batch.add(take(one), keyOf, { answered: () => expect.unreachable(), failed: () => expect.unreachable() })
-        expect(batch.settle(await run(batch, now, now / 1000 + days * 86_400_000))).toEqual({
-          decided: false,
-          nowUs: now,
-        })
+        const batch = newBatch()
+        batch.add(take(one), { answered: () => expect.unreachable(), failed: () => expect.unreachable() })
+        const reply = new MsgpackReader(await run(batch, now, now / 1000 + days * 86_400_000))
+        expect([reply.read(), reply.read()], 'too late, and the time').toEqual([1, now])
         expect(await redis.exists(keyOf(one))).toBe(0)
       }
     }

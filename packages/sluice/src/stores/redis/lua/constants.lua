@@ -51,10 +51,6 @@
 --- @const RESET = 5
 --- @const DEBIT = 6
 
--- The status of a reply.
---- @const DECIDED = 0
---- @const NOT_DECIDED = 1
-
 -- A window in the short list of plain-takes.lua.
 --- @const WINDOW_WIDTH = 4
 --- @const WINDOW_TAG = 1

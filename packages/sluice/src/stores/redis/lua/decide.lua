@@ -1,7 +1,7 @@
 -- Decides everything asked in one tick, in the order of asking, at one instant.
 --
 -- KEYS      the subjects, each once
--- ARGV[1]   deadline in this server's time (us); a script that starts later writes nothing. 0 asks only for the time.
+-- ARGV[1]   the deadline, see deadline.lua
 -- ARGV[2]   JSON: the limit sets. A set is a list of limits
 --             { ALGORITHM, TAG, FIRST, AMOUNT, PERIOD, ... } and then, by algorithm:
 --             fixed-window: ALIGNED       sliding-log: TICK
@@ -15,7 +15,7 @@
 -- ARGV[4]   JSON: the same in short, where plain-takes.lua can do with that; else empty
 -- The names are those of constants.lua.
 --
--- Reply: one string of MessagePack values: status (DECIDED, or NOT_DECIDED when it is too late or outside the calendar periods that
+-- Reply: one string of MessagePack values: status (RAN, or NOT_RUN when it is too late or outside the calendar periods that
 --   were sent: then nothing was written), the time (us), how many copies were granted in all, and the state of each subject as it was
 --   before, nil for none, false for one that is not ours. The client runs the same asks on these states to learn each outcome; the
 --   grants let it check that it agrees.
@@ -23,8 +23,7 @@
 -- Everything is validated and computed first; all writes come last.
 
 --- @include constants.lua
---- @include server.lua
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(NOT_DECIDED, clock, 0) end
+--- @include ../../../redis/lua/deadline.lua
 
 --- @include plain-takes.lua
 --- @include limits.lua
@@ -32,7 +31,7 @@ if clock > tonumber(ARGV[1]) then return cmsgpack.pack(NOT_DECIDED, clock, 0) en
 --- @include state.lua
 
 local sets = cjson.decode(ARGV[2])
-if not calendars_cover(sets, clock) then return cmsgpack.pack(NOT_DECIDED, clock, 0) end
+if not calendars_cover(sets, clock) then return cmsgpack.pack(NOT_RUN, clock) end
 measure(sets)
 
 local before, states = load_states()
@@ -221,4 +220,4 @@ for k = 1, #KEYS do
     end
   end
 end
-return cmsgpack.pack(DECIDED, clock, total) .. table.concat(before)
+return cmsgpack.pack(RAN, clock, total) .. table.concat(before)

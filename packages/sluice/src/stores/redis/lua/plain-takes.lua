@@ -118,6 +118,6 @@ if ARGV[4] ~= '' then
       if lives[k] then call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)
       elseif values[k] then call('SET', KEYS[k], values[k], 'KEEPTTL') end
     end
-    return cmsgpack.pack(DECIDED, clock, total) .. table.concat(raw)
+    return cmsgpack.pack(RAN, clock, total) .. table.concat(raw)
   end
 end

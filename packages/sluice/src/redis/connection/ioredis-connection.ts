@@ -1,4 +1,11 @@
-import { type IoredisClient, type RedisConnection, reconnectDelayMs } from './client.ts'
+import type { IoredisClient } from '../client.ts'
+import {
+  type ConnectionOptions,
+  flatReply,
+  type RedisArgument,
+  type RedisConnection,
+  reconnectDelayMs,
+} from './connection.ts'
 import { once } from './once.ts'
 import { Silence } from './silence.ts'
 
@@ -8,37 +15,37 @@ interface Duplicated extends IoredisClient {
   /** Of a cluster. */
   readonly slots?: readonly (readonly string[] | undefined)[]
   nodes?(role: 'master'): Duplicated[]
-  evalshaBuffer(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>
-  evalBuffer(script: string, numkeys: number, ...args: string[]): Promise<unknown>
+  evalshaBuffer(sha1: string, numkeys: number, ...args: RedisArgument[]): Promise<unknown>
+  evalBuffer(script: string, numkeys: number, ...args: RedisArgument[]): Promise<unknown>
   on(event: string, listener: (...args: never[]) => void): unknown
-  call(name: string, ...args: string[]): Promise<unknown>
+  call(name: string, ...args: RedisArgument[]): Promise<unknown>
+  callBuffer(name: string, ...args: RedisArgument[]): Promise<unknown>
   connect(): Promise<void>
   disconnect(): void
   duplicate(...args: unknown[]): Duplicated
 }
 
-/** Opens a connection like the user's, with what makes it safe for counting. */
+/** Opens a connection like the user's, with options that make it safe for counting. */
 export function ioredisConnection(
   client: IoredisClient,
-  socketTimeoutMs: number,
-  reconnectCapMs: number,
+  { socketTimeoutMs, reconnectMs, clock }: ConnectionOptions,
 ): RedisConnection {
-  const own = open(client as Duplicated, socketTimeoutMs, reconnectCapMs)
+  const own = open(client as Duplicated, socketTimeoutMs, reconnectMs)
   let lastError: Error | undefined
   own.on('error', (error: Error) => {
     lastError = error
   })
   leaveSilentHandshakes(own, socketTimeoutMs)
   let generation = 0
-  // A cluster tells of each node that it has connected to, anything else of being ready.
+  // A cluster emits '+node' for each node that it has connected to; other clients emit 'ready'.
   for (const event of ['ready', '+node']) {
     own.on(event, () => {
       generation += 1
       lastError = undefined
     })
   }
-  // A cluster has a connection to each node but none of its own; there, ioredis looks after each.
-  const silence = new Silence(socketTimeoutMs, () => {
+  // A cluster has one connection per node and no stream of its own; there, ioredis watches each connection itself.
+  const silence = new Silence(clock, socketTimeoutMs, () => {
     own.stream?.destroy(new Error(`Redis timed out: it did not answer for ${socketTimeoutMs} ms`))
   })
   const guard = <T>(reply: Promise<T>): Promise<T> => {
@@ -50,7 +57,7 @@ export function ioredisConnection(
       },
       (error: Error) => {
         silence.ended()
-        // Without a connection ioredis says only that it cannot write; why it cannot is in the error of the connection.
+        // Without a connection ioredis only says that it cannot write. The reason is in the last error of the connection.
         throw own.status === 'ready' || lastError === undefined ? error : lastError
       },
     )
@@ -65,7 +72,11 @@ export function ioredisConnection(
       guard(own.evalshaBuffer(script.sha1, keys.length, ...keys, ...args) as Promise<Buffer>),
     load: (script, keys, args) =>
       guard(own.evalBuffer(script.source, keys.length, ...keys, ...args) as Promise<Buffer>),
-    command: (name, ...args) => guard(own.call(name, ...args)),
+    command: ([name, ...args], { bytes }) => {
+      // ioredis 5 finds the key of a command, and so its cluster node, only by the name in lower case.
+      const command = String(name).toLowerCase()
+      return guard(bytes ? own.callBuffer(command, ...args) : own.call(command, ...args)).then(flatReply)
+    },
     nodeOf: (slot) => own.slots?.[slot]?.[0] ?? '',
     async close() {
       silence.close()
@@ -75,8 +86,8 @@ export function ioredisConnection(
 }
 
 /**
- * A cluster tells of every node that is closed; it has failed when it has to begin again. It says that it is ready when it knows its
- * slots, and then fails what is for a node whose connection is still being made.
+ * A cluster emits 'close' for every node, so only 'reconnecting' means that it has failed. It emits 'ready' as soon as it knows its
+ * slots, and then fails commands for nodes whose connection is still being made; so this waits for those too.
  */
 async function clusterAttempted(own: Duplicated): Promise<void> {
   await once(own, ['ready', 'reconnecting', 'end'])
@@ -85,8 +96,8 @@ async function clusterAttempted(own: Duplicated): Promise<void> {
 }
 
 /**
- * A server that is frozen accepts connections and says nothing. Nothing is lost by leaving it sooner than one with calls under way; for
- * those, ioredis would set a timer and a listener each time.
+ * A frozen server accepts connections and never answers. During the handshake no call is in flight, so it can be left sooner. Once
+ * ready, `Silence` takes over: ioredis would set a timer and a listener for each call.
  */
 function leaveSilentHandshakes(own: Duplicated, socketTimeoutMs: number): void {
   if (own.isCluster === true) return
@@ -108,7 +119,7 @@ function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Dupli
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     enableAutoPipelining: false,
-    // A frozen master keeps its socket open: only silence tells.
+    // A frozen master keeps its socket open: only its silence shows.
     socketTimeout: socketTimeoutMs,
     commandTimeout: undefined,
     connectTimeout: Math.max(socketTimeoutMs, 1000),
@@ -120,10 +131,10 @@ function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Dupli
   if (client.isCluster !== true) return client.duplicate(safe)
   return client.duplicate([], {
     enableOfflineQueue: false,
-    // Without an offline queue the check fails when it meets a node that is still being connected to, and the cluster begins again. A
-    // cluster that is down says so to every script anyway.
+    // Without an offline queue this check fails on a node that is still connecting, and then the cluster starts over. A cluster that
+    // is down answers every script with CLUSTERDOWN anyway.
     enableReadyCheck: false,
-    // Above 0, ioredis sends a command again whose connection was lost, whether or not it ran.
+    // Above 0, ioredis sends a command again after its connection was lost, although it may have run.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: 20,

@@ -1,9 +1,10 @@
-import { invalidOption } from '../core/errors.ts'
-import { type NodeRedisClient, reconnectDelayMs } from './client.ts'
+import { invalidOption } from '../../core/errors.ts'
+import type { NodeRedisClient } from '../client.ts'
+import { type RedisArgument, reconnectDelayMs } from './connection.ts'
 
 interface EvalOptions {
   readonly keys: readonly string[]
-  readonly arguments: readonly string[]
+  readonly arguments: readonly RedisArgument[]
 }
 
 /** What Sluice uses of a node-redis client of its own. */
@@ -24,18 +25,18 @@ export interface OwnNodeRedis extends NodeRedisClient {
 
 type Kind = 'single' | 'sentinel' | 'cluster'
 
-/** Which of the three clients of node-redis it is: they take options and raw commands differently. */
+/** Which of the three kinds of client of node-redis this is: each takes options and raw commands differently. */
 export function kindOf(client: NodeRedisClient): Kind {
   if ((client as OwnNodeRedis).slots !== undefined) return 'cluster'
   return typeof (client as { getSentinelNode?: unknown }).getSentinelNode === 'function' ? 'sentinel' : 'single'
 }
 
-/** A client like the user's, with what makes it safe for counting. It is not connected yet. */
+/** A client like the user's, with options that make it safe for counting. It is not connected yet. */
 export function duplicateOf(client: NodeRedisClient, capMs: number): OwnNodeRedis {
   const source = client as OwnNodeRedis & { options?: Options; _options?: { defaults?: Options } }
   if (typeof source.duplicate !== 'function') {
     throw invalidOption(
-      'redisStore client',
+      'client',
       client,
       'this client cannot be duplicated; use createSentinel of node-redis 6, or ioredis',
     )
@@ -52,7 +53,7 @@ export function duplicateOf(client: NodeRedisClient, capMs: number): OwnNodeRedi
       })
     }
     case 'sentinel':
-      // Above 0, it sends a command again whose connection was lost, whether or not it ran.
+      // Above 0, it sends a command again after its connection was lost, although it may have run.
       return source.duplicate({ maxCommandRediscovers: 0 })
   }
 }
@@ -72,3 +73,50 @@ function safe(options: Options | undefined, capMs: number): object {
     },
   }
 }
+
+/** Connects a client of our own, so that it can be ended at any moment. */
+export interface ConnectingClient {
+  /** What `connect()` of the client returned. */
+  readonly connected: Promise<unknown>
+  /** Ends the client, whatever state it is in. */
+  end(): void
+}
+
+/**
+ * node-redis does not close the socket of a client that is destroyed while it connects, and the process then never exits. So a client
+ * that is connecting is destroyed when the attempt has ended.
+ */
+export function connectClient(own: OwnNodeRedis): ConnectingClient {
+  let isConnecting = true
+  let isEnding = false
+  let isDestroyed = false
+  const destroy = (): void => {
+    if (isDestroyed) return
+    isDestroyed = true
+    try {
+      Promise.resolve(own.destroy()).catch(ignore)
+    } catch {
+      // It has ended by itself.
+    }
+  }
+  const attempt = (connecting: boolean) => (): void => {
+    isConnecting = connecting
+    if (isEnding && !isConnecting) destroy()
+  }
+  // Clusters and sentinels emit these events for single nodes; there, only the end of `connect()` counts.
+  if (kindOf(own) === 'single') {
+    for (const event of ['ready', 'error']) own.on(event, attempt(false))
+    own.on('reconnecting', attempt(true))
+  }
+  const connected = own.connect()
+  connected.then(attempt(false), attempt(false))
+  return {
+    connected,
+    end() {
+      isEnding = true
+      if (!isConnecting) destroy()
+    },
+  }
+}
+
+function ignore(): void {}

@@ -1,22 +1,27 @@
-import { Deadlines } from '../timing/deadlines.ts'
-import { type NodeRedisClient, type RedisConnection, reconnectDelayMs } from './client.ts'
-import { duplicateOf, kindOf, type OwnNodeRedis } from './node-redis-client.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
+import { Deadlines } from '../../timing/deadlines.ts'
+import type { NodeRedisClient } from '../client.ts'
+import {
+  type CommandOptions,
+  type ConnectionOptions,
+  flatReply,
+  type RedisArgument,
+  type RedisConnection,
+  reconnectDelayMs,
+} from './connection.ts'
+import { type ConnectingClient, connectClient, duplicateOf, kindOf, type OwnNodeRedis } from './node-redis-client.ts'
 import { once } from './once.ts'
 
-/** RESP's sign for a blob string: replies come as bytes, not as text. */
+/** RESP's type byte of a blob string. Mapped to Buffer, replies come as bytes. */
 const blobString = 36
 
 /**
- * Opens a connection like the user's, with what makes it safe for counting. Its client is replaced by a new one when it stays silent
- * or does not get ready: node-redis takes every write for a sign of life and so never leaves a frozen server that is being written
+ * Opens a connection like the user's, with options that make it safe for counting. Its client is replaced by a new one when it stays
+ * silent or does not get ready: node-redis counts every write as activity, so it never leaves a frozen server that is being written
  * to, and a cluster or sentinel client that could not connect at first does not try again.
  */
-export function nodeRedisConnection(
-  client: NodeRedisClient,
-  socketTimeoutMs: number,
-  reconnectCapMs: number,
-): RedisConnection {
-  const connection = new NodeRedisConnection(client, socketTimeoutMs, reconnectCapMs)
+export function nodeRedisConnection(client: NodeRedisClient, options: ConnectionOptions): RedisConnection {
+  const connection = new NodeRedisConnection(client, options)
   connection.start()
   return connection
 }
@@ -26,23 +31,28 @@ class NodeRedisConnection implements RedisConnection {
   readonly attempted: Promise<void>
   readonly #source: NodeRedisClient
   readonly #socketTimeoutMs: number
-  readonly #reconnectCapMs: number
-  readonly #silence = new Deadlines()
+  readonly #reconnectMs: number
+  readonly #clock: Clock
+  /** When each call in flight is to be given up. */
+  readonly #timeouts: Deadlines
   #own!: OwnNodeRedis
+  #connecting!: ConnectingClient
   #bytes!: OwnNodeRedis
   #generation = 0
   #lastError: Error | undefined
   #unreadySinceMs: number | undefined
   #attempts = 0
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #isRenewing = false
   #closed = false
   #settleAttempted!: () => void
 
-  constructor(client: NodeRedisClient, socketTimeoutMs: number, reconnectCapMs: number) {
+  constructor(client: NodeRedisClient, { socketTimeoutMs, reconnectMs, clock }: ConnectionOptions) {
     this.#source = client
     this.#socketTimeoutMs = socketTimeoutMs
-    this.#reconnectCapMs = reconnectCapMs
+    this.#reconnectMs = reconnectMs
+    this.#clock = clock
+    this.#timeouts = new Deadlines(clock)
     this.isCluster = kindOf(client) === 'cluster'
     this.attempted = new Promise((resolve) => {
       this.#settleAttempted = resolve
@@ -55,37 +65,38 @@ class NodeRedisConnection implements RedisConnection {
 
   /** Makes a client and connects it. */
   start(): void {
-    const own = duplicateOf(this.#source, this.#reconnectCapMs)
+    const own = duplicateOf(this.#source, this.#reconnectMs)
     this.#own = own
     this.#bytes = own.withTypeMapping({ [blobString]: Buffer })
-    this.#unreadySinceMs = performance.now()
+    this.#unreadySinceMs = this.#clock.monotonic()
     own.on('error', (error: Error) => {
       if (own === this.#own) this.#lastError = error
     })
     for (const event of ['ready', 'node-ready', 'topology-change']) own.on(event, () => this.#connected(own))
     once(own, ['ready', 'error', 'end']).then(this.#settleAttempted)
-    own.connect().then(
+    this.#connecting = connectClient(own)
+    this.#connecting.connected.then(
       () => this.#connected(own),
       (error) => {
         this.#settleAttempted()
-        if (own !== this.#own) return
+        if (own !== this.#own || this.#closed) return
         this.#lastError = error
         this.#renewLater()
       },
     )
   }
 
-  run(script: { readonly sha1: string }, keys: readonly string[], args: readonly string[]): Promise<Buffer> {
+  run(script: { readonly sha1: string }, keys: readonly string[], args: readonly RedisArgument[]): Promise<Buffer> {
     return this.#call(() => this.#bytes.evalSha(script.sha1, { keys, arguments: args })) as Promise<Buffer>
   }
 
-  load(script: { readonly source: string }, keys: readonly string[], args: readonly string[]): Promise<Buffer> {
+  load(script: { readonly source: string }, keys: readonly string[], args: readonly RedisArgument[]): Promise<Buffer> {
     return this.#call(() => this.#bytes.eval(script.source, { keys, arguments: args })) as Promise<Buffer>
   }
 
-  command(...words: string[]): Promise<unknown> {
-    const form = { single: [words], sentinel: [false, words], cluster: [undefined, true, words] }[kindOf(this.#source)]
-    return this.#call(() => this.#own.sendCommand(...form))
+  command(words: readonly RedisArgument[], { key, bytes }: CommandOptions): Promise<unknown> {
+    const form = { single: [words], sentinel: [false, words], cluster: [key, false, words] }[kindOf(this.#source)]
+    return this.#call(() => (bytes ? this.#bytes : this.#own).sendCommand(...form)).then(flatReply)
   }
 
   nodeOf(slot: number): string {
@@ -95,9 +106,9 @@ class NodeRedisConnection implements RedisConnection {
   async close(): Promise<void> {
     this.#closed = true
     this.#settleAttempted()
-    clearTimeout(this.#timer)
-    this.#silence.close()
-    await end(this.#own)
+    this.#clock.clearTimeout(this.#timer)
+    this.#timeouts.close()
+    this.#connecting.end()
   }
 
   get #isReady(): boolean {
@@ -106,7 +117,7 @@ class NodeRedisConnection implements RedisConnection {
 
   async #call(send: () => Promise<unknown>): Promise<unknown> {
     const own = this.#own
-    const nowMs = performance.now()
+    const nowMs = this.#clock.monotonic()
     if (!this.#isReady) {
       this.#unreadySinceMs ??= nowMs
       if (nowMs - this.#unreadySinceMs > 2 * this.#socketTimeoutMs) this.#renew()
@@ -114,7 +125,7 @@ class NodeRedisConnection implements RedisConnection {
     }
     this.#unreadySinceMs = undefined
     let isSilent = false
-    const cancel = this.#silence.add(nowMs + this.#socketTimeoutMs, () => {
+    const cancel = this.#timeouts.add(nowMs + this.#socketTimeoutMs, () => {
       isSilent = true
       if (own === this.#own) this.#renew()
     })
@@ -139,13 +150,13 @@ class NodeRedisConnection implements RedisConnection {
     if (this.#isReady) this.#settleAttempted()
   }
 
-  /** The new client is made a turn later: what the end of the old one fails, and deadlines that are due, come first. */
+  /** The new client is made in the next turn of the event loop, so that the failures of the old one are settled first. */
   #renew(): void {
     if (this.#closed || this.#isRenewing) return
     this.#isRenewing = true
-    clearTimeout(this.#timer)
+    this.#clock.clearTimeout(this.#timer)
     this.#timer = undefined
-    void end(this.#own)
+    this.#connecting.end()
     setImmediate(() => {
       this.#isRenewing = false
       if (!this.#closed) this.start()
@@ -154,26 +165,17 @@ class NodeRedisConnection implements RedisConnection {
 
   #renewLater(): void {
     if (this.#closed) return
-    this.#timer ??= setTimeout(
+    this.#timer ??= this.#clock.setTimeout(
       () => this.#renew(),
-      reconnectDelayMs(this.#attempts++, this.#reconnectCapMs, Math.random),
+      reconnectDelayMs(this.#attempts++, this.#reconnectMs, Math.random),
     )
   }
 }
 
 /**
- * Whether only a new connection finds the right server: whoever was the master is one no longer, or the client looked when the cluster
- * had no slots yet, stumbles over that for ever, and does not look again.
+ * Whether only a new connection finds the right server: the master has changed, or the client read the slots before the cluster had
+ * any. In that case it throws a TypeError for every call and never reads them again.
  */
 function isLost(error: unknown): boolean {
   return error instanceof TypeError || /^(READONLY|MASTERDOWN|CLUSTERDOWN)/.test((error as Error).message)
-}
-
-/** Ends a client whatever state it is in; some of its forms throw when they are not open. */
-async function end(client: OwnNodeRedis): Promise<void> {
-  try {
-    await client.destroy()
-  } catch {
-    // It had ended before.
-  }
 }

@@ -1,0 +1,167 @@
+import { Redis as Ioredis } from 'ioredis'
+import { createClient } from 'redis'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
+import { waitFor } from '../testing/wait-for.ts'
+import type { RedisClient } from './client.ts'
+import { namespaceOf } from './namespaces.ts'
+import { openRedis, useRedis } from './open-redis.ts'
+import { runId } from './scripts.gen.ts'
+
+let server: RedisServer
+beforeAll(async () => {
+  server = await startRedis()
+})
+beforeEach(async () => {
+  server.thaw()
+  if (!server.running) await server.restart()
+})
+afterAll(() => server?.stop())
+
+const clients: Readonly<Record<string, () => RedisClient>> = {
+  ioredis: () => new Ioredis({ port: server.port, lazyConnect: true }),
+  'node-redis': () => createClient({ socket: { port: server.port, host: '127.0.0.1' } }),
+}
+/** One of them is the connection that counts. */
+const sockets = async (): Promise<number> => Number((await server.info('clients')).connected_clients) - 1
+
+describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
+  test('the same client gives the same handle, until it is closed', async () => {
+    const one = client()
+    const first = openRedis(one)
+    const second = openRedis(one)
+    expect(second).toBe(first)
+    expect(openRedis(client())).not.toBe(first)
+    await first.close()
+    expect(await second.command(['PING'])).toBe('PONG')
+    await second.close()
+    expect(openRedis(one)).not.toBe(first)
+    await expect(second.command(['PING'])).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+  })
+
+  test('opens no socket before one is needed, three at most, and closes them after the last user', async () => {
+    await waitFor(async () => (await sockets()) === 0)
+    const given = client()
+    const redis = openRedis(given)
+    expect(await sockets()).toBe(0)
+    for (let i = 0; i < 3; i++) await redis.command(['SET', `k${i}`, 'v'])
+    expect(await sockets()).toBe(1)
+    await redis.command(['GET', 'k1'], { lane: 'values' })
+    expect(await sockets()).toBe(2)
+    const stops = ['a', 'b'].map((channel) => redis.subscribe(channel, { message: () => {} }))
+    await waitFor(async () => (await sockets()) === 3)
+    const part = useRedis(given, {}, 'part')
+    await part.redis.runScript({ script: runId, keys: ['k'], withinMs: 1000 })
+    expect(await sockets()).toBe(3)
+    for (const stop of stops) stop()
+    await waitFor(async () => (await sockets()) === 2)
+    await redis.close()
+    await redis.close()
+    expect(await part.redis.command(['PING'])).toBe('PONG')
+    await part.release()
+    await part.release()
+    await waitFor(async () => (await sockets()) === 0)
+  })
+
+  test('connection options belong to the one who opens', async () => {
+    const given = client()
+    const redis = openRedis(given, { socketTimeoutMs: 400 })
+    expect(() => useRedis(redis, { socketTimeoutMs: 400 }, 'redisCache')).toThrow(
+      /redisCache.socketTimeoutMs .*openRedis/,
+    )
+    expect(() => openRedis(given, { socketTimeoutMs: 300 })).toThrow(/open already, with 400/)
+    expect(openRedis(given, { socketTimeoutMs: 400 })).toBe(redis)
+    expect(() => openRedis(given, { socketTimeout: 1 } as never)).toThrow(/did you mean "socketTimeoutMs"/)
+    expect(() => openRedis({} as never)).toThrow(/ioredis/)
+    await redis.close()
+    await redis.close()
+  })
+
+  test('runs scripts by the server clock, and none after its deadline', async () => {
+    const redis = openRedis(client())
+    const { reply, nowUs } = await redis.runScript({ script: runId, keys: ['k'], withinMs: 1000 })
+    expect(reply.read()).toBe((await server.info('server')).run_id)
+    expect(Math.abs(nowUs / 1000 - Date.now())).toBeLessThan(5000)
+    expect(redis.serverTimeMs()).toBeLessThanOrEqual(Date.now() + 5000)
+    expect(await redis.runId('k', 1000)).toBe((await server.info('server')).run_id)
+    await server.freeze()
+    await expect(redis.runScript({ script: runId, keys: ['k'], withinMs: 50 })).rejects.toMatchObject({
+      kind: 'timeout',
+    })
+    await expect(redis.command(['PING'], { withinMs: 50 })).rejects.toMatchObject({ kind: 'timeout' })
+    server.thaw()
+    await redis.close()
+  })
+
+  test('sends and receives bytes as they are, and maps as flat lists', async () => {
+    const redis = openRedis(client())
+    const bytes = Buffer.from([0, 255, 10, 13, 200])
+    await redis.command(['HSET', 'h', 'f', bytes, 'g', 'text'])
+    expect(await redis.command(['HGET', 'h', 'f'], { bytes: true })).toEqual(bytes)
+    expect(await redis.command(['HGETALL', 'h'], { key: 'h' })).toHaveLength(4)
+    await expect(redis.command(['LPUSH', 'h', 'x'])).rejects.toMatchObject({ kind: 'wrongtype' })
+    await redis.close()
+  })
+
+  test('subscribers hear messages, and learn when some may have been lost', async () => {
+    const redis = openRedis(client())
+    const heard: string[] = []
+    const log = (name: string) => ({
+      message: (text: string) => heard.push(`${name} ${text}`),
+      ready: () => heard.push(`${name} ready`),
+      lost: () => heard.push(`${name} lost`),
+    })
+    const stop = redis.subscribe('news', log('first'))
+    await waitFor(() => heard.includes('first ready'))
+    redis.subscribe('news', log('second'))
+    redis.subscribe('other', log('third'))
+    await waitFor(() => heard.includes('second ready') && heard.includes('third ready'))
+    expect(await redis.publish('news', 'one')).toBe(1)
+    await waitFor(() => heard.includes('first one') && heard.includes('second one'))
+    stop()
+    stop()
+    await server.kill()
+    await waitFor(() => heard.includes('second lost') && heard.includes('third lost'))
+    expect(heard).not.toContain('first lost')
+    heard.length = 0
+    await server.restart()
+    await waitFor(() => heard.includes('second ready') && heard.includes('third ready'), { timeoutMs: 20_000 })
+    await waitFor(async () => (await redis.publish('news', 'two').catch(() => 0)) > 0)
+    await waitFor(() => heard.includes('second two'))
+    expect(heard).not.toContain('first two')
+    await redis.close()
+  })
+
+  test('a subscription on a frozen server is noticed as lost', async () => {
+    const redis = openRedis(client())
+    const heard: string[] = []
+    redis.subscribe('news', {
+      message: () => {},
+      ready: () => heard.push('ready'),
+      lost: () => heard.push('lost'),
+    })
+    await waitFor(() => heard.includes('ready'))
+    await server.freeze()
+    await waitFor(() => heard.includes('lost'), { timeoutMs: 15_000 })
+    server.thaw()
+    await waitFor(() => heard.at(-1) === 'ready', { timeoutMs: 15_000 })
+    await redis.close()
+  })
+
+  test('closing at any moment while connecting leaves no socket behind', async () => {
+    for (let i = 0; i < 20; i++) {
+      const redis = openRedis(client())
+      redis.command(['PING']).catch(() => {})
+      redis.subscribe('news', { message: () => {} })
+      if (i % 2 === 1) await new Promise((resolve) => setImmediate(resolve))
+      if (i % 3 === 1) await new Promise((resolve) => setTimeout(resolve, 1))
+      await redis.close()
+    }
+    await waitFor(async () => (await sockets()) === 0)
+  })
+})
+
+test('the keys of a part cannot be those of a service', () => {
+  expect(namespaceOf('cache', '#presence')).toBe('sluice:#cache/%0023presence/')
+  expect(namespaceOf('presence', 'shop', 'x:')).toBe('x:#presence/shop/')
+})

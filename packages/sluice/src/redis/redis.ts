@@ -1,0 +1,59 @@
+import type { StoreHealth } from '../core/store-health.ts'
+import type { CommandOptions, RedisArgument } from './connection/connection.ts'
+import type { Subscriber } from './messages.ts'
+import type { MsgpackReader } from './msgpack.ts'
+import type { ScriptCall } from './runner/script-call.ts'
+import type { Script } from './script.ts'
+
+/** Which socket a call goes over: replies of megabytes must not delay small ones. */
+export type Lane = 'commands' | 'values'
+
+/** One call of a script, for a promise of its reply. The script includes `lua/deadline.lua`. */
+export interface ScriptRequest {
+  readonly script: Script
+  /** All in one cluster slot. */
+  readonly keys: readonly string[]
+  /** ARGV from ARGV[2] on. */
+  readonly args?: readonly RedisArgument[]
+  /** Within how many milliseconds an answer is needed; the script does nothing after that. */
+  readonly withinMs: number
+  readonly lane?: Lane
+}
+
+export interface ScriptReply {
+  /** What the script returned after status and time. */
+  readonly reply: MsgpackReader
+  /** The server's time at which it ran, in microseconds. */
+  readonly nowUs: number
+}
+
+/** A Redis that several parts share: a handle on at most three sockets, each opened when first needed. */
+export interface Redis {
+  readonly isCluster: boolean
+  /** Sends a script call as it is; for parts that batch. It ends with `settle` or `fail`. */
+  run(call: ScriptCall, lane?: Lane): void
+  /** Runs a script once. Rejects with a `StoreError`. */
+  runScript(request: ScriptRequest): Promise<ScriptReply>
+  /** Any other command. Rejects with a `StoreError`. After `withinMs` it may still take effect, unlike a script. */
+  command(words: readonly RedisArgument[], options?: RedisCommandOptions): Promise<unknown>
+  /** Receives what is published to a channel, until the returned function is called. */
+  subscribe(channel: string, subscriber: Subscriber): () => void
+  /** Sends a message to every subscriber of a channel; returns how many of them the asked node knows. */
+  publish(channel: string, text: string): Promise<number>
+  /** The server's time (ms since the epoch) as learned from replies, never ahead of it; undefined while it is not known. */
+  serverTimeMs(key?: string): number | undefined
+  /** Which run of which server serves a key: it changes when a server is restarted or replaced, and may then be empty. */
+  runId(key: string, withinMs: number): Promise<string>
+  slotOf(key: string): number
+  /** The node that serves a key, as far as the client knows; '' when there is only one. */
+  nodeOf(key: string): string
+  health(withinMs: number): Promise<StoreHealth>
+  /** Ends the use of whoever opened it. Sockets are closed when no part uses them any more. */
+  close(): Promise<void>
+}
+
+export interface RedisCommandOptions extends CommandOptions {
+  /** 5 s unless said otherwise. */
+  readonly withinMs?: number
+  readonly lane?: Lane
+}

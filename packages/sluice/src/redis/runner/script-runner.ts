@@ -1,0 +1,205 @@
+import type { Clock } from '../../core/clock.ts'
+import { StoreError } from '../../core/errors.ts'
+import type { Deadlines } from '../../timing/deadlines.ts'
+import type { RedisArgument, RedisConnection } from '../connection/connection.ts'
+import { isMissingScript, isOnTheMove, redisFailure } from '../failure.ts'
+import { MsgpackReader } from '../msgpack.ts'
+import { constants } from '../scripts.gen.ts'
+import { noSlot, slotOf } from '../slots.ts'
+import type { ScriptCall } from './script-call.ts'
+import { ServerTime } from './server-time.ts'
+
+/** How often a call may be sent again because the server said it was too late by its clock and so did nothing. */
+const maxAttempts = 5
+/** How long to wait before asking again for keys that are being moved between two cluster nodes. */
+const tryAgainMs = 20
+/** How many waiters of lost calls are told in one turn of the event loop. */
+const failuresPerTurn = 256
+
+/** A call on its way. */
+interface Flight {
+  readonly call: ScriptCall
+  readonly slot: number
+  /** Stops waiting for the deadline; undefined when the call has ended. */
+  expiry: (() => void) | undefined
+}
+
+/** Sends script calls over one connection and sees each of them to its end: its reply, a failure or its deadline. */
+export class ScriptRunner {
+  readonly #connection: RedisConnection
+  readonly #deadlines: Deadlines
+  readonly #clock: Clock
+  readonly #socketTimeoutMs: number
+  /** By node. */
+  readonly #times = new Map<string, ServerTime>()
+  #generation = 0
+  /** By node and script: the call that brings the script to the node. */
+  readonly #loading = new Map<string, Promise<unknown>>()
+  /** When each call was sent that has no reply yet; the oldest first. */
+  readonly #unanswered = new Set<{ readonly sentMs: number }>()
+  /** Calls whose connection was lost, and that have not been told yet. */
+  readonly #failing: (readonly [Flight, StoreError])[] = []
+  #attempted = false
+
+  constructor(connection: RedisConnection, deadlines: Deadlines, clock: Clock, socketTimeoutMs: number) {
+    this.#connection = connection
+    this.#deadlines = deadlines
+    this.#clock = clock
+    this.#socketTimeoutMs = socketTimeoutMs
+    connection.attempted.then(() => {
+      this.#attempted = true
+    })
+  }
+
+  run(call: ScriptCall): void {
+    const slot = this.#connection.isCluster ? (call.slot ?? slotOf(call.keys[0] ?? '')) : noSlot
+    const flight: Flight = { call, slot, expiry: undefined }
+    flight.expiry = this.#deadlines.add(call.deadlineMs, () =>
+      this.#fail(flight, new StoreError('timeout', 'Redis did not answer before the deadline.')),
+    )
+    if (this.#attempted) this.#send(flight, 1)
+    else this.#connection.attempted.then(() => this.#send(flight, 1))
+  }
+
+  /** The server's time for an instant of the monotonic clock, never ahead of it; undefined while it is not known. */
+  serverTimeMs(slot: number, monotonicMs: number): number | undefined {
+    return this.#timeOf(slot).at(monotonicMs)
+  }
+
+  /** Marks a call as ended; false when it has ended before. */
+  #end(flight: Flight): boolean {
+    if (flight.expiry === undefined) return false
+    flight.expiry()
+    flight.expiry = undefined
+    return true
+  }
+
+  #fail(flight: Flight, failure: StoreError): void {
+    if (this.#end(flight)) flight.call.fail(failure)
+  }
+
+  /**
+   * A lost connection fails all calls in flight at once. Told together, thousands of waiters would delay each other past their
+   * deadlines; so some are told per turn of the event loop, in the order of sending.
+   */
+  #failInTurn(flight: Flight, failure: StoreError): void {
+    if (this.#failing.push([flight, failure]) === 1) setImmediate(() => this.#failSome())
+  }
+
+  #failSome(): void {
+    let some = 0
+    let waiters = 0
+    while (some < this.#failing.length && waiters < failuresPerTurn) {
+      const [flight, failure] = this.#failing[some++]!
+      waiters += flight.call.size ?? 1
+      this.#fail(flight, failure)
+    }
+    this.#failing.splice(0, some)
+    if (this.#failing.length > 0) setImmediate(() => this.#failSome())
+  }
+
+  /** `lastTime` is the clock of the node that has just said "too late"; used when that of the next node is not known yet. */
+  #send(flight: Flight, attempt: number, lastTime?: ServerTime): void {
+    const { call, slot } = flight
+    const sentMs = this.#clock.monotonic()
+    // The deadline has failed it, or is about to.
+    if (sentMs >= call.deadlineMs) return
+    const time = this.#timeOf(slot)
+    const known = time.at(sentMs) === undefined ? lastTime : time
+    const sent = { sentMs }
+    this.#unanswered.add(sent)
+    const deadlineMs = Math.min(call.deadlineMs, this.#givenUpMs())
+    // Without the server's time the deadline is 0: the script then only answers with its time.
+    const deadlineUs = Math.floor((known?.at(deadlineMs) ?? 0) * 1000)
+    const args = [String(deadlineUs), ...call.args(known?.at(sentMs) ?? this.#clock.now() / 1000)]
+    this.#run(flight, args).then(
+      (reply) => {
+        this.#unanswered.delete(sent)
+        this.#replied(flight, attempt, time, sentMs, reply)
+      },
+      (error) => {
+        this.#unanswered.delete(sent)
+        this.#failInTurn(flight, redisFailure(error))
+      },
+    )
+  }
+
+  #replied(flight: Flight, attempt: number, time: ServerTime, sentMs: number, bytes: Buffer): void {
+    const { call } = flight
+    const isOpen = flight.expiry !== undefined
+    try {
+      const receivedMs = this.#clock.monotonic()
+      const reply = new MsgpackReader(bytes)
+      const said = reply.read()
+      const nowUs = reply.read()
+      // Only a call that surely did nothing may be sent again.
+      if ((said !== constants.RAN && said !== constants.NOT_RUN) || typeof nowUs !== 'number' || !(nowUs > 0))
+        throw new StoreError('other', 'Redis answered with something that no script of Sluice returns.')
+      time.learn(nowUs, sentMs, receivedMs)
+      call.replied?.(receivedMs - sentMs)
+      if (said === constants.RAN) {
+        if (this.#end(flight)) call.settle(reply, nowUs)
+      } else if (attempt < maxAttempts) this.#send(flight, attempt + 1, time)
+      else this.#fail(flight, new StoreError('timeout', "Redis' clock says that every attempt came too late."))
+    } catch (error) {
+      this.#end(flight)
+      if (isOpen) call.fail(redisFailure(error))
+    }
+  }
+
+  /**
+   * When the connection will be given up, at the earliest, because the oldest call is not answered. All calls fail with it, before
+   * their own deadlines; a server that wakes up after that must not run them.
+   */
+  #givenUpMs(): number {
+    for (const { sentMs } of this.#unanswered) return sentMs + this.#socketTimeoutMs
+    return Infinity
+  }
+
+  #run(flight: Flight, args: readonly RedisArgument[]): Promise<Buffer> {
+    const { script, keys } = flight.call
+    return this.#connection.run(script, keys, args).catch((error) => this.#runAgain(flight, args, error))
+  }
+
+  /** Sends again only what the server says it did not run. */
+  async #runAgain(flight: Flight, args: readonly RedisArgument[], error: unknown): Promise<Buffer> {
+    if (isMissingScript(error)) return this.#load(flight, args)
+    if (!isOnTheMove(error) || this.#clock.monotonic() + tryAgainMs >= flight.call.deadlineMs) throw error
+    await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, tryAgainMs))
+    return this.#run(flight, args)
+  }
+
+  /** One call brings the script to its node. Others that miss it there wait for that call, and need not send the script too. */
+  async #load(flight: Flight, args: readonly RedisArgument[]): Promise<Buffer> {
+    const { script, keys } = flight.call
+    const place = `${this.#connection.nodeOf(flight.slot)} ${script.sha1}`
+    const pending = this.#loading.get(place)
+    if (pending !== undefined) {
+      await pending.catch(() => undefined)
+      return this.#run(flight, args)
+    }
+    const loading = this.#connection.load(script, keys, args)
+    this.#loading.set(place, loading)
+    try {
+      return await loading
+    } finally {
+      this.#loading.delete(place)
+    }
+  }
+
+  #timeOf(slot: number): ServerTime {
+    const { generation } = this.#connection
+    if (generation !== this.#generation) {
+      // A new connection may lead to another server with another clock: a deadline by the old one could be far too late.
+      this.#generation = generation
+      this.#times.clear()
+    }
+    const node = slot === noSlot ? '' : this.#connection.nodeOf(slot)
+    let time = this.#times.get(node)
+    if (time === undefined) {
+      time = new ServerTime()
+      this.#times.set(node, time)
+    }
+    return time
+  }
+}

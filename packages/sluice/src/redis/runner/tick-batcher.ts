@@ -1,0 +1,114 @@
+import { runInMicrotask } from '../../timing/microtask.ts'
+
+/** What one call carries: items that were asked for together. */
+export interface TickBatch<Item, Waiter> {
+  /** The deadline that all of its items were given. */
+  readonly withinMs: number
+  /** Whether it must be sent before more can be added. */
+  readonly isFull: boolean
+  /** Whether it is large enough to be sent at once when no call is in flight. */
+  readonly isEnoughToStart: boolean
+  add(item: Item, waiter: Waiter): void
+}
+
+export interface TickBatcherOptions<Batch> {
+  make(slot: number, withinMs: number): Batch
+  /** Sends a batch. `ended()` must be called for each, once. */
+  send(batch: Batch): void
+}
+
+/**
+ * Gathers what is asked for in one turn of the event loop into one call per cluster slot.
+ *
+ * @example
+ * const batcher = new TickBatcher({ make: (slot, withinMs) => new Batch(slot, withinMs), send: (batch) => redis.run(batch) })
+ * batcher.add(slot, 500, item, waiter)
+ * // in settle and fail of the batch: batcher.ended()
+ */
+export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
+  readonly #make: TickBatcherOptions<Batch>['make']
+  readonly #send: TickBatcherOptions<Batch>['send']
+  /** By slot: batches that have not been sent. */
+  #open = new Map<number, Batch>()
+  /** Whether the open batches are going to be sent. */
+  #isScheduled = false
+  /** Whether waiting for the end of the turn gathered more items the last time. */
+  #waitingPays = false
+  /** How many items were ever added. */
+  #added = 0
+  #inFlight = 0
+  #drained: (() => void) | undefined
+
+  constructor({ make, send }: TickBatcherOptions<Batch>) {
+    this.#make = make
+    this.#send = send
+  }
+
+  add(slot: number, withinMs: number, item: Item, waiter: Waiter): void {
+    let batch = this.#open.get(slot)
+    // Items with different deadlines must neither wait for each other nor shorten each other's time.
+    if (batch !== undefined && batch.withinMs !== withinMs) {
+      this.#start(batch)
+      batch = undefined
+    }
+    if (batch === undefined) {
+      batch = this.#make(slot, withinMs)
+      this.#open.set(slot, batch)
+    }
+    batch.add(item, waiter)
+    this.#added += 1
+    if (batch.isFull || (this.#inFlight === 0 && batch.isEnoughToStart)) {
+      this.#open.delete(slot)
+      this.#start(batch)
+    } else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      runInMicrotask(this.#flushSoon)
+    }
+  }
+
+  /** A batch that was sent has ended. */
+  ended(): void {
+    this.#inFlight -= 1
+    if (this.#inFlight === 0) this.#drained?.()
+  }
+
+  /** Sends what is open and waits until everything has ended, which is at the last deadline at the latest. */
+  async drain(): Promise<void> {
+    while (this.#inFlight > 0 || this.#open.size > 0) {
+      this.#flush()
+      if (this.#inFlight === 0) continue
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+      })
+    }
+  }
+
+  #start(batch: Batch): void {
+    this.#inFlight += 1
+    this.#send(batch)
+  }
+
+  /**
+   * Requests that arrive on different sockets ask in different microtasks of one turn of the event loop; waiting for its end lets them
+   * share a call. A lone item is sent at once: we wait only while calls are in flight, or if the last wait gathered more items.
+   */
+  readonly #flushSoon = (): void => {
+    if (this.#inFlight === 0 && !this.#waitingPays) {
+      this.#flush()
+      return
+    }
+    const added = this.#added
+    setImmediate(() => {
+      this.#waitingPays = this.#added > added
+      this.#flush()
+    })
+  }
+
+  readonly #flush = (): void => {
+    this.#isScheduled = false
+    if (this.#open.size === 0) return
+    const open = this.#open
+    this.#open = new Map()
+    for (const batch of open.values()) this.#start(batch)
+  }
+}

@@ -1,0 +1,184 @@
+import type { Clock } from '../core/clock.ts'
+import { StoreError } from '../core/errors.ts'
+import type { StoreHealth } from '../core/store-health.ts'
+import { Deadlines } from '../timing/deadlines.ts'
+import { type RedisClient, recogniseClient } from './client.ts'
+import type { ConnectionOptions, RedisArgument, RedisConnection } from './connection/connection.ts'
+import { ioredisConnection } from './connection/ioredis-connection.ts'
+import { kindOf } from './connection/node-redis-client.ts'
+import { nodeRedisConnection } from './connection/node-redis-connection.ts'
+import { redisFailure } from './failure.ts'
+import { redisHealth } from './health.ts'
+import { Messages, type Subscriber } from './messages.ts'
+import type { Lane, Redis, RedisCommandOptions, ScriptReply, ScriptRequest } from './redis.ts'
+import type { ScriptCall } from './runner/script-call.ts'
+import { ScriptRunner } from './runner/script-runner.ts'
+import { runId as runIdScript } from './scripts.gen.ts'
+import { noSlot, slotOf } from './slots.ts'
+
+/** How long a command may take that was given no time. */
+const commandMs = 5000
+
+interface Channel {
+  readonly connection: RedisConnection
+  readonly runner: ScriptRunner
+}
+
+/** One client's sockets, shared by all parts that were given the client. */
+export class SharedRedis implements Redis {
+  readonly isCluster: boolean
+  readonly #client: RedisClient
+  readonly #options: ConnectionOptions
+  readonly #clock: Clock
+  readonly #deadlines: Deadlines
+  readonly #ended: () => void
+  readonly #channels = new Map<Lane, Channel>()
+  readonly #messages: Messages
+  #opens = 0
+  #users = 0
+  #closed = false
+
+  constructor(client: RedisClient, options: ConnectionOptions, ended: () => void) {
+    const recognised = recogniseClient(client, 'openRedis client')
+    this.isCluster =
+      'ioredis' in recognised ? recognised.ioredis.isCluster === true : kindOf(recognised.nodeRedis) === 'cluster'
+    this.#client = client
+    this.#options = options
+    this.#clock = options.clock
+    this.#deadlines = new Deadlines(options.clock)
+    this.#messages = new Messages(client, options)
+    this.#ended = ended
+  }
+
+  get options(): ConnectionOptions {
+    return this.#options
+  }
+
+  /** Somebody opened it, and will close it. */
+  opened(): this {
+    this.#opens += 1
+    return this
+  }
+
+  /** A part uses it until it calls the returned function. */
+  use(): () => Promise<void> {
+    this.#assertOpen()
+    this.#users += 1
+    let isOver = false
+    return async () => {
+      if (isOver) return
+      isOver = true
+      this.#users -= 1
+      await this.#closeIfUnused()
+    }
+  }
+
+  /** Opens the socket for commands now, so that the first call need not wait for it. */
+  connect(): void {
+    this.#channel('commands')
+  }
+
+  run(call: ScriptCall, lane: Lane = 'commands'): void {
+    this.#channel(lane).runner.run(call)
+  }
+
+  runScript({ script, keys, args = [], withinMs, lane }: ScriptRequest): Promise<ScriptReply> {
+    return new Promise((resolve, reject) => {
+      const call: ScriptCall = {
+        script,
+        keys,
+        deadlineMs: this.#clock.monotonic() + withinMs,
+        args: () => args,
+        settle: (reply, nowUs) => resolve({ reply, nowUs }),
+        fail: reject,
+      }
+      this.run(call, lane)
+    })
+  }
+
+  async command(words: readonly RedisArgument[], options: RedisCommandOptions = {}): Promise<unknown> {
+    const { withinMs = commandMs, lane = 'commands' } = options
+    const { connection } = this.#channel(lane)
+    const send = async (): Promise<{ readonly reply: unknown }> => {
+      await connection.attempted
+      return { reply: await connection.command(words, options) }
+    }
+    try {
+      const answered = await this.#deadlines.inTime(send(), this.#clock.monotonic() + withinMs)
+      if (answered === undefined) throw new StoreError('timeout', 'Redis did not answer before the deadline.')
+      return answered.reply
+    } catch (error) {
+      throw redisFailure(error)
+    }
+  }
+
+  subscribe(channel: string, subscriber: Subscriber): () => void {
+    this.#assertOpen()
+    return this.#messages.subscribe(channel, subscriber)
+  }
+
+  async publish(channel: string, text: string): Promise<number> {
+    return Number(await this.command(['PUBLISH', channel, text]))
+  }
+
+  serverTimeMs(key = ''): number | undefined {
+    return this.#channels.get('commands')?.runner.serverTimeMs(this.#slotIn(key), this.#clock.monotonic())
+  }
+
+  async runId(key: string, withinMs: number): Promise<string> {
+    const { reply } = await this.runScript({ script: runIdScript, keys: [key], withinMs })
+    return String(reply.read())
+  }
+
+  slotOf(key: string): number {
+    return slotOf(key)
+  }
+
+  nodeOf(key: string): string {
+    return this.isCluster ? this.#channel('commands').connection.nodeOf(slotOf(key)) : ''
+  }
+
+  async health(withinMs: number): Promise<StoreHealth> {
+    const { connection } = this.#channel('commands')
+    return redisHealth(connection, withinMs, this.#deadlines, this.#clock)
+  }
+
+  async close(): Promise<void> {
+    this.#opens = Math.max(0, this.#opens - 1)
+    await this.#closeIfUnused()
+  }
+
+  #slotIn(key: string): number {
+    return this.isCluster ? slotOf(key) : noSlot
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError('closed', 'This Redis handle is closed; make a new one with openRedis.')
+  }
+
+  #channel(lane: Lane): Channel {
+    const known = this.#channels.get(lane)
+    if (known !== undefined) return known
+    this.#assertOpen()
+    const recognised = recogniseClient(this.#client, 'openRedis client')
+    const connection =
+      'ioredis' in recognised
+        ? ioredisConnection(recognised.ioredis, this.#options)
+        : nodeRedisConnection(recognised.nodeRedis, this.#options)
+    const runner = new ScriptRunner(connection, this.#deadlines, this.#clock, this.#options.socketTimeoutMs)
+    const channel = { connection, runner }
+    this.#channels.set(lane, channel)
+    return channel
+  }
+
+  async #closeIfUnused(): Promise<void> {
+    if (this.#closed || this.#opens > 0 || this.#users > 0) return
+    this.#closed = true
+    this.#ended()
+    this.#messages.close()
+    const channels = [...this.#channels.values()]
+    this.#channels.clear()
+    await Promise.all(channels.map(({ connection }) => connection.close()))
+    this.#deadlines.close()
+  }
+}
