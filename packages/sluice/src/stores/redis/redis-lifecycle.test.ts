@@ -103,6 +103,8 @@ describe.each(Object.entries(single))('with %s', (_, client) => {
       destroy?(): void
       disconnect?(): void
     }
+    // Those of the tests before are gone, also those that were closed while they connected.
+    await waitFor(async () => (await connections()) === 1)
     await own.connect()
     const before = await connections()
     const limiter = await open(own as unknown as RedisClient)
