@@ -1,3 +1,4 @@
+import type { BreakerState } from '../breaker/circuit.ts'
 import type { FailureKind } from '../core/errors.ts'
 import type { Decision } from './decision/decision.ts'
 
@@ -12,7 +13,7 @@ export interface LimiterEvents {
   }
   /** The store failed to decide. */
   storeFailure: { readonly kind: FailureKind; readonly error: Error }
-  breaker: { readonly state: 'closed' | 'open' | 'half-open' }
+  breaker: { readonly state: BreakerState }
   /** A new policy is in force. */
   policyLoaded: { readonly version: string; readonly source: string }
   /** A document was refused, or the source cannot be reached; the last good policy stays. */

@@ -1,3 +1,4 @@
+import type { BreakerState } from '../breaker/circuit.ts'
 import type { LimitStatus } from '../core/engine/ask.ts'
 import type { Key } from '../core/key.ts'
 import type { PolicyStatus } from '../policy/live/live-policy.ts'
@@ -80,7 +81,7 @@ export interface Health {
   readonly ok: boolean
   readonly store: StoreHealth & {
     readonly name: string
-    readonly breaker: 'closed' | 'open' | 'half-open'
+    readonly breaker: BreakerState
     readonly lastContactMs: number
   }
   readonly policy: PolicyStatus

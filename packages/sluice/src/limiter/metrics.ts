@@ -1,3 +1,4 @@
+import { type BreakerState, breakerStates } from '../breaker/circuit.ts'
 import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
 import type { Limiter } from './limiter.ts'
 
@@ -115,9 +116,9 @@ export function limiterMetrics(limiter: Limiter, { decisionsOnly = false }: Limi
     const leaseUnits = reporter.counter('sluice_lease_units_total')
     const loads = reporter.counter('sluice_policy_loads_total')
     const loadErrors = reporter.counter('sluice_policy_load_errors_total')
-    let breaker: 'closed' | 'open' | 'half-open' = 'closed'
+    let breaker: BreakerState = 'closed'
     reporter.gauge('sluice_store_breaker_state', (set) => {
-      for (const state of ['closed', 'open', 'half-open'] as const) set(state === breaker ? 1 : 0, service, state)
+      for (const state of breakerStates) set(state === breaker ? 1 : 0, service, state)
     })
     const status = () => limiter.policy.status
     reporter.gauge('sluice_policy_info', (set) => set(1, service, status().version, status().source))

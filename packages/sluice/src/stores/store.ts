@@ -1,3 +1,4 @@
+import type { BreakerState } from '../breaker/circuit.ts'
 import type { Answer, Ask, Charge } from '../core/engine/ask.ts'
 import type { FailureKind } from '../core/errors.ts'
 import type { StoreHealth } from '../core/store-health.ts'
@@ -13,8 +14,6 @@ export interface StoreObserver {
   failure?(kind: FailureKind, error: Error): void
   breaker?(state: BreakerState): void
 }
-
-export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /**
  * Where counters live. A store answers an ask exactly once and exactly (see `Ask`), and settles within `withinMs`: with an

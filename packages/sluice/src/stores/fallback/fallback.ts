@@ -1,9 +1,10 @@
-import { Breaker, type Pass } from '../../breaker/breaker.ts'
+import { type BreakerState, Circuit, type Pass } from '../../breaker/circuit.ts'
+import { failuresInARow } from '../../breaker/strategy.ts'
 import type { Answer, Ask, Charge, OnStoreFailure } from '../../core/engine/ask.ts'
 import { type FailureKind, StoreError } from '../../core/errors.ts'
 import { Deadlines } from '../../timing/deadlines.ts'
 import { type CallbackStore, submitTo, toPromise, type Waiter } from '../callback-store.ts'
-import type { BreakerState, Store, StoreHealth, StoreObserver } from '../store.ts'
+import type { Store, StoreHealth, StoreObserver } from '../store.ts'
 import { LocalUsage } from './local-usage.ts'
 
 export interface FallbackOptions {
@@ -41,7 +42,7 @@ class StoreWithFallback implements FallbackStore {
   readonly name: string
   readonly #store: Store
   readonly #replicas: () => number
-  readonly #breaker: Breaker
+  readonly #breaker: Circuit
   readonly #local = new LocalUsage()
   readonly #deadlines = new Deadlines()
   #observer: StoreObserver | undefined
@@ -52,7 +53,11 @@ class StoreWithFallback implements FallbackStore {
     this.name = store.name
     this.#store = store
     this.#replicas = replicas
-    this.#breaker = new Breaker({ failures, cooldownMs, onChange: (state) => this.#observer?.breaker?.(state) })
+    this.#breaker = new Circuit({
+      strategy: failuresInARow(failures),
+      cooldownMs: () => cooldownMs,
+      onChange: (state) => this.#observer?.breaker?.(state),
+    })
   }
 
   get breaker(): BreakerState {
