@@ -11,6 +11,7 @@ const folder = join(root, '.cache', 'docs-code')
 /** What an example may take for granted, by the name it uses. */
 const given = {
   limiter: "declare const limiter: import('sluice').Limiter",
+  another: "declare const another: import('sluice').Limiter",
   app: 'declare const app: any',
   handler: 'declare const handler: any',
   log: 'declare const log: { warn(event: object): void }',

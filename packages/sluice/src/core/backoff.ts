@@ -8,8 +8,8 @@ export interface BackoffOptions {
 }
 
 /**
- * How long to wait before attempt number `attempt` (from 0): doubles up to a maximum, and a share of it is left to chance, so
- * that replicas that lost a server at the same moment do not come back at the same moment.
+ * How long to wait before attempt number `attempt` (from 0): doubles up to a maximum, and a share of it is left to
+ * chance, so that replicas that lost a server at the same moment do not come back at the same moment.
  */
 export function backoffMs(attempt: number, random: () => number, options: BackoffOptions = {}): number {
   const { baseMs = 250, maxMs = 10_000, jitter = 0.5 } = options

@@ -1,0 +1,302 @@
+import { expect, expectTypeOf, test, vi } from 'vitest'
+import { virtualClock } from '../testing/virtual-clock.ts'
+import type { Breaker } from './breaker.ts'
+import { BreakerOpenError } from './breaker-open-error.ts'
+import type { Call } from './call.ts'
+import { createBreaker } from './create-breaker.ts'
+import type { BreakerOptions } from './options.ts'
+import type { Failure, Outcome } from './run-options.ts'
+
+const boom = new Error('boom')
+const fail = async (): Promise<never> => {
+  throw boom
+}
+
+function made(options: BreakerOptions = {}): { breaker: Breaker; clock: ReturnType<typeof virtualClock> } {
+  const clock = virtualClock()
+  return { clock, breaker: createBreaker({ clock, ...options }) }
+}
+
+/** Five failures open a breaker with default options. */
+async function opened(options: BreakerOptions = {}): ReturnType<() => Promise<ReturnType<typeof made>>> {
+  const all = made(options)
+  while (all.breaker.state !== 'open') await all.breaker.run(fail).catch(() => undefined)
+  return all
+}
+
+test('resolves to the result, of functions that return promises, thenables and plain values', async () => {
+  const { breaker } = made()
+  expect(await breaker.run(async () => 1)).toBe(1)
+  expect(await breaker.run(() => 2)).toBe(2)
+  // biome-ignore lint/suspicious/noThenProperty: a thenable that is no promise is what is tested
+  const thenable = { then: (resolve: (value: number) => void) => resolve(3) } as PromiseLike<number>
+  expect(await breaker.run(() => thenable)).toBe(3)
+  expect(breaker.stats()).toMatchObject({ succeeded: 3, inFlight: 0 })
+})
+
+test('by default opens after 5 failures in a row and probes after 60 s', async () => {
+  const { breaker, clock } = made()
+  const fn = vi.fn(fail)
+  for (let i = 0; i < 20; i++) await expect(breaker.run(fn)).rejects.toThrow()
+  expect(fn).toHaveBeenCalledTimes(5)
+  clock.tick(59_999)
+  await expect(breaker.run(fn)).rejects.toMatchObject({ code: 'SLUICE_BREAKER_OPEN', retryAfterMs: 1 })
+  clock.tick(1)
+  expect(await breaker.run(() => 'well')).toBe('well')
+  expect(breaker.state).toBe('closed')
+})
+
+test('a function that throws before it returns a promise fails like one that rejects', async () => {
+  const { breaker } = made({ failures: 1 })
+  const returned = breaker.run((): Promise<number> => {
+    throw boom
+  })
+  await expect(returned).rejects.toBe(boom)
+  expect(breaker.state).toBe('open')
+})
+
+test('the fallback answers for failures and while open, and learns why', async () => {
+  const { breaker } = made({ failures: 1 })
+  const failures: Failure[] = []
+  const fallback = (failure: Failure): number => {
+    failures.push(failure)
+    return 0.5
+  }
+  expect(await breaker.run(fail, { fallback })).toBe(0.5)
+  expect(await breaker.run(fail, { fallback: async (failure) => fallback(failure) })).toBe(0.5)
+  expect(failures).toEqual([
+    { reason: 'failed', error: boom },
+    { reason: 'open', error: expect.any(BreakerOpenError) },
+  ])
+})
+
+test('a fallback that throws or rejects gives its error to the caller and is no failure of the call', async () => {
+  const { breaker } = await opened()
+  const worse = new Error('worse')
+  const throwing = breaker.run(() => 1, {
+    fallback: () => {
+      throw worse
+    },
+  })
+  await expect(throwing).rejects.toBe(worse)
+  await expect(breaker.run(() => 1, { fallback: () => Promise.reject(worse) })).rejects.toBe(worse)
+  expect(breaker.stats()).toMatchObject({ failed: 5, rejected: 2, inFlight: 0 })
+})
+
+test('the outcome says whether it is degraded', async () => {
+  const { breaker } = made({ failures: 1 })
+  const fallback = (): number => 0.5
+  expect(await breaker.outcome(() => 0.9, { fallback })).toEqual({ degraded: false, value: 0.9 })
+  expect(await breaker.outcome(fail, { fallback })).toEqual({
+    ...{ degraded: true, value: 0.5, reason: 'failed', error: boom },
+  })
+  expect(await breaker.outcome(() => 0.9, { fallback })).toMatchObject({ degraded: true, value: 0.5, reason: 'open' })
+})
+
+test('an error that is no failure reaches the caller, also past a fallback, and never opens', async () => {
+  const notFound = Object.assign(new Error('not found'), { status: 404 })
+  const { breaker } = made({ failures: 1, isFailure: (error) => (error as { status?: number }).status !== 404 })
+  for (let i = 0; i < 10; i++) {
+    await expect(breaker.run(() => Promise.reject(notFound), { fallback: () => 1 })).rejects.toBe(notFound)
+  }
+  expect(breaker.state).toBe('closed')
+  expect(breaker.stats()).toMatchObject({ succeeded: 10, failed: 0 })
+})
+
+test('an isFailure that throws counts as yes, and the caller sees the error of the call', async () => {
+  const { breaker } = await opened({
+    failures: 1,
+    isFailure: () => {
+      throw new Error('cannot read')
+    },
+  })
+  expect(breaker.stats()).toMatchObject({ failed: 1, inFlight: 0 })
+})
+
+test('the function gets the signal of the caller', async () => {
+  const { breaker } = made()
+  const { signal } = new AbortController()
+  expect(await breaker.run((call) => call.signal, { signal })).toBe(signal)
+  expect(await breaker.run((call) => call)).toEqual({ signal: undefined })
+})
+
+test('a signal that is aborted already rejects without a call, and does not take a probe', async () => {
+  const { breaker, clock } = await opened()
+  clock.tick(60_000)
+  const fn = vi.fn(() => 1)
+  const signal = AbortSignal.abort(boom)
+  await expect(breaker.run(fn, { signal, fallback: () => 2 })).rejects.toBe(boom)
+  expect(fn).not.toHaveBeenCalled()
+  expect(await breaker.run(fn)).toBe(1)
+  expect(breaker.state).toBe('closed')
+})
+
+/** Rejects when the signal aborts, as `fetch` does. */
+const untilAborted = ({ signal }: Call): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+
+test('a probe that its caller aborts decides nothing, and another may be made', async () => {
+  const { breaker, clock } = await opened()
+  clock.tick(60_000)
+  const own = new AbortController()
+  const probe = breaker.run(untilAborted, { signal: own.signal, fallback: () => 1 })
+  await expect(breaker.run(() => 1)).rejects.toThrow(BreakerOpenError)
+  own.abort()
+  await expect(probe).rejects.toMatchObject({ name: 'AbortError' })
+  expect(breaker.state).toBe('half-open')
+  expect(await breaker.run(() => 1)).toBe(1)
+  expect(breaker.state).toBe('closed')
+})
+
+test('a call that a timeout aborts has failed: what was called is too slow', async () => {
+  const { breaker } = made({ failures: 1 })
+  const signal = AbortSignal.timeout(1)
+  expect(await breaker.run(untilAborted, { signal, fallback: () => 'late' })).toBe('late')
+  expect(breaker.state).toBe('open')
+})
+
+test('of a thousand callers at half-open one goes through, and the others get the fallback at once', async () => {
+  const { breaker, clock } = await opened()
+  clock.tick(60_000)
+  let end: (value: string) => void = () => undefined
+  const fn = vi.fn(() => new Promise<string>((resolve) => (end = resolve)))
+  const callers = Array.from({ length: 1000 }, () => breaker.run(fn, { fallback: () => 'instead' }))
+  const others = await Promise.all(callers.slice(1))
+  expect(new Set(others)).toEqual(new Set(['instead']))
+  end('well')
+  expect(await callers[0]).toBe('well')
+  expect(fn).toHaveBeenCalledTimes(1)
+  expect(breaker.stats()).toMatchObject({ state: 'closed', rejected: 999 })
+})
+
+test('a probe that never settles does not keep it half-open for ever', async () => {
+  const { breaker, clock } = await opened({ probeTimeoutMs: 1000 })
+  clock.tick(60_000)
+  void breaker.run(() => new Promise(() => undefined))
+  clock.tick(1000)
+  await expect(breaker.run(() => 1)).rejects.toThrow(BreakerOpenError)
+  expect(breaker.state).toBe('open')
+  clock.tick(60_000)
+  expect(await breaker.run(() => 1)).toBe(1)
+  expect(breaker.state).toBe('closed')
+})
+
+test('the cooldown grows up to its maximum, with jitter, and starts anew after it has closed', async () => {
+  let chance = 1
+  const options = { failures: 1, cooldownMs: 100, maxCooldownMs: 350, cooldownJitter: 0.5, random: () => chance }
+  const { breaker, clock } = await opened(options)
+  const cooldowns = [breaker.stats().retryAfterMs]
+  for (const next of [1, 0, 1]) {
+    chance = next
+    clock.tick(350)
+    await breaker.run(fail).catch(() => undefined)
+    cooldowns.push(breaker.stats().retryAfterMs)
+  }
+  expect(cooldowns).toEqual([100, 200, 175, 350])
+  clock.tick(350)
+  await breaker.run(() => 1)
+  await breaker.run(fail).catch(() => undefined)
+  expect(breaker.stats().retryAfterMs).toBe(100)
+})
+
+test('refusals of a breaker inside are no failures, but the fallback answers', async () => {
+  const { breaker: inner } = await opened()
+  const { breaker } = made({ failures: 1 })
+  expect(await breaker.run(() => inner.run(() => 1), { fallback: () => 'instead' })).toBe('instead')
+  expect(breaker.stats()).toMatchObject({ state: 'closed', failed: 0, rejected: 1, inFlight: 0 })
+})
+
+test('tells what happens, and tells nobody who has stopped listening', async () => {
+  const { breaker, clock } = made({ name: 'model-a', failures: 1 })
+  const seen: unknown[] = []
+  const stops = (['state', 'call', 'failure', 'fallback'] as const).map((name) =>
+    breaker.on(name, (event) => seen.push([name, event])),
+  )
+  const key = 'model-a'
+  await breaker.run(fail, { fallback: () => 1 })
+  await breaker.run(fail).catch(() => undefined)
+  clock.tick(60_000)
+  await breaker.run(() => 1)
+  expect(seen).toEqual([
+    ['state', { key, state: 'open', previous: 'closed' }],
+    ['call', { key, outcome: 'failed', late: false }],
+    ['failure', { key, error: boom, late: false }],
+    ['fallback', { key, reason: 'failed', error: boom }],
+    ['call', { key, outcome: 'rejected', late: false }],
+    ['state', { key, state: 'half-open', previous: 'open' }],
+    ['state', { key, state: 'closed', previous: 'half-open' }],
+    ['call', { key, outcome: 'succeeded', late: false }],
+  ])
+  for (const stop of stops) stop()
+  await breaker.run(fail).catch(() => undefined)
+  expect(seen).toHaveLength(8)
+})
+
+test('wrapped functions keep their arguments, their this and their signal', async () => {
+  const { breaker } = made()
+  const model = {
+    weight: 2,
+    score: breaker.wrap(function (this: { weight: number }, input: number, _options?: Call) {
+      return input * this.weight
+    }),
+  }
+  expect(await model.score(21)).toBe(42)
+  const signal = AbortSignal.abort(boom)
+  await expect(model.score(21, { signal })).rejects.toBe(boom)
+  expect(breaker.stats()).toMatchObject({ succeeded: 1, rejected: 0 })
+})
+
+test('the fallback of a wrapped function gets the arguments of the call', async () => {
+  const { breaker } = await opened()
+  const score = breaker.wrap((input: number, weight: number) => input * weight, {
+    fallback: ({ reason }, input, weight) => `${reason} ${input} ${weight}`,
+  })
+  expect(await score(3, 4)).toBe('open 3 4')
+})
+
+test('wrong options fail early and say what would be right', () => {
+  const wrong = (options: object): (() => Breaker) => {
+    return () => createBreaker(options as BreakerOptions)
+  }
+  expect(wrong({ failurs: 5 })).toThrow('createBreaker.failurs is 5; did you mean "failures"?')
+  expect(wrong({ failures: 0 })).toThrow('createBreaker.failures is 0; use a whole number of failures from 1')
+  expect(wrong({ cooldownMs: '60s' })).toThrow('createBreaker.cooldownMs is "60s"')
+  expect(wrong({ cooldownMs: 1000, maxCooldownMs: 10 })).toThrow('createBreaker.maxCooldownMs is 10')
+  expect(wrong({ cooldownJitter: 2 })).toThrow('createBreaker.cooldownJitter is 2')
+  expect(wrong({ probes: 0 })).toThrow('createBreaker.probes is 0')
+  expect(wrong({ probeTimeoutMs: 0.5 })).toThrow('createBreaker.probeTimeoutMs is 0.5')
+  expect(wrong({ failureRate: { ratio: 50 } })).toThrow('createBreaker.failureRate.ratio is 50')
+  expect(wrong({ failureRate: { window: 5 } })).toThrow(
+    'createBreaker.failureRate.window is 5; did you mean "windowMs"',
+  )
+  expect(wrong({ slowCallRate: {} })).toThrow('createBreaker.slowCallRate.slowMs is undefined')
+  expect(wrong({ isFailure: true })).toThrow('createBreaker.isFailure is true; pass a function')
+  expect(wrong({ name: '' })).toThrow('createBreaker.name is ""')
+  expect(() => createBreaker({ failures: undefined } as never)).not.toThrow()
+})
+
+test('results and fallbacks keep their types', async () => {
+  const { breaker } = made()
+  const score = async (_input: string, _options?: Call): Promise<number> => 1
+  expectTypeOf(breaker.run(() => score('a'))).resolves.toEqualTypeOf<number>()
+  expectTypeOf(breaker.run(() => 'sync')).resolves.toEqualTypeOf<string>()
+  expectTypeOf(breaker.run(() => score('a'), { fallback: () => 0.5 })).resolves.toEqualTypeOf<number>()
+  expectTypeOf(breaker.run(() => score('a'), { fallback: () => undefined })).resolves.toEqualTypeOf<
+    number | undefined
+  >()
+  expectTypeOf(breaker.run(() => score('a'), { fallback: async () => 'text' })).resolves.toEqualTypeOf<
+    number | string
+  >()
+  const outcome = await breaker.outcome(() => score('a'), { fallback: () => 'text' as const })
+  expectTypeOf(outcome).toEqualTypeOf<Outcome<number, 'text'>>()
+  if (outcome.degraded) expectTypeOf(outcome.value).toEqualTypeOf<'text'>()
+  else expectTypeOf(outcome.value).toEqualTypeOf<number>()
+  const wrapped = breaker.wrap(score)
+  expectTypeOf<Parameters<typeof wrapped>>().toEqualTypeOf<[_input: string, _options?: Call | undefined]>()
+  expectTypeOf(wrapped).returns.resolves.toEqualTypeOf<number>()
+  expectTypeOf(breaker.wrap(score, { fallback: () => null })).returns.resolves.toEqualTypeOf<number | null>()
+  // @ts-expect-error: an outcome without a fallback could never be degraded
+  breaker.outcome(() => score('a'), {})
+  // @ts-expect-error: the arguments of a wrapped function are those of the function
+  wrapped(5)
+})

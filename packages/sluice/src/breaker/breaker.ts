@@ -1,0 +1,182 @@
+import type { Clock } from '../core/clock.ts'
+import type { Emitter } from '../core/emitter.ts'
+import { BreakerOpenError } from './breaker-open-error.ts'
+import { type Call, signalOf } from './call.ts'
+import { type BreakerState, Circuit, type Pass } from './circuit.ts'
+import type { BreakerEvents } from './events.ts'
+import type { ResolvedBreakerOptions } from './options.ts'
+import type { Failure, Outcome, RunOptions, WrapOptions } from './run-options.ts'
+import { type BreakerCounts, type BreakerStats, type CallOutcome, noCounts } from './stats.ts'
+import { judge } from './verdict.ts'
+
+const noCall: Call = Object.freeze({ signal: undefined })
+
+/** What a breaker is made with. */
+export interface BreakerSetup {
+  readonly options: ResolvedBreakerOptions
+  readonly events: Emitter<BreakerEvents>
+  /** Counts of all breakers of a set together. */
+  readonly totals?: BreakerCounts
+  readonly onChange?: (state: BreakerState) => void
+}
+
+/** Stops calling what keeps failing. It has no timers, so there is nothing to close. */
+export class Breaker {
+  readonly key: string
+  readonly #circuit: Circuit
+  readonly #events: Emitter<BreakerEvents>
+  readonly #clock: Clock
+  readonly #isFailure: ((error: unknown) => boolean) | undefined
+  readonly #needsTime: boolean
+  readonly #timesCalls: boolean
+  readonly #counts: BreakerCounts = noCounts()
+  readonly #totals: BreakerCounts
+  #inFlight = 0
+  #late = 0
+  /** Made once for each time that it opens: a stack for every rejected call would cost more than the call. */
+  #openError: BreakerOpenError | undefined
+
+  constructor(key: string, { options, events, totals = noCounts(), onChange }: BreakerSetup) {
+    const circuit = options.circuit()
+    this.key = key
+    this.#events = events
+    this.#totals = totals
+    this.#clock = options.clock
+    this.#isFailure = options.isFailure
+    this.#needsTime = circuit.strategy.timed
+    this.#timesCalls = circuit.strategy.slowMs < Infinity
+    this.#circuit = new Circuit({
+      ...circuit,
+      onChange: (state, previous) => {
+        this.#openError = undefined
+        onChange?.(state)
+        events.emit('state', { key, state, previous })
+      },
+    })
+  }
+
+  get state(): BreakerState {
+    return this.#circuit.state
+  }
+
+  stats(): BreakerStats {
+    return {
+      key: this.key,
+      state: this.state,
+      ...this.#counts,
+      inFlight: this.#inFlight,
+      late: this.#late,
+      retryAfterMs: this.#circuit.retryAfterMs(this.#clock.monotonic()),
+    }
+  }
+
+  /** Calls back on every event of this kind, until the returned function is called. */
+  on<Name extends keyof BreakerEvents>(name: Name, listener: (event: BreakerEvents[Name]) => void): () => void {
+    return this.#events.on(name, (event) => {
+      // Breakers of one set share an emitter.
+      if (event.key === this.key) listener(event)
+    })
+  }
+
+  /**
+   * Calls the function, if the breaker admits it, and resolves to its result. Otherwise, or when it fails, resolves to
+   * what the fallback returns; without a fallback it rejects. An error that is no failure (see `isFailure`) and the
+   * caller's own abort always reject.
+   */
+  async run<Result, Fallback = never>(
+    fn: (call: Call) => Result | PromiseLike<Result>,
+    options: RunOptions<Fallback> = noCall,
+  ): Promise<Result | Fallback> {
+    const { signal } = options
+    if (signal?.aborted) throw signal.reason
+    const pass = this.#circuit.pass ?? this.#circuit.enter(this.#clock.monotonic())
+    if (pass === undefined) return await this.#reject(options)
+    const startMs = this.#timesCalls ? this.#clock.monotonic() : 0
+    this.#inFlight += 1
+    let result: Result
+    try {
+      result = await fn(signal === undefined ? noCall : { signal })
+    } catch (error) {
+      if (!this.#failed(pass, startMs, error, signal)) throw error
+      return await this.#instead(options, { reason: 'failed', error })
+    }
+    this.#succeeded(pass, startMs)
+    return result
+  }
+
+  /** Like `run`, and says whether the fallback answered. */
+  async outcome<Result, Fallback>(
+    fn: (call: Call) => Result | PromiseLike<Result>,
+    { signal, fallback }: RunOptions<Fallback> & Required<Pick<RunOptions<Fallback>, 'fallback'>>,
+  ): Promise<Outcome<Result, Fallback>> {
+    const failures: Failure[] = []
+    const value = await this.run(fn, {
+      signal,
+      fallback: (failure) => {
+        failures.push(failure)
+        return fallback(failure)
+      },
+    })
+    const [failure] = failures
+    if (failure === undefined) return { degraded: false, value: value as Result }
+    return { degraded: true, value: value as Fallback, ...failure }
+  }
+
+  /**
+   * A function that is called like `fn` and runs it through the breaker. The signal is that of the last argument, if it
+   * has one.
+   */
+  wrap<This, Args extends unknown[], Result, Fallback = never>(
+    fn: (this: This, ...args: Args) => Result | PromiseLike<Result>,
+    { fallback }: WrapOptions<Args, Fallback> = {},
+  ): (this: This, ...args: Args) => Promise<Result | Fallback> {
+    const breaker = this
+    return function throughBreaker(...args) {
+      const instead = fallback && ((failure: Failure) => fallback(failure, ...args))
+      const options = { signal: signalOf(args), ...(instead && { fallback: instead }) }
+      return breaker.run(() => fn.apply(this, args), options)
+    }
+  }
+
+  #succeeded(pass: Pass, startMs: number): void {
+    const nowMs = this.#needsTime ? this.#clock.monotonic() : 0
+    this.#settled('succeeded', this.#circuit.succeeded(pass, nowMs, nowMs - startMs))
+  }
+
+  /** Counts a call that rejected; whether the fallback shall answer. */
+  #failed(pass: Pass, startMs: number, error: unknown, signal: AbortSignal | undefined): boolean {
+    const verdict = judge(error, signal, this.#isFailure)
+    const nowMs = this.#clock.monotonic()
+    if (verdict === 'succeeded') this.#succeeded(pass, startMs)
+    else if (verdict === 'failed') {
+      const counts = this.#circuit.failed(pass, nowMs, nowMs - startMs)
+      this.#settled('failed', counts)
+      if (this.#events.has('failure')) this.#events.emit('failure', { key: this.key, error, late: !counts })
+    } else this.#settled(verdict, this.#circuit.cancelled(pass))
+    return verdict === 'failed' || verdict === 'rejected'
+  }
+
+  #settled(outcome: CallOutcome, isInTime: boolean): void {
+    this.#inFlight -= 1
+    if (!isInTime) this.#late += 1
+    this.#count(outcome, !isInTime)
+  }
+
+  #count(outcome: CallOutcome, late: boolean): void {
+    this.#counts[outcome] += 1
+    this.#totals[outcome] += 1
+    if (this.#events.has('call')) this.#events.emit('call', { key: this.key, outcome, late })
+  }
+
+  #reject<Fallback>(options: RunOptions<Fallback>): Fallback | PromiseLike<Fallback> {
+    this.#count('rejected', false)
+    this.#openError ??= new BreakerOpenError(this.key, () => this.#circuit.retryAfterMs(this.#clock.monotonic()))
+    return this.#instead(options, { reason: 'open', error: this.#openError })
+  }
+
+  #instead<Fallback>({ fallback }: RunOptions<Fallback>, failure: Failure): Fallback | PromiseLike<Fallback> {
+    if (fallback === undefined) throw failure.error
+    if (this.#events.has('fallback')) this.#events.emit('fallback', { key: this.key, ...failure })
+    return fallback(failure)
+  }
+}

@@ -1,0 +1,126 @@
+import { checkOptionNames, checkWhole } from '../core/check-options.ts'
+import { Emitter } from '../core/emitter.ts'
+import { SluiceError, show } from '../core/errors.ts'
+import { Breaker } from './breaker.ts'
+import type { BreakerState } from './circuit.ts'
+import type { BreakerEvents } from './events.ts'
+import {
+  type BreakerOptions,
+  breakerOptionNames,
+  type ResolvedBreakerOptions,
+  resolveBreakerOptions,
+} from './options.ts'
+import { type BreakerCounts, type BreakerStats, noCounts } from './stats.ts'
+
+export interface BreakersOptions extends BreakerOptions {
+  /**
+   * How many breakers are kept. Beyond that, a closed one that was not asked for lately is forgotten. 1000 by default.
+   */
+  readonly maxKeys?: number
+}
+
+interface Entry {
+  readonly breaker: Breaker
+  /** Asked for again since it was made, or since it got its second chance. */
+  isRecent: boolean
+}
+
+/**
+ * Makes a set of breakers, one for each key: a model, a host, a tenant.
+ *
+ * @example
+ * const breakers = createBreakers({ name: 'models', failures: 5 })
+ * const score = await breakers.for('model-a').run(() => callModel(input), { fallback: () => 0.5 })
+ */
+export function createBreakers(options: BreakersOptions = {}): Breakers {
+  checkOptionNames('createBreakers', options, [...breakerOptionNames, 'maxKeys'])
+  const { maxKeys = 1000 } = options
+  checkWhole('createBreakers.maxKeys', maxKeys, 1, 'keys')
+  return new Breakers(resolveBreakerOptions(options, 'createBreakers'), maxKeys)
+}
+
+/** Breakers by key, in bounded memory. */
+export class Breakers {
+  readonly name: string
+  readonly #options: ResolvedBreakerOptions
+  readonly #maxKeys: number
+  readonly #events = new Emitter<BreakerEvents>()
+  readonly #totals = noCounts()
+  readonly #closed = new Map<string, Entry>()
+  /** Open and half-open ones are kept apart: to forget one would let every caller through to what is failing. */
+  readonly #tripped = new Map<string, Entry>()
+
+  constructor(options: ResolvedBreakerOptions, maxKeys: number) {
+    this.name = options.name
+    this.#options = options
+    this.#maxKeys = maxKeys
+  }
+
+  get size(): number {
+    return this.#closed.size + this.#tripped.size
+  }
+
+  /** The breaker of this key. Ask for it at each call: one that is held on to may have been forgotten here. */
+  for(key: string): Breaker {
+    const entry = this.#closed.get(key) ?? this.#tripped.get(key)
+    if (entry === undefined) return this.#add(key)
+    entry.isRecent = true
+    return entry.breaker
+  }
+
+  /** Calls back on every event of this kind of any breaker of the set, until the returned function is called. */
+  on<Name extends keyof BreakerEvents>(name: Name, listener: (event: BreakerEvents[Name]) => void): () => void {
+    return this.#events.on(name, listener)
+  }
+
+  /** Calls of all breakers that ever belonged to the set. */
+  totals(): Readonly<BreakerCounts> {
+    return { ...this.#totals }
+  }
+
+  /** Each breaker of the set; those that are not closed come first. */
+  stats(): BreakerStats[] {
+    return [...this.#tripped.values(), ...this.#closed.values()].map(({ breaker }) => breaker.stats())
+  }
+
+  #add(key: string): Breaker {
+    if (typeof key !== 'string' || key === '') {
+      throw new SluiceError('SLUICE_INVALID_KEY', `The key of a breaker is ${show(key)}; use a text that is not empty.`)
+    }
+    if (this.size >= this.#maxKeys) this.#forgetOne()
+    const entry: Entry = {
+      breaker: new Breaker(key, {
+        options: this.#options,
+        events: this.#events,
+        totals: this.#totals,
+        onChange: (state) => this.#move(key, entry, state),
+      }),
+      // Keys that are asked for only once are the first to go.
+      isRecent: false,
+    }
+    this.#closed.set(key, entry)
+    return entry.breaker
+  }
+
+  #move(key: string, entry: Entry, state: BreakerState): void {
+    const [from, to] = state === 'closed' ? [this.#tripped, this.#closed] : [this.#closed, this.#tripped]
+    // A forgotten one that somebody still holds stays forgotten.
+    if (from.get(key) !== entry) return
+    from.delete(key)
+    to.set(key, entry)
+  }
+
+  /**
+   * Takes the oldest that was not asked for since the last look; those that were get a second chance at the end of the
+   * line.
+   */
+  #forgetOne(): void {
+    const candidates = this.#closed.size > 0 ? this.#closed : this.#tripped
+    for (const [key, entry] of candidates) {
+      candidates.delete(key)
+      if (!entry.isRecent) return
+      entry.isRecent = false
+      candidates.set(key, entry)
+    }
+  }
+}

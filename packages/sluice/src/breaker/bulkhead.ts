@@ -1,0 +1,84 @@
+import { checkOptionNames, checkWhole } from '../core/check-options.ts'
+import type { Clock } from '../core/clock.ts'
+import { SluiceError } from '../core/errors.ts'
+import { LinkedQueue } from '../core/linked-queue.ts'
+import { onAbort } from '../timing/on-abort.ts'
+import { systemClock } from '../timing/system-clock.ts'
+import { signalOf, type Wrapper } from './call.ts'
+
+export interface BulkheadOptions {
+  /** How many calls may wait, first in first out; those beyond are refused at once. As many as may run by default. */
+  readonly queue?: number
+  /** How long a call may wait before it is refused. Without it, until its turn comes. */
+  readonly maxWaitMs?: number
+  readonly clock?: Clock
+}
+
+export interface BulkheadStats {
+  readonly running: number
+  readonly waiting: number
+  /** Calls that were refused because the queue was full or they waited too long. */
+  readonly rejected: number
+}
+
+/**
+ * Lets at most `limit` calls run at a time. All functions that are wrapped by one `bulkhead(...)` share its places. A
+ * place is free again when the function settles: put a timeout outside to keep counting calls that run on after it.
+ *
+ * @example const score = bulkhead(10, { queue: 50 })((input: Input) => model.score(input))
+ */
+export function bulkhead(limit: number, options: BulkheadOptions = {}): Wrapper & { stats(): BulkheadStats } {
+  checkWhole('bulkhead.limit', limit, 1, 'calls')
+  checkOptionNames('bulkhead', options, ['queue', 'maxWaitMs', 'clock'])
+  const { queue = limit, maxWaitMs, clock = systemClock() } = options
+  checkWhole('bulkhead.queue', queue, 0, 'calls')
+  if (maxWaitMs !== undefined) checkWhole('bulkhead.maxWaitMs', maxWaitMs, 1, 'milliseconds')
+  const waiting = new LinkedQueue<() => void>()
+  let running = 0
+  let rejected = 0
+
+  const refusal = (why: string): SluiceError => {
+    rejected += 1
+    return new SluiceError('SLUICE_BULKHEAD_FULL', `${limit} calls are running and ${why}.`, { transient: true })
+  }
+
+  /** Resolves when the place of a call that ended has been handed over. */
+  const turn = (signal: AbortSignal | undefined): Promise<void> => {
+    if (waiting.size >= queue) return Promise.reject(refusal(`${waiting.size} wait, as many as may`))
+    return new Promise((resolve, reject) => {
+      const end = (): void => {
+        clock.clearTimeout(timer)
+        removeListener()
+      }
+      const leave = waiting.push(() => {
+        end()
+        resolve()
+      })
+      const giveUp = (error: unknown): void => {
+        end()
+        leave()
+        reject(error)
+      }
+      const expire = (): void => giveUp(refusal(`this one has waited for ${maxWaitMs} ms`))
+      const timer = maxWaitMs === undefined ? undefined : clock.setTimeout(expire, maxWaitMs)
+      const removeListener = onAbort(signal, () => giveUp(signal!.reason))
+    })
+  }
+
+  const wrapper: Wrapper = (fn) =>
+    async function throughBulkhead(...args) {
+      const signal = signalOf(args)
+      signal?.throwIfAborted()
+      if (running < limit) running += 1
+      else await turn(signal)
+      try {
+        signal?.throwIfAborted()
+        return await fn.apply(this, args)
+      } finally {
+        const next = waiting.shift()
+        if (next) next()
+        else running -= 1
+      }
+    }
+  return Object.assign(wrapper, { stats: () => ({ running, waiting: waiting.size, rejected }) })
+}
