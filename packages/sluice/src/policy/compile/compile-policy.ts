@@ -17,6 +17,7 @@ import { LimitSets } from '../rule/limit-sets.ts'
 import { SharedParts } from '../rule/shared-parts.ts'
 import type { Environment } from '../rule/tier-environment.ts'
 import { builtInTiers, withTiers } from '../rule/tiers.ts'
+import { compileUpstreams } from '../upstream/compile-upstreams.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 
 export interface CompileOptions {
@@ -54,9 +55,12 @@ function build(document: PolicyDocument, options: CompileOptions, report: Report
   const env = options.env ?? globalThis.process?.env ?? {}
   const functions = options.functions ?? {}
   const context = { service, tiers, sets, shared: new SharedParts(), env, functions, report }
-  const rules = document.rules.map((spec, index) => compileRule(spec, `rules[${index}]`, context))
+  const specs = document.rules ?? []
+  if (document.rules === undefined && document.upstreams === undefined)
+    report('rules', document.rules, 'list at least one rule, or upstreams')
+  const rules = specs.map((spec, index) => compileRule(spec, `rules[${index}]`, context))
   // Tiers that no rule reads are checked by themselves; elsewhere the rule's algorithm has its say.
-  if (!document.rules.some(({ tier }) => tier !== undefined)) {
+  if (!specs.some(({ tier }) => tier !== undefined)) {
     for (const { spec, path } of tiers.values()) if (path !== undefined) sets.read(spec, path, {}, report)
   }
   const byName = new Map(rules.map(({ rule }) => [rule.name, rule]))
@@ -64,6 +68,7 @@ function build(document: PolicyDocument, options: CompileOptions, report: Report
     if (byName.get(rule.name) !== rule)
       report(`rules[${index}].name`, rule.name, 'another rule has this name; give it its own')
   }
+  const upstreams = compileUpstreams(document.upstreams ?? [], report)
   const only = rules.length === 1 && isForAll(rules[0]!) ? rules[0]! : undefined
   const index = new RuleIndex(rules.map(({ key, matcher }) => (key ? matcher : undefined)))
   return {
@@ -71,6 +76,7 @@ function build(document: PolicyDocument, options: CompileOptions, report: Report
     version: versionOf(document),
     rules: rules.map(({ rule }) => rule),
     rule: (name) => byName.get(name),
+    upstreams,
     match: only
       ? (request, nowMs) => matchOnly(only, request, nowMs)
       : (request, nowMs) => matchRequest(rules, index, request, nowMs),

@@ -1,6 +1,7 @@
 import type { ChargedRule } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import type { RequestView } from '../match/request-view.ts'
+import type { CompiledUpstream } from '../upstream/upstream.ts'
 
 /** Whether a rule denies, or only watches. */
 export type RuleMode = 'enforce' | 'shadow'
@@ -51,6 +52,8 @@ export interface CompiledPolicy {
   readonly version: string
   readonly rules: readonly CompiledRule[]
   rule(name: string): CompiledRule | undefined
+  /** The vendors that this service calls. */
+  readonly upstreams: readonly CompiledUpstream[]
   match(request: RequestView, nowMs: number): Matched
   explain(request: RequestView, nowMs: number): readonly RuleTrace[]
   /** Whether a rule looks into the body, so that adapters can say when none was parsed. */

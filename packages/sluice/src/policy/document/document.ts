@@ -5,6 +5,7 @@ import type { AlgorithmName } from '../../core/engine/limit.ts'
 import type { KeyPart } from '../../core/key.ts'
 import type { RuleMode } from '../compile/compiled-policy.ts'
 import type { RequestView } from '../match/request-view.ts'
+import type { UpstreamSpec } from './upstream-spec.ts'
 
 /** One limit in long form (`amount`, `per`), or up to four in short form (`rps`, `rpm`, `rph`, `rpd`). */
 export interface LimitSpec {
@@ -90,5 +91,8 @@ export interface PolicyDocument {
   readonly service: string
   readonly version?: string | number | undefined
   readonly tiers?: Readonly<Record<string, LimitsSpec>> | undefined
-  readonly rules: readonly RuleSpec[]
+  /** What comes in. A policy has rules, upstreams or both. */
+  readonly rules?: readonly RuleSpec[] | undefined
+  /** What goes out. A limiter ignores them, as egress ignores rules. */
+  readonly upstreams?: readonly UpstreamSpec[] | undefined
 }

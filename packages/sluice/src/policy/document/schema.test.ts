@@ -6,7 +6,7 @@ import { compilePolicy } from '../compile/compile-policy.ts'
 import { parseDocument } from './parse-document.ts'
 import { policyJsonSchema } from './schema.ts'
 
-const root = join(import.meta.dirname, '../../../..')
+const root = join(import.meta.dirname, '../../../../..')
 const validate = new Ajv2020({ allErrors: true, allowUnionTypes: true }).compile(policyJsonSchema())
 const examples = readdirSync(join(root, 'examples')).filter((name) =>
   readdirSync(join(root, 'examples', name)).includes('sluice.yaml'),

@@ -3,14 +3,8 @@ import { maxUnits } from '../../core/engine/limit.ts'
 import { maxLimitsPerRule } from '../../core/engine/limit-set.ts'
 import { maxParts } from '../../core/key.ts'
 import type { LimitSpec, LimitsSpec, PolicyDocument } from './document.ts'
-
-// A strict object whose complaint about an unknown key is the list of the known ones; `schema-issues.ts` finds the nearest.
-function strict<Shape extends z.core.$ZodShape>(shape: Shape, description: string) {
-  const known = Object.keys(shape).join(' ')
-  return z
-    .strictObject(shape, { error: (issue) => (issue.code === 'unrecognized_keys' ? known : undefined) })
-    .describe(description)
-}
+import { strictObject } from './strict-object.ts'
+import { upstreamSchema } from './upstream-schema.ts'
 
 const units = z.int().min(0).max(maxUnits)
 const label = z
@@ -22,7 +16,7 @@ const algorithm = z
 const burst = units.min(1).describe('gcra: how many units may pass at once.')
 
 /** The shape of one limit. */
-const limitSpec: z.ZodType<LimitSpec> = strict(
+const limitSpec: z.ZodType<LimitSpec> = strictObject(
   {
     rps: units.optional().describe('Units per second.'),
     rpm: units.optional().describe('Units per minute.'),
@@ -50,11 +44,11 @@ export const limitsSpec: z.ZodType<LimitsSpec> = z
 const selector = z.string().min(1).max(500)
 const part = z.union([z.string(), z.number(), z.boolean()])
 const condition = z
-  .union([part, z.array(part).min(1), strict({ exists: z.boolean() }, 'Whether the field is there.')])
+  .union([part, z.array(part).min(1), strictObject({ exists: z.boolean() }, 'Whether the field is there.')])
   .describe('A value, a list of values, or { exists: true }. Values are compared as text.')
 const conditions = z.record(z.string().min(1).max(200), condition)
 
-const match = strict(
+const match = strictObject(
   {
     method: z
       .union([z.string(), z.array(z.string()).min(1)])
@@ -74,7 +68,7 @@ const match = strict(
 const tier = z
   .union([
     selector,
-    strict(
+    strictObject(
       {
         by: selector
           .optional()
@@ -105,7 +99,7 @@ function schemaOf(inCode: boolean): {
     .min(1)
     .max(maxParts - 1)
   const alternative = inCode ? z.union([selector, parts, callable]) : z.union([selector, parts])
-  const override = strict(
+  const override = strictObject(
     {
       // The list first: most overrides have one, and a union tries its forms in order.
       key: z.union([z.array(part).min(1).max(maxParts), part]),
@@ -121,7 +115,10 @@ function schemaOf(inCode: boolean): {
     name: label.describe('Names the rule in decisions, metrics and keys. Unique in the policy.'),
     match: match.optional(),
     key: z
-      .union([alternative, strict({ first: z.array(alternative).min(1).max(16) }, 'The first key the request has.')])
+      .union([
+        alternative,
+        strictObject({ first: z.array(alternative).min(1).max(16) }, 'The first key the request has.'),
+      ])
       .optional()
       .describe('Whose bucket: selectors such as body.tenant_id, headers.x-api-key, ip, const:all.'),
     onMissing: z
@@ -144,8 +141,8 @@ function schemaOf(inCode: boolean): {
     mode: z.enum(['enforce', 'shadow']).optional().describe('shadow: decide and count, but never deny.'),
     lease: z.boolean().optional().describe('Draw units ahead of use and spend them locally.'),
   }
-  const rule = strict(ruleFields, 'Which requests, whose bucket, and how much.')
-  const document = strict(
+  const rule = strictObject(ruleFields, 'Which requests, whose bucket, and how much.')
+  const document = strictObject(
     {
       $schema: z.string().optional(),
       service: z.string().min(1).max(200).describe('The service this policy is for.'),
@@ -153,7 +150,8 @@ function schemaOf(inCode: boolean): {
       tiers: tiers
         .optional()
         .describe('Limits by tier. Built in: free 100, standard 1000, enterprise 10000 per minute.'),
-      rules: z.array(rule).min(1),
+      rules: z.array(rule).min(1).optional().describe('How much may come in. A policy has rules, upstreams or both.'),
+      upstreams: z.array(upstreamSchema).min(1).max(1000).optional().describe('How much may go out to each vendor.'),
     },
     'How much may flow through one service.',
   )

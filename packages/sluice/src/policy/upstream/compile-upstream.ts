@@ -1,0 +1,153 @@
+import { formatDuration, parseDuration } from '../../core/duration.ts'
+import { maxPeriodMs } from '../../core/engine/limit.ts'
+import { SluiceError, show } from '../../core/errors.ts'
+import type { Report } from '../document/policy-error.ts'
+import type { UpstreamLimitSpec, UpstreamSpec } from '../document/upstream-spec.ts'
+import { parseOrigin } from './origin.ts'
+import type { CompiledUpstream, UpstreamLimit } from './upstream.ts'
+
+const defaults = Object.freeze({
+  maxWaitMs: 60_000,
+  timeoutMs: 60_000,
+  maxPauseMs: 900_000,
+  retry: Object.freeze({ attempts: 3, baseMs: 250, maxMs: 10_000, budgetPercent: 10, floorPerSecond: 1 }),
+  breaker: Object.freeze({ failures: 20, cooldownMs: 5000 }),
+  adaptive: Object.freeze({ initial: 10, min: 1, max: 1000 }),
+  maxQueue: 10_000,
+})
+
+const shortForms = [
+  { name: 'rps', per: '1s' },
+  { name: 'rpm', per: '1m' },
+  { name: 'rph', per: '1h' },
+  { name: 'rpd', per: '1d' },
+] as const
+
+/** Makes an upstream whose shape is already checked ready, and reports what makes no sense. */
+export function compileUpstream(spec: UpstreamSpec, path: string, report: Report): CompiledUpstream {
+  const duration = (field: keyof UpstreamSpec, value: unknown, otherwise: number): number =>
+    readDuration(value, `${path}.${field}`, otherwise, report)
+  const { origin, pathPrefix } = parseOrigin(spec.origin, `${path}.origin`, report)
+  const bound = spec.bound ?? 'strict'
+  if (spec.spacing !== undefined && bound === 'strict')
+    report(
+      `${path}.spacing`,
+      spec.spacing,
+      'only bound: estimated is spaced; under strict a place is used once it is back',
+    )
+  const limits = readLimits(spec, path, report)
+  const maxWaitMs = duration('maxWait', spec.maxWait, defaults.maxWaitMs)
+  const maxQueue = spec.maxQueue ?? mostUseful(limits, maxWaitMs)
+  const { retry, breaker, concurrency } = spec
+  if (limits.length === 0 && typeof concurrency !== 'object')
+    report(`${path}.limits`, spec.limits, 'give limits such as { rps: 25 }, or concurrency')
+  return {
+    name: spec.name,
+    origin,
+    pathPrefix,
+    limits,
+    bound,
+    spacing: spec.spacing ?? (bound === 'strict' ? 'burst' : 'even'),
+    adaptive: typeof concurrency === 'object' ? { ...defaults.adaptive, ...withoutUndefined(concurrency) } : undefined,
+    maxWaitMs,
+    maxQueue,
+    maxQueuePerTenant: spec.maxQueuePerTenant ?? maxQueue,
+    timeoutMs: duration('timeout', spec.timeout, defaults.timeoutMs),
+    maxPauseMs: duration('maxPause', spec.maxPause, defaults.maxPauseMs),
+    retry:
+      retry === false
+        ? undefined
+        : {
+            attempts: retry?.attempts ?? defaults.retry.attempts,
+            baseMs: readDuration(retry?.base, `${path}.retry.base`, defaults.retry.baseMs, report),
+            maxMs: readDuration(retry?.max, `${path}.retry.max`, defaults.retry.maxMs, report),
+            budgetPercent: retry?.budgetPercent ?? defaults.retry.budgetPercent,
+            floorPerSecond: retry?.floorPerSecond ?? defaults.retry.floorPerSecond,
+          },
+    breaker: breaker
+      ? {
+          failures: breaker.failures ?? defaults.breaker.failures,
+          cooldownMs: readDuration(breaker.cooldown, `${path}.breaker.cooldown`, defaults.breaker.cooldownMs, report),
+        }
+      : undefined,
+    onStoreFailure: spec.onStoreFailure ?? (bound === 'strict' ? 'closed' : 'local'),
+    vendor: spec.vendor,
+    weights: spec.weights ?? {},
+  }
+}
+
+/** More calls than can be granted within the longest wait need not queue. */
+function mostUseful(limits: readonly UpstreamLimit[], maxWaitMs: number): number {
+  const served = limits
+    .filter(({ periodMs, unit }) => periodMs > 0 && unit === 'requests')
+    .map(({ amount, periodMs }) => Math.ceil((amount * maxWaitMs) / periodMs))
+  return Math.max(1, Math.min(defaults.maxQueue, ...served))
+}
+
+function readLimits(spec: UpstreamSpec, path: string, report: Report): readonly UpstreamLimit[] {
+  const { limits: given, concurrency } = spec
+  const list = given === undefined ? [] : Array.isArray(given) ? (given as readonly UpstreamLimitSpec[]) : [given]
+  const limits = list.flatMap((one, index) =>
+    readOne(one as UpstreamLimitSpec, Array.isArray(given) ? `${path}.limits[${index}]` : `${path}.limits`, report),
+  )
+  if (typeof concurrency === 'number')
+    limits.push({ name: 'concurrency', key: 'in-flight', amount: concurrency, periodMs: 0, unit: 'requests' })
+  const keys = limits.map(({ key }) => key)
+  const twice = limits.find(({ key }, index) => keys.indexOf(key) !== index)
+  if (twice)
+    report(`${path}.limits`, given, `two limits count ${twice.unit} per ${formatDuration(twice.periodMs)}; keep one`)
+  return limits
+}
+
+function readOne(spec: UpstreamLimitSpec, path: string, report: Report): UpstreamLimit[] {
+  const short = shortForms.filter(({ name }) => spec[name] !== undefined)
+  if (short.length > 0 && (spec.amount !== undefined || spec.per !== undefined)) {
+    report(path, spec, `amount and per belong to the long form; write them without ${short[0]!.name}, in a list`)
+    return []
+  }
+  if (short.length > 0)
+    return short.flatMap(({ name, per }) => make(spec[name]!, per, spec.name ?? name, spec, path, report))
+  if (spec.amount === undefined) {
+    report(path, spec, 'give rps, rpm, rph or rpd, or amount and per')
+    return []
+  }
+  return make(spec.amount, spec.per, spec.name, spec, path, report)
+}
+
+function make(
+  amount: number,
+  per: UpstreamLimitSpec['per'],
+  name: string | undefined,
+  spec: UpstreamLimitSpec,
+  path: string,
+  report: Report,
+): UpstreamLimit[] {
+  if (per === undefined) {
+    report(`${path}.per`, per, 'say per how long, such as 1s, 15m or 1d')
+    return []
+  }
+  const periodMs = readDuration(per, `${path}.per`, 0, report)
+  if (periodMs < 10 || periodMs > maxPeriodMs) {
+    report(`${path}.per`, per, 'use a period from 10ms to 400d')
+    return []
+  }
+  const unit = spec.unit ?? 'requests'
+  return [{ name: name ?? `per-${formatDuration(periodMs)}`, key: `${unit}/${periodMs}`, amount, periodMs, unit }]
+}
+
+function readDuration(value: unknown, path: string, otherwise: number, report: Report): number {
+  if (value === undefined) return otherwise
+  try {
+    const ms = parseDuration(value as string, path)
+    if (ms >= 1) return ms
+    report(path, value, 'use at least 1ms')
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error
+    report(path, value, error.message.replace(`${path} is ${show(value)}; `, ''))
+  }
+  return otherwise
+}
+
+function withoutUndefined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as never
+}
