@@ -13,6 +13,9 @@ export const errorCodes = {
   SLUICE_BREAKER_OPEN: 'The call was not made, because the breaker is open; `retryAfterMs` says for how much longer.',
   SLUICE_BULKHEAD_FULL: 'The call was not made, because as many calls as may are running and waiting.',
   SLUICE_TIMEOUT: 'A call did not settle within its time limit.',
+  SLUICE_REFUSED: 'A call was not given a grant in time; `reason`, `retryAfterMs` and `position` tell more.',
+  SLUICE_UPSTREAM_FAILED: 'A vendor could not be reached, ended the connection or took too long; `reason` tells which.',
+  SLUICE_UNKNOWN_UPSTREAM: 'The policy in force has no upstream of that name or for that address.',
   SLUICE_CLOSED: 'The limiter or store was closed before the call.',
 } as const
 

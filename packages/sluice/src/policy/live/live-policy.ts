@@ -1,4 +1,5 @@
 import { SluiceError } from '../../core/errors.ts'
+import { toError } from '../../core/to-error.ts'
 import type { CompiledPolicy } from '../compile/compiled-policy.ts'
 import { parseDocument } from '../document/parse-document.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from './source.ts'
@@ -178,8 +179,4 @@ class FollowedPolicy implements LivePolicy, SourceListener {
 /** Whether `a` is known to be older than `b`. */
 function isOlder(a: SourcedDocument, b: SourcedDocument): boolean {
   return a.revision !== undefined && b.revision !== undefined && a.revision < b.revision
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
 }

@@ -1,0 +1,181 @@
+import { allowed, clampUnits, unspend } from './capacity.ts'
+import type { BookingRules, RegisterStep, Step, StepResult } from './messages.ts'
+import { pauseOf } from './pauses.ts'
+import { dequeue, enqueue, refundService } from './queue.ts'
+import { add, addCall, type CallRecord, type UpstreamState } from './state.ts'
+
+type StepOf<Op extends Step['op']> = Extract<Step, { op: Op }>
+
+/** Names a group of answered calls. Names of limits, processes and ticks have no spaces. */
+export const groupKey = (limit: string, owner: string, tick: string): string => `${limit} ${owner} ${tick}`
+
+/** What became of the places that were assigned to a process, now that it is heard of. */
+export interface Confirmed {
+  readonly held: string[]
+  readonly paused: { readonly id: string; readonly ms: number }[]
+}
+
+/** Places that were assigned to a process are held from now on, unless limits or a pause came in between. */
+export function confirmAll(state: UpstreamState, rules: BookingRules, owner: string, nowMs: number): Confirmed {
+  const confirmed: Confirmed = { held: [], paused: [] }
+  for (const id of [...(state.assigned.get(owner) ?? [])].sort()) {
+    const call = state.calls.get(id)!
+    const scope = state.waiters.get(id)?.scope ?? ''
+    const pausedMs = scope === '' ? 0 : pauseOf(state, scope, nowMs)
+    if (pausedMs > 0) {
+      cancel(state, owner, id)
+      confirmed.paused.push({ id, ms: pausedMs })
+    } else if (state.recovering || pauseOf(state, '', nowMs) > 0 || isOver(state, rules, call, nowMs)) {
+      unassign(state, id, call)
+    } else {
+      state.waiters.delete(id)
+      dropAssigned(state, owner, id)
+      addCall(state, id, { ...call, phase: 'held', untilMs: nowMs + rules.heldMs })
+      confirmed.held.push(id)
+    }
+  }
+  return confirmed
+}
+
+function isOver(state: UpstreamState, rules: BookingRules, call: CallRecord, nowMs: number): boolean {
+  return rules.limits.some((limit) => {
+    const used = state.used.get(limit.key) ?? 0
+    return used > allowed(state, limit, nowMs) && used > (call.units[limit.key] ?? 0)
+  })
+}
+
+function dropAssigned(state: UpstreamState, owner: string, id: string): void {
+  const ids = state.assigned.get(owner)
+  ids?.delete(id)
+  if (ids?.size === 0) state.assigned.delete(owner)
+}
+
+/** Puts an assigned waiter back to where it was in the queue. */
+export function unassign(state: UpstreamState, id: string, call: CallRecord): void {
+  const waiter = state.waiters.get(id)
+  state.calls.delete(id)
+  dropAssigned(state, call.owner, id)
+  unspend(state, call.units)
+  if (waiter === undefined) return
+  refundService(state, waiter.tenant, waiter.charge)
+  enqueue(state, waiter)
+}
+
+/** Forgets a waiter or returns a place on which nothing was written. Answered calls stay: they did spend. */
+export function cancel(state: UpstreamState, owner: string, id: string): StepResult {
+  const waiter = state.waiters.get(id)
+  const call = state.calls.get(id)
+  if ((waiter ?? call)?.owner !== owner) return { is: 'gone' }
+  if (call?.phase === 'answered') return { is: 'no' }
+  if (waiter !== undefined) {
+    if (!dequeue(state, waiter)) refundService(state, waiter.tenant, waiter.charge)
+    state.waiters.delete(id)
+  }
+  if (call !== undefined) {
+    unspend(state, call.units)
+    state.calls.delete(id)
+    dropAssigned(state, owner, id)
+  }
+  return { is: 'ok' }
+}
+
+/** Moves the units of a call from its own record to the groups that its owner frees a period later. */
+export function answered(
+  state: UpstreamState,
+  rules: BookingRules,
+  owner: string,
+  { id, ticks }: StepOf<'answered'>,
+): StepResult {
+  const call = state.calls.get(id)
+  if (call === undefined || call.owner !== owner) return { is: 'gone' }
+  if (call.phase !== 'held') return { is: call.phase === 'answered' ? 'ok' : 'gone' }
+  const kept: Record<string, string> = {}
+  for (const [key, units] of Object.entries(call.units)) {
+    const limit = rules.limits.find((each) => each.key === key)
+    const tick = ticks[key]
+    // A limit that the policy no longer has is let go of at once.
+    if (limit === undefined || (limit.periodMs > 0 && tick === undefined)) add(state.used, key, -units)
+    else if (units > 0 && limit.periodMs > 0) {
+      add(state.groups, groupKey(key, owner, tick!), units)
+      kept[key] = tick!
+    }
+  }
+  state.calls.set(id, { ...call, phase: 'answered', ticks: kept })
+  return { is: 'ok' }
+}
+
+/** Ends a call: gives back what was in flight and corrects what it cost. */
+export function done(
+  state: UpstreamState,
+  rules: BookingRules,
+  owner: string,
+  { id, units: actual, ticks }: StepOf<'done'>,
+): StepResult {
+  const call = state.calls.get(id)
+  if (call === undefined || call.owner !== owner || call.phase !== 'answered') return { is: 'gone' }
+  for (const { key, periodMs } of rules.limits) {
+    const reserved = call.units[key] ?? 0
+    if (periodMs === 0) add(state.used, key, -reserved)
+    else if (actual?.[key] !== undefined) settle(state, owner, key, actual[key] - reserved, call.ticks[key], ticks[key])
+  }
+  state.calls.delete(id)
+  return { is: 'ok' }
+}
+
+/** What a call cost less is given back if its group is still there; what it cost more counts there, or from now on. */
+function settle(
+  state: UpstreamState,
+  owner: string,
+  limit: string,
+  difference: number,
+  tick: string | undefined,
+  nowTick: string | undefined,
+): void {
+  const group = tick === undefined ? '' : groupKey(limit, owner, tick)
+  const kept = state.groups.get(group)
+  if (kept !== undefined) {
+    const change = Math.max(difference, -kept)
+    add(state.groups, group, change)
+    add(state.used, limit, change)
+  } else if (difference > 0 && nowTick !== undefined) {
+    add(state.groups, groupKey(limit, owner, nowTick), difference)
+    add(state.used, limit, difference)
+  }
+}
+
+/** Gives the units of a group back, once. */
+export function free(state: UpstreamState, owner: string, { limit, tick }: StepOf<'free'>): StepResult {
+  const key = groupKey(limit, owner, tick)
+  const units = state.groups.get(key)
+  if (units === undefined) return { is: 'gone' }
+  state.groups.delete(key)
+  add(state.used, limit, -units)
+  return { is: 'ok' }
+}
+
+/** Writes down what a process knows to be taken. */
+export function register(
+  state: UpstreamState,
+  rules: BookingRules,
+  owner: string,
+  { calls, groups }: RegisterStep,
+  nowMs: number,
+): StepResult {
+  for (const { id, units, answered: isAnswered } of calls) {
+    if (state.calls.has(id)) continue
+    const named = clampUnits(rules.limits, units)
+    const phase = isAnswered ? 'answered' : 'held'
+    addCall(state, id, { owner, phase, untilMs: nowMs + rules.heldMs, units: named, ticks: {} })
+    // Of an answered call only what is in flight is its own; the rest is in groups.
+    for (const { key, periodMs } of rules.limits) {
+      if (!isAnswered || periodMs === 0) add(state.used, key, named[key] ?? 0)
+    }
+  }
+  for (const { limit, tick, units } of groups) {
+    const key = groupKey(limit, owner, tick)
+    const change = units - (state.groups.get(key) ?? 0)
+    add(state.groups, key, change)
+    add(state.used, limit, change)
+  }
+  return { is: 'ok' }
+}

@@ -1,0 +1,62 @@
+import type { BookedLimit, BookingRules, Units } from './messages.ts'
+import { add, rampMs, type UpstreamState } from './state.ts'
+
+/** What a call occupies of each limit. One that needs more than there can ever be gets all there is instead of waiting for ever. */
+export function clampUnits(limits: readonly BookedLimit[], units: Units): Units {
+  const clamped: Record<string, number> = {}
+  for (const { key, amount } of limits) clamped[key] = Math.min(units[key] ?? 0, amount)
+  return clamped
+}
+
+/** How much of a limit may be used now: less than its amount while the rate rises again after a pause. */
+export function allowed(state: UpstreamState, limit: BookedLimit, nowMs: number): number {
+  const pause = limit.periodMs > 0 ? state.pauses.get('') : undefined
+  if (pause === undefined || nowMs >= pause.untilMs + rampMs) return limit.amount
+  if (nowMs < pause.untilMs) return 0
+  const share = 0.25 + (0.75 * (nowMs - pause.untilMs)) / rampMs
+  return Math.max(1, Math.floor(limit.amount * share))
+}
+
+/** Whether a call fits beside all that is taken. What needs more than a rising limit allows goes when nothing else is taken. */
+export function fits(state: UpstreamState, rules: BookingRules, units: Units, nowMs: number): boolean {
+  return rules.limits.every((limit) => {
+    const used = state.used.get(limit.key) ?? 0
+    const most = allowed(state, limit, nowMs)
+    const needed = units[limit.key] ?? 0
+    return used + needed <= most || (used === 0 && most > 0)
+  })
+}
+
+export function spend(state: UpstreamState, units: Units): void {
+  for (const [key, amount] of Object.entries(units)) add(state.used, key, amount)
+}
+
+export function unspend(state: UpstreamState, units: Units): void {
+  for (const [key, amount] of Object.entries(units)) add(state.used, key, -amount)
+}
+
+/** How long a call with so many ahead waits at least: whole periods, as the places taken now may all come back at once. */
+export function earliestMs(
+  state: UpstreamState,
+  rules: BookingRules,
+  units: Units,
+  ahead: number,
+  nowMs: number,
+): number {
+  let longest = Math.max(0, (state.pauses.get('')?.untilMs ?? 0) - nowMs)
+  for (const { key, amount, periodMs } of rules.limits) {
+    const queued = state.queued.get(key) ?? 0
+    const before = ahead >= state.waiting ? queued : Math.floor((queued * ahead) / state.waiting)
+    const free = amount - (state.used.get(key) ?? 0)
+    const lacking = before + (units[key] ?? 0) - free
+    if (lacking > 0) longest = Math.max(longest, Math.floor((lacking - 1) / amount) * periodMs)
+  }
+  return longest
+}
+
+/** What a service costs its tenant in virtual time: its share of the limit of which it takes most. */
+export function chargeOf(limits: readonly BookedLimit[], units: Units, weight: number): number {
+  let share = 0
+  for (const { key, amount } of limits) share = Math.max(share, (units[key] ?? 0) / amount)
+  return Math.ceil((share * 1e9) / weight)
+}

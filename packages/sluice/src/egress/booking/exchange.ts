@@ -1,0 +1,221 @@
+import { answered, cancel, confirmAll, done, free, groupKey, register, unassign } from './calls.ts'
+import { chargeOf, clampUnits, earliestMs, fits, spend } from './capacity.ts'
+import type { Adopted, BookingRules, BookStep, Exchange, ExchangeReply, Step, StepResult } from './messages.ts'
+import { forgetPauses, pause, pauseOf, payRetry, takeRetry } from './pauses.ts'
+import { aheadOf, dequeue, enqueue, nextTenant, serve } from './queue.ts'
+import { add, addCall, confirmMs, leapMs, rampMs, silentMs, type UpstreamState, type WaiterRecord } from './state.ts'
+
+/** While the rate rises, waiters are looked at so often. */
+const rampStepMs = 100
+
+/**
+ * One exchange: all steps of one process at one instant, then places for those who wait, in order. The Redis script does the same on
+ * the same state; random histories hold the two equal.
+ *
+ * Time decides only about dead processes and pauses. That a period has passed is always measured by a process, which then says `free`.
+ */
+export function exchange(state: UpstreamState, asked: Exchange, serverMs: number): ExchangeReply {
+  const nowMs = advance(state, asked, serverMs)
+  const known = state.owners.has(asked.owner)
+  state.owners.set(asked.owner, nowMs)
+  const { held, paused } = confirmAll(state, asked.rules, asked.owner, nowMs)
+  const results = asked.steps.map((step) => run(state, asked, step, nowMs))
+  const adopted = adopt(state, asked, nowMs)
+  const notify = new Map<string, string[]>()
+  assign(state, asked, nowMs, (id, owner) => {
+    if (owner === asked.owner) held.push(id)
+    else notify.set(owner, [...(notify.get(owner) ?? []), id])
+  })
+  const pausedUntil = state.pauses.get('')?.untilMs ?? 0
+  forgetPauses(state, nowMs)
+  return {
+    epoch: state.epoch,
+    recovering: state.recovering,
+    known,
+    results,
+    held,
+    paused,
+    adopted,
+    wakeMs: wakeMs(state, pausedUntil, nowMs),
+    pausedMs: Math.max(0, pausedUntil - nowMs),
+    depth: state.waiting,
+    used: asked.rules.limits.map(({ key }) => state.used.get(key) ?? 0),
+    notify: Array.from(notify, ([owner, ids]) => ({ owner, ids })),
+  }
+}
+
+/**
+ * The time that decides: the server's, minus what its clock leapt ahead of what this process measured since its last exchange. Without
+ * that, a leap would make every process look silent. It never runs backwards.
+ */
+function advance(state: UpstreamState, { owner, sinceMs }: Exchange, serverMs: number): number {
+  const seenMs = state.owners.get(owner)
+  if (seenMs !== undefined && sinceMs >= 0) {
+    const leap = serverMs - state.skewMs - seenMs - Math.ceil(sinceMs)
+    if (leap > leapMs) state.skewMs += leap
+  }
+  if (serverMs - state.skewMs < state.lastMs) state.skewMs = serverMs - state.lastMs
+  state.lastMs = serverMs - state.skewMs
+  return state.lastMs
+}
+
+function run(state: UpstreamState, { owner, rules }: Exchange, step: Step, nowMs: number): StepResult {
+  switch (step.op) {
+    case 'book':
+      return book(state, { owner, rules }, step, nowMs)
+    case 'cancel':
+      return cancel(state, owner, step.id)
+    case 'answered':
+      return answered(state, rules, owner, step)
+    case 'done':
+      return done(state, rules, owner, step)
+    case 'free':
+      return free(state, owner, step)
+    case 'pause':
+      return pause(state, step, nowMs)
+    case 'retry':
+      return takeRetry(state, rules, nowMs)
+    case 'register':
+      return register(state, rules, owner, step, nowMs)
+    case 'recovered':
+      if (step.epoch === state.epoch) state.recovering = false
+      return { is: 'ok' }
+    case 'leave':
+      state.owners.set(owner, Number.NEGATIVE_INFINITY)
+      return { is: 'ok' }
+  }
+}
+
+function book(
+  state: UpstreamState,
+  { owner, rules }: Pick<Exchange, 'owner' | 'rules'>,
+  step: BookStep,
+  nowMs: number,
+): StepResult {
+  const call = state.calls.get(step.id)
+  if (call !== undefined) return call.phase === 'assigned' ? { is: 'queued', ahead: 0, earliestMs: 0 } : { is: 'held' }
+  const known = state.waiters.get(step.id)
+  if (known !== undefined) {
+    const ahead = aheadOf(state, known.tenant, state.tenants.get(known.tenant)?.queue.rankOf(known) ?? 0)
+    return { is: 'queued', ahead, earliestMs: earliestMs(state, rules, known.units, ahead, nowMs) }
+  }
+  const pausedMs = step.scope === '' ? 0 : pauseOf(state, step.scope, nowMs)
+  if (pausedMs > 0) return { is: 'paused', ms: pausedMs }
+  const units = clampUnits(rules.limits, step.units)
+  const charge = chargeOf(rules.limits, units, step.weight)
+  if (step.first) payRetry(state, rules)
+  if (state.waiting === 0 && !state.recovering && fits(state, rules, units, nowMs)) {
+    serve(state, step.tenant, charge)
+    spend(state, units)
+    addCall(state, step.id, { owner, phase: 'held', untilMs: nowMs + rules.heldMs, units, ticks: {} })
+    return { is: 'held' }
+  }
+  const order = nowMs - Math.floor(step.waitedMs) - step.priorityMs
+  const waiter: WaiterRecord = {
+    id: step.id,
+    owner,
+    tenant: step.tenant,
+    scope: step.scope,
+    order,
+    seq: ++state.seq,
+    units,
+    charge,
+  }
+  const queue = state.tenants.get(step.tenant)?.queue
+  const ahead = aheadOf(state, step.tenant, queue?.rankOf(waiter) ?? 0)
+  const soonest = earliestMs(state, rules, units, ahead, nowMs)
+  if (state.waiting >= rules.maxQueue || (queue?.length ?? 0) >= rules.maxQueuePerTenant)
+    return { is: 'full', ahead, earliestMs: soonest }
+  if (soonest > step.maxWaitMs) return { is: 'too-long', ahead, earliestMs: soonest }
+  enqueue(state, waiter)
+  return { is: 'queued', ahead, earliestMs: soonest }
+}
+
+/**
+ * Looks at places whose time is up. One that was assigned and not confirmed goes back to the queue. One that is held by a process that is
+ * gone is orphaned, as its request has surely arrived; one whose process lives is its own business.
+ */
+function expire(state: UpstreamState, rules: BookingRules, nowMs: number, orphaned: Map<string, number>): void {
+  if (nowMs < state.nextExpiryMs) return
+  const expired = [...state.calls].filter(([, { untilMs }]) => untilMs <= nowMs)
+  expired.sort(([a, { untilMs: x }], [b, { untilMs: y }]) => x - y || (a < b ? -1 : 1))
+  for (const [id, call] of expired) {
+    if (call.phase === 'assigned') unassign(state, id, call)
+    else if (state.owners.has(call.owner)) call.untilMs = nowMs + rules.heldMs
+    else {
+      state.calls.delete(id)
+      for (const { key, periodMs } of rules.limits) {
+        const units = call.units[key] ?? 0
+        if (periodMs === 0) add(state.used, key, -units)
+        else if (call.phase === 'held') add(orphaned, key, units)
+      }
+    }
+  }
+  state.nextExpiryMs = Infinity
+  for (const { untilMs } of state.calls.values()) state.nextExpiryMs = Math.min(state.nextExpiryMs, untilMs)
+}
+
+/**
+ * What a process that is gone has left behind goes to the one that asks, which measures a period of its own before it frees it: groups
+ * of answered calls at once, calls in flight when their requests have surely arrived.
+ */
+function adopt(state: UpstreamState, { owner: heir, rules }: Exchange, nowMs: number): readonly Adopted[] {
+  const gone = [...state.owners].filter(([owner, seenMs]) => owner !== heir && nowMs - seenMs >= silentMs)
+  const orphaned = new Map<string, number>()
+  for (const [owner] of gone) state.owners.delete(owner)
+  if (gone.length > 0) {
+    for (const [key, units] of state.groups) {
+      const [limit = '', owner = ''] = key.split(' ')
+      if (state.owners.has(owner)) continue
+      state.groups.delete(key)
+      add(orphaned, limit, units)
+    }
+  }
+  expire(state, rules, nowMs, orphaned)
+  const tick = `adopted-${nowMs}`
+  return [...orphaned]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([limit, units]) => {
+      add(state.groups, groupKey(limit, heir, tick), units)
+      return { limit, tick, units }
+    })
+}
+
+/** Gives places to those who wait, in order, until the next one does not fit: nobody is overtaken for needing more. */
+function assign(
+  state: UpstreamState,
+  { owner: asker, rules }: Exchange,
+  nowMs: number,
+  onAssigned: (id: string, owner: string) => void,
+): void {
+  if (state.recovering) return
+  for (let next = nextTenant(state); next !== undefined; next = nextTenant(state)) {
+    const waiter = next[1].queue.first!
+    if (!state.owners.has(waiter.owner)) {
+      dequeue(state, waiter)
+      state.waiters.delete(waiter.id)
+      continue
+    }
+    if (!fits(state, rules, waiter.units, nowMs)) return
+    serve(state, waiter.tenant, waiter.charge)
+    dequeue(state, waiter)
+    spend(state, waiter.units)
+    const isAsker = waiter.owner === asker
+    if (isAsker) state.waiters.delete(waiter.id)
+    else state.assigned.set(waiter.owner, (state.assigned.get(waiter.owner) ?? new Set()).add(waiter.id))
+    addCall(state, waiter.id, {
+      owner: waiter.owner,
+      phase: isAsker ? 'held' : 'assigned',
+      untilMs: nowMs + (isAsker ? rules.heldMs : confirmMs),
+      units: waiter.units,
+      ticks: {},
+    })
+    onAssigned(waiter.id, waiter.owner)
+  }
+}
+
+/** Waiters must be looked at when a pause ends and while the rate rises after it: then nothing need be freed for them to go. */
+function wakeMs(state: UpstreamState, pausedUntil: number, nowMs: number): number {
+  if (state.waiting === 0 || pausedUntil === 0 || nowMs >= pausedUntil + rampMs) return -1
+  return nowMs < pausedUntil ? pausedUntil - nowMs : rampStepMs
+}

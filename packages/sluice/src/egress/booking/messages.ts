@@ -1,0 +1,131 @@
+/** What one limit of an upstream is called in shared state, and how much it allows. A period of 0 counts what is in flight. */
+export interface BookedLimit {
+  readonly key: string
+  readonly amount: number
+  readonly periodMs: number
+}
+
+/** Units by the key of the limit. */
+export type Units = Readonly<Record<string, number>>
+/** Groups of answered calls by the key of the limit. */
+export type Ticks = Readonly<Record<string, string>>
+
+/** What a process asks of the shared state of an upstream. All steps of one exchange run at one instant, in order. */
+export type Step =
+  | BookStep
+  /** Gives up a waiter, or returns a place on which nothing was written. */
+  | { readonly op: 'cancel'; readonly id: string }
+  /** The final response of a call began. `ticks` name, by limit, the group of answered calls that the owner will free. */
+  | { readonly op: 'answered'; readonly id: string; readonly ticks: Ticks }
+  /** The call is over. `units` are what it really cost; without them the reservation stays. `ticks` are for what it cost beyond it. */
+  | { readonly op: 'done'; readonly id: string; readonly units?: Units; readonly ticks: Ticks }
+  /** A period has passed since the answered calls of a group began to be answered. */
+  | { readonly op: 'free'; readonly limit: string; readonly tick: string }
+  | PauseStep
+  /** Asks for one retry of the fleet's budget. */
+  | { readonly op: 'retry' }
+  | RegisterStep
+  /** Says that a period has passed since this process learned of the loss of state. */
+  | { readonly op: 'recovered'; readonly epoch: string }
+  /** The process goes away; what it waits for is dropped. */
+  | { readonly op: 'leave' }
+
+export interface BookStep {
+  readonly op: 'book'
+  readonly id: string
+  readonly tenant: string
+  readonly weight: number
+  /** How much earlier than its arrival the call is ordered. */
+  readonly priorityMs: number
+  /** How long it has waited already, by the process' monotonic clock. */
+  readonly waitedMs: number
+  /** How much longer it may wait. */
+  readonly maxWaitMs: number
+  readonly scope: string
+  readonly units: Units
+  /** The first try of a call pays into the retry budget. */
+  readonly first: boolean
+}
+
+export interface PauseStep {
+  readonly op: 'pause'
+  readonly scope: string
+  /** How long; -1 when the vendor did not say. */
+  readonly ms: number
+  /** How long ago the call that met the limit was sent. */
+  readonly sentAgoMs: number
+  /** From 0 to 1, for a pause without a stated length. */
+  readonly chance: number
+  readonly maxMs: number
+}
+
+/** What a process knows to be taken, told after state was lost. Both are by id, so that telling twice changes nothing. */
+export interface RegisterStep {
+  readonly op: 'register'
+  readonly calls: readonly { readonly id: string; readonly units: Units; readonly answered: boolean }[]
+  readonly groups: readonly { readonly limit: string; readonly tick: string; readonly units: number }[]
+}
+
+/** Settings of the upstream that decide; they come with every exchange, from the policy in force in the asking process. */
+export interface BookingRules {
+  readonly limits: readonly BookedLimit[]
+  readonly maxQueue: number
+  readonly maxQueuePerTenant: number
+  /** From a confirmed grant until a request written on it has surely arrived, should its holder die. */
+  readonly heldMs: number
+  /** Thousandths of a retry that each call pays into the budget, and that each second does. */
+  readonly retryPerCall: number
+  readonly retryPerSecond: number
+}
+
+/** One exchange of a process with the state of an upstream. */
+export interface Exchange {
+  readonly owner: string
+  /** By its monotonic clock: since it sent its last exchange that was answered; -1 when there was none. */
+  readonly sinceMs: number
+  readonly rules: BookingRules
+  readonly steps: readonly Step[]
+}
+
+/** What came of a step. */
+export type StepResult =
+  | { readonly is: 'held' }
+  | { readonly is: 'queued'; readonly ahead: number; readonly earliestMs: number }
+  | { readonly is: 'full'; readonly ahead: number; readonly earliestMs: number }
+  | { readonly is: 'too-long'; readonly ahead: number; readonly earliestMs: number }
+  /** The scope of the call is paused; it was not queued. */
+  | { readonly is: 'paused'; readonly ms: number }
+  | { readonly is: 'gone' }
+  | { readonly is: 'ok' }
+  | { readonly is: 'no' }
+
+/** Units that nobody measures any more; this process does so now, from when it learned of them. */
+export interface Adopted {
+  readonly limit: string
+  readonly tick: string
+  readonly units: number
+}
+
+export interface ExchangeReply {
+  /** Changes when state was lost; a process that sees a new one registers what it knows. */
+  readonly epoch: string
+  /** Nothing is granted until a process says `recovered`. */
+  readonly recovering: boolean
+  /** Whether the state knew this process before. */
+  readonly known: boolean
+  readonly results: readonly StepResult[]
+  /** Waiters of this process that hold a place now. Every exchange confirms what was assigned to its process. */
+  readonly held: readonly string[]
+  /** Waiters of this process whose scope was paused before they held a place; they are no longer queued. */
+  readonly paused: readonly { readonly id: string; readonly ms: number }[]
+  readonly adopted: readonly Adopted[]
+  /** When waiters should be looked at again although nothing is freed; -1 for never. */
+  readonly wakeMs: number
+  /** How long everything is paused. */
+  readonly pausedMs: number
+  readonly depth: number
+  /** By limit of the exchange. */
+  readonly used: readonly number[]
+  /** Other processes whose waiters were assigned places, to be notified. */
+  readonly notify: readonly { readonly owner: string; readonly ids: readonly string[] }[]
+}

@@ -1,0 +1,117 @@
+import type { TenantQueue } from './tenant-queue.ts'
+
+/** A call that has or had a place. */
+export interface CallRecord {
+  readonly owner: string
+  /** Assigned places wait to be confirmed, held ones may be sent on, answered ones occupy what is in flight only. */
+  phase: 'assigned' | 'held' | 'answered'
+  /** When an assigned place goes to the next waiter, or the request of a dead holder has surely arrived. */
+  untilMs: number
+  /** Units by limit. */
+  readonly units: Readonly<Record<string, number>>
+  /** By limit, the group its units went to when it was answered. */
+  ticks: Readonly<Record<string, string>>
+}
+
+export interface WaiterRecord {
+  readonly id: string
+  readonly owner: string
+  readonly tenant: string
+  readonly scope: string
+  /** Waiters of a tenant go by this, then by arrival. */
+  readonly order: number
+  readonly seq: number
+  readonly units: Readonly<Record<string, number>>
+  /** What its tenant pays for it in virtual time. */
+  readonly charge: number
+}
+
+/** A tenant that waits, or that was served a moment ago. */
+export interface TenantRecord {
+  /** In virtual time, where its next service starts. */
+  tag: number
+  readonly queue: TenantQueue
+}
+
+export interface PauseRecord {
+  startedMs: number
+  untilMs: number
+  /** How often in a row the vendor refused without saying for how long. */
+  level: number
+}
+
+/** The state of one upstream, shared by all processes that call it. Changed only by `exchange`. */
+export interface UpstreamState {
+  epoch: string
+  recovering: boolean
+  /** The latest time seen, and how far the server's clock has leapt ahead of what processes measured. */
+  lastMs: number
+  skewMs: number
+  seq: number
+  /** Virtual time: the start of the service given last. */
+  virtual: number
+  waiting: number
+  readonly used: Map<string, number>
+  readonly queued: Map<string, number>
+  readonly calls: Map<string, CallRecord>
+  /** By process: the places that were assigned to it and wait to be confirmed. */
+  readonly assigned: Map<string, Set<string>>
+  /** Units of answered calls by `limit owner tick`. */
+  readonly groups: Map<string, number>
+  /** When each process was heard of last. */
+  readonly owners: Map<string, number>
+  readonly waiters: Map<string, WaiterRecord>
+  readonly tenants: Map<string, TenantRecord>
+  /** Those of them that wait. */
+  readonly active: Map<string, TenantRecord>
+  readonly pauses: Map<string, PauseRecord>
+  /** No call expires before this. */
+  nextExpiryMs: number
+  retryTokens: number
+  retryMs: number
+}
+
+export function newState(nowMs: number, epoch = '', recovering = false): UpstreamState {
+  return {
+    epoch,
+    recovering,
+    lastMs: nowMs,
+    skewMs: 0,
+    seq: 0,
+    virtual: 0,
+    waiting: 0,
+    used: new Map(),
+    queued: new Map(),
+    calls: new Map(),
+    assigned: new Map(),
+    groups: new Map(),
+    owners: new Map(),
+    waiters: new Map(),
+    tenants: new Map(),
+    active: new Map(),
+    pauses: new Map(),
+    nextExpiryMs: Infinity,
+    retryTokens: 0,
+    retryMs: nowMs,
+  }
+}
+
+/** A process that was silent for so long counts as gone: its waiters are passed over and its answered places adopted. */
+export const silentMs = 3000
+/** An assigned place that is not confirmed goes to the next waiter after this. */
+export const confirmMs = 2000
+/** After a pause the rate rises to its full height over this time. */
+export const rampMs = 4000
+/** A step of the server's clock beyond what a process measured counts as a leap from here on. */
+export const leapMs = 1000
+
+export function add(counts: Map<string, number>, key: string, units: number): void {
+  const sum = (counts.get(key) ?? 0) + units
+  if (sum > 0) counts.set(key, sum)
+  else counts.delete(key)
+}
+
+export function addCall(state: UpstreamState, id: string, call: CallRecord): void {
+  state.calls.set(id, call)
+  state.nextExpiryMs = Math.min(state.nextExpiryMs, call.untilMs)
+}

@@ -1,0 +1,59 @@
+import type { WaiterRecord } from './state.ts'
+
+const comesBefore = (a: WaiterRecord, b: WaiterRecord): boolean =>
+  a.order < b.order || (a.order === b.order && a.seq < b.seq)
+
+/** The waiters of one tenant in order. Most join at the end and leave at the front. */
+export class TenantQueue {
+  #waiters: WaiterRecord[] = []
+  #head = 0
+
+  get length(): number {
+    return this.#waiters.length - this.#head
+  }
+
+  get first(): WaiterRecord | undefined {
+    return this.#waiters[this.#head]
+  }
+
+  /** Adds a waiter; returns how many are before it. */
+  add(waiter: WaiterRecord): number {
+    const at = this.#placeOf(waiter)
+    if (at === this.#waiters.length) this.#waiters.push(waiter)
+    else this.#waiters.splice(at, 0, waiter)
+    return at - this.#head
+  }
+
+  /** How many would be before it. */
+  rankOf(waiter: WaiterRecord): number {
+    return this.#placeOf(waiter) - this.#head
+  }
+
+  remove(waiter: WaiterRecord): boolean {
+    const at = this.#placeOf(waiter)
+    if (this.#waiters[at]?.id !== waiter.id) return false
+    if (at !== this.#head) this.#waiters.splice(at, 1)
+    else {
+      this.#head += 1
+      // Waiters that left the front are let go of now and then, all at once.
+      if (this.#head > 64 && this.#head * 2 > this.#waiters.length) {
+        this.#waiters = this.#waiters.slice(this.#head)
+        this.#head = 0
+      }
+    }
+    return true
+  }
+
+  #placeOf(waiter: WaiterRecord): number {
+    let low = this.#head
+    let high = this.#waiters.length
+    // Whoever comes last goes last: no search.
+    if (high > low && comesBefore(this.#waiters[high - 1]!, waiter)) return high
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (comesBefore(this.#waiters[middle]!, waiter)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

@@ -1,0 +1,148 @@
+import type { Clock, Timer } from '../../core/clock.ts'
+import type { Units } from '../booking/messages.ts'
+import { UpstreamError } from '../egress-error.ts'
+import type { Grant } from '../places/grant.ts'
+import type { ResponseHandler } from './response-handler.ts'
+
+/** Thrown just before the head of a request would be written on a grant that is too old. Nothing was written. */
+export class LateGrant extends Error {}
+
+/** What an attempt reports to its call. All of them come in this order, and nothing after `ended` or `failed`. */
+export interface AttemptObserver {
+  /** The head is about to be written. */
+  written(): void
+  /** The head of the final response is there. Returns whether to go on reading. */
+  responded(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean
+  data(chunk: Buffer): boolean
+  ended(trailers: Buffer[] | null): void
+  failed(error: Error, written: boolean): void
+  /** What the call cost, as far as its response told. */
+  actualUnits(): Units | undefined
+}
+
+interface AttemptOptions {
+  readonly grant: Grant
+  readonly clock: Clock
+  readonly upstream: string
+  readonly timeoutMs: number
+  /** Whether the body is written together with the head, as undici does with what is in memory. */
+  readonly isBodyInMemory: boolean
+  readonly observer: AttemptObserver
+}
+
+/**
+ * One dispatch on one grant. It tells the grant when the request has surely arrived at the vendor:
+ *
+ *     written -> final response begins, body sent        answered then
+ *             -> peer closes or resets                   answered then
+ *             -> timeout, or we end the connection       answered at written + timeout
+ *     nothing written (DNS, connect, TLS, late grant)    cancelled
+ */
+export class Attempt implements ResponseHandler {
+  readonly #options: AttemptOptions
+  #writtenMs: number | undefined
+  #timer: Timer | undefined
+  #abort: ((reason?: Error) => void) | undefined
+  #isBodySent: boolean
+  #hasResponse = false
+  #isOver = false
+  /** The caller is gone; the request stays until its response begins. */
+  #isDetached = false
+
+  constructor(options: AttemptOptions) {
+    this.#options = options
+    this.#isBodySent = options.isBodyInMemory
+  }
+
+  get isWritten(): boolean {
+    return this.#writtenMs !== undefined
+  }
+
+  /** When the head was written, by the monotonic clock. */
+  get writtenMs(): number | undefined {
+    return this.#writtenMs
+  }
+
+  /**
+   * The caller gives up. Before the head is written, that returns the grant. After it, the request stays on its connection until its
+   * response begins or its timeout, as only then is it known to have arrived.
+   */
+  giveUp(reason: Error): void {
+    if (this.#isOver) return
+    this.#isDetached = true
+    // undici may still be connecting; `onConnect` then writes nothing.
+    if (this.#writtenMs === undefined) this.#options.grant.cancel()
+    else if (this.#hasResponse) this.#abort?.(reason)
+  }
+
+  onConnect(abort: (reason?: Error) => void): void {
+    const { clock, grant, timeoutMs, observer, upstream } = this.#options
+    if (this.#isDetached) throw new UpstreamError('aborted', upstream, false, undefined)
+    const nowMs = clock.monotonic()
+    if (nowMs > grant.notAfterMs) throw new LateGrant()
+    this.#abort = abort
+    this.#writtenMs = nowMs
+    this.#timer = clock.setTimeout(() => this.#timedOut(abort), timeoutMs)
+    observer.written()
+  }
+
+  onBodySent(): void {}
+
+  onRequestSent(): void {
+    this.#isBodySent = true
+    if (this.#hasResponse) this.#options.grant.answer()
+  }
+
+  onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
+    // An interim response says nothing about the request having been counted.
+    if (status < 200) return true
+    this.#hasResponse = true
+    this.#options.clock.clearTimeout(this.#timer)
+    if (this.#isBodySent) this.#options.grant.answer()
+    if (this.#isDetached) {
+      this.#abort?.(new UpstreamError('aborted', this.#options.upstream, true, undefined))
+      return true
+    }
+    return this.#options.observer.responded(status, headers, resume, statusText)
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.#isDetached ? true : this.#options.observer.data(chunk)
+  }
+
+  onComplete(trailers: Buffer[] | null): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#options.grant.answer()
+    this.#options.grant.finish(this.#options.observer.actualUnits())
+    if (!this.#isDetached) this.#options.observer.ended(trailers)
+  }
+
+  onError(error: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const { clock, grant, observer, timeoutMs } = this.#options
+    clock.clearTimeout(this.#timer)
+    if (this.#writtenMs === undefined) grant.cancel()
+    else if (this.#hasResponse || isPeersDoing(error)) grant.finish(observer.actualUnits())
+    else {
+      // We ended the connection, so what was written may still be on its way.
+      const leftMs = Math.max(0, this.#writtenMs + timeoutMs - clock.monotonic())
+      const timer = clock.setTimeout(() => grant.finish(), leftMs)
+      timer.unref?.()
+    }
+    if (!this.#isDetached) observer.failed(error, this.#writtenMs !== undefined)
+  }
+
+  #timedOut(abort: (reason?: Error) => void): void {
+    if (this.#isOver || this.#hasResponse) return
+    abort(new UpstreamError('timeout', this.#options.upstream, true, undefined))
+  }
+}
+
+const peerCodes: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+
+/** Whether the vendor's side ended the connection, so that it has seen all that it will ever see of the request. */
+function isPeersDoing(error: Error): boolean {
+  return peerCodes.has((error as { code?: unknown }).code)
+}

@@ -1,0 +1,42 @@
+import type { Dispatcher } from 'undici'
+import type { OutgoingRequest } from '../options.ts'
+
+/** What hooks see of a request. */
+export function outgoingRequest(options: Dispatcher.DispatchOptions): OutgoingRequest {
+  const { method, origin, path, headers, body } = options
+  return {
+    method: String(method),
+    origin: String(origin),
+    path,
+    headers: namedHeaders(headers),
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : undefined,
+  }
+}
+
+/** Whether a body is in memory: written together with the head, and able to be sent again. */
+export function isInMemory(body: unknown): boolean {
+  return body === null || body === undefined || typeof body === 'string' || body instanceof Uint8Array
+}
+
+/** Headers in any form that undici takes, by name in lower case; repeated ones are joined. */
+export function namedHeaders(headers: unknown): Record<string, string> {
+  const named: Record<string, string> = {}
+  const add = (name: unknown, value: unknown): void => {
+    const key = String(name).toLowerCase()
+    const text = Array.isArray(value) ? value.map(String).join(', ') : String(value)
+    named[key] = named[key] === undefined ? text : `${named[key]}, ${text}`
+  }
+  if (Array.isArray(headers)) {
+    for (let i = 0; i + 1 < headers.length; i += 2) add(headers[i], headers[i + 1])
+  } else if (headers && typeof (headers as Iterable<unknown>)[Symbol.iterator] === 'function') {
+    for (const [name, value] of headers as Iterable<[unknown, unknown]>) add(name, value)
+  } else if (headers) {
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) add(name, value)
+  }
+  return named
+}
+
+/** Headers as they came, by name in lower case; repeated ones are joined. */
+export function parseRawHeaders(raw: readonly Buffer[]): Record<string, string> {
+  return namedHeaders(raw.map((each) => (Array.isArray(each) ? each.map(String) : String(each))))
+}

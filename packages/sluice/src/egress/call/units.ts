@@ -1,0 +1,34 @@
+import { SluiceError, show } from '../../core/errors.ts'
+import type { UpstreamLimit } from '../../policy/upstream/upstream.ts'
+import type { Units } from '../booking/messages.ts'
+
+export type Cost = number | Readonly<Record<string, number>>
+
+/**
+ * What a call occupies of each limit: one request, and of other units what its cost says. A cost that is not told is one unit, so that
+ * nothing is free by mistake.
+ */
+export function unitsOf(limits: readonly UpstreamLimit[], cost: Cost | undefined): Units {
+  const units: Record<string, number> = {}
+  for (const { key, unit } of limits) units[key] = unit === 'requests' ? 1 : (costIn(cost, unit) ?? 1)
+  return units
+}
+
+/** The limits that a response's usage corrects; undefined when it does not tell. */
+export function actualUnitsOf(limits: readonly UpstreamLimit[], usage: Cost | undefined): Units | undefined {
+  if (usage === undefined) return undefined
+  const units: Record<string, number> = {}
+  for (const { key, unit } of limits) {
+    const amount = unit === 'requests' ? undefined : costIn(usage, unit)
+    if (amount !== undefined) units[key] = amount
+  }
+  return units
+}
+
+function costIn(cost: Cost | undefined, unit: string): number | undefined {
+  const amount = typeof cost === 'object' ? cost[unit] : cost
+  if (amount === undefined) return undefined
+  if (!Number.isFinite(amount) || amount < 0)
+    throw new SluiceError('SLUICE_INVALID_COST', `a cost of ${show(amount)} ${unit} cannot be`)
+  return Math.ceil(amount)
+}

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { Emitter } from '../core/emitter.ts'
+import { compilePolicy } from '../policy/compile/compile-policy.ts'
+import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { PolicyDocument } from '../policy/document/document.ts'
+import { livePolicy } from '../policy/live/live-policy.ts'
+import type { PolicySource } from '../policy/live/source.ts'
+import { staticPolicy } from '../policy/sources/static.ts'
+import { systemClock } from '../timing/system-clock.ts'
+import { loadUndici } from './call/load-undici.ts'
+import type { Egress } from './egress.ts'
+import type { EgressEvents } from './events.ts'
+import { checkOptions, type EgressOptions } from './options.ts'
+import { memoryPort } from './places/memory-port.ts'
+import { PolicyEgress } from './policy-egress.ts'
+
+/**
+ * Makes calls that are held to what each vendor allows, across all replicas that share a store.
+ *
+ * @example
+ * const egress = await createEgress({
+ *   policy: { service: 'ingest', upstreams: [{ name: 'vendor', origin: 'https://api.vendor.example', limits: { rps: 25 } }] },
+ * })
+ * const response = await egress.fetch('https://api.vendor.example/graphql', { method: 'POST', body: '{}' })
+ * await egress.close()
+ */
+export async function createEgress(options: EgressOptions): Promise<Egress> {
+  checkOptions(options)
+  const undici = await loadUndici()
+  const clock = options.clock ?? systemClock()
+  const events = new Emitter<EgressEvents>()
+  const source = isSource(options.policy) ? options.policy : staticPolicy(options.policy)
+  let follow: ((policy: CompiledPolicy) => void) | undefined
+  const live = await livePolicy({
+    source,
+    compile: (document) => compilePolicy(document),
+    onLoaded: (policy) => {
+      follow?.(policy)
+      events.emit('policyLoaded', { version: policy.version, source: source.description })
+    },
+    onRejected: (error) => events.emit('policyRejected', { source: source.description, error }),
+  })
+  const egress = new PolicyEgress({
+    live,
+    undici,
+    clock,
+    events,
+    port: memoryPort(clock),
+    owner: randomUUID(),
+    hooks: options.hooks ?? {},
+    dispatcher: options.dispatcher,
+    deadlineMs: options.deadlineMs ?? 500,
+    random: options.random ?? Math.random,
+  })
+  follow = (policy) => egress.follow(policy)
+  return egress
+}
+
+function isSource(policy: PolicyDocument | PolicySource): policy is PolicySource {
+  return typeof (policy as Partial<PolicySource>).start === 'function'
+}

@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { UpstreamSpec } from '../policy/document/upstream-spec.ts'
+import { createEgress } from './create-egress.ts'
+import type { Egress } from './egress.ts'
+import { mostInAnyPeriod, startVendor, type Vendor } from './testing/vendor.ts'
+
+const opened: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const each of opened.splice(0)) await each.close()
+})
+
+async function start(
+  spec: Partial<UpstreamSpec>,
+  answer?: Parameters<typeof startVendor>[0],
+): Promise<{ vendor: Vendor; egress: Egress }> {
+  const vendor = await startVendor(answer)
+  const upstream = { name: 'vendor', origin: vendor.origin, ...spec }
+  const egress = await createEgress({ policy: { service: 'ingest', upstreams: [upstream] } })
+  opened.push(egress, vendor)
+  return { vendor, egress }
+}
+
+describe('in process, strict', () => {
+  test('never sends more than the limit in any rolling period, and keeps the rate up', async () => {
+    const { vendor, egress } = await start({ limits: { amount: 25, per: '200ms' } })
+    const began = performance.now()
+    const responses = await Promise.all(Array.from({ length: 150 }, () => egress.fetch(`${vendor.origin}/x`)))
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(vendor.arrivals).toHaveLength(150)
+    expect(mostInAnyPeriod(vendor.arrivals, 200)).toBeLessThanOrEqual(25)
+    expect(performance.now() - began).toBeGreaterThan(1000)
+  })
+
+  test('holds several limits and what is in flight as one step', async () => {
+    let inFlight = 0
+    let most = 0
+    const { vendor, egress } = await start(
+      {
+        limits: [
+          { amount: 10, per: '100ms' },
+          { amount: 30, per: '1s' },
+        ],
+        concurrency: 3,
+      },
+      (_, response) => {
+        most = Math.max(most, ++inFlight)
+        setTimeout(() => {
+          inFlight -= 1
+          response.end('ok')
+        }, 5)
+      },
+    )
+    await Promise.all(Array.from({ length: 50 }, async () => (await egress.fetch(vendor.origin)).text()))
+    expect(most).toBeLessThanOrEqual(3)
+    expect(mostInAnyPeriod(vendor.arrivals, 100)).toBeLessThanOrEqual(10)
+    expect(mostInAnyPeriod(vendor.arrivals, 1000)).toBeLessThanOrEqual(30)
+  })
+
+  test('refuses at arrival what cannot be granted within its maximum wait, and says when it could', async () => {
+    const { vendor, egress } = await start({ limits: { amount: 1, per: '400ms' }, maxWait: '1s' })
+    const calls = Array.from({ length: 5 }, () =>
+      egress.fetch(vendor.origin).then(
+        (r) => r.status,
+        (e) => e,
+      ),
+    )
+    const results = await Promise.all(calls)
+    expect(results.slice(0, 3)).toEqual([200, 200, 200])
+    expect(results[3]).toMatchObject({ code: 'SLUICE_REFUSED', reason: 'wait-too-long' })
+    expect(results[4]).toMatchObject({ code: 'SLUICE_REFUSED', reason: 'queue-full', position: 4, retryAfterMs: 1200 })
+  })
+
+  test('an unknown origin is refused and never reached', async () => {
+    const { egress } = await start({ limits: { rps: 1 } })
+    await expect(egress.fetch('http://127.0.0.1:8081/x')).rejects.toMatchObject({ code: 'SLUICE_UNKNOWN_UPSTREAM' })
+  })
+
+  test('a call that gives up while it waits leaves the queue and spends nothing', async () => {
+    const { vendor, egress } = await start({ limits: { amount: 1, per: '300ms' } })
+    await egress.fetch(vendor.origin)
+    const signal = AbortSignal.timeout(20)
+    const given = egress.fetch(vendor.origin, { signal }).catch((error: Error) => error.name)
+    expect(await given).toBe('TimeoutError')
+    expect(egress.stats()[0]).toMatchObject({ waiting: 0 })
+    await egress.fetch(vendor.origin)
+    expect(vendor.arrivals).toHaveLength(2)
+  })
+
+  test('a vendor that cannot be reached costs nothing', async () => {
+    const { vendor, egress } = await start({ limits: { amount: 1, per: '10s' }, retry: false })
+    await vendor.close()
+    opened.splice(1, 1)
+    for (let i = 0; i < 3; i++)
+      await expect(egress.fetch(vendor.origin)).rejects.toMatchObject({ reason: 'unreachable', written: false })
+  })
+
+  test('close settles every waiter', async () => {
+    const { vendor, egress } = await start({ limits: { amount: 1, per: '10s' } })
+    await (await egress.fetch(vendor.origin)).text()
+    const waiting = Promise.all(
+      Array.from({ length: 5 }, () => egress.fetch(vendor.origin).catch(({ code }: { code: string }) => code)),
+    )
+    await new Promise((resolve) => setImmediate(resolve))
+    await egress.close()
+    expect(new Set(await waiting)).toEqual(new Set(['SLUICE_CLOSED']))
+  })
+
+  test('a proxy can send a request by the name of the upstream', async () => {
+    const { egress } = await start({ limits: { rps: 5 } }, (request, response) => {
+      response.setHeader('x-path', request.url ?? '')
+      request.pipe(response)
+    })
+    const response = await egress.request({ upstream: 'vendor', path: '/graphql?x=1', method: 'POST', body: 'hello' })
+    const chunks: Buffer[] = []
+    for await (const chunk of response.body) chunks.push(chunk as Buffer)
+    expect(response).toMatchObject({ status: 200, upstream: 'vendor', attempts: 1 })
+    expect(Buffer.concat(chunks).toString()).toBe('hello')
+    expect(response.rawHeaders.map(String)).toContain('/graphql?x=1')
+  })
+})

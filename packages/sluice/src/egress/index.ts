@@ -1,0 +1,14 @@
+export type { UpstreamSpec } from '../policy/document/upstream-spec.ts'
+export type { CompiledUpstream } from '../policy/upstream/upstream.ts'
+export { createEgress } from './create-egress.ts'
+export type {
+  CallOptions,
+  Egress,
+  EgressHealth,
+  UpstreamRequest,
+  UpstreamResponse,
+  UpstreamStats,
+} from './egress.ts'
+export { type FailureReason, type RefusalReason, RefusedError, UpstreamError } from './egress-error.ts'
+export type { EgressEvents } from './events.ts'
+export type { Classification, EgressOptions, IncomingResponse, OutgoingRequest, UpstreamHooks } from './options.ts'

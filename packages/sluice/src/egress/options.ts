@@ -1,0 +1,114 @@
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../core/clock.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
+import { invalidOption } from '../core/errors.ts'
+import type { PolicyDocument } from '../policy/document/document.ts'
+import type { PolicySource } from '../policy/live/source.ts'
+import type { Store } from '../stores/store.ts'
+
+/** A request before it is sent, as hooks see it. */
+export interface OutgoingRequest {
+  readonly method: string
+  readonly origin: string
+  /** Path and query. */
+  readonly path: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The body where it is in memory; undefined for a stream. */
+  readonly body: string | Uint8Array | undefined
+}
+
+/** A response as hooks see it. */
+export interface IncomingResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** The beginning of the body, decoded, where the hook needs it and it is text. */
+  readonly body: string | undefined
+}
+
+/** What a response means for the upstream: nothing, or that a limit was met. */
+export type Classification =
+  | { readonly limited: false }
+  | { readonly limited: true; readonly retryAfterMs?: number | undefined; readonly retry?: boolean | undefined }
+
+/** What is special about one vendor. All of them are optional. */
+export interface UpstreamHooks {
+  /** What a call is expected to cost: units for all limits that do not count requests, or by unit. */
+  readonly cost?: (request: OutgoingRequest) => number | Readonly<Record<string, number>>
+  /** What a call did cost; undefined keeps what was expected. */
+  readonly settle?: (response: IncomingResponse) => number | Readonly<Record<string, number>> | undefined
+  /** Whether a response reports a limit that its status does not. */
+  readonly classify?: (response: IncomingResponse) => Classification | undefined
+  /** Which part of the upstream a pause concerns, such as a route; all of it when undefined. */
+  readonly scope?: (request: OutgoingRequest) => string | undefined
+  /** Whose share of the upstream a call uses. */
+  readonly fairBy?: (request: OutgoingRequest) => string | undefined
+}
+
+export interface EgressOptions {
+  /** What to enforce: a plain policy object with `upstreams`, or a policy source. */
+  readonly policy: PolicyDocument | PolicySource
+  /** Where the state of upstreams lives; in this process when left out. */
+  readonly store?: Store
+  /** By the name of the upstream. */
+  readonly hooks?: Readonly<Record<string, UpstreamHooks>>
+  /** What requests are sent through, such as an `Agent` of the application; HTTP/1.1, one request per connection at a time. */
+  readonly dispatcher?: Dispatcher
+  /** Within how many milliseconds shared state must answer. */
+  readonly deadlineMs?: number
+  /** For tests. */
+  readonly clock?: Clock
+  readonly random?: () => number
+}
+
+const known = ['policy', 'store', 'hooks', 'dispatcher', 'deadlineMs', 'clock', 'random']
+const knownHooks = ['cost', 'settle', 'classify', 'scope', 'fairBy']
+
+/** Refuses options that cannot be meant. */
+export function checkOptions(options: EgressOptions): void {
+  if (typeof options !== 'object' || options === null)
+    throw invalidOption('createEgress options', options, 'pass an object such as { policy, store }')
+  checkNames('createEgress', options, known)
+  if (typeof options.policy !== 'object' || options.policy === null)
+    throw invalidOption(
+      'createEgress.policy',
+      options.policy,
+      'pass a policy object with upstreams, or a policy source',
+    )
+  for (const [name, hooks] of Object.entries(options.hooks ?? {})) {
+    checkNames(`createEgress.hooks.${name}`, hooks, knownHooks)
+    for (const [hook, value] of Object.entries(hooks)) {
+      if (value !== undefined && typeof value !== 'function')
+        throw invalidOption(`createEgress.hooks.${name}.${hook}`, value, 'pass a function')
+    }
+  }
+  const { deadlineMs } = options
+  if (deadlineMs !== undefined && !(Number.isSafeInteger(deadlineMs) && deadlineMs >= 1 && deadlineMs < 2 ** 31))
+    throw invalidOption('createEgress.deadlineMs', deadlineMs, 'use a whole number of milliseconds from 1')
+  if (options.dispatcher !== undefined) checkDispatcher(options.dispatcher)
+}
+
+/** Requests that share a connection at the same time wait for each other where no grant can see it. */
+function checkDispatcher(dispatcher: Dispatcher): void {
+  if (typeof dispatcher?.dispatch !== 'function')
+    throw invalidOption('createEgress.dispatcher', dispatcher, 'pass a dispatcher of undici, such as new Agent()')
+  const settings = Object.getOwnPropertySymbols(dispatcher)
+    .filter(({ description }) => description === 'options')
+    .map((symbol) => (dispatcher as unknown as Record<symbol, Record<string, unknown> | undefined>)[symbol])
+  const pipelining = (dispatcher as { pipelining?: unknown }).pipelining ?? settings.find(Boolean)?.pipelining
+  if (typeof pipelining === 'number' && pipelining > 1)
+    throw invalidOption('createEgress.dispatcher', `pipelining ${pipelining}`, 'use a dispatcher with pipelining 1')
+  if (settings.some((each) => each?.allowH2 === true))
+    throw invalidOption('createEgress.dispatcher', 'allowH2', 'use a dispatcher for HTTP/1.1')
+}
+
+function checkNames(option: string, given: object, names: readonly string[]): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (!names.includes(name))
+      throw invalidOption(
+        `${option}.${name}`,
+        value,
+        `there is no such option; ${didYouMean(name, names)}known are ${names.join(', ')}`,
+      )
+  }
+}

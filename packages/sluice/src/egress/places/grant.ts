@@ -1,0 +1,55 @@
+import type { Ticks, Units } from '../booking/messages.ts'
+
+/** Whom a grant tells what becomes of it. */
+export interface GrantOwner {
+  cancelled(grant: Grant): void
+  answered(grant: Grant): void
+  done(grant: Grant, units: Units | undefined): void
+}
+
+/** Permission to send one call. It is either cancelled, with nothing written, or answered and then done. */
+export class Grant {
+  readonly id: string
+  readonly units: Units
+  /** Until when the request may be written, by the monotonic clock. */
+  readonly notAfterMs: number
+  readonly waitedMs: number
+  /** The groups its units went to when it was answered. */
+  ticks: Ticks = {}
+  readonly #owner: GrantOwner
+  #state: 'held' | 'answered' | 'over' = 'held'
+
+  constructor(owner: GrantOwner, id: string, units: Units, notAfterMs: number, waitedMs: number) {
+    this.#owner = owner
+    this.id = id
+    this.units = units
+    this.notAfterMs = notAfterMs
+    this.waitedMs = waitedMs
+  }
+
+  get isAnswered(): boolean {
+    return this.#state === 'answered'
+  }
+
+  /** Nothing was written: the place is free at once. */
+  cancel(): void {
+    if (this.#state !== 'held') return
+    this.#state = 'over'
+    this.#owner.cancelled(this)
+  }
+
+  /** The request has surely arrived: its final response began, its connection ended, or its timeout passed. */
+  answer(): void {
+    if (this.#state !== 'held') return
+    this.#state = 'answered'
+    this.#owner.answered(this)
+  }
+
+  /** The call is over; `units` are what it really cost. */
+  finish(units?: Units): void {
+    if (this.#state === 'over') return
+    this.answer()
+    this.#state = 'over'
+    this.#owner.done(this, units)
+  }
+}

@@ -1,0 +1,211 @@
+import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
+import type { Clock } from '../core/clock.ts'
+import type { Emitter } from '../core/emitter.ts'
+import { isSluiceError, SluiceError } from '../core/errors.ts'
+import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { LivePolicy } from '../policy/live/live-policy.ts'
+import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
+import { Call } from './call/call.ts'
+import type { Undici } from './call/load-undici.ts'
+import { toResponseHandler } from './call/response-handler.ts'
+import type { CallOptions, Egress, EgressHealth, UpstreamRequest, UpstreamResponse, UpstreamStats } from './egress.ts'
+import { RefusedError } from './egress-error.ts'
+import type { EgressEvents } from './events.ts'
+import type { UpstreamHooks } from './options.ts'
+import type { BookingPort } from './places/booking-port.ts'
+import { routeOf } from './route.ts'
+import { EgressStats } from './stats.ts'
+import { UpstreamRuntime } from './upstream-runtime.ts'
+
+export interface PolicyEgressOptions {
+  readonly live: LivePolicy
+  readonly undici: Undici
+  readonly clock: Clock
+  readonly events: Emitter<EgressEvents>
+  readonly port: BookingPort
+  readonly owner: string
+  readonly hooks: Readonly<Record<string, UpstreamHooks>>
+  readonly dispatcher: Dispatcher | undefined
+  readonly deadlineMs: number
+  readonly random: () => number
+}
+
+/** Egress that follows a policy: one runtime per upstream, made when it is first called. */
+export class PolicyEgress implements Egress {
+  readonly #options: PolicyEgressOptions
+  readonly #runtimes = new Map<string, UpstreamRuntime>()
+  readonly #stats: EgressStats
+  readonly #dispatcher: Dispatcher
+  #closed = false
+
+  constructor(options: PolicyEgressOptions) {
+    this.#options = options
+    this.#stats = new EgressStats(options.events, options.clock)
+    this.#dispatcher = options.dispatcher ?? new options.undici.Agent({ pipelining: 1, allowH2: false })
+  }
+
+  get upstreams(): readonly CompiledUpstream[] {
+    return this.#options.live.current.upstreams
+  }
+
+  get policy(): Egress['policy'] {
+    const { live } = this.#options
+    return { ...live.status, service: live.current.service }
+  }
+
+  async fetch(input: RequestInfo, init?: RequestInit & { readonly sluice?: CallOptions }): Promise<Response> {
+    const { sluice = {}, ...rest } = init ?? {}
+    const { undici } = this.#options
+    const body = inMemory(rest.body)
+    const dispatcher = this.#dispatcherFor((request, handler) =>
+      this.#dispatch(body === undefined ? request : { ...request, body }, handler, sluice),
+    )
+    try {
+      return await undici.fetch(input, { redirect: 'manual', ...rest, dispatcher })
+    } catch (error) {
+      // `fetch` wraps whatever a dispatcher says; a refusal is told as it is.
+      const { cause } = error as { cause?: unknown }
+      throw isSluiceError(cause) ? cause : error
+    }
+  }
+
+  async request(request: UpstreamRequest): Promise<UpstreamResponse> {
+    const { upstream: name, path, method, headers = {}, body = null, signal, sluice = {}, timeoutMs } = request
+    const upstream = this.upstreams.find((each) => each.name === name)
+    if (upstream === undefined) throw unknownName(name, this.upstreams)
+    let about = { waitMs: 0, attempts: 0 }
+    const dispatcher = this.#dispatcherFor((asked, handler) =>
+      this.#start(this.#runtime(upstream), asked, handler, sluice, this.#transport, timeoutMs, (told) => {
+        about = told
+      }),
+    )
+    const response = await this.#options.undici.request(upstream.origin, {
+      path: upstream.pathPrefix === '/' ? path : upstream.pathPrefix + path,
+      method: method as Dispatcher.HttpMethod,
+      headers: headers as string[],
+      body: body as Dispatcher.DispatchOptions['body'],
+      signal: signal ?? null,
+      responseHeaders: 'raw',
+      dispatcher: dispatcher as Dispatcher,
+    } as never)
+    return {
+      status: response.statusCode,
+      rawHeaders: response.headers as unknown as readonly Buffer[],
+      body: response.body,
+      trailers: response.trailers,
+      upstream: name,
+      ...about,
+    }
+  }
+
+  interceptor(options: CallOptions = {}): Dispatcher.DispatcherComposeInterceptor {
+    return (transport) => (request, handler) => this.#dispatch(request, handler, options, transport)
+  }
+
+  on<Name extends keyof EgressEvents>(name: Name, listener: (event: EgressEvents[Name]) => void): () => void {
+    return this.#options.events.on(name, listener)
+  }
+
+  stats(): readonly UpstreamStats[] {
+    return this.upstreams.map((upstream) => this.#stats.of(this.#runtime(upstream)))
+  }
+
+  health(): EgressHealth {
+    const failing = [...this.#runtimes.values()].filter(({ booking }) => booking.isFailing)
+    const warnings = failing.map(({ name }) => `shared state of upstream ${name} does not answer`)
+    if (this.#closed) return { ready: false, reason: 'closed', warnings }
+    return failing.length > 0
+      ? { ready: false, reason: 'redis', warnings }
+      : { ready: true, reason: undefined, warnings }
+  }
+
+  /** Another version of the policy is in force: upstreams that stay keep their booking. */
+  follow({ upstreams }: CompiledPolicy): void {
+    for (const upstream of upstreams) this.#runtimes.get(upstream.name)?.update(upstream)
+    for (const [name, { booking }] of this.#runtimes) {
+      if (upstreams.some((upstream) => upstream.name === name)) continue
+      this.#runtimes.delete(name)
+      void booking.close()
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await Promise.all(Array.from(this.#runtimes.values(), ({ booking }) => booking.close()))
+    // A dispatcher that was given belongs to the application.
+    if (this.#options.dispatcher === undefined) await this.#dispatcher.close()
+    await this.#options.port.close()
+    await this.#options.live.close()
+  }
+
+  readonly #transport: Dispatcher['dispatch'] = (request, handler) => this.#dispatcher.dispatch(request, handler)
+
+  #dispatch(
+    request: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+    options: CallOptions,
+    transport: Dispatcher['dispatch'] = this.#transport,
+  ): boolean {
+    let upstream: CompiledUpstream
+    try {
+      upstream = routeOf(this.upstreams, new URL(request.path, String(request.origin)))
+    } catch (error) {
+      this.#refuse(handler, error as Error)
+      return true
+    }
+    return this.#start(this.#runtime(upstream), request, handler, options, transport)
+  }
+
+  #start(
+    runtime: UpstreamRuntime,
+    request: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+    options: CallOptions,
+    transport: Dispatcher['dispatch'],
+    timeoutMs?: number,
+    onResponse?: (about: { waitMs: number; attempts: number }) => void,
+  ): boolean {
+    const { undici } = this.#options
+    try {
+      if (this.#closed) throw new RefusedError('closed', runtime.name)
+      const context = { runtime, undici, transport, options, timeoutMs, ...(onResponse ? { onResponse } : {}) }
+      new Call(context, request, handler).start()
+    } catch (error) {
+      this.#refuse(handler, error as Error)
+    }
+    return true
+  }
+
+  #refuse(handler: Dispatcher.DispatchHandler, error: Error): void {
+    toResponseHandler(handler, this.#options.undici).onError(error)
+  }
+
+  #dispatcherFor(dispatch: Dispatcher['dispatch']): Dispatcher {
+    return { dispatch } as Dispatcher
+  }
+
+  #runtime(upstream: CompiledUpstream): UpstreamRuntime {
+    const known = this.#runtimes.get(upstream.name)
+    if (known) return known
+    const { live, owner, port, clock, events, hooks, deadlineMs, random } = this.#options
+    const { service } = live.current
+    const own = { service, owner, port, clock, events, hooks: hooks[upstream.name] ?? {}, deadlineMs, random }
+    const runtime = new UpstreamRuntime(upstream, own)
+    this.#runtimes.set(upstream.name, runtime)
+    return runtime
+  }
+}
+
+function unknownName(name: string, upstreams: readonly CompiledUpstream[]): SluiceError {
+  const known = upstreams.map((upstream) => upstream.name).join(', ')
+  return new SluiceError('SLUICE_UNKNOWN_UPSTREAM', `there is no upstream ${JSON.stringify(name)}; known are ${known}`)
+}
+
+/** A body that can be sent again, where `fetch` would make a stream of it. */
+function inMemory(body: RequestInit['body']): string | Uint8Array | undefined {
+  if (typeof body === 'string' || body instanceof Uint8Array) return body
+  if (body instanceof URLSearchParams) return body.toString()
+  if (body instanceof ArrayBuffer) return new Uint8Array(body)
+  return undefined
+}

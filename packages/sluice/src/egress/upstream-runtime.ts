@@ -1,0 +1,74 @@
+import type { Clock } from '../core/clock.ts'
+import type { Emitter } from '../core/emitter.ts'
+import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
+import type { BookingRules } from './booking/messages.ts'
+import type { EgressEvents } from './events.ts'
+import type { UpstreamHooks } from './options.ts'
+import { BookingClient, graceMs } from './places/booking-client.ts'
+import type { BookingPort } from './places/booking-port.ts'
+
+export interface RuntimeOptions {
+  readonly service: string
+  readonly owner: string
+  readonly port: BookingPort
+  readonly clock: Clock
+  readonly events: Emitter<EgressEvents>
+  readonly hooks: UpstreamHooks
+  readonly deadlineMs: number
+  readonly random: () => number
+}
+
+/** One upstream in this process: its settings, which follow the policy, and its booking. */
+export class UpstreamRuntime {
+  readonly name: string
+  readonly booking: BookingClient
+  readonly clock: Clock
+  readonly events: Emitter<EgressEvents>
+  readonly hooks: UpstreamHooks
+  readonly random: () => number
+  #upstream: CompiledUpstream
+  #rules: BookingRules
+
+  constructor(upstream: CompiledUpstream, options: RuntimeOptions) {
+    this.name = upstream.name
+    this.clock = options.clock
+    this.events = options.events
+    this.hooks = options.hooks
+    this.random = options.random
+    this.#upstream = upstream
+    this.#rules = rulesOf(upstream, this.hooks)
+    this.booking = new BookingClient({
+      port: options.port,
+      clock: options.clock,
+      owner: options.owner,
+      upstream: upstream.name,
+      key: `#upstream/${options.service}/${upstream.name}`,
+      rules: () => this.#rules,
+      deadlineMs: options.deadlineMs,
+      onFailure: (error) => this.events.emit('storeFailure', { upstream: this.name, error }),
+    })
+  }
+
+  get upstream(): CompiledUpstream {
+    return this.#upstream
+  }
+
+  /** Another version of the policy is in force. */
+  update(upstream: CompiledUpstream): void {
+    this.#upstream = upstream
+    this.#rules = rulesOf(upstream, this.hooks)
+  }
+}
+
+function rulesOf(upstream: CompiledUpstream, hooks: UpstreamHooks): BookingRules {
+  const { limits, maxQueue, maxQueuePerTenant, timeoutMs, retry } = upstream
+  return {
+    limits: limits.map(({ key, amount, periodMs }) => ({ key, amount, periodMs })),
+    maxQueue,
+    // One tenant that fills the whole queue would keep all others out of it.
+    maxQueuePerTenant: hooks.fairBy && maxQueuePerTenant === maxQueue ? Math.ceil(maxQueue / 2) : maxQueuePerTenant,
+    heldMs: graceMs + timeoutMs,
+    retryPerCall: Math.round((retry?.budgetPercent ?? 0) * 10),
+    retryPerSecond: Math.round((retry?.floorPerSecond ?? 0) * 1000),
+  }
+}
