@@ -1,0 +1,69 @@
+import { encodeKey, type KeyPart } from '../../core/key.ts'
+import type { KeySpec } from './key-spec.ts'
+
+/** What an invalidation may name: a key, the keys that share leading parts, or the entries that carry a tag. */
+export type InvalidationTarget = CacheKey | KeyPrefix | Tag
+
+/** One key of a cache. Only `defineKeys` and `loadKeys` make them, so a raw string cannot meet another's key. */
+export class CacheKey {
+  readonly spec: KeySpec
+  readonly parts: readonly KeyPart[]
+  /** As it is spelled in Redis, after the namespace: `price/XLM`. */
+  readonly encoded: string
+
+  constructor(spec: KeySpec, parts: readonly KeyPart[]) {
+    this.spec = spec
+    this.parts = parts
+    this.encoded = parts.length === 0 ? spec.encodedName : `${spec.encodedName}/${encodeKey(parts)}`
+  }
+
+  get scope(): string {
+    return `k:${this.encoded}`
+  }
+}
+
+/** All keys of a name, or those whose first parts are these. */
+export class KeyPrefix {
+  readonly encoded: string
+
+  constructor(spec: KeySpec, parts: readonly KeyPart[]) {
+    this.encoded = parts.length === 0 ? `${spec.encodedName}/` : `${spec.encodedName}/${encodeKey(parts)}/`
+  }
+
+  get scope(): string {
+    return `p:${this.encoded}`
+  }
+}
+
+/** A label of entries that are invalidated together. */
+export class Tag {
+  readonly name: string
+  readonly scope: string
+
+  constructor(name: string) {
+    this.name = name
+    this.scope = tagScope(name)
+  }
+}
+
+/**
+ * Names a tag, to invalidate every entry that carries it.
+ *
+ * @example await cache.invalidate(tag('assets'))
+ */
+export function tag(name: string): Tag {
+  return new Tag(name)
+}
+
+export function tagScope(name: string): string {
+  return `t:${encodeKey(name)}`
+}
+
+/** The prefixes that cover a key, from the widest: `price/`, `price/XLM/` for `price/XLM/1h`. */
+export function prefixScopes(encoded: string): string[] {
+  const scopes: string[] = []
+  for (let at = encoded.indexOf('/'); at >= 0; at = encoded.indexOf('/', at + 1)) {
+    scopes.push(`p:${encoded.slice(0, at + 1)}`)
+  }
+  return scopes.length > 0 ? scopes : [`p:${encoded}/`]
+}

@@ -1,0 +1,58 @@
+import { invalidOption } from '../../core/errors.ts'
+import type { KeyPart } from '../../core/key.ts'
+import { CacheKey, KeyPrefix } from './cache-key.ts'
+import { type EntryOptions, type KeySpec, makeSpec } from './key-spec.ts'
+
+/** One part for each name, in the same order. */
+type PartsOf<Names extends readonly string[]> = { readonly [Index in keyof Names]: KeyPart }
+
+/** Makes the keys of one name. */
+export interface KeyMaker<Names extends readonly string[] = readonly string[]> {
+  (...parts: PartsOf<Names>): CacheKey
+  /** All keys whose first parts are these; all keys of the name when there are none. */
+  prefix(...parts: readonly KeyPart[]): KeyPrefix
+  readonly spec: KeySpec
+}
+
+/**
+ * Defines one name of keys: its parts and how its entries are kept.
+ *
+ * @example const price = key('price', ['assetId'], { ttl: '60s' })
+ */
+export function key<const Names extends readonly string[], T = unknown>(
+  name: string,
+  parts: Names,
+  options: EntryOptions<T> = {},
+): KeyMaker<Names> {
+  const spec = makeSpec(name, parts, options as EntryOptions<never>)
+  const expected = `${parts.length} part${parts.length === 1 ? '' : 's'} (${parts.join(', ')})`
+  const make = (...given: readonly KeyPart[]): CacheKey => {
+    if (given.length !== parts.length) throw invalidOption(`key ${name}`, given, `it takes exactly ${expected}`)
+    return new CacheKey(spec, given)
+  }
+  const prefix = (...given: readonly KeyPart[]): KeyPrefix => {
+    if (given.length >= Math.max(1, parts.length))
+      throw invalidOption(`prefix of key ${name}`, given, `give fewer than ${expected}, or invalidate the key itself`)
+    return new KeyPrefix(spec, given)
+  }
+  return Object.assign(make as KeyMaker<Names>, { prefix, spec })
+}
+
+/**
+ * Holds the keys of a service in one place and refuses two definitions of one name.
+ *
+ * @example
+ * const keys = defineKeys({ price: key('price', ['assetId'], { ttl: '60s' }) })
+ * keys.price('XLM')
+ */
+export function defineKeys<const Keys extends Readonly<Record<string, KeyMaker<never>>>>(keys: Keys): Keys {
+  const seen = new Map<string, string>()
+  for (const [field, maker] of Object.entries(keys)) {
+    const name = (maker as KeyMaker).spec.encodedName
+    const other = seen.get(name)
+    if (other !== undefined)
+      throw invalidOption(`defineKeys.${field}`, name, `the name is already defined by ${other}; use another`)
+    seen.set(name, field)
+  }
+  return Object.freeze(keys)
+}

@@ -1,0 +1,87 @@
+import type { Duration } from '../../core/duration.ts'
+import { parseDuration } from '../../core/duration.ts'
+import { invalidOption } from '../../core/errors.ts'
+import { encodeKey } from '../../core/key.ts'
+import { refuseUnknown } from '../refuse-unknown.ts'
+import { parseTtl, type TtlOf } from './ttl.ts'
+
+/** How the entries of a name, or of one call, are kept. */
+export interface EntryOptions<T = unknown> {
+  /** How long a value is fresh. */
+  readonly ttl?: TtlOf<T>
+  /** How long `null` and `undefined` are fresh; as long as other values when left out. */
+  readonly negativeTtl?: Duration
+  /** How long after its TTL a value is still answered, marked stale, while one caller fetches anew. */
+  readonly staleWhileRevalidate?: Duration
+  /** How long after its TTL a value is answered, marked stale, when the fetch fails. */
+  readonly staleIfError?: Duration
+  /** Fetch before the TTL ends, at a random moment that comes earlier the longer a fetch takes. */
+  readonly earlyRefresh?: boolean
+  /** By how much a TTL is shortened at random, as a share of it; 0.1 by default. */
+  readonly jitter?: number
+  /** Tags of the entry, or a function that reads them from the value. */
+  readonly tags?: readonly string[] | ((value: T) => readonly string[])
+}
+
+/** The definition of one name: what `key()` returns. */
+export interface KeySpec {
+  readonly name: string
+  readonly encodedName: string
+  readonly parts: readonly string[]
+  readonly options: EntryRules
+}
+
+/** Entry options, checked, with durations in milliseconds. */
+export interface EntryRules {
+  readonly ttl?: number | ((value: never) => unknown)
+  readonly negativeTtlMs?: number
+  readonly staleWhileRevalidateMs?: number
+  readonly staleIfErrorMs?: number
+  readonly earlyRefresh?: boolean
+  readonly jitter?: number
+  readonly tags?: readonly string[] | ((value: never) => readonly string[])
+}
+
+const durations = ['negativeTtl', 'staleWhileRevalidate', 'staleIfError'] as const
+const known = ['ttl', ...durations, 'earlyRefresh', 'jitter', 'tags']
+
+/** Checks entry options once, where they are written. */
+export function readEntryOptions(
+  options: EntryOptions<never>,
+  where: string,
+  more: readonly string[] = [],
+): EntryRules {
+  refuseUnknown(options, [...known, ...more], where)
+  const rules: Record<string, unknown> = {}
+  const { ttl, jitter, tags, earlyRefresh } = options
+  if (ttl !== undefined) rules.ttl = typeof ttl === 'function' ? ttl : parseTtl(ttl, `${where}.ttl`)
+  for (const name of durations) {
+    const value = options[name]
+    if (value !== undefined) rules[`${name}Ms`] = parseDuration(value, `${where}.${name}`)
+  }
+  if (jitter !== undefined) {
+    if (typeof jitter !== 'number' || !(jitter >= 0 && jitter <= 0.5))
+      throw invalidOption(`${where}.jitter`, jitter, 'use a share of the TTL from 0 to 0.5')
+    rules.jitter = jitter
+  }
+  if (tags !== undefined) {
+    if (typeof tags !== 'function' && !Array.isArray(tags))
+      throw invalidOption(`${where}.tags`, tags, 'use an array of names, or a function that reads them from the value')
+    rules.tags = tags
+  }
+  if (earlyRefresh !== undefined) rules.earlyRefresh = earlyRefresh === true
+  return rules
+}
+
+export function makeSpec(name: string, parts: readonly string[], options: EntryOptions<never>): KeySpec {
+  if (typeof name !== 'string' || name === '')
+    throw invalidOption('key name', name, "use a text such as key('price', ['assetId'], { ttl: '60s' })")
+  if (!Array.isArray(parts) || new Set(parts).size !== parts.length)
+    throw invalidOption(`key(${JSON.stringify(name)}) parts`, parts, 'name each part once, in an array')
+  return {
+    name,
+    encodedName: encodeKey(name),
+    parts,
+    options: readEntryOptions(options, `key(${JSON.stringify(name)})`),
+  }
+}

@@ -1,0 +1,153 @@
+import { InvalidationTable } from './invalidation-table.ts'
+import type { Invalidation, LogReply, Moment, Position } from './messages.ts'
+
+/** What of an entry, a flight or a read in progress decides whether an invalidation concerns it. */
+export interface Stamped {
+  /** The key, as encoded. */
+  readonly key: string
+  /** Prefixes and tags. */
+  readonly scopes: readonly string[]
+  /** A position read before the data was; no generation where none was known. */
+  readonly generation: string | undefined
+  readonly sequence: number
+}
+
+/** `dead`: invalidated, must not be answered. `unknown`: may be answered, but only as stale. `current`: not invalidated. */
+export type Verdict = 'current' | 'unknown' | 'dead'
+
+/** What became of a message. After `gap` the log has to be asked. */
+export type Received = 'applied' | 'duplicate' | 'gap'
+
+interface Tables {
+  readonly generation: string
+  readonly scopes: InvalidationTable
+  readonly keys: InvalidationTable
+}
+
+export interface ViewLimits {
+  readonly maxScopes: number
+  readonly maxKeys: number
+  /** How long a proof holds: D. */
+  readonly proofMs: number
+}
+
+const remembered = 4
+
+/**
+ * What one process knows of the invalidations of a namespace. It decides nothing by messages alone: only an answer of Redis proves that all
+ * invalidations up to the moment of asking are known, and the proof ends D later, by whichever clock says so first. An invalidation that
+ * was acknowledged strictly waited for D, so a process with a proof knows of it.
+ */
+export class InvalidationView {
+  readonly #limits: ViewLimits
+  /** The tables in use first, then those of generations before. */
+  #tables: Tables[] = []
+  #sequence = 0
+  #era = 0
+  #scopeVersion = 0
+  #proof: Moment | undefined
+
+  constructor(limits: ViewLimits) {
+    this.#limits = limits
+  }
+
+  /** Grows when entries of this process can no longer be compared with what is known now: they are then only stale. */
+  get era(): number {
+    return this.#era
+  }
+
+  /** What an entry is stamped with whose data is read from now on. */
+  get position(): Position | undefined {
+    const generation = this.#tables[0]?.generation
+    return generation === undefined ? undefined : { generation, sequence: this.#sequence }
+  }
+
+  /** Changes with every invalidation of a prefix or tag: what was judged under the same version is judged. */
+  get scopeVersion(): number {
+    return this.#scopeVersion
+  }
+
+  get generation(): string | undefined {
+    return this.#tables[0]?.generation
+  }
+
+  get sequence(): number {
+    return this.#sequence
+  }
+
+  /** Whether all invalidations up to D before now are known. */
+  proven(now: Moment): boolean {
+    const proof = this.#proof
+    if (proof === undefined) return false
+    const { proofMs } = this.#limits
+    return now.monotonicMs - proof.monotonicMs < proofMs && Math.abs(now.wallMs - proof.wallMs) < proofMs
+  }
+
+  receive(message: Invalidation): Received {
+    const [tables] = this.#tables
+    if (tables === undefined || message.generation !== tables.generation) return 'gap'
+    if (message.sequence <= this.#sequence) return 'duplicate'
+    for (const scope of message.scopes) this.#record(tables, scope, message.sequence)
+    if (message.sequence > this.#sequence + 1) return 'gap'
+    this.#sequence = message.sequence
+    return 'applied'
+  }
+
+  /**
+   * Takes over an answer of the log. `askedAt` is when the question was sent: what happened later it may not contain. An answer that was
+   * overtaken by a later one is dropped, as it may come from a server that has since been replaced.
+   */
+  synchronize(reply: LogReply, askedAt: Moment): void {
+    if (this.#proof !== undefined && askedAt.monotonicMs < this.#proof.monotonicMs) return
+    let [tables] = this.#tables
+    if (reply.since !== undefined && (tables?.generation !== reply.generation || this.#sequence < reply.since)) return
+    if (tables?.generation !== reply.generation) {
+      tables = this.#tables.find((old) => old.generation === reply.generation) ?? this.#newTables(reply)
+      this.#tables = [tables, ...this.#tables.filter((old) => old !== tables)].slice(0, remembered)
+      this.#sequence = 0
+      this.#era += 1
+    } else if (reply.since === undefined) {
+      tables.scopes.raiseFloor(reply.scopeFloor)
+      tables.keys.raiseFloor(reply.keyFloor)
+      this.#era += 1
+    }
+    for (const [scope, sequence] of reply.changes) this.#record(tables, scope, sequence)
+    this.#sequence = Math.max(this.#sequence, reply.sequence)
+    this.#proof = askedAt
+  }
+
+  /**
+   * Judges what was read after its stamp. `keyIsWatched` is said of entries that an invalidation of their key removes by itself, in Redis
+   * and in the first level: that the log has forgotten old ones does not matter for those.
+   */
+  judge(subject: Stamped, keyIsWatched = false): Verdict {
+    const key = `k:${subject.key}`
+    for (const tables of this.#tables) {
+      const own = tables.generation === subject.generation
+      // Of other generations it is not known which came first. Those that are more recent here count whole, to be on the safe side.
+      const sequence = own ? subject.sequence : 0
+      if (tables.keys.changedSince(key, sequence)) return 'dead'
+      for (const scope of subject.scopes) if (tables.scopes.changedSince(scope, sequence)) return 'dead'
+      // What was forgotten below a floor may have been an invalidation of this very entry.
+      const current = own && tables === this.#tables[0]
+      if (sequence < tables.scopes.floor || (sequence < tables.keys.floor && !(current && keyIsWatched))) return 'dead'
+      if (own) return current ? 'current' : 'unknown'
+    }
+    return 'unknown'
+  }
+
+  #newTables({ generation, scopeFloor, keyFloor }: LogReply): Tables {
+    const { maxScopes, maxKeys } = this.#limits
+    const scopes = new InvalidationTable(maxScopes, scopeFloor)
+    return { generation, scopes, keys: new InvalidationTable(maxKeys, keyFloor) }
+  }
+
+  #record(tables: Tables, scope: string, sequence: number): void {
+    if (scope.charCodeAt(0) === 107) {
+      tables.keys.record(scope, sequence)
+      return
+    }
+    tables.scopes.record(scope, sequence)
+    this.#scopeVersion += 1
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * What an invalidation changes. The log of a namespace has a *generation*, an id that Redis mints anew whenever the log is missing,
+ * incomplete or found on another server, and a *sequence* that counts invalidations within it. Positions of different generations cannot
+ * be compared: what is stamped with another one is unknown, never old or new.
+ */
+export interface Position {
+  readonly generation: string
+  readonly sequence: number
+}
+
+/** One invalidation, as published to all processes and as its sender learns it. */
+export interface Invalidation extends Position {
+  /** `k:` a key, `p:` a prefix, `t:` a tag. */
+  readonly scopes: readonly string[]
+}
+
+/** What Redis answers to "what happened since this position?". */
+export interface LogReply extends Position {
+  /** The sequence from which `changes` continue; undefined when they are all that the log remembers. */
+  readonly since: number | undefined
+  /** Entries stamped before these may have been invalidated by something that the log has forgotten. */
+  readonly scopeFloor: number
+  readonly keyFloor: number
+  /** Scopes with the sequence of their last invalidation. */
+  readonly changes: readonly (readonly [scope: string, sequence: number])[]
+}
+
+/** A moment by both clocks: a suspended machine stops the monotonic one, an administrator sets the other. */
+export interface Moment {
+  readonly monotonicMs: number
+  readonly wallMs: number
+}

@@ -1,0 +1,110 @@
+import type { Invalidation } from '../messages.ts'
+import type { Mutation } from './mutation.ts'
+import { type Answered, SimulatedProcess } from './process.ts'
+import { keyNames, simulatedProofMs, World } from './world.ts'
+
+export interface ScheduleResult {
+  /** Answers that broke a promise, in words; empty if all is well. */
+  readonly violations: readonly string[]
+  readonly fresh: number
+  readonly stale: number
+  readonly acknowledged: number
+}
+
+const lengthMs = 1500
+
+/**
+ * Runs one random schedule: three processes that read, write and invalidate while messages are lost, doubled and reordered, processes
+ * pause, sleep and crash, and Redis is wiped, evicts and fails over.
+ */
+export function runSchedule(seed: number, mutation: Mutation = {}): ScheduleResult {
+  const world = new World(seed, mutation)
+  const { random } = world
+  const violations: string[] = []
+  const acknowledged = new Map<string, number>()
+  const count = { fresh: 0, stale: 0, acknowledged: 0 }
+  const knowledge: Map<string, number>[] = []
+  const processes = [0, 1, 2].map((index) => {
+    knowledge.push(new Map())
+    return new SimulatedProcess(world, (answer) => check(index, answer))
+  })
+
+  const check = (index: number, { key, version, stale }: Answered): void => {
+    count[stale ? 'stale' : 'fresh'] += 1
+    const promised = acknowledged.get(key) ?? 0
+    if (!stale && version < promised)
+      violations.push(
+        `seed ${seed}: process ${index} read version ${version} of ${key} as fresh, ${promised} was acknowledged`,
+      )
+    const known = knowledge[index]!.get(key) ?? 0
+    if (version < known)
+      violations.push(
+        `seed ${seed}: process ${index} read version ${version} of ${key}, it knew that ${known} replaced it`,
+      )
+  }
+
+  const deliver = (index: number, message: Invalidation, versions: ReadonlyMap<string, number>): void => {
+    const process = processes[index]!
+    const before = process.view.position
+    process.receive(message)
+    const after = process.view.position
+    // Known is what the process has taken in, in the order of the log.
+    if (after === undefined || after.generation !== message.generation || before?.generation !== message.generation)
+      return
+    if (before.sequence < message.sequence && after.sequence >= message.sequence)
+      for (const [key, version] of versions)
+        knowledge[index]!.set(key, Math.max(version, knowledge[index]!.get(key) ?? 0))
+  }
+
+  const write = (): void => {
+    const process = random.pick(processes)
+    const key = random.pick(keyNames)
+    const version = world.database.get(key)! + 1
+    world.database.set(key, version)
+    const target = random.pick(['key', 'key', 'prefix', 'tag'] as const)
+    const scope = target === 'key' ? `k:${key}` : target === 'prefix' ? `p:${key.slice(0, 2)}` : `t:${key.slice(2)}`
+    const versions = new Map([[key, version]])
+    const publish = (message: Invalidation): void => {
+      for (let index = 0; index < processes.length; index++) {
+        for (let copies = random.pick([0, 1, 1, 1, 1, 2]); copies > 0; copies--)
+          world.after(world.delay(), () => deliver(index, message, versions))
+      }
+    }
+    process.invalidate(key, [scope], publish, () => {
+      world.after(mutation.acknowledgesEarly ? 0 : simulatedProofMs, () => {
+        acknowledged.set(key, Math.max(version, acknowledged.get(key) ?? 0))
+        count.acknowledged += 1
+      })
+    })
+  }
+
+  const trouble = (): void => {
+    const index = random.below(processes.length)
+    const process = processes[index]!
+    const what = random.pick(['pause', 'suspend', 'crash', 'step', 'redis', 'redis'] as const)
+    if (what === 'pause') process.pause(random.below(250))
+    else if (what === 'suspend') process.suspend(50 + random.below(300))
+    else if (what === 'step') process.stepWallClock(random.below(400) - 200)
+    else if (what === 'redis') world.strike()
+    else {
+      process.crash()
+      knowledge[index]!.clear()
+    }
+  }
+
+  for (const process of processes)
+    for (let atMs = random.below(30); atMs < lengthMs; atMs += 20 + random.below(40))
+      world.after(atMs, () => process.sync())
+  const spread = (howMany: number, action: () => void): void => {
+    for (let i = 0; i < howMany; i++) world.after(random.below(lengthMs), action)
+  }
+  spread(60, () => random.pick(processes).read(random.pick(keyNames)))
+  spread(8, write)
+  spread(random.below(6), trouble)
+  // A burst of reads around and after each end of the waiting time finds copies that live too long.
+  spread(20, () => {
+    for (const process of processes) for (const key of keyNames) process.read(key)
+  })
+  world.run(lengthMs + 500)
+  return { violations, ...count }
+}

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import { InvalidationView, type Received, type Verdict } from '../invalidation-view.ts'
+import type { Invalidation, LogReply, Moment } from '../messages.ts'
+import type { Mutation } from './mutation.ts'
+import { runSchedule } from './run-schedule.ts'
+
+const schedules = Number(process.env.SLUICE_SCHEDULES ?? 4000)
+
+test(`no answer breaks a promise in ${schedules} schedules`, { timeout: 600_000 }, () => {
+  const total = { fresh: 0, stale: 0, acknowledged: 0 }
+  for (let seed = 1; seed <= schedules; seed++) {
+    const result = runSchedule(seed)
+    expect(result.violations).toEqual([])
+    total.fresh += result.fresh
+    total.stale += result.stale
+    total.acknowledged += result.acknowledged
+  }
+  // A simulation in which nothing is answered or acknowledged would prove nothing.
+  expect(total.fresh).toBeGreaterThan(20 * schedules)
+  expect(total.stale).toBeGreaterThan(schedules)
+  expect(total.acknowledged).toBeGreaterThan(3 * schedules)
+})
+
+class IgnoresGaps extends InvalidationView {
+  #proof: Moment = { monotonicMs: 0, wallMs: 0 }
+  override synchronize(reply: LogReply, askedAt: Moment): void {
+    if (askedAt.monotonicMs >= this.#proof.monotonicMs) this.#proof = askedAt
+    super.synchronize(reply, askedAt)
+  }
+  override receive(message: Invalidation): Received {
+    const position = this.position
+    if (position && message.generation === position.generation && message.sequence > position.sequence + 1) {
+      super.synchronize(
+        { ...message, since: 0, scopeFloor: 0, keyFloor: 0, changes: message.scopes.map((s) => [s, message.sequence]) },
+        this.#proof,
+      )
+      return 'applied'
+    }
+    return super.receive(message)
+  }
+}
+
+class OneClock extends InvalidationView {
+  override proven(now: Moment): boolean {
+    return super.proven({ ...now, wallMs: this.#wallMs })
+  }
+  #wallMs = 0
+  override synchronize(reply: LogReply, askedAt: Moment): void {
+    this.#wallMs = askedAt.wallMs
+    super.synchronize(reply, askedAt)
+  }
+}
+
+class NeverUnproven extends InvalidationView {
+  override proven(): boolean {
+    return this.position !== undefined
+  }
+}
+
+class IgnoresTags extends InvalidationView {
+  override judge(subject: Parameters<InvalidationView['judge']>[0], watched?: boolean): Verdict {
+    return super.judge({ ...subject, scopes: [] }, watched)
+  }
+}
+
+class UnknownIsCurrent extends InvalidationView {
+  override get era(): number {
+    return 0
+  }
+  override judge(subject: Parameters<InvalidationView['judge']>[0], watched?: boolean): Verdict {
+    const verdict = super.judge(subject, watched)
+    return verdict === 'unknown' ? 'current' : verdict
+  }
+}
+
+const mutants: Record<string, Mutation> = {
+  'stamps a value when its fetch has ended': { stampsAtEnd: true },
+  'does not judge what a flight brings': { trustsFlights: true },
+  'does not judge what Redis answered when it arrives': { trustsReads: true },
+  'stores without checking the claim': { ignoresClaims: true },
+  'acknowledges before D has passed': { acknowledgesEarly: true },
+  'dates a proof by the reply': { datesProofByReply: true },
+  'takes a missing log for an empty one': { missingIsZero: true },
+  'continues the log of another node': { ignoresRunId: true },
+  'forgets invalidations without a floor': { forgetsFloor: true },
+  'takes unknown entries for current': { view: (limits) => new UnknownIsCurrent(limits) },
+  'goes on after a gap': { view: (limits) => new IgnoresGaps(limits) },
+  'believes the monotonic clock alone': { view: (limits) => new OneClock(limits) },
+  'needs no proof': { view: (limits) => new NeverUnproven(limits) },
+  'checks keys but not tags and prefixes': { view: (limits) => new IgnoresTags(limits) },
+}
+
+describe('the simulator catches a cache that', () => {
+  test.each(Object.entries(mutants))('%s', { timeout: 120_000 }, (_, mutation) => {
+    let seed = 1
+    while (seed <= 30_000 && runSchedule(seed, mutation).violations.length === 0) seed += 1
+    expect(seed, 'the first schedule that shows the fault').toBeLessThanOrEqual(30_000)
+  })
+})

@@ -1,0 +1,62 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { taggedCodec } from './codec.ts'
+
+const roundTrip = (value: unknown) => taggedCodec.decode(taggedCodec.encode(value))
+
+test('whatever is written comes back equal, with the same types', () => {
+  const anything = fc.anything({
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withSet: true,
+    withNullPrototype: false,
+    withSparseArray: false,
+    key: fc.oneof(fc.string(), fc.constantFrom('$', '__proto__', 'constructor', 'toJSON')),
+  })
+  fc.assert(
+    fc.property(anything, (value) => {
+      expect(isDeepStrictEqual(roundTrip(value), value)).toBe(true)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('what JSON loses is kept', () => {
+  const value = {
+    at: new Date(5),
+    never: new Date(Number.NaN),
+    map: new Map([[1n, new Set([undefined])]]),
+    minus: -0,
+    bytes: Buffer.from([0, 255]),
+    view: new Uint8Array([1, 2]),
+    nan: Number.NaN,
+    far: -Infinity,
+    none: undefined,
+  }
+  expect(roundTrip(value)).toStrictEqual(value)
+  expect(Buffer.isBuffer((roundTrip(value) as typeof value).bytes)).toBe(true)
+})
+
+test('nothing that is read reaches a prototype', () => {
+  for (const text of ['j{"__proto__":{"admin":true}}', 't{"a":{"$":["u",0]},"__proto__":{"admin":true}}']) {
+    const value = taggedCodec.decode(text) as object
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
+    expect(({} as { admin?: boolean }).admin).toBeUndefined()
+    expect(Object.hasOwn(value, '__proto__')).toBe(true)
+  }
+})
+
+test('what would not come back as it was is refused', () => {
+  class Money {}
+  const loop: unknown[] = []
+  loop.push(loop)
+  for (const value of [new Money(), () => 1, Symbol('x'), loop, new Error('x'), { a: [new Money()] }])
+    expect(() => taggedCodec.encode(value)).toThrow(/cannot be cached|circular/)
+})
+
+test('damaged text throws, and only that', () => {
+  for (const text of ['', 'x1', 'j{', 't{"$":["?",1]}', 't{"$":1}', 't{"$":["i","x"]}', 't{"$":["m",1]}'])
+    expect(() => taggedCodec.decode(text)).toThrow()
+})

@@ -1,0 +1,132 @@
+/** Writes values as text and reads them back. A custom codec is these two functions. */
+export interface Codec {
+  /** Throws on what it cannot write such that `decode` gives the same back. */
+  encode(value: unknown): string
+  decode(text: string): unknown
+}
+
+/** Thrown by `encode` for a value that would not come back as it was; the value is then answered but not cached. */
+export class UnencodableError extends TypeError {
+  override readonly name = 'UnencodableError'
+}
+
+const tagField = '$'
+const maxDepth = 500
+
+/**
+ * JSON, with tags for what JSON loses: Date, Map, Set, BigInt, Buffer, undefined, NaN, infinities and -0. Text that starts with `j` is
+ * plain JSON, which is the common case and the fast one; text that starts with `t` has tags, written `{"$":[kind, content]}`.
+ */
+export const taggedCodec: Codec = {
+  encode(value) {
+    return isPlain(value, 0) ? `j${JSON.stringify(value)}` : `t${JSON.stringify(tagged(value, 0))}`
+  },
+  decode(text) {
+    const kind = text.charCodeAt(0)
+    if (kind !== 106 && kind !== 116) throw new SyntaxError('not a value of the tagged codec')
+    const parsed: unknown = JSON.parse(text.slice(1))
+    return kind === 106 ? parsed : untagged(parsed)
+  },
+}
+
+/** Whether JSON gives back just this. */
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0)
+  if (typeof value !== 'object' || depth > maxDepth) return false
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (!isPlain(value[i], depth + 1)) return false
+    return true
+  }
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return false
+  for (const name in value) if (name === 'toJSON' || !isPlain((value as never)[name], depth + 1)) return false
+  return true
+}
+
+function tagged(value: unknown, depth: number): unknown {
+  if (depth > maxDepth) throw new UnencodableError(`nested deeper than ${maxDepth} levels, or circular`)
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0)
+        ? value
+        : wrap('n', Object.is(value, -0) ? '-0' : `${value}`)
+    case 'bigint':
+      return wrap('i', `${value}`)
+    case 'undefined':
+      return wrap('u', 0)
+    case 'object':
+      return value === null ? null : taggedObject(value, depth)
+    default:
+      throw new UnencodableError(`a ${typeof value} cannot be cached`)
+  }
+}
+
+function taggedObject(value: object, depth: number): unknown {
+  const inner = (item: unknown) => tagged(item, depth + 1)
+  if (Array.isArray(value)) return Array.from(value, inner)
+  if (value instanceof Date) return wrap('d', Number.isNaN(value.getTime()) ? null : value.getTime())
+  if (value instanceof Map)
+    return wrap(
+      'm',
+      Array.from(value, ([key, item]) => [inner(key), inner(item)]),
+    )
+  if (value instanceof Set) return wrap('s', Array.from(value, inner))
+  if (Buffer.isBuffer(value)) return wrap('b', value.toString('base64'))
+  if (value instanceof Uint8Array && value.constructor === Uint8Array)
+    return wrap('a', Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64'))
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new UnencodableError(`a ${value.constructor?.name ?? 'class instance'} cannot be cached; cache plain data`)
+  const copy: Record<string, unknown> = Object.create(null)
+  for (const [name, item] of Object.entries(value)) copy[name] = inner(item)
+  // An honest object that has our tag's name as a field, or a toJSON that JSON.stringify would call, is written as pairs.
+  return tagField in copy || 'toJSON' in copy ? wrap('o', Object.entries(copy)) : copy
+}
+
+const wrap = (kind: string, content: unknown) => ({ [tagField]: [kind, content] })
+
+function untagged(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(untagged)
+  if (Object.hasOwn(value, tagField)) return unwrap((value as Record<string, unknown>)[tagField])
+  return fromPairs(Object.entries(value))
+}
+
+/** Makes own properties only: a field named `__proto__` is data like any other. */
+function fromPairs(pairs: readonly (readonly [string, unknown])[]): object {
+  const copy = {}
+  for (const [name, item] of pairs)
+    Object.defineProperty(copy, name, { value: untagged(item), writable: true, enumerable: true, configurable: true })
+  return copy
+}
+
+function unwrap(content: unknown): unknown {
+  if (!Array.isArray(content) || content.length !== 2) throw new SyntaxError('a damaged tag')
+  const [kind, data] = content as [unknown, never]
+  switch (kind) {
+    case 'n':
+      return Number(data)
+    case 'i':
+      return BigInt(data)
+    case 'u':
+      return undefined
+    case 'd':
+      return new Date(data ?? Number.NaN)
+    case 'm':
+      return new Map((data as [unknown, unknown][]).map(([key, item]) => [untagged(key), untagged(item)]))
+    case 's':
+      return new Set((data as unknown[]).map(untagged))
+    case 'b':
+      return Buffer.from(data, 'base64')
+    case 'a':
+      return new Uint8Array(Buffer.from(data, 'base64'))
+    case 'o':
+      return fromPairs(data)
+    default:
+      throw new SyntaxError('an unknown tag')
+  }
+}
