@@ -16,6 +16,9 @@ export const errorCodes = {
   SLUICE_REFUSED: 'A call was not given a grant in time; `reason`, `retryAfterMs` and `position` tell more.',
   SLUICE_UPSTREAM_FAILED: 'A vendor could not be reached, ended the connection or took too long; `reason` tells which.',
   SLUICE_UNKNOWN_UPSTREAM: 'The policy in force has no upstream of that name or for that address.',
+  SLUICE_CACHE_BUSY: 'Too many fetches of one name were under way, and the turn of this one did not come in time.',
+  SLUICE_FETCH_TIMEOUT: 'The fetch of a cached value took longer than its deadline.',
+  SLUICE_CACHE_UNREACHABLE: 'Redis did not confirm a write or a strict invalidation of the cache.',
   SLUICE_CLOSED: 'The limiter or store was closed before the call.',
 } as const
 

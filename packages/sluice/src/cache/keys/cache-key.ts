@@ -2,7 +2,7 @@ import { encodeKey, type KeyPart } from '../../core/key.ts'
 import type { KeySpec } from './key-spec.ts'
 
 /** What an invalidation may name: a key, the keys that share leading parts, or the entries that carry a tag. */
-export type InvalidationTarget = CacheKey | KeyPrefix | Tag
+export type InvalidationTarget = CacheKey | KeyPrefix | Tag | Everything
 
 /** One key of a cache. Only `defineKeys` and `loadKeys` make them, so a raw string cannot meet another's key. */
 export class CacheKey {
@@ -35,6 +35,18 @@ export class KeyPrefix {
   }
 }
 
+/** All entries of a cache. */
+export interface Everything {
+  readonly scope: 'p:'
+}
+
+/**
+ * Stands for all entries of a cache.
+ *
+ * @example await cache.invalidate(everything)
+ */
+export const everything: Everything = Object.freeze({ scope: 'p:' })
+
 /** A label of entries that are invalidated together. */
 export class Tag {
   readonly name: string
@@ -59,11 +71,14 @@ export function tagScope(name: string): string {
   return `t:${encodeKey(name)}`
 }
 
-/** The prefixes that cover a key, from the widest: `price/`, `price/XLM/` for `price/XLM/1h`. */
+/** The scope of every entry. */
+export const everythingScope = 'p:'
+
+/** The prefixes that cover a key, from the widest: all, `price/`, `price/XLM/` for `price/XLM/1h`. */
 export function prefixScopes(encoded: string): string[] {
-  const scopes: string[] = []
+  const scopes: string[] = [everythingScope]
   for (let at = encoded.indexOf('/'); at >= 0; at = encoded.indexOf('/', at + 1)) {
     scopes.push(`p:${encoded.slice(0, at + 1)}`)
   }
-  return scopes.length > 0 ? scopes : [`p:${encoded}/`]
+  return scopes.length > 1 ? scopes : [everythingScope, `p:${encoded}/`]
 }

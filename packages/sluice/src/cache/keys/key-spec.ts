@@ -1,8 +1,8 @@
+import { checkOptionNames } from '../../core/check-options.ts'
 import type { Duration } from '../../core/duration.ts'
 import { parseDuration } from '../../core/duration.ts'
 import { invalidOption } from '../../core/errors.ts'
 import { encodeKey } from '../../core/key.ts'
-import { refuseUnknown } from '../refuse-unknown.ts'
 import { parseTtl, type TtlOf } from './ttl.ts'
 
 /** How the entries of a name, or of one call, are kept. */
@@ -51,7 +51,7 @@ export function readEntryOptions(
   where: string,
   more: readonly string[] = [],
 ): EntryRules {
-  refuseUnknown(options, [...known, ...more], where)
+  checkOptionNames(where, options, [...known, ...more])
   const rules: Record<string, unknown> = {}
   const { ttl, jitter, tags, earlyRefresh } = options
   if (ttl !== undefined) rules.ttl = typeof ttl === 'function' ? ttl : parseTtl(ttl, `${where}.ttl`)

@@ -1,5 +1,5 @@
+import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
-import { refuseUnknown } from '../refuse-unknown.ts'
 import { defineKeys, type KeyMaker, key } from './define-keys.ts'
 
 /** One name of keys as configuration, as the data sources of the original list them. */
@@ -27,7 +27,7 @@ export function loadKeys(documents: readonly KeyDocument[]): Readonly<Record<str
   const keys: Record<string, KeyMaker> = Object.create(null)
   documents.forEach((document, index) => {
     const where = `keys[${index}]`
-    refuseUnknown(document, known, where)
+    checkOptionNames(where, document, known)
     const { schemaId, fields, cacheTtlSeconds: seconds, prefix } = document
     if (typeof schemaId !== 'string' || schemaId === '' || schemaId in keys)
       throw invalidOption(`${where}.schemaId`, schemaId, 'use a text that no other data source has')

@@ -4,7 +4,7 @@
  */
 export class InvalidationTable {
   readonly #max: number
-  readonly #last = new Map<string, number>()
+  readonly #last = new Map<string, { readonly sequence: number; readonly heardMs: number }>()
   #floor: number
 
   constructor(max: number, floor: number) {
@@ -21,16 +21,17 @@ export class InvalidationTable {
     return this.#floor
   }
 
-  record(scope: string, sequence: number): void {
+  /** Notes an invalidation; `heardMs` is when this process heard of it. */
+  record(scope: string, sequence: number, heardMs: number): void {
     const known = this.#last.get(scope)
-    if (known !== undefined && known >= sequence) return
-    // A Map keeps the order of insertion, so the first is the one that was invalidated longest ago.
+    if (known !== undefined && known.sequence >= sequence) return
+    // A Map keeps the order of insertion, so the first is the one that was heard of longest ago.
     this.#last.delete(scope)
-    this.#last.set(scope, sequence)
+    this.#last.set(scope, { sequence, heardMs })
     if (this.#last.size <= this.#max) return
-    const [oldest, at] = this.#last.entries().next().value!
+    const [oldest, { sequence: forgotten }] = this.#last.entries().next().value!
     this.#last.delete(oldest)
-    this.#floor = Math.max(this.#floor, at)
+    this.#floor = Math.max(this.#floor, forgotten)
   }
 
   raiseFloor(floor: number): void {
@@ -39,7 +40,13 @@ export class InvalidationTable {
 
   /** Whether the scope was invalidated after the position with this sequence. */
   changedSince(scope: string, sequence: number): boolean {
-    const at = this.#last.get(scope)
-    return at !== undefined && at > sequence
+    const last = this.#last.get(scope)
+    return last !== undefined && last.sequence > sequence
+  }
+
+  /** Whether this process heard of an invalidation of the scope at this time or later. */
+  heardSince(scope: string, ms: number): boolean {
+    const last = this.#last.get(scope)
+    return last !== undefined && last.heardMs >= ms
   }
 }

@@ -83,11 +83,11 @@ export class InvalidationView {
     return now.monotonicMs - proof.monotonicMs < proofMs && Math.abs(now.wallMs - proof.wallMs) < proofMs
   }
 
-  receive(message: Invalidation): Received {
+  receive(message: Invalidation, nowMs = 0): Received {
     const [tables] = this.#tables
     if (tables === undefined || message.generation !== tables.generation) return 'gap'
     if (message.sequence <= this.#sequence) return 'duplicate'
-    for (const scope of message.scopes) this.#record(tables, scope, message.sequence)
+    for (const scope of message.scopes) this.#record(tables, scope, message.sequence, nowMs)
     if (message.sequence > this.#sequence + 1) return 'gap'
     this.#sequence = message.sequence
     return 'applied'
@@ -111,16 +111,17 @@ export class InvalidationView {
       tables.keys.raiseFloor(reply.keyFloor)
       this.#era += 1
     }
-    for (const [scope, sequence] of reply.changes) this.#record(tables, scope, sequence)
+    for (const [scope, sequence] of reply.changes) this.#record(tables, scope, sequence, askedAt.monotonicMs)
     this.#sequence = Math.max(this.#sequence, reply.sequence)
     this.#proof = askedAt
   }
 
   /**
-   * Judges what was read after its stamp. `keyIsWatched` is said of entries that an invalidation of their key removes by itself, in Redis
-   * and in the first level: that the log has forgotten old ones does not matter for those.
+   * Judges what was read after its stamp. An invalidation of a key also removes it from Redis and from the first level, so for those the
+   * log need not remember invalidations of the key since the stamp, but only since `watchedFrom`: where the view stood when the read was
+   * sent to Redis, and `Infinity` for what is in the first level.
    */
-  judge(subject: Stamped, keyIsWatched = false): Verdict {
+  judge(subject: Stamped, watchedFrom: number = subject.sequence): Verdict {
     const key = `k:${subject.key}`
     for (const tables of this.#tables) {
       const own = tables.generation === subject.generation
@@ -130,10 +131,19 @@ export class InvalidationView {
       for (const scope of subject.scopes) if (tables.scopes.changedSince(scope, sequence)) return 'dead'
       // What was forgotten below a floor may have been an invalidation of this very entry.
       const current = own && tables === this.#tables[0]
-      if (sequence < tables.scopes.floor || (sequence < tables.keys.floor && !(current && keyIsWatched))) return 'dead'
+      if (sequence < tables.scopes.floor || (current ? watchedFrom : sequence) < tables.keys.floor) return 'dead'
       if (own) return current ? 'current' : 'unknown'
     }
     return 'unknown'
+  }
+
+  /** Whether this process heard of an invalidation of the key or one of the scopes since then, by the monotonic clock. */
+  heardSince(key: string, scopes: readonly string[], monotonicMs: number): boolean {
+    return this.#tables.some(
+      (tables) =>
+        tables.keys.heardSince(`k:${key}`, monotonicMs) ||
+        scopes.some((scope) => tables.scopes.heardSince(scope, monotonicMs)),
+    )
   }
 
   #newTables({ generation, scopeFloor, keyFloor }: LogReply): Tables {
@@ -142,12 +152,12 @@ export class InvalidationView {
     return { generation, scopes, keys: new InvalidationTable(maxKeys, keyFloor) }
   }
 
-  #record(tables: Tables, scope: string, sequence: number): void {
+  #record(tables: Tables, scope: string, sequence: number, heardMs: number): void {
     if (scope.charCodeAt(0) === 107) {
-      tables.keys.record(scope, sequence)
+      tables.keys.record(scope, sequence, heardMs)
       return
     }
-    tables.scopes.record(scope, sequence)
+    tables.scopes.record(scope, sequence, heardMs)
     this.#scopeVersion += 1
   }
 }

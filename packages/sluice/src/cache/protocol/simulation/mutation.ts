@@ -11,6 +11,8 @@ export interface Mutation extends Pick<LogModelOptions, 'ignoresRunId' | 'forget
   readonly trustsFlights?: boolean
   /** Keeps what was read from Redis without judging it when it arrives. */
   readonly trustsReads?: boolean
+  /** Takes what any server answers, also one that took over a moment ago and has old copies. */
+  readonly trustsAnyServer?: boolean
   /** Stores without checking the claim. */
   readonly ignoresClaims?: boolean
   /** Acknowledges strictly as soon as Redis has answered. */

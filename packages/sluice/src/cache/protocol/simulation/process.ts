@@ -19,10 +19,11 @@ let tokens = 0
 export class SimulatedProcess {
   readonly #world: World
   readonly #answered: (answer: Answered) => void
-  readonly #limits = { maxScopes: 3, maxKeys: 2, proofMs: simulatedProofMs }
+  readonly #limits = { maxScopes: 2, maxKeys: 1, proofMs: simulatedProofMs }
   #view: InvalidationView
   #entries = new Map<string, Entry>()
   #life = 0
+  #server = 0
   #pausedUntilMs = 0
   #lostMonotonicMs = 0
   #wallOffsetMs = 0
@@ -72,8 +73,9 @@ export class SimulatedProcess {
     const askedAt = this.#moment()
     const position = this.#view.position
     this.#ask(
-      () => this.#world.log.sync(position),
-      (reply: LogReply) => {
+      () => ({ reply: this.#world.log.sync(position), server: this.#world.log.runId }),
+      ({ reply, server }: { reply: LogReply; server: number }) => {
+        this.#server = server
         this.#view.synchronize(reply, this.#world.mutation.datesProofByReply ? this.#moment() : askedAt)
         for (const [scope] of reply.changes) this.#dropKey(scope)
       },
@@ -83,12 +85,16 @@ export class SimulatedProcess {
   read(key: string): void {
     this.#act(() => {
       const entry = this.#entries.get(key)
-      if (entry !== undefined && this.#answer(key, entry, true)) return
+      if (entry !== undefined && this.#answer(key, entry, Infinity)) return
+      const sentAt = this.#view.position
       this.#ask(
         () => this.#readOrClaim(key),
-        ({ copy, token }) => {
+        ({ copy, token, server }) => {
+          // What another server answers than the one that was asked for invalidations is not taken: a new connection first asks.
+          if (server !== this.#server && !this.#world.mutation.trustsAnyServer) return
           if (copy !== undefined) {
-            if (this.#keep(key, copy, true, this.#world.mutation.trustsReads)) this.#answer(key, copy, true)
+            const from = sentAt?.generation === this.#view.generation ? (sentAt?.sequence ?? 0) : 0
+            if (this.#keep(key, copy, from, this.#world.mutation.trustsReads)) this.#answer(key, copy, from, true)
           } else if (token !== undefined) this.#fetch(key, token, 3)
         },
       )
@@ -116,15 +122,16 @@ export class SimulatedProcess {
     )
   }
 
-  #readOrClaim(key: string): { copy?: Copy; token?: number } {
+  #readOrClaim(key: string): { copy?: Copy; token?: number; server: number } {
     const { values, claims, random } = this.#world
+    const server = this.#world.log.runId
     const copy = values.get(key)
     // A copy that the reader holds to be invalidated is claimed as if it were missing; here at random.
-    if (copy !== undefined && !random.chance(0.2)) return { copy }
-    if (claims.has(key) && !random.chance(0.3)) return {} // an expired claim is replaced
+    if (copy !== undefined && !random.chance(0.2)) return { copy, server }
+    if (claims.has(key) && !random.chance(0.3)) return { server } // an expired claim is replaced
     tokens += 1
     claims.set(key, tokens)
-    return { token: tokens }
+    return { token: tokens, server }
   }
 
   #fetch(key: string, token: number, attempts: number): void {
@@ -142,25 +149,25 @@ export class SimulatedProcess {
             world.values.set(key, copy)
             world.claims.delete(key)
           })
-          const kept = this.#keep(key, copy, false, world.mutation.trustsFlights)
+          const kept = this.#keep(key, copy, undefined, world.mutation.trustsFlights)
           if (!kept && attempts > 1) this.#fetch(key, token, attempts - 1)
-          else if (kept) this.#answer(key, copy, false)
+          else if (kept) this.#answer(key, copy)
         }, life),
       )
     })
   }
 
   /** Judges and keeps in one step: nothing can come between. */
-  #keep(key: string, copy: Copy, watched: boolean, trusts = false): boolean {
-    const verdict = trusts ? 'current' : this.#view.judge({ key, scopes: scopesOf(key), ...copy }, watched)
+  #keep(key: string, copy: Copy, watchedFrom: number | undefined, trusts = false): boolean {
+    const verdict = trusts ? 'current' : this.#view.judge({ key, scopes: scopesOf(key), ...copy }, watchedFrom)
     if (verdict === 'dead') return false
     this.#entries.set(key, { ...copy, era: verdict === 'current' ? this.#view.era : -1 })
     return true
   }
 
-  #answer(key: string, entry: Copy & { era?: number }, watched: boolean): boolean {
-    const trusts = entry.era === undefined && this.#world.mutation[watched ? 'trustsReads' : 'trustsFlights']
-    const verdict = trusts ? 'current' : this.#view.judge({ key, scopes: scopesOf(key), ...entry }, watched)
+  #answer(key: string, entry: Copy & { era?: number }, watchedFrom?: number, read = false): boolean {
+    const trusts = entry.era === undefined && this.#world.mutation[read ? 'trustsReads' : 'trustsFlights']
+    const verdict = trusts ? 'current' : this.#view.judge({ key, scopes: scopesOf(key), ...entry }, watchedFrom)
     if (verdict === 'dead') {
       this.#entries.delete(key)
       return false

@@ -99,11 +99,12 @@ export function runSchedule(seed: number, mutation: Mutation = {}): ScheduleResu
     for (let i = 0; i < howMany; i++) world.after(random.below(lengthMs), action)
   }
   spread(60, () => random.pick(processes).read(random.pick(keyNames)))
-  spread(8, write)
+  spread(12, write)
   spread(random.below(6), trouble)
   // A burst of reads around and after each end of the waiting time finds copies that live too long.
   spread(20, () => {
-    for (const process of processes) for (const key of keyNames) process.read(key)
+    const key = random.pick(keyNames)
+    for (const process of processes) process.read(key)
   })
   world.run(lengthMs + 500)
   return { violations, ...count }

@@ -58,8 +58,14 @@ class NeverUnproven extends InvalidationView {
 }
 
 class IgnoresTags extends InvalidationView {
-  override judge(subject: Parameters<InvalidationView['judge']>[0], watched?: boolean): Verdict {
-    return super.judge({ ...subject, scopes: [] }, watched)
+  override judge(subject: Parameters<InvalidationView['judge']>[0], watchedFrom?: number): Verdict {
+    return super.judge({ ...subject, scopes: [] }, watchedFrom)
+  }
+}
+
+class ForgetsReadsInProgress extends InvalidationView {
+  override judge(subject: Parameters<InvalidationView['judge']>[0]): Verdict {
+    return super.judge(subject, Infinity)
   }
 }
 
@@ -67,8 +73,8 @@ class UnknownIsCurrent extends InvalidationView {
   override get era(): number {
     return 0
   }
-  override judge(subject: Parameters<InvalidationView['judge']>[0], watched?: boolean): Verdict {
-    const verdict = super.judge(subject, watched)
+  override judge(subject: Parameters<InvalidationView['judge']>[0], watchedFrom?: number): Verdict {
+    const verdict = super.judge(subject, watchedFrom)
     return verdict === 'unknown' ? 'current' : verdict
   }
 }
@@ -78,12 +84,14 @@ const mutants: Record<string, Mutation> = {
   'does not judge what a flight brings': { trustsFlights: true },
   'does not judge what Redis answered when it arrives': { trustsReads: true },
   'stores without checking the claim': { ignoresClaims: true },
+  'reads from another server than it asked': { trustsAnyServer: true },
   'acknowledges before D has passed': { acknowledgesEarly: true },
   'dates a proof by the reply': { datesProofByReply: true },
   'takes a missing log for an empty one': { missingIsZero: true },
   'continues the log of another node': { ignoresRunId: true },
   'forgets invalidations without a floor': { forgetsFloor: true },
   'takes unknown entries for current': { view: (limits) => new UnknownIsCurrent(limits) },
+  'overlooks what happened during a read': { view: (limits) => new ForgetsReadsInProgress(limits) },
   'goes on after a gap': { view: (limits) => new IgnoresGaps(limits) },
   'believes the monotonic clock alone': { view: (limits) => new OneClock(limits) },
   'needs no proof': { view: (limits) => new NeverUnproven(limits) },

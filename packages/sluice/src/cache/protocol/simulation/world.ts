@@ -9,7 +9,7 @@ export interface Copy {
   readonly sequence: number
 }
 
-export const keyNames = ['a/x', 'a/y'] as const
+export const keyNames = ['a/x', 'a/y', 'b/x', 'b/z'] as const
 export const scopesOf = (key: string): readonly string[] => [`p:${key.slice(0, 2)}`, `t:${key.slice(2)}`]
 export const simulatedProofMs = 100
 
@@ -30,7 +30,7 @@ export class World {
   constructor(seed: number, mutation: Mutation) {
     this.random = new Random(seed)
     this.mutation = mutation
-    this.log = new LogModel({ ...mutation, maxScopes: 3, maxKeys: 2 })
+    this.log = new LogModel({ ...mutation, maxScopes: 2, maxKeys: 1 })
   }
 
   after(delayMs: number, run: () => void): void {

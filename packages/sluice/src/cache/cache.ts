@@ -1,0 +1,92 @@
+import type { Duration } from '../core/duration.ts'
+import type { CacheEvents } from './events.ts'
+import type { CacheKey, InvalidationTarget } from './keys/cache-key.ts'
+import type { EntryOptions } from './keys/key-spec.ts'
+import type { CacheStats } from './stats.ts'
+
+/** What a fetch is given. */
+export interface FetchContext {
+  /** Aborted when the fetch takes longer than its deadline, or the cache closes. Never by a caller: others may wait too. */
+  readonly signal: AbortSignal
+  /** Whether the data was invalidated a moment ago: read it from the primary, a replica may not have it yet. */
+  readonly afterInvalidation: boolean
+}
+
+/** Reads a value from its source of truth. */
+export type Fetch<T> = (context: FetchContext) => Promise<T> | T
+
+/** A value with what is known about it. */
+export interface Answer<T> {
+  readonly value: T
+  /** True where the value may be older than an invalidation, or is older than its TTL. */
+  readonly stale: boolean
+  /** How long ago it was fetched or set. */
+  readonly ageMs: number
+  /** How long it is fresh from now; 0 when stale, `Infinity` when for ever. */
+  readonly freshMs: number
+  readonly from: 'memory' | 'redis' | 'fetch'
+}
+
+/** Options of one lookup. They take the place of those of the key. */
+export interface LookupOptions<T> extends EntryOptions<T> {
+  /** Detaches this caller from the lookup. The fetch goes on for the others, and for the cache. */
+  readonly signal?: AbortSignal
+}
+
+export interface SetOptions<T> extends EntryOptions<T> {}
+
+export interface InvalidateOptions {
+  /**
+   * `fast` returns when Redis has it, and other processes follow within D. `strict` returns when no process answers the old value as fresh
+   * any more, at most D and a deadline later, and rejects if Redis cannot be asked.
+   */
+  readonly mode?: 'fast' | 'strict'
+  /** How many replicas must have the invalidation, so that a failover does not lose it. */
+  readonly wait?: number
+}
+
+export interface InvalidationReceipt {
+  /** False when Redis could not be asked: this process knows, the others are told when Redis is back. */
+  readonly sent: boolean
+}
+
+/** A read-through cache with two levels: this process, and Redis. */
+export interface Cache {
+  /** The value of a key, from the nearest level that has it, else from `fetch`. */
+  getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T>
+  /** As `getOrFetch`, and says how old the value is and where it came from. */
+  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<Answer<T>>
+  /** What is cached under a key; undefined when nothing is. Never fetches. */
+  get<T = unknown>(key: CacheKey): Promise<Answer<T> | undefined>
+  /** What is cached under many keys, in their order: one round trip per Redis node. */
+  getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(Answer<T> | undefined)[]>
+  /** Writes a value, for producers. Other processes see it within D. */
+  set<T>(key: CacheKey, value: T, options?: SetOptions<T>): Promise<void>
+  /** Makes a key, all keys with a prefix, or all entries with a tag invalid, in all processes. */
+  invalidate(
+    target: InvalidationTarget | readonly InvalidationTarget[],
+    options?: InvalidateOptions,
+  ): Promise<InvalidationReceipt>
+  /** Fetches the most used keys again, with the fetchers that `createCache` was given. */
+  warm(options?: WarmOptions): Promise<WarmResult>
+  on<Name extends keyof CacheEvents>(name: Name, listener: (event: CacheEvents[Name]) => void): () => void
+  stats(): CacheStats
+  readonly namespace: string
+  close(): Promise<void>
+}
+
+export interface WarmOptions {
+  /** How many keys, the most used first. */
+  readonly top?: number
+  /** How long it may take. */
+  readonly within?: Duration
+  /** How many fetches at a time. */
+  readonly concurrency?: number
+}
+
+export interface WarmResult {
+  readonly warmed: number
+  readonly failed: number
+  /** Keys that there was no time for. */
+  readonly left: number
+}

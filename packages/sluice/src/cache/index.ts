@@ -1,0 +1,19 @@
+export type * from './cache.ts'
+export { type CacheOptions, createCache } from './create-cache.ts'
+export type { CacheEvents } from './events.ts'
+export {
+  CacheKey,
+  type Everything,
+  everything,
+  type InvalidationTarget,
+  KeyPrefix,
+  Tag,
+  tag,
+} from './keys/cache-key.ts'
+export { defineKeys, type KeyMaker, key } from './keys/define-keys.ts'
+export type { EntryOptions } from './keys/key-spec.ts'
+export { type KeyDocument, loadKeys } from './keys/load-keys.ts'
+export type { Ttl, TtlOf } from './keys/ttl.ts'
+export type { Fetcher } from './options.ts'
+export type { CacheStats } from './stats.ts'
+export { type Codec, taggedCodec } from './values/codec.ts'

@@ -1,0 +1,39 @@
+import type { Invalidation, LogReply, Position } from '../protocol/messages.ts'
+
+/** A stored value as Redis has it, with how long ago it was stored. */
+export interface StoredValue {
+  /** Tells this copy of the key from any other. */
+  readonly id: string
+  readonly ageMs: number
+  readonly bytes: Buffer
+}
+
+/** What a claim brought: a copy that somebody stored meanwhile, the right to fetch, or for how long another still has it. */
+export type ClaimReply =
+  | { readonly kind: 'stored'; readonly stored: StoredValue }
+  | { readonly kind: 'granted' }
+  | { readonly kind: 'held'; readonly forMs: number }
+
+/**
+ * What the cache needs of Redis. Every call settles by `withinMs`, and rejects when Redis did not answer by then. Keys are encoded, without
+ * the namespace.
+ */
+export interface CacheLink {
+  /** What is stored under these keys; undefined for none. */
+  read(keys: readonly string[], withinMs: number): Promise<(StoredValue | undefined)[]>
+  /** Asks for the right to fill a key. A copy with the id `rejected` counts as none. */
+  claim(key: string, token: string, claimMs: number, rejected: string, withinMs: number): Promise<ClaimReply>
+  /** Keeps a claim for longer; false when it is lost. */
+  renew(key: string, token: string, claimMs: number, withinMs: number): Promise<boolean>
+  /** Stores a value under a claim and ends the claim; false when the claim was lost. Without a token it always stores. */
+  store(key: string, token: string | undefined, bytes: Buffer, keepMs: number, withinMs: number): Promise<boolean>
+  /** Gives a claim back. */
+  release(key: string, token: string, withinMs: number): Promise<void>
+  /** Notes an invalidation, removes the keys, and publishes it. */
+  invalidate(scopes: readonly string[], wait: number, withinMs: number): Promise<Invalidation>
+  /** What happened since a position. */
+  sync(position: Position | undefined, withinMs: number): Promise<LogReply>
+  /** Calls the listener with each published invalidation; messages may get lost. */
+  subscribe(listener: (message: Invalidation) => void): () => void
+  close(): Promise<void>
+}

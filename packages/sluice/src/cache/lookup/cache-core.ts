@@ -1,0 +1,127 @@
+import type { Clock } from '../../core/clock.ts'
+import { Emitter } from '../../core/emitter.ts'
+import type { CacheEvents } from '../events.ts'
+import type { CacheLink } from '../link/cache-link.ts'
+import { SieveMap } from '../memory/sieve-map.ts'
+import type { ResolvedOptions } from '../options.ts'
+import { InvalidationView } from '../protocol/invalidation-view.ts'
+import type { Invalidation, Moment } from '../protocol/messages.ts'
+import { type Counts, newCounts } from '../stats.ts'
+import { type Entry, judgeEntry } from './entry.ts'
+import { FetchGate } from './fetch-gate.ts'
+import { RedisSide } from './redis-side.ts'
+
+const maxScopes = 50_000
+const maxKeys = 10_000
+const localGeneration = 'local'
+
+/**
+ * How an entry may be answered: `fresh`; `unproven`, within its TTL but nobody knows whether it was invalidated; `revalidate`, past its
+ * TTL while a fetch is under way; `error`, only if a fetch fails; `none`, not at all.
+ */
+export type Standing = 'fresh' | 'unproven' | 'revalidate' | 'error' | 'none'
+
+/** What the parts of one cache share: the first level, the view of the log, time, counters and events. */
+export class CacheCore {
+  readonly options: ResolvedOptions
+  readonly clock: Clock
+  readonly random: () => number
+  readonly events: Emitter<CacheEvents> = new Emitter()
+  readonly count: Counts = newCounts()
+  readonly view: InvalidationView
+  readonly memory: SieveMap<Entry>
+  readonly redis: RedisSide | undefined
+  readonly #gates = new Map<string, FetchGate>()
+  /** Told when entries became only stale; `sameLog` if messages were lost, else the log itself was. */
+  onLost: (sameLog: boolean) => void = () => undefined
+  #sequence = 0
+
+  constructor(options: ResolvedOptions, link: CacheLink | undefined) {
+    this.options = options
+    this.clock = options.clock
+    this.random = options.random
+    this.view = new InvalidationView({ maxScopes, maxKeys, proofMs: options.proofMs })
+    this.memory = new SieveMap(options.memory?.maxEntries ?? 0, options.memory?.maxBytes ?? 0)
+    this.redis = link && new RedisSide(this, link)
+    if (!link) {
+      const log = {
+        generation: localGeneration,
+        sequence: 0,
+        since: undefined,
+        scopeFloor: 0,
+        keyFloor: 0,
+        changes: [],
+      }
+      this.view.synchronize(log, this.moment())
+    }
+  }
+
+  /** Milliseconds that never run backwards but follow a machine that slept. */
+  nowMs(): number {
+    return (this.clock.coarse?.() ?? this.clock.now()) / 1000
+  }
+
+  moment(): Moment {
+    return { monotonicMs: this.clock.monotonic(), wallMs: this.nowMs() }
+  }
+
+  /** Whether invalidations up to D ago are known. Without Redis there are none but our own. */
+  proven(): boolean {
+    return this.redis === undefined || this.view.proven(this.moment())
+  }
+
+  /** How an entry of the first level may be answered. */
+  standing(entry: Entry): Standing {
+    const verdict = judgeEntry(this.view, entry)
+    return this.standingBy(entry, verdict !== 'dead', verdict === 'current')
+  }
+
+  standingBy(entry: Entry, usable: boolean, known: boolean): Standing {
+    const nowMs = this.nowMs()
+    if (!usable || nowMs >= entry.errorUntilMs) return 'none'
+    if (nowMs < entry.freshUntilMs) return known && this.proven() ? 'fresh' : 'unproven'
+    return nowMs < entry.staleUntilMs ? 'revalidate' : 'error'
+  }
+
+  keep(entry: Entry): void {
+    if (this.options.memory !== undefined) this.memory.set(entry.key, entry)
+  }
+
+  /** Removes the keys among these scopes from the first level; prefixes and tags are found when an entry is read. */
+  forget(scopes: readonly string[]): void {
+    for (const scope of scopes) if (scope.startsWith('k:')) this.memory.delete(scope.slice(2))
+  }
+
+  /** Removes all entries that one of these scopes covers, for an invalidation that is in no log yet. Looks at every entry. */
+  purge(scopes: readonly string[]): void {
+    this.forget(scopes)
+    const gone = new Set(scopes)
+    for (const [key, entry] of [...this.memory.entries()])
+      if (entry.scopes.some((scope) => gone.has(scope))) this.memory.delete(key)
+  }
+
+  /** Takes in an invalidation of a cache without Redis. */
+  invalidateAlone(scopes: readonly string[]): Invalidation {
+    this.#sequence += 1
+    const message = { generation: localGeneration, sequence: this.#sequence, scopes }
+    this.view.receive(message, this.clock.monotonic())
+    this.forget(scopes)
+    this.count.invalidations.sent += scopes.length
+    return message
+  }
+
+  lost(sameLog: boolean): void {
+    this.count.unproven += 1
+    this.events.emit('unproven', { reason: sameLog ? 'lost' : 'generation' })
+    this.onLost(sameLog)
+  }
+
+  gate(name: string): FetchGate {
+    let gate = this.#gates.get(name)
+    if (gate === undefined) {
+      gate = new FetchGate(this.options.maxFetches, this.options.queueDeadlineMs, this.clock)
+      this.#gates.set(name, gate)
+    }
+    return gate
+  }
+}

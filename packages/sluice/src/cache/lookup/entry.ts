@@ -1,0 +1,46 @@
+import type { KeySpec } from '../keys/key-spec.ts'
+import type { InvalidationView, Stamped, Verdict } from '../protocol/invalidation-view.ts'
+
+/** A value in the first level, or just read from Redis. Times are milliseconds of the cache's clock. */
+export interface Entry extends Stamped {
+  readonly spec: KeySpec
+  readonly value: unknown
+  /** Estimated bytes in memory. */
+  readonly bytes: number
+  readonly madeAtMs: number
+  /** Until when it is fresh, may be answered while one caller fetches anew, and may be answered when a fetch fails. */
+  readonly freshUntilMs: number
+  readonly staleUntilMs: number
+  readonly errorUntilMs: number
+  /** How long the fetch took; 0 for what a producer set. */
+  readonly fetchMs: number
+  /** Which copy in Redis it is; empty for none. */
+  readonly id: string
+  /** What the view was like when this was last judged. Between those nothing concerned it. */
+  generation: string | undefined
+  sequence: number
+  era: number
+  scopeVersion: number
+  uses: number
+}
+
+/** Judges an entry of the first level, and notes the result, so that the next hit need not. */
+export function judgeEntry(view: InvalidationView, entry: Entry): Verdict {
+  if (entry.era === view.era && entry.scopeVersion === view.scopeVersion) return 'current'
+  const verdict = view.judge(entry, Number.POSITIVE_INFINITY)
+  if (verdict !== 'current' || entry.era !== view.era) return verdict === 'dead' ? 'dead' : 'unknown'
+  entry.generation = view.generation
+  entry.sequence = view.sequence
+  entry.scopeVersion = view.scopeVersion
+  return 'current'
+}
+
+/**
+ * Whether to fetch before the TTL ends (XFetch, Vattani et al., VLDB'15): the nearer the end and the longer a fetch takes, the likelier. At
+ * most half the TTL early. The claim sees to it that only one process does.
+ */
+export function isEarly(entry: Entry, nowMs: number, random: () => number): boolean {
+  const leftMs = entry.freshUntilMs - nowMs
+  if (entry.fetchMs === 0 || leftMs > (entry.freshUntilMs - entry.madeAtMs) / 2) return false
+  return -entry.fetchMs * Math.log(1 - random()) >= leftMs
+}

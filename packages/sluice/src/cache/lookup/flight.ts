@@ -1,0 +1,80 @@
+import { SluiceError } from '../../core/errors.ts'
+import type { Fetch } from '../cache.ts'
+import type { CacheKey } from '../keys/cache-key.ts'
+import type { EntryRules } from '../keys/key-spec.ts'
+import type { Moment, Position } from '../protocol/messages.ts'
+import type { CacheCore } from './cache-core.ts'
+
+/** What a fetch brought, with what is needed to judge and keep it. */
+export interface Fetched {
+  readonly value: unknown
+  readonly tookMs: number
+  /** When it began: data younger than D needs no other proof. */
+  readonly beganAt: Moment
+  /** Where the view stood when it began. */
+  readonly stamp: Position | undefined
+}
+
+/** One lookup below the first level, shared by all callers that ask for the key meanwhile. */
+export interface Flight {
+  readonly key: CacheKey
+  readonly fetch: Fetch<unknown>
+  readonly rules: EntryRules | undefined
+  /** Set once the data is being read; an invalidation after it makes newcomers start a flight of their own. */
+  stamp: Position | undefined
+  /** Set by an invalidation that is in no log. */
+  dead: boolean
+}
+
+/**
+ * Runs a fetch with a deadline and a signal of its own, when its turn has come.
+ */
+export async function runFetch(core: CacheCore, flight: Flight, afterInvalidation: boolean): Promise<Fetched> {
+  const { clock, options, count, events } = core
+  const { name } = flight.key.spec
+  const gate = core.gate(name)
+  if (!(await gate.enter())) {
+    count.refusedFetches += 1
+    events.emit('refused', { name })
+    throw new SluiceError(
+      'SLUICE_CACHE_BUSY',
+      `${options.maxFetches} fetches of ${name} are under way and none ended within ${options.queueDeadlineMs} ms`,
+      { transient: true },
+    )
+  }
+  const controller = new AbortController()
+  // The stamp is taken before the data is read: whatever is invalidated from here on makes the data suspect.
+  const stamp = core.view.position
+  const beganAt = core.moment()
+  flight.stamp = stamp
+  flight.dead = false
+  let timer: ReturnType<typeof clock.setTimeout> | undefined
+  const deadline = new Promise<never>((_, reject) => {
+    timer = clock.setTimeout(() => {
+      const error = new SluiceError(
+        'SLUICE_FETCH_TIMEOUT',
+        `the fetch of ${name} took longer than ${options.fetchDeadlineMs} ms`,
+        { transient: true },
+      )
+      controller.abort(error)
+      reject(error)
+    }, options.fetchDeadlineMs)
+  })
+  count.fetches += 1
+  let failure: unknown
+  try {
+    const work = (async () => flight.fetch({ signal: controller.signal, afterInvalidation }))()
+    const value = await Promise.race([work, deadline])
+    return { value, tookMs: clock.monotonic() - beganAt.monotonicMs, beganAt, stamp }
+  } catch (error) {
+    failure = error
+    count.fetchErrors += 1
+    throw error
+  } finally {
+    clock.clearTimeout(timer)
+    gate.leave()
+    if (events.has('fetch')) {
+      events.emit('fetch', { name, tookMs: clock.monotonic() - beganAt.monotonicMs, error: failure })
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import type { Fetch } from '../cache.ts'
+import { type CacheKey, prefixScopes } from '../keys/cache-key.ts'
+import type { EntryRules } from '../keys/key-spec.ts'
+import type { StoredValue } from '../link/cache-link.ts'
+import type { CacheCore } from './cache-core.ts'
+import { Claim } from './claim.ts'
+import type { Entry } from './entry.ts'
+import { type Flight, runFetch } from './flight.ts'
+import { makeEntry, readEntry } from './make-entry.ts'
+
+/** How a lookup ended. */
+export interface Landed {
+  readonly value: unknown
+  readonly stale: boolean
+  readonly from: 'memory' | 'redis' | 'fetch'
+  /** None for a value that cannot be cached. */
+  readonly entry: Entry | undefined
+}
+
+interface InFlight extends Flight {
+  landing: Promise<Landed>
+}
+
+/** A value that is invalidated while it is fetched is fetched again, but not for ever. */
+const maxAttempts = 3
+
+/** All lookups below the first level: at most one per key at a time. */
+export class Flights {
+  readonly #core: CacheCore
+  readonly #flights = new Map<string, InFlight>()
+
+  constructor(core: CacheCore) {
+    this.#core = core
+  }
+
+  get size(): number {
+    return this.#flights.size
+  }
+
+  /** Joins the flight of a key or starts one. A flight whose data was read before an invalidation is not joined. */
+  join(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined): Promise<Landed> {
+    const present = this.#flights.get(key.encoded)
+    if (present !== undefined && !this.#isDead(present)) {
+      this.#core.count.sharedFlights += 1
+      if (this.#core.events.has('shared')) this.#core.events.emit('shared', { name: key.spec.name })
+      return present.landing
+    }
+    return this.#start(key, fetch, rules, (flight) => this.#look(flight))
+  }
+
+  /** Fetches anew in the background, unless a flight or another process already does. */
+  refresh(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
+    if (this.#flights.has(key.encoded)) return
+    this.#start(key, fetch, rules, (flight) => this.#revalidate(flight, known)).catch(() => undefined)
+  }
+
+  /** While Redis is away: fetches what was cached before, once. What was fetched since then lives out its TTL. */
+  refreshUnproven(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
+    const { redis } = this.#core
+    if (redis !== undefined && known.madeAtMs < redis.lastAnswerMs) this.refresh(key, fetch, rules, known)
+  }
+
+  /** For an invalidation that is in no log: what is under way now must not be answered to those who come later. */
+  kill(scopes: readonly string[]): void {
+    for (const flight of this.#flights.values()) {
+      const own = [flight.key.scope, ...prefixScopes(flight.key.encoded)]
+      if (scopes.some((scope) => own.includes(scope) || scope.startsWith('t:'))) flight.dead = true
+    }
+  }
+
+  #start(
+    key: CacheKey,
+    fetch: Fetch<unknown>,
+    rules: EntryRules | undefined,
+    run: (flight: InFlight) => Promise<Landed>,
+  ): Promise<Landed> {
+    const flight = { key, fetch, rules, stamp: undefined, dead: false } as unknown as InFlight
+    this.#flights.set(key.encoded, flight)
+    const done = (): void => {
+      if (this.#flights.get(key.encoded) === flight) this.#flights.delete(key.encoded)
+    }
+    flight.landing = run(flight)
+    flight.landing.then(done, done)
+    return flight.landing
+  }
+
+  #isDead(flight: Flight): boolean {
+    if (flight.dead) return true
+    if (flight.stamp === undefined) return false
+    const { encoded } = flight.key
+    return this.#core.view.judge({ key: encoded, scopes: prefixScopes(encoded), ...flight.stamp }) === 'dead'
+  }
+
+  async #look(flight: InFlight): Promise<Landed> {
+    const core = this.#core
+    const { redis } = core
+    let known = core.memory.peek(flight.key.encoded)
+    if (redis === undefined) return this.#fetch(flight, undefined, known, 1)
+    const endMs = core.clock.monotonic() + core.options.redisDeadlineMs
+    const left = (): number => endMs - core.clock.monotonic()
+    const proof = redis.prove(left())
+    const proven = proof === true || (await proof)
+    if (known !== undefined) {
+      // The proof may have been all that was missing. Where there is none to be had, what is in process does.
+      const standing = core.standing(known)
+      if (standing === 'fresh' || (standing === 'unproven' && !proven)) {
+        const stale = standing !== 'fresh'
+        const entry = known
+        if (stale) queueMicrotask(() => this.refreshUnproven(flight.key, flight.fetch, flight.rules, entry))
+        return { value: known.value, stale, from: 'memory', entry }
+      }
+      if (standing === 'none') known = undefined
+    }
+    const sentAt = core.view.position
+    const replies = await redis.ask((link, withinMs) => link.read([flight.key.encoded], withinMs), left())
+    const entry = replies?.[0] && this.take(flight.key, replies[0], sentAt)
+    if (entry) {
+      const standing = core.standing(entry)
+      if (standing === 'fresh') return { value: entry.value, stale: false, from: 'redis', entry }
+      if (standing === 'revalidate') {
+        queueMicrotask(() => this.refresh(flight.key, flight.fetch, flight.rules, entry))
+        return { value: entry.value, stale: true, from: 'redis', entry }
+      }
+      if (standing !== 'none') known = entry
+    }
+    core.count.misses += 1
+    if (core.events.has('miss')) core.events.emit('miss', { name: flight.key.spec.name })
+    const rejected = replies?.[0]?.id ?? ''
+    const claim = replies && new Claim(core, flight.key.encoded)
+    const claimed = claim && (await claim.acquire(rejected, left))
+    if (claimed === 'stored') {
+      const landed = this.#landStored(flight.key, claim!.stored!, sentAt)
+      if (landed) return landed
+    }
+    return this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
+  }
+
+  /** A refresh of a value that callers are still answered with. Whoever holds the claim does it. */
+  async #revalidate(flight: InFlight, known: Entry): Promise<Landed> {
+    const core = this.#core
+    if (core.redis === undefined || core.redis.state === 'down') return this.#fetch(flight, undefined, known, 1)
+    const claim = new Claim(core, flight.key.encoded)
+    const sentAt = core.view.position
+    const claimed = await claim.tryOnce(known.id)
+    if (claimed === 'stored') {
+      const landed = this.#landStored(flight.key, claim.stored!, sentAt)
+      if (landed) return landed
+    }
+    if (claimed === 'held') return { value: known.value, stale: true, from: 'memory', entry: known }
+    return this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
+  }
+
+  #landStored(key: CacheKey, stored: StoredValue, sentAt: CacheCore['view']['position']): Landed | undefined {
+    const entry = this.take(key, stored, sentAt)
+    if (entry === undefined) return undefined
+    const standing = this.#core.standing(entry)
+    if (standing === 'none' || standing === 'error') return undefined
+    return { value: entry.value, stale: standing !== 'fresh', from: 'redis', entry }
+  }
+
+  /** Judges what Redis answered and keeps it, in one step: nothing can come between. Undefined for what is invalid. */
+  take(key: CacheKey, stored: StoredValue, sentAt: CacheCore['view']['position']): Entry | undefined {
+    const { view } = this.#core
+    const entry = readEntry(this.#core, key, stored)
+    if (entry === undefined) return undefined
+    const watchedFrom = sentAt?.generation === view.generation ? (sentAt?.sequence ?? 0) : 0
+    return this.#keep(entry, view.judge(entry, watchedFrom))
+  }
+
+  #keep(entry: Entry, verdict: 'current' | 'unknown' | 'dead'): Entry | undefined {
+    if (verdict === 'dead') return undefined
+    const { view } = this.#core
+    if (verdict === 'current') {
+      entry.era = view.era
+      entry.scopeVersion = view.scopeVersion
+    }
+    const present = this.#core.memory.peek(entry.key)
+    entry.uses = (present?.uses ?? 0) + 1
+    this.#core.keep(entry)
+    return entry
+  }
+
+  async #fetch(flight: InFlight, claim: Claim | undefined, known: Entry | undefined, attempt: number): Promise<Landed> {
+    const core = this.#core
+    const { key } = flight
+    const sinceMs = core.clock.monotonic() - core.options.replicaLagMs
+    const scopes = known?.scopes ?? prefixScopes(key.encoded)
+    const afterInvalidation = attempt > 1 || core.view.heardSince(key.encoded, scopes, sinceMs)
+    claim?.hold()
+    try {
+      const fetched = await runFetch(core, flight, afterInvalidation)
+      const source = { stamp: fetched.stamp, fetchMs: Math.max(1, Math.ceil(fetched.tookMs)) }
+      const made = makeEntry(core, key, fetched.value, flight.rules, source)
+      const subject = made?.entry ?? {
+        key: key.encoded,
+        scopes: prefixScopes(key.encoded),
+        generation: undefined,
+        sequence: 0,
+        ...fetched.stamp,
+      }
+      const verdict = flight.dead ? 'dead' : core.view.judge(subject)
+      if (verdict === 'dead' && attempt < maxAttempts) {
+        const newer = this.#flights.get(key.encoded)
+        if (newer !== undefined && newer !== flight) {
+          claim?.release()
+          return await newer.landing
+        }
+        return await this.#fetch(flight, claim, undefined, attempt + 1)
+      }
+      if (made === undefined) claim?.release()
+      else if (verdict !== 'dead') {
+        this.#keep(made.entry, verdict)
+        claim?.store(made.bytes!, made.keepMs)
+      } else claim?.release()
+      const { monotonicMs, wallMs } = core.moment()
+      const tookMs = Math.max(monotonicMs - fetched.beganAt.monotonicMs, wallMs - fetched.beganAt.wallMs)
+      // An invalidation that was acknowledged strictly is older than D, so what was read since is newer.
+      const young = core.redis === undefined || tookMs < core.options.proofMs
+      const stale = verdict === 'dead' || !(young || (verdict === 'current' && core.proven()))
+      return { value: made ? made.entry.value : fetched.value, stale, from: 'fetch', entry: made?.entry }
+    } catch (error) {
+      claim?.release()
+      const left = known && core.standing(known)
+      if (known === undefined || left === 'none') throw error
+      return { value: known.value, stale: true, from: known.id === '' ? 'memory' : 'redis', entry: known }
+    }
+  }
+}

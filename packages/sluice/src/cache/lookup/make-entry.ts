@@ -1,0 +1,89 @@
+import type { CacheKey } from '../keys/cache-key.ts'
+import { prefixScopes } from '../keys/cache-key.ts'
+import type { EntryRules } from '../keys/key-spec.ts'
+import type { StoredValue } from '../link/cache-link.ts'
+import type { Position } from '../protocol/messages.ts'
+import { deepFreeze } from '../values/freeze.ts'
+import { readCopy, writeCopy } from '../values/stored-copy.ts'
+import type { CacheCore } from './cache-core.ts'
+import type { Entry } from './entry.ts'
+import { keepingOf } from './rules.ts'
+
+/** What an entry costs beside its text: the objects that hold it. Measured, rounded up. */
+const overheadBytes = 400
+
+/** An entry, and how Redis is to keep it. */
+export interface Made {
+  readonly entry: Entry
+  readonly bytes: Buffer | undefined
+  readonly keepMs: number
+}
+
+type Unjudged = { era: number; scopeVersion: number; uses: number }
+const unjudged: Unjudged = { era: -1, scopeVersion: -1, uses: 1 }
+
+/**
+ * Makes an entry of a value. The value is written and read back, so that all callers get the same, from whichever level: equal types, and
+ * frozen. Undefined for what cannot be written or is too large; that is counted.
+ */
+export function makeEntry(
+  core: CacheCore,
+  key: CacheKey,
+  value: unknown,
+  rules: EntryRules | undefined,
+  source: { readonly stamp: Position | undefined; readonly fetchMs: number },
+): Made | undefined {
+  const { codec, maxValueBytes, compressBytes } = core.options
+  const keeping = keepingOf(key.spec, key.encoded, value, [rules, key.spec.options, core.options.rules], core.random)
+  let text: string
+  let copy: unknown
+  try {
+    text = codec.encode(value)
+    copy = deepFreeze(codec.decode(text))
+  } catch {
+    skip(core, key, 'unencodable')
+    return undefined
+  }
+  const size = Buffer.byteLength(text)
+  if (size > maxValueBytes) {
+    skip(core, key, 'oversized')
+    return undefined
+  }
+  const { freshMs, staleMs, errorMs, scopes } = keeping
+  const nowMs = core.nowMs()
+  const { generation, sequence = 0 } = source.stamp ?? {}
+  const entry: Entry = {
+    ...{ key: key.encoded, spec: key.spec, value: copy, scopes, generation, sequence },
+    ...{ bytes: size + 2 * key.encoded.length + overheadBytes, madeAtMs: nowMs, fetchMs: source.fetchMs, id: '' },
+    ...{ freshUntilMs: nowMs + freshMs, staleUntilMs: nowMs + staleMs, errorUntilMs: nowMs + errorMs },
+    ...unjudged,
+  }
+  const tags = scopes.filter((scope) => scope.startsWith('t:'))
+  const stored = { generation, sequence, freshMs, staleMs, errorMs, fetchMs: source.fetchMs, tags }
+  return { entry, keepMs: errorMs, bytes: core.redis && writeCopy(stored, text, compressBytes) }
+}
+
+/** Reads an entry that Redis has. What is damaged, foreign or too large is a counted miss. */
+export function readEntry(core: CacheCore, key: CacheKey, stored: StoredValue): Entry | undefined {
+  const copy = readCopy(stored.bytes, core.options.codec, core.options.maxValueBytes)
+  if (copy === undefined) {
+    skip(core, key, 'damaged')
+    return undefined
+  }
+  const madeAtMs = core.nowMs() - stored.ageMs
+  return {
+    ...{ key: key.encoded, spec: key.spec, value: deepFreeze(copy.value), madeAtMs, fetchMs: copy.fetchMs },
+    ...{ scopes: [...prefixScopes(key.encoded), ...copy.tags], generation: copy.generation, sequence: copy.sequence },
+    bytes: stored.bytes.length + 2 * key.encoded.length + overheadBytes,
+    id: stored.id,
+    freshUntilMs: madeAtMs + copy.freshMs,
+    staleUntilMs: madeAtMs + copy.staleMs,
+    errorUntilMs: madeAtMs + copy.errorMs,
+    ...unjudged,
+  }
+}
+
+function skip(core: CacheCore, key: CacheKey, reason: 'unencodable' | 'oversized' | 'damaged'): void {
+  core.count.skipped[reason] += 1
+  core.events.emit('skipped', { name: key.spec.name, reason })
+}

@@ -1,0 +1,46 @@
+import { invalidOption } from '../../core/errors.ts'
+import { prefixScopes, tagScope } from '../keys/cache-key.ts'
+import type { EntryRules, KeySpec } from '../keys/key-spec.ts'
+import { parseTtl, type Ttl } from '../keys/ttl.ts'
+
+/** How one value is to be kept: milliseconds from now, and its scopes. */
+export interface Keeping {
+  readonly freshMs: number
+  readonly staleMs: number
+  readonly errorMs: number
+  readonly scopes: readonly string[]
+}
+
+/** Works out how to keep a value: the rules of the call count before those of the key, and those before the cache's. */
+export function keepingOf(
+  spec: KeySpec,
+  encoded: string,
+  value: unknown,
+  rules: readonly (EntryRules | undefined)[],
+  random: () => number,
+): Keeping {
+  const first = <Name extends keyof EntryRules>(name: Name): EntryRules[Name] | undefined => {
+    for (const each of rules) if (each?.[name] !== undefined) return each[name]
+    return undefined
+  }
+  const negativeMs = value === null || value === undefined ? first('negativeTtlMs') : undefined
+  const ttl = first('ttl')
+  if (ttl === undefined && negativeMs === undefined)
+    throw invalidOption(
+      `key(${JSON.stringify(spec.name)}).ttl`,
+      undefined,
+      'say how long a value is fresh, such as "60s"',
+    )
+  const ttlMs =
+    negativeMs ?? (typeof ttl === 'function' ? parseTtl((ttl as (value: unknown) => Ttl)(value), 'ttl') : ttl!)
+  // Only ever shorter: no value is fresh for longer than was said.
+  const freshMs = ttlMs === Infinity ? Infinity : Math.max(1, ttlMs * (1 - (first('jitter') ?? 0.1) * random()))
+  const tags = first('tags')
+  const names = typeof tags === 'function' ? (tags as (value: unknown) => readonly string[])(value) : (tags ?? [])
+  return {
+    freshMs,
+    staleMs: freshMs + (first('staleWhileRevalidateMs') ?? 0),
+    errorMs: freshMs + Math.max(first('staleIfErrorMs') ?? 0, first('staleWhileRevalidateMs') ?? 0),
+    scopes: [...prefixScopes(encoded), ...names.map(tagScope)],
+  }
+}

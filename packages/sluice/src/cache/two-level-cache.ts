@@ -1,0 +1,264 @@
+import { checkOptionNames } from '../core/check-options.ts'
+import { invalidOption, SluiceError } from '../core/errors.ts'
+import type {
+  Answer,
+  Cache,
+  Fetch,
+  InvalidateOptions,
+  InvalidationReceipt,
+  LookupOptions,
+  SetOptions,
+  WarmOptions,
+  WarmResult,
+} from './cache.ts'
+import type { CacheEvents } from './events.ts'
+import { CacheKey, type InvalidationTarget } from './keys/cache-key.ts'
+import { type EntryRules, readEntryOptions } from './keys/key-spec.ts'
+import type { CacheLink } from './link/cache-link.ts'
+import { CacheCore } from './lookup/cache-core.ts'
+import { type Entry, isEarly } from './lookup/entry.ts'
+import { Flights, type Landed } from './lookup/flights.ts'
+import { makeEntry } from './lookup/make-entry.ts'
+import { warmUp } from './lookup/warm-up.ts'
+import type { ResolvedOptions } from './options.ts'
+import type { CacheStats } from './stats.ts'
+
+/** The cache behind `createCache`. */
+export class TwoLevelCache implements Cache {
+  readonly namespace: string
+  readonly #core: CacheCore
+  readonly #flights: Flights
+  #closed = false
+
+  constructor(options: ResolvedOptions, link: CacheLink | undefined) {
+    this.namespace = options.namespace
+    this.#core = new CacheCore(options, link)
+    this.#flights = new Flights(this.#core)
+    this.#core.onLost = (sameLog) => {
+      if (!sameLog && options.warmUp !== undefined && Object.keys(options.fetchers).length > 0) void this.warm()
+    }
+  }
+
+  getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
+    const entry = this.#hit(key)
+    if (entry !== undefined) {
+      if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
+      return Promise.resolve(entry.value as T)
+    }
+    return this.#below(key, fetch, options).then((landed) => landed.value as T)
+  }
+
+  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<Answer<T>> {
+    const entry = this.#hit(key)
+    if (entry !== undefined) {
+      if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
+      return Promise.resolve(this.#answer<T>(entry.value, entry, false, 'memory'))
+    }
+    return this.#below(key, fetch, options).then(({ value, entry: found, stale, from }) =>
+      this.#answer<T>(value, found, stale, from),
+    )
+  }
+
+  async get<T = unknown>(key: CacheKey): Promise<Answer<T> | undefined> {
+    const [answer] = await this.getMany<T>([key])
+    return answer
+  }
+
+  async getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(Answer<T> | undefined)[]> {
+    const core = this.#core
+    const answers = keys.map((key) => {
+      const entry = this.#hit(key)
+      return entry && this.#answer<T>(entry.value, entry, false, 'memory')
+    })
+    const { redis } = core
+    const endMs = core.clock.monotonic() + core.options.redisDeadlineMs
+    const missing = keys.flatMap((_, index) => (answers[index] === undefined ? [index] : []))
+    if (missing.length === 0) return answers
+    if (redis !== undefined) {
+      const proof = redis.prove(core.options.redisDeadlineMs)
+      if (proof !== true) await proof
+    }
+    const sentAt = core.view.position
+    const leftMs = endMs - core.clock.monotonic()
+    const read = missing.map((index) => keys[index]!.encoded)
+    const replies = await redis?.ask((link, withinMs) => link.read(read, withinMs), leftMs)
+    for (const [at, index] of missing.entries()) {
+      const key = keys[index]!
+      const stored = replies?.[at]
+      const entry = (stored && this.#flights.take(key, stored, sentAt)) ?? core.memory.peek(key.encoded)
+      const standing = entry && core.standing(entry)
+      if (standing === undefined || standing === 'none') {
+        core.count.misses += 1
+        continue
+      }
+      const level = stored ? 'redis' : 'memory'
+      this.#countHit(key, level, standing !== 'fresh')
+      answers[index] = this.#answer<T>(entry!.value, entry, standing !== 'fresh', level)
+    }
+    return answers
+  }
+
+  async set<T>(key: CacheKey, value: T, options?: SetOptions<T>): Promise<void> {
+    this.#checkKey(key)
+    const core = this.#core
+    const rules = options && readEntryOptions(options as never, 'set')
+    const { redis } = core
+    const message = redis
+      ? await redis.invalidate([key.scope], 0).catch((error) => this.#unreachable(`set ${key.spec.name}`, error))
+      : core.invalidateAlone([key.scope])
+    const made = makeEntry(core, key, value, rules, { stamp: message, fetchMs: 0 })
+    if (made === undefined) {
+      throw new SluiceError('SLUICE_INVALID_OPTION', `the value of ${key.spec.name} cannot be cached, or is too large`)
+    }
+    if (core.view.judge(made.entry) === 'current') {
+      made.entry.era = core.view.era
+      made.entry.scopeVersion = core.view.scopeVersion
+      core.keep(made.entry)
+    }
+    if (redis === undefined) return
+    const stored = await redis.ask(
+      (link, withinMs) => link.store(key.encoded, undefined, made.bytes!, made.keepMs, withinMs),
+      core.options.redisDeadlineMs,
+    )
+    if (stored === undefined) this.#unreachable(`set ${key.spec.name}`, undefined)
+  }
+
+  async invalidate(
+    target: InvalidationTarget | readonly InvalidationTarget[],
+    options: InvalidateOptions = {},
+  ): Promise<InvalidationReceipt> {
+    checkOptionNames('invalidate', options, ['mode', 'wait'])
+    const { mode = 'fast', wait = 0 } = options
+    if (mode !== 'fast' && mode !== 'strict') throw invalidOption('invalidate.mode', mode, 'use "fast" or "strict"')
+    const targets = Array.isArray(target) ? (target as InvalidationTarget[]) : [target as InvalidationTarget]
+    const scopes = targets.map((each) => {
+      if (typeof each?.scope === 'string') return each.scope
+      throw invalidOption('invalidate target', each, 'use a key, keys.name.prefix(...), tag(name) or everything')
+    })
+    if (scopes.length === 0) return { sent: true }
+    const core = this.#core
+    const { redis } = core
+    if (redis === undefined) {
+      core.invalidateAlone(scopes)
+      return { sent: true }
+    }
+    try {
+      await redis.invalidate(scopes, wait)
+    } catch (error) {
+      // Redis may have done it all the same. This process in any case acts on it now.
+      core.purge(scopes)
+      this.#flights.kill(scopes)
+      if (mode === 'strict' || wait > 0) return this.#unreachable('invalidate', error)
+      redis.queue(scopes)
+      return { sent: false }
+    }
+    // Proofs that were obtained before the invalidation end within D. Clocks may differ in rate by a little.
+    if (mode === 'strict') {
+      await new Promise<void>((resolve) => core.clock.setTimeout(resolve, core.options.proofMs * 1.01 + 2))
+    }
+    return { sent: true }
+  }
+
+  warm(options: WarmOptions = {}): Promise<WarmResult> {
+    return warmUp(this.#core, options, (key, fetch) => this.#flights.join(key, fetch, undefined))
+  }
+
+  on<Name extends keyof CacheEvents>(name: Name, listener: (event: CacheEvents[Name]) => void): () => void {
+    return this.#core.events.on(name, listener)
+  }
+
+  stats(): CacheStats {
+    const { count, memory, redis } = this.#core
+    const { size: entries, bytes, evictions } = memory
+    return {
+      ...structuredClone(count),
+      memory: { entries, bytes, evictions },
+      flights: this.#flights.size,
+      redis: redis?.state ?? 'none',
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#core.memory.clear()
+    await this.#core.redis?.close()
+  }
+
+  /** A fresh entry of the first level. This is the hot path. */
+  #hit(key: CacheKey): Entry | undefined {
+    this.#checkKey(key)
+    const entry = this.#core.memory.get(key.encoded)
+    if (entry === undefined || this.#core.standing(entry) !== 'fresh') return undefined
+    entry.uses += 1
+    this.#countHit(key, 'memory', false)
+    this.#core.redis?.prove(this.#core.options.redisDeadlineMs)
+    return entry
+  }
+
+  async #below<T>(key: CacheKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined): Promise<Landed> {
+    if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
+    const { signal, ...entryOptions } = options ?? {}
+    signal?.throwIfAborted()
+    const rules = options && readEntryOptions(entryOptions as never, 'lookup')
+    const core = this.#core
+    const entry = core.memory.peek(key.encoded)
+    const standing = entry && core.standing(entry)
+    const isDown = core.redis?.state === 'down'
+    if (standing === 'revalidate' || (standing === 'unproven' && isDown)) {
+      this.#countHit(key, 'memory', true)
+      if (standing === 'revalidate') this.#flights.refresh(key, fetch, rules, entry!)
+      else this.#flights.refreshUnproven(key, fetch, rules, entry!)
+      return { value: entry!.value, stale: true, from: 'memory', entry }
+    }
+    const landing = this.#flights.join(key, fetch, rules)
+    const landed = signal ? await detachable(landing, signal) : await landing
+    if (landed.from === 'fetch') core.count.staleServed += landed.stale ? 1 : 0
+    else this.#countHit(key, landed.from, landed.stale)
+    return landed
+  }
+
+  #refreshEarly<T>(key: CacheKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined, entry: Entry): void {
+    if (!isEarly(entry, this.#core.nowMs(), this.#core.random)) return
+    const { signal: _, ...entryOptions } = options ?? {}
+    const rules: EntryRules | undefined = options && readEntryOptions(entryOptions as never, 'lookup')
+    this.#flights.refresh(key, fetch, rules, entry)
+  }
+
+  #countHit(key: CacheKey, level: 'memory' | 'redis', stale: boolean): void {
+    const { count, events } = this.#core
+    count.hits[level] += 1
+    if (stale) count.staleServed += 1
+    if (events.has('hit')) events.emit('hit', { name: key.spec.name, level, stale })
+  }
+
+  #answer<T>(value: unknown, entry: Entry | undefined, stale: boolean, from: Answer<T>['from']): Answer<T> {
+    const nowMs = this.#core.nowMs()
+    const ageMs = entry ? Math.max(0, nowMs - entry.madeAtMs) : 0
+    return {
+      value: value as T,
+      stale,
+      ageMs,
+      freshMs: entry && !stale ? Math.max(0, entry.freshUntilMs - nowMs) : 0,
+      from,
+    }
+  }
+
+  #checkKey(key: CacheKey): void {
+    if (!(key instanceof CacheKey))
+      throw invalidOption('key', key, 'use a key made by defineKeys, such as keys.price("XLM")')
+    if (this.#closed) throw new SluiceError('SLUICE_CLOSED', 'the cache was closed before the call')
+  }
+
+  #unreachable(what: string, cause: unknown): never {
+    throw new SluiceError('SLUICE_CACHE_UNREACHABLE', `Redis did not confirm ${what}`, { cause, transient: true })
+  }
+}
+
+/** Lets one caller go without touching what it waited for. */
+function detachable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
