@@ -7,6 +7,7 @@ const levels: readonly (readonly string[])[] = [
   ['timing'],
   ['redis', 'breaker'],
   ['policy', 'stores'],
+  ['admission'],
   ['limiter', 'cache', 'shipper', 'capacity'],
   ['http', 'egress', 'pipeline', 'metrics'],
 ]

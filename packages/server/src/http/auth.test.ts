@@ -91,6 +91,27 @@ describe('/v1/auth', () => {
     expect((await forwarded('/orders/2', '198.51.100.2')).status).toBe(200)
   })
 
+  test('answers what /v1/check answers for the same decision', async () => {
+    const request = { method: 'GET', path: '/orders/9', ip: '198.51.100.7' }
+    const check = () =>
+      fetch(`${daemon.url}/v1/check?mirror=true`, { method: 'POST', body: JSON.stringify({ request }) })
+    const told = ({ status, headers }: Response) => ({
+      status,
+      policy: headers.get('ratelimit-policy'),
+      // What is left differs by what the other one has just spent.
+      left: headers.get('ratelimit')?.replace(/r=\d+/, 'r=?'),
+      type: status === 200 ? undefined : headers.get('content-type'),
+      waits: headers.has('retry-after'),
+    })
+    expect(told(await check())).toEqual(told(await forwarded('/orders/9', '198.51.100.7')))
+    await check()
+    const [checked, asked] = [await check(), await forwarded('/orders/9', '198.51.100.7')]
+    expect(told(checked)).toEqual(told(asked))
+    expect(checked.status).toBe(429)
+    const { decision, ...problem } = (await checked.json()) as { decision: { rule: string } }
+    expect([problem, decision.rule]).toEqual([await asked.json(), 'reads'])
+  })
+
   test('requests of browsers from other sites pass through a proxy as well', async () => {
     const headers = {
       origin: 'https://shop.example',

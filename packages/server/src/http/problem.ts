@@ -1,4 +1,5 @@
 import { isSluiceError, PolicyError } from 'sluice'
+import { problemType } from 'sluice/http'
 
 /** An answer that is an error, by RFC 9457. */
 export class HttpProblem extends Error {
@@ -12,8 +13,6 @@ export class HttpProblem extends Error {
     this.extra = extra
   }
 }
-
-export const problemType = 'application/problem+json'
 
 const titles: Readonly<Record<number, string>> = {
   400: 'Bad Request',

@@ -1,7 +1,7 @@
 import type { Key } from '../core/key.ts'
 import type { Admission, HoldHandle, Limiter, TakeOptions } from '../limiter/limiter.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
-import type { GuardOptions } from './guard-options.ts'
+import type { LimiterGuardOptions } from './guard-options.ts'
 
 /** Puts a request to a limiter. Undefined when there is nothing to charge. */
 export type Charging<Request> = (view: RequestView, request: Request) => Promise<Admission> | undefined
@@ -10,9 +10,9 @@ export type Charging<Request> = (view: RequestView, request: Request) => Promise
 const sharedBucket = 'unknown'
 
 /** Charges requests by the policy's rules or by a key of one's own. What is held, is held for `ttlMs` at a time. */
-export function charging<Request, Exchange, Answer>(
+export function charging<Request>(
   limiter: Limiter,
-  options: GuardOptions<Request, Exchange, Answer>,
+  options: LimiterGuardOptions<Request>,
   ttlMs: number,
 ): Charging<Request> {
   const { rule, key, cost, chargeWhen, inFlight = true } = options

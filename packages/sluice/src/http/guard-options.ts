@@ -1,35 +1,10 @@
+import type { ResponseEnd } from '../admission/outcome.ts'
 import type { Key } from '../core/key.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
-import type { Header } from './headers/header.ts'
+import type { AdapterOptions } from './adapter-options.ts'
 import type { HeaderVersion, NameOf } from './headers/rate-limit-headers.ts'
-import type { IdentityOptions } from './identity/identity.ts'
-import type { Problem } from './problem.ts'
 import type { SkipOptions } from './skip.ts'
-
-/** The answer to a request that was denied. */
-export interface Denial {
-  readonly status: number
-  /** Everything to send: the rate-limit headers, `Retry-After` and `Content-Type`. */
-  readonly headers: readonly Header[]
-  readonly body: string
-  /** What the body says. */
-  readonly problem: Problem
-  readonly decision: Decision
-}
-
-/** The status that stands for a client that went away before there was one to send; nginx logs the same. */
-export const clientClosedRequest = 499
-
-/** How a response ended. */
-export interface ResponseEnd {
-  /** 499 when the client went away before there was a status to send. */
-  readonly status: number
-  /** Bytes of the body that were written. */
-  readonly bytes: number
-  /** False when the client went away first. */
-  readonly completed: boolean
-}
 
 /**
  * Which bucket to take from and how much, said in code. Given a rule or a key, the request is charged to that alone; otherwise all rules
@@ -44,8 +19,8 @@ export interface ChargeOptions<Request> {
   readonly cost?: number | ((request: Request, view: RequestView) => number)
 }
 
-/** What all adapters understand. `Request` is the framework's request; `Exchange` is what its handlers get. */
-export interface GuardOptions<Request, Exchange, Answer = never> extends ChargeOptions<Request> {
+/** How a limiter decides on requests and what it tells clients. `Request` is the framework's request. */
+export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
   /** Which rate-limit headers to send: a version, several, or false. `draft-11` by default. */
   readonly headers?: HeaderVersion | readonly HeaderVersion[] | false
   /** How clients see a limit named. By default its own name, with the rule before it where the policy has several rules. */
@@ -57,16 +32,8 @@ export interface GuardOptions<Request, Exchange, Answer = never> extends ChargeO
   }
   /** Adds up to this much, at random, to `Retry-After`, so that refused clients do not return all at once. */
   readonly retryAfterJitterMs?: number
-  /** Who a client is. */
-  readonly identity?: IdentityOptions
+  /** Requests that are let through without a decision. */
   readonly skip?: SkipOptions<Request>
-  /**
-   * Answers a denial instead of the usual problem: return a changed denial to have it written, or nothing if the answer was written here.
-   */
-  readonly onDenied?: (
-    denial: Denial,
-    exchange: Exchange,
-  ) => Denial | Answer | undefined | Promise<Denial | Answer | undefined>
   /** `delay` lets a request wait until it passes, if that takes no longer than `maxDelayMs`. */
   readonly onDeny?: 'refuse' | 'delay'
   /** The longest a request waits. 1000 by default. */
@@ -86,3 +53,8 @@ export interface GuardOptions<Request, Exchange, Answer = never> extends ChargeO
    */
   readonly inFlight?: boolean
 }
+
+/** What `rateLimit` of all adapters understands: the options of the limiter's guard, and those of the adapter. */
+export interface GuardOptions<Request, Exchange, Answer = never>
+  extends LimiterGuardOptions<Request>,
+    AdapterOptions<Request, Exchange, Answer, Decision> {}

@@ -8,6 +8,7 @@ export interface RequestParts<Source> {
   params(source: Source): RequestView['params']
   body(source: Source): unknown
   route(source: Source): string | undefined
+  context(source: Source): RequestView['context']
 }
 
 /** A request view that costs nothing for the parts no rule looks at. */
@@ -41,5 +42,8 @@ export class LazyView<Source> implements RequestView {
   }
   get route(): string | undefined {
     return this.#parts.route(this.#source)
+  }
+  get context(): RequestView['context'] {
+    return this.#parts.context(this.#source)
   }
 }

@@ -1,21 +1,9 @@
+import type { Problem } from '../admission/outcome.ts'
 import type { LimitStatus } from '../core/engine/ask.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
 import type { NameOf } from './headers/rate-limit-headers.ts'
 
 const registry = 'https://iana.org/assignments/http-problem-types'
-
-/** The body of a denial by RFC 9457, with the problem types of the rate-limit headers draft. */
-export interface Problem {
-  readonly type: string
-  readonly title: string
-  readonly status: number
-  readonly detail?: string
-  /** The limits that denied, by the names they have in `RateLimit-Policy`. */
-  readonly 'violated-policies'?: readonly string[]
-}
-
-/** The media type of a problem. */
-export const problemType = 'application/problem+json'
 
 /**
  * What to tell a client that was denied: 429 when a quota is used up, 503 when the store failed and the rule is closed, and 400 when

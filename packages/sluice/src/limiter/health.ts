@@ -1,6 +1,6 @@
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
-import type { Health } from './limiter.ts'
+import type { Health, Limiter } from './limiter.ts'
 
 /** How the limiter is, for readiness probes and people. */
 export async function limiterHealth(
@@ -23,5 +23,18 @@ export async function limiterHealth(
     store: { ...store, name: fallback.name, breaker: fallback.breaker, lastContactMs: fallback.lastContactMs },
     policy,
     warnings,
+  }
+}
+
+/** The policy that is in force now, for those who decide with it. */
+export function describePolicy(live: LivePolicy): Limiter['policy'] {
+  const { service, rules, readsBody } = live.current
+  return {
+    get status() {
+      return live.status
+    },
+    service,
+    rules: rules.map((rule) => rule.name),
+    readsBody,
   }
 }

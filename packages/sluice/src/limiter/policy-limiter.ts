@@ -24,7 +24,7 @@ import { conclude, PendingDecision, startOf } from './decision/pending-decision.
 import { RuleNames } from './decision/rule-names.ts'
 import { noShadow, refused, toDecision, toShadow, unmatched } from './decision/to-decision.ts'
 import type { LimiterEvents } from './events.ts'
-import { limiterHealth } from './health.ts'
+import { describePolicy, limiterHealth } from './health.ts'
 import { checkId, checkTtl, defaultTtlMs, holdHandle, settleAsk } from './hold.ts'
 import type {
   Admission,
@@ -56,6 +56,7 @@ export class PolicyLimiter implements Limiter {
   readonly #events: Emitter<LimiterEvents>
   readonly #deadlineMs: number
   readonly #names = new RuleNames()
+  #described: { readonly current: CompiledPolicy; readonly policy: Limiter['policy'] } | undefined
   #closed = false
 
   constructor(parts: Parts) {
@@ -67,13 +68,10 @@ export class PolicyLimiter implements Limiter {
   }
 
   get policy(): Limiter['policy'] {
-    const { status, current } = this.#live
-    return {
-      status,
-      service: current.service,
-      rules: current.rules.map((rule) => rule.name),
-      readsBody: current.readsBody,
-    }
+    const { current } = this.#live
+    // Adapters look at it with every request.
+    if (this.#described?.current !== current) this.#described = { current, policy: describePolicy(this.#live) }
+    return this.#described.policy
   }
 
   take(key: Key, options?: TakeOptions): Promise<Decision> {

@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
 import type { Decision, Limiter } from 'sluice'
+import { type DecisionAnswer, decisionAnswers } from 'sluice/http'
 import { type NodeEnv, refuseOtherSites } from '../access.ts'
 import type { ApiParts } from '../api-parts.ts'
 import type { Routes } from '../app.ts'
-import { decisionHeaders, denialProblem, statusOf } from '../decision-headers.ts'
 import { decisionJson } from '../decision-json.ts'
 import { failed } from '../failed.ts'
 import { type CheckInput, maxChecks, readCheck } from '../inputs.ts'
@@ -17,21 +17,26 @@ const jsonHeaders = { 'content-type': 'application/json' }
  * where Hono finds a single handler, it calls it without composing anything.
  */
 export const checkRoute: Routes = (app, parts) => {
+  const answerTo = decisionAnswers(parts.limiter)
   app.post('/v1/check', async function check(c) {
     try {
       refuseOtherSites(c.env.incoming)
-      return answered(parts, await answer(c, parts.limiter))
+      return answered(parts, await answer(c, parts.limiter, answerTo))
     } catch (error) {
       return answered(parts, failed(parts, error))
     }
   })
 }
 
-async function answer(c: Context<NodeEnv>, limiter: Limiter): Promise<Response> {
+async function answer(
+  c: Context<NodeEnv>,
+  limiter: Limiter,
+  answerTo: (decision: Decision) => DecisionAnswer,
+): Promise<Response> {
   const body = await readJson(c)
   if (body.checks !== undefined) return json({ decisions: await checkAll(limiter, body) })
   const decision = await decide(limiter, readCheck(body))
-  if (body.mirror === true || c.req.query('mirror') === 'true') return mirrored(decision)
+  if (body.mirror === true || c.req.query('mirror') === 'true') return mirrored(decision, answerTo(decision))
   return json(decisionJson(decision))
 }
 
@@ -74,13 +79,17 @@ async function checkAll(limiter: Limiter, body: Record<string, unknown>): Promis
   )
 }
 
-/** The decision as a response of its own: 200, or 429 with everything a client needs. */
-function mirrored(decision: Decision): Response {
-  const body = decision.allowed
-    ? decisionJson(decision)
-    : { ...denialProblem(decision), decision: decisionJson(decision) }
+/** The decision as a response of its own, with what `/v1/auth` says to it; a denial also has the whole decision in its body. */
+function mirrored(decision: Decision, { headers, denial }: DecisionAnswer): Response {
+  const json = decisionJson(decision)
+  const body = denial === undefined ? json : { ...denial.problem, decision: json }
   return new Response(JSON.stringify(body), {
-    status: statusOf(decision),
-    headers: { ...jsonHeaders, ...decisionHeaders(decision) },
+    status: denial?.status ?? 200,
+    headers: { ...jsonHeaders, ...lowerCased(headers) },
   })
+}
+
+/** Header names in one spelling, so that a later one replaces an earlier one. */
+function lowerCased(headers: DecisionAnswer['headers']): Record<string, string> {
+  return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
 }

@@ -2,11 +2,14 @@ import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import express from 'express'
 import { describe, expect, it } from 'vitest'
+import type { Guard } from '../../admission/guard.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
 import { exchange } from '../../testing/http-exchange.ts'
 import { listening } from '../../testing/http-listening.ts'
-import { rateLimit } from './index.ts'
+import { waitFor } from '../../testing/wait-for.ts'
+import { allOf, limiterGuard, passed, refusal } from '../index.ts'
+import { protect, rateLimit } from './index.ts'
 
 // Express 4 brings no types; what is used here is the same.
 const express4 = createRequire(import.meta.url)('express4') as typeof express
@@ -54,5 +57,33 @@ describe.each([
       await close()
       await limiter.close()
     }
+  })
+})
+
+describe('protect() for Express', () => {
+  it('asks any guards, in order, and tells them how the response ended', async () => {
+    const limiter = await createLimiter({
+      policy: { service: 'suite', rules: [{ name: 'api', key: 'ip', limits: { rpm: 2 } }] },
+    })
+    const ends: unknown[] = []
+    const counting: Guard<express.Request> = {
+      decide: async (view) =>
+        view.path === '/closed'
+          ? refusal({ type: 'about:blank', title: 'Closed', status: 503 }, [['Retry-After', '9']], undefined)
+          : { ...passed, finish: (end) => ends.push(end) },
+    }
+    const app = express()
+    app.use(protect(allOf(counting, limiterGuard(limiter))))
+    app.get('/', (req, res) => void res.send(`${req.sluice?.limits[0]?.remaining}`))
+    const { port, close } = await listening(createServer(app))
+    const ask = (path: string) => exchange(port, path).answer
+    expect([(await ask('/')).body, (await ask('/')).body, (await ask('/')).status]).toEqual(['1', '0', 429])
+    const closed = await ask('/closed')
+    expect([closed.status, closed.headers['retry-after'], JSON.parse(closed.body).title]).toEqual([503, '9', 'Closed'])
+    await waitFor(() => ends.length === 3)
+    expect(ends).toContainEqual({ status: 200, bytes: 1, completed: true })
+    expect(ends).toContainEqual({ status: 429, bytes: 0, completed: true })
+    await close()
+    await limiter.close()
   })
 })

@@ -1,14 +1,17 @@
 import type { Request, RequestHandler, Response } from 'express'
+import type { Guard } from '../../admission/guard.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { httpGuard } from '../guard.ts'
+import type { AdapterOptions } from '../adapter-options.ts'
 import type { GuardOptions } from '../guard-options.ts'
-import { LazyView, type RequestParts } from '../lazy-view.ts'
+import { limiterGuard } from '../limiter-guard.ts'
 import { applyOutcome } from '../node/apply-outcome.ts'
 import { goneSignal } from '../node/node-response.ts'
 import { pathOf } from '../request-target.ts'
+import { type RequestReader, requestViews } from '../request-views.ts'
 
-export type { ChargeOptions, Denial, GuardOptions, ResponseEnd } from '../guard-options.ts'
+export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
+export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
 
 declare global {
   namespace Express {
@@ -19,7 +22,13 @@ declare global {
   }
 }
 
-export type ExpressOptions = GuardOptions<Request, { readonly req: Request; readonly res: Response }>
+/** What handlers of Express get. */
+export interface ExpressExchange {
+  readonly req: Request
+  readonly res: Response
+}
+
+export type ExpressOptions = GuardOptions<Request, ExpressExchange>
 
 /**
  * Middleware that enforces a policy, for a whole app or for one route.
@@ -30,26 +39,38 @@ export type ExpressOptions = GuardOptions<Request, { readonly req: Request; read
  * app.post('/reports', rateLimit(limiter, { rule: 'reports', key: (req) => req.user.id, cost: 5 }), handler)
  */
 export function rateLimit(limiter: Limiter, options: ExpressOptions = {}): RequestHandler {
-  const guard = httpGuard(limiter, options, 'put the parser, such as express.json(), before rateLimit()')
-  const { onDenied } = options
-  const parts: RequestParts<Request> = {
-    headers: (req) => req.headers,
-    ip: (req, view) => guard.clientOf(req.socket.remoteAddress, view),
-    query: (req) => req.query,
-    params: (req) => req.params,
-    body: (req) => req.body,
-    route: routeOf,
-  }
+  return protect(limiterGuard(limiter, options, 'put the parser, such as express.json(), before rateLimit()'), options)
+}
 
+/**
+ * Middleware that asks a guard, such as one that sheds load.
+ *
+ * @example app.use(protect(allOf(shedding, limiterGuard(limiter))))
+ */
+export function protect<Decided extends Decision | undefined>(
+  guard: Guard<Request, Decided>,
+  options: AdapterOptions<Request, ExpressExchange, never, Decided> = {},
+): RequestHandler {
+  const viewOf = requestViews(reader, options)
+  const { onDenied } = options
   return function sluice(req, res, next) {
-    const view = new LazyView(req.method, pathOf(req.originalUrl), req, parts)
     guard
-      .decide(view, req, () => goneSignal(res))
+      .decide(viewOf(req.method, pathOf(req.originalUrl), req), req, () => goneSignal(res))
       .then((outcome) => {
         req.sluice = outcome.decision
         applyOutcome(outcome, res, onDenied, () => ({ req, res }), next, next)
       }, next)
   }
+}
+
+const reader: RequestReader<Request, Request> = {
+  peer: (req) => req.socket.remoteAddress,
+  headers: (req) => req.headers,
+  query: (req) => req.query,
+  params: (req) => req.params,
+  body: (req) => req.body,
+  route: routeOf,
+  request: (req) => req,
 }
 
 /** The pattern of the route, which is known where the middleware belongs to one. */

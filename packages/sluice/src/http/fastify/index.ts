@@ -1,15 +1,18 @@
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import type { Guard } from '../../admission/guard.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { type HttpGuard, httpGuard, type Outcome } from '../guard.ts'
-import type { ChargeOptions, Denial, GuardOptions } from '../guard-options.ts'
-import type { Header } from '../headers/header.ts'
-import { LazyView, type RequestParts } from '../lazy-view.ts'
-import { goneSignal, onResponseEnd } from '../node/node-response.ts'
+import type { AdapterOptions } from '../adapter-options.ts'
+import type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+import { limiterGuard } from '../limiter-guard.ts'
+import { goneSignal } from '../node/node-response.ts'
 import { pathOf } from '../request-target.ts'
+import { type RequestReader, requestViews } from '../request-views.ts'
+import { applyToReply } from './apply-to-reply.ts'
 
-export type { ChargeOptions, Denial, GuardOptions, ResponseEnd } from '../guard-options.ts'
+export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
+export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,14 +25,30 @@ declare module 'fastify' {
   }
 }
 
-export interface FastifyOptions
-  extends GuardOptions<FastifyRequest, { readonly request: FastifyRequest; readonly reply: FastifyReply }> {
-  readonly limiter: Limiter
+/** What handlers of Fastify get. */
+export interface FastifyExchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+type Hook = 'onRequest' | 'preHandler'
+
+interface HookOptions {
   /**
    * When to decide: `onRequest`, before the body is read, or `preHandler`, once it is parsed. By default the latter if a rule of the policy
    * reads the body.
    */
-  readonly hook?: 'onRequest' | 'preHandler'
+  readonly hook?: Hook
+}
+
+export interface FastifyOptions extends GuardOptions<FastifyRequest, FastifyExchange>, HookOptions {
+  readonly limiter: Limiter
+}
+
+export interface FastifyProtectOptions<Decided extends Decision | undefined = Decision | undefined>
+  extends AdapterOptions<FastifyRequest, FastifyExchange, never, Decided>,
+    HookOptions {
+  readonly guard: Guard<FastifyRequest, Decided>
 }
 
 /**
@@ -39,94 +58,88 @@ export interface FastifyOptions
  * await app.register(rateLimit, { limiter })
  * app.post('/reports', { config: { rateLimit: { rule: 'reports', key: (request) => request.user.id, cost: 5 } } }, handler)
  */
-export const rateLimit: FastifyPluginCallback<FastifyOptions> = Object.assign(plugin, {
-  // Lets the hooks reach the routes of the instance that registers the plugin, and not only the plugin's own.
-  [Symbol.for('skip-override')]: true,
-  [Symbol.for('fastify.display-name')]: 'sluice',
-})
-
-function plugin(app: FastifyInstance, options: FastifyOptions, done: (error?: Error) => void): void {
-  const { limiter, onDenied, hook = limiter.policy.readsBody ? 'preHandler' : 'onRequest' } = options
-  if (hook !== 'onRequest' && hook !== 'preHandler') {
-    done(invalidOption('hook', hook, 'use "onRequest" or "preHandler"'))
-    return
-  }
+export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('sluice', (app, options) => {
+  const { limiter } = options
   const hint = 'register the plugin with hook: "preHandler", and a parser for the content type'
-  const guardFor = (charge?: ChargeOptions<FastifyRequest>) => httpGuard(limiter, { ...options, ...charge }, hint)
+  const guardFor = (charge?: ChargeOptions<FastifyRequest>) => limiterGuard(limiter, { ...options, ...charge }, hint)
   const guard = guardFor()
-  const ofRoutes = new WeakMap<ChargeOptions<FastifyRequest>, HttpGuard<FastifyRequest>>()
+  const ofRoutes = new WeakMap<ChargeOptions<FastifyRequest>, Guard<FastifyRequest, Decision>>()
   let haveRoutesTheirOwn = false
-
-  const parts: RequestParts<FastifyRequest> = {
-    headers: (request) => request.raw.headers,
-    ip: (request, view) => guard.clientOf(request.raw.socket.remoteAddress, view),
-    query: (request) => request.query as Record<string, unknown>,
-    params: (request) => request.params as Record<string, unknown>,
-    body: (request) => request.body ?? undefined,
-    route: (request) => request.routeOptions.url,
-  }
-
-  function guardOf(request: FastifyRequest): HttpGuard<FastifyRequest> | undefined {
-    if (!haveRoutesTheirOwn) return guard
-    const own = request.routeOptions.config.rateLimit
-    return own === undefined ? guard : own === false ? undefined : ofRoutes.get(own)
-  }
-
-  function apply(outcome: Outcome, request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
-    const { denial, headers, finish } = outcome
-    request.sluice = outcome.decision
-    if (denial === undefined) {
-      setHeaders(reply, headers)
-      if (finish !== undefined) onResponseEnd(reply.raw, finish)
-      next()
-    } else if (onDenied === undefined) deny(reply, denial)
-    else {
-      Promise.resolve({ request, reply })
-        .then((exchange) => onDenied(denial, exchange))
-        .then((answer) => {
-          if (answer !== undefined) deny(reply, answer)
-        })
-        .catch(next)
-    }
-  }
-
-  if (!app.hasRequestDecorator('sluice')) app.decorateRequest('sluice', undefined)
   app.addHook('onRoute', function noteRoute({ config }) {
     if (config?.rateLimit === undefined) return
     haveRoutesTheirOwn = true
     if (config.rateLimit !== false) ofRoutes.set(config.rateLimit, guardFor(config.rateLimit))
   })
+  addGuard(app, options, guard.readsBody, (request) => {
+    if (!haveRoutesTheirOwn) return guard
+    const own = request.routeOptions.config.rateLimit
+    return own === undefined ? guard : own === false ? undefined : ofRoutes.get(own)
+  })
+})
+
+/**
+ * Plugin that asks a guard, such as one that sheds load, about all requests of the instance it is registered on.
+ *
+ * @example await app.register(protect, { guard: allOf(shedding, limiterGuard(limiter)) })
+ */
+export const protect: FastifyPluginCallback<FastifyProtectOptions> = onTheInstance('sluice-guard', (app, options) => {
+  const { guard } = options
+  addGuard(app, options, guard.readsBody === true, () => guard)
+})
+
+function addGuard<Decided extends Decision | undefined>(
+  app: FastifyInstance,
+  options: AdapterOptions<FastifyRequest, FastifyExchange, never, Decided> & HookOptions,
+  readsBody: boolean,
+  guardOf: (request: FastifyRequest) => Guard<FastifyRequest, Decided> | undefined,
+): void {
+  const { onDenied, hook = readsBody ? 'preHandler' : 'onRequest' } = options
+  if (hook !== 'onRequest' && hook !== 'preHandler') {
+    throw invalidOption('hook', hook, 'use "onRequest" or "preHandler"')
+  }
+  const viewOf = requestViews(reader, options)
+  if (!app.hasRequestDecorator('sluice')) app.decorateRequest('sluice', undefined)
   app.addHook(hook, function sluice(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) {
-    const chosen = guardOf(request)
-    if (chosen === undefined) {
+    const guard = guardOf(request)
+    if (guard === undefined) {
       next()
       return
     }
-    const view = new LazyView(request.raw.method ?? '', pathOf(request.raw.url ?? ''), request, parts)
-    chosen
-      .decide(view, request, () => goneSignal(reply.raw))
-      .then((outcome) => apply(outcome, request, reply, next), next)
+    guard
+      .decide(viewOf(request.raw.method ?? '', pathOf(request.raw.url ?? ''), request), request, () =>
+        goneSignal(reply.raw),
+      )
+      .then((outcome) => {
+        request.sluice = outcome.decision
+        applyToReply(outcome, request, reply, onDenied, next)
+      }, next)
   })
-  done()
 }
 
-function deny(reply: FastifyReply, { status, headers, body }: Denial): void {
-  reply.code(status)
-  setHeaders(reply, headers)
-  reply.send(body)
+const reader: RequestReader<FastifyRequest, FastifyRequest> = {
+  peer: (request) => request.raw.socket.remoteAddress,
+  headers: (request) => request.raw.headers,
+  query: (request) => request.query as Record<string, unknown>,
+  params: (request) => request.params as Record<string, unknown>,
+  body: (request) => request.body ?? undefined,
+  route: (request) => request.routeOptions.url,
+  request: (request) => request,
 }
 
-/** Fastify keeps names in lower case, and making that of a name costs more than all else about it; these come with every reply. */
-const lowerCase: ReadonlyMap<string, string> = new Map([
-  ['RateLimit-Policy', 'ratelimit-policy'],
-  ['RateLimit', 'ratelimit'],
-  ['Retry-After', 'retry-after'],
-  ['Content-Type', 'content-type'],
-])
-
-function setHeaders(reply: FastifyReply, headers: readonly Header[]): void {
-  for (let i = 0; i < headers.length; i++) {
-    const name = headers[i]![0]
-    reply.header(lowerCase.get(name) ?? name, headers[i]![1])
-  }
+/** A plugin whose hooks reach the routes of the instance that registers it, and not only its own. */
+function onTheInstance<Options extends object>(
+  name: string,
+  add: (app: FastifyInstance, options: Options) => void,
+): FastifyPluginCallback<Options> {
+  return Object.assign(
+    function plugin(app: FastifyInstance, options: Options, done: (error?: Error) => void): void {
+      try {
+        add(app, options)
+        done()
+      } catch (error) {
+        done(error as Error)
+      }
+    },
+    { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: name },
+  )
 }

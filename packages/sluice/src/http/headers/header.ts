@@ -1,5 +1,4 @@
-/** One header field: its name and its value. */
-export type Header = readonly [name: string, value: string]
+export type { Header } from '../../admission/outcome.ts'
 
 /** The largest integer a structured field can hold (RFC 9651, section 3.3.1). */
 const maxInteger = 999_999_999_999_999

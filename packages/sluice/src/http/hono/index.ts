@@ -1,15 +1,26 @@
 import type { ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
+import type { Guard } from '../../admission/guard.ts'
+import type { Denial } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { httpGuard } from '../guard.ts'
+import type { AdapterOptions } from '../adapter-options.ts'
+import { denialResponse, onGone, withEnd, withHeaders } from '../fetch/fetch-response.ts'
+import {
+  bodyHint,
+  carriesJson,
+  type FetchSource,
+  fetchReader,
+  type NodeIncoming,
+  targetOf,
+} from '../fetch/fetch-view.ts'
 import type { GuardOptions } from '../guard-options.ts'
+import { limiterGuard } from '../limiter-guard.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
-import { carriesJson, fetchViews, type NodeIncoming } from './fetch-parts.ts'
-import { denialResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
+import { type RequestReader, requestViews } from '../request-views.ts'
 
-export type { ChargeOptions, Denial, GuardOptions, ResponseEnd } from '../guard-options.ts'
-export { decisionOf, type FetchOptions, fetchGuard } from './fetch-guard.ts'
+export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
+export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -18,15 +29,24 @@ declare module 'hono' {
   }
 }
 
-export interface HonoOptions extends GuardOptions<Context, Context, Response> {
+interface PeerOptions {
   /** The address of the connected peer, such as `(c) => getConnInfo(c).remote.address`. Known by itself on Node. */
   readonly remoteAddress?: (c: Context) => string | undefined
 }
+
+export interface HonoOptions extends GuardOptions<Context, Context, Response>, PeerOptions {}
+
+/** What `protect` understands. */
+export interface HonoProtectOptions<Decided> extends AdapterOptions<Context, Context, Response, Decided>, PeerOptions {}
 
 /** What @hono/node-server puts into `c.env`. */
 interface NodeBindings {
   readonly incoming?: NodeIncoming
   readonly outgoing?: ServerResponse
+}
+
+interface HonoSource extends FetchSource {
+  readonly c: Context
 }
 
 const onNode = (c: Context): string | undefined => (c.env as NodeBindings | undefined)?.incoming?.socket?.remoteAddress
@@ -39,24 +59,32 @@ const onNode = (c: Context): string | undefined => (c.env as NodeBindings | unde
  * app.get('/', (c) => c.text(`${c.get('sluice')?.limits[0]?.remaining} left`))
  */
 export function rateLimit(limiter: Limiter, options: HonoOptions = {}): MiddlewareHandler {
-  const guard = httpGuard(limiter, options, 'only JSON with a Content-Length up to 1 MiB is')
-  const viewOf = fetchViews(guard)
+  return protect(limiterGuard(limiter, options, bodyHint), options)
+}
+
+/**
+ * Middleware that asks a guard, such as one that sheds load.
+ *
+ * @example app.use(protect(allOf(shedding, limiterGuard(limiter))))
+ */
+export function protect<Decided extends Decision | undefined>(
+  guard: Guard<Context, Decided>,
+  options: HonoProtectOptions<Decided> = {},
+): MiddlewareHandler {
+  const viewOf = requestViews(reader, options)
   const { onDenied, remoteAddress = onNode } = options
   return async function sluice(c, next) {
     const { incoming, outgoing } = (c.env ?? {}) as NodeBindings
-    const view = viewOf({
-      request: c.req.raw,
-      incoming,
-      remoteAddress: remoteAddress(c),
-      body: guard.readsBody && carriesJson(c.req.raw.headers) ? await readJson(c) : undefined,
-      routed: c.req,
-    })
+    const body = guard.readsBody && carriesJson(c.req.raw.headers) ? await readJson(c) : undefined
+    const source = { c, request: c.req.raw, incoming, remoteAddress: remoteAddress(c), body }
     const gone = () => (outgoing ? goneSignal(outgoing) : c.req.raw.signal)
+    const view = viewOf(c.req.method, targetOf(source), source)
     const { decision, headers, denial, finish } = await guard.decide(view, c, gone)
     c.set('sluice', decision)
     if (denial !== undefined) {
       const answer = onDenied === undefined ? denial : await onDenied(denial, c)
-      return answer instanceof Response ? answer : denialResponse(answer ?? denial, c.req.method)
+      if (answer instanceof Response) return answer
+      return denialResponse((answer as Denial<Decided> | undefined) ?? denial, c.req.method)
     }
     // On Node the response to come can be prepared directly, which costs much less than a copy of its headers.
     if (outgoing) {
@@ -75,6 +103,12 @@ export function rateLimit(limiter: Limiter, options: HonoOptions = {}): Middlewa
     }
     return undefined
   }
+}
+
+const reader: RequestReader<HonoSource, Context> = {
+  ...fetchReader<HonoSource, Context>(({ c }) => c),
+  params: ({ c }) => c.req.param(),
+  route: ({ c }) => c.req.routePath,
 }
 
 /** Hono keeps what was read, so handlers can read it again. What is not the JSON it says to be is as good as none. */

@@ -1,13 +1,17 @@
 import type { Context, DefaultContext, Middleware } from 'koa'
+import type { Guard } from '../../admission/guard.ts'
+import type { Denial } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { httpGuard } from '../guard.ts'
-import type { Denial, GuardOptions } from '../guard-options.ts'
-import { LazyView, type RequestParts } from '../lazy-view.ts'
+import type { AdapterOptions } from '../adapter-options.ts'
+import type { GuardOptions } from '../guard-options.ts'
+import { limiterGuard } from '../limiter-guard.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
 import { pathOf } from '../request-target.ts'
+import { type RequestReader, requestViews } from '../request-views.ts'
 
-export type { ChargeOptions, Denial, GuardOptions, ResponseEnd } from '../guard-options.ts'
+export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
+export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
 
 /** What the limiter leaves in `ctx.state`. */
 export interface SluiceState {
@@ -25,25 +29,29 @@ export type KoaOptions = GuardOptions<Context, Context>
  * app.use(rateLimit(limiter))
  */
 export function rateLimit(limiter: Limiter, options: KoaOptions = {}): Middleware<SluiceState, DefaultContext> {
-  const guard = httpGuard(limiter, options, 'put the parser, such as @koa/bodyparser, before rateLimit()')
+  const hint = 'put the parser, such as @koa/bodyparser, before rateLimit()'
+  return protect(limiterGuard(limiter, options, hint), options)
+}
+
+/**
+ * Middleware that asks a guard, such as one that sheds load.
+ *
+ * @example app.use(protect(allOf(shedding, limiterGuard(limiter))))
+ */
+export function protect<Decided extends Decision | undefined>(
+  guard: Guard<Context, Decided>,
+  options: AdapterOptions<Context, Context, never, Decided> = {},
+): Middleware<SluiceState, DefaultContext> {
+  const viewOf = requestViews(reader, options)
   const { onDenied } = options
-  const parts: RequestParts<Context> = {
-    headers: (ctx) => ctx.req.headers,
-    ip: (ctx, view) => guard.clientOf(ctx.req.socket.remoteAddress, view),
-    query: (ctx) => ctx.query,
-    // Both are left there by @koa/router.
-    params: (ctx) => ctx.params as Record<string, unknown> | undefined,
-    route: (ctx) => (typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : undefined),
-    body: (ctx) => (ctx.request as { body?: unknown }).body,
-  }
   return async function sluice(context, next) {
     const ctx = context as unknown as Context
-    const view = new LazyView(ctx.method, pathOf(ctx.originalUrl), ctx, parts)
+    const view = viewOf(ctx.method, pathOf(ctx.originalUrl), ctx)
     const { decision, headers, denial, finish } = await guard.decide(view, ctx, () => goneSignal(ctx.res))
     context.state.sluice = decision
     if (denial !== undefined) {
       const answer = onDenied === undefined ? denial : await onDenied(denial, ctx)
-      if (answer !== undefined) deny(ctx, answer)
+      if (answer) deny(ctx, answer)
       return
     }
     setHeaders(ctx.res, headers)
@@ -52,7 +60,18 @@ export function rateLimit(limiter: Limiter, options: KoaOptions = {}): Middlewar
   }
 }
 
-function deny(ctx: Context, { status, headers, body }: Denial): void {
+const reader: RequestReader<Context, Context> = {
+  peer: (ctx) => ctx.req.socket.remoteAddress,
+  headers: (ctx) => ctx.req.headers,
+  query: (ctx) => ctx.query,
+  // Both are left there by @koa/router.
+  params: (ctx) => ctx.params as Record<string, unknown> | undefined,
+  route: (ctx) => (typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : undefined),
+  body: (ctx) => (ctx.request as { body?: unknown }).body,
+  request: (ctx) => ctx,
+}
+
+function deny(ctx: Context, { status, headers, body }: Denial<unknown>): void {
   ctx.status = status
   for (const [name, value] of headers) ctx.set(name, value)
   ctx.body = body

@@ -1,5 +1,6 @@
-export type { ChargeOptions, Denial, GuardOptions, ResponseEnd } from '../guard-options.ts'
+export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
+export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
 export { RateLimit, SkipRateLimit } from './decorators.ts'
 export { RateLimitException } from './rate-limit-exception.ts'
-export { type NestOptions, RateLimitGuard } from './rate-limit-guard.ts'
+export { type NestOptions, ProtectGuard, RateLimitGuard } from './rate-limit-guard.ts'
 export { type NestModuleAsyncOptions, type NestModuleOptions, RateLimitModule } from './rate-limit-module.ts'

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
-import type { Outcome } from '../guard.ts'
-import type { Denial, GuardOptions } from '../guard-options.ts'
+import type { Denial, Outcome } from '../../admission/outcome.ts'
+import type { OnDenied } from '../adapter-options.ts'
 import { onResponseEnd, setHeaders, writeDenial } from './node-response.ts'
 
-/** Writes what was decided to a Node response; then the request goes on with `pass`, or has been answered. */
-export function applyOutcome<Request, Exchange>(
-  outcome: Outcome,
+/** Writes an outcome to a Node response; then the request goes on with `pass`, or has been answered. */
+export function applyOutcome<Exchange, Decided>(
+  outcome: Outcome<Decided>,
   response: ServerResponse,
-  onDenied: GuardOptions<Request, Exchange>['onDenied'],
+  onDenied: OnDenied<Exchange, never, Decided> | undefined,
   exchange: () => Exchange,
   pass: () => void,
   fail: (error: unknown) => void,
@@ -26,14 +26,14 @@ export function applyOutcome<Request, Exchange>(
   if (denial === undefined) pass()
 }
 
-function answerOwn(
+function answerOwn<Decided>(
   response: ServerResponse,
-  own: Denial | undefined | Promise<Denial | undefined>,
+  own: ReturnType<OnDenied<never, never, Decided>>,
   fail: (error: unknown) => void,
 ): void {
   Promise.resolve(own)
     .then((answer) => {
-      if (answer !== undefined) writeDenial(response, answer)
+      if (answer) writeDenial(response, answer as Denial<Decided>)
     })
     .catch(fail)
 }

@@ -1,16 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Guard } from '../../admission/guard.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { httpGuard } from '../guard.ts'
+import type { AdapterOptions } from '../adapter-options.ts'
 import type { GuardOptions } from '../guard-options.ts'
-import { LazyView, type RequestParts } from '../lazy-view.ts'
+import { limiterGuard } from '../limiter-guard.ts'
 import { pathOf, queryOf } from '../request-target.ts'
+import { type RequestReader, requestViews } from '../request-views.ts'
 import { applyOutcome } from './apply-outcome.ts'
 import { goneSignal } from './node-response.ts'
 
-export { type HttpGuard, httpGuard, type Outcome } from '../guard.ts'
-export type { ChargeOptions, Denial, GuardOptions, ResponseEnd } from '../guard-options.ts'
-export { type Identify, type IdentityOptions, identity } from '../identity/identity.ts'
+export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
+export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
 
 /** A request that passed, with the decision on it. */
 export interface LimitedRequest extends IncomingMessage {
@@ -20,11 +21,26 @@ export interface LimitedRequest extends IncomingMessage {
   body?: unknown
 }
 
-export interface NodeOptions
-  extends GuardOptions<LimitedRequest, { readonly req: LimitedRequest; readonly res: ServerResponse }> {
-  /** Answers when the limiter itself is at fault, such as for a rule that does not exist. 500 by default. */
+/** What handlers of Node's server get. */
+export interface NodeExchange {
+  readonly req: LimitedRequest
+  readonly res: ServerResponse
+}
+
+interface ErrorOptions {
+  /** Answers when the guard itself is at fault, such as for a rule that does not exist. 500 by default. */
   readonly onError?: (error: unknown, req: LimitedRequest, res: ServerResponse) => void
 }
+
+export interface NodeOptions extends GuardOptions<LimitedRequest, NodeExchange>, ErrorOptions {}
+
+/** What `protect` understands. */
+export interface NodeProtectOptions<Decided>
+  extends AdapterOptions<LimitedRequest, NodeExchange, never, Decided>,
+    ErrorOptions {}
+
+type Handler = (req: LimitedRequest, res: ServerResponse) => unknown
+type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
 /**
  * Puts a limiter before a handler of Node's own HTTP server.
@@ -32,32 +48,44 @@ export interface NodeOptions
  * @example
  * createServer(rateLimit(limiter, (req, res) => res.end('hello'))).listen(3000)
  */
-export function rateLimit(
-  limiter: Limiter,
-  handler: (req: LimitedRequest, res: ServerResponse) => unknown,
-  options: NodeOptions = {},
-): (req: IncomingMessage, res: ServerResponse) => void {
-  const guard = httpGuard(limiter, options, 'parse it into req.body and wrap the handler below that')
+export function rateLimit(limiter: Limiter, handler: Handler, options: NodeOptions = {}): Listener {
+  const hint = 'parse it into req.body and wrap the handler below that'
+  return protect(limiterGuard(limiter, options, hint), handler, options)
+}
+
+/**
+ * Puts a guard before a handler of Node's own HTTP server.
+ *
+ * @example
+ * createServer(protect(shedding, (req, res) => res.end('hello'))).listen(3000)
+ */
+export function protect<Decided extends Decision | undefined>(
+  guard: Guard<LimitedRequest, Decided>,
+  handler: Handler,
+  options: NodeProtectOptions<Decided> = {},
+): Listener {
+  const viewOf = requestViews(reader, options)
   const { onDenied, onError = answerFault } = options
-  const parts: RequestParts<LimitedRequest> = {
-    headers: (req) => req.headers,
-    ip: (req, view) => guard.clientOf(req.socket.remoteAddress, view),
-    query: (req) => queryOf(req.url ?? ''),
-    params: () => undefined,
-    body: (req) => req.body,
-    route: () => undefined,
-  }
   return function sluice(req: LimitedRequest, res): void {
-    const view = new LazyView(req.method ?? '', pathOf(req.url ?? ''), req, parts)
     const pass = () => handler(req, res)
     const fail = (error: unknown) => onError(error, req, res)
     guard
-      .decide(view, req, () => goneSignal(res))
+      .decide(viewOf(req.method ?? '', pathOf(req.url ?? ''), req), req, () => goneSignal(res))
       .then((outcome) => {
         req.sluice = outcome.decision
         applyOutcome(outcome, res, onDenied, () => ({ req, res }), pass, fail)
       }, fail)
   }
+}
+
+const reader: RequestReader<LimitedRequest, LimitedRequest> = {
+  peer: (req) => req.socket.remoteAddress,
+  headers: (req) => req.headers,
+  query: (req) => queryOf(req.url ?? ''),
+  params: () => undefined,
+  body: (req) => req.body,
+  route: () => undefined,
+  request: (req) => req,
 }
 
 function answerFault(error: unknown, _: LimitedRequest, res: ServerResponse): void {

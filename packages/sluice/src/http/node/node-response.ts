@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { clientClosedRequest, type Denial, type ResponseEnd } from '../guard-options.ts'
-import type { Header } from '../headers/header.ts'
+import { clientClosedRequest, type Denial, type Header, type ResponseEnd } from '../../admission/outcome.ts'
 
 /** Sets headers, unless something else (such as a time-out) has answered already. */
 export function setHeaders(response: ServerResponse, headers: readonly Header[]): void {
@@ -13,7 +12,7 @@ export function setHeaders(response: ServerResponse, headers: readonly Header[])
 }
 
 /** Answers with a denial. */
-export function writeDenial(response: ServerResponse, { status, headers, body }: Denial): void {
+export function writeDenial(response: ServerResponse, { status, headers, body }: Denial<unknown>): void {
   if (response.headersSent) return
   response.statusCode = status
   setHeaders(response, headers)

@@ -15,4 +15,6 @@ export interface RequestView {
   readonly body?: unknown
   /** The client's address in canonical form (see `http/identity`). */
   readonly ip?: string | undefined
+  /** What the service itself knows of the request, such as the user that authentication found. */
+  readonly context?: Readonly<Record<string, unknown>> | undefined
 }

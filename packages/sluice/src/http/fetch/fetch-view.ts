@@ -1,7 +1,6 @@
 import type { RequestView } from '../../policy/match/request-view.ts'
-import type { HttpGuard } from '../guard.ts'
-import { LazyView, type RequestParts } from '../lazy-view.ts'
 import { pathOf, queryOf } from '../request-target.ts'
+import type { RequestReader } from '../request-views.ts'
 
 /** As much of Node's request as is used where a fetch-style handler runs on Node. */
 export interface NodeIncoming {
@@ -17,14 +16,14 @@ export interface FetchSource {
   readonly incoming: NodeIncoming | undefined
   readonly remoteAddress: string | undefined
   readonly body: unknown
-  /** What Hono knows of the route. */
-  readonly routed?: { param(): Record<string, unknown>; readonly routePath: string } | undefined
 }
 
-/** Makes the view of a fetch-style request. */
-export function fetchViews({ clientOf }: Pick<HttpGuard<never>, 'clientOf'>): (source: FetchSource) => RequestView {
-  const copies = new WeakMap<Request, Record<string, string>>()
-  function headersOf({ incoming, request }: FetchSource): RequestView['headers'] {
+/** Reads fetch-style requests; `requestOf` gives what the user's functions get to see. */
+export function fetchReader<Source extends FetchSource, Request>(
+  requestOf: (source: Source) => Request,
+): RequestReader<Source, Request> {
+  const copies = new WeakMap<object, Record<string, string>>()
+  function headersOf({ incoming, request }: Source): RequestView['headers'] {
     if (incoming) return incoming.headers
     let copy = copies.get(request)
     if (copy === undefined) {
@@ -33,17 +32,24 @@ export function fetchViews({ clientOf }: Pick<HttpGuard<never>, 'clientOf'>): (s
     }
     return copy
   }
-  const parts: RequestParts<FetchSource> = {
+  return {
+    peer: ({ remoteAddress }) => remoteAddress,
     headers: headersOf,
-    ip: (source, view) => clientOf(source.remoteAddress, view),
     query: ({ incoming, request }) => queryOf(incoming?.url ?? request.url),
-    params: ({ routed }) => routed?.param(),
+    params: () => undefined,
     body: ({ body }) => body,
-    route: ({ routed }) => routed?.routePath,
+    route: () => undefined,
+    request: requestOf,
   }
-  return (source) =>
-    new LazyView(source.request.method, pathOf(source.incoming?.url ?? source.request.url), source, parts)
 }
+
+/** The path of a fetch-style request. */
+export function targetOf({ incoming, request }: FetchSource): string {
+  return pathOf(incoming?.url ?? request.url)
+}
+
+/** What to do about bodies that were not parsed. */
+export const bodyHint = 'only JSON with a Content-Length up to 1 MiB is'
 
 /** The longest body that is parsed for rules to look into. */
 const maxBodyBytes = 1024 * 1024

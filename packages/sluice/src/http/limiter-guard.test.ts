@@ -1,13 +1,15 @@
 import { parseList } from 'structured-headers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { Outcome } from '../admission/outcome.ts'
 import { createLimiter } from '../limiter/create-limiter.ts'
+import type { Decision } from '../limiter/decision/decision.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { RuleSpec } from '../policy/document/document.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
-import { httpGuard, type Outcome } from './guard.ts'
-import type { GuardOptions } from './guard-options.ts'
+import type { LimiterGuardOptions } from './guard-options.ts'
+import { limiterGuard } from './limiter-guard.ts'
 
 const opened: Limiter[] = []
 afterEach(async () => {
@@ -20,16 +22,16 @@ const viewOf = (parts: Partial<RequestView> = {}): RequestView => ({
   ...{ method: 'GET', path: '/', headers: {}, ip: '203.0.113.1' },
   ...parts,
 })
-const headersOf = ({ denial, headers }: Outcome) => Object.fromEntries(denial?.headers ?? headers)
+const headersOf = ({ denial, headers }: Outcome<Decision>) => Object.fromEntries(denial?.headers ?? headers)
 
 async function guardOf(
-  options: GuardOptions<RequestView, unknown> = {},
+  options: LimiterGuardOptions<RequestView> = {},
   rules: readonly RuleSpec[] = [perAddress],
   store: Store = memoryStore(),
 ) {
   const limiter = await createLimiter({ policy: { service: 'suite', rules }, store, denyCache: false })
   opened.push(limiter)
-  const guard = httpGuard(limiter, options)
+  const guard = limiterGuard(limiter, options)
   const decide = (parts?: Partial<RequestView>, gone?: () => AbortSignal) => {
     const view = viewOf(parts)
     return guard.decide(view, view, gone)
@@ -242,7 +244,6 @@ describe('options', () => {
     [{ skip: { paths: 'healthz' } }, /skip\.paths/],
     [{ skip: { paths: ['healthz'] } }, /skip\.paths is "healthz"/],
     [{ skip: { methods: 'HEAD' } }, /skip\.methods/],
-    [{ identity: { trustedProxies: ['all'] } }, /trustedProxies/],
   ])('%j are refused by name', async (options, message) => {
     await expect(guardOf(options as never)).rejects.toThrow(message)
   })

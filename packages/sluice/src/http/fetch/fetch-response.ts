@@ -1,8 +1,7 @@
-import { clientClosedRequest, type Denial, type ResponseEnd } from '../guard-options.ts'
-import type { Header } from '../headers/header.ts'
+import { clientClosedRequest, type Denial, type Header, type ResponseEnd } from '../../admission/outcome.ts'
 
 /** The response that tells a denial. */
-export function denialResponse({ status, headers, body }: Denial, method: string): Response {
+export function denialResponse({ status, headers, body }: Denial<unknown>, method: string): Response {
   return new Response(method === 'HEAD' ? null : body, { status, headers: Object.fromEntries(headers) })
 }
 

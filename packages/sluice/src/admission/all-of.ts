@@ -1,0 +1,51 @@
+import type { Guard } from './guard.ts'
+import type { Denial, Outcome, ResponseEnd } from './outcome.ts'
+
+type DecidedBy<Each> = Each extends Guard<never, infer Decided> ? Decided : never
+
+/** For what was admitted by one guard and then refused by a later one: the response is the refusal. */
+const refusedLater = (denial: Denial<unknown>): ResponseEnd => ({ status: denial.status, bytes: 0, completed: true })
+
+/**
+ * Asks several guards one after the other; the first that refuses ends it. Put the cheapest first: a request that is shed should not
+ * spend anybody's quota.
+ *
+ * @example app.use(protect(allOf(shedding, limiterGuard(limiter))))
+ */
+export function allOf<Request, Guards extends readonly Guard<Request, unknown>[]>(
+  ...guards: Guards
+): Guard<Request, DecidedBy<Guards[number]>> {
+  type Decided = DecidedBy<Guards[number]>
+  return {
+    get readsBody() {
+      return guards.some((guard) => guard.readsBody === true)
+    },
+    async decide(view, request, gone) {
+      const passing: Outcome<Decided>[] = []
+      try {
+        for (const guard of guards) {
+          const outcome = (await guard.decide(view, request, gone)) as Outcome<Decided>
+          if (outcome.denial !== undefined) {
+            finishAll(passing, refusedLater(outcome.denial))
+            return outcome
+          }
+          passing.push(outcome)
+        }
+      } catch (error) {
+        finishAll(passing, { status: 500, bytes: 0, completed: false })
+        throw error
+      }
+      const finishing = passing.filter(({ finish }) => finish !== undefined)
+      return {
+        decision: passing.findLast(({ decision }) => decision !== undefined)?.decision,
+        headers: passing.flatMap(({ headers }) => headers),
+        denial: undefined,
+        finish: finishing.length === 0 ? undefined : (end) => finishAll(finishing, end),
+      }
+    },
+  }
+}
+
+function finishAll(outcomes: readonly Outcome<unknown>[], end: ResponseEnd): void {
+  for (const { finish } of outcomes) finish?.(end)
+}

@@ -1,0 +1,28 @@
+import type { Denial } from '../admission/outcome.ts'
+import type { IdentityOptions } from './identity/identity.ts'
+
+/** What an adapter makes of a request, and of a denial. `Exchange` is what handlers of the framework get. */
+export interface AdapterOptions<Request, Exchange, Answer = never, Decided = unknown> {
+  /** Who a client is. */
+  readonly identity?: IdentityOptions
+  /**
+   * What rules may read as `context.…`, such as the user that authentication found. It is called when a rule asks for it.
+   *
+   * @example context: (req) => ({ user: req.user }) // key: context.user.id
+   */
+  readonly context?: (request: Request) => Readonly<Record<string, unknown>> | undefined
+  /**
+   * Answers a denial instead of the usual problem: return a changed denial to have it written, or nothing if the answer was written here.
+   */
+  readonly onDenied?: OnDenied<Exchange, Answer, Decided>
+}
+
+/** What `onDenied` returns. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler that writes the answer itself usually returns nothing.
+type OwnAnswer<Answer, Decided> = Denial<Decided> | Answer | undefined | void
+
+/** Answers a denial in one's own way. */
+export type OnDenied<Exchange, Answer, Decided> = (
+  denial: Denial<Decided>,
+  exchange: Exchange,
+) => OwnAnswer<Answer, Decided> | Promise<OwnAnswer<Answer, Decided>>

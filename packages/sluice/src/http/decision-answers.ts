@@ -1,0 +1,49 @@
+import { type Denial, type Header, problemType } from '../admission/outcome.ts'
+import type { Decision } from '../limiter/decision/decision.ts'
+import type { Limiter } from '../limiter/limiter.ts'
+import type { LimiterGuardOptions } from './guard-options.ts'
+import { type NameOf, rateLimitHeaders } from './headers/rate-limit-headers.ts'
+import { retryAfterSeconds } from './headers/retry-after.ts'
+import { problemTexts } from './problem.ts'
+
+/** What a client is told about a decision: headers, and the whole answer if it was denied. */
+export interface DecisionAnswer {
+  readonly headers: readonly Header[]
+  readonly denial: Denial<Decision> | undefined
+}
+
+const defaults = Object.freeze({ headers: 'draft-11', retryAfterJitterMs: 0 } as const)
+
+/**
+ * Makes the function that turns the decisions of a limiter into answers. Whoever answers for a limiter uses it, so that the same
+ * decision looks the same everywhere.
+ *
+ * @example
+ * const answerTo = decisionAnswers(limiter)
+ * const { headers, denial } = answerTo(await limiter.check(view))
+ */
+export function decisionAnswers(
+  limiter: Limiter,
+  options: Pick<LimiterGuardOptions<never>, 'headers' | 'policyName' | 'retryAfterJitterMs'> = {},
+): (decision: Decision, partition?: string) => DecisionAnswer {
+  const { headers: version, retryAfterJitterMs } = { ...defaults, ...options }
+  const nameOf: NameOf =
+    options.policyName ?? ((limit) => (limiter.policy.rules.length > 1 ? `${limit.rule}/${limit.name}` : limit.name))
+  const writeHeaders = rateLimitHeaders(version, nameOf)
+  const problemText = problemTexts(nameOf)
+
+  function retryAfter(decision: Decision): Header {
+    const jitterMs = retryAfterJitterMs > 0 ? Math.random() * retryAfterJitterMs : 0
+    return ['Retry-After', `${retryAfterSeconds(decision, jitterMs)}`]
+  }
+
+  return function answerTo(decision, partition = '') {
+    const limitHeaders = writeHeaders(decision, partition)
+    if (decision.allowed) return { headers: limitHeaders, denial: undefined }
+    const { problem, json } = problemText(decision)
+    const { status } = problem
+    const type: Header = ['Content-Type', problemType]
+    const headers: Header[] = status === 400 ? [...limitHeaders, type] : [...limitHeaders, retryAfter(decision), type]
+    return { headers, denial: { status, headers, body: json, problem, decision } }
+  }
+}

@@ -1,0 +1,48 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Denial, Header, Outcome } from '../../admission/outcome.ts'
+import type { OnDenied } from '../adapter-options.ts'
+import { onResponseEnd } from '../node/node-response.ts'
+
+/** Writes an outcome to a reply; then the request goes on with `next`, or has been answered. */
+export function applyToReply<Decided>(
+  { denial, headers, finish }: Outcome<Decided>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  onDenied: OnDenied<{ request: FastifyRequest; reply: FastifyReply }, never, Decided> | undefined,
+  next: (error?: Error) => void,
+): void {
+  if (denial === undefined) {
+    setHeaders(reply, headers)
+    if (finish !== undefined) onResponseEnd(reply.raw, finish)
+    next()
+  } else if (onDenied === undefined) deny(reply, denial)
+  else {
+    Promise.resolve({ request, reply })
+      .then((exchange) => onDenied(denial, exchange))
+      .then((answer) => {
+        if (answer) deny(reply, answer as Denial<Decided>)
+      })
+      .catch(next)
+  }
+}
+
+function deny(reply: FastifyReply, { status, headers, body }: Denial<unknown>): void {
+  reply.code(status)
+  setHeaders(reply, headers)
+  reply.send(body)
+}
+
+/** Fastify keeps names in lower case, and making that of a name costs more than all else about it; these come with every reply. */
+const lowerCase: ReadonlyMap<string, string> = new Map([
+  ['RateLimit-Policy', 'ratelimit-policy'],
+  ['RateLimit', 'ratelimit'],
+  ['Retry-After', 'retry-after'],
+  ['Content-Type', 'content-type'],
+])
+
+function setHeaders(reply: FastifyReply, headers: readonly Header[]): void {
+  for (let i = 0; i < headers.length; i++) {
+    const name = headers[i]![0]
+    reply.header(lowerCase.get(name) ?? name, headers[i]![1])
+  }
+}

@@ -1,0 +1,91 @@
+import type { Guard } from '../../admission/guard.ts'
+import type { Denial } from '../../admission/outcome.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import type { AdapterOptions } from '../adapter-options.ts'
+import type { GuardOptions } from '../guard-options.ts'
+import { limiterGuard } from '../limiter-guard.ts'
+import { requestViews } from '../request-views.ts'
+import { denialResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
+import { bodyHint, carriesJson, type FetchSource, fetchReader, targetOf } from './fetch-view.ts'
+
+export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
+export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+
+interface PeerOptions<Rest extends readonly unknown[]> {
+  /** The address of the connected peer, which a `Request` does not tell. */
+  readonly remoteAddress?: (request: Request, ...rest: Rest) => string | undefined
+}
+
+export interface FetchOptions<Rest extends readonly unknown[]>
+  extends GuardOptions<Request, Request, Response>,
+    PeerOptions<Rest> {}
+
+/** What `protect` understands. */
+export interface FetchProtectOptions<Rest extends readonly unknown[], Decided>
+  extends AdapterOptions<Request, Request, Response, Decided>,
+    PeerOptions<Rest> {}
+
+type Handler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>
+type ProtectedHandler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
+
+const decisions = new WeakMap<Request, Decision>()
+
+/** The decision on a request that was let through. */
+export function decisionOf(request: Request): Decision | undefined {
+  return decisions.get(request)
+}
+
+/**
+ * Puts a limiter before any fetch-style handler.
+ *
+ * @example
+ * export default { fetch: rateLimit(limiter, (request) => new Response('hello')) }
+ */
+export function rateLimit<Rest extends readonly unknown[]>(
+  limiter: Limiter,
+  handler: Handler<Rest>,
+  options: FetchOptions<Rest> = {},
+): ProtectedHandler<Rest> {
+  return protect(limiterGuard(limiter, options, bodyHint), handler, options)
+}
+
+/**
+ * Puts a guard before any fetch-style handler.
+ *
+ * @example
+ * export default { fetch: protect(shedding, (request) => new Response('hello')) }
+ */
+export function protect<Rest extends readonly unknown[], Decided extends Decision | undefined>(
+  guard: Guard<Request, Decided>,
+  handler: Handler<Rest>,
+  options: FetchProtectOptions<Rest, Decided> = {},
+): ProtectedHandler<Rest> {
+  const viewOf = requestViews(fetchReader(requestOf), options)
+  const { onDenied, remoteAddress } = options
+  return async function sluice(request, ...rest) {
+    const body = guard.readsBody && carriesJson(request.headers) ? await readJson(request.clone()) : undefined
+    const source = { request, incoming: undefined, remoteAddress: remoteAddress?.(request, ...rest), body }
+    const view = viewOf(request.method, targetOf(source), source)
+    const { decision, headers, denial, finish } = await guard.decide(view, request, () => request.signal)
+    if (denial !== undefined) {
+      const answer = onDenied === undefined ? denial : await onDenied(denial, request)
+      if (answer instanceof Response) return answer
+      return denialResponse((answer as Denial<Decided> | undefined) ?? denial, request.method)
+    }
+    if (decision !== undefined) decisions.set(request, decision)
+    if (finish !== undefined) onGone(request.signal, finish)
+    try {
+      const response = withHeaders(await handler(request, ...rest), headers)
+      return finish === undefined ? response : withEnd(response, finish)
+    } catch (error) {
+      finish?.({ status: 500, bytes: 0, completed: false })
+      throw error
+    }
+  }
+}
+
+const requestOf = ({ request }: FetchSource): Request => request
+
+/** A body that is not what it says to be is as good as none. */
+const readJson = (request: Request): Promise<unknown> => request.json().catch(() => undefined)

@@ -1,0 +1,23 @@
+export { allOf } from '../admission/all-of.ts'
+export type { Guard } from '../admission/guard.ts'
+export {
+  clientClosedRequest,
+  type Denial,
+  type Header,
+  type Outcome,
+  type Problem,
+  passed,
+  problemType,
+  type ResponseEnd,
+  refusal,
+} from '../admission/outcome.ts'
+export type { AdapterOptions, OnDenied } from './adapter-options.ts'
+export { type DecisionAnswer, decisionAnswers } from './decision-answers.ts'
+export type { ChargeOptions, GuardOptions, LimiterGuardOptions } from './guard-options.ts'
+export { type HeaderVersion, type NameOf, rateLimitHeaders } from './headers/rate-limit-headers.ts'
+export { type Identify, type IdentityOptions, identity } from './identity/identity.ts'
+export { limiterGuard } from './limiter-guard.ts'
+export { problemOf } from './problem.ts'
+export { pathOf, queryOf } from './request-target.ts'
+export { type RequestReader, requestViews } from './request-views.ts'
+export type { SkipOptions } from './skip.ts'

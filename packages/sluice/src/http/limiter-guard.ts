@@ -1,0 +1,139 @@
+import type { Guard } from '../admission/guard.ts'
+import { type Outcome, passed, type ResponseEnd } from '../admission/outcome.ts'
+import { invalidOption } from '../core/errors.ts'
+import type { Decision } from '../limiter/decision/decision.ts'
+import type { Admission, HoldHandle, Limiter } from '../limiter/limiter.ts'
+import type { RequestView } from '../policy/match/request-view.ts'
+import { charging } from './charging.ts'
+import { decisionAnswers } from './decision-answers.ts'
+import { delays } from './delay.ts'
+import type { LimiterGuardOptions } from './guard-options.ts'
+import { partitionKey } from './headers/partition-key.ts'
+import { OpenHolds } from './open-holds.ts'
+import { skips } from './skip.ts'
+import { turns } from './turn.ts'
+import { warnOnce } from './warn-once.ts'
+
+const passing: Promise<Outcome<Decision>> = Promise.resolve(passed)
+const defaults = Object.freeze({ maxDelayMs: 1000, maxDelayed: 1000, retryAfterJitterMs: 0 } as const)
+
+/**
+ * The guard that enforces a limiter's policy. It knows requests only as views, and answers only as values.
+ *
+ * @example
+ * const guard = limiterGuard(limiter, { headers: ['draft-11', 'x-ratelimit'] })
+ * const { decision, headers, denial } = await guard.decide(view, request)
+ */
+export function limiterGuard<Request>(
+  limiter: Limiter,
+  options: LimiterGuardOptions<Request> = {},
+  bodyHint = 'parse the body before the limiter sees the request',
+): Guard<Request, Decision> & { readonly readsBody: boolean } {
+  const { maxDelayMs, maxDelayed, chargeWhen, partition } = refuseWrong({ ...defaults, ...options })
+  const answerTo = decisionAnswers(limiter, options)
+  const isSkipped = skips(options.skip)
+  const hash = partitionKey(partition?.secret)
+  const delay = options.onDeny === 'delay' ? delays(maxDelayMs, maxDelayed) : undefined
+  const holds = new OpenHolds()
+  const presentTurn = turns<Outcome<Decision>>()
+  const ask = charging(limiter, options, holds.ttlMs)
+  const warnOfBody = warnOnce('SLUICE_BODY_NOT_PARSED')
+  const warnOfCharge = warnOnce('SLUICE_CHARGE_WHEN_FAILED')
+
+  function partitionOf(request: Request, view: RequestView): string {
+    const subject = partition?.of(request, view)
+    return subject === undefined ? '' : hash(subject)
+  }
+
+  /** What is held is ended by what the response turned out to be. */
+  function finishOf(hold: HoldHandle, request: Request): (end: ResponseEnd) => void {
+    holds.add(hold)
+    let hasEnded = false
+    return (end) => {
+      // A body that is given up can end twice: for its reader, and for its source.
+      if (hasEnded) return
+      hasEnded = true
+      let charge: boolean | number = true
+      try {
+        if (chargeWhen) charge = chargeWhen(end, request, hold.decision)
+      } catch (error) {
+        warnOfCharge(`chargeWhen threw, so the full cost was spent: ${error}`)
+      }
+      holds.end(hold, (open) => {
+        if (charge === false) return open.cancel()
+        return typeof charge === 'number' ? open.settle(units(charge)) : open.release()
+      })
+    }
+  }
+
+  function conclude({ decision, hold }: Admission, view: RequestView, request: Request): Outcome<Decision> {
+    const { headers, denial } = answerTo(decision, partition === undefined ? '' : partitionOf(request, view))
+    const finish = denial === undefined && hold !== undefined ? finishOf(hold, request) : undefined
+    return { decision, headers, denial, finish }
+  }
+
+  async function waited(
+    answer: Admission,
+    view: RequestView,
+    request: Request,
+    gone?: () => AbortSignal,
+  ): Promise<Outcome<Decision>> {
+    if (delay === undefined || answer.decision.allowed) return conclude(answer, view, request)
+    return conclude(await delay(answer, () => ask(view, request), gone?.()), view, request)
+  }
+
+  return {
+    get readsBody() {
+      return limiter.policy.readsBody
+    },
+    decide(view, request, gone) {
+      try {
+        if (isSkipped(request, view)) return passing
+        if (limiter.policy.readsBody && view.body === undefined && hasBody(view)) {
+          warnOfBody(`A rule reads the body, but a request came with a body that was not parsed; ${bodyHint}.`)
+        }
+        const asked = ask(view, request)
+        if (asked === undefined) return passing
+        const turn = presentTurn()
+        return new Promise((resolve, reject) => {
+          asked.then((answer) => {
+            try {
+              if (delay === undefined) turn.resolve(resolve, conclude(answer, view, request))
+              else resolve(waited(answer, view, request, gone))
+            } catch (error) {
+              reject(error)
+            }
+          }, reject)
+        })
+      } catch (error) {
+        return Promise.reject(error)
+      }
+    },
+  }
+}
+
+/** Whether a body came with the request, by its framing (RFC 9112, section 6). */
+const hasBody = ({ headers }: RequestView): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+const units = (charge: number): number => (charge > 0 ? Math.min(Math.ceil(charge), 1e13) : 0)
+
+function refuseWrong<
+  Options extends {
+    readonly maxDelayMs: number
+    readonly maxDelayed: number
+    readonly retryAfterJitterMs: number
+    readonly onDeny?: unknown
+  },
+>(options: Options): Options {
+  if (!['refuse', 'delay', undefined].includes(options.onDeny as string)) {
+    throw invalidOption('onDeny', options.onDeny, 'use "refuse" or "delay"')
+  }
+  for (const name of ['maxDelayMs', 'maxDelayed', 'retryAfterJitterMs'] as const) {
+    // A longer timer fires at once in Node.
+    if (!(options[name] >= 0 && options[name] < 2 ** 31)) {
+      throw invalidOption(name, options[name], 'use a number from 0 to 2147483647')
+    }
+  }
+  return options
+}

@@ -1,0 +1,113 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ExecutionContext } from '@nestjs/common'
+import type { Guard } from '../../admission/guard.ts'
+import { type Denial, type Header, type Outcome, problemType } from '../../admission/outcome.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
+import type { RequestView } from '../../policy/match/request-view.ts'
+import type { AdapterOptions } from '../adapter-options.ts'
+import { goneSignal, onResponseEnd } from '../node/node-response.ts'
+import { pathOf } from '../request-target.ts'
+import { type RequestReader, requestViews } from '../request-views.ts'
+import { RateLimitException } from './rate-limit-exception.ts'
+
+/** A request of Express or of Fastify, which keeps Node's own in `raw`. */
+interface PlatformRequest extends IncomingMessage {
+  readonly raw?: IncomingMessage
+  readonly originalUrl?: string
+  readonly query?: Record<string, unknown>
+  readonly params?: Record<string, unknown>
+  readonly body?: unknown
+  readonly route?: { readonly path?: unknown }
+  readonly routeOptions?: { readonly url?: string }
+  sluice?: Decision | undefined
+}
+
+interface PlatformResponse extends ServerResponse {
+  readonly raw?: ServerResponse
+  header(name: string, value: string): unknown
+  status(code: number): unknown
+  send(body: unknown): unknown
+  /** Only Express has it. */
+  json?: (body: unknown) => unknown
+}
+
+/** Turns requests of Nest into views and writes outcomes, on Express and on Fastify. */
+export class NestAdapter<Decided extends Decision | undefined> {
+  readonly #onDenied: AdapterOptions<ExecutionContext, ExecutionContext, never, Decided>['onDenied']
+  readonly #viewOf: (method: string, path: string, context: ExecutionContext) => RequestView
+
+  constructor(options: AdapterOptions<ExecutionContext, ExecutionContext, never, Decided>) {
+    this.#onDenied = options.onDenied
+    this.#viewOf = requestViews(reader, options)
+  }
+
+  /** True when the request may pass; throws a `RateLimitException` when not. */
+  async ask(guard: Guard<ExecutionContext, Decided>, context: ExecutionContext): Promise<boolean> {
+    if (context.getType() !== 'http') return true
+    const req = requestOf(context)
+    const res = context.switchToHttp().getResponse<PlatformResponse>()
+    const raw = res.raw ?? res
+    const view = this.#viewOf(req.method ?? '', pathOf(req.originalUrl ?? req.url ?? ''), context)
+    const outcome = await guard.decide(view, context, () => goneSignal(raw))
+    req.sluice = outcome.decision
+    return this.#apply(outcome, context, res)
+  }
+
+  async #apply(
+    { headers, denial, finish }: Outcome<Decided>,
+    context: ExecutionContext,
+    res: PlatformResponse,
+  ): Promise<true> {
+    if (denial === undefined) {
+      setHeaders(res, headers)
+      if (finish !== undefined) onResponseEnd(res.raw ?? res, finish)
+      return true
+    }
+    if (this.#onDenied !== undefined) {
+      const answer = (await this.#onDenied(denial, context)) as Denial<Decided> | undefined
+      if (answer) {
+        setHeaders(res, answer.headers)
+        res.status(answer.status)
+        res.send(answer.body)
+      }
+      throw new RateLimitException(denial)
+    }
+    const exception = new RateLimitException(denial)
+    setHeaders(res, denial.headers)
+    keepProblemType(res, exception.getResponse())
+    throw exception
+  }
+}
+
+const requestOf = (context: ExecutionContext): PlatformRequest => context.switchToHttp().getRequest<PlatformRequest>()
+
+const reader: RequestReader<ExecutionContext, ExecutionContext> = {
+  peer: (context) => (requestOf(context).raw ?? requestOf(context)).socket.remoteAddress,
+  headers: (context) => requestOf(context).headers,
+  query: (context) => requestOf(context).query,
+  params: (context) => requestOf(context).params,
+  body: (context) => requestOf(context).body ?? undefined,
+  route: (context) => routeOf(requestOf(context)),
+  request: (context) => context,
+}
+
+function routeOf({ route, routeOptions }: PlatformRequest): string | undefined {
+  return typeof route?.path === 'string' ? route.path : routeOptions?.url
+}
+
+/**
+ * Before version 12, Nest's own exception filter sends every object as `application/json`. Where it is this object that is sent, and not
+ * what a filter of the app made of it, it goes out as the problem it is.
+ */
+function keepProblemType(response: PlatformResponse, problem: unknown): void {
+  const name = response.json === undefined ? 'send' : 'json'
+  const send = response[name]!
+  response[name] = function sendProblem(this: PlatformResponse, body: unknown) {
+    if (body === problem) this.header('Content-Type', problemType)
+    return send.call(this, body)
+  }
+}
+
+function setHeaders(response: PlatformResponse, headers: readonly Header[]): void {
+  for (const [name, value] of headers) response.header(name, value)
+}
