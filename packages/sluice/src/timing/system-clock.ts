@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../core/clock.ts'
 const { performance } = globalThis
 
 /** A timer that is set for longer fires at once. */
-export const longestTimerMs = 2 ** 31 - 1
+export const longestTimerMs: number = 2 ** 31 - 1
 
 /**
  * The machine's time, read from the monotonic clock so that a step back of the wall clock never stalls or repeats a window.
