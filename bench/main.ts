@@ -1,5 +1,6 @@
 // Measures Sluice beside its peers and prints ratios. See README.md in this folder.
 import { existsSync, writeFileSync } from 'node:fs'
+import { benchBreaker } from './breaker/index.ts'
 import { benchMemory } from './memory/index.ts'
 import { type BenchOptions, readOptions, type Section, usage } from './options.ts'
 import { benchRedis } from './redis/index.ts'
@@ -10,7 +11,7 @@ import { surroundings } from './surroundings.ts'
 type OtherBench = (options: BenchOptions) => Promise<unknown>
 
 /** Sections that print for themselves; what they return goes into the JSON as it is. Loaded only when asked for. */
-const others: Record<Exclude<Section, 'redis' | 'memory'>, () => Promise<OtherBench | undefined>> = {
+const others: Record<Exclude<Section, 'redis' | 'memory' | 'breaker'>, () => Promise<OtherBench | undefined>> = {
   policy: async () => (await import('./policy-match.ts')).benchPolicy,
   http: async () => (await import('./http.ts')).benchHttp,
   server: () => optional('./server.ts', 'benchServer'),
@@ -30,10 +31,15 @@ async function runOther(section: keyof typeof others, options: BenchOptions): Pr
 
 async function run(section: Section, options: BenchOptions, measured: CaseResult[]): Promise<unknown> {
   const effort = { rounds: options.rounds, roundMs: options.quick ? 250 : 500 }
-  if (section !== 'redis' && section !== 'memory') return runOther(section, options)
+  if (section !== 'redis' && section !== 'memory' && section !== 'breaker') return runOther(section, options)
   const only = options.only ?? ''
   const keys = options.quick ? 100_000 : 1_000_000
-  const results = section === 'redis' ? await benchRedis(effort, only) : await benchMemory(effort, keys, only)
+  const benches = {
+    redis: () => benchRedis(effort, only),
+    memory: () => benchMemory(effort, keys, only),
+    breaker: () => benchBreaker(effort, only),
+  }
+  const results = await benches[section]()
   measured.push(...results)
   return results.map(({ title, figures, targets }) => ({ title, figures, targets }))
 }

@@ -16,6 +16,10 @@ export interface Setup {
   readonly denyCache?: boolean
   /** How many independent limiters, each with its own connection, share the load. */
   readonly instances?: number
+  /** For breakers: open from the start, with a fallback that answers. */
+  readonly isOpen?: boolean
+  /** For breakers: open by a failure rate instead of failures in a row, where there is a choice. */
+  readonly hasRate?: boolean
 }
 
 /** A limiter under measurement. It may deny by resolving to something or by rejecting with something that is not an error. */

@@ -10,6 +10,10 @@ const files = {
   '@upstash/ratelimit': () => import('./upstash-ratelimit.ts'),
   'bare windows': () => import('./bare-windows.ts'),
   'raw EVALSHA': () => import('./raw-evalsha.ts'),
+  'sluice breaker': () => import('../breaker/sluice.ts'),
+  cockatiel: () => import('../breaker/cockatiel.ts'),
+  opossum: () => import('../breaker/opossum.ts'),
+  'no breaker': () => import('../breaker/bare.ts'),
 } satisfies Record<string, () => Promise<{ open: Open }>>
 
 export type ContenderName = keyof typeof files

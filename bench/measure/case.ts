@@ -47,7 +47,7 @@ export async function runCase(spec: Case, redis: RedisServer | undefined, effort
     }
     for (const { inFlight, targets } of spec.loads) {
       const load = { inFlight, ms: effort.roundMs, maxDecisions, expect: spec.expect }
-      const title = spec.section === 'memory' ? spec.title : `${spec.title}, ${inFlight} in flight`
+      const title = redis === undefined ? spec.title : `${spec.title}, ${inFlight} in flight`
       progress(`${spec.section}: ${title}`)
       const alone = processes.map((own): Entrant => ({ label: own.label, round: () => own.round(load) }))
       const entrants = redis === undefined ? alone : alone.map((entrant) => withRedisCpu(redis, entrant))
