@@ -48,6 +48,25 @@ export function useRedis(given: RedisClient | Redis, options: RedisOptions, owne
   return { redis, release: redis.use() }
 }
 
+/** Uses a handle for one piece of work. */
+export async function withRedis<T>(
+  given: RedisClient | Redis,
+  owner: string,
+  work: (redis: Redis) => Promise<T>,
+): Promise<T> {
+  const { redis, release } = useRedis(given, {}, owner)
+  try {
+    return await work(redis)
+  } finally {
+    await release()
+  }
+}
+
+/** Refuses what is neither a client nor a handle, early. */
+export function recogniseRedis(given: RedisClient | Redis, owner: string): void {
+  if (!(given instanceof SharedRedis)) recogniseClient(given, `${owner} client`)
+}
+
 /** Checks connection options, and picks them out of the options of a part. */
 export function connectionOptions(options: RedisOptions, owner: string): RedisOptions {
   const picked: Record<string, number> = {}

@@ -30,6 +30,11 @@ export interface ScriptReply {
 /** A Redis that several parts share: a handle on at most three sockets, each opened when first needed. */
 export interface Redis {
   readonly isCluster: boolean
+  /**
+   * Waits until the server answers, for calls that can wait for a server to come back. All others fail at once while there is no
+   * connection. Rejects with the last failure after `withinMs`.
+   */
+  ready(withinMs: number, lane?: Lane): Promise<void>
   /** Sends a script call as it is; for parts that batch. It ends with `settle` or `fail`. */
   run(call: ScriptCall, lane?: Lane): void
   /** Runs a script once. Rejects with a `StoreError`. */

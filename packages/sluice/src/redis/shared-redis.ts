@@ -3,7 +3,12 @@ import { StoreError } from '../core/errors.ts'
 import type { StoreHealth } from '../core/store-health.ts'
 import { Deadlines } from '../timing/deadlines.ts'
 import { type RedisClient, recogniseClient } from './client.ts'
-import type { ConnectionOptions, RedisArgument, RedisConnection } from './connection/connection.ts'
+import {
+  type ConnectionOptions,
+  type RedisArgument,
+  type RedisConnection,
+  reconnectDelayMs,
+} from './connection/connection.ts'
 import { ioredisConnection } from './connection/ioredis-connection.ts'
 import { kindOf } from './connection/node-redis-client.ts'
 import { nodeRedisConnection } from './connection/node-redis-connection.ts'
@@ -76,6 +81,20 @@ export class SharedRedis implements Redis {
   /** Opens the socket for commands now, so that the first call need not wait for it. */
   connect(): void {
     this.#channel('commands')
+  }
+
+  async ready(withinMs: number, lane: Lane = 'commands'): Promise<void> {
+    const endMs = this.#clock.monotonic() + withinMs
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await this.command(['PING'], { withinMs: Math.max(1, endMs - this.#clock.monotonic()), lane })
+        return
+      } catch (error) {
+        const pauseMs = reconnectDelayMs(attempt, this.#options.reconnectMs, Math.random)
+        if (this.#closed || this.#clock.monotonic() + pauseMs >= endMs) throw error
+        await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, pauseMs))
+      }
+    }
   }
 
   run(call: ScriptCall, lane: Lane = 'commands'): void {

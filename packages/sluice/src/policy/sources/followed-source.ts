@@ -29,6 +29,8 @@ export interface Feed {
   read(stamp: string | undefined): Promise<Reading | 'unchanged'>
   /** Begins to push, where that can be done, and returns how to end it. Calls nothing before it has returned. */
   subscribe?(push: Push): () => unknown
+  /** Frees what reading has opened; called last, once the source is closed. */
+  close?(): unknown
   /** How long to gather pushes before looking. */
   readonly settleMs?: number
   readonly timeoutMs?: number
@@ -108,6 +110,7 @@ class FollowedSource implements PolicySource {
     for (const timer of [this.#timer, this.#settleTimer, this.#pushTimer]) clearTimeout(timer)
     this.#giveUp?.(new Error('it was closed'))
     await this.#endPush()
+    await this.#feed.close?.()
   }
 
   /** Looks at the document now; when a look is under way, again after it. */

@@ -3,16 +3,17 @@ import { Redis as Redis5 } from 'ioredis5'
 import { createClient as createClient6, createCluster } from 'redis'
 import { createClient as createClient5 } from 'redis5'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RedisClient } from '../../../redis/client.ts'
 import { startCluster } from '../../../testing/servers/cluster.ts'
 import { type RedisServer, startRedis } from '../../../testing/servers/redis.ts'
 import { type SourcePlace, sourceConformance } from '../../../testing/source-conformance.ts'
 import { waitFor } from '../../../testing/wait-for.ts'
 import { compilePolicy } from '../../compile/compile-policy.ts'
 import { livePolicy } from '../../live/live-policy.ts'
-import { type PolicyRedisClient, publishRedisPolicy, redisPolicy } from './redis.ts'
+import { publishRedisPolicy, redisPolicy } from './redis.ts'
 
 interface Opened {
-  readonly client: PolicyRedisClient
+  readonly client: RedisClient
   close(): unknown
 }
 
@@ -163,7 +164,7 @@ describe('redisPolicy', () => {
 
   it('names the option that is wrong', () => {
     expect(() => redisPolicy(redis, { key: '' })).toThrow(/key is ""/)
-    expect(() => redisPolicy({} as PolicyRedisClient, { key: 'k' })).toThrow(/client is an object/)
+    expect(() => redisPolicy({} as RedisClient, { key: 'k' })).toThrow(/client is an object/)
   })
 })
 
@@ -177,7 +178,7 @@ describe('redisPolicy on a cluster', () => {
       await nodeRedis.connect()
       const options = { key: 'policy:shop', pollMs: 3_600_000 }
       await publishRedisPolicy(ioredis, options, policy('v1'))
-      const follow = (client: PolicyRedisClient) =>
+      const follow = (client: RedisClient) =>
         livePolicy({ source: redisPolicy(client, options), compile: compilePolicy })
       const both = await Promise.all([follow(ioredis), follow(nodeRedis)])
       for (const [client, version] of [

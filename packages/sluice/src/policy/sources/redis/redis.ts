@@ -1,10 +1,11 @@
 import { invalidOption } from '../../../core/errors.ts'
+import type { RedisClient } from '../../../redis/client.ts'
+import { recogniseRedis, type UsedRedis, useRedis } from '../../../redis/open-redis.ts'
+import type { Redis } from '../../../redis/redis.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { followedSource, noDocument, type Reading } from '../followed-source.ts'
-import { type PolicyRedisClient, type RedisCommands, redisCommands } from './redis-client.ts'
 import { channelOf, type RedisPolicyPlace, redisArchive } from './redis-publish.ts'
 
-export type { IoredisPolicyClient, NodeRedisPolicyClient, PolicyRedisClient } from './redis-client.ts'
 export { publishRedisPolicy, type RedisPolicyPlace } from './redis-publish.ts'
 
 export interface RedisPolicyOptions extends RedisPolicyPlace {
@@ -15,48 +16,62 @@ export interface RedisPolicyOptions extends RedisPolicyPlace {
 }
 
 /**
- * A policy in Redis: `publishRedisPolicy` puts it there. Reads over the given client of ioredis or node-redis, and listens over a
- * duplicate of it.
+ * A policy in Redis: `publishRedisPolicy` puts it there. Takes a handle of `openRedis`, or a client of ioredis or node-redis, whose
+ * connections are then shared with everything else that was given the client.
  *
  * @example
  * const limiter = await createLimiter({ policy: redisPolicy(redis, { key: 'sluice:policy:shop' }), store: redisStore(redis) })
  */
-export function redisPolicy(client: PolicyRedisClient, options: RedisPolicyOptions): ArchivedSource {
+export function redisPolicy(redis: RedisClient | Redis, options: RedisPolicyOptions): ArchivedSource {
   const { key, channel = channelOf(key), pollMs = 5000, timeoutMs = 5000 } = options
   if (typeof key !== 'string' || key === '') throw invalidOption('key', key, 'give the Redis key that holds the policy')
-  const redis = redisCommands(client)
+  recogniseRedis(redis, 'redisPolicy')
+  // Held from the first look until the source is closed.
+  let used: UsedRedis | undefined
+  const shared = (): Redis => {
+    used ??= useRedis(redis, {}, 'redisPolicy')
+    return used.redis
+  }
   const source = followedSource({
     description: `redis ${key}`,
     pollMs,
     timeoutMs,
-    read: (stamp) => readDocument(redis, key, stamp),
-    subscribe: (push) =>
-      redis.subscribe(
-        channel,
-        () => push.changed(),
-        () => push.broken(),
-      ),
+    read: async (stamp) => readDocument(shared(), key, timeoutMs, stamp),
+    subscribe: (push) => {
+      const changed = (): void => push.changed()
+      // When the connection is lost, a look finds out whether Redis is gone.
+      return shared().subscribe(channel, { message: changed, ready: changed, lost: changed })
+    },
+    close: async () => used?.release(),
   })
   return Object.assign(source, { archive: redisArchive(redis, { key, channel }) })
 }
 
 async function readDocument(
-  redis: RedisCommands,
+  redis: Redis,
   key: string,
+  withinMs: number,
   stamp: string | undefined,
 ): Promise<Reading | 'unchanged'> {
+  const fields = async (...names: string[]): Promise<(string | null)[]> =>
+    // Documents may be large; a revision is not, and asking for it must not open another socket.
+    (await redis.command(['HMGET', key, ...names], {
+      key,
+      withinMs,
+      lane: names.includes('document') ? 'values' : 'commands',
+    })) as (string | null)[]
   try {
-    if (stamp !== undefined && (await redis.fields(key, 'revision'))[0] === stamp) return 'unchanged'
-    const [revision, text] = await redis.fields(key, 'revision', 'document')
+    if (stamp !== undefined && (await fields('revision'))[0] === stamp) return 'unchanged'
+    const [revision, text] = await fields('revision', 'document')
     if (text == null) throw noDocument()
     const number = Number(revision ?? Number.NaN)
     return Number.isSafeInteger(number)
       ? { document: text, text, revision: number, stamp: revision as string }
       : { document: text, text, revision: undefined }
   } catch (error) {
-    if (!(error instanceof Error && error.message.startsWith('WRONGTYPE'))) throw error
+    if ((error as { kind?: unknown }).kind !== 'wrongtype') throw error
     // Somebody has set it by hand.
-    const text = await redis.text(key)
+    const text = (await redis.command(['GET', key], { key, withinMs, lane: 'values' })) as string | null
     if (text == null) throw noDocument()
     return { document: text, text, revision: undefined }
   }

@@ -1,0 +1,43 @@
+-- Puts a new version of a policy in force and announces it.
+--
+-- KEYS[1]   the policy: a hash with `document`, `revision` and the last versions (`v:<revision>`). All lies in one key, and so in one
+--           cluster slot. A text that somebody has set by hand is kept as the version before.
+-- ARGV[1]   the deadline, see deadline.lua
+-- ARGV[2]   the document as text
+-- ARGV[3]   the channel where the revision is announced
+-- ARGV[4]   how many versions are kept, the new one included
+--
+-- Reply: status, time, and the revision as text. It is the server's time in milliseconds, or one more than the last one: it grows even
+-- when everything was lost.
+
+--- @include ../../../../redis/lua/deadline.lua
+
+local key, document, channel = KEYS[1], ARGV[2], ARGV[3]
+local kind = call('TYPE', key).ok
+if kind ~= 'hash' and kind ~= 'string' and kind ~= 'none' then
+  return redis.error_reply('WRONGTYPE the key holds a ' .. kind .. ', which is no policy')
+end
+
+local revision = math.floor(clock / 1000)
+local kept = {}
+if kind == 'hash' then
+  local last = tonumber(call('HGET', key, 'revision') or '') or 0
+  revision = math.max(revision, last + 1)
+  for _, field in ipairs(call('HKEYS', key)) do
+    local number = string.match(field, '^v:(%d+)$')
+    if number then kept[#kept + 1] = tonumber(number) end
+  end
+  table.sort(kept)
+elseif kind == 'string' then
+  local former = call('GET', key)
+  call('DEL', key)
+  call('HSET', key, string.format('v:%.0f', revision - 1), former)
+end
+for i = 1, #kept - tonumber(ARGV[4]) + 1 do
+  call('HDEL', key, string.format('v:%.0f', kept[i]))
+end
+
+local text = string.format('%.0f', revision)
+call('HSET', key, 'revision', text, 'document', document, 'v:' .. text, document)
+call('PUBLISH', channel, text)
+return cmsgpack.pack(RAN, clock, text)
