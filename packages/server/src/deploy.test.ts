@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { compilePolicy } from 'sluice'
+import { compilePolicy } from 'sluice/policy'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { configOptions, resolveConfig } from './config/config.ts'

@@ -1,3 +1,4 @@
+import { compilePolicy, policyWarnings } from 'sluice/policy'
 import type { ServerConfig } from './config/config.ts'
 import { closeAll, type Opened, openLimiter } from './open-limiter.ts'
 
@@ -15,10 +16,11 @@ export interface Validated {
 export async function validate(config: ServerConfig): Promise<Validated> {
   const opened: Opened = []
   try {
-    const { limiter } = await openLimiter(config, opened)
-    const { store, warnings } = await limiter.health()
+    const { limiter, policy } = await openLimiter(config, opened)
+    const health = await limiter.health()
+    const warnings = [...health.warnings, ...policyWarnings(compilePolicy(policy.document, { env: config.env }))]
     const { service, rules, status } = limiter.policy
-    return { service, version: status.version, rules, policySource: status.source, store: store.name, warnings }
+    return { service, version: status.version, rules, policySource: status.source, store: health.store.name, warnings }
   } finally {
     await closeAll(opened)
   }

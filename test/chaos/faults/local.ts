@@ -17,7 +17,7 @@ async function wholeWindow(context: Context): Promise<Row[]> {
   const redis = await startRedis()
   const limiters: Limiter[] = []
   try {
-    const limits = [{ amount, per: windowMs, algorithm: 'fixed-window' as const, align: 'clock' as const }]
+    const limits = [{ amount, per: `${windowMs}ms`, algorithm: 'fixed-window' as const, align: 'clock' as const }]
     const policy = { service: 'local', rules: [{ name: 'r', limits, onStoreFailure: 'local' as const }] }
     for (let i = 0; i < replicas; i++)
       limiters.push(

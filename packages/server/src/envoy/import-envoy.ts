@@ -1,4 +1,4 @@
-import { compilePolicy } from 'sluice'
+import { compilePolicy } from 'sluice/policy'
 import { parse, stringify } from 'yaml'
 import { rulesOf } from './imported-rules.ts'
 import { type EnvoyNode, InvalidEnvoyConfig, readNodes } from './read-config.ts'

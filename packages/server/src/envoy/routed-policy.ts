@@ -1,4 +1,5 @@
-import { compilePolicy, type PolicySource, type RequestView, type SourcedDocument } from 'sluice'
+import { type PolicySource, type RequestView, type SourcedDocument } from 'sluice'
+import { compilePolicy } from 'sluice/policy'
 import { documentOf } from '../policy/rule-changes.ts'
 import { rlsMethod } from './descriptor.ts'
 
@@ -37,16 +38,18 @@ export function routedPolicy(source: PolicySource, env: Environment): RoutedPoli
     const found = split(document, env)
     newest = { document, rules: found?.rules }
     // A document with mistakes stays as it is: the limiter tells what is wrong with it and keeps the last good one.
-    return found === undefined ? sourced : { ...sourced, document: found.document }
+    return found === undefined ? sourced : { document: found.document, revision: sourced.revision }
   }
   return {
     source: {
       description: source.description,
+      ...(source.service === undefined ? {} : { service: source.service }),
       start: async (listener) =>
         routed(
           await source.start({
             changed: (sourced) => listener.changed(routed(sourced)),
             failed: (error) => listener.failed(error),
+            emptied: () => listener.emptied?.(),
             recovered: () => listener.recovered(),
           }),
         ),

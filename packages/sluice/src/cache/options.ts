@@ -67,7 +67,7 @@ export interface ResolvedOptions {
   readonly random: () => number
 }
 
-export const cacheDefaults = Object.freeze({
+const cacheDefaults = Object.freeze({
   namespace: 'default',
   memory: Object.freeze({ maxEntries: 5000, maxBytes: 64 * 1024 * 1024 }),
   fetchDeadline: '10s',

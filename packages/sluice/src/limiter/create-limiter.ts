@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Emitter } from '../core/emitter.ts'
-import { compilePolicy } from '../policy/compile/compile-policy.ts'
+import { compilePolicyInSlices } from '../policy/compile/compile-policy.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import { livePolicy } from '../policy/live/live-policy.ts'
@@ -12,13 +12,14 @@ import { localAnswers } from '../stores/local-answers/local-answers.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { LimiterEvents } from './events.ts'
 import type { Limiter } from './limiter.ts'
+import { useNativeSha256 } from './native-sha256.ts'
 import { type LimiterOptions, resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
 
 /**
  * Makes a limiter from a policy and a store.
  *
- *     limiter -> front (deny-cache, leases) -> fallback (deadline, breaker, onStoreFailure) -> store
+ *     limiter -> local answers (deny-cache, leases) -> fallback (deadline, breaker, onStoreFailure) -> store
  *     limiter -> fallback -> store, when the store is in process
  *
  * @example
@@ -27,12 +28,13 @@ import { PolicyLimiter } from './policy-limiter.ts'
  */
 export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   const resolved = resolveOptions(options)
+  useNativeSha256()
   const events = new Emitter<LimiterEvents>()
   const source = isSource(options.policy) ? options.policy : staticPolicy(options.policy)
   let countReplicas: ((policy: CompiledPolicy) => Promise<void>) | undefined
   const live = await livePolicy({
     source,
-    compile: (document) => compilePolicy(document, { env: options.env ?? process.env }),
+    compile: (document) => compilePolicyInSlices(document, { env: options.env, functions: options.functions }),
     ...(options.fallbackPolicy === undefined ? {} : { fallback: options.fallbackPolicy }),
     onLoaded: (policy) => {
       events.emit('policyLoaded', { version: policy.version, source: source.description })

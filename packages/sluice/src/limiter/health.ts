@@ -1,3 +1,4 @@
+import { policyWarnings } from '../policy/compile/policy-warnings.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Health, Limiter } from './limiter.ts'
@@ -7,6 +8,7 @@ export async function limiterHealth(
   fallback: FallbackStore,
   live: LivePolicy,
   dropped: Iterable<string>,
+  sawRequests: boolean,
   withinMs: number,
 ): Promise<Health> {
   const store = await fallback.health(withinMs)
@@ -16,6 +18,7 @@ export async function limiterHealth(
     warnings.push(
       `The policy in force is version ${policy.version}; newer is refused or out of reach: ${policy.lastError.message}`,
     )
+  if (sawRequests) warnings.push(...policyWarnings(live.current))
   for (const rule of dropped)
     warnings.push(`Code names the rule ${rule}, which the policy no longer has: what is asked for it is allowed.`)
   return {

@@ -332,3 +332,57 @@ describe('a change of the policy', () => {
     await limiter.close()
   })
 })
+
+describe('a policy and its requests', () => {
+  const keyless = { service: 's', rules: [{ name: 'default', limits: { rpm: 1 } }] }
+  const request = { method: 'GET', path: '/', headers: { 'x-tenant': 'acme' } }
+
+  it('warns in health once requests are checked that no rule can apply to', async () => {
+    const limiter = await createLimiter({ policy: keyless })
+    await limiter.take('acme')
+    expect((await limiter.health()).warnings).toEqual([])
+    await limiter.check(request)
+    expect((await limiter.health()).warnings).toEqual([expect.stringMatching(/No rule of the policy has a key/)])
+    await limiter.close()
+  })
+
+  it('finds keys by functions that the document names', async () => {
+    const limiter = await createLimiter({
+      policy: { service: 's', rules: [{ name: 'r', key: 'fn:tenantOf', limits: { rpm: 1 } }] },
+      functions: { tenantOf: ({ headers }) => String(headers?.['x-tenant']) },
+    })
+    expect((await limiter.check(request)).allowed).toBe(true)
+    expect((await limiter.check(request)).allowed).toBe(false)
+    expect((await limiter.check({ ...request, headers: { 'x-tenant': 'other' } })).allowed).toBe(true)
+    await limiter.close()
+  })
+
+  it('explains as it decides: a missing key that onMissing denies, an override, an expired one', async () => {
+    const limiter = await createLimiter({
+      policy: {
+        service: 's',
+        rules: [
+          {
+            name: 'r',
+            key: 'headers.x-tenant',
+            onMissing: 'deny',
+            limits: { rpm: 1 },
+            overrides: [
+              { key: 'acme', limits: { rpm: 900 } },
+              { key: 'former', limits: { rpm: 900 }, until: '2020-01-01' },
+            ],
+          },
+        ],
+      },
+    })
+    const bare = { method: 'GET', path: '/', headers: {} }
+    expect(await limiter.check(bare)).toMatchObject({ allowed: false, reason: 'missing-key' })
+    expect((await limiter.explain(bare)).decision).toMatchObject({ allowed: false, reason: 'missing-key', rule: 'r' })
+    const why = async (tenant: string) =>
+      (await limiter.explain({ ...bare, headers: { 'x-tenant': tenant } })).rules[0]?.why
+    expect(await why('acme')).toMatch(/limits from an override for this key/)
+    expect(await why('former')).toMatch(/an override for this key has expired/)
+    expect(await why('other')).not.toMatch(/override/)
+    await limiter.close()
+  })
+})

@@ -2,6 +2,7 @@ import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
+import type { KeyFunctions } from '../policy/rule/key.ts'
 import type { Store } from '../stores/store.ts'
 
 export interface LimiterOptions {
@@ -21,6 +22,8 @@ export interface LimiterOptions {
   readonly denyCache?: { readonly maxMs?: number; readonly maxSubjects?: number } | false
   /** For rules with `lease: true`: how far ahead units are drawn, and the most drawn at once. */
   readonly lease?: { readonly aheadMs?: number; readonly maxUnits?: number }
+  /** Functions that the policy can name as keys: `key: fn:tenantOf` calls `functions.tenantOf(request)`. */
+  readonly functions?: KeyFunctions
   /** Where `RATE_LIMIT_TIER...` is read from; the process' environment when left out. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
@@ -44,7 +47,18 @@ const limiterDefaults: Defaults = Object.freeze({
   lease: Object.freeze({ aheadMs: 50, maxUnits: 10_000 }),
 })
 
-const known = ['policy', 'fallbackPolicy', 'store', 'deadlineMs', 'breaker', 'replicas', 'denyCache', 'lease', 'env']
+const known = [
+  'policy',
+  'fallbackPolicy',
+  'store',
+  'deadlineMs',
+  'breaker',
+  'replicas',
+  'denyCache',
+  'lease',
+  'functions',
+  'env',
+]
 
 /** Checks the options and fills in the defaults, once. */
 export function resolveOptions(options: LimiterOptions): ResolvedOptions {
@@ -58,6 +72,10 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   }
   if (options.store !== undefined && typeof options.store?.decide !== 'function') {
     throw invalidOption('createLimiter.store', options.store, 'pass memoryStore() or redisStore(client)')
+  }
+  for (const [name, key] of Object.entries(options.functions ?? {})) {
+    if (typeof key !== 'function')
+      throw invalidOption(`createLimiter.functions.${name}`, key, 'pass a function from a request to its key')
   }
   const resolved = {
     deadlineMs: options.deadlineMs ?? limiterDefaults.deadlineMs,

@@ -58,6 +58,8 @@ export class PolicyLimiter implements Limiter {
   readonly #names = new RuleNames()
   #described: { readonly current: CompiledPolicy; readonly policy: Limiter['policy'] } | undefined
   #closed = false
+  /** Whether requests were checked, so that a policy that can match none deserves a warning. */
+  #sawRequests = false
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -103,6 +105,7 @@ export class PolicyLimiter implements Limiter {
   }
 
   check(request: RequestView, options?: { readonly cost?: number }): Promise<Decision> {
+    this.#sawRequests = true
     try {
       const policy = this.#policyNow()
       return this.#decide(policy, chargesOfRequest(policy, request, options?.cost))
@@ -167,7 +170,7 @@ export class PolicyLimiter implements Limiter {
   }
 
   health(): Promise<Health> {
-    return limiterHealth(this.#parts.fallback, this.#live, this.#names.dropped, this.#deadlineMs)
+    return limiterHealth(this.#parts.fallback, this.#live, this.#names.dropped, this.#sawRequests, this.#deadlineMs)
   }
 
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {

@@ -69,7 +69,10 @@ export function sourceConformance(subject: string, make: () => Promise<SourcePla
       let first: SourcedDocument | undefined
       let startError: Error | undefined
       const listener = {
-        changed: (document: SourcedDocument) => void seen.changes.push(document),
+        changed: (document: SourcedDocument) => {
+          seen.changes.push(document)
+          return true
+        },
         failed: (error: Error) => void seen.failures.push(error),
         recovered: () => void seen.recoveries++,
       }

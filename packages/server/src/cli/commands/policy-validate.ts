@@ -1,4 +1,5 @@
-import { compilePolicy, PolicyError } from 'sluice'
+import { PolicyError } from 'sluice'
+import { compilePolicy, policyWarnings } from 'sluice/policy'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
 import { readPlace } from '../policy/open-archive.ts'
@@ -10,14 +11,17 @@ export async function policyValidate(input: Input, terminal: Terminal): Promise<
   const { document, description } = await readPlace(input.args[0] ?? input.text('policy') ?? 'sluice.yaml')
   const { style } = terminal
   try {
-    const { service, version, rules } = compilePolicy(document)
+    const policy = compilePolicy(document)
+    const { service, version, rules } = policy
+    const warnings = policyWarnings(policy)
     const names = rules.map(({ name }) => name)
-    terminal.result({ valid: true, source: description, service, version, rules: names, issues: [] }, () => {
+    terminal.result({ valid: true, source: description, service, version, rules: names, issues: [], warnings }, () => {
       terminal.line(
         `${style.good('✓')} ${safe(description)} is good: service ${style.strong(service)}, version ${version}, ${rules.length} rules`,
       )
       for (const { name, mode } of rules)
         terminal.line(`    ${name}${mode === 'shadow' ? style.warn(' (shadow)') : ''}`)
+      for (const warning of warnings) terminal.line(`${style.warn('!')} ${warning}`)
     })
     return 0
   } catch (error) {

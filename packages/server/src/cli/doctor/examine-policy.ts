@@ -1,4 +1,5 @@
-import { compilePolicy, PolicyError } from 'sluice'
+import { PolicyError } from 'sluice'
+import { compilePolicy } from 'sluice/policy'
 import { hideSecrets } from '../../config/hide-secrets.ts'
 import { readPlace } from '../policy/open-archive.ts'
 import { type Finding, ok, problem, unreachable, warning } from './finding.ts'

@@ -1,4 +1,4 @@
-import { compilePolicy } from 'sluice'
+import { compilePolicy } from 'sluice/policy'
 import { documentOf } from '../../policy/rule-changes.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Terminal } from '../terminal/terminal.ts'

@@ -1,4 +1,4 @@
-import { withoutDatabaseFields } from 'sluice'
+import { withoutDatabaseFields } from 'sluice/policy'
 
 /** One difference between two policies: what stood at a path and what stands there now. */
 export interface Difference {

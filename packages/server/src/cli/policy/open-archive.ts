@@ -42,7 +42,7 @@ export async function openArchive(place: string): Promise<OpenArchive> {
 
 /** The document of a source, read once. */
 export async function readOnce(source: PolicySource): Promise<unknown> {
-  return (await source.start({ changed() {}, failed() {}, recovered() {} })).document
+  return (await source.start({ changed: () => true, failed() {}, recovered() {} })).document
 }
 
 /** The document of whatever a person may name: a file, `-` for standard input, or a database. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { decodeKey, type KeyPart, parseReadableKey, type RequestView } from 'sluice'
+import { decodeKey, type KeyPart, type RequestView } from 'sluice'
+import { parseReadableKey } from 'sluice/policy'
 import { wrongUse } from '../cli-error.ts'
 import type { Input } from '../parse.ts'
 

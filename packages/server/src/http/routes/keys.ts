@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
-import { type Inspection, type KeyPart, type Limiter, parseReadableKey } from 'sluice'
+import { type Inspection, type KeyPart, type Limiter } from 'sluice'
+import { parseReadableKey } from 'sluice/policy'
 import type { Routes } from '../app.ts'
 import { HttpProblem } from '../problem.ts'
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { PolicyArchive, PolicyVersion } from 'sluice'
-import { compilePolicy } from 'sluice'
+import { compilePolicy } from 'sluice/policy'
 import { documentOf, ruleChanges } from '../../policy/rule-changes.ts'
 import type { NodeEnv } from '../access.ts'
 import type { ApiParts } from '../api-parts.ts'

@@ -29,7 +29,7 @@ export class Claim {
   /** Asks once. Undefined when Redis does not answer. */
   async tryOnce(
     rejected: string,
-    withinMs = this.#core.options.redisDeadlineMs,
+    withinMs: number = this.#core.options.redisDeadlineMs,
   ): Promise<'stored' | 'granted' | 'held' | undefined> {
     const { claimMs } = this.#core.options
     const reply = await this.#core.redis!.ask(

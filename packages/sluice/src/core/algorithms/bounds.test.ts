@@ -111,7 +111,7 @@ const runs = { numRuns: 400 }
 describe('never admits more than it says', () => {
   it('fixed-window on the clock: the amount in each window, twice that in any stretch as long', () => {
     const property = fc.property(amount, periodMs, load, (most, ms, asks) => {
-      const spends = admitted({ amount: most, per: ms, algorithm: 'fixed-window', align: 'clock' }, asks, ms)
+      const spends = admitted({ amount: most, per: `${ms}ms`, algorithm: 'fixed-window', align: 'clock' }, asks, ms)
       for (const sum of perWindow(spends, (us) => Math.floor(us / 1000 / ms))) expect(sum).toBeLessThanOrEqual(most)
       expect(densest(spends, ms * 1000)).toBeLessThanOrEqual(2 * most)
     })
@@ -120,7 +120,7 @@ describe('never admits more than it says', () => {
 
   it('fixed-window from the first hit: the amount in each window, twice that in any stretch as long', () => {
     const property = fc.property(amount, periodMs, load, (most, ms, asks) => {
-      const spends = admitted({ amount: most, per: ms, algorithm: 'fixed-window' }, asks, ms)
+      const spends = admitted({ amount: most, per: `${ms}ms`, algorithm: 'fixed-window' }, asks, ms)
       let openedMs = -Infinity
       const sums = perWindow(
         spends.filter(({ units }) => units > 0),
@@ -137,7 +137,7 @@ describe('never admits more than it says', () => {
 
   it('sliding-window: the amount in each clock-aligned window, less than twice that in any stretch as long', () => {
     const property = fc.property(amount, periodMs, load, (most, ms, asks) => {
-      const spends = admitted({ amount: most, per: ms, algorithm: 'sliding-window' }, asks, ms)
+      const spends = admitted({ amount: most, per: `${ms}ms`, algorithm: 'sliding-window' }, asks, ms)
       for (const sum of perWindow(spends, (us) => Math.floor(us / 1000 / ms))) expect(sum).toBeLessThanOrEqual(most)
       expect(densest(spends, ms * 1000)).toBeLessThan(2 * most)
     })
@@ -146,7 +146,7 @@ describe('never admits more than it says', () => {
 
   it('sliding-log: the amount in any rolling window', () => {
     const property = fc.property(amount, periodMs, load, (most, ms, asks) => {
-      const spends = admitted({ amount: most, per: ms, algorithm: 'sliding-log' }, asks, ms)
+      const spends = admitted({ amount: most, per: `${ms}ms`, algorithm: 'sliding-log' }, asks, ms)
       expect(densest(spends, ms * 1000)).toBeLessThanOrEqual(most)
     })
     fc.assert(property, runs)
@@ -154,7 +154,7 @@ describe('never admits more than it says', () => {
 
   it('sliding-log with amounts so large that entries share ticks: the amount in any rolling window', () => {
     const property = fc.property(fc.constantFrom(1001, 5000), periodMs, load, (most, ms, asks) => {
-      const subject = new Subject({ amount: most, per: ms, algorithm: 'sliding-log' })
+      const subject = new Subject({ amount: most, per: `${ms}ms`, algorithm: 'sliding-log' })
       const spends: Spend[] = []
       let now = startUs
       for (const { gap, cost } of asks) {
@@ -169,7 +169,7 @@ describe('never admits more than it says', () => {
   it('gcra: the burst and what the rate gives, in any stretch', () => {
     const burst = fc.integer({ min: 1, max: 30 })
     const property = fc.property(amount, burst, fc.constantFrom(250, 1000, 7000), load, (rate, most, ms, asks) => {
-      const spends = admitted({ amount: rate, burst: most, per: ms, algorithm: 'gcra' }, asks, ms)
+      const spends = admitted({ amount: rate, burst: most, per: `${ms}ms`, algorithm: 'gcra' }, asks, ms)
       for (let first = 0; first < spends.length; first++) {
         let units = 0
         for (let s = first; s < spends.length; s++) {

@@ -3,7 +3,7 @@ import type { CompiledPolicy, RuleTrace } from '../../policy/compile/compiled-po
 import type { RequestView } from '../../policy/match/request-view.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Explanation } from '../limiter.ts'
-import { toDecision, unmatched } from './to-decision.ts'
+import { refused, toDecision, unmatched } from './to-decision.ts'
 
 /** Tells which rules apply to a request, why, and how their limits stand, without spending. */
 export async function explain(
@@ -32,8 +32,10 @@ export async function explain(
   const enforced = charges.filter(
     (charge, t): charge is Charge => charge !== undefined && traces[t]!.mode === 'enforce',
   )
-  const decision =
-    enforced.length === 0
+  const refusing = traces.find((trace) => trace.refuses)
+  const decision = refusing
+    ? refused(refusing.rule, policy.version)
+    : enforced.length === 0
       ? unmatched(policy.version)
       : toDecision(enforced, await store.decide({ kind: 'peek', charges: enforced }, withinMs), policy.version)
   return { service: policy.service, policyVersion: policy.version, rules, decision }

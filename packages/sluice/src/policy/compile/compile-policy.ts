@@ -1,17 +1,15 @@
+import { checkDocument } from '../document/check-document.ts'
 import type { PolicyDocument } from '../document/document.ts'
-import { measureDocument } from '../document/document-bounds.ts'
+import { measureSteps } from '../document/document-bounds.ts'
 import { IssueList } from '../document/issue-list.ts'
 import { isLegacyDocument, readLegacyDocument, withoutDatabaseFields } from '../document/legacy-document.ts'
 import { parseDocument } from '../document/parse-document.ts'
 import { PolicyError, type Report } from '../document/policy-error.ts'
-import { salvageDocument } from '../document/salvage-document.ts'
-import { policySchema } from '../document/schema.ts'
-import { checkShape } from '../document/schema-issues.ts'
-import { versionOf } from '../document/version.ts'
+import { versionSteps } from '../document/version.ts'
 import { explainRequest } from '../match/explain-request.ts'
 import { isForAll, matchOnly, matchRequest } from '../match/match-request.ts'
 import { RuleIndex } from '../match/rule-index.ts'
-import { compileRule } from '../rule/compile-rule.ts'
+import { compileRule, type RuleParts } from '../rule/compile-rule.ts'
 import type { KeyFunctions } from '../rule/key.ts'
 import { LimitSets } from '../rule/limit-sets.ts'
 import { SharedParts } from '../rule/shared-parts.ts'
@@ -19,6 +17,7 @@ import type { Environment } from '../rule/tier-environment.ts'
 import { builtInTiers, withTiers } from '../rule/tiers.ts'
 import { compileUpstreams } from '../upstream/compile-upstreams.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
+import { runAtOnce, runInSlices, type Steps } from './steps.ts'
 
 export interface CompileOptions {
   /** Where tiers by environment are looked up; the environment of the process unless said otherwise. */
@@ -33,22 +32,28 @@ export interface CompileOptions {
  * @example compilePolicy({ service: 'api', rules: [{ name: 'per-user', limits: { rpm: 100 } }] })
  */
 export function compilePolicy(document: unknown, options: CompileOptions = {}): CompiledPolicy {
+  return runAtOnce(compileSteps(document, options))
+}
+
+/** The same for a policy that is replaced while decisions go on: a large one is compiled in slices of a few milliseconds. */
+export function compilePolicyInSlices(document: unknown, options: CompileOptions = {}): Promise<CompiledPolicy> {
+  return runInSlices(compileSteps(document, options))
+}
+
+function* compileSteps(document: unknown, options: CompileOptions): Steps<CompiledPolicy> {
   const issues = new IssueList()
   const report: Report = (path, value, message) => issues.add(path, value, message)
   const parsed = typeof document === 'string' ? parseDocument(document) : document
-  if (!measureDocument(parsed, report)) throw new PolicyError(issues.all)
-  const checked = isLegacyDocument(parsed) ? readLegacyDocument(parsed, report) : readDocument(parsed, report)
-  const policy = checked && build(checked, options, report)
+  if (!(yield* measureSteps(parsed, report))) throw new PolicyError(issues.all)
+  const checked = isLegacyDocument(parsed)
+    ? readLegacyDocument(parsed, report)
+    : yield* checkDocument(withoutDatabaseFields(parsed), report)
+  const policy = checked && (yield* build(checked, options, report))
   if (!policy || issues.all.length > 0) throw new PolicyError(issues.all)
   return policy
 }
 
-function readDocument(parsed: unknown, report: Report): PolicyDocument {
-  const document = withoutDatabaseFields(parsed)
-  return checkShape(policySchema, document, '', report) ?? salvageDocument(document)
-}
-
-function build(document: PolicyDocument, options: CompileOptions, report: Report): CompiledPolicy {
+function* build(document: PolicyDocument, options: CompileOptions, report: Report): Steps<CompiledPolicy> {
   const { service } = document
   const sets = new LimitSets()
   const tiers = withTiers(builtInTiers, document.tiers, 'tiers')
@@ -58,7 +63,10 @@ function build(document: PolicyDocument, options: CompileOptions, report: Report
   const specs = document.rules ?? []
   if (document.rules === undefined && document.upstreams === undefined)
     report('rules', document.rules, 'list at least one rule, or upstreams')
-  const rules = specs.map((spec, index) => compileRule(spec, `rules[${index}]`, context))
+  const rules: RuleParts[] = []
+  for (const [index, spec] of specs.entries()) {
+    rules.push(yield* compileRule(spec, `rules[${index}]`, context))
+  }
   // Tiers that no rule reads are checked by themselves; elsewhere the rule's algorithm has its say.
   if (!specs.some(({ tier }) => tier !== undefined)) {
     for (const { spec, path } of tiers.values()) if (path !== undefined) sets.read(spec, path, {}, report)
@@ -69,11 +77,12 @@ function build(document: PolicyDocument, options: CompileOptions, report: Report
       report(`rules[${index}].name`, rule.name, 'another rule has this name; give it its own')
   }
   const upstreams = compileUpstreams(document.upstreams ?? [], report)
+  const version = yield* versionSteps(document)
   const only = rules.length === 1 && isForAll(rules[0]!) ? rules[0]! : undefined
   const index = new RuleIndex(rules.map(({ key, matcher }) => (key ? matcher : undefined)))
   return {
     service,
-    version: versionOf(document),
+    version,
     rules: rules.map(({ rule }) => rule),
     rule: (name) => byName.get(name),
     upstreams,

@@ -18,6 +18,8 @@ export interface CompiledRule extends ChargedRule {
    * `tier` names the subject's tier where the caller knows it.
    */
   limitsFor(subject: string, tier: string | undefined, nowMs: number): LimitSet
+  /** Whether the subject has an override of its own, for people who ask why its limits are what they are. */
+  overrideFor(subject: string, nowMs: number): 'in-force' | 'expired' | undefined
 }
 
 /** A rule that applies to a request, with all that a charge needs. */
@@ -43,6 +45,8 @@ export interface RuleTrace {
   readonly matched: boolean
   /** In words: which condition failed, which part of the key was missing, or why it applies. */
   readonly why: string
+  /** Whether it refuses the request because a part of the key is missing. */
+  readonly refuses: boolean
   readonly match: MatchedRule | undefined
 }
 

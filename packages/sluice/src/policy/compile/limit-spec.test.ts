@@ -27,7 +27,7 @@ describe('limits', () => {
       calendar: undefined,
       zone: undefined,
     })
-    expect(compileLimit({ amount: 5, per: 1500, align: 'clock' }, 'limit').aligned).toBe(true)
+    expect(compileLimit({ amount: 5, per: '1500ms', align: 'clock' }, 'limit').aligned).toBe(true)
     expect(compileLimit({ amount: 9, algorithm: 'concurrency' }, 'limit')).toMatchObject({ periodMs: 0, amount: 9 })
     expect(compileLimit({ amount: 9, per: 'month', zone: 'Europe/Berlin' }, 'limit')).toMatchObject({
       algorithm: 'calendar',
@@ -65,9 +65,9 @@ describe('limits', () => {
   })
 
   it.each([
-    [{ amount: 1, per: 0 }, 'limits.per is 0; use a period from 1ms to 400d'],
+    [{ amount: 1, per: '0s' }, 'limits.per is "0s"; use a period from 1ms to 400d'],
     [{ amount: 1, per: '0.5ms' }, 'limits.per is "0.5ms"; use a whole number of milliseconds'],
-    [{ amount: 1, per: 0.5 }, 'limits.per is 0.5; use a whole number of milliseconds'],
+    [{ amount: 1, per: 60 }, 'limits.per is 60; say the unit: "60s" for seconds, "60ms" for milliseconds'],
     [{ amount: 1, per: '401d' }, 'limits.per is "401d"; use a period from 1ms to 400d'],
     [{ amount: 1, per: 'fortnight' }, 'limits.per is "fortnight"; use a number with a unit'],
     [{ amount: 1 }, 'limits.per is undefined; say per how long'],

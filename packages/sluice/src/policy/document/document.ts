@@ -1,5 +1,3 @@
-import type { CalendarUnit } from '../../core/algorithms/calendar-period.ts'
-import type { Duration } from '../../core/duration.ts'
 import type { OnStoreFailure } from '../../core/engine/ask.ts'
 import type { AlgorithmName } from '../../core/engine/limit.ts'
 import type { KeyPart } from '../../core/key.ts'
@@ -15,7 +13,7 @@ export interface LimitSpec {
   readonly rpd?: number | undefined
   readonly amount?: number | undefined
   /** A length such as `'15m'`, or `'day'`, `'week'`, `'month'` of a calendar. */
-  readonly per?: Duration | CalendarUnit | undefined
+  readonly per?: string | undefined
   readonly algorithm?: AlgorithmName | undefined
   /** `gcra`: how many units may pass at once; the amount unless said otherwise. */
   readonly burst?: number | undefined

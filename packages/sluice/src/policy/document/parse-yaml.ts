@@ -1,4 +1,4 @@
-import { Composer, type CST, type Document, isMap, isScalar, LineCounter, Parser, visit } from 'yaml'
+import { Composer, type CST, type Document, isMap, isPair, isScalar, LineCounter, Parser, visit } from 'yaml'
 import { PolicyError, type PolicyIssue } from './policy-error.ts'
 
 const deepest = 64
@@ -20,6 +20,7 @@ export function parseYaml(text: string): unknown {
     issues.push(
       ...repeatedFields(document).map((offset) => mistake(offset, 'the field is given twice; keep one of them')),
     )
+    issues.push(...changedNumbers(document).map(({ offset, message }) => mistake(offset, message)))
     if (issues.length > 0) throw new PolicyError(issues)
     return document.toJS({ maxAliasCount: 10_000 })
   } catch (error) {
@@ -73,6 +74,25 @@ function repeatedFields(document: Document.Parsed): number[] {
     },
   })
   return offsets
+}
+
+/**
+ * Numbers that would be compared as another text than the one that was written: `007` would be the key 7, `1.10` the value 1.1. Only
+ * where keys and values stand for texts.
+ */
+function changedNumbers(document: Document.Parsed): { offset: number; message: string }[] {
+  const found: { offset: number; message: string }[] = []
+  visit(document, {
+    Scalar(_, node, ancestors) {
+      if (typeof node.value !== 'number' || node.source === undefined || node.source === String(node.value)) return
+      const fields = ancestors.flatMap((each) => (isPair(each) && isScalar(each.key) ? [String(each.key.value)] : []))
+      const isText = (fields.includes('overrides') && fields.at(-1) === 'key') || fields.includes('match')
+      if (!isText) return
+      const message = `it would be read as ${node.value}; write "${node.source}" in quotes to keep it as it is`
+      found.push({ offset: node.range?.[0] ?? 0, message })
+    },
+  })
+  return found
 }
 
 /** A mistake in the text, with the line it is in. */

@@ -52,6 +52,7 @@ function unknownKey(key: string, known: readonly string[]): string {
 function remedyOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
+      if (!issue.message.startsWith('Invalid input')) return issue.message
       return issue.expected === 'int' ? 'use a whole number' : `use ${aType(issue.expected)}`
     case 'too_small':
       if (issue.origin === 'string') return 'it must not be empty'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { maxUnits } from '../../core/engine/limit.ts'
 import { maxLimitsPerRule } from '../../core/engine/limit-set.ts'
 import { maxParts } from '../../core/key.ts'
-import type { LimitSpec, LimitsSpec, PolicyDocument } from './document.ts'
+import type { LimitSpec, LimitsSpec, OverrideSpec, PolicyDocument } from './document.ts'
 import { strictObject } from './strict-object.ts'
 import { upstreamSchema } from './upstream-schema.ts'
 
@@ -24,7 +24,7 @@ const limitSpec: z.ZodType<LimitSpec> = strictObject(
     rpd: units.optional().describe('Units per 24 hours.'),
     amount: units.optional().describe('Units per period, or in flight.'),
     per: z
-      .union([z.string(), z.number()])
+      .string({ error: 'say the unit: "60s" for seconds, "60ms" for milliseconds' })
       .optional()
       .describe('The period: 500ms, 30s, 15m, 1h30m, 1d; or day, week, month of a calendar.'),
     algorithm: algorithm.optional(),
@@ -92,6 +92,7 @@ const callable = z.custom<never>((value) => typeof value === 'function')
 // Functions can stand in a policy that is written in code, never in a document; editors get the schema without them.
 function schemaOf(inCode: boolean): {
   document: z.ZodType<PolicyDocument>
+  override: z.ZodType<OverrideSpec>
   ruleFields: Readonly<Record<string, z.ZodType>>
 } {
   const parts = z
@@ -155,13 +156,16 @@ function schemaOf(inCode: boolean): {
     },
     'How much may flow through one service.',
   )
-  return { document, ruleFields }
+  return { document, override, ruleFields }
 }
 
 const inCode = schemaOf(true)
 
 /** The one schema of policy documents. */
 export const policySchema: z.ZodType<PolicyDocument> = inCode.document
+
+/** The shape of one override. */
+export const overrideSchema: z.ZodType<OverrideSpec> = inCode.override
 
 /** The shape of tiers. */
 export const tiersSchema: z.ZodType<Readonly<Record<string, LimitsSpec>>> = tiers

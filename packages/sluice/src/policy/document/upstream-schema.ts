@@ -26,7 +26,7 @@ const limit = strictObject(
 )
 
 /** The shape of each field of an upstream. */
-export const upstreamFields = {
+const upstreamFields = {
   name: label.describe('Names the upstream in metrics, keys and the path of the proxy. Unique in the policy.'),
   origin: z.string().max(2000).describe('Scheme and host, optionally with a path prefix.'),
   limits: z

@@ -18,7 +18,8 @@ function handSource(first: SourcedDocument | Error) {
     close: async () => {
       source.closed = true
     },
-    push: (document: unknown, revision?: number) => listener?.changed({ document, revision }),
+    push: (document: unknown, revision?: number) => listener!.changed({ document, revision }),
+    empty: () => listener?.emptied?.(),
     fail: (message: string) => listener?.failed(new Error(message)),
     recover: () => listener?.recovered(),
   }
@@ -77,18 +78,93 @@ describe('livePolicy', () => {
     source.push({ version: '4' }, 4)
     await settled()
     expect((await live).current.version).toBe('7')
-    expect(seen.rejected).toEqual([])
+    expect(seen.rejected).toEqual([expect.stringMatching(/older than revision 7/)])
     expect(status.version).toBe('5')
   })
 
-  it('does not fall back to an older version when the newest is refused', async () => {
+  it('reports a document that is older than the one in force, and asks for it again', async () => {
+    const source = handSource({ document: { version: '5' }, revision: 5 })
+    const { live, seen } = follow(source)
+    const policy = await live
+    expect(source.push({ version: '4' }, 4)).toBe(false)
+    expect(source.push({ version: '4' }, 4)).toBe(false)
+    await settled()
+    expect(policy.status.version).toBe('5')
+    expect(policy.status.lastError?.message).toMatch(/revision 4, which is older than revision 5 in force/)
+    expect(seen.rejected).toHaveLength(1)
+  })
+
+  it('puts an older document in force that is still there after five seconds: a restored backup', async () => {
+    const source = handSource({ document: { version: '5' }, revision: 5 })
+    const { live } = follow(source)
+    const policy = await live
+    source.push({ version: '4' }, 4)
+    await vi.advanceTimersByTimeAsync(4999)
+    expect(source.push({ version: '4' }, 4)).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(source.push({ version: '4' }, 4)).toBe(true)
+    await settled()
+    expect(policy.status).toMatchObject({ version: '4', lastError: undefined })
+    source.push({ version: '4b' }, 4)
+    await settled()
+    expect(policy.current.version).toBe('4b')
+  })
+
+  it('does not count the time of an older document while a newer one is read in between', async () => {
+    const source = handSource({ document: { version: '5' }, revision: 5 })
+    const policy = await follow(source).live
+    source.push({ version: '4' }, 4)
+    await vi.advanceTimersByTimeAsync(4000)
+    source.push({ version: '5' }, 5)
+    await vi.advanceTimersByTimeAsync(4000)
+    expect(source.push({ version: '4' }, 4)).toBe(false)
+    expect(policy.current.version).toBe('5')
+  })
+
+  it('takes any revision after the place was found empty', async () => {
+    const source = handSource({ document: { version: '5' }, revision: 5 })
+    const policy = await follow(source).live
+    source.empty()
+    expect(source.push({ version: '1' }, 1)).toBe(true)
+    await settled()
+    expect(policy.current.version).toBe('1')
+  })
+
+  it('goes on from the document in force after a refused one with a higher revision was taken away', async () => {
     const source = handSource({ document: { version: '5' }, revision: 5 })
     const live = await follow(source).live
-    source.push({ version: 'bad' }, 8)
-    await settled()
-    source.push({ version: '7' }, 7)
+    source.push({ version: 'bad' }, 99)
     await settled()
     expect(live.status).toMatchObject({ version: '5', lastError: { message: 'refused bad' } })
+    source.push({ version: '7' }, 7)
+    await settled()
+    expect(live.status).toMatchObject({ version: '7', lastError: undefined })
+  })
+
+  it('refuses a document of another service than the one that was asked for', async () => {
+    const source = Object.assign(handSource({ document: { version: '1' }, revision: 1 }), { service: 'shop' })
+    const compile = (document: unknown) => ({ service: 'shop', ...(document as object) }) as unknown as CompiledPolicy
+    const live = await follow(source, { compile }).live
+    source.push({ version: '2', service: 'bank' }, 2)
+    await settled()
+    expect(live.status.version).toBe('1')
+    expect(live.status.lastError?.message).toMatch(/service is "bank"; the source was asked for "shop"/)
+  })
+
+  it('compiles what was pushed while a compilation was going on', async () => {
+    const source = handSource({ document: { version: '0' }, revision: undefined })
+    const compile = async (document: unknown) => {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return document as CompiledPolicy
+    }
+    const starting = follow(source, { compile }).live
+    await vi.advanceTimersByTimeAsync(60)
+    const live = await starting
+    source.push({ version: '1' })
+    await vi.advanceTimersByTimeAsync(20)
+    source.push({ version: '2' })
+    await vi.advanceTimersByTimeAsync(500)
+    expect(live.current.version).toBe('2')
   })
 
   it('takes what was pushed while the first answer was on its way', async () => {

@@ -2,6 +2,7 @@ import { SluiceError } from '../../core/errors.ts'
 import { toError } from '../../core/to-error.ts'
 import type { CompiledPolicy } from '../compile/compiled-policy.ts'
 import { parseDocument } from '../document/parse-document.ts'
+import { PolicyError } from '../document/policy-error.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from './source.ts'
 
 /** How the policy in force stands. */
@@ -16,8 +17,8 @@ export interface PolicyStatus {
 
 export interface LivePolicyOptions {
   readonly source: PolicySource
-  /** Makes a policy of a parsed document; throws when it does not make sense. */
-  readonly compile: (document: unknown) => CompiledPolicy
+  /** Makes a policy of a parsed document; throws or rejects when it does not make sense. */
+  readonly compile: (document: unknown) => CompiledPolicy | Promise<CompiledPolicy>
   /** A document to begin with when the source has no good one at start. Without it, that is an error. */
   readonly fallback?: unknown
   readonly onLoaded?: (policy: CompiledPolicy) => void
@@ -36,6 +37,12 @@ export interface LivePolicy {
 
 /** After a slow compilation the process gets as long for other work, up to this, before the next one. */
 const longestPauseMs = 5000
+
+/**
+ * A document with a lower revision than the one in force may come from a lagging replica of the source, or be a restored backup. It takes
+ * effect when it is still there after this time.
+ */
+const olderPersistsMs = 5000
 
 /** Loads the policy of a source and follows it: the newest good document is in force, a bad one is refused whole. */
 export async function livePolicy(options: LivePolicyOptions): Promise<LivePolicy> {
@@ -58,11 +65,15 @@ class FollowedPolicy implements LivePolicy, SourceListener {
   #documentError: Error | undefined
   /** The newest document that waits to be compiled; those it replaced never are. */
   #pending: SourcedDocument | undefined
-  #newest = Number.NEGATIVE_INFINITY
+  /** Of the document in force. Refused documents do not raise it. */
+  #revision = Number.NEGATIVE_INFINITY
+  /** A document that is older than the one in force, and since when it has been read. */
+  #older: { readonly revision: number; readonly sinceMs: number } | undefined
   #compiledMs = Number.NEGATIVE_INFINITY
   #compileTookMs = 0
   #timer: NodeJS.Timeout | undefined
-  #starting = true
+  /** While the source starts or a document is compiled, changes wait in `#pending`. */
+  #busy = true
   #closed = false
 
   constructor(options: LivePolicyOptions) {
@@ -87,7 +98,7 @@ class FollowedPolicy implements LivePolicy, SourceListener {
   async start(): Promise<void> {
     const { source, fallback } = this.#options
     // Compiled first, so that a wrong fallback shows on a good day and not in the first outage.
-    const spare = fallback === undefined ? undefined : this.#compile(fallback)
+    const spare = fallback === undefined ? undefined : await this.#compile({ document: fallback, revision: undefined })
     try {
       const first = await source.start(this)
       // Something newer may have been pushed while the first answer was on its way.
@@ -98,28 +109,33 @@ class FollowedPolicy implements LivePolicy, SourceListener {
       if (spare === undefined) throw error
       this.#options.onRejected?.(this.#sourceError)
     }
-    this.#starting = false
-    this.#load()
+    await this.#load()
     if (this.#current === undefined && spare === undefined) throw this.#documentError
     if (this.#current === undefined && spare !== undefined) this.#accept(spare)
   }
 
-  changed(document: SourcedDocument): void {
-    if (this.#closed) return
-    const { revision } = document
-    if (revision !== undefined) {
-      if (revision < this.#newest) return
-      this.#newest = revision
-    }
+  changed(document: SourcedDocument): boolean {
+    if (this.#closed) return true
     this.#sourceError = undefined
+    if (this.#pending !== undefined && isOlder(document, this.#pending)) return true
+    if (document.revision !== undefined && document.revision < this.#revision && !this.#persists(document.revision)) {
+      return false
+    }
+    this.#older = undefined
     this.#pending = document
     this.#schedule()
+    return true
   }
 
   failed(error: Error): void {
     if (this.#closed) return
     this.#sourceError = toError(error)
-    if (!this.#starting) this.#options.onRejected?.(this.#sourceError)
+    if (!this.#busy) this.#options.onRejected?.(this.#sourceError)
+  }
+
+  emptied(): void {
+    this.#revision = Number.NEGATIVE_INFINITY
+    this.#older = undefined
   }
 
   recovered(): void {
@@ -133,36 +149,58 @@ class FollowedPolicy implements LivePolicy, SourceListener {
     await this.#options.source.close()
   }
 
+  /** Whether an older document has been there for long enough to be meant. Reports it when it is first read. */
+  #persists(revision: number): boolean {
+    const nowMs = this.#now()
+    if (this.#older?.revision === revision) return nowMs - this.#older.sinceMs >= olderPersistsMs
+    this.#older = { revision, sinceMs: nowMs }
+    const message =
+      `the document has revision ${revision}, which is older than revision ${this.#revision} in force; ` +
+      `it takes effect if it is still there after ${olderPersistsMs / 1000} s`
+    this.#documentError = new SluiceError('SLUICE_SOURCE_FAILED', message, { transient: true })
+    this.#options.onRejected?.(this.#documentError)
+    return false
+  }
+
   /** A burst of changes costs one compilation per turn of the loop, and fewer when compiling takes long. */
   #schedule(): void {
-    if (this.#starting || this.#timer !== undefined) return
+    if (this.#busy || this.#timer !== undefined || this.#closed) return
     const pauseMs = Math.min(this.#compileTookMs, longestPauseMs) - (performance.now() - this.#compiledMs)
-    this.#timer = setTimeout(() => this.#load(), Math.max(0, pauseMs))
+    this.#timer = setTimeout(() => void this.#load(), Math.max(0, pauseMs))
     this.#timer.unref()
   }
 
-  #load(): void {
+  async #load(): Promise<void> {
     this.#timer = undefined
     const sourced = this.#pending
     this.#pending = undefined
-    if (sourced === undefined || this.#closed) return
-    if (sourced.revision !== undefined) this.#newest = Math.max(this.#newest, sourced.revision)
-    let policy: CompiledPolicy
-    try {
-      policy = this.#compile(sourced.document)
-    } catch (error) {
-      this.#documentError = toError(error)
-      this.#options.onRejected?.(this.#documentError)
-      return
+    if (sourced !== undefined && !this.#closed) {
+      this.#busy = true
+      try {
+        const policy = await this.#compile(sourced)
+        this.#documentError = undefined
+        if (sourced.revision !== undefined) this.#revision = sourced.revision
+        if (!this.#closed) this.#accept(policy)
+      } catch (error) {
+        this.#documentError = toError(error)
+        if (!this.#closed) this.#options.onRejected?.(this.#documentError)
+      }
     }
-    this.#documentError = undefined
-    this.#accept(policy)
+    this.#busy = false
+    if (this.#pending !== undefined) this.#schedule()
   }
 
-  #compile(document: unknown): CompiledPolicy {
+  async #compile({ document, parse }: SourcedDocument): Promise<CompiledPolicy> {
     const begunMs = performance.now()
     try {
-      return this.#options.compile(typeof document === 'string' ? parseDocument(document) : document)
+      const parsed = parse ? await parse() : typeof document === 'string' ? parseDocument(document) : document
+      const policy = await this.#options.compile(parsed)
+      const { service } = this.#options.source
+      if (service !== undefined && policy.service !== service) {
+        const message = `the source was asked for ${JSON.stringify(service)}; a policy of another service would share its counters`
+        throw new PolicyError([{ path: 'service', value: policy.service, message }])
+      }
+      return policy
     } finally {
       this.#compiledMs = performance.now()
       this.#compileTookMs = this.#compiledMs - begunMs

@@ -4,14 +4,19 @@ export interface SourcedDocument {
   readonly document: unknown
   /** Grows with every change, where the source knows: a later one replaces an earlier one, never the other way round. */
   readonly revision: number | undefined
+  /** Parses `document` without blocking the process; given where it is a long text. */
+  readonly parse?: () => Promise<unknown>
 }
 
-/** What a source tells whoever follows it. */
+/** Receives what a source reads. */
 export interface SourceListener {
-  changed(document: SourcedDocument): void
-  /** The source cannot be read. Told once for each outage, and again when the reason changes. */
+  /** False when the document is older than the one in force: it was not taken, and the source delivers it again at its next reading. */
+  changed(document: SourcedDocument): boolean
+  /** The source cannot be read. Called once for each outage, and again when the reason changes. */
   failed(error: Error): void
-  /** The source can be read again; whether the document has changed meanwhile, `changed` tells. */
+  /** The source was read and has no document any more: whatever comes next is newer. */
+  emptied?(): void
+  /** The source can be read again; a changed document is delivered by `changed`. */
   recovered(): void
 }
 
@@ -23,6 +28,8 @@ export interface SourceListener {
 export interface PolicySource {
   /** For people: `file sluice.yaml`, `mongodb policies/sentiment-service`. Never contains a secret. */
   readonly description: string
+  /** The service that the document must be for, where the source was asked for one. */
+  readonly service?: string
   start(listener: SourceListener): Promise<SourcedDocument>
   close(): Promise<void>
 }

@@ -11,10 +11,11 @@ import type { RequestView } from './request-view.ts'
 export function explainRequest(rules: readonly RuleParts[], request: RequestView, nowMs: number): readonly RuleTrace[] {
   return rules.map((parts) => {
     const { rule, key, matcher } = parts
-    const not = (why: string): RuleTrace => ({
+    const not = (why: string, refuses = false): RuleTrace => ({
       rule: rule.name,
       mode: rule.mode,
       matched: false,
+      refuses,
       why,
       match: undefined,
     })
@@ -25,10 +26,16 @@ export function explainRequest(rules: readonly RuleParts[], request: RequestView
     const match = chargeOf(parts, request, path.captured, nowMs)
     if (!match) {
       const lacks = `the request lacks ${key.lacking(request, path.captured)}`
-      return not(refuses(parts) ? `${lacks}, and onMissing: deny refuses it` : lacks)
+      return refuses(parts) ? not(`${lacks}, and onMissing: deny refuses it`, true) : not(lacks)
     }
-    const why = [...saidBy(matcher, path.pattern), `key from ${keyText(parts)}`].join(', ')
-    return { rule: rule.name, mode: rule.mode, matched: true, why, match }
+    const override = rule.overrideFor(match.subject, nowMs)
+    const why = [
+      ...saidBy(matcher, path.pattern),
+      `key from ${keyText(parts)}`,
+      ...(override === 'in-force' ? ['limits from an override for this key'] : []),
+      ...(override === 'expired' ? ['an override for this key has expired'] : []),
+    ].join(', ')
+    return { rule: rule.name, mode: rule.mode, matched: true, refuses: false, why, match }
   })
 }
 

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../core/did-you-mean.ts'
 import type { MatchSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { type Condition, compileConditions } from './condition.ts'
@@ -37,10 +38,25 @@ export function hasMethod(methods: ReadonlySet<string> | undefined, request: Req
   return typeof request.method === 'string' && methods.has(request.method.toUpperCase())
 }
 
+const knownMethods: readonly string[] = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'CONNECT',
+  'QUERY',
+]
+
 function compileMethods(spec: string | readonly string[], path: string, report: Report): ReadonlySet<string> {
   const methods = new Set<string>()
   for (const [method, at] of listed(spec, path)) {
+    const meant = knownMethods.includes(method.toUpperCase()) ? '' : didYouMean(method.toUpperCase(), knownMethods)
     if (!token.test(method)) report(at, method, 'use a method such as GET or POST')
+    else if (meant) report(at, method, `no such method; ${meant}known are ${knownMethods.join(', ')}`)
     methods.add(method.toUpperCase())
   }
   // Frameworks answer HEAD with the handler of GET: it costs as much.

@@ -26,6 +26,8 @@ export function parsePattern(text: string): PathPattern | string {
   const names = new Set<string>()
   for (const piece of pieces) {
     if (piece.includes('*')) return '* stands alone at the end, such as /v1/*'
+    if (/[{}()[\]<>|\\^$+]/.test(piece))
+      return `${piece} is written for another router; a capture is a whole segment such as :id, and * stands at the end`
     if (!piece.startsWith(':')) {
       segments.push({ text: normalSegment(piece) })
       continue

@@ -1,9 +1,12 @@
 import { type LimitSet, limitSet } from '../../core/engine/limit-set.ts'
 import { keyPrefix } from '../../core/key.ts'
 import type { CompiledRule } from '../compile/compiled-policy.ts'
+import type { Steps } from '../compile/steps.ts'
 import type { LimitsSpec, RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { compileMatch, type Matcher } from '../match/matcher.ts'
+import { captureNames } from '../match/path-pattern.ts'
+import type { Selector } from '../selector/selector.ts'
 import { type CostReader, compileCost } from './cost.ts'
 import { compileKey, type KeyFunctions, type RuleKey } from './key.ts'
 import type { LimitSets } from './limit-sets.ts'
@@ -39,7 +42,7 @@ export interface RuleContext {
 const noLimits = limitSet([])
 
 /** Compiles one rule; mistakes go to `report`. */
-export function compileRule(spec: RuleSpec, path: string, context: RuleContext): RuleParts {
+export function* compileRule(spec: RuleSpec, path: string, context: RuleContext): Steps<RuleParts> {
   const { report, shared } = context
   const key =
     spec.key === undefined
@@ -49,8 +52,9 @@ export function compileRule(spec: RuleSpec, path: string, context: RuleContext):
   const match = compileMatch(spec.match, `${path}.match`, report)
   const matcher = match.methods ? { ...match, methods: shared.methods(match.methods) } : match
   const cost = compileCost(spec.cost, `${path}.cost`, report)
-  const { tier, limitsFor } = compileLimitsInForce(spec, key, path, context)
+  const { tier, limitsFor, overrideFor } = yield* compileLimitsInForce(spec, key, path, context)
   const selectors = key?.alternatives.flatMap(({ selectors }) => selectors ?? []) ?? []
+  checkCaptures(selectors, matcher, path, report)
   const looks = [...selectors, ...matcher.conditions.map(({ selector }) => selector)]
   return {
     rule: {
@@ -62,6 +66,7 @@ export function compileRule(spec: RuleSpec, path: string, context: RuleContext):
       keyed: spec.key !== undefined,
       dated: spec.overrides?.some(({ until }) => until !== undefined) ?? false,
       limitsFor,
+      overrideFor,
     },
     matcher,
     key,
@@ -69,6 +74,17 @@ export function compileRule(spec: RuleSpec, path: string, context: RuleContext):
     cost: cost.read,
     tier,
     readsBody: cost.readsBody || (tier?.readsBody ?? false) || looks.some(({ root }) => root === 'body'),
+  }
+}
+
+// A request's own params may have other names, but a rule that captures some and reads another is a typing mistake.
+function checkCaptures(selectors: readonly Selector[], { patterns = [] }: Matcher, path: string, report: Report): void {
+  const names = patterns.flatMap(captureNames)
+  if (names.length === 0) return
+  for (const { root, text } of selectors) {
+    const name = root === 'params' ? /^params\.([A-Za-z_]\w*)(?!.*\?\?)/.exec(text)?.[1] : undefined
+    if (name === undefined || names.includes(name)) continue
+    report(`${path}.key`, text, `no path of the rule captures :${name}; captured are ${names.join(', ')}`)
   }
 }
 
@@ -87,24 +103,28 @@ function checkKeyless(spec: RuleSpec, path: string, report: Report): void {
 }
 
 /** Works out which limits are in force for whom: an override's, else the tier's, else the rule's own. */
-function compileLimitsInForce(
+function* compileLimitsInForce(
   spec: RuleSpec,
   key: RuleKey | undefined,
   path: string,
   { tiers: known, sets, env, report }: RuleContext,
-): { tier: TierFinder | undefined; limitsFor: CompiledRule['limitsFor'] } {
+): Steps<{ tier: TierFinder | undefined } & Pick<CompiledRule, 'limitsFor' | 'overrideFor'>> {
   const read = (limits: LimitsSpec, at: string): LimitSet | undefined => {
     const set = sets.read(limits, at, spec, report)
     if (set && spec.lease) checkLease(set, limits, at, report)
     return set
   }
   const own = spec.limits && read(spec.limits, `${path}.limits`)
-  const overrides = spec.overrides && compileOverrides(spec.overrides, key, read, `${path}.overrides`, report)
+  const overrides = spec.overrides && (yield* compileOverrides(spec.overrides, key, read, `${path}.overrides`, report))
+  const overrideFor: CompiledRule['overrideFor'] = (subject, nowMs) => {
+    const override = overrides?.get(subject)
+    return override && (nowMs < override.untilMs ? 'in-force' : 'expired')
+  }
   if (spec.tier === undefined) {
     if (spec.tiers) report(`${path}.tiers`, spec.tiers, 'say with tier how the tier of a request is found')
     if (!spec.limits) report(`${path}.limits`, spec.limits, 'give at least one limit, or a tier')
     checkBurst(spec, [own], path, report)
-    return { tier: undefined, limitsFor: withOverrides(overrides, () => own ?? noLimits) }
+    return { tier: undefined, limitsFor: withOverrides(overrides, () => own ?? noLimits), overrideFor }
   }
   const tiers = withTiers(known, spec.tiers, `${path}.tiers`)
   const byTier = new Map<string, LimitSet>()
@@ -127,7 +147,7 @@ function compileLimitsInForce(
   const otherwise = (tier.otherwise === undefined ? own : byTier.get(tier.otherwise)) ?? noLimits
   const limitsFor: CompiledRule['limitsFor'] = (subject, name) =>
     byTier.get(name ?? tier.ofSubject(subject) ?? '') ?? otherwise
-  return { tier, limitsFor: withOverrides(overrides, limitsFor) }
+  return { tier, limitsFor: withOverrides(overrides, limitsFor), overrideFor }
 }
 
 function withOverrides(

@@ -55,12 +55,28 @@ export function subjectOf(key: RuleKey | undefined, value: KeyPart | readonly Ke
   const parts = Array.isArray(value) ? (value as readonly KeyPart[]) : [value as KeyPart]
   if (parts.some((part) => typeof part === 'number' && !Number.isFinite(part))) return undefined
   if (!key) return encodeKey(parts)
-  if (!key.numbered) return fits(key.alternatives[0]!, parts) ? encodeKey(parts.map(String)) : undefined
+  if (!key.numbered) {
+    const read = fits(key.alternatives[0]!, parts) ? asRead(key.alternatives[0]!, parts) : undefined
+    return read && encodeKey(read)
+  }
   const [place, ...rest] = parts
   const alternative = typeof place === 'number' ? key.alternatives[place] : undefined
-  return alternative && rest.length > 0 && fits(alternative, rest)
-    ? encodeKey([place!, ...rest.map(String)])
-    : undefined
+  const read = alternative && rest.length > 0 && fits(alternative, rest) ? asRead(alternative, rest) : undefined
+  return read && encodeKey([place!, ...read])
+}
+
+/** What a SHA-256 looks like: an override may name a key by it, so that the secret stands in no document. */
+const hashed = /^[0-9a-f]{64}$/
+
+/** The parts as the selectors would read them, transforms applied; undefined when no request could have them. */
+function asRead({ selectors }: Alternative, parts: readonly KeyPart[]): readonly string[] | undefined {
+  const read = parts.map((part, i) => {
+    const selector = selectors?.[i]
+    const text = String(part)
+    if (!selector || selector.plain || (hashed.test(text) && /\|\s*hash\b/.test(selector.text))) return text
+    return selector.finish(text)
+  })
+  return read.includes(undefined) ? undefined : (read as string[])
 }
 
 function fits({ selectors }: Alternative, parts: readonly KeyPart[]): boolean {

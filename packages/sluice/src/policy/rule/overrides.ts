@@ -1,4 +1,5 @@
 import type { LimitSet } from '../../core/engine/limit-set.ts'
+import type { Steps } from '../compile/steps.ts'
 import type { OverrideSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { type RuleKey, subjectOf } from './key.ts'
@@ -13,19 +14,21 @@ interface Override {
 }
 
 /** Compiles `overrides`. */
-export function compileOverrides(
+export function* compileOverrides(
   specs: readonly OverrideSpec[],
   key: RuleKey | undefined,
   readLimits: (spec: OverrideSpec['limits'], path: string) => LimitSet | undefined,
   path: string,
   report: Report,
-): Overrides {
+): Steps<Overrides> {
   const overrides = new Map<string, Override>()
   const endless = new Map<LimitSet, Override>()
   for (let i = 0; i < specs.length; i++) {
     const spec = specs[i]!
     const subject = subjectOf(key, spec.key)
-    if (subject === undefined) report(`${path}[${i}].key`, spec.key, wantedKey(key))
+    const wrong = wrongPart(spec.key)
+    if (wrong) report(`${path}[${i}].key`, spec.key, wrong)
+    else if (subject === undefined) report(`${path}[${i}].key`, spec.key, wantedKey(key))
     else if (overrides.has(subject))
       report(`${path}[${i}].key`, spec.key, 'this key has an override already; keep one of them')
     const untilMs = readUntil(spec.until, `${path}[${i}].until`, report)
@@ -37,8 +40,17 @@ export function compileOverrides(
       if (untilMs === Infinity) endless.set(limits, override)
     }
     overrides.set(subject, override)
+    if (i % 64 === 0) yield
   }
   return overrides
+}
+
+/** Values that would silently mean another key than the one that was written. */
+function wrongPart(key: OverrideSpec['key']): string | undefined {
+  const parts = Array.isArray(key) ? (key as readonly unknown[]) : [key]
+  if (parts.some((part) => Number.isInteger(part) && !Number.isSafeInteger(part)))
+    return 'a number this large is not exact; write it as text, in quotes'
+  return parts.includes('*') ? 'there are no wildcards: an override is for exactly one key' : undefined
 }
 
 function wantedKey(key: RuleKey | undefined): string {
@@ -52,10 +64,22 @@ function wantedKey(key: RuleKey | undefined): string {
 const date = /^\d{4}-\d{2}-\d{2}$/
 const time = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([Zz]|[+-]\d{2}:?\d{2})$/
 
+/** False for the 31st of February, which `Date.parse` takes for a day in March. What is no date at all is left to others. */
+function isCalendarDate(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})/.exec(text) ?? []
+  if (day === undefined) return true
+  const at = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
+  return at.getUTCMonth() === Number(month) - 1 && at.getUTCDate() === Number(day)
+}
+
 function readUntil(until: OverrideSpec['until'], path: string, report: Report): number {
   if (until === undefined) return Infinity
   const ms =
     typeof until === 'string' ? (date.test(until) || time.test(until) ? Date.parse(until) : Number.NaN) : Number(until)
+  if (typeof until === 'string' && Number.isFinite(ms) && !isCalendarDate(until)) {
+    report(path, until, 'there is no such day in the calendar')
+    return Infinity
+  }
   // A time in seconds would lie in 1970: whoever wrote one did not mean that.
   if (Number.isFinite(ms) && ms >= 1e11 && ms < 8.64e15) return ms
   report(

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SourcedDocument } from '../live/source.ts'
-import { type Feed, followedSource, type Push, type Reading } from './followed-source.ts'
+import { type Feed, followedSource, noDocument, type Push, type Reading } from './followed-source.ts'
 
 const reading = (text: string, stamp?: string): Reading => ({
   document: text,
@@ -14,7 +14,11 @@ function follow(feed: Partial<Feed> & Pick<Feed, 'read'>) {
   const seen: string[] = []
   const source = followedSource({ description: 'test', pollMs: 1000, timeoutMs: 100, random: () => 1, ...feed })
   const started = source.start({
-    changed: ({ document }: SourcedDocument) => void seen.push(`changed ${document}`),
+    changed: ({ document }: SourcedDocument) => {
+      seen.push(`changed ${document}`)
+      return !String(document).startsWith('older')
+    },
+    emptied: () => void seen.push('emptied'),
     failed: (error) => void seen.push(`failed ${error.message.replace(/^.*: /, '')}`),
     recovered: () => void seen.push('recovered'),
   })
@@ -155,12 +159,45 @@ describe('followedSource', () => {
     await source.close()
     await expect(started).rejects.toThrow(/it was closed/)
     expect(vi.getTimerCount()).toBe(0)
-    await expect(source.start({ changed() {}, failed() {}, recovered() {} })).rejects.toThrow(/in use/)
+    await expect(source.start({ changed: () => true, failed() {}, recovered() {} })).rejects.toThrow(/in use/)
   })
 
   it('names the option that is wrong', () => {
     const read = async () => reading('v0')
     for (const pollMs of [0, Number.NaN, 2 ** 31]) expect(() => follow({ read, pollMs })).toThrow(/pollMs is/)
     expect(() => follow({ read, timeoutMs: -1 })).toThrow(/timeoutMs is -1/)
+  })
+})
+
+describe('a document that the listener did not take', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('is delivered again at each reading until it is taken', async () => {
+    let text = 'one'
+    const { seen } = follow({ read: async () => reading(text) })
+    await vi.advanceTimersByTimeAsync(1)
+    text = 'older'
+    await vi.advanceTimersByTimeAsync(2000)
+    expect(seen).toEqual(['changed older', 'changed older'])
+    text = 'two'
+    await vi.advanceTimersByTimeAsync(2000)
+    expect(seen.slice(2)).toEqual(['changed two'])
+  })
+
+  it('is forgotten when the place was found empty, so that the same document counts as new', async () => {
+    let text: string | undefined = 'one'
+    const { seen } = follow({
+      read: async () => {
+        if (text === undefined) throw noDocument()
+        return reading(text)
+      },
+    })
+    await vi.advanceTimersByTimeAsync(1)
+    text = undefined
+    await vi.advanceTimersByTimeAsync(1000)
+    text = 'one'
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(seen).toEqual(['emptied', 'failed there is no document', 'recovered', 'changed one'])
   })
 })

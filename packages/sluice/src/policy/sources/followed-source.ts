@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { backoffMs } from '../../core/backoff.ts'
 import { invalidOption, SluiceError } from '../../core/errors.ts'
+import { parseInBackground } from '../document/parse-in-background.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
 
 /** What one look at a place of storage found. */
@@ -24,6 +25,8 @@ export interface Push {
 /** How a source follows one kind of storage. */
 export interface Feed {
   readonly description: string
+  /** The service whose document was asked for, where the storage keeps several. */
+  readonly service?: string
   readonly pollMs: number
   /** Looks at the document. `stamp` is that of the last reading; answers `'unchanged'` when it still holds. */
   read(stamp: string | undefined): Promise<Reading | 'unchanged'>
@@ -45,6 +48,9 @@ export function noDocument(): Error {
 /** A read that hangs is asked again only after this: a client whose server is gone is not to pile up work. */
 const abandonMs = 60_000
 
+/** A longer text, in UTF-16 units, takes long enough to parse to be worth a thread. */
+const longText = 100_000
+
 /** Makes a source of a feed: polls it with jitter, hears its pushes, and keeps trying while it is down. */
 export function followedSource(feed: Feed): PolicySource {
   if (!(feed.pollMs >= 1 && feed.pollMs <= 2 ** 31 - 1)) {
@@ -59,6 +65,7 @@ export function followedSource(feed: Feed): PolicySource {
 
 class FollowedSource implements PolicySource {
   readonly description: string
+  readonly service?: string
   readonly #feed: Feed
   readonly #random: () => number
   #listener: SourceListener | undefined
@@ -81,6 +88,7 @@ class FollowedSource implements PolicySource {
 
   constructor(feed: Feed) {
     this.description = feed.description
+    if (feed.service !== undefined) this.service = feed.service
     this.#feed = feed
     this.#random = feed.random ?? Math.random
   }
@@ -126,7 +134,7 @@ class FollowedSource implements PolicySource {
         if (this.#closed) return
         this.#recovered()
         const changed = reading === 'unchanged' ? undefined : this.#take(reading)
-        if (changed !== undefined) this.#listener?.changed(changed)
+        if (changed !== undefined && this.#listener?.changed(changed) === false) this.#forget()
       } catch (error) {
         if (this.#closed) return
         this.#failed(error as Error)
@@ -143,7 +151,15 @@ class FollowedSource implements PolicySource {
     const hash = createHash('sha256').update(reading.text).digest('base64')
     if (hash === this.#delivered) return undefined
     this.#delivered = hash
-    return { document: reading.document, revision: reading.revision }
+    const { document, revision } = reading
+    const parse = typeof document === 'string' && document.length > longText && (() => parseInBackground(document))
+    return { document, revision, ...(parse ? { parse } : {}) }
+  }
+
+  /** The last reading was not taken: the next one is delivered, even if it finds the same. */
+  #forget(): void {
+    this.#stamp = undefined
+    this.#delivered = undefined
   }
 
   #recovered(): void {
@@ -155,6 +171,10 @@ class FollowedSource implements PolicySource {
 
   #failed(error: Error): void {
     this.#failures++
+    if ((error.cause as Error | undefined)?.name === 'NoDocument') {
+      this.#listener?.emptied?.()
+      this.#forget()
+    }
     if (this.#outage === error.message) return
     this.#outage = error.message
     this.#listener?.failed(error)

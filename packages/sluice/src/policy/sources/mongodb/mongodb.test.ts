@@ -53,7 +53,6 @@ sourceConformance('mongoPolicy on a replica set', () => place({ replicaSet: 1 },
 sourceConformance('mongoPolicy on a single server, which only polls', () => place({}, 50), framework)
 
 const policy = (version: string): object => ({
-  service: 'shop',
   version,
   rules: [{ name: 'all', key: ['ip'], limits: { rpm: 10 } }],
 })
@@ -84,15 +83,25 @@ describeMongo('mongoPolicy', () => {
     await live.close()
   })
 
-  it('ignores a document that is older than the one in force', async () => {
+  it('reports a document that is older than the one in force, and takes it when it is touched', async () => {
     const { policies } = mongo
     const source = mongoPolicy(policies, { service: 'older', pollMs: 3_600_000 })
     await source.archive.push(policy('v1'))
     const live = await livePolicy({ source, compile: compilePolicy })
     await policies.replaceOne({ _id: 'older' }, { ...policy('v0'), last_updated: new Date(0) })
-    await source.archive.push(policy('v2'))
-    await waitFor(() => live.current.version === 'v2')
+    await waitFor(() => live.status.lastError, { describe: 'the older document to be reported' })
+    expect(live.current.version).toBe('v1')
+    await policies.updateOne({ _id: 'older' }, { $currentDate: { last_updated: true } })
+    await waitFor(() => live.current.version === 'v0')
+    expect(live.status.lastError).toBeUndefined()
     await live.close()
+  })
+
+  it('refuses a document that names another service', async () => {
+    const { policies } = mongo
+    await policies.insertOne({ _id: 'copy', last_updated: new Date(1000), ...policy('v0'), ...{ service: 'original' } })
+    const source = mongoPolicy(policies, { service: 'copy', pollMs: 3_600_000 })
+    await expect(livePolicy({ source, compile: compilePolicy })).rejects.toThrow(/asked for "copy"/)
   })
 
   it('keeps versions, also the one that was there before', async () => {

@@ -38,6 +38,7 @@ export function mongoPolicy(policies: MongoCollection, options: MongoPolicyOptio
   let wasPushed = false
   const source = followedSource({
     description: `mongodb ${policies.collectionName} ${service}`,
+    service,
     pollMs,
     timeoutMs,
     async read(stamp) {
@@ -70,7 +71,8 @@ function follow(policies: MongoCollection, service: string, push: Push): () => P
     if (cannotStream.includes((error as { code?: number }).code ?? 0)) push.unavailable()
     else push.broken()
   })
-  stream.on('close', () => push.broken())
+  // A server without change streams closes the stream before the error that says so (driver 7.8).
+  stream.on('close', () => setImmediate(() => push.broken()))
   return () => stream.close()
 }
 

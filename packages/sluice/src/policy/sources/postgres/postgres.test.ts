@@ -54,8 +54,8 @@ sourceConformance(
 
 describe('postgresPolicy', () => {
   let pool: Pool
-  const policy = (version: string): object => ({
-    service: 'shop',
+  const policy = (version: string, service = 'shop'): object => ({
+    service,
     version,
     rules: [{ name: 'all', key: ['ip'], limits: { rpm: 10 } }],
   })
@@ -106,9 +106,9 @@ describe('postgresPolicy', () => {
     await pool.query('CREATE SCHEMA "odd"""')
     const place = { service: "o'brien", ...names, createTable: true, pollMs: 3_600_000 }
     const source = postgresPolicy(pool, place)
-    await source.archive.push(policy('v1'))
+    await source.archive.push(policy('v1', "o'brien"))
     const live = await livePolicy({ source, compile: compilePolicy })
-    await publishPostgresPolicy(pool, place, policy('v2'))
+    await publishPostgresPolicy(pool, place, policy('v2', "o'brien"))
     await waitFor(() => live.current.version === 'v2')
     await live.close()
     expect(() => postgresPolicy(pool, { service: 's', table: 'a.b.c' })).toThrow(/table is "a.b.c"/)

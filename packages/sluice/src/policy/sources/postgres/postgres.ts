@@ -44,6 +44,7 @@ export function postgresPolicy(pool: PostgresPool, options: PostgresPolicyOption
   }
   const source = followedSource({
     description: `postgres ${table} ${service}`,
+    service,
     pollMs: options.pollMs ?? 10_000,
     timeoutMs: options.timeoutMs ?? 5000,
     async read(stamp) {

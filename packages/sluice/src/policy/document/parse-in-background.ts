@@ -1,0 +1,51 @@
+import { Worker } from 'node:worker_threads'
+import { type DocumentPiece, putBack } from './document-pieces.ts'
+import { parseDocument } from './parse-document.ts'
+import { PolicyError, type PolicyIssue } from './policy-error.ts'
+
+interface Message {
+  readonly piece?: DocumentPiece | undefined
+  readonly issues?: readonly PolicyIssue[]
+  readonly failed?: string
+}
+
+/**
+ * `parseDocument` in a thread of its own: YAML with ten thousand overrides takes a second to parse, and decisions must go on meanwhile.
+ * Where no thread can be started (sources run without a build, or a bundle without the worker's file) it is parsed here.
+ */
+export async function parseInBackground(text: string): Promise<unknown> {
+  let worker: Worker
+  try {
+    worker = new Worker(new URL('./parse-worker.js', import.meta.url), { workerData: text, execArgv: [] })
+  } catch {
+    return parseDocument(text)
+  }
+  worker.unref()
+  try {
+    return await receive(worker)
+  } catch (error) {
+    if (error instanceof PolicyError) throw error
+    return parseDocument(text)
+  } finally {
+    void worker.terminate()
+  }
+}
+
+function receive(worker: Worker): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let document: unknown
+    worker.on('error', reject)
+    worker.on('exit', () => reject(new Error('the worker ended early')))
+    worker.on('message', (message: Message) => {
+      if (message.issues) reject(new PolicyError(message.issues))
+      else if (message.failed !== undefined) reject(new Error(message.failed))
+      else if (!('piece' in message)) worker.postMessage('next')
+      else if (message.piece === undefined) resolve(document)
+      else {
+        document = putBack(document, message.piece)
+        // The next turn of the event loop, so that pieces never add up to a long pause.
+        setImmediate(() => worker.postMessage('next'))
+      }
+    })
+  })
+}
