@@ -2,10 +2,13 @@ import { expect, expectTypeOf, test, vi } from 'vitest'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import type { Breaker } from './breaker.ts'
 import { BreakerOpenError } from './breaker-open-error.ts'
+import { bulkhead } from './bulkhead.ts'
 import type { Call } from './call.ts'
 import { createBreaker } from './create-breaker.ts'
 import type { BreakerOptions } from './options.ts'
 import type { Failure, Outcome } from './run-options.ts'
+import { withRetry } from './with-retry.ts'
+import { withTimeout } from './with-timeout.ts'
 
 const boom = new Error('boom')
 const fail = async (): Promise<never> => {
@@ -275,6 +278,24 @@ test('wrong options fail early and say what would be right', () => {
   expect(() => createBreaker({ failures: undefined } as never)).not.toThrow()
 })
 
+test('what is no function is refused at once, and is no failure', async () => {
+  const { breaker } = made({ failures: 1 })
+  const promise = Promise.resolve(1) as unknown as () => number
+  const remedy = 'pass a function that makes the call'
+  await expect(breaker.run(promise, { fallback: () => 2 })).rejects.toThrow(`breaker.run fn is an object; ${remedy}`)
+  for (const wrapper of [withTimeout(1), withRetry(), bulkhead(1), breaker.wrap.bind(breaker)]) {
+    expect(() => wrapper(promise)).toThrow(remedy)
+  }
+  expect(breaker.stats()).toMatchObject({ state: 'closed', failed: 0 })
+})
+
+test('a function that calls itself through the breaker leaves nothing in flight', async () => {
+  const { breaker } = made()
+  const countdown = (n: number): Promise<number> => breaker.run(() => (n === 0 ? 0 : countdown(n - 1)))
+  expect(await countdown(1000)).toBe(0)
+  expect(breaker.stats()).toMatchObject({ succeeded: 1001, inFlight: 0 })
+})
+
 test('results and fallbacks keep their types', async () => {
   const { breaker } = made()
   const score = async (_input: string, _options?: Call): Promise<number> => 1
@@ -295,6 +316,8 @@ test('results and fallbacks keep their types', async () => {
   expectTypeOf<Parameters<typeof wrapped>>().toEqualTypeOf<[_input: string, _options?: Call | undefined]>()
   expectTypeOf(wrapped).returns.resolves.toEqualTypeOf<number>()
   expectTypeOf(breaker.wrap(score, { fallback: () => null })).returns.resolves.toEqualTypeOf<number | null>()
+  const viaFetch = () => breaker.run((call) => fetch('http://localhost/', call))
+  expectTypeOf(viaFetch).returns.resolves.toEqualTypeOf<Response>()
   // @ts-expect-error: an outcome without a fallback could never be degraded
   breaker.outcome(() => score('a'), {})
   // @ts-expect-error: the arguments of a wrapped function are those of the function

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
 import { BreakerOpenError } from './breaker-open-error.ts'
-import { type Call, signalOf } from './call.ts'
+import { type Call, checkCallable, signalOf } from './call.ts'
 import { type BreakerState, Circuit, type Pass } from './circuit.ts'
 import type { BreakerEvents } from './events.ts'
 import type { ResolvedBreakerOptions } from './options.ts'
@@ -9,7 +9,8 @@ import type { Failure, Outcome, RunOptions, WrapOptions } from './run-options.ts
 import { type BreakerCounts, type BreakerStats, type CallOutcome, noCounts } from './stats.ts'
 import { judge } from './verdict.ts'
 
-const noCall: Call = Object.freeze({ signal: undefined })
+// With a place for a signal, so that a timeout inside can put one there.
+const noCall: Call = Object.freeze({ signal: undefined as unknown as AbortSignal })
 
 /** What a breaker is made with. */
 export interface BreakerSetup {
@@ -87,6 +88,7 @@ export class Breaker {
     fn: (call: Call) => Result | PromiseLike<Result>,
     options: RunOptions<Fallback> = noCall,
   ): Promise<Result | Fallback> {
+    if (typeof fn !== 'function') checkCallable('breaker.run', fn)
     const { signal } = options
     if (signal?.aborted) throw signal.reason
     const pass = this.#circuit.pass ?? this.#circuit.enter(this.#clock.monotonic())
@@ -130,6 +132,7 @@ export class Breaker {
     fn: (this: This, ...args: Args) => Result | PromiseLike<Result>,
     { fallback }: WrapOptions<Args, Fallback> = {},
   ): (this: This, ...args: Args) => Promise<Result | Fallback> {
+    checkCallable('breaker.wrap', fn)
     const breaker = this
     return function throughBreaker(...args) {
       const instead = fallback && ((failure: Failure) => fallback(failure, ...args))

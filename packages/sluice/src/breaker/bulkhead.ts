@@ -4,7 +4,7 @@ import { SluiceError } from '../core/errors.ts'
 import { LinkedQueue } from '../core/linked-queue.ts'
 import { onAbort } from '../timing/on-abort.ts'
 import { systemClock } from '../timing/system-clock.ts'
-import { signalOf, type Wrapper } from './call.ts'
+import { checkCallable, signalOf, type Wrapper } from './call.ts'
 
 export interface BulkheadOptions {
   /** How many calls may wait, first in first out; those beyond are refused at once. As many as may run by default. */
@@ -65,8 +65,9 @@ export function bulkhead(limit: number, options: BulkheadOptions = {}): Wrapper 
     })
   }
 
-  const wrapper: Wrapper = (fn) =>
-    async function throughBulkhead(...args) {
+  const wrapper: Wrapper = (fn) => {
+    checkCallable('bulkhead', fn)
+    return async function throughBulkhead(...args) {
       const signal = signalOf(args)
       signal?.throwIfAborted()
       if (running < limit) running += 1
@@ -80,5 +81,6 @@ export function bulkhead(limit: number, options: BulkheadOptions = {}): Wrapper 
         else running -= 1
       }
     }
+  }
   return Object.assign(wrapper, { stats: () => ({ running, waiting: waiting.size, rejected }) })
 }

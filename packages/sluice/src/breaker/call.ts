@@ -1,15 +1,23 @@
+import { invalidOption } from '../core/errors.ts'
+
 /**
  * What a guarded function gets: the caller's signal, if there is one. It fits as the options of `fetch` and of most
  * clients.
  */
 export interface Call {
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignal
 }
 
 /** Wraps a function in one that is called alike and returns a promise. Wrappers nest in any order. */
 export type Wrapper = <This, Args extends unknown[], Result>(
   fn: (this: This, ...args: Args) => Result | PromiseLike<Result>,
 ) => (this: This, ...args: Args) => Promise<Result>
+
+/** Refuses what cannot be called, most often the promise of a call that was made already. */
+export function checkCallable(owner: string, fn: unknown): void {
+  if (typeof fn === 'function') return
+  throw invalidOption(`${owner} fn`, fn, 'pass a function that makes the call, such as () => fetch(url)')
+}
 
 /**
  * The signal of a call: its last argument, or the `signal` of its last argument. This is how most clients take one, so

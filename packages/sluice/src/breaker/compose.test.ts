@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { type VirtualClock, virtualClock } from '../testing/virtual-clock.ts'
-import { bulkhead, type Call, createBreaker, type Wrapper, withRetry, withTimeout } from './index.ts'
+import { bulkhead, createBreaker, type Wrapper, withRetry, withTimeout } from './index.ts'
 
 const boom = new Error('boom')
 const unhandled: unknown[] = []
@@ -11,7 +11,7 @@ afterAll(() => {
   expect(unhandled).toEqual([])
 })
 
-type Fn = (input: string, options?: Call) => string | Promise<string>
+type Fn = (input: string, options?: { signal?: AbortSignal | undefined }) => string | Promise<string>
 
 /** Fresh ones of each kind. */
 function parts(clock: VirtualClock) {

@@ -6,7 +6,7 @@ import { SluiceError } from '../core/errors.ts'
 export class TimeoutError extends SluiceError {
   override readonly name = 'TimeoutError'
 
-  constructor(what: string, ms: number) {
-    super('SLUICE_TIMEOUT', `${what} did not settle within ${ms} ms.`, { transient: true })
+  constructor(ms: number) {
+    super('SLUICE_TIMEOUT', `The call did not settle within ${ms} ms.`, { transient: true })
   }
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { isSluiceError } from '../core/errors.ts'
 import { sleep } from '../timing/sleep.ts'
 import { systemClock } from '../timing/system-clock.ts'
-import { signalOf, type Wrapper } from './call.ts'
+import { checkCallable, signalOf, type Wrapper } from './call.ts'
 import { checkBudget, RetryBudget, type RetryBudgetOptions } from './retry-budget.ts'
 import { isRefusal } from './verdict.ts'
 
@@ -71,8 +71,9 @@ export function withRetry(options: RetryOptions = {}): Wrapper & { stats(): Retr
     return isWithinBudget
   }
 
-  const wrapper: Wrapper = (fn) =>
-    async function throughRetry(...args) {
+  const wrapper: Wrapper = (fn) => {
+    checkCallable('withRetry', fn)
+    return async function throughRetry(...args) {
       const signal = signalOf(args)
       stats.calls += 1
       budget?.deposit()
@@ -86,6 +87,7 @@ export function withRetry(options: RetryOptions = {}): Wrapper & { stats(): Retr
         await sleep(backoffMs(attempt - 1, random, { baseMs, maxMs, jitter: 1 }), clock, signal)
       }
     }
+  }
   return Object.assign(wrapper, { stats: () => ({ ...stats }) })
 }
 

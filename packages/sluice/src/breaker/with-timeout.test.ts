@@ -66,7 +66,9 @@ test.each([
 test('a place for a signal that is empty gets one too, and other options stay', async () => {
   const clock = virtualClock()
   const options = { signal: undefined, other: 1 }
-  const seen = await withTimeout(10, { clock })((given: Call & { other: number }) => given)(options)
+  const seen = await withTimeout(10, { clock })((given: { signal: AbortSignal | undefined; other: number }) => given)(
+    options,
+  )
   expect(seen.other).toBe(1)
   expect(seen.signal).toBeInstanceOf(AbortSignal)
   expect(options.signal).toBeUndefined()

@@ -2,7 +2,7 @@ import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { onAbort } from '../timing/on-abort.ts'
 import { systemClock } from '../timing/system-clock.ts'
-import { signalOf, takesSignal, type Wrapper, withSignal } from './call.ts'
+import { checkCallable, signalOf, takesSignal, type Wrapper, withSignal } from './call.ts'
 import { TimeoutError } from './timeout-error.ts'
 
 export interface TimeoutOptions {
@@ -20,8 +20,9 @@ export function withTimeout(ms: number, options: TimeoutOptions = {}): Wrapper {
   checkWhole('withTimeout.ms', ms, 1, 'milliseconds')
   checkOptionNames('withTimeout', options, ['clock'])
   const { clock = systemClock() } = options
-  return (fn) =>
-    function throughTimeout(...args) {
+  return (fn) => {
+    checkCallable('withTimeout', fn)
+    return function throughTimeout(...args) {
       const signal = signalOf(args)
       if (signal?.aborted) return Promise.reject(signal.reason)
       const own = takesSignal(args) ? new AbortController() : undefined
@@ -36,7 +37,7 @@ export function withTimeout(ms: number, options: TimeoutOptions = {}): Wrapper {
           reject(reason)
           own?.abort(reason)
         }
-        const timer = clock.setTimeout(() => giveUp(new TimeoutError(fn.name || 'The call', ms)), ms)
+        const timer = clock.setTimeout(() => giveUp(new TimeoutError(ms)), ms)
         const removeListener = onAbort(signal, () => giveUp(signal!.reason))
         // Inside an async function, so that what is thrown at once and what is no promise are treated like the rest.
         const call = async () => fn.apply(this, own ? withSignal(args, own.signal) : args)
@@ -52,4 +53,5 @@ export function withTimeout(ms: number, options: TimeoutOptions = {}): Wrapper {
         )
       })
     }
+  }
 }
