@@ -23,10 +23,6 @@ export class RetryBudget {
     this.#left = burst
   }
 
-  get left(): number {
-    return Math.floor(this.#left)
-  }
-
   /** One more call was made. */
   deposit(): void {
     this.#left = Math.min(this.#burst, this.#left + this.#ratio)
