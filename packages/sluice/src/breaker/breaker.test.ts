@@ -276,6 +276,10 @@ test('wrong options fail early and say what would be right', () => {
   expect(wrong({ isFailure: true })).toThrow('createBreaker.isFailure is true; pass a function')
   expect(wrong({ name: '' })).toThrow('createBreaker.name is ""')
   expect(() => createBreaker({ failures: undefined } as never)).not.toThrow()
+  const misspelled = { fallBack: () => 1 } as object
+  expect(() => createBreaker().wrap(fail, misspelled)).toThrow(
+    'breaker.wrap.fallBack is a function; did you mean "fallback"',
+  )
 })
 
 test('what is no function is refused at once, and is no failure', async () => {
@@ -319,7 +323,7 @@ test('results and fallbacks keep their types', async () => {
   const viaFetch = () => breaker.run((call) => fetch('http://localhost/', call))
   expectTypeOf(viaFetch).returns.resolves.toEqualTypeOf<Response>()
   // @ts-expect-error: an outcome without a fallback could never be degraded
-  breaker.outcome(() => score('a'), {})
+  await expect(breaker.outcome(() => score('a'), {})).rejects.toThrow('breaker.outcome fallback is undefined')
   // @ts-expect-error: the arguments of a wrapped function are those of the function
   wrapped(5)
 })

@@ -1,5 +1,7 @@
+import { checkFunction, checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
+import { invalidOption } from '../core/errors.ts'
 import { BreakerOpenError } from './breaker-open-error.ts'
 import { type Call, checkCallable, signalOf } from './call.ts'
 import { type BreakerState, Circuit, type Pass } from './circuit.ts'
@@ -111,6 +113,7 @@ export class Breaker {
     fn: (call: Call) => Result | PromiseLike<Result>,
     { signal, fallback }: RunOptions<Fallback> & Required<Pick<RunOptions<Fallback>, 'fallback'>>,
   ): Promise<Outcome<Result, Fallback>> {
+    if (typeof fallback !== 'function') throw invalidOption('breaker.outcome fallback', fallback, 'pass a function')
     const failures: Failure[] = []
     const value = await this.run(fn, {
       signal,
@@ -130,14 +133,17 @@ export class Breaker {
    */
   wrap<This, Args extends unknown[], Result, Fallback = never>(
     fn: (this: This, ...args: Args) => Result | PromiseLike<Result>,
-    { fallback }: WrapOptions<Args, Fallback> = {},
+    options: WrapOptions<Args, Fallback> = {},
   ): (this: This, ...args: Args) => Promise<Result | Fallback> {
     checkCallable('breaker.wrap', fn)
+    checkOptionNames('breaker.wrap', options, ['fallback'])
+    const { fallback } = options
+    checkFunction('breaker.wrap.fallback', fallback)
     const breaker = this
     return function throughBreaker(...args) {
       const instead = fallback && ((failure: Failure) => fallback(failure, ...args))
-      const options = { signal: signalOf(args), ...(instead && { fallback: instead }) }
-      return breaker.run(() => fn.apply(this, args), options)
+      const signal = signalOf(args)
+      return breaker.run(() => fn.apply(this, args), instead ? { signal, fallback: instead } : { signal })
     }
   }
 
