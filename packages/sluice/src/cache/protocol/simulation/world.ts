@@ -20,9 +20,9 @@ export class World {
   readonly log: LogModel
   nowMs = 0
   /** The newest version of each key in the database. */
-  readonly database = new Map<string, number>(keyNames.map((key) => [key, 0]))
-  readonly values = new Map<string, Copy>()
-  readonly claims = new Map<string, number>()
+  readonly database: Map<string, number> = new Map<string, number>(keyNames.map((key) => [key, 0]))
+  readonly values: Map<string, Copy> = new Map<string, Copy>()
+  readonly claims: Map<string, number> = new Map<string, number>()
   #replica: { log: ReturnType<LogModel['snapshot']>; values: Map<string, Copy> } = { log: undefined, values: new Map() }
   #events: { atMs: number; order: number; run: () => void }[] = []
   #order = 0
