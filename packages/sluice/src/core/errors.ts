@@ -19,6 +19,10 @@ export const errorCodes = {
   SLUICE_CACHE_BUSY: 'Too many fetches of one name were under way, and the turn of this one did not come in time.',
   SLUICE_FETCH_TIMEOUT: 'The fetch of a cached value took longer than its deadline.',
   SLUICE_CACHE_UNREACHABLE: 'Redis did not confirm a write or a strict invalidation of the cache.',
+  SLUICE_INVALID_EVENT: 'An event for the shipper cannot be written as JSON.',
+  SLUICE_EVENT_TOO_LARGE: 'An event for the shipper has more bytes than `maxEventBytes`.',
+  SLUICE_BUFFER_FULL: 'The buffer of the shipper is full, and `onFull` does not let the event wait.',
+  SLUICE_BUFFER_FAILED: 'The disk of the shipper failed; the event was not stored.',
   SLUICE_CLOSED: 'The limiter or store was closed before the call.',
 } as const
 

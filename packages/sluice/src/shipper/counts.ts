@@ -1,0 +1,43 @@
+import type { Clock } from '../core/clock.ts'
+import type { Emitter } from '../core/emitter.ts'
+import type { ShipperEvents } from './events.ts'
+import { Rate } from './rate.ts'
+
+/** Counts what the events of a shipper tell, and nothing else: so stats and metrics cannot disagree. */
+export class Counts {
+  stored = 0
+  storedBytes = 0
+  sent = 0
+  duplicates = 0
+  refused = 0
+  rejected = 0
+  lost = 0
+  dropped = 0
+  readonly inRate: Rate = new Rate()
+  readonly outRate: Rate = new Rate()
+
+  constructor(events: Emitter<ShipperEvents>, clock: Clock) {
+    events.on('stored', ({ events: count, bytes }) => {
+      this.stored += count
+      this.storedBytes += bytes
+      this.inRate.add(count, clock.monotonic())
+    })
+    events.on('batch', ({ sent, duplicates, rejected }) => {
+      this.sent += sent
+      this.duplicates += duplicates
+      this.outRate.add(sent + duplicates + rejected, clock.monotonic())
+    })
+    events.on('refused', ({ events: count }) => {
+      this.refused += count
+    })
+    events.on('rejected', () => {
+      this.rejected++
+    })
+    events.on('lost', ({ events: count }) => {
+      this.lost += count
+    })
+    events.on('dropped', ({ events: count }) => {
+      this.dropped += count
+    })
+  }
+}

@@ -1,0 +1,222 @@
+import { Emitter } from '../core/emitter.ts'
+import { SluiceError } from '../core/errors.ts'
+import { Counts } from './counts.ts'
+import type { ShipperEvents } from './events.ts'
+import { quietly } from './files/file-system.ts'
+import { FlushLoop } from './flush/loop.ts'
+import { FlushMemory } from './flush/memory.ts'
+import { Pass, type PassReport } from './flush/pass.ts'
+import { StateFile } from './flush/state-file.ts'
+import type { Transport } from './flush/transport.ts'
+import { Room } from './log/room.ts'
+import { Writer } from './log/writer.ts'
+import type { ResolvedShipperOptions } from './options.ts'
+import { OwnedBuffer } from './owned-buffer.ts'
+import { thisProcess } from './owner/process-identity.ts'
+import type { CloseReport, Shipper } from './shipper.ts'
+import type { ShipperStats } from './stats.ts'
+
+/** What may wait in memory for a disk that does not keep up. */
+const maxWaitingBytes = 64 << 20
+
+/** A shipper on a directory: a writer of its own, and the role of the owner if no other process has it. */
+export class DiskShipper implements Shipper {
+  readonly #options: ResolvedShipperOptions
+  readonly #events = new Emitter<ShipperEvents>()
+  readonly #counts: Counts
+  readonly #room: Room
+  readonly #writer: Writer
+  readonly #buffer: OwnedBuffer
+  readonly #memory: FlushMemory
+  readonly #transport: Transport
+  readonly #loop: FlushLoop
+  readonly #stop = new AbortController()
+  readonly #abort = new AbortController()
+  #storedWhenLooked = 0
+  #ending: Promise<CloseReport> | undefined
+
+  constructor(options: ResolvedShipperOptions, transport: (onGzipRefused: () => void) => Transport) {
+    this.#options = options
+    const { fs, dir, clock, backoff, random } = options
+    const events = this.#events
+    this.#counts = new Counts(events, clock)
+    this.#buffer = new OwnedBuffer({ fs, dir, clock, events, ownerTimeoutMs: options.ownerTimeoutMs })
+    this.#room = new Room({
+      ...{ fs, dir, clock, maxBytes: options.maxBytes, minFreeBytes: options.minFreeBytes, onFull: options.onFull },
+      dropOldest: () => this.#dropOldest(),
+      onChange: (isFull) => events.emit('full', { isFull }),
+    })
+    this.#writer = new Writer({
+      ...{ fs, dir, clock, identity: thisProcess(), maxWaitingBytes },
+      durability: options.durability,
+      syncIntervalMs: options.syncIntervalMs,
+      segmentBytes: options.segmentBytes,
+      makeRoom: (bytes, noSpace) => this.#room.make(bytes, noSpace),
+      onWritten: (bytes, count) => {
+        this.#room.written(bytes)
+        events.emit('stored', { events: count, bytes })
+      },
+      onRefused: (count, code) => events.emit('refused', { events: count, code }),
+      onFailure: (error, what) => events.emit('storageFailure', { what, error }),
+    })
+    const stateFile = new StateFile(fs, dir, (savedAs) => events.emit('stateDamaged', { savedAs }))
+    this.#memory = new FlushMemory(stateFile, backoff, clock, random, (state) => events.emit('breaker', { state }))
+    this.#transport = transport(() => events.emit('gzipRefused', {}))
+    this.#loop = new FlushLoop(clock, options.flushIntervalMs, () => this.#pass())
+  }
+
+  async start(): Promise<void> {
+    await this.#memory.load()
+    // Neither a disk that is full nor a file that is damaged keeps the service from starting.
+    await this.#lookAround().catch((error) => this.#events.emit('storageFailure', { what: 'start', error }))
+    this.#loop.start()
+  }
+
+  ship(event: unknown): Promise<string> {
+    let payload: string | undefined
+    try {
+      payload = JSON.stringify(event)
+    } catch (cause) {
+      return this.#refuse(new SluiceError('SLUICE_INVALID_EVENT', 'the event cannot be written as JSON', { cause }))
+    }
+    if (payload === undefined) {
+      return this.#refuse(new SluiceError('SLUICE_INVALID_EVENT', `a ${typeof event} cannot be written as JSON`))
+    }
+    return this.shipJson(payload)
+  }
+
+  /** Stores an event that is JSON already. */
+  shipJson(payload: string): Promise<string> {
+    const { maxEventBytes } = this.#options
+    if (payload.length * 3 > maxEventBytes && Buffer.byteLength(payload) > maxEventBytes) {
+      const message = `the event has ${Buffer.byteLength(payload)} bytes; maxEventBytes is ${maxEventBytes}`
+      return this.#refuse(new SluiceError('SLUICE_EVENT_TOO_LARGE', message))
+    }
+    return this.#writer.append(payload)
+  }
+
+  flush(): Promise<PassReport> {
+    return this.#loop.run()
+  }
+
+  on<Name extends keyof ShipperEvents>(name: Name, listener: (event: ShipperEvents[Name]) => void): () => void {
+    return this.#events.on(name, listener)
+  }
+
+  stats(): ShipperStats {
+    const { clock, maxBytes } = this.#options
+    const { state } = this.#memory
+    const log = this.#buffer.present?.log
+    const counts = this.#counts
+    const nowMs = clock.monotonic()
+    const [inPerSecond, outPerSecond] = [counts.inRate.perSecond(nowMs), counts.outRate.perSecond(nowMs)]
+    const bytesPerEvent = counts.stored === 0 ? 0 : counts.storedBytes / counts.stored
+    const growth = (inPerSecond - outPerSecond) * bytesPerEvent
+    const hasLimit = maxBytes !== Infinity || this.#options.minFreeBytes > 0
+    const oldestMs = log?.oldestMs
+    return {
+      producer: this.#writer.producer,
+      isOwner: log !== undefined,
+      pending: this.#pending(),
+      oldestAgeMs: oldestMs === undefined ? 0 : Math.max(0, this.#memory.nowMs - oldestMs),
+      bytesOnDisk: this.#bytes(),
+      backoffLevel: state.backoffLevel,
+      breaker: this.#memory.breaker,
+      nextAttemptInMs: this.#memory.waitMs,
+      consecutiveFailures: state.consecutiveFailures,
+      lastSuccessTime: state.lastSuccessTime,
+      lastCapacity: state.lastCapacity,
+      ...{ stored: counts.stored, sent: counts.sent, duplicates: counts.duplicates, refused: counts.refused },
+      ...{ rejected: counts.rejected, lost: counts.lost, dropped: counts.dropped, isFull: this.#room.isFull },
+      inPerSecond,
+      outPerSecond,
+      timeToFullMs: hasLimit && growth > 0 ? (this.#room.leftBytes / growth) * 1000 : null,
+    }
+  }
+
+  close({ drainMs = 0 }: { readonly drainMs?: number } = {}): Promise<CloseReport> {
+    this.#ending ??= this.#close(drainMs)
+    return this.#ending
+  }
+
+  async #close(drainMs: number): Promise<CloseReport> {
+    const { clock } = this.#options
+    const endMs = clock.monotonic() + drainMs
+    this.#room.close()
+    await this.#writer.close()
+    if (drainMs > 0) await this.#drainUntil(endMs)
+    this.#stop.abort()
+    await this.#loop.close()
+    const report = { pending: this.#pending(), bytesOnDisk: this.#bytes() }
+    await this.#buffer.release()
+    return report
+  }
+
+  /** Passes until nothing is left, the server does not take more, or the time is up; then the batch in flight is given up. */
+  async #drainUntil(endMs: number): Promise<void> {
+    const { clock } = this.#options
+    const timer = clock.setTimeout(
+      () => {
+        this.#stop.abort()
+        this.#abort.abort(new Error('the time to drain is up'))
+      },
+      Math.max(0, endMs - clock.monotonic()),
+    )
+    await this.#loop.run()
+    clock.clearTimeout(timer)
+  }
+
+  async #pass(): Promise<PassReport> {
+    const owned = await this.#lookAround()
+    if (owned === undefined) {
+      const rest = { sent: 0, duplicates: 0, rejected: 0, pending: this.#pending(), nextAttemptInMs: 0 }
+      return { outcome: 'not-owner', ...rest }
+    }
+    const { maxBatchEvents, maxBatchBytes, clock } = this.#options
+    const report = await new Pass({
+      ...owned,
+      ...{ memory: this.#memory, transport: this.#transport, events: this.#events, clock, maxBatchEvents, maxBatchBytes },
+      pending: () => this.#pending(),
+      stop: this.#stop.signal,
+      abort: this.#abort.signal,
+    }).run()
+    await owned.reserve.refill()
+    this.#room.known(owned.log.bytes)
+    return report
+  }
+
+  /** Becomes the owner if nobody is, and learns what is in the directory. Whoever is not the owner hands over what it wrote. */
+  async #lookAround(): Promise<OwnedBuffer['present']> {
+    const owned = await this.#buffer.acquire()
+    if (owned === undefined) await this.#writer.seal()
+    else {
+      this.#storedWhenLooked = this.#counts.stored
+      await owned.log.refresh(this.#writer.active)
+      this.#room.known(owned.log.bytes)
+    }
+    return owned
+  }
+
+  /** What the log saw when it last looked, and what this process has stored since. */
+  #pending(): number {
+    return (this.#buffer.present?.log.pending ?? 0) + this.#counts.stored - this.#storedWhenLooked
+  }
+
+  #bytes(): number {
+    return this.#buffer.present?.log.bytes ?? this.#room.usedBytes
+  }
+
+  async #dropOldest(): Promise<boolean> {
+    const owned = await this.#lookAround()
+    const dropped = await owned?.log.dropOldest()
+    if (dropped === undefined) return false
+    const toMs = owned?.log.oldestMs ?? this.#memory.nowMs
+    if (dropped.pending > 0) this.#events.emit('dropped', { events: dropped.pending, fromMs: dropped.shippedMs, toMs })
+    return true
+  }
+
+  #refuse(error: SluiceError): Promise<never> {
+    this.#events.emit('refused', { events: 1, code: error.code })
+    return Promise.reject(error)
+  }
+}

@@ -1,0 +1,98 @@
+import { type Capacity, unknownCapacity } from './state.ts'
+
+/** What a server says about one event of a batch. */
+export interface EventResult {
+  readonly id: string
+  readonly status: 'ok' | 'duplicate' | 'retry' | 'rejected'
+  readonly reason?: string
+}
+
+/** What came of sending a batch. */
+export type SendAnswer =
+  | { readonly kind: 'accepted'; readonly results?: readonly EventResult[] }
+  | { readonly kind: 'overloaded'; readonly retryAfterMs: number | undefined; readonly reason: string }
+  | { readonly kind: 'too-large'; readonly reason: string }
+  /** Sending the same again would be refused again. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** The server is not meant for us, or not there: nothing is wrong with the events. */
+  | { readonly kind: 'turned-away'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/** What came of asking for capacity. */
+export type CapacityAnswer =
+  | { readonly kind: 'capacity'; readonly capacity: Capacity; readonly retryAfterMs?: number | undefined }
+  | Exclude<SendAnswer, { kind: 'accepted' | 'too-large' | 'refused' }>
+
+/** Transient, whatever the class of the status says. */
+const transientStatuses = [408, 425]
+/** Wrong credentials or a wrong address would refuse every event: they stop the shipper, and set nothing aside. */
+const turnedAwayStatuses = [401, 403, 404, 405, 407]
+
+/** The answer to a batch, by its status. */
+export function answerOf(status: number, reason: string, retryAfterMs: number | undefined): SendAnswer {
+  if (status >= 200 && status < 300) return { kind: 'accepted' }
+  if (status === 429 || status === 503) return { kind: 'overloaded', retryAfterMs, reason }
+  if (status === 413) return { kind: 'too-large', reason }
+  if (turnedAwayStatuses.includes(status)) return { kind: 'turned-away', reason }
+  if (status >= 400 && status < 500 && !transientStatuses.includes(status)) return { kind: 'refused', reason }
+  return { kind: 'failed', reason }
+}
+
+/** The answer to a question about capacity. */
+export function capacityAnswerOf(
+  status: number,
+  body: unknown,
+  reason: string,
+  retryAfterMs: number | undefined,
+): CapacityAnswer {
+  if (status === 404 || status === 405) return { kind: 'capacity', capacity: unknownCapacity }
+  if (status === 503) {
+    const capacity = { ...(readCapacity(body) ?? unknownCapacity), ready: false }
+    return { kind: 'capacity', capacity, retryAfterMs: retryAfterMs ?? inMs(capacity.retryAfter) }
+  }
+  const answer = answerOf(status, reason, retryAfterMs)
+  if (answer.kind === 'accepted') {
+    const capacity = readCapacity(body)
+    if (capacity === undefined) return { kind: 'failed', reason: 'the answer about capacity is not what was asked for' }
+    return { kind: 'capacity', capacity, retryAfterMs: inMs(capacity.retryAfter) ?? retryAfterMs }
+  }
+  return answer.kind === 'too-large' || answer.kind === 'refused' ? { kind: 'failed', reason } : answer
+}
+
+const inMs = (seconds: number | null): number | undefined => (seconds === null ? undefined : seconds * 1000)
+const number = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+
+/** The capacity in a body; undefined when it says nothing about it. Unknown fields are ignored, and absurd ones brought to sense. */
+export function readCapacity(body: unknown): Capacity | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const raw = body as Partial<Record<keyof Capacity, unknown>>
+  if (typeof raw.ready !== 'boolean') return undefined
+  return {
+    ready: raw.ready,
+    maxBatchSize: Math.max(1, Math.floor(number(raw.maxBatchSize) ?? unknownCapacity.maxBatchSize)),
+    delayBetweenBatches: Math.min(300_000, number(raw.delayBetweenBatches) ?? unknownCapacity.delayBetweenBatches),
+    retryAfter: number(raw.retryAfter) ?? null,
+    loadPercent: number(raw.loadPercent) ?? null,
+    message: typeof raw.message === 'string' ? raw.message.slice(0, 500) : null,
+  }
+}
+
+/** The answers per event in a body; undefined when there are none, so that all are accepted. */
+export function readResults(body: unknown): readonly EventResult[] | undefined {
+  const results = (body as { results?: unknown } | null | undefined)?.results
+  if (!Array.isArray(results)) return undefined
+  const known = ['ok', 'duplicate', 'retry', 'rejected']
+  return results.filter(
+    (each): each is EventResult =>
+      typeof each === 'object' && each !== null && typeof each.id === 'string' && known.includes(each.status),
+  )
+}
+
+/** The milliseconds that a `Retry-After` header asks for: a number of seconds, or a date. */
+export function parseRetryAfter(text: string | null | undefined, nowMs: number): number | undefined {
+  const trimmed = text?.trim() ?? ''
+  if (/^\d+(\.\d+)?$/.test(trimmed)) return Number(trimmed) * 1000
+  const at = /^[A-Za-z]{3}/.test(trimmed) ? Date.parse(trimmed) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
+}

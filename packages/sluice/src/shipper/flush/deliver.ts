@@ -1,0 +1,109 @@
+import { eventId } from '../log/segment-name.ts'
+import type { StoredEvent } from '../log/segment-reader.ts'
+import type { EventResult, SendAnswer } from './answers.ts'
+
+/** An event that the server will never take. */
+export interface Rejection {
+  readonly event: StoredEvent
+  readonly reason: string
+}
+
+export interface DeliverPorts {
+  send(events: readonly StoredEvent[]): Promise<SendAnswer>
+  /** Makes it durable that these events, the next ones in order, are done with: stored by the server, or set aside. */
+  done(events: readonly StoredEvent[], rejections: readonly Rejection[]): Promise<void>
+  /** Waits before events are sent again that the server asked for. */
+  pause(): Promise<void>
+}
+
+export interface Delivered {
+  readonly sent: number
+  readonly duplicates: number
+  readonly rejected: number
+  /** Whether the server said that a batch was too large. */
+  readonly tooLarge: boolean
+  /** Why it stopped before all were done with. */
+  readonly stopped?: Exclude<SendAnswer, { kind: 'accepted' }>
+}
+
+/** After so many single refusals in a row it is the server that is at fault, or a release of it, and not the events. */
+const maxRefusalsInRow = 100
+
+/**
+ * Sends events in order. A batch that is refused for good is split in halves, down to the one event that the server does not take; that
+ * one is set aside. A batch that is too large is split too.
+ */
+export async function deliver(events: readonly StoredEvent[], ports: DeliverPorts): Promise<Delivered> {
+  const parts: (readonly StoredEvent[])[] = [events]
+  let [sent, duplicates, rejected, refusalsInRow, tooLarge] = [0, 0, 0, 0, false]
+  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+    const answer = await ports.send(part)
+    if (answer.kind === 'accepted') {
+      const outcome = await settle(part, answer.results, ports)
+      sent += outcome.sent
+      duplicates += outcome.duplicates
+      rejected += outcome.rejected
+      refusalsInRow = 0
+      if (outcome.stopped !== undefined) return { sent, duplicates, rejected, tooLarge, stopped: outcome.stopped }
+    } else if (answer.kind !== 'refused' && answer.kind !== 'too-large') {
+      return { sent, duplicates, rejected, tooLarge, stopped: answer }
+    } else if (part.length > 1) {
+      tooLarge ||= answer.kind === 'too-large'
+      const middle = Math.ceil(part.length / 2)
+      parts.unshift(part.slice(0, middle), part.slice(middle))
+    } else {
+      if (++refusalsInRow > maxRefusalsInRow) return { sent, duplicates, rejected, tooLarge, stopped: answer }
+      await ports.done(part, [{ event: part[0]!, reason: answer.reason }])
+      rejected++
+    }
+  }
+  return { sent, duplicates, rejected, tooLarge }
+}
+
+/** Follows the answers per event; those that the server wants again are sent again, until it makes no more progress. */
+async function settle(
+  events: readonly StoredEvent[],
+  results: readonly EventResult[] | undefined,
+  ports: DeliverPorts,
+): Promise<Omit<Delivered, 'tooLarge'>> {
+  if (results === undefined) {
+    await ports.done(events, [])
+    return { sent: events.length, duplicates: 0, rejected: 0 }
+  }
+  let [sent, duplicates] = [0, 0]
+  const rejections: Rejection[] = []
+  let [waiting, answers] = [events, results as readonly EventResult[] | undefined]
+  let confirmed = 0
+  for (;;) {
+    const byId = new Map(answers?.map((result) => [result.id, result]))
+    const again: StoredEvent[] = []
+    for (const event of waiting) {
+      const result = byId.get(eventId(event.producer, event.seq))
+      const status = answers === undefined ? 'ok' : (result?.status ?? 'retry')
+      if (status === 'retry') again.push(event)
+      else if (status === 'rejected') rejections.push({ event, reason: result?.reason ?? 'rejected by the server' })
+      else if (status === 'duplicate') duplicates++
+      else sent++
+    }
+    // Only what comes before the first event that is wanted again can be recorded: a position is all that is kept.
+    const upTo = again[0] === undefined ? events.length : events.indexOf(again[0])
+    const ready = events.slice(confirmed, upTo)
+    const readySet = new Set(ready)
+    const aside = rejections.filter(({ event }) => readySet.has(event))
+    if (ready.length > 0) await ports.done(ready, aside)
+    confirmed = upTo
+    const counts = { sent, duplicates, rejected: rejections.length }
+    if (again.length === 0) return counts
+    if (again.length === waiting.length) {
+      return { ...counts, stopped: { kind: 'failed', reason: 'the server wants every event again' } }
+    }
+    await ports.pause()
+    const answer = await ports.send(again)
+    if (answer.kind === 'refused' || answer.kind === 'too-large') {
+      return { ...counts, stopped: { kind: 'failed', reason: answer.reason } }
+    }
+    if (answer.kind !== 'accepted') return { ...counts, stopped: answer }
+    waiting = again
+    answers = answer.results
+  }
+}

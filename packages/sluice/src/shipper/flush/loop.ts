@@ -1,0 +1,61 @@
+import type { Clock, Timer } from '../../core/clock.ts'
+import type { PassReport } from './pass.ts'
+
+/** Runs passes one at a time: by itself every so often, and when asked. */
+export class FlushLoop {
+  readonly #clock: Clock
+  readonly #intervalMs: number | undefined
+  readonly #pass: () => Promise<PassReport>
+  #running: Promise<PassReport> | undefined
+  #queued: Promise<PassReport> | undefined
+  #timer: Timer | undefined
+  #closed = false
+
+  constructor(clock: Clock, intervalMs: number | undefined, pass: () => Promise<PassReport>) {
+    this.#clock = clock
+    this.#intervalMs = intervalMs
+    this.#pass = pass
+  }
+
+  start(): void {
+    this.#later(0)
+  }
+
+  /** A pass that begins now, or after the present one: that may have begun before the caller's events were stored. */
+  run(): Promise<PassReport> {
+    if (this.#running === undefined) {
+      this.#running = this.#pass().finally(() => {
+        this.#running = undefined
+      })
+      return this.#running
+    }
+    this.#queued ??= this.#running
+      .catch(() => undefined)
+      .then(() => {
+        this.#queued = undefined
+        return this.run()
+      })
+    return this.#queued
+  }
+
+  /** Waits for the pass that is under way; no other begins by itself. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#clock.clearTimeout(this.#timer)
+    await (this.#queued ?? this.#running)?.catch(() => undefined)
+  }
+
+  /** A pass that took longer than the interval is followed at once: it has left behind what came meanwhile. */
+  #later(tookMs: number): void {
+    if (this.#closed || this.#intervalMs === undefined) return
+    const restMs = Math.max(1, this.#intervalMs - tookMs)
+    this.#timer = this.#clock.setTimeout(() => this.#begin(), restMs)
+    this.#timer.unref?.()
+  }
+
+  #begin(): void {
+    const startedMs = this.#clock.monotonic()
+    const again = (): void => this.#later(this.#clock.monotonic() - startedMs)
+    this.run().then(again, again)
+  }
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../../core/clock.ts'
+import { type Answer, type BackoffRules, breakerOf, next, waitMs, type BreakerState } from './next.ts'
+import { type FlushState, freshState } from './state.ts'
+import type { StateFile } from './state-file.ts'
+
+const saveEveryMs = 1000
+
+/** The state of the flush in memory and in its file. */
+export class FlushMemory {
+  readonly #file: StateFile
+  readonly #rules: BackoffRules
+  readonly #clock: Clock
+  readonly #random: () => number
+  readonly #onBreaker: (state: BreakerState) => void
+  #state: FlushState = freshState
+  #savedMs = Number.NEGATIVE_INFINITY
+  #breaker: BreakerState = 'closed'
+
+  constructor(
+    file: StateFile,
+    rules: BackoffRules,
+    clock: Clock,
+    random: () => number,
+    onBreaker: (state: BreakerState) => void,
+  ) {
+    this.#file = file
+    this.#rules = rules
+    this.#clock = clock
+    this.#random = random
+    this.#onBreaker = onBreaker
+  }
+
+  get state(): FlushState {
+    return this.#state
+  }
+
+  get nowMs(): number {
+    return Math.floor(this.#clock.now() / 1000)
+  }
+
+  /** How long until an attempt is allowed; 0 for now. */
+  get waitMs(): number {
+    return waitMs(this.#state, this.nowMs, this.#rules)
+  }
+
+  get breaker(): BreakerState {
+    return breakerOf(this.#state, this.nowMs, this.#rules)
+  }
+
+  /** Read anew for each pass: another process, or an operator with `--reset`, may have changed it. */
+  async load(): Promise<void> {
+    this.#state = await this.#file.load()
+    this.#tellBreaker()
+  }
+
+  apply(answer: Answer): void {
+    this.#state = next(this.#state, answer, this.nowMs, this.#rules, this.#random())
+    this.#tellBreaker()
+  }
+
+  /** Saves now and then while all goes well, and at once when `important`. */
+  async save(pendingEventCount: number, important: boolean): Promise<void> {
+    this.#state = { ...this.#state, pendingEventCount }
+    const nowMs = this.#clock.monotonic()
+    if (!important && nowMs - this.#savedMs < saveEveryMs) return
+    this.#savedMs = nowMs
+    await this.#file.save(this.#state)
+  }
+
+  #tellBreaker(): void {
+    const { breaker } = this
+    if (breaker !== this.#breaker) this.#onBreaker(breaker)
+    this.#breaker = breaker
+  }
+}

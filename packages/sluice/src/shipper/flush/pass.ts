@@ -1,0 +1,200 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Emitter } from '../../core/emitter.ts'
+import type { ShipperEvents } from '../events.ts'
+import type { Reserve } from '../log/reserve.ts'
+import { OwnershipLost, type SegmentLog } from '../log/segment-log.ts'
+import { eventId } from '../log/segment-name.ts'
+import type { StoredEvent } from '../log/segment-reader.ts'
+import type { CapacityAnswer, SendAnswer } from './answers.ts'
+import { type Delivered, deliver } from './deliver.ts'
+import type { FlushMemory } from './memory.ts'
+import type { RejectedFile } from './rejected-file.ts'
+import type { Capacity } from './state.ts'
+import { messageOf, type Transport } from './transport.ts'
+
+/** How a pass ended. */
+export type PassOutcome =
+  /** Everything that waited when it began is shipped. */
+  | 'drained'
+  /** The next attempt is not due yet. */
+  | 'waiting'
+  | 'not-ready'
+  | 'failed'
+  /** Another process ships from this directory; it will take the events along. */
+  | 'not-owner'
+  /** Stopped by `close`. */
+  | 'stopped'
+
+export interface PassReport {
+  readonly outcome: PassOutcome
+  readonly sent: number
+  readonly duplicates: number
+  readonly rejected: number
+  /** Events that still wait. */
+  readonly pending: number
+  readonly nextAttemptInMs: number
+  /** Why it failed. */
+  readonly reason?: string
+}
+
+export interface PassParts {
+  readonly log: SegmentLog
+  readonly memory: FlushMemory
+  readonly transport: Transport
+  readonly rejected: RejectedFile
+  readonly reserve: Reserve
+  readonly events: Emitter<ShipperEvents>
+  readonly clock: Clock
+  readonly maxBatchEvents: number
+  readonly maxBatchBytes: number
+  readonly pending: () => number
+  /** Aborted when no further batch should begin. */
+  readonly stop: AbortSignal
+  /** Aborted when the request in flight should end too. */
+  readonly abort: AbortSignal
+}
+
+const askAgainEvery = 100
+
+/** One pass of the flow: may we try, ask capacity, send batches, until all is shipped, the server is not ready, or something fails. */
+export class Pass {
+  readonly #parts: PassParts
+  #counts = { sent: 0, duplicates: 0, rejected: 0 }
+  #reason: string | undefined
+  #batchLimit: number
+
+  constructor(parts: PassParts) {
+    this.#parts = parts
+    this.#batchLimit = parts.maxBatchEvents
+  }
+
+  async run(): Promise<PassReport> {
+    const { memory, log, reserve, pending } = this.#parts
+    let outcome: PassOutcome
+    try {
+      await memory.load()
+      outcome = memory.waitMs > 0 ? 'waiting' : await this.#flow()
+      await log.removeDone()
+    } catch (error) {
+      outcome = this.#faulted(error)
+    }
+    await log.rewind()
+    try {
+      await reserve.use(() => memory.save(pending(), true))
+    } catch (error) {
+      this.#parts.events.emit('storageFailure', { what: 'save the state', error })
+    }
+    const reason = this.#reason === undefined ? {} : { reason: this.#reason }
+    return { outcome, ...this.#counts, pending: pending(), nextAttemptInMs: memory.waitMs, ...reason }
+  }
+
+  async #flow(): Promise<PassOutcome> {
+    const { log, memory, clock, stop, maxBatchBytes } = this.#parts
+    let capacity: Capacity | undefined
+    let sinceAsked = 0
+    for (;;) {
+      if (stop.aborted) return 'stopped'
+      if (capacity === undefined || sinceAsked >= askAgainEvery) {
+        // Nothing waits: then there is nothing to ask either.
+        if (!(await this.#hasMore())) return 'drained'
+        const answer = await this.#ask()
+        if (typeof answer === 'string') return answer
+        capacity = answer
+        sinceAsked = 0
+      }
+      const events = await log.take(Math.min(capacity.maxBatchSize, this.#batchLimit), maxBatchBytes)
+      if (events.length === 0) return 'drained'
+      const failed = await this.#send(events, capacity)
+      if (failed) return 'failed'
+      memory.apply({ kind: 'success' })
+      sinceAsked += events.length
+      await this.#parts.reserve.use(() => memory.save(this.#parts.pending(), false))
+      if (!(await this.#hasMore())) return 'drained'
+      if (capacity.delayBetweenBatches > 0) await sleep(clock, capacity.delayBetweenBatches, stop)
+    }
+  }
+
+  async #hasMore(): Promise<boolean> {
+    await this.#parts.log.removeDone()
+    return this.#parts.log.hasMore
+  }
+
+  async #ask(): Promise<Capacity | PassOutcome> {
+    const { transport, memory, events, pending, abort } = this.#parts
+    const answer: CapacityAnswer = await transport.capacity(pending(), abort)
+    if (answer.kind !== 'capacity') {
+      this.#failed(answer)
+      return 'failed'
+    }
+    const { capacity, retryAfterMs } = answer
+    events.emit('capacity', { capacity })
+    if (capacity.ready) {
+      memory.apply({ kind: 'ready', capacity })
+      return capacity
+    }
+    memory.apply({ kind: 'not-ready', capacity, retryAfterMs })
+    return 'not-ready'
+  }
+
+  /** Sends one batch; true if the pass must stop. */
+  async #send(batch: readonly StoredEvent[], capacity: Capacity): Promise<boolean> {
+    const { transport, clock, events, pending, abort, stop } = this.#parts
+    const started = clock.monotonic()
+    const outcome: Delivered = await deliver(batch, {
+      send: (part) => transport.send(part, abort),
+      done: (part, rejections) => this.#done(part, rejections),
+      pause: () => sleep(clock, Math.max(100, capacity.delayBetweenBatches), stop),
+    })
+    const { sent, duplicates, rejected } = outcome
+    this.#counts.sent += sent
+    this.#counts.duplicates += duplicates
+    this.#counts.rejected += rejected
+    this.#batchLimit = outcome.tooLarge
+      ? Math.max(1, Math.floor(batch.length / 2))
+      : Math.min(this.#parts.maxBatchEvents, this.#batchLimit * 2)
+    events.emit('batch', { sent, duplicates, rejected, pending: pending(), tookMs: clock.monotonic() - started })
+    if (outcome.stopped === undefined) return false
+    this.#failed(outcome.stopped)
+    return true
+  }
+
+  /** Set aside first, then recorded: a crash in between sets an event aside twice, but never loses it. */
+  async #done(part: readonly StoredEvent[], rejections: Parameters<RejectedFile['add']>[0]): Promise<void> {
+    const { rejected, log, reserve, memory, events } = this.#parts
+    if (rejections.length > 0) await reserve.use(() => rejected.add(rejections, memory.nowMs))
+    await reserve.use(() => log.shipped(part))
+    for (const { event, reason } of rejections) {
+      events.emit('rejected', { id: eventId(event.producer, event.seq), reason })
+    }
+  }
+
+  #failed(answer: Exclude<SendAnswer, { kind: 'accepted' }>): void {
+    const { memory, events } = this.#parts
+    memory.apply(answer.kind === 'overloaded' ? answer : { kind: 'failure' })
+    this.#reason = answer.reason
+    if (answer.kind === 'turned-away') events.emit('turnedAway', { reason: answer.reason })
+    const { backoffLevel } = memory.state
+    events.emit('failure', { reason: answer.reason, backoffLevel, nextAttemptInMs: memory.waitMs })
+  }
+
+  #faulted(error: unknown): PassOutcome {
+    if (error instanceof OwnershipLost) return 'not-owner'
+    this.#reason = messageOf(error)
+    this.#parts.events.emit('storageFailure', { what: 'flush', error })
+    this.#failed({ kind: 'failed', reason: this.#reason })
+    return 'failed'
+  }
+}
+
+function sleep(clock: Clock, ms: number, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (stop.aborted) return resolve()
+    const end = (): void => {
+      clock.clearTimeout(timer)
+      stop.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = clock.setTimeout(end, ms)
+    stop.addEventListener('abort', end)
+  })
+}

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { type FileSystem, quietly } from '../files/file-system.ts'
+import { readWhole, replaceWhole } from '../files/whole-file.ts'
+import { type Capacity, type FlushState, freshState } from './state.ts'
+
+export const stateFileName = '.backpressure-state'
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** A time as milliseconds or as text, as people and other programs write it. */
+function time(value: unknown): number | null | undefined {
+  if (value === null || value === undefined) return null
+  const ms = typeof value === 'string' ? Date.parse(value) : value
+  return typeof ms === 'number' && Number.isFinite(ms) && ms >= 0 ? ms : undefined
+}
+
+function capacity(value: unknown): Capacity | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { ready, maxBatchSize, delayBetweenBatches, retryAfter, loadPercent, message } = value as Partial<Capacity>
+  if (typeof ready !== 'boolean' || !isCount(maxBatchSize) || !isCount(delayBetweenBatches)) return null
+  const number = (given: unknown): number | null => (typeof given === 'number' && Number.isFinite(given) ? given : null)
+  return {
+    ready,
+    maxBatchSize,
+    delayBetweenBatches,
+    retryAfter: number(retryAfter),
+    loadPercent: number(loadPercent),
+    message: typeof message === 'string' ? message : null,
+  }
+}
+
+/** The state in a text; undefined when it is damaged. Unknown fields are ignored. */
+export function parseState(text: string): FlushState | undefined {
+  let raw: Partial<Record<keyof FlushState, unknown>>
+  try {
+    raw = JSON.parse(text) as typeof raw
+  } catch {
+    return undefined
+  }
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return undefined
+  const { backoffLevel, consecutiveFailures = 0, pendingEventCount = 0 } = raw
+  const [nextAttemptAfter, lastSuccessTime] = [time(raw.nextAttemptAfter), time(raw.lastSuccessTime)]
+  if (!isCount(backoffLevel) || !isCount(consecutiveFailures) || !isCount(pendingEventCount)) return undefined
+  if (nextAttemptAfter === undefined || lastSuccessTime === undefined) return undefined
+  const lastCapacity = capacity(raw.lastCapacity)
+  return { backoffLevel, nextAttemptAfter, lastCapacity, consecutiveFailures, lastSuccessTime, pendingEventCount }
+}
+
+/** `<dir>/.backpressure-state`: replaced as a whole; a damaged one is set aside, and a safe one takes its place. */
+export class StateFile {
+  readonly #fs: FileSystem
+  readonly #dir: string
+  readonly #onDamaged: (savedAs: string) => void
+
+  constructor(fs: FileSystem, dir: string, onDamaged: (savedAs: string) => void = () => {}) {
+    this.#fs = fs
+    this.#dir = dir
+    this.#onDamaged = onDamaged
+  }
+
+  async load(): Promise<FlushState> {
+    const path = join(this.#dir, stateFileName)
+    const bytes = await readWhole(this.#fs, path).catch(() => undefined)
+    if (bytes === undefined) return freshState
+    const state = parseState(bytes.toString())
+    if (state !== undefined) return state
+    const aside = `${stateFileName}.damaged-${randomBytes(4).toString('hex')}`
+    await quietly(this.#fs.rename(path, join(this.#dir, aside)))
+    this.#onDamaged(aside)
+    return freshState
+  }
+
+  async save(state: FlushState): Promise<void> {
+    const temporary = join(this.#dir, `${stateFileName}.${randomBytes(6).toString('hex')}.tmp`)
+    await replaceWhole(
+      this.#fs,
+      join(this.#dir, stateFileName),
+      temporary,
+      Buffer.from(`${JSON.stringify(state, undefined, 2)}\n`),
+    )
+  }
+}

@@ -1,0 +1,41 @@
+/** What a server said it can take. */
+export interface Capacity {
+  readonly ready: boolean
+  readonly maxBatchSize: number
+  /** Milliseconds between batches. */
+  readonly delayBetweenBatches: number
+  /** Seconds, like the header of the same name; null if the server did not say. */
+  readonly retryAfter: number | null
+  readonly loadPercent: number | null
+  readonly message: string | null
+}
+
+/** What the shipper remembers between attempts, also across restarts. Times are milliseconds since the epoch. */
+export interface FlushState {
+  readonly backoffLevel: number
+  readonly nextAttemptAfter: number | null
+  readonly lastCapacity: Capacity | null
+  readonly consecutiveFailures: number
+  readonly lastSuccessTime: number | null
+  readonly pendingEventCount: number
+}
+
+/** Where to begin when nothing is known: an attempt is allowed at once. */
+export const freshState: FlushState = Object.freeze({
+  backoffLevel: 0,
+  nextAttemptAfter: null,
+  lastCapacity: null,
+  consecutiveFailures: 0,
+  lastSuccessTime: null,
+  pendingEventCount: 0,
+})
+
+/** In force while a server does not answer questions about its capacity. */
+export const unknownCapacity: Capacity = Object.freeze({
+  ready: true,
+  maxBatchSize: 100,
+  delayBetweenBatches: 100,
+  retryAfter: null,
+  loadPercent: null,
+  message: null,
+})

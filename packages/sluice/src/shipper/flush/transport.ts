@@ -1,0 +1,73 @@
+import { eventId } from '../log/segment-name.ts'
+import type { StoredEvent } from '../log/segment-reader.ts'
+import { answerOf, type CapacityAnswer, type EventResult, readCapacity, type SendAnswer } from './answers.ts'
+import { unknownCapacity } from './state.ts'
+
+/** Where batches go. It never throws: every fault is an answer. */
+export interface Transport {
+  send(events: readonly StoredEvent[], signal: AbortSignal): Promise<SendAnswer>
+  capacity(pending: number, signal: AbortSignal): Promise<CapacityAnswer>
+}
+
+/** An event as a function of the user's own gets it. */
+export interface OutgoingEvent {
+  readonly id: string
+  readonly data: unknown
+}
+
+/** What such a function may return instead of nothing, which accepts all. To throw is a failure, and tried again later. */
+export interface SendResult {
+  /** An HTTP status; 200 when left out. */
+  readonly status?: number
+  readonly retryAfterMs?: number
+  readonly reason?: string
+  readonly results?: readonly EventResult[]
+}
+
+export type Send = (
+  events: readonly OutgoingEvent[],
+  context: { readonly signal: AbortSignal },
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing accepts all
+) => Promise<SendResult | undefined | void>
+
+export type AskCapacity = (context: { readonly pending: number; readonly signal: AbortSignal }) => Promise<unknown>
+
+/** A transport made of the user's own functions. */
+export function customTransport(send: Send, askCapacity: AskCapacity | undefined): Transport {
+  return {
+    async send(events, signal) {
+      try {
+        const outgoing = events.map(({ producer, seq, payload }) => ({
+          id: eventId(producer, seq),
+          data: JSON.parse(payload.toString()) as unknown,
+        }))
+        const result = (await send(outgoing, { signal })) ?? {}
+        const status = result.status ?? 200
+        const answer = answerOf(status, result.reason ?? `status ${status}`, result.retryAfterMs)
+        if (answer.kind !== 'accepted' || result.results === undefined) return answer
+        return { ...answer, results: result.results }
+      } catch (error) {
+        return { kind: 'failed', reason: messageOf(error) }
+      }
+    },
+    async capacity(pending, signal) {
+      if (askCapacity === undefined) return { kind: 'capacity', capacity: unknownCapacity }
+      try {
+        const capacity = readCapacity(await askCapacity({ pending, signal }))
+        if (capacity === undefined) return { kind: 'failed', reason: 'capacity() must return { ready: true or false }' }
+        const { retryAfter } = capacity
+        return { kind: 'capacity', capacity, retryAfterMs: retryAfter === null ? undefined : retryAfter * 1000 }
+      } catch (error) {
+        return { kind: 'failed', reason: messageOf(error) }
+      }
+    },
+  }
+}
+
+/** The innermost reason, which is what helps: `fetch failed` is caused by `connect ECONNREFUSED`. */
+export function messageOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  if (cause instanceof Error) return messageOf(cause)
+  if (!(error instanceof Error)) return String(error)
+  return error.message !== '' ? error.message : String((error as { code?: unknown }).code ?? error.name)
+}

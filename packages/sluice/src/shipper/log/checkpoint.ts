@@ -1,0 +1,128 @@
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { codeOf, type FileSystem, type OpenFile, quietly } from '../files/file-system.ts'
+import { readWhole } from '../files/whole-file.ts'
+import { writeAll } from '../files/write-all.ts'
+
+/** Up to where a segment was shipped. */
+export interface Position {
+  readonly offset: number
+  readonly seq: number
+}
+
+/** What was shipped already: positions in segments that are still there, and the next number of each producer. */
+export interface Checkpoint {
+  readonly positions: Readonly<Record<string, Position>>
+  readonly expected: Readonly<Record<string, number>>
+}
+
+/** Each slot has this size from the start, so that writing it needs no new space, also on a full disk. */
+const slotBytes = 64 * 1024
+/** Producers remembered at most; without it a directory used by short-lived processes would fill the slot. */
+const maxProducers = 500
+
+const pattern = /^checkpoint-(\d{12})-[01]$/
+const fileOf = (epoch: number, slot: number): string => `checkpoint-${String(epoch).padStart(12, '0')}-${slot}`
+
+interface Slot extends Checkpoint {
+  readonly epoch: number
+  readonly generation: number
+}
+
+function encode(slot: Slot): Buffer {
+  const expected = Object.entries(slot.expected).slice(-maxProducers)
+  const json = Buffer.from(JSON.stringify({ ...slot, expected: Object.fromEntries(expected) }))
+  const bytes = Buffer.alloc(Math.max(slotBytes, json.length + 8))
+  bytes.writeUInt32LE(json.length, 4)
+  json.copy(bytes, 8)
+  bytes.writeUInt32LE(crc32(bytes.subarray(4, 8 + json.length)), 0)
+  return bytes
+}
+
+function decode(bytes: Buffer | undefined): Slot | undefined {
+  if (bytes === undefined || bytes.length < 8) return undefined
+  const end = 8 + bytes.readUInt32LE(4)
+  if (end > bytes.length || crc32(bytes.subarray(4, end)) !== bytes.readUInt32LE(0)) return undefined
+  try {
+    return JSON.parse(bytes.toString('utf8', 8, end)) as Slot
+  } catch {
+    return undefined
+  }
+}
+
+/** The newest valid checkpoint of a directory. Without one everything is shipped again: duplicates, but never a loss. */
+export async function readCheckpoint(fs: FileSystem, dir: string, files: readonly string[]): Promise<Checkpoint> {
+  let newest: Slot | undefined
+  for (const file of files.filter((name) => pattern.test(name))) {
+    const slot = decode(await readWhole(fs, join(dir, file)).catch(() => undefined))
+    if (slot === undefined) continue
+    const [a, b] = [slot, newest ?? { epoch: 0, generation: 0 }]
+    if (a.epoch > b.epoch || (a.epoch === b.epoch && a.generation > b.generation)) newest = slot
+  }
+  return { positions: newest?.positions ?? {}, expected: newest?.expected ?? {} }
+}
+
+/**
+ * Writes checkpoints of one owner, in two slots by turns: a crash while one is written leaves the other. The slots carry the epoch in
+ * their names, so a former owner that wakes up cannot overwrite those of its successor.
+ */
+export class CheckpointFile {
+  readonly #fs: FileSystem
+  readonly #dir: string
+  readonly #epoch: number
+  readonly #slots: (OpenFile | undefined)[] = [undefined, undefined]
+  #generation = 0
+  #cleared = false
+
+  constructor(fs: FileSystem, dir: string, epoch: number) {
+    this.#fs = fs
+    this.#dir = dir
+    this.#epoch = epoch
+  }
+
+  /** Durable when it resolves. */
+  async write(checkpoint: Checkpoint): Promise<void> {
+    this.#generation++
+    const index = this.#generation % 2
+    const bytes = encode({ ...checkpoint, epoch: this.#epoch, generation: this.#generation })
+    let slot = this.#slots[index]
+    const isNew = slot === undefined
+    slot ??= await this.#open(fileOf(this.#epoch, index))
+    try {
+      await writeAll(slot, [bytes], 0)
+      await slot.datasync()
+      if (isNew) await this.#fs.syncDir(this.#dir)
+      this.#slots[index] = slot
+    } catch (error) {
+      // After a failed sync this file is not used again in this process; the other slot holds what was confirmed last.
+      this.#slots[index] = undefined
+      await quietly(slot.close())
+      await quietly(this.#fs.remove(join(this.#dir, fileOf(this.#epoch, index))))
+      throw error
+    }
+    if (!this.#cleared) await this.#removeOlder()
+  }
+
+  async close(): Promise<void> {
+    for (const slot of this.#slots) if (slot !== undefined) await quietly(slot.close())
+  }
+
+  async #open(file: string): Promise<OpenFile> {
+    const path = join(this.#dir, file)
+    try {
+      return await this.#fs.open(path, 'create')
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+      await this.#fs.remove(path)
+      return await this.#fs.open(path, 'create')
+    }
+  }
+
+  async #removeOlder(): Promise<void> {
+    this.#cleared = true
+    for (const file of await this.#fs.list(this.#dir)) {
+      const epoch = Number(pattern.exec(file)?.[1] ?? this.#epoch)
+      if (epoch < this.#epoch) await quietly(this.#fs.remove(join(this.#dir, file)))
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import { join } from 'node:path'
+import { codeOf, type FileSystem } from '../files/file-system.ts'
+import { createWhole } from '../files/whole-file.ts'
+import type { Damage } from './segment-reader.ts'
+
+/** Damaged bytes that are kept for a look at them; a disk that decays must not fill itself with the remains. */
+const maxDamagedBytes = 64 << 20
+
+/** Keeps the bytes of a damaged part of a segment in `damaged/`; undefined if there is no room for them. */
+export async function keepDamaged(fs: FileSystem, dir: string, damage: Damage): Promise<string | undefined> {
+  const folder = join(dir, 'damaged')
+  const name = `${damage.segment}-${damage.offset}.bin`
+  try {
+    await fs.makeDir(folder)
+    let kept = 0
+    for (const file of await fs.list(folder)) kept += (await fs.status(join(folder, file)))?.size ?? 0
+    if (kept + damage.bytes.length > maxDamagedBytes) return undefined
+    await createWhole(fs, join(folder, name), damage.bytes)
+    return join('damaged', name)
+  } catch (error) {
+    return codeOf(error) === 'EEXIST' ? join('damaged', name) : undefined
+  }
+}

@@ -1,0 +1,65 @@
+import { Chunk } from './chunk.ts'
+
+const chunkBytes = 1 << 20
+const keptBuffers = 4
+/** The most that one commit writes. */
+const commitBytes = 4 << 20
+
+/** Gathers records while a commit is under way. Buffers are used again, so that a steady stream allocates none. */
+export class Gathering {
+  readonly #free: Buffer[] = []
+  #chunks: Chunk[] = []
+  #bytes = 0
+  #nextSeq = 1
+
+  /** How many bytes wait to be written. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get isEmpty(): boolean {
+    return this.#chunks.length === 0
+  }
+
+  add(payload: string, timeMs: number, salt: number): Promise<string> {
+    // No character takes more than three bytes; only when that might not fit are they counted.
+    let chunk = this.#chunks.at(-1)
+    if (chunk === undefined || !chunk.fits(payload.length * 3)) {
+      const payloadBytes = Buffer.byteLength(payload)
+      if (chunk === undefined || !chunk.fits(payloadBytes)) {
+        chunk = new Chunk(this.#buffer(payloadBytes), this.#nextSeq)
+        this.#chunks.push(chunk)
+      }
+    }
+    const before = chunk.size
+    const added = chunk.add(payload, timeMs, salt)
+    this.#bytes += chunk.size - before
+    this.#nextSeq = chunk.nextSeq
+    return added
+  }
+
+  /** Takes what one commit should write, oldest first. */
+  take(): Chunk[] {
+    let count = 0
+    let bytes = 0
+    for (const chunk of this.#chunks) {
+      if (count > 0 && bytes + chunk.size > commitBytes) break
+      bytes += chunk.size
+      count++
+    }
+    this.#bytes -= bytes
+    return this.#chunks.splice(0, count)
+  }
+
+  /** Takes the buffers of settled chunks back. */
+  recycle(chunks: readonly Chunk[]): void {
+    for (const { buffer } of chunks) {
+      if (buffer.length === chunkBytes && this.#free.length < keptBuffers) this.#free.push(buffer)
+    }
+  }
+
+  #buffer(payloadBytes: number): Buffer {
+    if (payloadBytes + 64 > chunkBytes) return Buffer.allocUnsafeSlow(payloadBytes + 64)
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes)
+  }
+}

@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import { type FileSystem, isNoSpace, quietly } from '../files/file-system.ts'
+import { createWhole } from '../files/whole-file.ts'
+
+const reserveBytes = 256 * 1024
+
+/**
+ * Space that is kept taken, so that a full disk can still be drained: even to record that events were shipped, and then to remove
+ * them, some file systems need space. It is given up when there is none, and taken again when there is.
+ */
+export class Reserve {
+  readonly #fs: FileSystem
+  readonly #path: string
+  #dir: string
+
+  constructor(fs: FileSystem, dir: string) {
+    this.#fs = fs
+    this.#dir = dir
+    this.#path = join(dir, 'reserve')
+  }
+
+  /** Does a step, and does it again with the reserve given up if the disk is full. */
+  async use<T>(step: () => Promise<T>): Promise<T> {
+    try {
+      return await step()
+    } catch (error) {
+      if (!isNoSpace(error) || !this.#fs.exists(this.#path)) throw error
+      await quietly(this.#fs.remove(this.#path))
+      return await step()
+    }
+  }
+
+  /** Takes the reserve if it is not taken and there is plenty of space. */
+  async refill(): Promise<void> {
+    if (this.#fs.exists(this.#path)) return
+    try {
+      const { freeBytes } = await this.#fs.space(this.#dir)
+      // Not zeros: some file systems store those as nothing.
+      if (freeBytes > 16 * reserveBytes) await createWhole(this.#fs, this.#path, Buffer.alloc(reserveBytes, 0xa5))
+    } catch {
+      await quietly(this.#fs.remove(this.#path))
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import { join } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import type { FileSystem } from '../files/file-system.ts'
+import { parseSegmentName } from './segment-name.ts'
+
+export type OnFull = 'wait' | 'refuse' | 'drop-oldest'
+
+export interface RoomOptions {
+  readonly fs: FileSystem
+  readonly dir: string
+  readonly clock: Clock
+  readonly maxBytes: number
+  readonly minFreeBytes: number
+  readonly onFull: OnFull
+  /** Removes the oldest segment; false if there is none that may be removed. */
+  readonly dropOldest: () => Promise<boolean>
+  /** Once when the buffer becomes full, and once when it has room again. */
+  readonly onChange: (isFull: boolean) => void
+}
+
+const retryMs = 100
+/** How old a look at the disk may be. */
+const measureMs = 1000
+
+/** Decides whether more may be written: by the bytes of all segments, by what is free on the disk, and by what the disk itself says. */
+export class Room {
+  readonly #options: RoomOptions
+  #usedBytes = 0
+  #freeBytes = Number.POSITIVE_INFINITY
+  #measuredMs = Number.NEGATIVE_INFINITY
+  #isFull = false
+  #closed = false
+
+  constructor(options: RoomOptions) {
+    this.#options = options
+  }
+
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  /** Bytes that may still be written; Infinity without a limit. */
+  get leftBytes(): number {
+    const { maxBytes, minFreeBytes } = this.#options
+    const left = Math.min(maxBytes - this.#usedBytes, minFreeBytes > 0 ? this.#freeBytes - minFreeBytes : Infinity)
+    return Math.max(0, left)
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes
+  }
+
+  written(bytes: number): void {
+    this.#usedBytes += bytes
+    this.#freeBytes -= bytes
+  }
+
+  /** The owner knows what is there without looking. */
+  known(usedBytes: number): void {
+    this.#usedBytes = usedBytes
+  }
+
+  /** Nothing waits any longer. */
+  close(): void {
+    this.#closed = true
+  }
+
+  /** Whether these bytes may be written now. Waits or drops first, as `onFull` says. */
+  async make(bytes: number, noSpace: boolean): Promise<boolean> {
+    const { maxBytes, minFreeBytes, onFull, clock, dropOldest } = this.#options
+    if (!noSpace && maxBytes === Infinity && minFreeBytes === 0 && !this.#isFull) return true
+    // A larger commit than the limit would never fit: it may be written when the buffer is empty.
+    const wanted = (): boolean => this.leftBytes >= Math.min(bytes, maxBytes / 2)
+    for (let refused = noSpace; ; refused = false) {
+      await this.#measure(refused)
+      if (!refused && wanted()) break
+      this.#become(true)
+      if (this.#closed || onFull === 'refuse') return false
+      if (onFull === 'drop-oldest') {
+        if (!(await dropOldest())) return false
+        this.#measuredMs = Number.NEGATIVE_INFINITY
+      } else {
+        await new Promise<void>((resolve) => clock.setTimeout(resolve, retryMs))
+        this.#measuredMs = Number.NEGATIVE_INFINITY
+        // Only the disk can tell whether it has space again.
+        if (noSpace) return !this.#closed
+      }
+    }
+    this.#become(false)
+    return true
+  }
+
+  #become(isFull: boolean): void {
+    if (this.#isFull === isFull) return
+    this.#isFull = isFull
+    this.#options.onChange(isFull)
+  }
+
+  async #measure(isNeeded: boolean): Promise<void> {
+    const { fs, dir, clock, maxBytes, minFreeBytes } = this.#options
+    if (!isNeeded && clock.monotonic() - this.#measuredMs < measureMs) return
+    this.#measuredMs = clock.monotonic()
+    if (maxBytes !== Infinity) this.#usedBytes = await bytesOnDisk(fs, dir)
+    if (minFreeBytes > 0) this.#freeBytes = (await fs.space(dir)).freeBytes
+  }
+}
+
+/** The bytes of all segments in a directory. */
+export async function bytesOnDisk(fs: FileSystem, dir: string): Promise<number> {
+  let bytes = 0
+  for (const file of await fs.list(dir)) {
+    if (parseSegmentName(file) !== undefined) bytes += (await fs.status(join(dir, file)))?.size ?? 0
+  }
+  return bytes
+}

@@ -1,0 +1,186 @@
+import { join } from 'node:path'
+import { codeOf, quietly } from '../files/file-system.ts'
+import { type AdoptOptions, adopt } from './adopt.ts'
+import { type Checkpoint, CheckpointFile, readCheckpoint } from './checkpoint.ts'
+import { measureSegment, Segment } from './segment.ts'
+import { openFileOf, parseSegmentName, sealedFileOf } from './segment-name.ts'
+import type { ReaderEvents, StoredEvent } from './segment-reader.ts'
+import type { ActiveSegment } from './writer.ts'
+
+export interface SegmentLogOptions extends AdoptOptions {
+  readonly events: ReaderEvents
+  /** A segment could not be used; it is left alone. */
+  readonly onProblem: (error: unknown, what: string) => void
+}
+
+/** Nobody may ship from this directory any longer but the new owner. */
+export class OwnershipLost extends Error {}
+
+/**
+ * All segments of a directory, in the order in which they are shipped: by name, which is by time across producers and by number within
+ * one. Only the owner has one. Memory does not grow with what waits, only (little) with the number of segments.
+ */
+export class SegmentLog {
+  readonly #options: SegmentLogOptions
+  readonly #checkpoint: CheckpointFile
+  readonly #segments = new Map<string, Segment>()
+  #ordered: Segment[] = []
+  #expected = new Map<string, number>()
+  #positions: Checkpoint['positions']
+
+  private constructor(options: SegmentLogOptions, epoch: number, { positions, expected }: Checkpoint) {
+    this.#options = options
+    this.#checkpoint = new CheckpointFile(options.fs, options.dir, epoch)
+    this.#positions = positions
+    this.#expected = new Map(Object.entries(expected))
+  }
+
+  static async open(options: SegmentLogOptions, epoch: number): Promise<SegmentLog> {
+    const checkpoint = await readCheckpoint(options.fs, options.dir, await options.fs.list(options.dir))
+    return new SegmentLog(options, epoch, checkpoint)
+  }
+
+  get segments(): readonly Segment[] {
+    return this.#ordered
+  }
+
+  /** Whether there may be events that were not taken yet. What is left of a damaged segment cannot be counted, so this does not count. */
+  get hasMore(): boolean {
+    return this.#ordered.some((segment) => (segment.sealed ? !segment.isDone : segment.shipped.offset < segment.size))
+  }
+
+  get pending(): number {
+    return this.#ordered.reduce((sum, segment) => sum + segment.pending, 0)
+  }
+
+  get bytes(): number {
+    return this.#ordered.reduce((sum, segment) => sum + segment.size, 0)
+  }
+
+  /** When the oldest event that waits was stored, or a little earlier. */
+  get oldestMs(): number | undefined {
+    return this.#ordered.find((segment) => segment.pending > 0)?.shippedMs
+  }
+
+  /** Looks for segments that were added, adopts those of processes that are gone, and learns how far the own writer has come. */
+  async refresh(active: ActiveSegment | undefined): Promise<void> {
+    const { fs, dir } = this.#options
+    const found = (await fs.list(dir)).map(parseSegmentName).filter((parsed) => parsed !== undefined)
+    const latest = new Map<string, number>()
+    for (const { producer, number } of found) latest.set(producer, Math.max(number, latest.get(producer) ?? 0))
+    for (const parsed of found) {
+      try {
+        const isActive = parsed.name === active?.name
+        const isLatest = latest.get(parsed.producer) === parsed.number
+        if (parsed.isOpen && !isActive && !(await adopt(this.#options, parsed, isLatest))) continue
+        const known = this.#segments.get(parsed.name)
+        if (known !== undefined && (known.sealed || isActive)) continue
+        const path = join(dir, isActive && parsed.isOpen ? openFileOf(parsed.name) : sealedFileOf(parsed.name))
+        const measure = await measureSegment(fs, path, parsed)
+        if (known === undefined) {
+          this.#segments.set(parsed.name, new Segment(parsed, measure, !isActive, this.#positions[parsed.name]))
+        } else Object.assign(known, { size: measure.size, nextSeq: measure.nextSeq, sealed: true })
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT') this.#options.onProblem(error, `segment ${parsed.name}`)
+      }
+    }
+    const own = active === undefined ? undefined : this.#segments.get(active.name)
+    if (own !== undefined && !own.sealed) Object.assign(own, { size: active?.size, nextSeq: active?.nextSeq })
+    this.#ordered = [...this.#segments.values()].sort((a, b) => (a.info.name < b.info.name ? -1 : 1))
+  }
+
+  /** The next events after those already taken. */
+  async take(maxEvents: number, maxBytes: number): Promise<StoredEvent[]> {
+    const { fs, dir, events, onProblem } = this.#options
+    const taken: StoredEvent[] = []
+    const expected = new Map(this.#expected)
+    const unreadable = new Set<string>()
+    let bytes = 0
+    for (const segment of this.#ordered) {
+      const { name, producer, number } = segment.info
+      // To go on with a later segment of the same producer would change the order, and skip the unreadable one for good.
+      if (unreadable.has(producer)) continue
+      const next = expected.get(producer) ?? (number === 0 ? 1 : undefined)
+      try {
+        const limits = { events: maxEvents, bytes: maxBytes - bytes }
+        const [added, exhausted] = await segment.read(fs, dir, taken, limits, next, events)
+        bytes += added
+        if (!exhausted) break
+      } catch (error) {
+        onProblem(error, `read ${name}`)
+        await segment.rewind()
+        if (codeOf(error) === 'ENOENT') this.#segments.delete(name)
+        else unreadable.add(producer)
+      }
+      if (segment.readSeq !== undefined) expected.set(producer, segment.readSeq)
+    }
+    this.#ordered = this.#ordered.filter(({ info }) => this.#segments.has(info.name))
+    return taken
+  }
+
+  /** Forgets what was taken and not shipped. */
+  async rewind(): Promise<void> {
+    for (const segment of this.#ordered) await segment.rewind()
+  }
+
+  /** Records that these events, the first of those taken, were shipped; durable when it resolves. Then removes what is done with. */
+  async shipped(events: readonly StoredEvent[]): Promise<void> {
+    for (const { segment, producer, seq, end, timeMs } of events) {
+      const at = this.#segments.get(segment)
+      if (at === undefined) continue
+      at.shipped = { offset: end, seq: seq + 1 }
+      at.shippedMs = timeMs
+      this.#expected.delete(producer)
+      this.#expected.set(producer, seq + 1)
+    }
+    await this.#record()
+  }
+
+  /** Removes the oldest segment that nobody writes to, shipped or not; undefined if there is none. */
+  async dropOldest(): Promise<Segment | undefined> {
+    const oldest = this.#ordered.find((segment) => segment.sealed)
+    if (oldest === undefined || !this.#options.isOwner()) return undefined
+    this.#expected.set(oldest.info.producer, Math.max(oldest.nextSeq, this.#expected.get(oldest.info.producer) ?? 0))
+    await this.#remove(oldest)
+    return oldest
+  }
+
+  /** Removes segments that are shipped, after the checkpoint that says so is durable. */
+  async #record(): Promise<void> {
+    if (!this.#options.isOwner()) throw new OwnershipLost('another process is the owner now')
+    const started = [...this.#segments.values()].filter(({ shipped }) => shipped.offset > 0)
+    const positions = Object.fromEntries(started.map(({ info, shipped }) => [info.name, shipped]))
+    await this.#checkpoint.write({ positions, expected: Object.fromEntries(this.#expected) })
+    this.#positions = positions
+    for (const segment of this.#ordered.filter(({ isDone }) => isDone)) {
+      if (!this.#options.isOwner()) throw new OwnershipLost('another process is the owner now')
+      await this.#remove(segment)
+    }
+  }
+
+  /** Removes segments in which nothing is left to ship. */
+  async removeDone(): Promise<void> {
+    if (this.#ordered.some(({ isDone }) => isDone)) await this.#record()
+  }
+
+  async close(): Promise<void> {
+    await this.rewind()
+    await this.#checkpoint.close()
+  }
+
+  async #remove(segment: Segment): Promise<void> {
+    const { fs, dir, onProblem } = this.#options
+    const { readSeq } = segment
+    await segment.rewind()
+    try {
+      await fs.remove(join(dir, sealedFileOf(segment.info.name)))
+    } catch (error) {
+      // It stays on the disk and is found again; the checkpoint knows that it was shipped.
+      if (codeOf(error) !== 'ENOENT') return onProblem(error, `remove ${segment.info.name}`)
+    }
+    if (readSeq !== undefined) this.#expected.set(segment.info.producer, readSeq)
+    this.#segments.delete(segment.info.name)
+    this.#ordered = this.#ordered.filter((other) => other !== segment)
+    await quietly(fs.syncDir(dir))
+  }
+}

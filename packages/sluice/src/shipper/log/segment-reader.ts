@@ -1,0 +1,184 @@
+import { type OpenFile, quietly } from '../files/file-system.ts'
+import { findValid, found, lookAt, markAt, recordHeaderBytes, saltOf, seqAt, timeAt } from './record.ts'
+import { decodeHeader, segmentHeaderBytes } from './segment-header.ts'
+
+/** One event as it is stored. */
+export interface StoredEvent {
+  readonly segment: string
+  readonly producer: string
+  readonly seq: number
+  readonly timeMs: number
+  readonly payload: Buffer
+  /** Where its record ends in the segment. */
+  readonly end: number
+}
+
+/** Bytes of a segment that are no records. A tail was torn off by a crash, or never written; damage is anything else. */
+export interface Damage {
+  readonly segment: string
+  readonly kind: 'damaged' | 'tail'
+  readonly offset: number
+  readonly bytes: Buffer
+}
+
+export interface ReaderEvents {
+  /** The numbers from `from` up to and without `to` of this producer are missing. */
+  lost(producer: string, from: number, to: number): void
+  damage(damage: Damage): void
+}
+
+export interface ReaderStart {
+  readonly name: string
+  readonly producer: string
+  readonly offset: number
+  /** The number that should come next; undefined if it is not known. */
+  readonly expected: number | undefined
+}
+
+export interface ReadLimits {
+  readonly events: number
+  readonly bytes: number
+}
+
+const windowBytes = 1 << 20
+/** What an event costs in a batch besides its data: its id and the JSON around it. */
+export const framingBytes = 64
+
+/** Reads the records of one segment in order. Skips what is damaged, and counts what is missing by the sequence numbers. */
+export class SegmentReader {
+  readonly #file: OpenFile
+  readonly #start: ReaderStart
+  readonly #salt: number
+  readonly #events: ReaderEvents
+  #window: Buffer = Buffer.alloc(0)
+  #windowAt = 0
+  #offset: number
+  #expected: number | undefined
+  #lastEnd: number
+  #finished = false
+
+  constructor(file: OpenFile, start: ReaderStart, events: ReaderEvents) {
+    this.#file = file
+    this.#start = start
+    this.#salt = saltOf(start.producer)
+    this.#events = events
+    this.#offset = start.offset
+    this.#lastEnd = start.offset
+    this.#expected = start.expected
+  }
+
+  /** Whether the end of a sealed segment was reached. */
+  get finished(): boolean {
+    return this.#finished
+  }
+
+  /** Where the last event that was returned ends. */
+  get lastEnd(): number {
+    return this.#lastEnd
+  }
+
+  get expected(): number | undefined {
+    return this.#expected
+  }
+
+  close(): Promise<void> {
+    return quietly(this.#file.close())
+  }
+
+  /**
+   * Adds events until there are so many, they have so many bytes, or the segment (up to `end`) has no more. Returns the bytes that were
+   * added, and whether the segment has no more. The first event is added however long it is.
+   */
+  async read(into: StoredEvent[], limits: ReadLimits, end: number, sealed: boolean): Promise<[number, boolean]> {
+    let bytes = 0
+    if (this.#offset === 0) await this.#readHeader(end)
+    while (into.length < limits.events) {
+      if (this.#offset >= end) {
+        this.#finished = sealed
+        return [bytes, true]
+      }
+      const at = this.#offset - this.#windowAt
+      const look = lookAt(this.#window, at, this.#window.length, this.#salt)
+      if (look > 0) {
+        const event = this.#event(at, look)
+        if (event === undefined) continue
+        if (into.length > 0 && bytes + look + framingBytes > limits.bytes) {
+          this.#offset = event.end - look - recordHeaderBytes
+          this.#expected = event.seq
+          return [bytes, false]
+        }
+        into.push(event)
+        bytes += look + framingBytes
+        this.#lastEnd = event.end
+      } else if (look === found.mark) this.#passMark(at)
+      else if (look === found.bad || !(await this.#fill(end))) await this.#passDamage(end)
+    }
+    return [bytes, false]
+  }
+
+  #event(at: number, length: number): StoredEvent | undefined {
+    const seq = seqAt(this.#window, at)
+    this.#offset += recordHeaderBytes + length
+    // A commit that failed was written again to the next segment: what is known already is not an event of its own.
+    if (this.#expected !== undefined && seq < this.#expected) return undefined
+    this.#miss(seq)
+    this.#expected = seq + 1
+    const payload = this.#window.subarray(at + recordHeaderBytes, at + recordHeaderBytes + length)
+    const { name: segment, producer } = this.#start
+    return { segment, producer, seq, timeMs: timeAt(this.#window, at), payload, end: this.#offset }
+  }
+
+  #passMark(at: number): void {
+    const next = seqAt(this.#window, at)
+    this.#miss(markAt(this.#window, at) === 'skip' ? timeAt(this.#window, at) : next)
+    this.#expected = Math.max(this.#expected ?? 0, next)
+    this.#offset += recordHeaderBytes
+  }
+
+  #miss(seq: number): void {
+    if (this.#expected !== undefined && seq > this.#expected) {
+      this.#events.lost(this.#start.producer, this.#expected, seq)
+    }
+  }
+
+  async #readHeader(end: number): Promise<void> {
+    await this.#fill(end)
+    const header = decodeHeader(this.#window)
+    this.#offset = segmentHeaderBytes
+    this.#lastEnd = segmentHeaderBytes
+    if (header === undefined || header.producer !== this.#start.producer) return
+    this.#miss(header.firstSeq)
+    // A first number below what is expected repeats records, which are skipped one by one.
+    this.#expected ??= header.firstSeq
+    this.#expected = Math.max(this.#expected, header.firstSeq)
+  }
+
+  /** Moves the window to the present offset; false if that shows nothing that was not seen before. */
+  async #fill(end: number): Promise<boolean> {
+    const left = end - this.#offset
+    const seen = this.#windowAt + this.#window.length - this.#offset
+    // The window began here and was too short for one long record: make it longer.
+    const wanted = Math.min(left, seen > 0 && this.#windowAt === this.#offset ? seen * 4 : windowBytes)
+    if (wanted <= seen) return false
+    const next = Buffer.allocUnsafeSlow(wanted)
+    const got = await this.#file.read(next, this.#offset)
+    if (got <= Math.max(0, seen)) return false
+    this.#window = next.subarray(0, got)
+    this.#windowAt = this.#offset
+    return true
+  }
+
+  /** Goes on with the next valid record. Everything up to it is reported as damage, or as a torn tail if there is none. */
+  async #passDamage(end: number): Promise<void> {
+    const rest = Buffer.alloc(Math.max(0, end - this.#offset))
+    const length = await this.#file.read(rest, this.#offset)
+    const next = findValid(rest, 1, length, this.#salt, this.#expected ?? 1)
+    const bytes = rest.subarray(0, next ?? length)
+    const kind = next === undefined ? 'tail' : 'damaged'
+    const isZero = bytes.every((byte) => byte === 0)
+    if (!isZero) this.#events.damage({ segment: this.#start.name, kind, offset: this.#offset, bytes })
+    this.#offset = next === undefined ? end : this.#offset + next
+    this.#window = next === undefined ? Buffer.alloc(0) : rest.subarray(next, length)
+    this.#windowAt = this.#offset
+  }
+}

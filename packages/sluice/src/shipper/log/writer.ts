@@ -1,0 +1,234 @@
+import type { Clock, Timer } from '../../core/clock.ts'
+import { type ErrorCode, isSluiceError, SluiceError } from '../../core/errors.ts'
+import { type FileSystem, isNoSpace, quietly } from '../files/file-system.ts'
+import type { ProcessIdentity } from '../owner/process-identity.ts'
+import type { Chunk } from './chunk.ts'
+import { Gathering } from './gathering.ts'
+import { OpenSegment } from './open-segment.ts'
+import { markRecord, saltOf } from './record.ts'
+import { newProducer } from './segment-name.ts'
+
+export type Durability = 'sync' | 'interval' | 'os'
+
+export interface WriterOptions {
+  readonly fs: FileSystem
+  readonly dir: string
+  readonly clock: Clock
+  readonly identity: ProcessIdentity
+  readonly durability: Durability
+  readonly syncIntervalMs: number
+  readonly segmentBytes: number
+  /** The most that may wait in memory for the disk; beyond it appends are refused. */
+  readonly maxWaitingBytes: number
+  /** Asked before each commit; false refuses what was to be written. It may wait, or make room. */
+  readonly makeRoom: (bytes: number, noSpace: boolean) => Promise<boolean>
+  /** So many bytes were added to the files, or a new file was begun. */
+  readonly onWritten: (bytes: number, records: number) => void
+  /** So many events were not stored; their promises were rejected with an error of this code. */
+  readonly onRefused: (events: number, code: ErrorCode) => void
+  readonly onFailure: (error: unknown, what: string) => void
+}
+
+/** The segment being written, as far as it is confirmed. */
+export interface ActiveSegment {
+  readonly name: string
+  readonly size: number
+  readonly nextSeq: number
+}
+
+/** How often one commit moves on to a new segment before it gives up. */
+const attempts = 2
+
+/**
+ * Appends records with group commit: one commit (one write that the disk has confirmed) is in flight, and what arrives meanwhile is gathered for the
+ * next. A record's promise resolves when the sync that covers it is done.
+ *
+ * Every writer is a producer of its own with files of its own, so processes never share a file. When another process takes a segment
+ * over (it believed this one dead), it renames the file; the writer looks for the name after each sync and before it confirms, and
+ * writes what it could not confirm again, with the same sequence numbers, to a new segment.
+ */
+export class Writer {
+  readonly producer: string = newProducer()
+  readonly #options: WriterOptions
+  readonly #salt: number = saltOf(this.producer)
+  readonly #gathering = new Gathering()
+  #segment: OpenSegment | undefined
+  #segmentNumber = 0
+  #lastCreatedMs = 0
+  /** The sequence number after the last confirmed record. */
+  #confirmedSeq = 1
+  #running: Promise<void> | undefined
+  #scheduled = false
+  #sealAsked = false
+  #closed = false
+  #syncTimer: Timer | undefined
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+  }
+
+  /** The segment being written and how much of it is confirmed, for a reader in the same process. */
+  get active(): ActiveSegment | undefined {
+    const segment = this.#segment
+    return segment === undefined ? undefined : { name: segment.name, size: segment.size, nextSeq: this.#confirmedSeq }
+  }
+
+  append(payload: string): Promise<string> {
+    if (this.#closed || this.#gathering.bytes > this.#options.maxWaitingBytes) {
+      const error = this.#closed ? new SluiceError('SLUICE_CLOSED', 'the shipper is closed') : tooManyWaiting()
+      this.#options.onRefused(1, error.code)
+      return Promise.reject(error)
+    }
+    const added = this.#gathering.add(payload, this.#nowMs(), this.#salt)
+    this.#schedule()
+    return added
+  }
+
+  /** Ends the segment being written, so that another process can take it. */
+  async seal(): Promise<void> {
+    if (this.#segment === undefined) return
+    this.#sealAsked = true
+    await this.#run()
+  }
+
+  /** Writes what is left and ends the producer. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#run()
+    this.#options.clock.clearTimeout(this.#syncTimer)
+    await this.#endSegment(true)
+  }
+
+  /** Starts a commit after this turn of the event loop, so that all that is appended in the turn shares it. */
+  #schedule(): void {
+    if (this.#scheduled || this.#running !== undefined) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      void this.#run()
+    })
+  }
+
+  #run(): Promise<void> {
+    this.#running ??= this.#commitAll().finally(() => {
+      this.#running = undefined
+      if (!this.#gathering.isEmpty) this.#schedule()
+    })
+    return this.#running
+  }
+
+  async #commitAll(): Promise<void> {
+    while (!this.#gathering.isEmpty) {
+      const chunks = this.#gathering.take()
+      try {
+        await this.#commit(chunks)
+        this.#confirmedSeq = chunks.at(-1)!.nextSeq
+        for (const chunk of chunks) chunk.resolve(this.producer)
+      } catch (thrown) {
+        const error = isSluiceError(thrown) ? thrown : failed(thrown)
+        this.#options.onRefused(chunks.at(-1)!.nextSeq - chunks[0]!.firstSeq, error.code)
+        for (const chunk of chunks) chunk.reject(error)
+      }
+      this.#gathering.recycle(chunks)
+    }
+    if (this.#sealAsked) {
+      this.#sealAsked = false
+      await this.#endSegment(false)
+    }
+  }
+
+  async #commit(chunks: readonly Chunk[]): Promise<void> {
+    const bytes = chunks.map((chunk) => chunk.bytes)
+    const total = chunks.reduce((sum, chunk) => sum + chunk.size, 0)
+    let noSpace = false
+    for (let attempt = 1; ; ) {
+      if (!(await this.#options.makeRoom(total, noSpace))) throw full()
+      try {
+        const segment = await this.#writable(total)
+        // Records that were refused leave a hole in the sequence; the mark says that nothing is missing.
+        const { firstSeq, nextSeq } = { firstSeq: chunks[0]!.firstSeq, nextSeq: chunks.at(-1)!.nextSeq }
+        const mark = firstSeq === this.#confirmedSeq ? [] : [markRecord('skip', firstSeq, this.#confirmedSeq, this.#salt)]
+        await segment.append([...mark, ...bytes])
+        if (!segment.isOurs) throw new Error('another process took the segment over')
+        this.#options.onWritten(total, nextSeq - firstSeq)
+        this.#syncLater()
+        return
+      } catch (error) {
+        noSpace = isNoSpace(error)
+        // Only the write failed: the file is as it was, and will do once there is space.
+        if (noSpace) continue
+        this.#options.onFailure(error, 'append')
+        await this.#abandon()
+        if (attempt++ >= attempts) throw failed(error)
+      }
+    }
+  }
+
+  /** The segment for the next bytes: a new one if there is none or the present one is long enough. */
+  async #writable(bytes: number): Promise<OpenSegment> {
+    const present = this.#segment
+    if (present !== undefined && present.size + bytes <= this.#options.segmentBytes) return present
+    if (present !== undefined) await this.#endSegment(false)
+    const { fs, dir, identity } = this.#options
+    this.#lastCreatedMs = Math.max(this.#nowMs(), this.#lastCreatedMs + 1)
+    const header = { producer: this.producer, number: this.#segmentNumber, firstSeq: this.#confirmedSeq }
+    this.#segment = await OpenSegment.create(
+      fs,
+      dir,
+      { ...header, createdMs: this.#lastCreatedMs, writer: identity },
+      this.#options.durability === 'sync',
+    )
+    this.#segmentNumber++
+    return this.#segment
+  }
+
+  /** Marks the end of the segment and seals it. The mark only saves a scan, so a failure to write it changes nothing. */
+  async #endSegment(ended: boolean): Promise<void> {
+    const segment = this.#segment
+    if (segment === undefined) return
+    const mark = markRecord(ended ? 'last' : 'foot', this.#confirmedSeq, this.#nowMs(), this.#salt)
+    await quietly(segment.append([mark]))
+    if (this.#options.durability === 'interval') await quietly(segment.sync())
+    await this.#abandon()
+    await quietly(this.#options.fs.syncDir(this.#options.dir))
+  }
+
+  /** Leaves the segment as it is and never touches the file again. */
+  async #abandon(): Promise<void> {
+    const segment = this.#segment
+    this.#segment = undefined
+    await segment?.seal()
+  }
+
+  #syncLater(): void {
+    if (this.#options.durability !== 'interval' || this.#syncTimer !== undefined) return
+    this.#syncTimer = this.#options.clock.setTimeout(() => {
+      this.#syncTimer = undefined
+      const segment = this.#segment
+      segment?.sync().catch((error: unknown) => {
+        this.#options.onFailure(error, 'sync')
+        // Nothing may be synced on this file again, so it gets no mark either.
+        if (this.#segment === segment) void this.#abandon()
+      })
+    }, this.#options.syncIntervalMs)
+    this.#syncTimer.unref?.()
+  }
+
+  #nowMs(): number {
+    return Math.floor(this.#options.clock.now() / 1000)
+  }
+}
+
+function tooManyWaiting(): SluiceError {
+  const message = 'too many events wait for the disk; await ship() before the next one'
+  return new SluiceError('SLUICE_BUFFER_FULL', message, { transient: true })
+}
+
+function full(): SluiceError {
+  return new SluiceError('SLUICE_BUFFER_FULL', 'the buffer is full, and onFull is "refuse"', { transient: true })
+}
+
+function failed(cause: unknown): SluiceError {
+  const { message } = cause as Error
+  return new SluiceError('SLUICE_BUFFER_FAILED', `the event could not be stored: ${message}`, { cause, transient: true })
+}

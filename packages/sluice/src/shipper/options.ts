@@ -1,0 +1,202 @@
+import type { Clock } from '../core/clock.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
+import { type Duration, parseDuration } from '../core/duration.ts'
+import { invalidOption } from '../core/errors.ts'
+import { systemClock } from '../timing/system-clock.ts'
+import type { FileSystem } from './files/file-system.ts'
+import { nodeFiles } from './files/node-files.ts'
+import type { Headers } from './flush/http-transport.ts'
+import { type BackoffRules, defaultBackoff } from './flush/next.ts'
+import type { AskCapacity, Send } from './flush/transport.ts'
+import { maxPayloadBytes } from './log/record.ts'
+import type { OnFull } from './log/room.ts'
+import type { Durability } from './log/writer.ts'
+
+export interface ShipperOptions {
+  /** The directory of the buffer. It is created if it is not there, and must be on a disk of this machine. */
+  readonly dir: string
+  /** Where batches are posted. Either this or `send`. */
+  readonly endpoint?: string
+  /** Where capacity is asked; `<endpoint>/capacity` when left out. */
+  readonly capacityEndpoint?: string
+  /** Headers of every request, such as credentials; a function is asked each time. */
+  readonly headers?: Headers | (() => Headers | Promise<Headers>)
+  /** Sends batches instead of HTTP. */
+  readonly send?: Send
+  /** Asks for capacity instead of HTTP; with `send` alone, 100 events every 100 ms are sent. */
+  readonly capacity?: AskCapacity
+  /** `sync` (the default): on the disk before `ship` resolves. `interval`: synced every `syncInterval`. `os`: never synced by us. */
+  readonly durability?: Durability
+  readonly syncInterval?: Duration
+  /** Whether it flushes by itself, and how often it looks; false for hooks that call `flush`. */
+  readonly flushInterval?: Duration | false
+  readonly onFull?: OnFull
+  /** The most that all segments may have together. */
+  readonly maxBytes?: number
+  /** What must stay free on the disk. */
+  readonly minFreeBytes?: number
+  /** Longer events are refused. */
+  readonly maxEventBytes?: number
+  readonly maxBatchEvents?: number
+  readonly maxBatchBytes?: number
+  /** Bodies from so many bytes on are compressed; false for none. */
+  readonly gzipAboveBytes?: number | false
+  /** How long a request may take. */
+  readonly timeout?: Duration
+  readonly segmentBytes?: number
+  /** How long the owner of the directory may be silent before another process takes over. */
+  readonly ownerTimeout?: Duration
+  readonly backoff?: Partial<BackoffRules>
+  /** For tests. */
+  readonly clock?: Clock
+  readonly fs?: FileSystem
+  readonly random?: () => number
+}
+
+export interface ResolvedShipperOptions {
+  readonly dir: string
+  readonly endpoint: string | undefined
+  readonly capacityEndpoint: string | undefined
+  readonly headers: () => Headers | Promise<Headers>
+  readonly send: Send | undefined
+  readonly capacity: AskCapacity | undefined
+  readonly durability: Durability
+  readonly syncIntervalMs: number
+  readonly flushIntervalMs: number | undefined
+  readonly onFull: OnFull
+  readonly maxBytes: number
+  readonly minFreeBytes: number
+  readonly maxEventBytes: number
+  readonly maxBatchEvents: number
+  readonly maxBatchBytes: number
+  readonly gzipAboveBytes: number
+  readonly timeoutMs: number
+  readonly segmentBytes: number
+  readonly ownerTimeoutMs: number
+  readonly backoff: BackoffRules
+  readonly clock: Clock
+  readonly fs: FileSystem
+  readonly random: () => number
+}
+
+const defaults = Object.freeze({
+  durability: 'sync',
+  syncInterval: '500ms',
+  flushInterval: '1s',
+  onFull: 'wait',
+  maxEventBytes: 1 << 20,
+  maxBatchEvents: 10_000,
+  maxBatchBytes: 4 << 20,
+  gzipAboveBytes: 64 << 10,
+  timeout: '30s',
+  segmentBytes: 16 << 20,
+  ownerTimeout: '15s',
+} as const)
+
+const known: readonly (keyof ShipperOptions)[] = [
+  ...(['dir', 'endpoint', 'capacityEndpoint', 'headers', 'send', 'capacity', 'durability', 'syncInterval'] as const),
+  ...(['flushInterval', 'onFull', 'maxBytes', 'minFreeBytes', 'maxEventBytes', 'maxBatchEvents'] as const),
+  ...(['maxBatchBytes', 'gzipAboveBytes', 'timeout', 'segmentBytes', 'ownerTimeout', 'backoff'] as const),
+  ...(['clock', 'fs', 'random'] as const),
+]
+
+/** Checks the options and fills in the defaults, once. */
+export function resolveOptions(given: ShipperOptions): ResolvedShipperOptions {
+  if (typeof given !== 'object' || given === null) {
+    throw invalidOption('createShipper options', given, 'pass an object such as { dir, endpoint }')
+  }
+  checkNames('createShipper', given, known)
+  const options = { ...defaults, ...withoutUndefined(given) }
+  if (typeof options.dir !== 'string' || options.dir === '') {
+    throw invalidOption('createShipper.dir', options.dir, 'use the path of a directory for the buffer')
+  }
+  if ((options.endpoint === undefined) === (options.send === undefined)) {
+    throw invalidOption('createShipper.endpoint', options.endpoint, 'give either endpoint or send')
+  }
+  const endpoint = options.endpoint === undefined ? undefined : url('endpoint', options.endpoint)
+  const headers = options.headers ?? {}
+  const maxBytes = bytes('maxBytes', options.maxBytes ?? Infinity, 1)
+  const maxEventBytes = bytes('maxEventBytes', options.maxEventBytes, 1, maxPayloadBytes)
+  return {
+    dir: options.dir,
+    endpoint,
+    capacityEndpoint: options.capacityEndpoint
+      ? url('capacityEndpoint', options.capacityEndpoint)
+      : endpoint && capacityUrl(endpoint),
+    headers: typeof headers === 'function' ? headers : () => headers,
+    send: options.send,
+    capacity: options.capacity,
+    durability: choice('durability', options.durability, ['sync', 'interval', 'os']),
+    syncIntervalMs: parseDuration(options.syncInterval, 'createShipper.syncInterval'),
+    flushIntervalMs:
+      options.flushInterval === false ? undefined : parseDuration(options.flushInterval, 'createShipper.flushInterval'),
+    onFull: choice('onFull', options.onFull, ['wait', 'refuse', 'drop-oldest']),
+    maxBytes,
+    minFreeBytes: bytes('minFreeBytes', options.minFreeBytes ?? 0, 0),
+    maxEventBytes,
+    maxBatchEvents: bytes('maxBatchEvents', options.maxBatchEvents, 1, 1_000_000),
+    maxBatchBytes: bytes('maxBatchBytes', options.maxBatchBytes, maxEventBytes),
+    gzipAboveBytes: options.gzipAboveBytes === false ? Infinity : bytes('gzipAboveBytes', options.gzipAboveBytes, 0),
+    timeoutMs: parseDuration(options.timeout, 'createShipper.timeout'),
+    // With a limit there are several segments, so that the oldest can be dropped without dropping all.
+    segmentBytes: Math.min(bytes('segmentBytes', options.segmentBytes, 1), Math.max(4096, Math.floor(maxBytes / 8))),
+    ownerTimeoutMs: parseDuration(options.ownerTimeout, 'createShipper.ownerTimeout'),
+    backoff: backoffRules(options.backoff ?? {}),
+    clock: options.clock ?? systemClock(),
+    fs: options.fs ?? nodeFiles,
+    random: options.random ?? Math.random,
+  }
+}
+
+function backoffRules(given: Partial<BackoffRules>): BackoffRules {
+  checkNames('createShipper.backoff', given, Object.keys(defaultBackoff))
+  const rules = { ...defaultBackoff, ...withoutUndefined(given) }
+  for (const [name, value] of Object.entries(rules)) {
+    const [least, most] = name === 'factor' ? [1, 100] : name === 'jitter' ? [0, 1] : [0, Number.MAX_SAFE_INTEGER]
+    if (typeof value !== 'number' || !(value >= least && value <= most)) {
+      throw invalidOption(`createShipper.backoff.${name}`, value, `use a number from ${least} to ${most}`)
+    }
+  }
+  return rules
+}
+
+function checkNames(where: string, given: object, names: readonly string[]): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (names.includes(name)) continue
+    const remedy = `there is no such option; ${didYouMean(name, names)}known are ${names.join(', ')}`
+    throw invalidOption(`${where}.${name}`, value, remedy)
+  }
+}
+
+function withoutUndefined<T extends object>(given: T): T {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
+}
+
+function bytes(name: string, value: number, least: number, most: number = Number.MAX_SAFE_INTEGER): number {
+  const isWhole = Number.isSafeInteger(value) || (value === Infinity && most === Number.MAX_SAFE_INTEGER)
+  if (!isWhole || value < least || (value !== Infinity && value > most)) {
+    throw invalidOption(`createShipper.${name}`, value, `use a whole number from ${least} to ${most}`)
+  }
+  return value
+}
+
+function choice<T extends string>(name: string, value: T, choices: readonly T[]): T {
+  if (choices.includes(value)) return value
+  throw invalidOption(`createShipper.${name}`, value, `use one of ${choices.join(', ')}`)
+}
+
+/** The path gets `/capacity`; a query (a tenant, a key) stays. */
+function capacityUrl(endpoint: string): string {
+  const url = new URL(endpoint)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/capacity`
+  return url.href
+}
+
+function url(name: string, value: string): string {
+  const parsed = URL.canParse(value) ? new URL(value) : undefined
+  if (parsed !== undefined && (parsed.username !== '' || parsed.password !== '')) {
+    throw invalidOption(`createShipper.${name}`, `${parsed.origin}${parsed.pathname}`, 'give credentials as headers')
+  }
+  if (parsed?.protocol === 'http:' || parsed?.protocol === 'https:') return parsed.href
+  throw invalidOption(`createShipper.${name}`, value, 'use an address that starts with http:// or https://')
+}

@@ -1,0 +1,113 @@
+import type { Clock } from '../core/clock.ts'
+import type { Emitter } from '../core/emitter.ts'
+import type { ShipperEvents } from './events.ts'
+import { type FileSystem, quietly } from './files/file-system.ts'
+import { RejectedFile } from './flush/rejected-file.ts'
+import { keepDamaged } from './log/damaged.ts'
+import { Reserve } from './log/reserve.ts'
+import { SegmentLog } from './log/segment-log.ts'
+import type { Damage } from './log/segment-reader.ts'
+import { removeTemporary } from './log/temporary.ts'
+import { OwnerLock } from './owner/owner-lock.ts'
+import { thisProcess, uptimeMs } from './owner/process-identity.ts'
+
+export interface OwnedBufferOptions {
+  readonly fs: FileSystem
+  readonly dir: string
+  readonly clock: Clock
+  readonly events: Emitter<ShipperEvents>
+  readonly ownerTimeoutMs: number
+}
+
+/** What only the owner of a directory has. */
+export interface Owned {
+  readonly log: SegmentLog
+  readonly rejected: RejectedFile
+  readonly reserve: Reserve
+}
+
+/** Becomes and stays the owner of a directory, or finds that another process is. */
+export class OwnedBuffer {
+  readonly #options: OwnedBufferOptions
+  readonly #lock: OwnerLock
+  /** Damage and gaps are met again after a rewind, but reported once. */
+  readonly #reported = new Set<string>()
+  #owned: Owned | undefined
+
+  constructor(options: OwnedBufferOptions) {
+    this.#options = options
+    const { fs, dir, clock, ownerTimeoutMs } = options
+    this.#lock = new OwnerLock({ fs, dir, clock, leaseMs: ownerTimeoutMs, identity: thisProcess(), uptimeMs })
+  }
+
+  get present(): Owned | undefined {
+    return this.#owned
+  }
+
+  /** What the owner has, if this process is or becomes the owner. */
+  async acquire(): Promise<Owned | undefined> {
+    const { fs, dir, events } = this.#options
+    if (this.#owned !== undefined && this.#lock.isHeld) return this.#owned
+    await this.#drop()
+    if (!(await this.#lock.acquire())) return undefined
+    const log = await SegmentLog.open(this.#logOptions(), this.#lock.epoch)
+    const reserve = new Reserve(fs, dir)
+    this.#owned = { log, reserve, rejected: new RejectedFile(fs, dir, this.#lock.epoch) }
+    await removeTemporary(fs, dir, this.#nowMs)
+    await reserve.refill()
+    events.emit('owner', { isOwner: true })
+    return this.#owned
+  }
+
+  async release(): Promise<void> {
+    await this.#drop()
+    await this.#lock.release()
+  }
+
+  async #drop(): Promise<void> {
+    const owned = this.#owned
+    if (owned === undefined) return
+    this.#owned = undefined
+    await quietly(owned.log.close())
+    await owned.rejected.close()
+    this.#options.events.emit('owner', { isOwner: false })
+  }
+
+  #logOptions(): Parameters<typeof SegmentLog.open>[0] {
+    const { fs, dir, events, ownerTimeoutMs } = this.#options
+    return {
+      fs,
+      dir,
+      identity: thisProcess(),
+      abandonedAfterMs: 4 * ownerTimeoutMs,
+      nowMs: () => this.#nowMs,
+      isOwner: () => this.#lock.isHeld,
+      onProblem: (error, what) => events.emit('storageFailure', { what, error }),
+      events: {
+        lost: (producer, from, to) => {
+          if (this.#isNew(`${producer}-${from}`)) events.emit('lost', { producer, from, events: to - from })
+        },
+        damage: (damage) => void this.#keep(damage),
+      },
+    }
+  }
+
+  async #keep(damage: Damage): Promise<void> {
+    const { fs, dir, events } = this.#options
+    const { segment, offset, bytes } = damage
+    if (!this.#isNew(`${segment}@${offset}`)) return
+    const savedAs = await keepDamaged(fs, dir, damage)
+    events.emit('damaged', { segment, offset, bytes: bytes.length, ...(savedAs === undefined ? {} : { savedAs }) })
+  }
+
+  #isNew(what: string): boolean {
+    if (this.#reported.has(what)) return false
+    if (this.#reported.size > 10_000) this.#reported.clear()
+    this.#reported.add(what)
+    return true
+  }
+
+  get #nowMs(): number {
+    return Math.floor(this.#options.clock.now() / 1000)
+  }
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Clock, Timer } from '../../core/clock.ts'
+import { codeOf, type FileSystem, quietly } from '../files/file-system.ts'
+import { createWhole, readWhole, replaceWhole } from '../files/whole-file.ts'
+import { isStale, type LockRecord, parseLock } from './lock-record.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+
+export interface LockOptions {
+  readonly fs: FileSystem
+  readonly dir: string
+  readonly identity: ProcessIdentity
+  /** How long the lock lasts without being renewed. */
+  readonly leaseMs: number
+  readonly clock: Clock
+  readonly uptimeMs: () => number
+}
+
+const pattern = /^owner-(\d{12})$/
+const fileOf = (epoch: number): string => `owner-${String(epoch).padStart(12, '0')}`
+
+/** The highest epoch in a directory, 0 if there was never an owner. */
+export function highestEpoch(files: readonly string[]): number {
+  return files.reduce((highest, file) => Math.max(highest, Number(pattern.exec(file)?.[1] ?? 0)), 0)
+}
+
+/**
+ * One owner per directory: the process that ships and removes segments. The lock is the file `owner-<epoch>` with the highest epoch. To
+ * take over from an owner that is gone is to create the file of the next epoch, which only one process can do. A former owner that
+ * wakes up finds that file and stops; it never removes or overwrites anything of its successor's.
+ */
+export class OwnerLock {
+  readonly #options: LockOptions
+  readonly #instance = randomBytes(8).toString('hex')
+  #epoch: number | undefined
+  #heartbeat: Timer | undefined
+
+  constructor(options: LockOptions) {
+    this.#options = options
+  }
+
+  get epoch(): number {
+    return this.#epoch ?? 0
+  }
+
+  /** Whether this is the owner now. Asked before every checkpoint and every removal. */
+  get isHeld(): boolean {
+    const { fs, dir } = this.#options
+    if (this.#epoch === undefined) return false
+    const held = !fs.exists(join(dir, fileOf(this.#epoch + 1))) && fs.exists(join(dir, fileOf(this.#epoch)))
+    if (!held) this.#epoch = undefined
+    return held
+  }
+
+  /** Becomes the owner if nobody else is, and stays it until `release`, or until another process takes over while this one is stopped. */
+  async acquire(): Promise<boolean> {
+    const { fs, dir } = this.#options
+    if (this.isHeld) return true
+    const files = await fs.list(dir)
+    const highest = highestEpoch(files)
+    if (highest > 0 && !(await this.#isStale(highest))) return false
+    if (!(await this.#create(highest + 1))) return false
+    this.#epoch = highest + 1
+    const older = files.filter((file) => pattern.test(file))
+    for (const file of older) await quietly(fs.remove(join(dir, file)))
+    this.#renewLater()
+    return this.isHeld
+  }
+
+  /** Lets others become the owner at once. The file stays, so that epochs only grow. */
+  async release(): Promise<void> {
+    this.#options.clock.clearTimeout(this.#heartbeat)
+    if (this.isHeld) await quietly(this.#renew(true))
+    this.#epoch = undefined
+  }
+
+  /** A request may last longer than the lock, so it is renewed by a timer of its own. */
+  #renewLater(): void {
+    const { clock, leaseMs } = this.#options
+    this.#heartbeat = clock.setTimeout(() => {
+      if (!this.isHeld) return
+      // A renewal that fails (a full disk) lets the lock expire; whoever takes over raises the epoch, which stops this process.
+      void quietly(this.#renew(false)).then(() => this.isHeld && this.#renewLater())
+    }, leaseMs / 3)
+    this.#heartbeat.unref?.()
+  }
+
+  get #nowMs(): number {
+    return Math.floor(this.#options.clock.now() / 1000)
+  }
+
+  async #isStale(epoch: number): Promise<boolean> {
+    const { fs, dir, identity, leaseMs, uptimeMs } = this.#options
+    const path = join(dir, fileOf(epoch))
+    const lock = parseLock(await readWhole(fs, path))
+    if (lock !== undefined) return isStale(lock, identity, { nowMs: this.#nowMs, uptimeMs: uptimeMs(), leaseMs })
+    // Unreadable: it may be about to be written, so only its age tells.
+    const status = await fs.status(path)
+    return status === undefined || Math.abs(this.#nowMs - status.modifiedMs) > leaseMs
+  }
+
+  /** Creates the file with its contents in one step; false if another process was faster. */
+  async #create(epoch: number): Promise<boolean> {
+    const { fs, dir } = this.#options
+    const temporary = join(dir, `owner.${this.#instance}.tmp`)
+    try {
+      await createWhole(fs, temporary, this.#record(false))
+      await fs.link(temporary, join(dir, fileOf(epoch)))
+      await fs.syncDir(dir)
+      return true
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false
+      throw error
+    } finally {
+      await quietly(fs.remove(temporary))
+    }
+  }
+
+  #renew(released: boolean): Promise<void> {
+    const { fs, dir } = this.#options
+    const temporary = join(dir, `owner.${this.#instance}.tmp`)
+    return replaceWhole(fs, join(dir, fileOf(this.epoch)), temporary, this.#record(released))
+  }
+
+  #record(released: boolean): Buffer {
+    const { identity, uptimeMs } = this.#options
+    const times = { renewedMs: this.#nowMs, uptimeMs: uptimeMs() }
+    const record: LockRecord = { ...identity, instance: this.#instance, ...times, released }
+    return Buffer.from(`${JSON.stringify(record)}\n`)
+  }
+}

@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { type FileSystem, quietly } from '../files/file-system.ts'
+import { createWhole, readWhole } from '../files/whole-file.ts'
+
+/** The id by which a server counts those that ask it for capacity: one for each directory, whatever processes come and go. */
+export async function shipperId(fs: FileSystem, dir: string): Promise<string> {
+  const path = join(dir, 'shipper-id')
+  const stored = (): Promise<string | undefined> =>
+    readWhole(fs, path).then(
+      (bytes) => /^[0-9a-f]{24}$/.exec(bytes?.toString().trim() ?? '')?.[0],
+      () => undefined,
+    )
+  const found = await stored()
+  if (found !== undefined) return found
+  const id = randomBytes(12).toString('hex')
+  const temporary = join(dir, `shipper-id.${id}.tmp`)
+  try {
+    await createWhole(fs, temporary, Buffer.from(`${id}\n`))
+    // Damaged or missing: whoever renames last wins, and an id that changes once more does no harm.
+    await fs.rename(temporary, path)
+  } catch {
+    // A disk that is full or read-only: an id that lasts as long as the process will do.
+    await quietly(fs.remove(temporary))
+  }
+  return (await stored()) ?? id
+}

@@ -1,0 +1,21 @@
+import type { PassReport } from './flush/pass.ts'
+import type { ShipperEvents } from './events.ts'
+import type { ShipperStats } from './stats.ts'
+
+/** What `close` leaves behind: it is on the disk, and shipped when the directory is opened again. */
+export interface CloseReport {
+  readonly pending: number
+  readonly bytesOnDisk: number
+}
+
+/** Keeps events on disk and drains them to a server, no faster than the server can take them. */
+export interface Shipper {
+  /** Stores an event; resolves with its id when it is on the disk (see `durability`). */
+  ship(event: unknown): Promise<string>
+  /** One pass: sends what waits now, if the server is ready and an attempt is due. It never throws because of the server. */
+  flush(): Promise<PassReport>
+  stats(): ShipperStats
+  on<Name extends keyof ShipperEvents>(name: Name, listener: (event: ShipperEvents[Name]) => void): () => void
+  /** Ends after the batch in flight, or after at most `drainMs` of sending what is left. */
+  close(options?: { readonly drainMs?: number }): Promise<CloseReport>
+}
