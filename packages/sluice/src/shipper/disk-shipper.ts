@@ -12,7 +12,6 @@ import { Room } from './log/room.ts'
 import { Writer } from './log/writer.ts'
 import type { ResolvedShipperOptions } from './options.ts'
 import { OwnedBuffer } from './owned-buffer.ts'
-import { thisProcess } from './owner/process-identity.ts'
 import type { CloseReport, Shipper } from './shipper.ts'
 import type { ShipperStats } from './stats.ts'
 
@@ -40,14 +39,14 @@ export class DiskShipper implements Shipper {
     const { fs, dir, clock, backoff, random } = options
     const events = this.#events
     this.#counts = new Counts(events, clock)
-    this.#buffer = new OwnedBuffer({ fs, dir, clock, events, ownerTimeoutMs: options.ownerTimeoutMs })
+    this.#buffer = new OwnedBuffer({ ...options, events })
     this.#room = new Room({
       ...{ fs, dir, clock, maxBytes: options.maxBytes, minFreeBytes: options.minFreeBytes, onFull: options.onFull },
       dropOldest: () => this.#dropOldest(),
       onChange: (isFull) => events.emit('full', { isFull }),
     })
     this.#writer = new Writer({
-      ...{ fs, dir, clock, identity: thisProcess(), maxWaitingBytes },
+      ...{ fs, dir, clock, identity: options.identity, maxWaitingBytes },
       durability: options.durability,
       syncIntervalMs: options.syncIntervalMs,
       segmentBytes: options.segmentBytes,

@@ -11,6 +11,7 @@ import type { AskCapacity, Send } from './flush/transport.ts'
 import { maxPayloadBytes } from './log/record.ts'
 import type { OnFull } from './log/room.ts'
 import type { Durability } from './log/writer.ts'
+import { type ProcessIdentity, thisProcess } from './owner/process-identity.ts'
 
 export interface ShipperOptions {
   /** The directory of the buffer. It is created if it is not there, and must be on a disk of this machine. */
@@ -51,6 +52,7 @@ export interface ShipperOptions {
   readonly clock?: Clock
   readonly fs?: FileSystem
   readonly random?: () => number
+  readonly identity?: ProcessIdentity
 }
 
 export interface ResolvedShipperOptions {
@@ -77,6 +79,7 @@ export interface ResolvedShipperOptions {
   readonly clock: Clock
   readonly fs: FileSystem
   readonly random: () => number
+  readonly identity: ProcessIdentity
 }
 
 const defaults = Object.freeze({
@@ -97,7 +100,7 @@ const known: readonly (keyof ShipperOptions)[] = [
   ...(['dir', 'endpoint', 'capacityEndpoint', 'headers', 'send', 'capacity', 'durability', 'syncInterval'] as const),
   ...(['flushInterval', 'onFull', 'maxBytes', 'minFreeBytes', 'maxEventBytes', 'maxBatchEvents'] as const),
   ...(['maxBatchBytes', 'gzipAboveBytes', 'timeout', 'segmentBytes', 'ownerTimeout', 'backoff'] as const),
-  ...(['clock', 'fs', 'random'] as const),
+  ...(['clock', 'fs', 'random', 'identity'] as const),
 ]
 
 /** Checks the options and fills in the defaults, once. */
@@ -145,6 +148,7 @@ export function resolveOptions(given: ShipperOptions): ResolvedShipperOptions {
     clock: options.clock ?? systemClock(),
     fs: options.fs ?? nodeFiles,
     random: options.random ?? Math.random,
+    identity: options.identity ?? thisProcess(),
   }
 }
 

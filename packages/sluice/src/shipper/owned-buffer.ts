@@ -9,7 +9,7 @@ import { SegmentLog } from './log/segment-log.ts'
 import type { Damage } from './log/segment-reader.ts'
 import { removeTemporary } from './log/temporary.ts'
 import { OwnerLock } from './owner/owner-lock.ts'
-import { thisProcess, uptimeMs } from './owner/process-identity.ts'
+import { type ProcessIdentity, uptimeMs } from './owner/process-identity.ts'
 
 export interface OwnedBufferOptions {
   readonly fs: FileSystem
@@ -17,6 +17,7 @@ export interface OwnedBufferOptions {
   readonly clock: Clock
   readonly events: Emitter<ShipperEvents>
   readonly ownerTimeoutMs: number
+  readonly identity: ProcessIdentity
 }
 
 /** What only the owner of a directory has. */
@@ -36,8 +37,8 @@ export class OwnedBuffer {
 
   constructor(options: OwnedBufferOptions) {
     this.#options = options
-    const { fs, dir, clock, ownerTimeoutMs } = options
-    this.#lock = new OwnerLock({ fs, dir, clock, leaseMs: ownerTimeoutMs, identity: thisProcess(), uptimeMs })
+    const { fs, dir, clock, ownerTimeoutMs, identity } = options
+    this.#lock = new OwnerLock({ fs, dir, clock, leaseMs: ownerTimeoutMs, identity, uptimeMs })
   }
 
   get present(): Owned | undefined {
@@ -74,11 +75,11 @@ export class OwnedBuffer {
   }
 
   #logOptions(): Parameters<typeof SegmentLog.open>[0] {
-    const { fs, dir, events, ownerTimeoutMs } = this.#options
+    const { fs, dir, events, ownerTimeoutMs, identity } = this.#options
     return {
       fs,
       dir,
-      identity: thisProcess(),
+      identity,
       abandonedAfterMs: 4 * ownerTimeoutMs,
       nowMs: () => this.#nowMs,
       isOwner: () => this.#lock.isHeld,

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import { type CrashMode, type ModelFiles, modelFiles } from '../testing/shipper/model-files.ts'
+import { createShipper } from './create-shipper.ts'
+import type { OutgoingEvent } from './flush/transport.ts'
+import { thisProcess } from './owner/process-identity.ts'
+
+let pid = 5_000_000
+/** A process that does not exist any more, so that what it held can be taken over. */
+const deadProcess = () => ({ ...thisProcess(), pid: pid++, started: 1 })
+
+const batch = 4
+
+interface Server {
+  readonly got: Map<string, number>
+  readonly batches: string[][]
+}
+
+/** Stores events in groups and flushes in between, until the file system says that the process is dead. */
+async function live(fs: ModelFiles, server: Server, acknowledged: Set<string>, rounds = 4): Promise<void> {
+  const shipper = await createShipper({ ...optionsOf(fs, server), segmentBytes: 600 })
+  for (let round = 0; round < rounds; round++) {
+    const shipped = Array.from({ length: 5 }, (_, i) =>
+      shipper.ship({ round, i, text: 'x'.repeat(40) }).then(
+        (id) => acknowledged.add(id),
+        () => undefined,
+      ),
+    )
+    await Promise.all(shipped)
+    if (round % 2 === 1) await shipper.flush().catch(() => undefined)
+  }
+  await shipper.close().catch(() => undefined)
+}
+
+function optionsOf(fs: ModelFiles, server: Server) {
+  return {
+    dir: '/buffer',
+    fs,
+    flushInterval: false as const,
+    maxBatchEvents: batch,
+    identity: deadProcess(),
+    send: async (events: readonly OutgoingEvent[]) => {
+      server.batches.push(events.map(({ id }) => id))
+      for (const { id } of events) server.got.set(id, (server.got.get(id) ?? 0) + 1)
+    },
+    capacity: async () => ({ ready: true, maxBatchSize: batch, delayBetweenBatches: 0 }),
+  }
+}
+
+function random(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+async function stepsOfOneLife(): Promise<number> {
+  const fs = modelFiles()
+  await live(fs, { got: new Map(), batches: [] }, new Set())
+  return fs.steps
+}
+
+test.each<CrashMode>(['drop', 'keep', 'torn'])('a crash at any step loses nothing acknowledged: %s', async (mode) => {
+  const steps = await stepsOfOneLife()
+  expect(steps).toBeGreaterThan(100)
+  for (let step = 0; step <= steps; step++) {
+    const fs = modelFiles()
+    const server: Server = { got: new Map(), batches: [] }
+    const acknowledged = new Set<string>()
+    fs.crashAt = step
+    await live(fs, server, acknowledged).catch(() => undefined)
+    const after = fs.afterCrash(mode, random(step))
+    const shipper = await createShipper(optionsOf(after, server))
+    const lost: unknown[] = []
+    shipper.on('lost', (event) => lost.push(event))
+    const report = await shipper.flush()
+    const missing = [...acknowledged].filter((id) => !server.got.has(id))
+    expect({ step, missing, lost, outcome: report.outcome, pending: report.pending }).toEqual({
+      ...{ step, missing: [], lost: [], outcome: 'drained', pending: 0 },
+    })
+    const twice = [...server.got.values()].filter((times) => times > 1).length
+    expect(twice, `step ${step}: at most one batch is sent again`).toBeLessThanOrEqual(batch)
+    await shipper.close()
+  }
+})
+
+test('two crashes in a row lose nothing acknowledged', async () => {
+  const steps = await stepsOfOneLife()
+  for (let run = 0; run < 150; run++) {
+    const next = random(run * 7919 + 1)
+    const server: Server = { got: new Map(), batches: [] }
+    const acknowledged = new Set<string>()
+    let fs = modelFiles()
+    for (let crash = 0; crash < 3; crash++) {
+      fs.crashAt = Math.floor(next() * steps)
+      await live(fs, server, acknowledged, 2).catch(() => undefined)
+      fs = fs.afterCrash((['drop', 'keep', 'torn'] as const)[Math.floor(next() * 3)]!, next)
+    }
+    const shipper = await createShipper(optionsOf(fs, server))
+    await shipper.flush()
+    const missing = [...acknowledged].filter((id) => !server.got.has(id))
+    expect({ run, missing }).toEqual({ run, missing: [] })
+    await shipper.close()
+  }
+})
+
+test('the events of each producer arrive in order, repetitions aside', async () => {
+  const fs = modelFiles()
+  const server: Server = { got: new Map(), batches: [] }
+  await live(fs, server, new Set())
+  const last = new Map<string, number>()
+  for (const id of server.batches.flat()) {
+    const [producer = '', seq] = id.split('-')
+    expect(Number(seq)).toBe((last.get(producer) ?? 0) + 1)
+    last.set(producer, Number(seq))
+  }
+})
