@@ -1,9 +1,9 @@
-import { type ResolvedShipperOptions, resolveOptions, type ShipperOptions } from './options.ts'
-import type { Shipper } from './shipper.ts'
 import { DiskShipper } from './disk-shipper.ts'
 import { httpTransport } from './flush/http-transport.ts'
 import { customTransport, type Transport } from './flush/transport.ts'
+import { type ResolvedShipperOptions, resolveOptions, type ShipperOptions } from './options.ts'
 import { shipperId } from './owner/shipper-id.ts'
+import type { Shipper } from './shipper.ts'
 
 /**
  * Opens a buffer in a directory and begins to drain it.

@@ -174,7 +174,14 @@ export class DiskShipper implements Shipper {
     const { maxBatchEvents, maxBatchBytes, clock } = this.#options
     const report = await new Pass({
       ...owned,
-      ...{ memory: this.#memory, transport: this.#transport, events: this.#events, clock, maxBatchEvents, maxBatchBytes },
+      ...{
+        memory: this.#memory,
+        transport: this.#transport,
+        events: this.#events,
+        clock,
+        maxBatchEvents,
+        maxBatchBytes,
+      },
       pending: () => this.#pending(),
       stop: this.#stop.signal,
       abort: this.#abort.signal,

@@ -25,7 +25,12 @@ export interface ShipperEvents {
   /** The server will never take this event. It was set aside. */
   readonly rejected: { readonly id: string; readonly reason: string }
   /** Part of a file is damaged; `savedAs` has its bytes. */
-  readonly damaged: { readonly segment: string; readonly offset: number; readonly bytes: number; readonly savedAs?: string }
+  readonly damaged: {
+    readonly segment: string
+    readonly offset: number
+    readonly bytes: number
+    readonly savedAs?: string
+  }
   /** So many stored events of a producer cannot be read any more. */
   readonly lost: { readonly producer: string; readonly from: number; readonly events: number }
   /** `onFull: 'drop-oldest'` removed events that were not shipped. */

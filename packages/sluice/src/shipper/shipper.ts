@@ -1,5 +1,5 @@
-import type { PassReport } from './flush/pass.ts'
 import type { ShipperEvents } from './events.ts'
+import type { PassReport } from './flush/pass.ts'
 import type { ShipperStats } from './stats.ts'
 
 /** What `close` leaves behind: it is on the disk, and shipped when the directory is opened again. */

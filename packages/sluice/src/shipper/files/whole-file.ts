@@ -3,7 +3,7 @@ import { codeOf, type FileSystem, quietly } from './file-system.ts'
 import { writeAll } from './write-all.ts'
 
 /** The contents of a small file, undefined if it is not there. */
-export async function readWhole(fs: FileSystem, path: string, maxBytes = 1 << 20): Promise<Buffer | undefined> {
+export async function readWhole(fs: FileSystem, path: string, maxBytes: number = 1 << 20): Promise<Buffer | undefined> {
   let file: Awaited<ReturnType<FileSystem['open']>>
   try {
     file = await fs.open(path, 'read')

@@ -1,6 +1,6 @@
+import { eventId } from '../log/segment-name.ts'
 import type { StoredEvent } from '../log/segment-reader.ts'
 import { framingBytes } from '../log/segment-reader.ts'
-import { eventId } from '../log/segment-name.ts'
 
 const open = '{"events":['
 const close = ']}'

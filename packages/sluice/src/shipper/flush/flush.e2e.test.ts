@@ -174,7 +174,11 @@ test('answers per event: rejected is set aside, retry is sent again, duplicate i
   const { collector, shipper } = await setUp({}, ({ path, events }, response) => {
     if (!isBatch(path) || !first) return false
     first = false
-    const results = events.map(({ id }, i) => ({ id, status: ['ok', 'duplicate', 'retry', 'rejected'][i % 4], reason: 'why' }))
+    const results = events.map(({ id }, i) => ({
+      id,
+      status: ['ok', 'duplicate', 'retry', 'rejected'][i % 4],
+      reason: 'why',
+    }))
     json(response, 200, { results })
     return true
   })

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { type Answer, type BackoffRules, breakerOf, next, waitMs, type BreakerState } from './next.ts'
+import { type Answer, type BackoffRules, type BreakerState, breakerOf, next, waitMs } from './next.ts'
 import { type FlushState, freshState } from './state.ts'
 import type { StateFile } from './state-file.ts'
 

@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { type Answer, breakerOf, defaultBackoff as rules, delayOf, next, waitMs } from './next.ts'
+import { type Answer, breakerOf, delayOf, next, defaultBackoff as rules, waitMs } from './next.ts'
 import { type FlushState, freshState, unknownCapacity } from './state.ts'
 
 const now = 1_800_000_000_000
-const at = (backoffLevel: number, more: Partial<FlushState> = {}): FlushState => ({ ...freshState, backoffLevel, ...more })
+const at = (backoffLevel: number, more: Partial<FlushState> = {}): FlushState => ({
+  ...freshState,
+  backoffLevel,
+  ...more,
+})
 const step = (state: FlushState, answer: Answer, random = 0) => next(state, answer, now, rules, random)
 const seconds = (state: FlushState) => ((state.nextAttemptAfter ?? now) - now) / 1000
 
@@ -88,7 +92,8 @@ test('whatever answers come, the level, the failures and the wait stay within th
         state = step(state, answer)
         // The model: nothing but the words of the table.
         if (answer.kind === 'success') [level, failures] = [Math.max(0, level - 1), 0]
-        if (answer.kind === 'failure' || answer.kind === 'overloaded') [level, failures] = [Math.min(10, level + 1), failures + 1]
+        if (answer.kind === 'failure' || answer.kind === 'overloaded')
+          [level, failures] = [Math.min(10, level + 1), failures + 1]
         expect([state.backoffLevel, state.consecutiveFailures]).toEqual([level, failures])
         expect(waitMs(state, now, rules)).toBeLessThanOrEqual(3_600_000)
         if (answer.kind === 'success') expect(waitMs(state, now, rules)).toBe(0)

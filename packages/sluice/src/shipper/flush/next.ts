@@ -42,7 +42,13 @@ export function delayOf(level: number, rules: BackoffRules): number {
 }
 
 /** The state after an answer. Everything about when to try again is decided here, and nowhere else. */
-export function next(state: FlushState, answer: Answer, nowMs: number, rules: BackoffRules, random: number): FlushState {
+export function next(
+  state: FlushState,
+  answer: Answer,
+  nowMs: number,
+  rules: BackoffRules,
+  random: number,
+): FlushState {
   const after = (delayMs: number): number => nowMs + Math.round(delayMs * (1 + rules.jitter * random))
   switch (answer.kind) {
     case 'ready':

@@ -24,7 +24,8 @@ export class RejectedFile {
       const head = { id: eventId(event.producer, event.seq), storedAt: event.timeMs, rejectedAt: nowMs, reason }
       return `${JSON.stringify(head).slice(0, -1)},"data":${event.payload.toString()}}\n`
     })
-    const file = (this.#file ??= await this.#open())
+    this.#file ??= await this.#open()
+    const file = this.#file
     try {
       const end = await writeAll(file, [Buffer.from(lines.join(''))], this.#size)
       await file.datasync()

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { FileSystem } from '../files/file-system.ts'
+import { codeOf, type FileSystem } from '../files/file-system.ts'
 import { livenessOf, type ProcessIdentity } from '../owner/process-identity.ts'
 import { readHeader } from './segment.ts'
 import { openFileOf, type SegmentName, sealedFileOf } from './segment-name.ts'
@@ -25,8 +25,13 @@ export async function adopt(options: AdoptOptions, segment: SegmentName, isLates
   // A writer that has begun another segment never comes back to this one.
   if (isLatest && !(await isAbandoned(options, path))) return false
   if (!isOwner()) return false
-  await fs.rename(path, join(dir, sealedFileOf(segment.name)))
-  await fs.syncDir(dir)
+  try {
+    await fs.rename(path, join(dir, sealedFileOf(segment.name)))
+    await fs.syncDir(dir)
+  } catch (error) {
+    // On a read-only file system nobody can append either: the segment is read as it is.
+    if (codeOf(error) !== 'EROFS') throw error
+  }
   return true
 }
 

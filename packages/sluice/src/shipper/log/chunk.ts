@@ -1,5 +1,5 @@
-import { eventId } from './segment-name.ts'
 import { recordHeaderBytes, sealRecord } from './record.ts'
+import { eventId } from './segment-name.ts'
 
 interface Waiter {
   readonly resolve: (id: string) => void

@@ -42,7 +42,14 @@ export function saltOf(producer: string): number {
 }
 
 /** Writes a record whose payload is in its place already; returns where it ends. */
-export function sealRecord(into: Buffer, at: number, length: number, seq: number, timeMs: number, salt: number): number {
+export function sealRecord(
+  into: Buffer,
+  at: number,
+  length: number,
+  seq: number,
+  timeMs: number,
+  salt: number,
+): number {
   const end = at + recordHeaderBytes + length
   into.writeUInt32LE(length, at + 4)
   writeUint48(into, seq, at + 8)

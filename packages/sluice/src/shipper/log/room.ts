@@ -51,6 +51,7 @@ export class Room {
   }
 
   written(bytes: number): void {
+    this.#become(false)
     this.#usedBytes += bytes
     this.#freeBytes -= bytes
   }
@@ -68,12 +69,12 @@ export class Room {
   /** Whether these bytes may be written now. Waits or drops first, as `onFull` says. */
   async make(bytes: number, noSpace: boolean): Promise<boolean> {
     const { maxBytes, minFreeBytes, onFull, clock, dropOldest } = this.#options
-    if (!noSpace && maxBytes === Infinity && minFreeBytes === 0 && !this.#isFull) return true
+    if (!noSpace && maxBytes === Infinity && minFreeBytes === 0) return true
     // A larger commit than the limit would never fit: it may be written when the buffer is empty.
     const wanted = (): boolean => this.leftBytes >= Math.min(bytes, maxBytes / 2)
     for (let refused = noSpace; ; refused = false) {
       await this.#measure(refused)
-      if (!refused && wanted()) break
+      if (!refused && wanted()) return true
       this.#become(true)
       if (this.#closed || onFull === 'refuse') return false
       if (onFull === 'drop-oldest') {
@@ -86,8 +87,6 @@ export class Room {
         if (noSpace) return !this.#closed
       }
     }
-    this.#become(false)
-    return true
   }
 
   #become(isFull: boolean): void {

@@ -75,7 +75,8 @@ export class SegmentLog {
         if (parsed.isOpen && !isActive && !(await adopt(this.#options, parsed, isLatest))) continue
         const known = this.#segments.get(parsed.name)
         if (known !== undefined && (known.sealed || isActive)) continue
-        const path = join(dir, isActive && parsed.isOpen ? openFileOf(parsed.name) : sealedFileOf(parsed.name))
+        const sealedPath = join(dir, sealedFileOf(parsed.name))
+        const path = fs.exists(sealedPath) ? sealedPath : join(dir, openFileOf(parsed.name))
         const measure = await measureSegment(fs, path, parsed)
         if (known === undefined) {
           this.#segments.set(parsed.name, new Segment(parsed, measure, !isActive, this.#positions[parsed.name]))

@@ -27,7 +27,13 @@ export function parseSegmentName(file: string): (SegmentName & { readonly isOpen
   const [, created, producer, number, kind] = pattern.exec(file) ?? []
   if (created === undefined || producer === undefined || number === undefined) return undefined
   const createdMs = Number(created)
-  return { name: file.slice(0, file.lastIndexOf('.')), createdMs, producer, number: Number(number), isOpen: kind === 'open' }
+  return {
+    name: file.slice(0, file.lastIndexOf('.')),
+    createdMs,
+    producer,
+    number: Number(number),
+    isOpen: kind === 'open',
+  }
 }
 
 export const openFileOf = (name: string): string => `${name}.open`

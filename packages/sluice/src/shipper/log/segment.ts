@@ -91,7 +91,11 @@ export class Segment {
 
   /** Whether everything in it was shipped and nothing will be added. */
   get isDone(): boolean {
-    return this.sealed && this.#reader?.finished === true && this.#reader.lastEnd <= Math.max(this.shipped.offset, segmentHeaderBytes)
+    return (
+      this.sealed &&
+      this.#reader?.finished === true &&
+      this.#reader.lastEnd <= Math.max(this.shipped.offset, segmentHeaderBytes)
+    )
   }
 
   /** The number that the producer's next segment should begin with. */

@@ -147,7 +147,8 @@ export class Writer {
         const segment = await this.#writable(total)
         // Records that were refused leave a hole in the sequence; the mark says that nothing is missing.
         const { firstSeq, nextSeq } = { firstSeq: chunks[0]!.firstSeq, nextSeq: chunks.at(-1)!.nextSeq }
-        const mark = firstSeq === this.#confirmedSeq ? [] : [markRecord('skip', firstSeq, this.#confirmedSeq, this.#salt)]
+        const mark =
+          firstSeq === this.#confirmedSeq ? [] : [markRecord('skip', firstSeq, this.#confirmedSeq, this.#salt)]
         await segment.append([...mark, ...bytes])
         if (!segment.isOurs) throw new Error('another process took the segment over')
         this.#options.onWritten(total, nextSeq - firstSeq)
@@ -230,5 +231,8 @@ function full(): SluiceError {
 
 function failed(cause: unknown): SluiceError {
   const { message } = cause as Error
-  return new SluiceError('SLUICE_BUFFER_FAILED', `the event could not be stored: ${message}`, { cause, transient: true })
+  return new SluiceError('SLUICE_BUFFER_FAILED', `the event could not be stored: ${message}`, {
+    cause,
+    transient: true,
+  })
 }

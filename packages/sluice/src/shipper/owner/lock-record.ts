@@ -32,7 +32,12 @@ export function parseLock(bytes: Buffer | undefined): LockRecord | undefined {
  * once. A process that runs but does not renew (it is stopped, or hangs) loses the lock when it expires. Elsewhere only expiry counts.
  * Time since boot is compared where it can be, because it does not jump.
  */
-export function isStale(lock: LockRecord, self: ProcessIdentity, time: LockTime, start = startOf): boolean {
+export function isStale(
+  lock: LockRecord,
+  self: ProcessIdentity,
+  time: LockTime,
+  start: typeof startOf = startOf,
+): boolean {
   if (lock.released) return true
   if (livenessOf(lock, self, start) === 'dead') return true
   const sameMachine = lock.machine === self.machine

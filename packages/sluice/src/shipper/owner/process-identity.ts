@@ -63,7 +63,7 @@ export function uptimeMs(): number {
 export type Liveness = 'alive' | 'dead' | 'unknown'
 
 /** Whether a process still runs; unknown on another machine or in another container. */
-export function livenessOf(other: ProcessIdentity, self: ProcessIdentity, start = startOf): Liveness {
+export function livenessOf(other: ProcessIdentity, self: ProcessIdentity, start: typeof startOf = startOf): Liveness {
   if (other.machine !== self.machine) return 'unknown'
   const started = start(other.pid)
   if (started === undefined) return 'dead'

@@ -35,6 +35,13 @@ export interface Collector {
   close(): Promise<void>
 }
 
+export interface CollectorOptions {
+  /** A free one unless said otherwise. */
+  readonly port?: number
+  /** Whether requests and the data of events are kept, besides their ids. */
+  readonly keepData?: boolean
+}
+
 const ample: Partial<Capacity> = { ready: true, maxBatchSize: 1000, delayBetweenBatches: 0 }
 
 /**
@@ -44,7 +51,8 @@ const ample: Partial<Capacity> = { ready: true, maxBatchSize: 1000, delayBetween
  * const collector = await startCollector()
  * const shipper = await createShipper({ dir: 'buffer', endpoint: collector.url })
  */
-export async function startCollector({ port = 0, keepData = true } = {}): Promise<Collector> {
+export async function startCollector(options: CollectorOptions = {}): Promise<Collector> {
+  const { port = 0, keepData = true } = options
   const events = new Map<string, CollectedEvent>()
   let duplicates = 0
   const requests: CollectorRequest[] = []
@@ -104,6 +112,11 @@ async function read(incoming: IncomingMessage): Promise<CollectorRequest> {
 }
 
 /** Answers with JSON. */
-export function json(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }

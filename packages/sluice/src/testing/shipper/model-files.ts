@@ -167,7 +167,8 @@ function build(entries: Map<string, Inode>): ModelFiles {
 
   function afterCrash(mode: CrashMode, random: () => number = Math.random): ModelFiles {
     const names = new Map(mode === 'keep' ? entries : durableEntries)
-    if (mode === 'torn') for (const each of changes.slice(0, Math.floor(random() * (changes.length + 1)))) each.apply(names)
+    if (mode === 'torn')
+      for (const each of changes.slice(0, Math.floor(random() * (changes.length + 1)))) each.apply(names)
     const kept = [...names].map(([path, inode]): [string, Inode] => {
       const data = mode === 'keep' ? inode.data : mode === 'drop' ? inode.durable : torn(inode, random)
       return [path, { data, durable: data, modifiedMs: inode.modifiedMs }]
