@@ -3,9 +3,9 @@ import { SluiceError } from '../core/errors.ts'
 import { Counts } from './counts.ts'
 import type { ShipperEvents } from './events.ts'
 import { quietly } from './files/file-system.ts'
+import { type FlushReport, FlushRun } from './flush/flush-run.ts'
 import { FlushLoop } from './flush/loop.ts'
 import { FlushMemory } from './flush/memory.ts'
-import { Pass, type PassReport } from './flush/pass.ts'
 import { StateFile } from './flush/state-file.ts'
 import type { Transport } from './flush/transport.ts'
 import { Room } from './log/room.ts'
@@ -94,7 +94,7 @@ export class DiskShipper implements Shipper {
     return this.#writer.append(payload)
   }
 
-  flush(): Promise<PassReport> {
+  flush(): Promise<FlushReport> {
     return this.#loop.run()
   }
 
@@ -165,14 +165,14 @@ export class DiskShipper implements Shipper {
     clock.clearTimeout(timer)
   }
 
-  async #pass(): Promise<PassReport> {
+  async #pass(): Promise<FlushReport> {
     const owned = await this.#lookAround()
     if (owned === undefined) {
       const rest = { sent: 0, duplicates: 0, rejected: 0, pending: this.#pending(), nextAttemptInMs: 0 }
       return { outcome: 'not-owner', ...rest }
     }
     const { maxBatchEvents, maxBatchBytes, clock } = this.#options
-    const report = await new Pass({
+    const report = await new FlushRun({
       ...owned,
       ...{
         memory: this.#memory,

@@ -1,5 +1,5 @@
+import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
-import { didYouMean } from '../core/did-you-mean.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import { systemClock } from '../timing/system-clock.ts'
@@ -105,10 +105,7 @@ const known: readonly (keyof ShipperOptions)[] = [
 
 /** Checks the options and fills in the defaults, once. */
 export function resolveOptions(given: ShipperOptions): ResolvedShipperOptions {
-  if (typeof given !== 'object' || given === null) {
-    throw invalidOption('createShipper options', given, 'pass an object such as { dir, endpoint }')
-  }
-  checkNames('createShipper', given, known)
+  checkOptionNames('createShipper', given, known)
   const options = { ...defaults, ...withoutUndefined(given) }
   if (typeof options.dir !== 'string' || options.dir === '') {
     throw invalidOption('createShipper.dir', options.dir, 'use the path of a directory for the buffer')
@@ -153,7 +150,7 @@ export function resolveOptions(given: ShipperOptions): ResolvedShipperOptions {
 }
 
 function backoffRules(given: Partial<BackoffRules>): BackoffRules {
-  checkNames('createShipper.backoff', given, Object.keys(defaultBackoff))
+  checkOptionNames('createShipper.backoff', given, Object.keys(defaultBackoff))
   const rules = { ...defaultBackoff, ...withoutUndefined(given) }
   for (const [name, value] of Object.entries(rules)) {
     const [least, most] = name === 'factor' ? [1, 100] : name === 'jitter' ? [0, 1] : [0, Number.MAX_SAFE_INTEGER]
@@ -162,14 +159,6 @@ function backoffRules(given: Partial<BackoffRules>): BackoffRules {
     }
   }
   return rules
-}
-
-function checkNames(where: string, given: object, names: readonly string[]): void {
-  for (const [name, value] of Object.entries(given)) {
-    if (names.includes(name)) continue
-    const remedy = `there is no such option; ${didYouMean(name, names)}known are ${names.join(', ')}`
-    throw invalidOption(`${where}.${name}`, value, remedy)
-  }
 }
 
 function withoutUndefined<T extends object>(given: T): T {

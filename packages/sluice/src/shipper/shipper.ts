@@ -1,5 +1,5 @@
 import type { ShipperEvents } from './events.ts'
-import type { PassReport } from './flush/pass.ts'
+import type { FlushReport } from './flush/flush-run.ts'
 import type { ShipperStats } from './stats.ts'
 
 /** What `close` leaves behind: it is on the disk, and shipped when the directory is opened again. */
@@ -13,7 +13,7 @@ export interface Shipper {
   /** Stores an event; resolves with its id when it is on the disk (see `durability`). */
   ship(event: unknown): Promise<string>
   /** One pass: sends what waits now, if the server is ready and an attempt is due. It never throws because of the server. */
-  flush(): Promise<PassReport>
+  flush(): Promise<FlushReport>
   stats(): ShipperStats
   on<Name extends keyof ShipperEvents>(name: Name, listener: (event: ShipperEvents[Name]) => void): () => void
   /** Ends after the batch in flight, or after at most `drainMs` of sending what is left. */

@@ -1,17 +1,17 @@
 import type { Clock, Timer } from '../../core/clock.ts'
-import type { PassReport } from './pass.ts'
+import type { FlushReport } from './flush-run.ts'
 
 /** Runs passes one at a time: by itself every so often, and when asked. */
 export class FlushLoop {
   readonly #clock: Clock
   readonly #intervalMs: number | undefined
-  readonly #pass: () => Promise<PassReport>
-  #running: Promise<PassReport> | undefined
-  #queued: Promise<PassReport> | undefined
+  readonly #pass: () => Promise<FlushReport>
+  #running: Promise<FlushReport> | undefined
+  #queued: Promise<FlushReport> | undefined
   #timer: Timer | undefined
   #closed = false
 
-  constructor(clock: Clock, intervalMs: number | undefined, pass: () => Promise<PassReport>) {
+  constructor(clock: Clock, intervalMs: number | undefined, pass: () => Promise<FlushReport>) {
     this.#clock = clock
     this.#intervalMs = intervalMs
     this.#pass = pass
@@ -22,7 +22,7 @@ export class FlushLoop {
   }
 
   /** A pass that begins now, or after the present one: that may have begun before the caller's events were stored. */
-  run(): Promise<PassReport> {
+  run(): Promise<FlushReport> {
     if (this.#running === undefined) {
       this.#running = this.#pass().finally(() => {
         this.#running = undefined

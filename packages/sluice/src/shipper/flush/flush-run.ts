@@ -13,7 +13,7 @@ import type { Capacity } from './state.ts'
 import { messageOf, type Transport } from './transport.ts'
 
 /** How a pass ended. */
-export type PassOutcome =
+export type FlushOutcome =
   /** Everything that waited when it began is shipped. */
   | 'drained'
   /** The next attempt is not due yet. */
@@ -25,8 +25,8 @@ export type PassOutcome =
   /** Stopped by `close`. */
   | 'stopped'
 
-export interface PassReport {
-  readonly outcome: PassOutcome
+export interface FlushReport {
+  readonly outcome: FlushOutcome
   readonly sent: number
   readonly duplicates: number
   readonly rejected: number
@@ -37,7 +37,7 @@ export interface PassReport {
   readonly reason?: string
 }
 
-export interface PassParts {
+export interface FlushRunParts {
   readonly log: SegmentLog
   readonly memory: FlushMemory
   readonly transport: Transport
@@ -57,20 +57,20 @@ export interface PassParts {
 const askAgainEvery = 100
 
 /** One pass of the flow: may we try, ask capacity, send batches, until all is shipped, the server is not ready, or something fails. */
-export class Pass {
-  readonly #parts: PassParts
+export class FlushRun {
+  readonly #parts: FlushRunParts
   #counts = { sent: 0, duplicates: 0, rejected: 0 }
   #reason: string | undefined
   #batchLimit: number
 
-  constructor(parts: PassParts) {
+  constructor(parts: FlushRunParts) {
     this.#parts = parts
     this.#batchLimit = parts.maxBatchEvents
   }
 
-  async run(): Promise<PassReport> {
+  async run(): Promise<FlushReport> {
     const { memory, log, reserve, pending } = this.#parts
-    let outcome: PassOutcome
+    let outcome: FlushOutcome
     try {
       await memory.load()
       outcome = memory.waitMs > 0 ? 'waiting' : await this.#flow()
@@ -88,7 +88,7 @@ export class Pass {
     return { outcome, ...this.#counts, pending: pending(), nextAttemptInMs: memory.waitMs, ...reason }
   }
 
-  async #flow(): Promise<PassOutcome> {
+  async #flow(): Promise<FlushOutcome> {
     const { log, memory, clock, stop, maxBatchBytes } = this.#parts
     let capacity: Capacity | undefined
     let sinceAsked = 0
@@ -119,7 +119,7 @@ export class Pass {
     return this.#parts.log.hasMore
   }
 
-  async #ask(): Promise<Capacity | PassOutcome> {
+  async #ask(): Promise<Capacity | FlushOutcome> {
     const { transport, memory, events, pending, abort } = this.#parts
     const answer: CapacityAnswer = await transport.capacity(pending(), abort)
     if (answer.kind !== 'capacity') {
@@ -177,7 +177,7 @@ export class Pass {
     events.emit('failure', { reason: answer.reason, backoffLevel, nextAttemptInMs: memory.waitMs })
   }
 
-  #faulted(error: unknown): PassOutcome {
+  #faulted(error: unknown): FlushOutcome {
     if (error instanceof OwnershipLost) return 'not-owner'
     this.#reason = messageOf(error)
     this.#parts.events.emit('storageFailure', { what: 'flush', error })

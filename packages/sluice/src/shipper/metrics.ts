@@ -1,0 +1,123 @@
+import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
+import type { Shipper } from './shipper.ts'
+
+const table = {
+  sluice_shipper_events_total: {
+    type: 'counter',
+    help: 'Events by what became of them: stored, refused (by ship), sent, duplicate (the server had it already), rejected (set aside), dropped (by drop-oldest) or lost (damaged on the disk).',
+    labels: ['shipper', 'fate'],
+  },
+  sluice_shipper_pending_events: {
+    type: 'gauge',
+    help: 'Stored events that wait to be shipped.',
+    labels: ['shipper'],
+  },
+  sluice_shipper_oldest_age_seconds: {
+    type: 'gauge',
+    help: 'Age of the oldest event that waits.',
+    labels: ['shipper'],
+  },
+  sluice_shipper_buffer_bytes: {
+    type: 'gauge',
+    help: 'Bytes of all segments on the disk.',
+    labels: ['shipper'],
+  },
+  sluice_shipper_in_rate: {
+    type: 'gauge',
+    help: 'Events stored per second, over about ten seconds.',
+    labels: ['shipper'],
+  },
+  sluice_shipper_out_rate: {
+    type: 'gauge',
+    help: 'Events shipped per second, over about ten seconds.',
+    labels: ['shipper'],
+  },
+  sluice_shipper_time_to_full_seconds: {
+    type: 'gauge',
+    help: 'When the buffer will be full if it goes on growing like this; missing without a limit or while it does not grow.',
+    labels: ['shipper'],
+  },
+  sluice_shipper_full: {
+    type: 'gauge',
+    help: '1 while the buffer is full, else 0.',
+    labels: ['shipper'],
+  },
+  sluice_shipper_backoff_level: {
+    type: 'gauge',
+    help: 'The level of the backoff, from 0.',
+    labels: ['shipper'],
+  },
+  sluice_shipper_breaker_state: {
+    type: 'gauge',
+    help: 'The state of the breaker before the server: 1 for the present one, 0 for the others.',
+    labels: ['shipper', 'state'],
+  },
+  sluice_shipper_owner: {
+    type: 'gauge',
+    help: '1 if this process ships from the directory, 0 if another one does.',
+    labels: ['shipper'],
+  },
+  sluice_shipper_failures_total: {
+    type: 'counter',
+    help: 'Failed attempts to ship (server) and failed operations on the disk (storage).',
+    labels: ['shipper', 'of'],
+  },
+  sluice_shipper_batch_duration_seconds: {
+    type: 'histogram',
+    help: 'Time from sending a batch until it was recorded as shipped.',
+    labels: ['shipper'],
+    buckets: [...latencyBuckets, 2.5, 5, 10, 30],
+  },
+} as const satisfies MetricTable
+
+/** The metrics of a shipper. */
+export const shipperMetricTable: MetricTable = table
+
+/**
+ * The metrics of a shipper; `name` tells several of them apart.
+ *
+ * @example
+ * prometheusMetrics(register, [shipperMetrics(shipper)])
+ */
+export function shipperMetrics(shipper: Shipper, name = 'default'): PartMetrics {
+  return partMetrics(table, (reporter) => {
+    const events = reporter.counter('sluice_shipper_events_total')
+    const failures = reporter.counter('sluice_shipper_failures_total')
+    const duration = reporter.histogram('sluice_shipper_batch_duration_seconds')
+    const gauges = {
+      sluice_shipper_pending_events: () => shipper.stats().pending,
+      sluice_shipper_oldest_age_seconds: () => shipper.stats().oldestAgeMs / 1000,
+      sluice_shipper_buffer_bytes: () => shipper.stats().bytesOnDisk,
+      sluice_shipper_in_rate: () => shipper.stats().inPerSecond,
+      sluice_shipper_out_rate: () => shipper.stats().outPerSecond,
+      sluice_shipper_full: () => (shipper.stats().isFull ? 1 : 0),
+      sluice_shipper_backoff_level: () => shipper.stats().backoffLevel,
+      sluice_shipper_owner: () => (shipper.stats().isOwner ? 1 : 0),
+    } as const
+    for (const [gauge, read] of Object.entries(gauges)) {
+      reporter.gauge(gauge as keyof typeof gauges, (set) => set(read(), name))
+    }
+    reporter.gauge('sluice_shipper_time_to_full_seconds', (set) => {
+      const { timeToFullMs } = shipper.stats()
+      if (timeToFullMs !== null) set(timeToFullMs / 1000, name)
+    })
+    reporter.gauge('sluice_shipper_breaker_state', (set) => {
+      const { breaker } = shipper.stats()
+      for (const state of ['closed', 'open', 'half-open']) set(state === breaker ? 1 : 0, name, state)
+    })
+    return [
+      shipper.on('stored', ({ events: count }) => events(count, name, 'stored')),
+      shipper.on('refused', ({ events: count }) => events(count, name, 'refused')),
+      shipper.on('batch', ({ sent, duplicates, tookMs }) => {
+        events(sent, name, 'sent')
+        events(duplicates, name, 'duplicate')
+        duration(tookMs / 1000, name)
+      }),
+      shipper.on('rejected', () => events(1, name, 'rejected')),
+      shipper.on('dropped', ({ events: count }) => events(count, name, 'dropped')),
+      shipper.on('lost', ({ events: count }) => events(count, name, 'lost')),
+      shipper.on('failure', () => failures(1, name, 'server')),
+      shipper.on('storageFailure', () => failures(1, name, 'storage')),
+    ]
+  })
+}
