@@ -1,8 +1,6 @@
 import { Emitter } from '../core/emitter.ts'
-import { SluiceError } from '../core/errors.ts'
 import { Counts } from './counts.ts'
 import type { ShipperEvents } from './events.ts'
-import { quietly } from './files/file-system.ts'
 import { type FlushReport, FlushRun } from './flush/flush-run.ts'
 import { FlushLoop } from './flush/loop.ts'
 import { FlushMemory } from './flush/memory.ts'
@@ -12,6 +10,7 @@ import { Room } from './log/room.ts'
 import { Writer } from './log/writer.ts'
 import type { ResolvedShipperOptions } from './options.ts'
 import { OwnedBuffer } from './owned-buffer.ts'
+import { toPayload } from './payload.ts'
 import type { CloseReport, Shipper } from './shipper.ts'
 import type { ShipperStats } from './stats.ts'
 
@@ -72,26 +71,10 @@ export class DiskShipper implements Shipper {
   }
 
   ship(event: unknown): Promise<string> {
-    let payload: string | undefined
-    try {
-      payload = JSON.stringify(event)
-    } catch (cause) {
-      return this.#refuse(new SluiceError('SLUICE_INVALID_EVENT', 'the event cannot be written as JSON', { cause }))
-    }
-    if (payload === undefined) {
-      return this.#refuse(new SluiceError('SLUICE_INVALID_EVENT', `a ${typeof event} cannot be written as JSON`))
-    }
-    return this.shipJson(payload)
-  }
-
-  /** Stores an event that is JSON already. */
-  shipJson(payload: string): Promise<string> {
-    const { maxEventBytes } = this.#options
-    if (payload.length * 3 > maxEventBytes && Buffer.byteLength(payload) > maxEventBytes) {
-      const message = `the event has ${Buffer.byteLength(payload)} bytes; maxEventBytes is ${maxEventBytes}`
-      return this.#refuse(new SluiceError('SLUICE_EVENT_TOO_LARGE', message))
-    }
-    return this.#writer.append(payload)
+    const payload = toPayload(event, this.#options.maxEventBytes)
+    if (typeof payload === 'string') return this.#writer.append(payload)
+    this.#events.emit('refused', { events: 1, code: payload.code })
+    return Promise.reject(payload)
   }
 
   flush(): Promise<FlushReport> {
@@ -219,10 +202,5 @@ export class DiskShipper implements Shipper {
     const toMs = owned?.log.oldestMs ?? this.#memory.nowMs
     if (dropped.pending > 0) this.#events.emit('dropped', { events: dropped.pending, fromMs: dropped.shippedMs, toMs })
     return true
-  }
-
-  #refuse(error: SluiceError): Promise<never> {
-    this.#events.emit('refused', { events: 1, code: error.code })
-    return Promise.reject(error)
   }
 }

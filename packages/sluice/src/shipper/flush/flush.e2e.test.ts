@@ -98,16 +98,29 @@ test('503 to a question about capacity is "not ready"', async () => {
   expect(shipper.stats().nextAttemptInMs).toBeGreaterThan(119_000)
 })
 
+const reply = (status: number, body = '{}', headers: Record<string, string> = {}): Intercept => {
+  return (_, response) => {
+    response.writeHead(status, headers).end(body)
+    return true
+  }
+}
+
 const faults: [string, Intercept][] = [
-  ['a 500', (_, response) => (json(response, 500, { error: 'oops' }), true)],
-  ['a 429', (_, response) => (json(response, 429, {}), true)],
-  ['a reset connection', (_, response) => (response.destroy(), true)],
+  ['a 500', reply(500)],
+  ['a 429', reply(429)],
+  ['a 401', reply(401)],
+  ['a 403', reply(403)],
+  ['a 404 for the endpoint itself', reply(404)],
+  ['a redirect', reply(302, '', { location: '/elsewhere' })],
+  ['a captive portal', reply(200, '<html>', { 'content-type': 'text/html' })],
   ['a hang', () => true],
-  ['a 401', (_, response) => (json(response, 401, {}), true)],
-  ['a 403', (_, response) => (json(response, 403, {}), true)],
-  ['a 404 for the endpoint itself', (_, response) => (json(response, 404, {}), true)],
-  ['a redirect', (_, response) => (response.writeHead(302, { location: '/elsewhere' }).end(), true)],
-  ['a captive portal', (_, response) => (response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'), true)],
+  [
+    'a reset connection',
+    (_, response) => {
+      response.destroy()
+      return true
+    },
+  ],
   [
     '200 and then a dropped connection',
     (_, response) => {

@@ -17,7 +17,8 @@ export interface LockOptions {
 }
 
 const pattern = /^owner-(\d{12})$/
-const fileOf = (epoch: number): string => `owner-${String(epoch).padStart(12, '0')}`
+/** The name of the lock file of an epoch. */
+export const ownerFileOf = (epoch: number): string => `owner-${String(epoch).padStart(12, '0')}`
 
 /** The highest epoch in a directory, 0 if there was never an owner. */
 export function highestEpoch(files: readonly string[]): number {
@@ -47,7 +48,7 @@ export class OwnerLock {
   get isHeld(): boolean {
     const { fs, dir } = this.#options
     if (this.#epoch === undefined) return false
-    const held = !fs.exists(join(dir, fileOf(this.#epoch + 1))) && fs.exists(join(dir, fileOf(this.#epoch)))
+    const held = !fs.exists(join(dir, ownerFileOf(this.#epoch + 1))) && fs.exists(join(dir, ownerFileOf(this.#epoch)))
     if (!held) this.#epoch = undefined
     return held
   }
@@ -91,7 +92,7 @@ export class OwnerLock {
 
   async #isStale(epoch: number): Promise<boolean> {
     const { fs, dir, identity, leaseMs, uptimeMs } = this.#options
-    const path = join(dir, fileOf(epoch))
+    const path = join(dir, ownerFileOf(epoch))
     const lock = parseLock(await readWhole(fs, path))
     if (lock !== undefined) return isStale(lock, identity, { nowMs: this.#nowMs, uptimeMs: uptimeMs(), leaseMs })
     // Unreadable: it may be about to be written, so only its age tells.
@@ -105,7 +106,7 @@ export class OwnerLock {
     const temporary = join(dir, `owner.${this.#instance}.tmp`)
     try {
       await createWhole(fs, temporary, this.#record(false))
-      await fs.link(temporary, join(dir, fileOf(epoch)))
+      await fs.link(temporary, join(dir, ownerFileOf(epoch)))
       await fs.syncDir(dir)
       return true
     } catch (error) {
@@ -119,7 +120,7 @@ export class OwnerLock {
   #renew(released: boolean): Promise<void> {
     const { fs, dir } = this.#options
     const temporary = join(dir, `owner.${this.#instance}.tmp`)
-    return replaceWhole(fs, join(dir, fileOf(this.epoch)), temporary, this.#record(released))
+    return replaceWhole(fs, join(dir, ownerFileOf(this.epoch)), temporary, this.#record(released))
   }
 
   #record(released: boolean): Buffer {

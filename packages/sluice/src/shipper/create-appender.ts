@@ -1,0 +1,48 @@
+import { Room } from './log/room.ts'
+import { Writer } from './log/writer.ts'
+import { resolveOptions, type ShipperOptions } from './options.ts'
+import { toPayload } from './payload.ts'
+
+/** Stores events for a shipper on the same directory to send. */
+export interface Appender {
+  /** Stores an event; resolves with its id when it is on the disk. */
+  append(event: unknown): Promise<string>
+  /** Hands over what was stored. */
+  close(): Promise<void>
+}
+
+export type AppenderOptions = Pick<
+  ShipperOptions,
+  'dir' | 'durability' | 'maxBytes' | 'minFreeBytes' | 'maxEventBytes' | 'segmentBytes' | 'fs' | 'clock' | 'identity'
+>
+
+/**
+ * Opens a buffer only to leave events behind, as a hook that runs for a moment does while a service ships them. It never becomes the
+ * owner, and does not wait when the buffer is full.
+ *
+ * @example
+ * const appender = await createAppender({ dir: 'buffer' })
+ * await appender.append({ type: 'tool-call', ms: 12 })
+ * await appender.close()
+ */
+export async function createAppender(options: AppenderOptions): Promise<Appender> {
+  const resolved = resolveOptions({ ...options, send: async () => undefined, onFull: 'refuse' })
+  const { fs, dir, maxEventBytes } = resolved
+  await fs.makeDir(dir)
+  const room = new Room({ ...resolved, dropOldest: async () => false, onChange: () => {} })
+  const writer = new Writer({
+    ...resolved,
+    maxWaitingBytes: 64 << 20,
+    makeRoom: (bytes, noSpace) => room.make(bytes, noSpace),
+    onWritten: (bytes) => room.written(bytes),
+    onRefused: () => {},
+    onFailure: () => {},
+  })
+  return {
+    append(event) {
+      const payload = toPayload(event, maxEventBytes)
+      return typeof payload === 'string' ? writer.append(payload) : Promise.reject(payload)
+    },
+    close: () => writer.close(),
+  }
+}

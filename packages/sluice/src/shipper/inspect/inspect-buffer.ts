@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { type FileSystem } from '../files/file-system.ts'
+import { nodeFiles } from '../files/node-files.ts'
+import { readWhole } from '../files/whole-file.ts'
+import { type Checkpoint, readCheckpoint } from '../log/checkpoint.ts'
+import { measureSegment } from '../log/segment.ts'
+import { parseSegmentName, type SegmentName } from '../log/segment-name.ts'
+import { isStale, type LockRecord, parseLock } from '../owner/lock-record.ts'
+import { highestEpoch, ownerFileOf } from '../owner/owner-lock.ts'
+import { thisProcess, uptimeMs } from '../owner/process-identity.ts'
+
+/** One segment as the command line shows it. */
+export interface SegmentReport extends SegmentName {
+  readonly file: string
+  readonly isOpen: boolean
+  readonly bytes: number
+  readonly firstSeq: number
+  readonly nextSeq: number
+  /** Events in it that were not shipped yet. */
+  readonly pending: number
+  readonly shippedBytes: number
+}
+
+export interface OwnerReport extends LockRecord {
+  readonly epoch: number
+  /** Whether it still ships; false if it ended, released the lock, or let it expire. */
+  readonly isActive: boolean
+}
+
+/** What is in a directory. */
+export interface BufferReport {
+  readonly segments: readonly SegmentReport[]
+  readonly pending: number
+  readonly bytes: number
+  /** When the oldest event that waits was stored, or a little earlier. */
+  readonly oldestMs: number | null
+  readonly owner: OwnerReport | null
+  /** Names of the files with events that the server refused for good. */
+  readonly rejectedFiles: readonly string[]
+  readonly checkpoint: Checkpoint
+}
+
+/** Looks at a buffer without changing anything, also while a shipper works on it. */
+export async function inspectBuffer(
+  dir: string,
+  { fs = nodeFiles, leaseMs = 15_000 }: { readonly fs?: FileSystem; readonly leaseMs?: number } = {},
+): Promise<BufferReport> {
+  const files = (await fs.list(dir)).sort()
+  const checkpoint = await readCheckpoint(fs, dir, files)
+  const segments: SegmentReport[] = []
+  for (const file of files) {
+    const parsed = parseSegmentName(file)
+    if (parsed === undefined) continue
+    // A segment may be shipped and removed while we look.
+    const measure = await measureSegment(fs, join(dir, file), parsed).catch(() => undefined)
+    if (measure === undefined) continue
+    const { header, size, nextSeq } = measure
+    const firstSeq = header?.firstSeq ?? 1
+    const shipped = checkpoint.positions[parsed.name]
+    const pending = Math.max(0, nextSeq - (shipped?.seq ?? firstSeq))
+    segments.push({ ...parsed, file, bytes: size, firstSeq, nextSeq, pending, shippedBytes: shipped?.offset ?? 0 })
+  }
+  return {
+    segments,
+    pending: segments.reduce((sum, { pending }) => sum + pending, 0),
+    bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
+    oldestMs: segments.find(({ pending }) => pending > 0)?.createdMs ?? null,
+    owner: await ownerOf(fs, dir, files, leaseMs),
+    rejectedFiles: files.filter((file) => /^rejected-\d+\.ndjson$/.test(file)),
+    checkpoint,
+  }
+}
+
+async function ownerOf(
+  fs: FileSystem,
+  dir: string,
+  files: readonly string[],
+  leaseMs: number,
+): Promise<OwnerReport | null> {
+  const epoch = highestEpoch(files)
+  const lock = parseLock(await readWhole(fs, join(dir, ownerFileOf(epoch))).catch(() => undefined))
+  if (lock === undefined) return null
+  const stale = isStale(lock, thisProcess(), { nowMs: Date.now(), uptimeMs: uptimeMs(), leaseMs })
+  return { ...lock, epoch, isActive: !stale }
+}
