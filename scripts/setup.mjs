@@ -32,6 +32,8 @@ const parts = [
     places: postgresPlaces,
   },
   { command: 'nginx', why: 'auth_request against the daemon', apt: 'nginx', brew: 'nginx', required: true },
+  { command: 'haproxy', why: 'the recipe for HAProxy', apt: 'haproxy', brew: 'haproxy', required: false },
+  { command: 'caddy', why: 'the recipe for Caddy', apt: 'caddy', brew: 'caddy', required: false },
   { command: 'promtool', why: 'to check metrics and alerts', apt: 'prometheus', brew: 'prometheus', required: true },
   {
     command: 'valkey-server',

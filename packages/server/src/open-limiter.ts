@@ -17,6 +17,10 @@ export interface OpenLimiter {
   readonly store: Store
   readonly archive: PolicyArchive | undefined
   readonly policy: RoutedPolicy
+  /** Whether the built-in example stands in for a policy that could not be read. */
+  isExampleInstead(): boolean
+  /** What is in force, for people. */
+  policySource(): string
 }
 
 /** Opens the policy and the store of a configuration and makes a limiter of them. */
@@ -34,9 +38,21 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
   })
   opened.push(() => limiter.close())
   // With an error from the start, it is the fallback that is in force.
-  if (limiter.policy.status.lastError === undefined) policy.accepted()
-  limiter.on('policyLoaded', () => policy.accepted())
-  return { limiter, store, archive: archiveOf(source), policy }
+  let isExample = limiter.policy.status.lastError !== undefined
+  if (!isExample) policy.accepted()
+  limiter.on('policyLoaded', () => {
+    isExample = false
+    policy.accepted()
+  })
+  const place = (): string => limiter.policy.status.source
+  return {
+    limiter,
+    store,
+    archive: archiveOf(source),
+    policy,
+    isExampleInstead: () => isExample,
+    policySource: () => (isExample ? `the built-in example, as ${place()} could not be read` : place()),
+  }
 }
 
 /** Closes in reverse what was opened. */

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import type { Limiter } from 'sluice'
+import { adminAccess } from './admin-access.ts'
 import type { ServerConfig } from './config/config.ts'
+import { isWritable } from './config/policy-place.ts'
 import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
 import { OverrideLimiters } from './envoy/override-limiters.ts'
 import { createApp } from './http/app.ts'
@@ -9,6 +11,7 @@ import { createLog } from './log/create-log.ts'
 import { logEvents } from './log/log-events.ts'
 import { type DaemonMetrics, daemonMetrics } from './metrics/daemon-metrics.ts'
 import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-limiter.ts'
+import { checkRedis, startWarnings, watchStore } from './start-checks.ts'
 import { LiveFeed } from './stats/live-feed.ts'
 import { Stats } from './stats/stats.ts'
 
@@ -24,6 +27,9 @@ export interface Daemon {
   /** Where the policy comes from, for people. */
   readonly policySource: string
   readonly store: string
+  /** What admin routes want, and the file that holds it when it was generated. */
+  readonly adminToken: string
+  readonly tokenFile: string | undefined
   readonly log: Logger
   /** Answers what was accepted, gives leases back, and ends. */
   close(): Promise<void>
@@ -32,6 +38,10 @@ export interface Daemon {
 export interface ServeOptions {
   /** Where to log; standard output when left out. */
   readonly log?: Logger
+  /** Called once it listens, before the first line of the log. */
+  readonly onListening?: (daemon: Daemon) => void
+  /** Whether another port will do when the default one is taken. */
+  readonly otherPort?: boolean
   /** How long accepted requests get to finish when the daemon ends. 10 s by default. */
   readonly drainMs?: number
 }
@@ -45,9 +55,10 @@ export interface ServeOptions {
  * await daemon.close()
  */
 export async function serve(config: ServerConfig, options: ServeOptions = {}): Promise<Daemon> {
-  const { log = createLog(config.logLevel), drainMs = 10_000 } = options
+  const { log = createLog(config.logLevel), drainMs = 10_000, otherPort = false } = options
   const opened: Opened = []
   try {
+    const redisTrouble = await checkRedis(config)
     const open = await openLimiter(config, opened)
     const { limiter, archive, policy } = open
     const metrics = daemonMetrics()
@@ -55,38 +66,45 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const feed = new LiveFeed(limiter, stats)
     opened.push(logEvents(limiter, log), metrics.watch(limiter), stats.watch(limiter))
     let draining = false
-    const { adminToken, trustedProxies, env } = config
+    const { trustedProxies, forwardedBy, env } = config
+    const admin = adminAccess(config)
     const state = { startedAt: new Date(), isDraining: () => draining }
     const app = createApp({
       limiter,
       archive,
       policy,
+      policySource: open.policySource,
+      isWritable: () => archive !== undefined && isWritable(config.policy),
       stats,
       feed,
       metrics,
       log,
-      adminToken,
-      trustedProxies,
+      access: admin.access,
+      identity: { trustedProxies, forwardedBy },
       env,
       ...state,
     })
     const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, stats, metrics, log, opened)
     opened.push(async () => grpc?.close(drainMs))
-    const http = await listenHttp(app, config)
+    const http = await listenHttp(app, config, otherPort)
     opened.push(async () => {
       await Promise.all([http.close(drainMs), grpc?.close(drainMs)])
     })
     const { service, status } = limiter.policy
     const store = config.redis === undefined ? 'memory' : 'redis'
-    const { source: policySource, version } = status
-    log.info({ url: http.url, grpc: grpc?.url, service, policy: policySource, version, store }, 'listening')
+    const { version } = status
+    const policySource = open.policySource()
+    const token = admin.publish(http.port)
+    opened.push(token.remove)
     let closing: Promise<void> | undefined
-    return {
+    const daemon: Daemon = {
       url: http.url,
       grpcUrl: grpc?.url,
       service,
       policySource,
       store,
+      adminToken: admin.token,
+      tokenFile: token.file,
       log,
       close() {
         draining = true
@@ -95,6 +113,14 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
         return closing
       },
     }
+    options.onListening?.(daemon)
+    log.info(
+      { url: http.url, address: http.address, grpc: grpc?.url, service, policy: policySource, version, store },
+      'listening',
+    )
+    for (const warning of startWarnings(config, open, [redisTrouble, token.warning])) log.warn(warning)
+    opened.push(watchStore(limiter, log))
+    return daemon
   } catch (error) {
     await closeAll(opened)
     throw error

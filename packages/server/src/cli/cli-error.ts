@@ -28,7 +28,7 @@ export function outOfReach(message: string, options: { hint?: string; cause?: un
 
 const networkCodes = /^(ECONN|ENOTFOUND|EHOST|ENET|EAI_|ETIMEDOUT|EPIPE|UND_ERR)/
 const networkNames = /^(Mongo(Network|ServerSelection)|MaxRetriesPerRequest|ClusterAllFailed|AbortError|TimeoutError)/
-const credentials = /^(WRONGPASS|NOAUTH|NOPERM)|password authentication failed|Authentication failed/
+const credentials = /\b(WRONGPASS|NOAUTH|NOPERM)\b|password authentication failed|Authentication failed/
 
 /** Whatever was thrown, as an error with an exit code. */
 export function toCliError(thrown: unknown): CliError {

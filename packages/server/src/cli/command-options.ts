@@ -21,12 +21,13 @@ const aboutServe: OptionTable = {
   port: {
     value: 'PORT',
     short: 'p',
-    about: 'the port of the HTTP API and the page; any free one if the default is taken',
+    about: 'the port of the HTTP API and the page; on a terminal any free one if the default is taken',
   },
   'grpc-host': { value: 'ADDRESS', about: 'where the Envoy rate-limit service listens', default: 'as --host' },
   'grpc-port': { value: 'PORT', about: 'the port of the Envoy rate-limit service', default: 'it is off' },
   redis: { value: 'URL', about: `${storeOptions.redis?.about}; counters live in memory without it` },
   'redis-prefix': { value: 'TEXT', about: 'the start of every Redis key' },
+  'require-redis': { about: 'do not start while Redis cannot be used' },
   policy: {
     value: 'SOURCE',
     about: `${storeOptions.policy?.about}; DATABASE_URL counts too. Without it a built-in example is in force`,
@@ -35,11 +36,20 @@ const aboutServe: OptionTable = {
   'admin-token-file': {
     value: 'FILE',
     about:
-      'a file with the token that admin routes want; SLUICE_ADMIN_TOKEN holds the token itself. Without one they answer only on this machine',
+      'a file with the token that admin routes want; SLUICE_ADMIN_TOKEN holds the token itself. Without one a token is generated, which only commands of the same user find',
+  },
+  'decide-token-file': {
+    value: 'FILE',
+    about: 'a file with a token that checks, holds and /v1/auth want; SLUICE_DECIDE_TOKEN holds the token itself',
   },
   'trusted-proxies': {
     value: 'CIDRS',
     about: 'proxies whose word about the address of a client counts, with commas between',
+  },
+  'forwarded-by': {
+    value: 'HEADER',
+    about: 'the header in which those proxies name the client',
+    choices: ['either', 'forwarded', 'x-forwarded-for'],
   },
   deadline: { value: 'MS', about: 'within how many milliseconds every decision is made, whatever the store does' },
   'log-level': {

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { wrongOption } from './option-error.ts'
 import { type PolicyPlace, parsePolicyPlace } from './policy-place.ts'
 import { parseRedisUrl, type RedisTarget } from './redis-target.ts'
+import { tokenFrom } from './tokens.ts'
+import { unknownVariables } from './variables.ts'
 
 /** Everything the daemon needs to know to start. */
 export interface ServerConfig {
@@ -15,23 +16,34 @@ export interface ServerConfig {
   /** Undefined: counters live in the daemon. */
   readonly redis: RedisTarget | undefined
   readonly redisPrefix: string
+  /** Refuse to start while Redis cannot be used. */
+  readonly requireRedis: boolean
   readonly policy: PolicyPlace
+  /** Undefined: one is generated, and left where the command line of the same user finds it. */
   readonly adminToken: string | undefined
+  /** Undefined: everybody who reaches the daemon may ask for decisions. */
+  readonly decideToken: string | undefined
   readonly trustedProxies: readonly string[]
+  /** The header in which trusted proxies name the client. */
+  readonly forwardedBy: ForwardedBy
   readonly deadlineMs: number
   readonly logLevel: LogLevel
   /** Check the configuration and the policy, and do not listen. */
   readonly validateOnly: boolean
   /** Where tiers are looked up. */
   readonly env: Environment
+  /** What was found odd about the configuration, to be logged at the start. */
+  readonly warnings: readonly string[]
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
+export type ForwardedBy = (typeof forwardedBys)[number]
 export type LogLevel = (typeof logLevels)[number]
 
 /** Options as the command line has them: `{ port: '8080', 'grpc-port': '8081', validate: true }`. */
 export type Flags = Readonly<Record<string, string | boolean | number | readonly string[] | undefined>>
 
+const forwardedBys = ['either', 'forwarded', 'x-forwarded-for'] as const
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 /** The options of the daemon with the variables that say the same; of several, the first one that is set counts. */
@@ -43,14 +55,25 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     'grpc-port': { env: ['SLUICE_GRPC_PORT'] },
     redis: { env: ['SLUICE_REDIS', 'SLUICE_REDIS_URL', 'REDIS_URL'] },
     'redis-prefix': { env: ['SLUICE_REDIS_PREFIX'], default: 'sluice:' },
+    'require-redis': { env: ['SLUICE_REQUIRE_REDIS'] },
     policy: { env: ['SLUICE_POLICY', 'SLUICE_POLICY_URL'] },
     service: { env: ['SLUICE_SERVICE'] },
     'admin-token-file': { env: ['SLUICE_ADMIN_TOKEN_FILE'] },
+    'decide-token-file': { env: ['SLUICE_DECIDE_TOKEN_FILE'] },
     'trusted-proxies': { env: ['SLUICE_TRUSTED_PROXIES'], default: '127.0.0.0/8,::1/128' },
+    'forwarded-by': { env: ['SLUICE_FORWARDED_BY'], default: 'either' },
     deadline: { env: ['SLUICE_DEADLINE_MS'], default: '500' },
     'log-level': { env: ['SLUICE_LOG_LEVEL'], default: 'info' },
     validate: { env: [] },
   })
+
+/** Variables beside those of the table: secrets themselves, and what only other commands read. */
+const otherVariables = ['SLUICE_ADMIN_TOKEN', 'SLUICE_DECIDE_TOKEN', 'SLUICE_URL', 'SLUICE_TIMEOUT_MS']
+/** Every variable that Sluice reads. */
+export const knownVariables: readonly string[] = [
+  ...Object.values(configOptions).flatMap(({ env }) => env),
+  ...otherVariables,
+]
 
 /**
  * Works out the configuration from flags and the environment. A wrong option fails, naming what would be right.
@@ -66,6 +89,7 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
         `there is no such option; known are ${Object.keys(configOptions).join(', ')}`,
       )
   }
+  const warnings = unknownVariables(env, knownVariables)
   const host = text('host', flags, env).value!
   const port = text('port', flags, env)
   const grpcPort = text('grpc-port', flags, env)
@@ -80,16 +104,20 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
     grpcPort: grpcPort.value === undefined ? undefined : portOf(grpcPort),
     redis: redis.value === undefined ? undefined : parseRedisUrl(redis.value, redis.from!),
     redisPrefix: text('redis-prefix', flags, env).value!,
+    requireRedis: isOn('require-redis', flags, env, redis.value),
     policy: policyOf(flags, env),
-    adminToken: adminTokenOf(flags, env),
+    adminToken: tokenFrom(text('admin-token-file', flags, env), 'SLUICE_ADMIN_TOKEN', env),
+    decideToken: tokenFrom(text('decide-token-file', flags, env), 'SLUICE_DECIDE_TOKEN', env),
     trustedProxies: text('trusted-proxies', flags, env)
       .value!.split(',')
       .map((block) => block.trim())
       .filter(Boolean),
+    forwardedBy: choice('forwarded-by', text('forwarded-by', flags, env), forwardedBys),
     deadlineMs: whole(deadline, 1, 60_000, 'a number of milliseconds from 1 to 60000'),
-    logLevel: logLevelOf(level),
+    logLevel: choice('log-level', level, logLevels),
     validateOnly: flags.validate === true || flags.validate === 'true',
     env,
+    warnings,
   }
 }
 
@@ -106,8 +134,11 @@ function text(name: string, flags: Flags, env: Environment): Given {
     if (typeof flag === 'boolean') throw wrongOption(`--${name}`, flag, 'give it a value')
     return { value: String(flag), from: `--${name}` }
   }
-  // An empty variable is as good as none: that is how composed environments leave things out.
-  const variable = variables.find((each) => env[each] !== undefined && env[each] !== '')
+  // An empty variable is as good as none: that is how composed environments leave things out. Kubernetes sets SLUICE_PORT to
+  // tcp://... for a service named sluice.
+  const isSet = (value: string | undefined): boolean =>
+    value !== undefined && value !== '' && !value.startsWith('tcp://')
+  const variable = variables.find((each) => isSet(env[each]))
   return variable === undefined ? { value: otherwise, from: undefined } : { value: env[variable], from: variable }
 }
 
@@ -121,39 +152,27 @@ function portOf(given: Given): number {
   return whole(given, 0, 65_535, 'a port from 1 to 65535, or 0 for any free one')
 }
 
-function logLevelOf({ value, from }: Given): LogLevel {
-  const level = logLevels.find((known) => known === value)
-  if (level === undefined) throw wrongOption(from ?? '--log-level', value, `use one of ${logLevels.join(', ')}`)
-  return level
+function choice<Choice extends string>(name: string, { value, from }: Given, choices: readonly Choice[]): Choice {
+  const found = choices.find((known) => known === value)
+  if (found === undefined) throw wrongOption(from ?? `--${name}`, value, `use one of ${choices.join(', ')}`)
+  return found
+}
+
+function isOn(name: string, flags: Flags, env: Environment, redis: string | undefined): boolean {
+  const flag = flags[name]
+  const { value, from } = typeof flag === 'boolean' ? { value: `${flag}`, from: `--${name}` } : text(name, flags, env)
+  const on = !['', '0', 'no', 'off', 'false', undefined].includes(value?.toLowerCase())
+  if (on && redis === undefined) throw wrongOption(from ?? `--${name}`, value, 'name the Redis with --redis')
+  return on
 }
 
 function policyOf(flags: Flags, env: Environment): PolicyPlace {
   const given = text('policy', flags, env)
   const service = text('service', flags, env).value
   if (given.value !== undefined) return parsePolicyPlace(given.value, service, given.from!)
-  // A database that everything else uses may well hold no policy; the example is then in force until it does.
-  if (env.DATABASE_URL) return { ...parsePolicyPlace(env.DATABASE_URL, service, 'DATABASE_URL'), optional: true }
+  // A database that everything else uses may well hold no policy; the example is then in force until it does. Of a kind that cannot
+  // hold one, nobody meant it.
+  if (/^(postgres(ql)?|mongodb(\+srv)?):\/\//i.test(env.DATABASE_URL ?? '') && env.DATABASE_URL)
+    return { ...parsePolicyPlace(env.DATABASE_URL, service, 'DATABASE_URL'), optional: true }
   return { kind: 'example' }
-}
-
-function adminTokenOf(flags: Flags, env: Environment): string | undefined {
-  const file = text('admin-token-file', flags, env)
-  const token = file.value === undefined ? env.SLUICE_ADMIN_TOKEN : readToken(file)
-  if (token === undefined || token === '') return undefined
-  if (token.length < 8 || /\s/.test(token)) {
-    throw wrongOption(
-      file.from ?? 'SLUICE_ADMIN_TOKEN',
-      '***',
-      'use at least 8 characters without white space, such as from: openssl rand -hex 32',
-    )
-  }
-  return token
-}
-
-function readToken({ value, from }: Given): string {
-  try {
-    return readFileSync(value!, 'utf8').trim()
-  } catch (error) {
-    throw wrongOption(from!, value, `give a file that can be read: ${(error as Error).message}`)
-  }
 }

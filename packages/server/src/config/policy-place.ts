@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { filePolicy, type PolicySource } from 'sluice'
 import { examplePolicy } from './example-policy.ts'
 import { hideSecrets } from './hide-secrets.ts'
@@ -84,6 +85,18 @@ function takeOwn(text: string, names: readonly string[]): { url: string; own: Re
   }
   const rest = parameters.toString()
   return { url: rest === '' ? bare! : `${bare}?${rest}`, own }
+}
+
+/** Whether documents can be written to a place, as far as that can be told without trying. A file is replaced in its folder. */
+export function isWritable(place: PolicyPlace): boolean {
+  if (place.kind !== 'file') return true
+  try {
+    accessSync(dirname(place.path), constants.W_OK)
+    accessSync(place.path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Makes the source of a place. Drivers are loaded only when a place needs them. */

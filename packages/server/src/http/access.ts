@@ -8,28 +8,28 @@ export interface NodeEnv {
   Bindings: { readonly incoming: IncomingMessage }
 }
 
-const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
+/** Throws unless a request carries one of the tokens that are accepted. */
+export type TokenCheck = (request: IncomingMessage) => void
 
 /**
- * Lets only operators through: by a bearer token, compared in constant time; where none is configured, only from this machine, by
- * name of this machine, and not through a proxy.
+ * Accepts a request with one of these tokens, as `Authorization: Bearer` or as `X-Sluice-Token`. The second is for proxies, whose
+ * clients have an `Authorization` of their own. Where a request comes from never counts: a proxy in front makes everybody local.
  */
-export function adminOnly(token: string | undefined): MiddlewareHandler<NodeEnv> {
-  const wanted = token === undefined ? undefined : digest(token)
-  return async function admin(c, next) {
-    if (wanted !== undefined) {
-      const [, given = ''] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? []
-      // Of equal length whatever was sent, so that nothing can be learnt from how long it takes.
-      if (!timingSafeEqual(digest(given), wanted))
-        throw new HttpProblem(401, 'This route needs the admin token: Authorization: Bearer ...')
-    } else if (!isLoopback(c.env?.incoming?.socket.remoteAddress)) {
-      throw new HttpProblem(403, 'Without SLUICE_ADMIN_TOKEN this route answers only on the machine itself.')
-    } else if (!isLocalName(c.req.header('host'))) {
-      // A page elsewhere may point its own name at this machine (DNS rebinding); its requests still carry that name.
-      throw new HttpProblem(403, 'Without SLUICE_ADMIN_TOKEN this route answers only as localhost.')
-    } else if (forwarding.some((name) => c.req.header(name) !== undefined)) {
-      throw new HttpProblem(403, 'Without SLUICE_ADMIN_TOKEN this route does not answer through a proxy.')
-    }
+export function requireToken(name: string, tokens: readonly string[]): TokenCheck {
+  const accepted = tokens.map(digest)
+  return ({ headers }) => {
+    const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
+    const given = [bearer, headers['x-sluice-token']].filter((each) => typeof each === 'string').map(digest)
+    // Digests have equal lengths, so the time of the comparison says nothing about the token.
+    if (!given.some((one) => accepted.some((other) => timingSafeEqual(one, other))))
+      throw new HttpProblem(401, `This route needs the ${name} token: Authorization: Bearer ...`)
+  }
+}
+
+/** A check as middleware. */
+export function guarded(check: TokenCheck): MiddlewareHandler<NodeEnv> {
+  return async function tokenNeeded(c, next) {
+    check(c.env.incoming)
     return next()
   }
 }
@@ -40,7 +40,10 @@ export const sameSite: MiddlewareHandler<NodeEnv> = async function sameSite(c, n
   return next()
 }
 
-/** Throws when a request was made by a page of another site. */
+/**
+ * Throws when a request was made by a page of another site. A page whose name was pointed at this machine afterwards (DNS rebinding)
+ * counts as another site, too: its requests carry an origin with that name.
+ */
 export function refuseOtherSites({ headers }: IncomingMessage): void {
   const site = headers['sec-fetch-site']
   const { origin } = headers
@@ -50,19 +53,20 @@ export function refuseOtherSites({ headers }: IncomingMessage): void {
   }
 }
 
-/** Whether an address is of this machine itself. */
-export function isLoopback(address: string | undefined): boolean {
-  return address !== undefined && /^(?:::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/i.test(address)
+/** Throws when a page in a browser asks under a name: only addresses and `localhost` cannot be pointed elsewhere. */
+export function refuseRebinding({ headers }: IncomingMessage): void {
+  if (headers.origin !== undefined && !isAddress(headers.host))
+    throw new HttpProblem(403, 'Pages may use this route only under an address or as localhost.')
 }
 
-function isLocalName(host: string | undefined): boolean {
-  return host !== undefined && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/i.test(host)
+function isAddress(host: string | undefined): boolean {
+  return host !== undefined && /^(?:localhost|\d+\.\d+\.\d+\.\d+|\[[\da-f:.]+\])(?::\d+)?$/i.test(host)
 }
 
 function hostOf(origin: string): string | undefined {
   return /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]
 }
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+function digest(text: unknown): Buffer {
+  return createHash('sha256').update(String(text)).digest()
 }

@@ -2,6 +2,17 @@ import type { Logger } from 'pino'
 import type { Limiter, PolicyArchive } from 'sluice'
 import type { LiveFeed } from '../stats/live-feed.ts'
 import type { Stats } from '../stats/stats.ts'
+import type { TokenCheck } from './access.ts'
+
+/** The header in which proxies say whom they speak for. */
+export type ForwardedBy = 'forwarded' | 'x-forwarded-for' | 'either'
+
+/** Who may ask for what. */
+export interface Access {
+  readonly admin: TokenCheck
+  /** Checks, holds and `/v1/auth`; everybody unless there is a token for it. */
+  readonly decide: TokenCheck
+}
 
 /** What the routes of the HTTP API work on. */
 export interface ApiParts {
@@ -10,12 +21,16 @@ export interface ApiParts {
   readonly archive: PolicyArchive | undefined
   /** The document in force, as it was written; undefined when the source has given none. */
   readonly policy: { readonly document: unknown }
+  /** What is in force, for people: also says when the built-in example stands in. */
+  readonly policySource: () => string
+  /** Whether a policy can be pushed, as far as that can be told without trying. */
+  readonly isWritable: () => boolean
   readonly stats: Stats
   readonly feed: LiveFeed
   readonly metrics: MetricsPage
   readonly log: Logger
-  readonly adminToken: string | undefined
-  readonly trustedProxies: readonly string[]
+  readonly access: Access
+  readonly identity: { readonly trustedProxies: readonly string[]; readonly forwardedBy: ForwardedBy }
   /** Where tiers are looked up when a policy is checked. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly startedAt: Date

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../serve.ts'
 import { hold, paths, seen } from '../testing/held-to-description.ts'
-import { send, startDaemon } from '../testing/started.ts'
+import { adminToken, send, startDaemon } from '../testing/started.ts'
 import { openApi } from './openapi/document.ts'
 
 const policy = `
@@ -207,7 +207,15 @@ describe('the HTTP API', () => {
     const next = `${document}  - { name: added, limits: { rpd: 1 } }\n`
     const changes = { added: ['added'], removed: [], changed: [], tiers: false }
     expect((await call('POST', '/v1/policy/validate', next)).body).toMatchObject({ valid: true, changes })
-    expect((await call('PUT', '/v1/policy?dryRun=true', next)).body).toMatchObject({ pushed: false, changes })
+    for (const spelling of ['dryRun=true', 'dryRun=1', 'dryRun', 'dryRun=TRUE'])
+      expect((await call('PUT', `/v1/policy?${spelling}`, next)).body).toMatchObject({ pushed: false, changes })
+    for (const spelling of ['dry_run=true', 'dryrun=true', 'dryRun=yes', 'dryRun=true&dryRun=false', 'x=1']) {
+      expect((await call('PUT', `/v1/policy?${spelling}`, next)).status, spelling).toBe(400)
+      expect((await call('POST', `/v1/policy/rollback?${spelling}`, {})).status, spelling).toBe(400)
+    }
+    for (const body of [{ revison: 1 }, { dryrun: true }, { dryRun: true }])
+      expect((await call('POST', '/v1/policy/rollback', body)).status).toBe(400)
+    expect((await call('GET', '/v1/policy')).body).toMatchObject({ version })
     expect((await call('PUT', '/v1/policy', next, { 'if-match': '"other"' })).status).toBe(412)
     const pushed = await call('PUT', '/v1/policy', next, { 'if-match': `"${version}"` })
     // What was in the file before it was ever pushed is kept as the first version.
@@ -247,7 +255,7 @@ describe('the HTTP API', () => {
   })
 
   test('events stream what happens', async () => {
-    const response = await fetch(`${daemon.url}/v1/events`)
+    const response = await fetch(`${daemon.url}/v1/events`, { headers: { authorization: `Bearer ${adminToken}` } })
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
     await reader.read()

@@ -1,7 +1,8 @@
 import { Hono } from 'hono'
-import { adminOnly, type NodeEnv, sameSite } from './access.ts'
+import { guarded, type NodeEnv, refuseRebinding, sameSite } from './access.ts'
 import type { ApiParts } from './api-parts.ts'
 import { failed } from './failed.ts'
+import { methodsOf } from './openapi/methods-of.ts'
 import { HttpProblem, problemResponse } from './problem.ts'
 import { authRoute } from './routes/auth.ts'
 import { checkRoute } from './routes/check.ts'
@@ -40,10 +41,16 @@ function createOthers(parts: ApiParts): Hono<NodeEnv> {
   })
   // Browsers pass their own Origin through a proxy to /v1/auth, where it says nothing about who asks.
   for (const path of ['/v1/reserve', '/v1/settle', ...adminPaths]) app.use(path, sameSite)
-  const guard = adminOnly(parts.adminToken)
-  for (const path of adminPaths) app.use(path, guard)
+  for (const path of ['/v1/reserve', '/v1/settle']) app.use(path, guarded(refuseRebinding))
+  for (const path of ['/v1/reserve', '/v1/settle', '/v1/auth']) app.use(path, guarded(parts.access.decide))
+  for (const path of adminPaths) app.use(path, guarded(parts.access.admin))
   for (const routes of [...open, ...admin]) routes(app, parts)
   app.notFound((c) => {
+    const methods = methodsOf(c.req.path)
+    if (methods.length > 0)
+      return problemResponse(
+        new HttpProblem(405, `${c.req.path} knows ${methods.join(', ')}, not ${c.req.method}.`, { allow: methods }),
+      )
     const detail = `There is no ${c.req.method} ${c.req.path}; /openapi.json lists what there is.`
     return problemResponse(new HttpProblem(404, detail))
   })

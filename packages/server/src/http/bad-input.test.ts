@@ -28,7 +28,12 @@ describe('bad input', () => {
     ['a negative cost', '{"key":"a","rule":"per-user","cost":-1}'],
     ['an unknown field', '{"key":"a","rulee":"per-user"}'],
     ['a key and a request', '{"key":"a","request":{}}'],
+    ['a rule beside a request', '{"request":{},"rule":"per-user"}'],
     ['a request that is none', '{"request":7}'],
+    ['an unknown field in a request', '{"request":{"Path":"/api/x"}}'],
+    ['a method with a spelling mistake', '{"request":{"path":"/api/x","methd":"POST"}}'],
+    ['a mirror that is neither', '{"key":"a","rule":"per-user","mirror":"yes"}'],
+    ['a mirror in one of many', '{"checks":[{"key":"a","rule":"per-user","mirror":true}]}'],
     ['headers that are none', '{"request":{"headers":{"a":1}}}'],
     ['no checks', '{"checks":[]}'],
     ['too many checks', JSON.stringify({ checks: Array(1001).fill({ key: 'a' }) })],
@@ -42,6 +47,34 @@ describe('bad input', () => {
   test('brackets within texts are not depth', async () => {
     expect((await call('POST', '/v1/check', { key: '['.repeat(150), rule: 'per-user' })).status).toBe(200)
     expect((await call('POST', '/v1/check', { key: `"${'\\"[['.repeat(40)}`, rule: 'per-user' })).status).toBe(200)
+  })
+
+  test.each([
+    ['POST', '/v1/check?miror=true', { key: 'a', rule: 'per-user' }],
+    ['POST', '/v1/check?mirror=maybe', { key: 'a', rule: 'per-user' }],
+    ['POST', '/v1/reserve?ttl=1', { key: 'a', rule: 'per-user' }],
+    ['POST', '/v1/reserve', { key: 'a', rule: 'per-user', mirror: true }],
+    ['POST', '/v1/settle?x', { key: 'a', rule: 'per-user', id: 'i', actual: 0 }],
+    ['POST', '/v1/explain?x=1', { request: {} }],
+    ['POST', '/v1/explain', { request: {}, requst: {} }],
+    ['GET', '/v1/keys/example/per-user/a?x=1', undefined],
+    ['DELETE', '/v1/keys/example/per-user/a?dryRun=true', undefined],
+    ['GET', '/v1/stats?tpo=5', undefined],
+    ['GET', '/v1/stats?top=1&top=2', undefined],
+    ['GET', '/v1/stats?top=1e1', undefined],
+    ['GET', '/v1/policy?version=1', undefined],
+    ['GET', '/v1/policy/versions?limt=5', undefined],
+    ['GET', '/ready?strict=perhaps', undefined],
+    ['GET', '/ready?strct=true', undefined],
+  ])('%s %s is refused: nothing unknown is ignored', async (method, path, body) => {
+    expect((await call(method, path, body)).status).toBe(400)
+  })
+
+  test('another method is answered with those there are', async () => {
+    const answer = await send(`${daemon.url}/v1/check`, 'GET')
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
+    const keys = await send(`${daemon.url}/v1/keys/example/per-user/a`, 'PATCH')
+    expect([keys.status, keys.headers.get('allow')]).toEqual([405, 'GET, DELETE'])
   })
 
   test('bounds bodies, also those sent in chunks, and headers', async () => {
@@ -58,6 +91,6 @@ describe('bad input', () => {
     } as RequestInit).catch((error: Error) => error)
     // The answer may be cut off by the sender, who is still sending.
     expect(chunked instanceof Response ? chunked.status : 413).toBe(413)
-    expect((await fetch(`${daemon.url}/health`, { headers: { 'x-long': 'a'.repeat(20_000) } })).status).toBe(431)
+    expect((await fetch(`${daemon.url}/health`, { headers: { 'x-long': 'a'.repeat(70_000) } })).status).toBe(431)
   })
 })

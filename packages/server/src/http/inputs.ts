@@ -14,21 +14,22 @@ export type CheckInput =
 /** Most checks in one call. */
 export const maxChecks = 1000
 
-const checkFields = new Set(['key', 'request', 'rule', 'tier', 'cost', 'mirror'])
+const requestFields = new Set(['method', 'path', 'route', 'headers', 'query', 'body', 'ip'])
+const checkFields = new Set(['key', 'request', 'rule', 'tier', 'cost'])
 
 /** Reads `{ key, rule, tier, cost }` or `{ request, cost }`. `more` names fields that the route reads itself. */
 export function readCheck(value: unknown, path = '', more?: ReadonlySet<string>): CheckInput {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(path, 'must be an object')
   const input = value as Record<string, unknown>
   for (const field in input) {
-    if (!checkFields.has(field) && !more?.has(field)) {
-      throw wrong(join(path, field), `is not known; known are ${[...checkFields, ...(more ?? [])].join(', ')}`)
-    }
+    if (!checkFields.has(field) && !more?.has(field)) throw unknownField(path, field, [...checkFields, ...(more ?? [])])
   }
   const { cost } = input
   if (cost !== undefined && typeof cost !== 'number') throw wrong(join(path, 'cost'), 'must be a whole number of units')
   if (input.request !== undefined) {
-    if (input.key !== undefined) throw wrong(join(path, 'key'), 'cannot stand beside request; send one of them')
+    const beside = ['key', 'rule', 'tier'].find((field) => input[field] !== undefined)
+    if (beside !== undefined)
+      throw wrong(join(path, beside), 'cannot stand beside request, which rules are matched against')
     return { request: readRequest(input.request, join(path, 'request')), cost }
   }
   if (input.key === undefined) throw wrong(path, 'must have a key, such as "user:1", or a request')
@@ -58,6 +59,8 @@ export function readRequest(value: unknown, path = 'request'): RequestView {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw wrong(path, 'must be an object such as { "method": "GET", "path": "/" }')
   const given = value as Record<string, unknown>
+  // A rule that does not find what it reads may be skipped, so a field with a spelling mistake would go around it.
+  for (const field in given) if (!requestFields.has(field)) throw unknownField(path, field, [...requestFields])
   const target = readText(given.path, `${path}.path`) ?? '/'
   const [pathname = '/', search] = target.split(/\?(.*)/s, 2)
   const query = given.query ?? (search === undefined ? undefined : Object.fromEntries(new URLSearchParams(search)))
@@ -96,6 +99,10 @@ export function readText(value: unknown, path: string): string | undefined {
 export function readWhole(value: unknown, path: string): number | undefined {
   if (value === undefined || Number.isSafeInteger(value)) return value as number | undefined
   throw wrong(path, 'must be a whole number')
+}
+
+function unknownField(path: string, field: string, known: readonly string[]): HttpProblem {
+  return wrong(join(path, field), `is not known; known are ${known.join(', ')}`)
 }
 
 function join(path: string, field: string): string {

@@ -8,7 +8,11 @@ import type { NodeEnv } from './access.ts'
 
 /** An HTTP server that listens. */
 export interface HttpListener {
+  /** Where a browser on this machine finds it. */
   readonly url: string
+  /** What it listens on: `0.0.0.0:8440`. */
+  readonly address: string
+  readonly port: number
   /** Stops accepting, answers what was accepted, and ends; after `drainMs` it ends regardless. */
   close(drainMs: number): Promise<void>
 }
@@ -17,27 +21,36 @@ export interface HttpListener {
 const quietMs = 250
 
 /** Serves the API with bounds on headers and on time. */
-export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig): Promise<HttpListener> {
+export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, otherPort: boolean): Promise<HttpListener> {
   const server = createAdaptorServer({
     fetch: app.fetch as never,
     serverOptions: {
-      maxHeaderSize: 16 * 1024,
+      // Proxies pass on whatever their clients may send them: nginx up to 32 KiB.
+      maxHeaderSize: 64 * 1024,
       headersTimeout: 10_000,
       requestTimeout: 30_000,
+      // Node looks for connections that are too slow only this often; the default of 30 s would quadruple the timeout above.
+      connectionsCheckingInterval: 2000,
       keepAliveTimeout: 65_000,
     },
   }) as Server
-  await listen(server, config)
+  await listen(server, config, otherPort)
   const { port } = server.address() as AddressInfo
-  return { url: `http://${urlHost(config.host)}:${port}`, close: (drainMs) => drain(server, drainMs) }
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  return {
+    url: `http://${urlHost(config.host)}:${port}`,
+    address: `${host}:${port}`,
+    port,
+    close: (drainMs) => drain(server, drainMs),
+  }
 }
 
-async function listen(server: Server, { host, port, portGiven }: ServerConfig): Promise<void> {
+async function listen(server: Server, { host, port, portGiven }: ServerConfig, otherPort: boolean): Promise<void> {
   try {
     server.listen(port, host)
     await once(server, 'listening')
   } catch (error) {
-    if (portGiven || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    if (portGiven || !otherPort || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
     // Nobody asked for this very port, so another one will do.
     server.listen(0, host)
     await once(server, 'listening')

@@ -31,9 +31,11 @@ const titles: Readonly<Record<number, string>> = {
 
 /** The response that tells of an error. What went wrong inside stays inside: the log has it. */
 export function problemResponse(error: unknown): Response {
-  const { status, message, extra } = toProblem(error)
+  const { status, message, extra: all } = toProblem(error)
+  const { allow, ...extra } = all
   const body = { type: 'about:blank', title: titles[status] ?? 'Error', status, detail: message, ...extra }
   const headers = new Headers({ 'content-type': problemType })
+  if (Array.isArray(allow)) headers.set('allow', allow.join(', '))
   if (status === 401) headers.set('www-authenticate', 'Bearer realm="sluice"')
   return new Response(JSON.stringify(body), { status, headers })
 }

@@ -27,12 +27,15 @@ export async function readText(c: Context<NodeEnv>, maxBytes: number = maxBodyBy
   return text + decoder.decode()
 }
 
-/** Reads a body as a JSON object, within bounds. */
-export async function readJson(c: Context<NodeEnv>): Promise<Record<string, unknown>> {
+/** Reads a body as a JSON object, within bounds. Where fields are named, others are refused. */
+export async function readJson(c: Context<NodeEnv>, ...fields: readonly string[]): Promise<Record<string, unknown>> {
   const value = parseJson(await readText(c))
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new HttpProblem(400, 'The body must be a JSON object.')
   }
+  const unknown = fields.length === 0 ? undefined : Object.keys(value).find((name) => !fields.includes(name))
+  if (unknown !== undefined)
+    throw new HttpProblem(400, `There is no field ${JSON.stringify(unknown)}; known are ${fields.join(', ')}.`)
   return value as Record<string, unknown>
 }
 

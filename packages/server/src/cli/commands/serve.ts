@@ -1,11 +1,11 @@
 import { configOptions, type Flags, resolveConfig, type ServerConfig } from '../../config/config.ts'
 import { createLog } from '../../log/create-log.ts'
 import { type Daemon, serve, validate } from '../../serve.ts'
-import { CliError } from '../cli-error.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
 import { banner } from '../serve/banner.ts'
 import { humanLog } from '../serve/human-log.ts'
+import { listenError } from '../serve/listen-error.ts'
 import { endSignal } from '../serve/signals.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { version } from '../version.ts'
@@ -14,8 +14,13 @@ import { version } from '../version.ts'
 export async function serveCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
   const config = resolveConfig(flagsOf(input), terminal.env)
   if (config.validateOnly) return check(config, terminal)
-  const daemon = await start(config, terminal)
-  const signal = await endSignal(() => process.exit(130))
+  // Signals are heard from before it listens: one that comes while it starts ends it as soon as it has started.
+  const ended = endSignal(() => process.exit(130))
+  let daemon: Daemon | undefined
+  // Node would end at once. The policy is followed as it changes, so there is nothing left to reload.
+  process.on('SIGHUP', () => daemon?.log.info('SIGHUP: the policy is followed as it changes; nothing to reload'))
+  daemon = await start(config, terminal)
+  const signal = await ended
   announce(terminal, `${signal}: answering what was accepted; once more ends at once`)
   await daemon.close()
   return 0
@@ -23,25 +28,28 @@ export async function serveCommand(input: Input, terminal: Terminal): Promise<Ex
 
 function flagsOf(input: Input): Flags {
   const given = Object.keys(configOptions).filter((name) => input.given(name))
-  return Object.fromEntries(given.map((name) => [name, name === 'validate' ? input.flag(name) : input.text(name)]))
+  return Object.fromEntries(
+    given.map((name) => [name, name === 'validate' || name === 'require-redis' ? input.flag(name) : input.text(name)]),
+  )
 }
 
 async function start(config: ServerConfig, terminal: Terminal): Promise<Daemon> {
   // On a terminal the banner says all that the first lines of the log would.
   const log = terminal.live ? { log: createLog(config.logLevel, humanLog(terminal)) } : {}
   try {
-    const daemon = await serve(config, log)
-    const { url, grpcUrl = null, service, policySource, store } = daemon
-    if (terminal.json) terminal.result({ url, grpcUrl, service, policySource, store }, () => {})
-    else if (terminal.live) for (const line of banner(daemon, config, version, terminal.style)) terminal.line(line)
-    else terminal.note(`sluice ${version}: page ${url}/  API ${url}/v1/check  store ${store}  policy ${policySource}`)
-    return daemon
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new CliError(2, 'port-taken', `port ${config.port} of ${config.host} is taken`, {
-      hint: 'choose another with --port; 0 takes any free one',
-      cause: error,
+    return await serve(config, {
+      ...log,
+      otherPort: terminal.live,
+      onListening(daemon) {
+        const { url, grpcUrl = null, service, policySource, store } = daemon
+        if (terminal.json) terminal.result({ url, grpcUrl, service, policySource, store }, () => {})
+        else if (terminal.live) for (const line of banner(daemon, config, version, terminal.style)) terminal.line(line)
+        else
+          terminal.note(`sluice ${version}: page ${url}/  API ${url}/v1/check  store ${store}  policy ${policySource}`)
+      },
     })
+  } catch (error) {
+    throw listenError(error as NodeJS.ErrnoException, config) ?? error
   }
 }
 

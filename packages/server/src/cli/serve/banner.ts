@@ -15,7 +15,7 @@ export function banner(daemon: Daemon, config: ServerConfig, version: string, st
     '',
     `  ${style.strong('sluice')} ${version} is up`,
     '',
-    row('page', `${style.accent(`${daemon.url}/`)}${moved}`),
+    row('page', `${style.accent(pageUrl(daemon))}${moved}`),
     row('API', `${style.accent(`${daemon.url}/v1/check`)}`),
     row('', style.faint(`described by ${daemon.url}/openapi.json`)),
     ...(daemon.grpcUrl === undefined
@@ -30,15 +30,20 @@ export function banner(daemon: Daemon, config: ServerConfig, version: string, st
     row('policy', `${daemon.policySource}${isExample ? `  ${style.faint('--policy sluice.yaml for your own')}` : ''}`),
     row(
       'admin',
-      config.adminToken === undefined
-        ? `from this machine only  ${style.faint('SLUICE_ADMIN_TOKEN opens it to others')}`
-        : 'with the token',
+      daemon.tokenFile === undefined
+        ? 'with the token'
+        : `commands of this user find the token by themselves  ${style.faint(daemon.tokenFile)}`,
     ),
     '',
     ...(isExample ? tries(daemon.url, style) : []),
     `  ${style.faint('Ctrl-C answers what was accepted and ends; twice ends at once.')}`,
     '',
   ]
+}
+
+/** The token stands behind #, which browsers do not send, so that it is in no log of a proxy. */
+function pageUrl({ url, adminToken, tokenFile }: Daemon): string {
+  return tokenFile === undefined ? `${url}/` : `${url}/#token=${adminToken}`
 }
 
 function tries(url: string, style: Style): string[] {

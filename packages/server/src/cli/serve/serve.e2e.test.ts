@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { waitFor } from 'sluice/testing'
+import { startRedis, waitFor } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCli, runCli, startDaemon } from '../testing/run-cli.ts'
+import { buildCli, runCli, startCli, startDaemon } from '../testing/run-cli.ts'
 
 let folder: string
 
@@ -98,13 +98,90 @@ describe('sluice serve', () => {
     })
   })
 
+  it('prints where it is as the first line with --json', async () => {
+    const child = startCli(['serve', '--port', '0', '--json'], { cwd: folder })
+    const [first] = (await once(child.stdout!.setEncoding('utf8'), 'data')) as [string]
+    expect(JSON.parse(first.split('\n')[0]!)).toMatchObject({ url: expect.stringMatching(/^http:/), store: 'memory' })
+    child.kill('SIGKILL')
+  })
+
+  it('stays on SIGHUP', async () => {
+    const daemon = await startDaemon([], { cwd: folder })
+    await waitFor(() => daemon.out().includes('"msg":"listening"'), { describe: 'the log' })
+    daemon.child.kill('SIGHUP')
+    await waitFor(() => daemon.out().includes('SIGHUP'), { describe: 'a word about it' })
+    expect((await fetch(`${daemon.url}/health`)).status).toBe(200)
+    daemon.child.kill('SIGTERM')
+    expect(await daemon.ended).toBe(0)
+  })
+
+  it('does not start with a wrong password, and says what it enforces while Redis is away', async () => {
+    const redis = await startRedis()
+    await redis.cli('CONFIG', 'SET', 'requirepass', 'hunter2hunter2')
+    const wrong = redis.url.replace('redis://', 'redis://:not-it@')
+    for (const url of [wrong, redis.url]) {
+      const ran = await runCli(['serve', '--port', '0', '--redis', url])
+      expect(ran).toMatchObject({ code: 4, err: expect.stringMatching(/WRONGPASS|NOAUTH/) })
+      expect(ran.err).not.toContain('not-it')
+    }
+    await redis.stop()
+    const away = 'redis://127.0.0.1:1'
+    expect((await runCli(['serve', '--port', '0', '--redis', away, '--require-redis'])).code).toBe(3)
+    const daemon = await startDaemon(['--redis', away], { cwd: folder })
+    await waitFor(() => daemon.out().includes('Redis cannot be reached'), { describe: 'a warning at the start' })
+    daemon.child.kill('SIGKILL')
+    await daemon.ended
+  })
+
+  it('says so when the example stands in for a policy that cannot be read', async () => {
+    const env = { DATABASE_URL: 'postgres://127.0.0.1:1/app' }
+    const daemon = await startDaemon([], { cwd: folder, env })
+    expect(daemon.err()).toContain('policy the built-in example, as postgres')
+    await waitFor(() => daemon.out().includes('The built-in example is in force'), { describe: 'a warning' })
+    daemon.child.kill('SIGKILL')
+    await daemon.ended
+    const mysql = await startDaemon([], { cwd: folder, env: { DATABASE_URL: 'mysql://127.0.0.1/app' } })
+    mysql.child.kill('SIGKILL')
+    await mysql.ended
+  })
+
+  it.each([
+    [
+      { SLUICE_REDIS_URI: 'redis://h' },
+      'SLUICE_REDIS_URI is "***"; there is no such variable; did you mean SLUICE_REDIS',
+    ],
+    [{ SLUICE_ADMIN_TOKN: 'secret-secret' }, 'did you mean SLUICE_ADMIN_TOKEN'],
+  ])('refuses %j', async (env, message) => {
+    const ran = await runCli(['serve', '--port', '0'], { env })
+    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(message) })
+    expect(ran.err).not.toContain('secret-secret')
+  })
+
+  it.each([
+    [['--host', '192.0.2.1'], 'is not an address of this machine'],
+    [['--grpc-port', '0', '--grpc-host', '192.0.2.1'], '192.0.2.1'],
+    [['--redis', 'redis://u:pa/ss@host'], 'percent-encode'],
+    [['--redis', 'redis://pa/ss@host'], 'percent-encode'],
+  ])('answers %j with what would be right, not with a stack', async (args, message) => {
+    const ran = await runCli(['serve', '--port', '0', ...args])
+    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(message) })
+    expect(ran.err).not.toMatch(/\n +at /)
+    expect(ran.err).not.toContain('pa/ss')
+  })
+
   it('says that a port it was told to take is taken', async () => {
     const daemon = await startDaemon([], { cwd: folder })
     const { port } = new URL(daemon.url)
-    expect(await runCli(['serve', '--port', port])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining(`port ${port}`),
-    })
+    for (const args of [
+      ['--port', port],
+      ['--port', '0', '--grpc-port', port],
+    ])
+      expect(await runCli(['serve', ...args])).toMatchObject({
+        code: 2,
+        err: expect.stringContaining(`port ${port}`),
+      })
+    // Off a terminal nobody would see that it moved to another port.
+    expect((await runCli(['serve'], { env: { SLUICE_PORT: port } })).code).toBe(2)
     daemon.child.kill('SIGKILL')
     await daemon.ended
   })

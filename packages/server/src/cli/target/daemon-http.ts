@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { readTokenFile, tokenFileOf } from '../../config/token-file.ts'
 import { CliError, outOfReach, wrongUse } from '../cli-error.ts'
 import { daemonOptions } from '../options.ts'
 import type { Input } from '../parse.ts'
@@ -24,7 +25,7 @@ interface SendInit {
 export function daemonHttp(input: Input): DaemonHttp {
   const base = readUrl(input.text('url') ?? daemonOptions.url?.default ?? '')
   const timeoutMs = input.whole('timeout', 1) ?? 5000
-  const token = readToken(input)
+  const token = readToken(input) ?? ownToken(base)
   const address = base.origin + (base.pathname === '/' ? '' : base.pathname)
 
   async function ask(method: string, path: string, init: SendInit = {}): Promise<Response> {
@@ -87,6 +88,12 @@ function readToken(input: Input): string | undefined {
   }
 }
 
+/** The token that a daemon of this user on this machine has generated. It is never sent to another machine. */
+function ownToken({ hostname, port, protocol }: URL): string | undefined {
+  if (!/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) return undefined
+  return readTokenFile(tokenFileOf(Number(port || (protocol === 'https:' ? 443 : 80)), process.env))
+}
+
 function away(address: string, timeoutMs: number, error: Error): CliError {
   const cause = error.cause as { code?: string; message?: string } | undefined
   const why =
@@ -104,7 +111,7 @@ function problemOf(status: number, text: string, address: string): CliError {
   const message = problem.detail ?? problem.title ?? `${address} answered ${status}`
   if (status === 401 || status === 403) {
     return new CliError(4, 'not-permitted', message, {
-      hint: 'set SLUICE_ADMIN_TOKEN, or name a file with --token-file',
+      hint: 'set SLUICE_ADMIN_TOKEN, or name a file with --token-file; a daemon without one leaves a token for the user who started it',
     })
   }
   if (status >= 500) return outOfReach(message)

@@ -1,3 +1,4 @@
+import { version } from '../../cli/version.ts'
 import { ref, schemas } from './schemas.ts'
 
 type Part = Readonly<Record<string, unknown>>
@@ -27,29 +28,31 @@ const keyPath: Part = {
 const malformed = { 400: wrong('The input is malformed.'), 413: wrong('The body is too large.') }
 const refused = {
   401: wrong('The admin token is missing or wrong.'),
-  403: wrong('Asked from elsewhere, or by a page of another site.'),
+  403: wrong('Asked by a page of another site.'),
 }
 
 const checking = {
   ...malformed,
+  401: wrong('The decide token is missing or wrong, where there is one.'),
   403: wrong('Asked by a page of another site.'),
   404: wrong('The policy has no such rule.'),
   409: wrong('The operation does not fit the rule.'),
 }
 
 function get(operationId: string, summary: string, responses: Part, more: Part = {}): Part {
-  return { operationId, summary, responses, ...more }
+  return { operationId, summary, security: [], responses, ...more }
 }
 
 /** Operations that only operators may use. */
 function admin(operationId: string, summary: string, responses: Part, more: Part = {}): Part {
-  return { operationId, summary, security: [{ adminToken: [] }, {}], responses: { ...responses, ...refused }, ...more }
+  const answers = { 400: wrong('A parameter is unknown or makes no sense.'), ...responses, ...refused }
+  return { operationId, summary, security: [{ adminToken: [] }], responses: answers, ...more }
 }
 
 const authAnswers = {
   200: { description: 'The request may pass; RateLimit headers tell how much is left.' },
   400: wrong('The request lacks what a rule needs, or the headers make no sense.'),
-  401: wrong('Denied, with ?deny=401.'),
+  401: wrong('Denied, with ?deny=401; or the decide token is missing or wrong, where there is one.'),
   403: wrong('Denied, with ?deny=403, which nginx needs.'),
   429: wrong('Denied.'),
   503: wrong('The store failed and the rule is closed.'),
@@ -60,7 +63,14 @@ const auth = (operationId: string): Part =>
     'Asks whether the request described by X-Original-* or X-Forwarded-* headers may pass',
     authAnswers,
     {
-      parameters: [query('deny', 'The status of a denial.', { enum: ['401', '403', '429'] })],
+      parameters: [
+        query('headers', 'The headers that the proxy writes; others are ignored.', {
+          enum: ['x-original', 'x-forwarded'],
+        }),
+        query('deny', 'The status of every denial; Sluice-Status then has the true one.', {
+          enum: ['401', '403', '429'],
+        }),
+      ],
     },
   )
 
@@ -71,7 +81,11 @@ const ready = (operationId: string): Part => ({
   get: get(
     operationId,
     'Whether requests should be sent here',
-    { 200: answer('Yes.', 'Ready'), 503: answer('It is ending, or with strict is degraded.', 'Ready') },
+    {
+      200: answer('Yes.', 'Ready'),
+      400: wrong('A parameter is unknown or makes no sense.'),
+      503: answer('It is ending, or with strict is degraded.', 'Ready'),
+    },
     { parameters: [query('strict', 'Say no while decisions are degraded.', { type: 'boolean' })] },
   ),
 })
@@ -79,7 +93,13 @@ const ready = (operationId: string): Part => ({
 /** The description of the HTTP API, served at `/openapi.json`; tests hold the daemon to it. */
 export const openApi: Part = {
   openapi: '3.1.0',
-  info: { title: 'Sluice', version: '1', description: 'Flow control over HTTP.' },
+  info: {
+    title: 'Sluice',
+    version,
+    description: 'Flow control over HTTP.',
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
+  servers: [{ url: '/' }],
   paths: {
     '/v1/check': {
       post: get(

@@ -57,7 +57,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       ip: text,
     },
     ['method', 'path', 'route', 'headers', 'query', 'body', 'ip'],
-    { additionalProperties: true, description: 'A request as rules see it.' },
+    { description: 'A request as rules see it.' },
   ),
   Check: object({ ...subject, mirror: flag }, [...subjectFields, 'mirror'], keyOrRequest),
   Checks: object({ checks: { type: 'array', items: ref('Check'), minItems: 1, maxItems: 1000 } }),

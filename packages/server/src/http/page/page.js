@@ -1,6 +1,12 @@
 // The page of the daemon. Everything from the daemon is put in as text, never as markup: keys come from strangers.
 const byId = (id) => document.getElementById(id)
 const maxEvents = 30
+const given = /^#token=(.+)$/.exec(location.hash)?.[1]
+if (given !== undefined) {
+  sessionStorage.setItem('token', given)
+  // The token does not stay in the address, where it could be copied by mistake.
+  history.replaceState(null, '', location.pathname)
+}
 let token = sessionStorage.getItem('token') ?? ''
 
 const ask = (path, options = {}) =>

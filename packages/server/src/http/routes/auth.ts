@@ -1,42 +1,59 @@
+import type { Context } from 'hono'
 import type { RequestView } from 'sluice'
-import { identity, limiterGuard, pathOf, queryOf } from 'sluice/http'
+import { identity, limiterGuard } from 'sluice/http'
+import type { NodeEnv } from '../access.ts'
 import type { Routes } from '../app.ts'
-import { HttpProblem } from '../problem.ts'
+import { type HeaderFamily, headerFamilies, originalRequest } from '../original-request.ts'
+import { HttpProblem, problemResponse } from '../problem.ts'
+import { readQuery } from '../read-query.ts'
 
-const denyStatuses = ['401', '403', '429']
-const method = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const denyStatuses = ['401', '403', '429'] as const
 
 /**
- * `/v1/auth`: for nginx `auth_request`, Traefik ForwardAuth and Caddy `forward_auth`, which ask whether a request may pass and send
- * its method and target in headers.
+ * `/v1/auth`: for nginx `auth_request`, HAProxy, Traefik ForwardAuth and Caddy `forward_auth`, which ask whether a request may pass and
+ * send its method and target in headers.
  */
-export const authRoute: Routes = (app, { limiter, trustedProxies }) => {
-  const identify = identity({ trustedProxies })
+export const authRoute: Routes = (app, { limiter, identity: options }) => {
+  const identify = identity(options)
   const guard = limiterGuard<RequestView>(limiter, { inFlight: false })
-  app.all('/v1/auth', async function auth(c) {
-    const deny = c.req.query('deny')
-    if (deny !== undefined && !denyStatuses.includes(deny))
-      throw new HttpProblem(400, `deny must be one of ${denyStatuses.join(', ')}.`)
+
+  async function decide(c: Context<NodeEnv>, family: HeaderFamily | undefined): Promise<Response> {
+    const { incoming } = c.env
     const headers = Object.fromEntries(c.req.raw.headers)
-    const view = originalRequest(headers, identify(c.env?.incoming?.socket.remoteAddress, headers))
+    const original = originalRequest(incoming, family)
+    // The body stays with the proxy.
+    for (const name of ['content-length', 'content-type', 'transfer-encoding']) delete headers[name]
+    const view = { ...original, headers, ip: identify(incoming.socket.remoteAddress, headers) }
     const outcome = await guard.decide(view, view)
     const sent = Object.fromEntries(outcome.headers)
     if (outcome.denial === undefined) return new Response(null, { status: 200, headers: sent })
     const { status, body } = outcome.denial
-    // nginx takes only 401 and 403 for a denial, and everything else for a fault.
-    return new Response(c.req.method === 'HEAD' ? null : body, {
-      status: deny === undefined ? status : Number(deny),
-      headers: sent,
+    return new Response(c.req.method === 'HEAD' ? null : body, { status, headers: sent })
+  }
+
+  app.all('/v1/auth', async function auth(c) {
+    const query = readQuery(c, 'deny', 'headers')
+    const deny = oneOf('deny', query.deny, denyStatuses)
+    const family = oneOf<HeaderFamily>('headers', query.headers, headerFamilies)
+    const answer = await decide(c, family).catch((error) => {
+      // A client that sends contradicting headers must not make its proxy answer 500.
+      if (error instanceof HttpProblem) return problemResponse(error)
+      throw error
     })
+    if (answer.status === 200) return answer
+    answer.headers.set('sluice-status', `${answer.status}`)
+    // nginx takes only 401 and 403 for a denial, and everything else for a fault.
+    return deny === undefined ? answer : new Response(answer.body, { status: Number(deny), headers: answer.headers })
   })
 }
 
-/** The request that the proxy asks about. Its body stays with the proxy. */
-function originalRequest(headers: Record<string, string>, ip: string | undefined): RequestView {
-  const asked = headers['x-original-method'] ?? headers['x-forwarded-method'] ?? 'GET'
-  const target = headers['x-original-uri'] ?? headers['x-forwarded-uri'] ?? '/'
-  if (!method.test(asked) || target === '')
-    throw new HttpProblem(400, 'X-Original-Method and X-Original-URI must be the method and the target of a request.')
-  for (const name of ['content-length', 'content-type', 'transfer-encoding']) delete headers[name]
-  return { method: asked, path: pathOf(target), query: queryOf(target), headers, ip }
+function oneOf<Choice extends string>(
+  name: string,
+  value: string | undefined,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const found = choices.find((each) => each === value)
+  if (value !== undefined && found === undefined)
+    throw new HttpProblem(400, `${name} must be one of ${choices.join(', ')}.`)
+  return found
 }

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { Decision, Limiter } from 'sluice'
 import { type DecisionAnswer, decisionAnswers } from 'sluice/http'
-import { type NodeEnv, refuseOtherSites } from '../access.ts'
+import { type NodeEnv, refuseOtherSites, refuseRebinding } from '../access.ts'
 import type { ApiParts } from '../api-parts.ts'
 import type { Routes } from '../app.ts'
 import { decisionJson } from '../decision-json.ts'
@@ -9,7 +9,10 @@ import { failed } from '../failed.ts'
 import { type CheckInput, maxChecks, readCheck } from '../inputs.ts'
 import { HttpProblem, toProblem } from '../problem.ts'
 import { readJson } from '../read-body.ts'
+import { readFlag, readQuery } from '../read-query.ts'
 
+/** Fields that only a single check has. */
+const singleFields = new Set(['mirror'])
 const jsonHeaders = { 'content-type': 'application/json' }
 
 /**
@@ -21,6 +24,8 @@ export const checkRoute: Routes = (app, parts) => {
   app.post('/v1/check', async function check(c) {
     try {
       refuseOtherSites(c.env.incoming)
+      refuseRebinding(c.env.incoming)
+      parts.access.decide(c.env.incoming)
       return answered(parts, await answer(c, parts.limiter, answerTo))
     } catch (error) {
       return answered(parts, failed(parts, error))
@@ -33,10 +38,14 @@ async function answer(
   limiter: Limiter,
   answerTo: (decision: Decision) => DecisionAnswer,
 ): Promise<Response> {
+  const { mirror } = readQuery(c, 'mirror')
   const body = await readJson(c)
   if (body.checks !== undefined) return json({ decisions: await checkAll(limiter, body) })
-  const decision = await decide(limiter, readCheck(body))
-  if (body.mirror === true || c.req.query('mirror') === 'true') return mirrored(decision, answerTo(decision))
+  if (body.mirror !== undefined && typeof body.mirror !== 'boolean')
+    throw new HttpProblem(400, 'mirror must be true or false.')
+  const isMirrored = body.mirror === true || readFlag('mirror', mirror)
+  const decision = await decide(limiter, readCheck(body, '', singleFields))
+  if (isMirrored) return mirrored(decision, answerTo(decision))
   return json(decisionJson(decision))
 }
 

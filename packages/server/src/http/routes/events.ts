@@ -1,6 +1,7 @@
 import type { FeedEvent } from '../../stats/live-feed.ts'
 import type { Routes } from '../app.ts'
 import { HttpProblem } from '../problem.ts'
+import { readQuery } from '../read-query.ts'
 
 const encoder = new TextEncoder()
 /** Events a reader may lag behind before it misses some. */
@@ -8,7 +9,8 @@ const maxLag = 256
 
 /** `GET /v1/events`: what happens, as server-sent events. Whoever reads too slowly misses events; memory stays bounded. */
 export const eventsRoute: Routes = (app, { feed, isDraining }) => {
-  app.get('/v1/events', function events() {
+  app.get('/v1/events', function events(c) {
+    readQuery(c)
     if (feed.isFull) throw new HttpProblem(503, 'Too many are listening already.')
     if (isDraining()) throw new HttpProblem(503, 'The daemon is ending.')
     let end = (): void => {}

@@ -1,4 +1,5 @@
 import type { Routes } from '../app.ts'
+import { readFlag, readQuery } from '../read-query.ts'
 
 /** Whether the process lives (`/health`), whether it should get requests (`/ready`), and its metrics. */
 export const healthRoutes: Routes = (app, { limiter, metrics, isDraining }) => {
@@ -6,12 +7,13 @@ export const healthRoutes: Routes = (app, { limiter, metrics, isDraining }) => {
 
   for (const path of ['/ready', '/readyz']) {
     app.get(path, async function ready(c) {
+      const strict = readFlag('strict', readQuery(c, 'strict').strict)
       if (isDraining()) return c.json({ status: 'draining' }, 503)
       const health = await limiter.health()
       const status = health.ok ? 'ok' : 'degraded'
       const body = { status, breaker: health.store.breaker, policyVersion: health.policy.version }
       // While the store is away, rules decide by `onStoreFailure`: taking every replica out would deny everything instead.
-      return c.json(body, health.ok || c.req.query('strict') !== 'true' ? 200 : 503)
+      return c.json(body, health.ok || !strict ? 200 : 503)
     })
   }
 

@@ -4,6 +4,7 @@ import { decisionJson } from '../decision-json.ts'
 import { type CheckInput, readCheck, readText, readWhole } from '../inputs.ts'
 import { HttpProblem } from '../problem.ts'
 import { readJson } from '../read-body.ts'
+import { readQuery } from '../read-query.ts'
 
 const reserveFields = new Set(['id', 'ttlMs', 'kind'])
 const settleFields = new Set(['id', 'actual'])
@@ -11,6 +12,7 @@ const settleFields = new Set(['id', 'actual'])
 /** `POST /v1/reserve` takes units whose final cost is not known yet; `POST /v1/settle` says what it was. */
 export const holdRoutes: Routes = (app, { limiter }) => {
   app.post('/v1/reserve', async function reserve(c) {
+    readQuery(c)
     const body = await readJson(c)
     const input = readCheck(body, '', reserveFields)
     const { kind = 'reserve' } = body
@@ -27,6 +29,7 @@ export const holdRoutes: Routes = (app, { limiter }) => {
   })
 
   app.post('/v1/settle', async function settle(c) {
+    readQuery(c)
     const body = await readJson(c)
     const input = readCheck(body, '', settleFields)
     const id = readText(body.id, 'id')

@@ -3,18 +3,21 @@ import { type Inspection, type KeyPart, type Limiter } from 'sluice'
 import { parseReadableKey } from 'sluice/policy'
 import type { Routes } from '../app.ts'
 import { HttpProblem } from '../problem.ts'
+import { readQuery } from '../read-query.ts'
 
 const prefix = '/v1/keys/'
 
 /** `GET` and `DELETE /v1/keys/service/rule/part...`: where a key stands and why, and forgetting what it has used. */
 export const keyRoutes: Routes = (app, { limiter }) => {
   app.get(`${prefix}*`, async function inspect(c) {
+    readQuery(c)
     const { rule, key } = keyOf(c, limiter)
     const inspection = await limiter.inspect(key, { rule })
     return c.json({ ...inspection, explanation: explanationOf(inspection) })
   })
 
   app.delete(`${prefix}*`, async function reset(c) {
+    readQuery(c)
     const { rule, key } = keyOf(c, limiter)
     await limiter.reset(key, { rule })
     return c.json({ reset: true, key: decodedPath(c) })

@@ -8,6 +8,7 @@ import type { Routes } from '../app.ts'
 import { readWhole } from '../inputs.ts'
 import { HttpProblem } from '../problem.ts'
 import { parseJson, readJson, readText } from '../read-body.ts'
+import { readFlag, readNumber, readQuery } from '../read-query.ts'
 import { policyStatus } from './stats.ts'
 
 /** The largest policy that can be pushed over HTTP. */
@@ -19,45 +20,50 @@ export const policyRoutes: Routes = (app, parts) => {
   const { limiter } = parts
 
   app.get('/v1/policy', async function read(c) {
+    readQuery(c)
     const { service, rules } = limiter.policy
     const [newest] = (await parts.archive?.history(1)) ?? []
     c.header('etag', `"${limiter.policy.status.version}"`)
     return c.json({
       service,
-      ...policyStatus(limiter),
+      ...policyStatus(parts),
       rules,
-      writable: parts.archive !== undefined,
+      writable: parts.isWritable(),
       revision: newest?.revision ?? null,
       document: parts.policy.document ?? null,
     })
   })
 
-  app.post('/v1/policy/validate', async (c) => c.json(tried(parts, await readDocument(c))))
+  app.post('/v1/policy/validate', async function check(c) {
+    readQuery(c)
+    return c.json(tried(parts, await readDocument(c)))
+  })
 
   app.put('/v1/policy', async function push(c) {
+    const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
     const document = await readDocument(c)
-    if (c.req.query('dryRun') === 'true') return c.json({ ...tried(parts, document), pushed: false })
+    if (isDryRun) return c.json({ ...tried(parts, document), pushed: false })
     return c.json(await pushed(c, parts, document))
   })
 
   app.get('/v1/policy/versions', async function versions(c) {
-    const limit = Number(c.req.query('limit') ?? 20)
-    if (!Number.isInteger(limit) || limit < 1 || limit > maxVersions)
-      throw new HttpProblem(400, `limit must be a whole number from 1 to ${maxVersions}.`)
+    const limit = readNumber('limit', readQuery(c, 'limit').limit, 20, 1, maxVersions)
     const history = await writable(parts).history(limit)
     return c.json({ versions: history.map(({ revision, createdAt }) => ({ revision, createdAt })) })
   })
 
-  app.get('/v1/policy/versions/:revision', async (c) =>
-    c.json(await versionOf(writable(parts), Number(c.req.param('revision')))),
-  )
+  app.get('/v1/policy/versions/:revision', async function version(c) {
+    readQuery(c)
+    return c.json(await versionOf(writable(parts), Number(c.req.param('revision'))))
+  })
 
   app.post('/v1/policy/rollback', async function rollback(c) {
+    const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
     const archive = writable(parts)
-    const revision = readWhole((await readJson(c)).revision, 'revision')
+    const revision = readWhole((await readJson(c, 'revision')).revision, 'revision')
     const target = revision === undefined ? (await archive.history(2))[1] : await versionOf(archive, revision)
     if (target === undefined) throw new HttpProblem(404, 'There is no version before the newest.')
-    if (c.req.query('dryRun') === 'true') return c.json({ ...tried(parts, target.document), pushed: false })
+    if (isDryRun) return c.json({ ...tried(parts, target.document), pushed: false })
     return c.json({ ...(await pushed(c, parts, target.document)), rolledBackTo: target.revision })
   })
 }
@@ -96,7 +102,18 @@ async function pushed(c: Context<NodeEnv>, parts: ApiParts, document: unknown): 
   if (expected !== undefined && expected !== '*' && expected.replace(/^"|"$/g, '') !== status.version) {
     throw new HttpProblem(412, `Version ${status.version} is in force.`)
   }
-  return { ...outcome, pushed: true, revision: await archive.push(document) }
+  return { ...outcome, pushed: true, revision: await write(archive, document, parts) }
+}
+
+/** A folder that is mounted read-only, or belongs to somebody else, is no fault of the daemon: operators can mend it. */
+async function write(archive: PolicyArchive, document: unknown, { limiter }: ApiParts): Promise<number> {
+  try {
+    return await archive.push(document)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined || !['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EBUSY'].includes(code)) throw error
+    throw new HttpProblem(409, `The policy at ${limiter.policy.status.source} cannot be written: ${code}.`)
+  }
 }
 
 function writable({ archive, limiter }: ApiParts): PolicyArchive {

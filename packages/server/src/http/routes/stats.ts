@@ -1,19 +1,19 @@
 import type { Limiter } from 'sluice'
+import type { ApiParts } from '../api-parts.ts'
 import type { Routes } from '../app.ts'
-import { HttpProblem } from '../problem.ts'
+import { readNumber, readQuery } from '../read-query.ts'
 
 const maxTop = 200
 
 /** `GET /v1/stats`: what was decided since the start and lately, and the hottest keys of each rule. */
-export const statsRoute: Routes = (app, { limiter, stats, startedAt }) => {
+export const statsRoute: Routes = (app, parts) => {
+  const { limiter, stats, startedAt } = parts
   app.get('/v1/stats', async function report(c) {
-    const top = Number(c.req.query('top') ?? 10)
-    if (!Number.isInteger(top) || top < 0 || top > maxTop)
-      throw new HttpProblem(400, `top must be a whole number from 0 to ${maxTop}.`)
+    const top = readNumber('top', readQuery(c, 'top').top, 10, 0, maxTop)
     return c.json({
       service: limiter.policy.service,
       uptimeSeconds: Math.floor((Date.now() - startedAt.getTime()) / 1000),
-      policy: policyStatus(limiter),
+      policy: policyStatus(parts),
       store: await storeStatus(limiter),
       decisions: stats.total,
       recent: stats.recent(),
@@ -24,9 +24,9 @@ export const statsRoute: Routes = (app, { limiter, stats, startedAt }) => {
 }
 
 /** The policy in force, without anything that could be secret. */
-export function policyStatus(limiter: Limiter): Record<string, unknown> {
-  const { version, ageMs, source, lastError } = limiter.policy.status
-  return { version, ageMs: Math.round(ageMs), source, lastError: lastError?.message ?? null }
+export function policyStatus({ limiter, policySource }: ApiParts): Record<string, unknown> {
+  const { version, ageMs, lastError } = limiter.policy.status
+  return { version, ageMs: Math.round(ageMs), source: policySource(), lastError: lastError?.message ?? null }
 }
 
 async function storeStatus(limiter: Limiter): Promise<Record<string, unknown>> {

@@ -1,0 +1,36 @@
+import type { ServerConfig } from './config/config.ts'
+import { newToken, removeTokenFile, tokenFileOf, writeTokenFile } from './config/token-file.ts'
+import { requireToken } from './http/access.ts'
+import type { Access } from './http/api-parts.ts'
+
+export interface AdminAccess {
+  readonly access: Access
+  readonly token: string
+  /** Leaves a generated token where the command line finds it, once the port is known. */
+  publish(port: number): { readonly file: string | undefined; readonly warning: string | undefined; remove(): void }
+}
+
+/** Who may do what. Admin routes always want a token; where none is configured, one is generated. */
+export function adminAccess({ adminToken, decideToken, env }: ServerConfig): AdminAccess {
+  const token = adminToken ?? newToken()
+  const access = {
+    admin: requireToken('admin', [token]),
+    decide: decideToken === undefined ? () => {} : requireToken('decide', [decideToken, token]),
+  }
+  return {
+    access,
+    token,
+    publish(port) {
+      const nothing = { file: undefined, warning: undefined, remove: () => {} }
+      if (adminToken !== undefined) return nothing
+      const file = tokenFileOf(port, env)
+      try {
+        writeTokenFile(file, token)
+        return { ...nothing, file, remove: () => removeTokenFile(file, token) }
+      } catch (error) {
+        const warning = `The generated admin token cannot be written, so admin routes cannot be used; set SLUICE_ADMIN_TOKEN: ${(error as Error).message}`
+        return { ...nothing, warning }
+      }
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import type { Cluster, Redis } from 'ioredis'
+import { hideSecrets } from './hide-secrets.ts'
+
+/** Whether a failure says that user or password are wrong, which no waiting mends. */
+export function isAuthFailure(error: Error): boolean {
+  return /\b(WRONGPASS|NOAUTH|NOPERM|invalid password|without any password)/i.test(error.message)
+}
+
+/** Connects once and pings. Throws the first reason, rather than what the client says after it has given up. */
+export async function tryRedis(client: Redis | Cluster, withinMs: number): Promise<void> {
+  let reason: Error | undefined
+  const learn = (error: Error & { lastNodeError?: Error }): void => {
+    reason ??= error.lastNodeError ?? error
+  }
+  client.on('error', learn)
+  let timer: NodeJS.Timeout | undefined
+  const failed = new Promise<never>((_, reject) => {
+    client.once('close', () => reject(reason ?? new Error('the connection was closed')))
+    timer = setTimeout(() => reject(reason ?? new Error(`no answer within ${withinMs} ms`)), withinMs)
+  })
+  try {
+    await Promise.race([client.connect().then(() => client.ping()), failed])
+  } catch (error) {
+    const cause = reason ?? (error as Error)
+    throw new Error(hideSecrets(cause.message || String((cause as { code?: unknown }).code)), { cause })
+  } finally {
+    clearTimeout(timer)
+    client.off('error', learn)
+    failed.catch(() => {})
+  }
+}

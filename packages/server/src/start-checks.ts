@@ -1,0 +1,61 @@
+import type { Logger } from 'pino'
+import { type Limiter, StoreError } from 'sluice'
+import type { ServerConfig } from './config/config.ts'
+import { redisClient } from './config/redis-target.ts'
+import { isAuthFailure, tryRedis } from './config/try-redis.ts'
+import type { OpenLimiter } from './open-limiter.ts'
+
+const probeMs = 2000
+const remindEveryMs = 60_000
+
+/**
+ * Tries Redis once before anything listens. Wrong credentials are no outage: a rollout with a wrong secret must not turn green while
+ * nothing is limited. An outage is only reported, unless Redis is required.
+ */
+export async function checkRedis({ redis, requireRedis }: ServerConfig): Promise<string | undefined> {
+  if (redis === undefined) return undefined
+  const client = redisClient(redis)
+  try {
+    await tryRedis(client, probeMs)
+    return undefined
+  } catch (error) {
+    const cause = error as Error
+    if (requireRedis || isAuthFailure(cause))
+      throw new StoreError(isAuthFailure(cause) ? 'auth' : 'connection', `Redis cannot be used: ${cause.message}`, {
+        cause,
+      })
+    return `Redis cannot be reached, so rules do what their onStoreFailure says: ${cause.message}`
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** What an operator should hear at the start. */
+export function startWarnings(
+  config: ServerConfig,
+  { limiter, isExampleInstead }: OpenLimiter,
+  others: readonly (string | undefined)[],
+): readonly string[] {
+  const { lastError } = limiter.policy.status
+  const isOpen = !/^(127\.|::1$|localhost$)/.test(config.host)
+  return [
+    ...config.warnings,
+    ...others,
+    isExampleInstead()
+      ? `The built-in example is in force, as no policy could be read: ${lastError?.message}`
+      : undefined,
+    isOpen && config.decideToken === undefined
+      ? 'Everybody who can reach this address may ask for decisions and so spend quotas; SLUICE_DECIDE_TOKEN restricts it.'
+      : undefined,
+  ].filter((warning) => warning !== undefined)
+}
+
+/** Reminds of a store that cannot be asked, once a minute, also while nobody asks for decisions. */
+export function watchStore(limiter: Limiter, log: Logger): () => void {
+  const timer = setInterval(async () => {
+    const { ok, store, warnings } = await limiter.health()
+    if (!ok) log.warn({ store: store.name, breaker: store.breaker, warnings }, 'decisions are made without the store')
+  }, remindEveryMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
