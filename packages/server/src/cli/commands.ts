@@ -168,9 +168,9 @@ export const commands: readonly Command[] = [
   {
     name: 'doctor',
     summary: 'look at Redis, the policy and the daemon, and say what to mend',
-    options: targetOptions,
+    options: { ...targetOptions, 'redis-prefix': serveOptions['redis-prefix']! },
     details: [
-      'Looks at what --redis, --policy and --url name. Exits with 1 when something should be mended and with 3 when something is out of reach.',
+      'Looks at what --redis, --policy and --url name. Exits with 1 when something should be mended, with 3 when something is out of reach and with 4 when a password or token is wrong.',
     ],
     examples: [
       'sluice doctor --redis redis://127.0.0.1 --policy sluice.yaml',

@@ -120,6 +120,15 @@ describe('the Envoy rate limit service', () => {
     }
   })
 
+  test('an empty value is a value like any other', async () => {
+    expect(await ask({ database: '' })).toMatchObject({ code: 'OK', currentLimit: { requestsPerUnit: 1 } })
+    expect(await ask({ database: '' })).toMatchObject({ code: 'OVER_LIMIT' })
+    const hash = 'sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+    expect(await ask({ database: hash }), 'the text of its hash is another value').toMatchObject({ code: 'OK' })
+    expect(await ask({ tenant: '', path: '/x' })).toMatchObject({ code: 'OK', currentLimit: { requestsPerUnit: 4 } })
+    expect(await ask({ tenant: 't', path: '' })).toMatchObject({ code: 'OK', currentLimit: { requestsPerUnit: 4 } })
+  })
+
   test('what nothing matches is OK without a limit', async () => {
     for (const entries of [{ nothing: 'x' }, { database: 'users', more: 'y' }]) {
       expect(await ask(entries)).toMatchObject({ code: 'OK', currentLimit: null, limitRemaining: 0 })
@@ -183,7 +192,7 @@ describe('the Envoy rate limit service', () => {
     expect(await tokens(undefined, 10)).toMatchObject({ code: 'OK', limitRemaining: 90 })
     expect(await tokens(30, 10)).toMatchObject({ code: 'OK', limitRemaining: 60 })
     expect(await tokens(undefined)).toMatchObject({ code: 'OK', limitRemaining: 59 })
-    expect(await tokens(500)).toMatchObject({ code: 'OVER_LIMIT' })
+    expect(await tokens(500)).toMatchObject({ code: 'OVER_LIMIT', limitRemaining: 0 })
     // As in Envoy's service, hits beyond the limit use it up.
     expect(await tokens(0)).toMatchObject({ code: 'OVER_LIMIT', limitRemaining: 0 })
   })
@@ -262,7 +271,17 @@ describe('importing Envoy configuration', () => {
     [
       'a prefix',
       'domain: x\ndescriptors: [{ key: a, value: b*, rate_limit: { unit: day, requests_per_unit: 1 } }]',
-      'prefixes with a star are not supported',
+      'values with a star are not supported',
+    ],
+    [
+      'a star in the middle',
+      'domain: x\ndescriptors: [{ key: a, value: foo*bar, rate_limit: { unit: day, requests_per_unit: 1 } }]',
+      'values with a star are not supported',
+    ],
+    [
+      'unlimited beside an amount',
+      'domain: x\ndescriptors: [{ key: a, rate_limit: { unlimited: true, unit: day } }]',
+      'neither unit nor requests_per_unit',
     ],
     [
       'the same twice',
@@ -278,6 +297,14 @@ describe('importing Envoy configuration', () => {
     expect(() => importEnvoy([text])).toThrow(message)
   })
 
+  test('names every problem at once, with its domain where there are several', () => {
+    const wrong = (domain: string) =>
+      `domain: ${domain}\ndescriptors: [{ key: a, value: b*, quota_mode: true }, { key: 7 }]`
+    expect(() => importEnvoy([wrong('x'), wrong('y')])).toThrow(
+      /x: descriptors\[0\]\.quota_mode[\s\S]*x: descriptors\[0\]\.value[\s\S]*x: descriptors\[1\]\.key[\s\S]*y: descriptors/,
+    )
+  })
+
   test('tells what it leaves out', () => {
     const text =
       'domain: x\ndescriptors: [{ key: a, detailed_metric: true, rate_limit: { unit: day, requests_per_unit: 1 } }]'
@@ -287,7 +314,7 @@ describe('importing Envoy configuration', () => {
   })
 
   test('keys and values of any characters survive', () => {
-    const text = `domain: "a b/c"\ndescriptors: [{ key: "x.y z", value: ":*\\"q", rate_limit: { unit: week, requests_per_unit: 1 } }]`
+    const text = `domain: "a b/c"\ndescriptors: [{ key: "x.y z", value: ":\\"q", rate_limit: { unit: week, requests_per_unit: 1 } }]`
     expect(importEnvoy([text]).document.rules).toHaveLength(1)
   })
 })

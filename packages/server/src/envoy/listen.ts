@@ -21,6 +21,7 @@ export interface GrpcListener {
 
 const service = 'envoy.service.ratelimit.v3.RateLimitService'
 const maxMessageBytes = 1024 * 1024
+const maxConnectionAgeMs = 300_000
 
 /** Serves Envoy's rate-limit protocol and the standard health service. */
 export async function listenGrpc(
@@ -29,7 +30,12 @@ export async function listenGrpc(
   called: (status: string) => void,
   log: Logger,
 ): Promise<GrpcListener> {
-  const server = new grpc.Server({ 'grpc.max_receive_message_length': maxMessageBytes })
+  const server = new grpc.Server({
+    'grpc.max_receive_message_length': maxMessageBytes,
+    // Envoy keeps one connection for ever otherwise, and a replica that was added would get no calls.
+    'grpc.max_connection_age_ms': maxConnectionAgeMs,
+    'grpc.max_connection_age_grace_ms': 10_000,
+  })
   const definitions = loadProtos()
   const health = healthService([service])
   const answer: grpc.handleUnaryCall<RateLimitRequest, RateLimitResponse> = async function answer(call, respond) {

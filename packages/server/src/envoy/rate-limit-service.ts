@@ -79,6 +79,7 @@ async function spend(take: (units: number) => Promise<Decision>, cost: number): 
     // Envoy's service counts hits that pass the limit, so that it stays used up; a denial here spends nothing by itself.
     const left = Math.min(...decision.limits.map(({ remaining }) => remaining))
     if (left > 0 && left < cost) await take(left)
+    return { ...statusOf(decision, false), limitRemaining: 0 }
   }
   return statusOf(decision, cost === 0)
 }

@@ -41,6 +41,6 @@ export interface ApiParts {
 export interface MetricsPage {
   readonly contentType: string
   text(): Promise<string>
-  /** Counts one HTTP request that was answered. */
-  answered(route: string, status: number): void
+  /** One HTTP request came in; the returned function counts its answer. */
+  begin(): (route: string, status: number) => void
 }

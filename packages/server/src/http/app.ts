@@ -34,8 +34,9 @@ export function createApp(parts: ApiParts): Hono<NodeEnv> {
 function createOthers(parts: ApiParts): Hono<NodeEnv> {
   const app = new Hono<NodeEnv>()
   app.use(async function counted(c, next) {
+    const answered = parts.metrics.begin()
     await next()
-    parts.metrics.answered(c.req.routePath, c.res.status)
+    answered(c.req.routePath, c.res.status)
     // Whoever keeps a connection must learn that it ends.
     if (parts.isDraining()) c.res.headers.set('connection', 'close')
   })

@@ -19,6 +19,9 @@ export interface DecisionJson {
 
 export type LimitJson = Omit<LimitStatus, 'retryAfterMs'> & { readonly retryAfterMs: number | null }
 
+/** What Retry-After says, too, while the store is away. */
+const unavailableMs = 1000
+
 /** JSON turns `Infinity` into null by itself; what is undefined is said to be null. */
 export function decisionJson(decision: Decision): DecisionJson {
   const { allowed, reason, rule, retryAfterMs, degraded, failure, policyVersion, limits, shadow } = decision
@@ -26,7 +29,8 @@ export function decisionJson(decision: Decision): DecisionJson {
     allowed,
     reason,
     rule: rule ?? null,
-    retryAfterMs,
+    // Nobody knows when the store is back; asking again at once helps nobody.
+    retryAfterMs: reason === 'unavailable' ? Math.max(retryAfterMs, unavailableMs) : retryAfterMs,
     degraded,
     failure: failure ?? null,
     policyVersion,

@@ -1,4 +1,4 @@
-import { isSluiceError, PolicyError } from 'sluice'
+import { isSluiceError, PolicyError, StoreError } from 'sluice'
 import { problemType } from 'sluice/http'
 
 /** An answer that is an error, by RFC 9457. */
@@ -48,7 +48,9 @@ export function toProblem(error: unknown): HttpProblem {
     return new HttpProblem(422, error.message, { code: error.code, issues })
   }
   if (!isSluiceError(error)) return new HttpProblem(500, 'The daemon has a fault; its log tells more.')
-  return new HttpProblem(statusOf(error.code), error.message, { code: error.code })
+  // The message of the driver has the address of the store, which is not for everybody who may ask for decisions.
+  const detail = error instanceof StoreError ? `The store could not be asked (${error.kind}).` : error.message
+  return new HttpProblem(statusOf(error.code), detail, { code: error.code })
 }
 
 function statusOf(code: string): number {

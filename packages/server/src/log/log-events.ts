@@ -8,6 +8,7 @@ const perSecond = 10
 export function logEvents(limiter: Limiter, log: Logger, now: () => number = () => performance.now()): () => void {
   const denials = sampled(log, 'info', now)
   const failures = sampled(log, 'warn', now)
+  let isOpen = false
   const ends = [
     limiter.on('decision', ({ decision, subjects, cost }: LimiterEvents['decision']) => {
       if (decision.allowed) return
@@ -15,7 +16,12 @@ export function logEvents(limiter: Limiter, log: Logger, now: () => number = () 
       denials('denied', () => ({ rule, reason, subjects, cost, retryAfterMs, degraded }))
     }),
     limiter.on('storeFailure', ({ kind, error }) => failures('the store failed', () => ({ kind, err: error }))),
-    limiter.on('breaker', ({ state }) => log[state === 'closed' ? 'info' : 'warn']({ state }, 'the breaker changed')),
+    limiter.on('breaker', ({ state }) => {
+      // During an outage it tries again and again: half-open, open, half-open. Only the first and the last change are news.
+      const news = state === 'closed' ? isOpen : state === 'open' && !isOpen
+      if (state !== 'half-open') isOpen = state === 'open'
+      log[!news ? 'debug' : state === 'closed' ? 'info' : 'warn']({ state }, 'the breaker changed')
+    }),
     limiter.on('policyLoaded', ({ version, source }) => log.info({ version, source }, 'a policy is in force')),
     limiter.on('policyRejected', ({ source, error }) => log.error({ source, err: error }, 'a policy was refused')),
   ]

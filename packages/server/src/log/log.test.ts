@@ -37,3 +37,22 @@ test('denials are sampled, and those left out are counted', async () => {
   expect(out.lines.at(-1)).toMatchObject({ suppressed: 15 })
   await limiter.close()
 })
+
+test('lines have the name of their level and the time of RFC 3339', () => {
+  const out = captured()
+  createLog('info', out).warn('careful')
+  expect(out.lines[0]).toMatchObject({ level: 'warn', time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) })
+})
+
+test('an outage is two lines about the breaker, however often it tries again', async () => {
+  const out = captured()
+  const events = new Map<string, (event: never) => void>()
+  const limiter = { on: (name: string, listener: (event: never) => void) => events.set(name, listener) }
+  logEvents(limiter as never, createLog('info', out))
+  for (const state of ['open', 'half-open', 'open', 'half-open', 'open', 'half-open', 'closed'])
+    events.get('breaker')!({ state } as never)
+  expect(out.lines.map(({ level, state }) => [level, state])).toEqual([
+    ['warn', 'open'],
+    ['info', 'closed'],
+  ])
+})

@@ -1,13 +1,30 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type Limiter, type LimiterMetricsOptions, limiterMetrics } from 'sluice'
 import { type MetricTable, partMetrics, prometheusMetrics } from 'sluice/prometheus'
+import { version } from '../cli/version.ts'
 import type { MetricsPage } from '../http/api-parts.ts'
 
 const table = {
+  sluice_build_info: {
+    type: 'gauge',
+    help: 'Always 1; the labels say which version runs, on which Node.',
+    labels: ['version', 'node'],
+  },
   sluice_http_requests_total: {
     type: 'counter',
     help: 'HTTP requests that were answered, by route and status.',
     labels: ['route', 'status'],
+  },
+  sluice_http_request_duration_seconds: {
+    type: 'histogram',
+    help: 'Time from the first byte of an HTTP request to its answer, by route.',
+    labels: ['route'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+  },
+  sluice_http_requests_in_flight: {
+    type: 'gauge',
+    help: 'HTTP requests that are being answered.',
+    labels: [],
   },
   sluice_grpc_requests_total: {
     type: 'counter',
@@ -31,10 +48,15 @@ export function daemonMetrics(): DaemonMetrics {
   collectDefaultMetrics({ register: registry })
   // These are gauges with the name of a counter, which Prometheus' own check refuses; the same is there without the ending.
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`)
+  let inFlight = 0
   let http!: (value: number, route: string, status: string) => void
+  let duration!: (seconds: number, route: string) => void
   let grpc!: (value: number, status: string) => void
   const daemon = partMetrics(table, (reporter) => {
+    reporter.gauge('sluice_build_info', (set) => set(1, version, process.versions.node))
+    reporter.gauge('sluice_http_requests_in_flight', (set) => set(inFlight))
     http = reporter.counter('sluice_http_requests_total')
+    duration = reporter.histogram('sluice_http_request_duration_seconds')
     grpc = reporter.counter('sluice_grpc_requests_total')
     return []
   })
@@ -43,7 +65,15 @@ export function daemonMetrics(): DaemonMetrics {
     contentType: registry.contentType,
     text: () => registry.metrics(),
     watch: (limiter, options) => metrics.add(limiterMetrics(limiter, options)),
-    answered: (route, status) => http(1, route, `${status}`),
+    begin() {
+      const startedMs = performance.now()
+      inFlight++
+      return (route, status) => {
+        inFlight--
+        http(1, route, `${status}`)
+        duration((performance.now() - startedMs) / 1000, route)
+      }
+    },
     called: (status) => grpc(1, status),
   }
 }

@@ -16,15 +16,20 @@ export async function doctor(input: Input, terminal: Terminal): Promise<ExitCode
   const url = input.text('url') ?? (redis === undefined && policy === undefined ? 'default' : undefined)
   const shown = progress(terminal)
   const findings: Finding[] = []
+  let policyVersion: string | undefined
   try {
-    if (redis !== undefined) findings.push(...(await lookAtRedis(redis, shown)))
+    if (redis !== undefined)
+      findings.push(...(await lookAtRedis(redis, input.text('redis-prefix') ?? 'sluice:', shown)))
     if (policy !== undefined) {
       shown.at(0.6, 'looking at the policy')
-      findings.push(...(await examinePolicy(policy)))
+      const found = await examinePolicy(policy, (version) => {
+        policyVersion = version
+      })
+      findings.push(...found)
     }
     if (url !== undefined) {
       shown.at(0.8, 'looking at the daemon')
-      findings.push(...(await examineDaemon(input)))
+      findings.push(...(await examineDaemon(input, { policyVersion, hasRedis: redis !== undefined })))
     }
   } finally {
     shown.end()
@@ -41,12 +46,12 @@ export async function doctor(input: Input, terminal: Terminal): Promise<ExitCode
   return exitCode
 }
 
-async function lookAtRedis(url: string, shown: Progress): Promise<Finding[]> {
+async function lookAtRedis(url: string, prefix: string, shown: Progress): Promise<Finding[]> {
   shown.at(0, `connecting to ${hideSecrets(url)}`)
   try {
     const redis = await openStore(url)
     try {
-      const found = await examineRedis(redis.client, (share, what) => shown.at(share * 0.6, what))
+      const found = await examineRedis(redis.client, prefix, (share, what) => shown.at(share * 0.6, what))
       return [{ about: 'redis', level: 'ok', text: redis.description }, ...found]
     } finally {
       await redis.close()
@@ -58,5 +63,6 @@ async function lookAtRedis(url: string, shown: Progress): Promise<Finding[]> {
 
 function verdict(findings: readonly Finding[]): ExitCode {
   const has = (level: Finding['level']): boolean => findings.some((finding) => finding.level === level)
+  if (has('not-permitted')) return 4
   return has('out-of-reach') ? 3 : has('problem') || has('warning') ? 1 : 0
 }

@@ -1,3 +1,4 @@
+import { outOfReach } from '../cli-error.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
 import { limitTable } from '../show/limits.ts'
@@ -13,6 +14,8 @@ export async function inspect(input: Input, terminal: Terminal): Promise<ExitCod
   const target = await openTarget(input, { needsStore: true })
   try {
     const inspection = await target.inspect(key)
+    // A rule has at least one limit; there is none only when the store was not asked.
+    if (inspection.limits.length === 0) throw outOfReach('the store could not be asked', { hint: 'see: sluice doctor' })
     terminal.result(inspection, () => {
       const { style } = terminal
       terminal.line(`${style.strong(safe(inspection.key))}  ${style.faint(`by ${target.description}`)}`)

@@ -4,8 +4,8 @@ import { hideSecrets } from '../../config/hide-secrets.ts'
 import { readPlace } from '../policy/open-archive.ts'
 import { type Finding, ok, problem, unreachable, warning } from './finding.ts'
 
-/** Reads the policy of a place and says whether it makes sense. */
-export async function examinePolicy(place: string): Promise<Finding[]> {
+/** Reads the policy of a place and says whether it makes sense. `learn` is called with its version. */
+export async function examinePolicy(place: string, learn: (version: string) => void): Promise<Finding[]> {
   let read: { document: unknown; description: string }
   try {
     read = await readPlace(place)
@@ -16,6 +16,7 @@ export async function examinePolicy(place: string): Promise<Finding[]> {
   const source = ok('policy source', `${read.description} was read`)
   try {
     const { service, version, rules } = compilePolicy(read.document)
+    learn(version)
     const findings = [source, ok('policy', `service ${service}, version ${version}, ${rules.length} rules`)]
     if (rules.length > 0 && rules.every(({ mode }) => mode === 'shadow')) {
       findings.push(

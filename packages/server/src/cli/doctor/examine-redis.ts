@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis'
 import { parseInfo } from 'sluice/redis'
-import { type Finding, ok, problem, unreachable } from './finding.ts'
+import { isAuthFailure } from '../../config/try-redis.ts'
+import { type Finding, notPermitted, ok, problem, unreachable, warning } from './finding.ts'
 import {
   judgeClock,
   judgeCluster,
@@ -16,6 +17,7 @@ const roundTrips = 20
 /** Looks at a Redis from all sides. Every node of a cluster is looked at. */
 export async function examineRedis(
   client: Redis | Cluster,
+  prefix: string,
   step: (share: number, what: string) => void,
 ): Promise<Finding[]> {
   const isCluster = client.isCluster
@@ -30,22 +32,21 @@ export async function examineRedis(
         : ofNode.map((finding) => ({ ...finding, about: `${nameOf(node)} ${finding.about}` }))),
     )
   }
+  findings.push(await judgeKeys(client, prefix))
   if (isCluster) findings.push(judgeCluster(parseInfo((await client.cluster('INFO')) as string)))
   return findings
 }
 
 async function examineNode(node: Redis): Promise<Finding[]> {
-  const info = parseInfo(await node.info())
   const { offsetMs, uncertaintyMs, timesMs } = await timed(node)
-  return [
-    judgeVersion(info),
-    judgeRole(info),
-    judgeLatency(timesMs),
-    judgeClock(offsetMs, uncertaintyMs),
-    judgeEviction(info),
-    judgeMemory(info),
-    await judgeScripts(node),
-  ]
+  const judged = [judgeLatency(timesMs), judgeClock(offsetMs, uncertaintyMs), await judgeScripts(node)]
+  try {
+    const info = parseInfo(await node.info())
+    return [judgeVersion(info), judgeRole(info), ...judged, judgeEviction(info), judgeMemory(info)]
+  } catch (error) {
+    const mend = 'let this user run INFO: ACL SETUSER ... +info'
+    return [...judged, warning('info', `version, role and memory are not known: ${(error as Error).message}`, mend)]
+  }
 }
 
 /** Asks for the time again and again; the quickest answer tells best how far the clocks are apart. */
@@ -79,15 +80,29 @@ async function judgeScripts(node: Redis): Promise<Finding> {
   }
 }
 
+/** Writes a key where the limiter would, as a user may be confined to other keys. It expires at once. */
+async function judgeKeys(client: Redis | Cluster, prefix: string): Promise<Finding> {
+  const key = `${prefix}#doctor`
+  try {
+    await client.eval("redis.call('SET', KEYS[1], '1', 'PX', 1) return redis.call('GET', KEYS[1])", 1, key)
+    return ok('keys', `this user may use keys that begin with ${prefix}`)
+  } catch (error) {
+    const mend = `let this user use them: ACL SETUSER ... ~${prefix}*; or start the daemon with another --redis-prefix`
+    return problem('keys', `writing ${key} was refused: ${(error as Error).message}`, mend)
+  }
+}
+
 function nameOf(node: Redis): string {
   return `${node.options.host ?? 'localhost'}:${node.options.port ?? 6379}`
 }
 
 /** What to say when there is no connection at all. */
 export function redisAway(error: Error): Finding {
-  const auth = /NOAUTH|WRONGPASS|NOPERM/.test(error.message)
-  const mend = auth
-    ? 'put the user and password into the URL: redis://USER:PASSWORD@HOST'
-    : 'start it, or correct --redis; is a firewall in between?'
-  return unreachable('redis', error.message, mend)
+  if (isAuthFailure(error))
+    return notPermitted(
+      'redis',
+      error.message,
+      'put the right user and password into the URL: redis://USER:PASSWORD@HOST',
+    )
+  return unreachable('redis', error.message, 'start it, or correct --redis; is a firewall in between?')
 }

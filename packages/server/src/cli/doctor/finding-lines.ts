@@ -9,6 +9,7 @@ export function findingLines(findings: readonly Finding[], style: Style): string
     warning: style.warn('!'),
     problem: style.bad('✗'),
     'out-of-reach': style.bad('✗'),
+    'not-permitted': style.bad('✗'),
   }
   const width = Math.max(...findings.map(({ about }) => about.length), 0)
   return findings.flatMap(({ about, level, text, mend }) => {

@@ -11,8 +11,8 @@ const denialEveryMs = 1000
 
 /** Prints the log for people: the time, the message, and what belongs to it. */
 export function humanLog({ style, line }: Terminal): DestinationStream {
-  const paint = (level: number): ((text: string) => string) =>
-    level >= 50 ? style.bad : level >= 40 ? style.warn : (text) => text
+  const paint = (level: string): ((text: string) => string) =>
+    /^(error|fatal)$/.test(level) ? style.bad : level === 'warn' ? style.warn : (text) => text
   let shownMs = Number.NEGATIVE_INFINITY
   let unseen = 0
 
@@ -30,7 +30,7 @@ export function humanLog({ style, line }: Terminal): DestinationStream {
   }
 
   function text(entry: Entry, atMs: number): string | undefined {
-    const { level = 30, msg = '', err } = entry
+    const { level = 'info', msg = '', err } = entry
     // The banner has said it already.
     if (msg === 'listening') return undefined
     if (msg === 'denied') return denial(entry, atMs)
@@ -45,7 +45,7 @@ export function humanLog({ style, line }: Terminal): DestinationStream {
   return {
     write(raw) {
       const entry = parsed(raw)
-      const atMs = entry?.time ?? Date.now()
+      const atMs = entry?.time === undefined ? Date.now() : Date.parse(entry.time)
       const message = entry === undefined ? safe(raw.trimEnd()) : text(entry, atMs)
       if (message !== undefined) line(`${style.faint(new Date(atMs).toTimeString().slice(0, 8))}  ${message}`)
     },
@@ -53,8 +53,8 @@ export function humanLog({ style, line }: Terminal): DestinationStream {
 }
 
 interface Entry {
-  readonly level?: number
-  readonly time?: number
+  readonly level?: string
+  readonly time?: string
   readonly msg?: string
   readonly err?: { readonly message?: string }
   readonly rule?: string

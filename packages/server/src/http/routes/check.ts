@@ -22,13 +22,14 @@ const jsonHeaders = { 'content-type': 'application/json' }
 export const checkRoute: Routes = (app, parts) => {
   const answerTo = decisionAnswers(parts.limiter)
   app.post('/v1/check', async function check(c) {
+    const counted = parts.metrics.begin()
     try {
       refuseOtherSites(c.env.incoming)
       refuseRebinding(c.env.incoming)
       parts.access.decide(c.env.incoming)
-      return answered(parts, await answer(c, parts.limiter, answerTo))
+      return answered(parts, counted, await answer(c, parts.limiter, answerTo))
     } catch (error) {
-      return answered(parts, failed(parts, error))
+      return answered(parts, counted, failed(parts, error))
     }
   })
 }
@@ -53,8 +54,12 @@ function json(value: unknown): Response {
   return new Response(JSON.stringify(value), { headers: jsonHeaders })
 }
 
-function answered({ metrics, isDraining }: ApiParts, response: Response): Response {
-  metrics.answered('/v1/check', response.status)
+function answered(
+  { isDraining }: ApiParts,
+  counted: (route: string, status: number) => void,
+  response: Response,
+): Response {
+  counted('/v1/check', response.status)
   if (isDraining()) response.headers.set('connection', 'close')
   return response
 }
