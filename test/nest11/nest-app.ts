@@ -1,7 +1,7 @@
 import 'reflect-metadata'
 import type { AddressInfo } from 'node:net'
 import type { Request, Response } from 'express'
-import type { StartHttpApp } from '../../packages/sluice/src/testing/http-conformance.ts'
+import { type StartHttpApp, statusIn } from '../../packages/sluice/src/testing/http-conformance.ts'
 import { closed } from '../../packages/sluice/src/testing/http-listening.ts'
 
 /** One version of Nest, with the adapter loaded against it. */
@@ -38,7 +38,7 @@ export function startNestWith({ common, core, sluice }: NestVersion): StartHttpA
         return req.sluice
       }
       status(req: Request, res: Response): void {
-        res.status(Number(req.params.code)).end()
+        res.status(statusIn(String(req.params.code))).end()
       }
       bytes(): string {
         return 'x'.repeat(1000)

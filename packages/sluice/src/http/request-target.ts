@@ -1,28 +1,38 @@
 /**
- * The path of a request target as sent, without the query: of `/a?b`, and also of `http://host/a?b`, which clients send to proxies.
+ * The path of a request target as sent, without query and fragment: of `/a?b`, and also of `http://host/a?b`, which clients send to
+ * proxies. A target such as `http://host?/a`, in which some see one path and some another, is left as it is for the rules to see.
  *
  * @example pathOf('/users/42?full=1') // '/users/42'
  */
 export function pathOf(target: string): string {
-  const end = target.indexOf('?')
-  const whole = end < 0 ? target : target.slice(0, end)
-  if (whole.charCodeAt(0) === 47 /* / */) return whole
-  const authority = whole.indexOf('://')
-  if (authority < 0) return whole
-  const start = whole.indexOf('/', authority + 3)
-  return start < 0 ? '/' : whole.slice(start)
+  if (target.charCodeAt(0) === 47 /* / */) return target.slice(0, endOfPath(target))
+  const authority = target.indexOf('://')
+  if (authority < 0) return target.slice(0, endOfPath(target))
+  const start = target.indexOf('/', authority + 3)
+  const end = endOfPath(target)
+  if (start < 0) return target.includes('\\') ? target : '/'
+  return start < end ? target.slice(start, end) : target
 }
 
 /** The parameters of a request target's query; those sent several times are lists. */
 export function queryOf(target: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null)
   const start = target.indexOf('?')
-  if (start < 0) return query
-  for (const [name, value] of new URLSearchParams(target.slice(start + 1))) {
+  const fragment = target.indexOf('#')
+  if (start < 0 || (fragment >= 0 && fragment < start)) return query
+  for (const [name, value] of new URLSearchParams(target.slice(start + 1, fragment < 0 ? undefined : fragment))) {
     const before = query[name]
     if (before === undefined) query[name] = value
     else if (typeof before === 'string') query[name] = [before, value]
     else before.push(value)
   }
   return query
+}
+
+/** Routers end the path at `?` and at `#`, although a client should not send the latter. */
+function endOfPath(target: string): number {
+  const query = target.indexOf('?')
+  const fragment = target.indexOf('#')
+  if (query < 0) return fragment < 0 ? target.length : fragment
+  return fragment >= 0 && fragment < query ? fragment : query
 }

@@ -1,4 +1,5 @@
 import { invalidOption } from '../core/errors.ts'
+import { isStrange, pathSpellings } from '../policy/match/path-spellings.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 
 /** Requests that are let through without a decision. */
@@ -38,10 +39,15 @@ export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Reques
   return (request, view) =>
     (preflight && view.method === 'OPTIONS' && isPreflight(view)) ||
     whole.has(view.path) ||
-    (beginnings.length > 0 && beginnings.some((beginning) => view.path.startsWith(beginning))) ||
+    (beginnings.length > 0 && beginnings.some((beginning) => isBelow(view.path, beginning))) ||
     (skipped.size > 0 && skipped.has(view.method)) ||
     (when?.(request, view) ?? false)
 }
+
+/** Whether a path is below another by every reading of it: `/static/../login` must not be let through as a static file. */
+const isBelow = (path: string, beginning: string): boolean =>
+  path.startsWith(beginning) &&
+  (!isStrange(path) || pathSpellings(path).every((spelling) => spelling.startsWith(beginning)))
 
 /** What the Fetch standard calls a CORS-preflight request; any other OPTIONS is a request like all others. */
 const isPreflight = ({ headers }: RequestView): boolean =>

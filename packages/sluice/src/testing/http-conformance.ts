@@ -2,8 +2,9 @@ import { claimAnswers } from './http-cases/answers.ts'
 import { type StartHttpApp, usingApps } from './http-cases/app.ts'
 import { claimOutcomes } from './http-cases/outcomes.ts'
 import { claimPlaces } from './http-cases/places.ts'
+import { claimTargets } from './http-cases/targets.ts'
 
-export type { HttpAppOptions, StartHttpApp } from './http-cases/app.ts'
+export { type HttpAppOptions, type StartHttpApp, statusIn } from './http-cases/app.ts'
 
 /** The slice of a test framework that the suite needs; `vitest` and `node:test` both have it. */
 export interface HttpTestFramework {
@@ -22,5 +23,6 @@ export function httpConformance(subject: string, start: StartHttpApp, { describe
     claimAnswers(using, it)
     claimOutcomes(using, it)
     claimPlaces(using, it)
+    claimTargets(using, it)
   })
 }

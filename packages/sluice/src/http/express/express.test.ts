@@ -4,7 +4,7 @@ import express from 'express'
 import { describe, expect, it } from 'vitest'
 import type { Guard } from '../../admission/guard.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
-import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
+import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
 import { exchange } from '../../testing/http-exchange.ts'
 import { listening } from '../../testing/http-listening.ts'
 import { waitFor } from '../../testing/wait-for.ts'
@@ -24,7 +24,7 @@ const startWith =
     app.get(['/hello', '/healthz'], (_, res) => void res.send('hello'))
     app.post('/echo', (req, res) => void res.json(req.body ?? null))
     app.get('/decision', (req, res) => void res.json(req.sluice))
-    app.get('/status/:code', (req, res) => void res.status(Number(req.params.code)).end())
+    app.get('/status/:code', (req, res) => void res.status(statusIn(req.params.code)).end())
     app.get('/bytes', (_, res) => void res.send('x'.repeat(1000)))
     app.get('/hang', () => {})
     app.get('/own', rateLimit(limiter, own), (_, res) => void res.send('hello'))

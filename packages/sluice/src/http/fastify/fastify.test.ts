@@ -1,35 +1,45 @@
 import type { AddressInfo } from 'node:net'
-import fastify from 'fastify'
+import fastify, { type FastifyServerOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
-import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
+import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
 import { closed } from '../../testing/http-listening.ts'
 import { rateLimit } from './index.ts'
 
-const start: StartHttpApp = async (limiter, { parsesBody = true, ...options }, own) => {
-  const app = fastify()
-  await app.register(rateLimit, { limiter, ...options, ...(parsesBody ? {} : { hook: 'onRequest' as const }) })
-  app.addContentTypeParser('text/csv', { parseAs: 'string' }, (_, body, done) => done(null, body))
-  for (const path of ['/hello', '/healthz']) app.get(path, async () => 'hello')
-  app.post('/echo', async (request) => request.body)
-  app.get('/decision', async (request) => request.sluice)
-  app.get('/status/:code', async (request, reply) =>
-    reply.code(Number((request.params as { code: string }).code)).send(),
-  )
-  app.get('/bytes', async () => 'x'.repeat(1000))
-  app.get('/hang', () => {})
-  app.get('/own', { config: { rateLimit: own } }, async () => 'hello')
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  return {
-    port: (app.server.address() as AddressInfo).port,
-    close: async () => {
-      await closed(app.server)
-      await app.close()
-    },
-  }
+const lenient = {
+  useSemicolonDelimiter: true,
+  ignoreTrailingSlash: true,
+  ignoreDuplicateSlashes: true,
+  caseSensitive: false,
 }
 
-httpConformance('Fastify 5', start, { describe, it })
+const startWith =
+  (server: FastifyServerOptions): StartHttpApp =>
+  async (limiter, { parsesBody = true, ...options }, own) => {
+    const app = fastify(server)
+    await app.register(rateLimit, { limiter, ...options, ...(parsesBody ? {} : { hook: 'onRequest' as const }) })
+    app.addContentTypeParser('text/csv', { parseAs: 'string' }, (_, body, done) => done(null, body))
+    for (const path of ['/hello', '/healthz']) app.get(path, async () => 'hello')
+    app.post('/echo', async (request) => request.body)
+    app.get('/decision', async (request) => request.sluice)
+    app.get('/status/:code', async (request, reply) =>
+      reply.code(statusIn((request.params as { code: string }).code)).send(),
+    )
+    app.get('/bytes', async () => 'x'.repeat(1000))
+    app.get('/hang', () => {})
+    app.get('/own', { config: { rateLimit: own } }, async () => 'hello')
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    return {
+      port: (app.server.address() as AddressInfo).port,
+      close: async () => {
+        await closed(app.server)
+        await app.close()
+      },
+    }
+  }
+
+httpConformance('Fastify 5', startWith({}), { describe, it })
+httpConformance('Fastify 5 that ends paths at a semicolon', startWith({ routerOptions: lenient }), { describe, it })
 
 describe('the plugin for Fastify', () => {
   const rules = [{ name: 'api', key: 'ip', limits: { rpm: 1 } }]

@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
-import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
+import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
 import { listening } from '../../testing/http-listening.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { decisionOf, rateLimit } from './index.ts'
@@ -18,10 +18,11 @@ const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {
     const { pathname } = new URL(request.url)
     if (pathname === '/echo') return Response.json(await request.json().catch(() => null))
     if (pathname === '/decision') return Response.json(decisionOf(request))
-    if (pathname.startsWith('/status/')) return new Response(null, { status: Number(pathname.slice(8)) })
+    if (pathname.startsWith('/status/')) return new Response(null, { status: statusIn(pathname.slice(8)) })
     if (pathname === '/bytes') return new Response('x'.repeat(1000))
     if (pathname === '/hang') return new Response(new ReadableStream())
     if (pathname === '/own') return ofOwn(request, env)
+    if (pathname !== '/hello' && pathname !== '/healthz') return new Response(null, { status: 404 })
     return new Response(request.method === 'HEAD' ? null : 'hello')
   }
   const fetch = rateLimit(limiter, handler, { ...options, remoteAddress })

@@ -3,7 +3,7 @@ import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
-import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
+import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
 import { listening } from '../../testing/http-listening.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { rateLimit } from './index.ts'
@@ -15,7 +15,7 @@ const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {
   app.get('/healthz', () => new Response('hello'))
   app.post('/echo', async (c) => c.json(await c.req.json().catch(() => null)))
   app.get('/decision', (c) => c.json(c.get('sluice')))
-  app.get('/status/:code', (c) => new Response(null, { status: Number(c.req.param('code')) }))
+  app.get('/status/:code', (c) => new Response(null, { status: statusIn(c.req.param('code')) }))
   app.get('/bytes', (c) => c.text('x'.repeat(1000)))
   app.get('/hang', () => new Promise(() => {}))
   app.get('/own', rateLimit(limiter, own), (c) => c.text('hello'))

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { bodyParser } from '@koa/bodyparser'
 import Koa from 'koa'
 import { describe, it } from 'vitest'
-import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
+import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
 import { listening } from '../../testing/http-listening.ts'
 import { rateLimit } from './index.ts'
 
@@ -17,9 +17,9 @@ const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) =>
     else if (ctx.path === '/echo') ctx.body = ctx.request.body ?? {}
     else if (ctx.path === '/decision') ctx.body = ctx.state.sluice
     else if (ctx.path.startsWith('/status/')) {
-      ctx.status = Number(ctx.path.slice(8))
+      ctx.status = statusIn(ctx.path.slice(8))
       ctx.body = null
-      ctx.status = Number(ctx.path.slice(8))
+      ctx.status = statusIn(ctx.path.slice(8))
     } else if (ctx.path === '/bytes') ctx.body = 'x'.repeat(1000)
     else if (ctx.path === '/hang') await new Promise((resolve) => ctx.res.once('close', resolve))
     else if (ctx.path === '/own') {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
-import { httpConformance, type StartHttpApp } from '../../testing/http-conformance.ts'
+import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
 import { exchange } from '../../testing/http-exchange.ts'
 import { listening } from '../../testing/http-listening.ts'
 import { type LimitedRequest, rateLimit } from './index.ts'
@@ -13,33 +13,41 @@ async function parseBody(req: IncomingMessage): Promise<unknown> {
   return JSON.parse(Buffer.concat(chunks).toString())
 }
 
-const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) => {
-  const onError = (_: unknown, __: unknown, res: { writeHead(status: number): { end(): unknown } }) =>
-    void res.writeHead(500).end()
-  const ofOwn = rateLimit(limiter, (_, res) => res.end('hello'), own)
-  const handler = rateLimit(
-    limiter,
-    (req, res) => {
-      const path = req.url?.split('?')[0] ?? ''
-      if (path === '/hello' || path === '/healthz') res.end('hello')
-      else if (path === '/echo') res.end(JSON.stringify(req.body ?? null))
-      else if (path === '/decision') res.end(JSON.stringify(req.sluice))
-      else if (path.startsWith('/status/')) res.writeHead(Number(path.slice(8))).end()
-      else if (path === '/bytes') res.end('x'.repeat(1000))
-      else if (path === '/own') ofOwn(req, res)
-      else if (path !== '/hang') res.writeHead(404).end()
-    },
-    { ...options, onError },
-  )
-  return listening(
-    createServer(async (req: LimitedRequest, res) => {
-      if (parsesBody) req.body = await parseBody(req)
-      handler(req, res)
-    }),
-  )
-}
+/** Handlers find the path in one of two ways. */
+const cut = (target: string): string => target.split('?')[0] ?? ''
+const resolved = (target: string): string =>
+  URL.canParse(target, 'http://x') ? new URL(target, 'http://x').pathname : ''
 
-httpConformance('plain Node', start, { describe, it })
+const startWith =
+  (pathOf: (target: string) => string): StartHttpApp =>
+  (limiter, { parsesBody = true, ...options }, own) => {
+    const onError = (_: unknown, __: unknown, res: { writeHead(status: number): { end(): unknown } }) =>
+      void res.writeHead(500).end()
+    const ofOwn = rateLimit(limiter, (_, res) => res.end('hello'), own)
+    const handler = rateLimit(
+      limiter,
+      (req, res) => {
+        const path = pathOf(req.url ?? '')
+        if (path === '/hello' || path === '/healthz') res.end('hello')
+        else if (path === '/echo') res.end(JSON.stringify(req.body ?? null))
+        else if (path === '/decision') res.end(JSON.stringify(req.sluice))
+        else if (path.startsWith('/status/')) res.writeHead(statusIn(path.slice(8))).end()
+        else if (path === '/bytes') res.end('x'.repeat(1000))
+        else if (path === '/own') ofOwn(req, res)
+        else if (path !== '/hang') res.writeHead(404).end()
+      },
+      { ...options, onError },
+    )
+    return listening(
+      createServer(async (req: LimitedRequest, res) => {
+        if (parsesBody) req.body = await parseBody(req)
+        handler(req, res)
+      }),
+    )
+  }
+
+httpConformance('plain Node', startWith(cut), { describe, it })
+httpConformance('plain Node with new URL()', startWith(resolved), { describe, it })
 
 describe('rateLimit() for plain Node', () => {
   it('reads the path of an absolute target', async () => {

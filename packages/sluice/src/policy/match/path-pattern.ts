@@ -1,3 +1,5 @@
+import { comparedSegment, decodeSegment, pathSpellings } from './path-spellings.ts'
+
 /** A pattern of paths, taken apart. */
 export interface PathPattern {
   readonly text: string
@@ -29,7 +31,7 @@ export function parsePattern(text: string): PathPattern | string {
     if (/[{}()[\]<>|\\^$+]/.test(piece))
       return `${piece} is written for another router; a capture is a whole segment such as :id, and * stands at the end`
     if (!piece.startsWith(':')) {
-      segments.push({ text: normalSegment(piece) })
+      segments.push({ text: comparedSegment(piece) })
       continue
     }
     const capture = piece.slice(1)
@@ -41,30 +43,23 @@ export function parsePattern(text: string): PathPattern | string {
   return { text, segments, open }
 }
 
-/** A segment of a request's path, percent-decoded where it can be. */
-export function decodeSegment(segment: string): string {
-  if (!segment.includes('%')) return segment
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
-}
-
-/** A segment in the form in which segments are compared. */
-export function normalSegment(segment: string): string {
-  return decodeSegment(segment).toLowerCase()
-}
-
 /** Compares one path with one pattern and returns what it captured. The index does the same for many patterns at once. */
 export function matchPattern(pattern: PathPattern, path: string): readonly string[] | undefined {
+  for (const spelling of pathSpellings(path)) {
+    const captured = matchSpelling(pattern, spelling)
+    if (captured !== undefined) return captured
+  }
+  return undefined
+}
+
+function matchSpelling(pattern: PathPattern, path: string): readonly string[] | undefined {
   const pieces = path.split('/').filter((piece) => piece !== '')
   const { segments, open } = pattern
   if (open ? pieces.length < segments.length : pieces.length !== segments.length) return undefined
   const captured: string[] = []
   for (const [i, segment] of segments.entries()) {
     if ('capture' in segment) captured.push(decodeSegment(pieces[i]!))
-    else if (segment.text !== normalSegment(pieces[i]!)) return undefined
+    else if (segment.text !== comparedSegment(pieces[i]!)) return undefined
   }
   return captured
 }

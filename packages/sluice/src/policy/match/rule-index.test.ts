@@ -37,7 +37,6 @@ describe('a path pattern', () => {
     ['/v1/users/:id', '/v1/users/'],
     ['/v1/*', '/v2'],
     ['/', '/x'],
-    ['/v1/a', '/v1%2Fa'],
     ['/v1/a', '/v1/%E0%A4%A'],
   ])('%s does not fit %s', (path, sent) => expect(matches({ path }, { path: sent })).toBe(false))
 

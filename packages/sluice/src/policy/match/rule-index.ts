@@ -1,7 +1,8 @@
 import type { Captured } from '../selector/selector.ts'
 import { type Entry, EntryList } from './entry-list.ts'
 import { hasMethod, type Matcher } from './matcher.ts'
-import { captureNames, decodeSegment, normalSegment, type PathPattern } from './path-pattern.ts'
+import { captureNames, type PathPattern } from './path-pattern.ts'
+import { comparedSegment, decodeSegment, isStrange, pathSpellings } from './path-spellings.ts'
 import type { RequestView } from './request-view.ts'
 
 /** A rule whose `match` holds, by its place in the policy. */
@@ -34,8 +35,10 @@ export class RuleIndex {
   find(request: RequestView): readonly Candidate[] {
     const path = typeof request.path === 'string' ? request.path : ''
     const found: Candidate[] = []
-    walk(this.#root, path, 0, [], request, found)
+    if (!this.#root.hasChildren || !isStrange(path)) walk(this.#root, path, 0, [], request, found)
+    else for (const spelling of pathSpellings(path)) walk(this.#root, spelling, 0, [], request, found)
     if (found.length < 2) return found
+    // The sort is stable: of several spellings of the path that fit one pattern, the one that was sent counts.
     found.sort((a, b) => a.index - b.index || a.order - b.order)
     return found.filter((candidate, i) => candidate.index !== found[i - 1]?.index)
   }
@@ -67,6 +70,10 @@ class TreeNode {
   addBelow(entry: Entry): void {
     this.below ??= new EntryList()
     this.below.add(entry)
+  }
+
+  get hasChildren(): boolean {
+    return this.children !== undefined || this.any !== undefined || this.here !== undefined
   }
 
   child(text: string): TreeNode {
@@ -107,7 +114,7 @@ function walk(
   const next = path.indexOf('/', start)
   const end = next < 0 ? path.length : next
   const segment = path.slice(start, end)
-  const child = node.children?.get(normalSegment(segment))
+  const child = node.children?.get(comparedSegment(segment))
   if (child) walk(child, path, end, captures, request, found)
   if (node.any) {
     captures.push(decodeSegment(segment))

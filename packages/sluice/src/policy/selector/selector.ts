@@ -1,3 +1,4 @@
+import { canonicalPath } from '../match/path-spellings.ts'
 import type { RequestView } from '../match/request-view.ts'
 import { type ParsedSelector, parseSelector, type SelectorRoot } from './parse-selector.ts'
 import { textOf, valueAt } from './text-of.ts'
@@ -59,6 +60,8 @@ function sourceOf({ root, path, constant }: ParsedSelector): Source {
     case 'ip':
       // By far the most common key, and the only bare source that an adapter computes.
       return (request) => textOf(address(request))
+    case 'path':
+      return (request) => pathText(part(request, 'path'))
     default:
       return (request) => textOf(part(request, root))
   }
@@ -79,6 +82,11 @@ function finisherOf({ steps }: ParsedSelector): ((value: string | undefined) => 
     }
     return text
   }
+}
+
+/** Spellings that lead to the same handler are one subject. */
+function pathText(path: unknown): string | undefined {
+  return typeof path === 'string' ? canonicalPath(path) : undefined
 }
 
 function capturedText(captured: Captured | undefined, path: readonly string[]): string | undefined {

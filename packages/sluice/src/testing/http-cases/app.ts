@@ -17,7 +17,7 @@ export interface HttpAppOptions extends GuardOptions<unknown, unknown> {
  * - `GET /hello`, `GET /healthz`: the text `hello`
  * - `POST /echo`: the parsed JSON body as JSON
  * - `GET /decision`: the decision the handler was given, as JSON
- * - `GET /status/401`: an empty answer with status 401
+ * - `GET /status/401`: an empty answer with status 401, by `statusIn`
  * - `GET /bytes`: 1000 bytes
  * - `GET /hang`: nothing, ever
  * - `GET /own`: the text `hello`, charged as `own` says
@@ -76,3 +76,6 @@ export const ownRule: RuleSpec = minute(1, { name: 'own', match: { path: '/nowhe
 /** What an answer says is left. */
 export const remaining = ({ headers }: HttpAnswer): number =>
   Number(/;r=(\d+)/.exec(String(headers.ratelimit))?.[1] ?? Number.NaN)
+
+/** The status that `GET /status/:code` answers with; 404 for what is none. */
+export const statusIn = (code: string): number => (/^[2-5]\d\d$/.test(code) ? Number(code) : 404)
