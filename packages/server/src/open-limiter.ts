@@ -61,8 +61,9 @@ export async function closeAll(opened: Opened): Promise<void> {
 }
 
 function openStore({ redis, redisPrefix }: ServerConfig, opened: Opened): Store {
-  if (redis === undefined) return memoryStore()
-  const client = redisClient(redis)
-  opened.push(() => client.disconnect())
-  return redisStore(client, { prefix: redisPrefix })
+  const client = redis && redisClient(redis)
+  if (client !== undefined) opened.push(() => client.disconnect())
+  const store = client === undefined ? memoryStore() : redisStore(client, { prefix: redisPrefix })
+  opened.push(() => store.close())
+  return store
 }

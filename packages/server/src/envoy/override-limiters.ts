@@ -56,7 +56,7 @@ export class OverrideLimiters {
     const { store, service, deadlineMs, watch } = this.#options
     const rule = { name: `envoy-override-${unit.toLowerCase()}`, limits: limitOf(unit, amount) }
     const policy = { service: service(), rules: [rule] }
-    const limiter = await createLimiter({ policy, store: shared(store), deadlineMs })
+    const limiter = await createLimiter({ policy, store, deadlineMs })
     return { limiter, end: watch(limiter) }
   }
 }
@@ -70,15 +70,4 @@ async function end(made: Promise<{ limiter: Limiter; end: () => void }>): Promis
 function keyOf(domain: string, entries: readonly Entry[]): string[] {
   const parts = [domain, ...entries.flatMap(({ key, value }) => [key, value])]
   return parts.length <= maxParts ? parts : [JSON.stringify(parts)]
-}
-
-/** A store that others use too, and that is not to be closed by one of them. */
-function shared(store: Store): Store {
-  return {
-    name: store.name,
-    ...(store.inProcess === undefined ? {} : { inProcess: store.inProcess }),
-    decide: (ask, withinMs) => store.decide(ask, withinMs),
-    health: (withinMs) => store.health(withinMs),
-    close: async () => {},
-  }
 }

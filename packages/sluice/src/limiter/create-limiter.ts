@@ -42,14 +42,21 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     },
     onRejected: (error) => events.emit('policyRejected', { source: source.description, error }),
   })
-  const store = options.store ?? memoryStore()
-  const replicas = new Replicas(store, live.current.service, randomUUID())
-  const withFallback = fallback(store, { ...resolved.breaker, replicas: () => resolved.replicas ?? replicas.count })
+  const { clock } = resolved
+  const store = options.store ?? memoryStore({ clock })
+  const release = store.use?.()
+  const isInProcess = store.abilities?.inProcess === true
+  const replicas = new Replicas(store, live.current.service, randomUUID(), clock)
+  const withFallback = fallback(store, {
+    ...resolved.breaker,
+    replicas: () => resolved.replicas ?? replicas.count,
+    clock,
+  })
   // In process there is nothing to save by answering before the store.
-  const outermost = store.inProcess ? withFallback : localAnswers(withFallback, resolved)
+  const outermost = isInProcess ? withFallback : localAnswers(withFallback, resolved)
   // A later version may be the first with a local rule.
   countReplicas = async ({ rules }) => {
-    const isNeeded = resolved.replicas === undefined && !store.inProcess
+    const isNeeded = resolved.replicas === undefined && !isInProcess
     if (isNeeded && rules.some((rule) => rule.onStoreFailure === 'local')) await replicas.start(resolved.deadlineMs)
   }
   await countReplicas(live.current)
@@ -59,7 +66,13 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     fallback: withFallback,
     events,
     deadlineMs: resolved.deadlineMs,
+    clock,
     beforeClose: () => replicas.close(resolved.deadlineMs),
+    afterClose: async () => {
+      await release?.()
+      // A store that was given belongs to whoever made it.
+      if (options.store === undefined) await store.close()
+    },
   })
 }
 

@@ -15,7 +15,7 @@ export function holdHandle(
   decision: Decision,
   charges: readonly Charge[],
   ttlMs: number,
-  store: Store,
+  store: Pick<Store, 'decide'>,
   withinMs: number,
 ): HoldHandle {
   let open = decision.allowed && charges.length > 0

@@ -1,9 +1,11 @@
 import { checkOptionNames, checkWhole } from '../core/check-options.ts'
+import type { Clock } from '../core/clock.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import type { KeyFunctions } from '../policy/rule/key.ts'
 import type { Store } from '../stores/store.ts'
+import { systemClock } from '../timing/system-clock.ts'
 
 export interface LimiterOptions {
   /** What to enforce: a plain policy object, or a source such as `filePolicy('sluice.yaml')`. */
@@ -26,6 +28,8 @@ export interface LimiterOptions {
   readonly functions?: KeyFunctions
   /** Where `RATE_LIMIT_TIER...` is read from; the process' environment when left out. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** Where time comes from, for tests and simulations; a store has its own. The system's time when left out. */
+  readonly clock?: Clock
 }
 
 export interface ResolvedOptions {
@@ -34,6 +38,7 @@ export interface ResolvedOptions {
   readonly replicas: number | undefined
   readonly denyCache: { readonly maxMs: number; readonly maxSubjects: number } | undefined
   readonly lease: { readonly aheadMs: number; readonly maxUnits: number }
+  readonly clock: Clock
 }
 
 type Defaults = Required<Pick<ResolvedOptions, 'deadlineMs' | 'breaker' | 'lease'>> & {
@@ -58,6 +63,7 @@ const known = [
   'lease',
   'functions',
   'env',
+  'clock',
 ]
 
 /** Checks the options and fills in the defaults, once. */
@@ -83,6 +89,7 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
     replicas: options.replicas,
     denyCache: options.denyCache === false ? undefined : { ...limiterDefaults.denyCache, ...options.denyCache },
     lease: { ...limiterDefaults.lease, ...options.lease },
+    clock: options.clock ?? systemClock(),
   }
   checkWhole('createLimiter.deadlineMs', resolved.deadlineMs, 1, 'milliseconds')
   checkWhole('createLimiter.breaker.failures', resolved.breaker.failures, 1, 'failures')

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
 import type { Charge, HoldRequest, TakeAsk } from '../core/engine/ask.ts'
 import { SluiceError, show } from '../core/errors.ts'
@@ -10,12 +11,15 @@ import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import {
   type Charges,
+  chargeOf,
   chargesOfKey,
   chargesOfRequest,
   chargeTo,
   hasPlace,
   isRequest,
   type RuleCharge,
+  type RuleTextTake,
+  textTake,
 } from './decision/charges.ts'
 import { checkCost } from './decision/cost.ts'
 import type { Decision } from './decision/decision.ts'
@@ -45,7 +49,9 @@ interface Parts {
   readonly fallback: FallbackStore
   readonly events: Emitter<LimiterEvents>
   readonly deadlineMs: number
+  readonly clock: Clock
   readonly beforeClose: () => Promise<void>
+  readonly afterClose: () => Promise<void>
 }
 
 /** The limiter: turns keys and requests into charges of one policy version, and answers into decisions. */
@@ -55,8 +61,10 @@ export class PolicyLimiter implements Limiter {
   readonly #store: CallbackStore
   readonly #events: Emitter<LimiterEvents>
   readonly #deadlineMs: number
+  readonly #clock: Clock
   readonly #names = new RuleNames()
   #described: { readonly current: CompiledPolicy; readonly policy: Limiter['policy'] } | undefined
+  #stopWatching: (() => void) | undefined
   #closed = false
   /** Whether requests were checked, so that a policy that can match none deserves a warning. */
   #sawRequests = false
@@ -67,6 +75,7 @@ export class PolicyLimiter implements Limiter {
     this.#store = parts.store
     this.#events = parts.events
     this.#deadlineMs = parts.deadlineMs
+    this.#clock = parts.clock
   }
 
   get policy(): Limiter['policy'] {
@@ -80,12 +89,12 @@ export class PolicyLimiter implements Limiter {
     try {
       const policy = this.#policyNow()
       const rule = this.#names.find(policy, options?.rule)
-      const asked = rule && typeof key === 'string' ? chargeTo(rule, key, options) : undefined
+      const asked = rule && typeof key === 'string' ? textTake(rule, key, options, this.#clock) : undefined
       const known = asked && this.#takeByText(policy, asked)
       if (known !== undefined) return Promise.resolve(known)
       const subject = encodeKey(key)
       if (rule === undefined) return Promise.resolve(this.#announce(unmatched(policy.version)))
-      const charge = asked?.subject === subject ? asked : chargeTo(rule, subject, options)
+      const charge = asked?.text === subject ? chargeOf(asked) : chargeTo(rule, subject, options, this.#clock)
       return rule.mode === 'shadow' ? this.#withShadow(policy, [], [charge]) : this.#submit(policy, [charge])
     } catch (error) {
       return Promise.reject(error)
@@ -96,7 +105,7 @@ export class PolicyLimiter implements Limiter {
     const policy = this.#policyNow()
     const rule = this.#names.find(policy, options?.rule)
     if (rule === undefined) return unmatched(policy.version)
-    const charge = chargeTo(rule, encodeKey(key), options)
+    const charge = chargeTo(rule, encodeKey(key), options, this.#clock)
     return toDecision(
       [charge],
       await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs),
@@ -108,7 +117,7 @@ export class PolicyLimiter implements Limiter {
     this.#sawRequests = true
     try {
       const policy = this.#policyNow()
-      return this.#decide(policy, chargesOfRequest(policy, request, options?.cost))
+      return this.#decide(policy, chargesOfRequest(policy, request, options?.cost, this.#clock))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -166,7 +175,7 @@ export class PolicyLimiter implements Limiter {
   }
 
   explain(request: RequestView): Promise<Explanation> {
-    return explain(this.#policyNow(), request, this.#store, this.#deadlineMs)
+    return explain(this.#policyNow(), request, this.#store, this.#deadlineMs, this.#clock.now() / 1000)
   }
 
   health(): Promise<Health> {
@@ -174,7 +183,7 @@ export class PolicyLimiter implements Limiter {
   }
 
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
-    watchStore(this.#store, this.#events)
+    this.#stopWatching ??= watchStore(this.#store, this.#events)
     return this.#events.on(name, listener)
   }
 
@@ -184,6 +193,8 @@ export class PolicyLimiter implements Limiter {
     await this.#live.close()
     await this.#parts.beforeClose()
     await this.#store.close()
+    await this.#parts.afterClose()
+    this.#stopWatching?.()
   }
 
   #policyNow(): CompiledPolicy {
@@ -193,22 +204,22 @@ export class PolicyLimiter implements Limiter {
   }
 
   /** Decides where the text of a key is enough to do so at once. */
-  #takeByText(policy: CompiledPolicy, charge: RuleCharge): Decision | undefined {
-    if (charge.rule.mode === 'shadow' || hasPlace(charge)) return undefined
+  #takeByText(policy: CompiledPolicy, take: RuleTextTake): Decision | undefined {
+    if (take.rule.mode === 'shadow' || hasPlace(take)) return undefined
     const startMs = startOf(this.#events)
-    const answer = this.#store.takeByText?.(charge)
-    return answer && conclude([charge], answer, policy.version, noShadow, this.#events, startMs)
+    const answer = this.#store.takeByText(take)
+    return answer && conclude([take], answer, policy.version, noShadow, this.#events, startMs)
   }
 
   #chargesOf(policy: CompiledPolicy, subject: Subject, options: TakeOptions | undefined): Charges {
-    if (isRequest(subject)) return chargesOfRequest(policy, subject, options?.cost)
-    return chargesOfKey(this.#names.find(policy, options?.rule), subject, options)
+    if (isRequest(subject)) return chargesOfRequest(policy, subject, options?.cost, this.#clock)
+    return chargesOfKey(this.#names.find(policy, options?.rule), subject, options, this.#clock)
   }
 
   /** The charge of somebody who wants to change or see what a rule has counted, for which the rule has to be there. */
   #chargeNamed(key: Key, options: TakeOptions | undefined): RuleCharge {
     const rule = this.#names.find(this.#policyNow(), options?.rule)
-    if (rule !== undefined) return chargeTo(rule, encodeKey(key), options)
+    if (rule !== undefined) return chargeTo(rule, encodeKey(key), options, this.#clock)
     throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy no longer has the rule ${show(options?.rule)}.`)
   }
 

@@ -7,6 +7,7 @@ import type { PolicyDocument } from '../policy/document/document.ts'
 import type { SourceListener } from '../policy/live/source.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { StoreObserver } from '../stores/store.ts'
+import { wrapStore } from '../stores/wrap-store.ts'
 import { prometheusMetrics } from './prometheus.ts'
 
 const policy: PolicyDocument = {
@@ -46,12 +47,10 @@ test('reports the store, its breaker, leases and local decisions', async () => {
   let observer: StoreObserver = {}
   const inner = memoryStore()
   const store = {
-    name: 'observed',
-    decide: inner.decide.bind(inner),
-    health: inner.health.bind(inner),
-    close: inner.close.bind(inner),
+    ...wrapStore(inner, { name: 'observed' }),
     watch: (given: StoreObserver) => {
       observer = given
+      return () => {}
     },
   }
   const limiter = await createLimiter({ policy, store })

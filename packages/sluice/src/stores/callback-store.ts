@@ -1,16 +1,15 @@
-import type { Answer, Ask } from '../core/engine/ask.ts'
-import type { Store } from './store.ts'
+import type { Answer, Ask, TextTake } from '../core/engine/ask.ts'
+import type { Store, Waiter } from './store.ts'
 
-/** Whoever waits for an answer; told exactly once. */
-export interface Waiter {
-  answered(answer: Answer): void
-  failed(error: unknown): void
-}
+export type { Waiter } from './store.ts'
 
-/** A store that can be asked without a promise for every layer that an answer passes: thousands may be waiting for one. */
+/** A layer between the limiter and the store. It can always be asked with a callback. */
 export interface CallbackStore extends Store {
-  /** Returns the answer if there is one at once; else the waiter is told, after this has returned. */
+  /** See `StoreAbilities.submit`. */
   submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined
+  /** See `StoreAbilities.takeByText`. */
+  takeByText(take: TextTake): Answer | undefined
+  watch(observer: Parameters<NonNullable<Store['watch']>>[0]): () => void
 }
 
 /** Asks for an answer or the promise of one. */
@@ -18,18 +17,6 @@ export function toPromise(store: CallbackStore, ask: Ask, withinMs: number): Ans
   const waiting = new Waiting()
   const answer = store.submit(ask, withinMs, waiting)
   return answer ?? waiting.promise()
-}
-
-/** Submits an ask to whatever kind of store. */
-export function submitTo(store: Store, ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
-  if (takesCallbacks(store)) return store.submit(ask, withinMs, waiter)
-  const answer = store.decide(ask, withinMs)
-  if (!(answer instanceof Promise)) return answer
-  answer.then(
-    (settled) => waiter.answered(settled),
-    (error) => waiter.failed(error),
-  )
-  return undefined
 }
 
 class Waiting implements Waiter {
@@ -42,8 +29,4 @@ class Waiting implements Waiter {
       this.failed = reject
     })
   }
-}
-
-function takesCallbacks(store: Store): store is CallbackStore {
-  return 'submit' in store
 }

@@ -1,11 +1,12 @@
 import type { BreakerState } from '../breaker/circuit.ts'
-import type { Answer, Ask, Charge } from '../core/engine/ask.ts'
+import type { Answer, Ask, TextTake } from '../core/engine/ask.ts'
 import type { FailureKind } from '../core/errors.ts'
 import type { StoreHealth } from '../core/store-health.ts'
+import type { Redis } from '../redis/redis.ts'
 
 export type { StoreHealth } from '../core/store-health.ts'
 
-/** Whoever wants to know what a store does; every call is on the hot path, so a store skips them while nobody watches. */
+/** Learns what a store does. Every call is on the hot path, so a store skips them while nobody watches. */
 export interface StoreObserver {
   roundTrip?(asks: number, tookMs: number): void
   /** Something was decided without I/O. */
@@ -15,27 +16,55 @@ export interface StoreObserver {
   breaker?(state: BreakerState): void
 }
 
+/** Waits for an answer; called exactly once. */
+export interface Waiter {
+  answered(answer: Answer): void
+  failed(error: unknown): void
+}
+
+/** The Redis that a store uses, in use by another part too until it is released. */
+export interface LentRedis {
+  readonly redis: Redis
+  /** The start of every Redis key. */
+  readonly prefix: string
+  release(): Promise<void>
+}
+
+/** What a store can do beyond `decide`. What is not declared is not assumed. */
+export interface StoreAbilities {
+  /** `decide` answers at once, without a promise: nothing is gained by answering before it. */
+  readonly inProcess?: true
+  /** `withinMs` is kept whatever happens. Otherwise the limiter waits no longer by itself. */
+  readonly keepsDeadlines?: true
+  /**
+   * `decide` without a promise for every layer that an answer passes, as thousands may be waiting for one. Returns the answer if there
+   * is one at once; else the waiter is called, after this has returned.
+   */
+  readonly submit?: (ask: Ask, withinMs: number, waiter: Waiter) => Answer | undefined
+  /**
+   * Takes from one subject at once, where that needs neither a round trip nor the encoding of its key. Undefined when no subject whose
+   * encoded key equals the text is known; then nothing was done.
+   */
+  readonly takeByText?: (take: TextTake) => Answer | undefined
+  /** Lends its Redis to parts that keep other state beside its counters. */
+  readonly lendRedis?: () => LentRedis
+}
+
 /**
  * Where counters live. A store answers an ask exactly once and exactly (see `Ask`), and settles within `withinMs`: with an
  * answer, or by rejecting with a `StoreError`. It may answer at once instead of with a promise.
  *
- * Wrappers (lease, deny-cache, fallback) take a store and are a store.
+ * Whoever makes a store closes it. To change one, use `wrapStore`.
  */
 export interface Store {
   readonly name: string
-  /** Declared by a store that decides at once and in this process: nothing is gained by answering before it. */
-  readonly inProcess?: boolean
-  /** Declares that `withinMs` is kept whatever happens; otherwise the guard sees to it. */
-  readonly keepsDeadlines?: boolean
+  readonly abilities?: StoreAbilities
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer>
-  /**
-   * Takes from one subject at once, where that needs neither a round trip nor the encoding of its key: the charge has the text it was
-   * asked for by in place of the subject. Undefined when no subject that stands for itself is known by it; then nothing was done.
-   */
-  takeByText?(charge: Charge): Answer | undefined
-  /** Tells an observer from now on; wrappers pass it on to what they wrap. */
-  watch?(observer: StoreObserver): void
+  /** Adds an observer; the returned function removes it. */
+  watch?(observer: StoreObserver): () => void
+  /** A limiter uses the store until it calls the returned function. A store without users may let go of its connections. */
+  use?(): () => Promise<void>
   health(withinMs: number): Promise<StoreHealth>
-  /** Gives back what is held ahead of use and ends timers and connections that the store opened itself. */
+  /** Waits for what is in flight, and frees what the store opened. Asks after it are refused with kind `closed`. */
   close(): Promise<void>
 }

@@ -1,6 +1,7 @@
 import type { Answer, Ask } from '../core/engine/ask.ts'
 import { type FailureKind, StoreError } from '../core/errors.ts'
 import type { Store } from '../stores/store.ts'
+import { wrapStore } from '../stores/wrap-store.ts'
 
 /** How a wrapped store treats one ask: as the store does, or worse. */
 type Treatment = (decide: () => Answer | Promise<Answer>) => Answer | Promise<Answer>
@@ -70,13 +71,7 @@ export function switchedStore(store: Store): SwitchedStore {
 }
 
 function treated(store: Store, treat: Treatment): Store {
-  return {
-    name: store.name,
-    decide: (ask: Ask, withinMs: number) => treat(() => store.decide(ask, withinMs)),
-    watch: (observer) => store.watch?.(observer),
-    health: (withinMs) => store.health(withinMs),
-    close: () => store.close(),
-  }
+  return wrapStore(store, { decide: (ask: Ask, withinMs: number) => treat(() => store.decide(ask, withinMs)) })
 }
 
 function injected(kind: FailureKind): StoreError {

@@ -15,13 +15,22 @@ export interface ChargedRule {
   readonly lease: boolean
 }
 
-/** `cost` units of the limits of one subject of one rule. */
-export interface Charge {
+/** What is charged, without whom. */
+export interface ChargeTerms {
   readonly rule: ChargedRule
-  /** The encoded key. */
-  readonly subject: string
   readonly limits: LimitSet
   readonly cost: number
+}
+
+/** `cost` units of the limits of one subject of one rule. */
+export interface Charge extends ChargeTerms {
+  /** The encoded key. */
+  readonly subject: string
+}
+
+/** One take by the text of a key that has not been encoded. Stores that can do so decide it without encoding. */
+export interface TextTake extends ChargeTerms {
+  readonly text: string
 }
 
 /** Keep what is taken open under an id. */

@@ -1,4 +1,4 @@
-import type { Answer, Ask, Charge, HoldRequest, LimitStatus } from './ask.ts'
+import type { Answer, Ask, Charge, ChargeTerms, HoldRequest, LimitStatus } from './ask.ts'
 import { type LimitSet, maxLimitsPerRule } from './limit-set.ts'
 import { extraOf, type Hold, type State } from './state.ts'
 import { takeWindows } from './take-windows.ts'
@@ -74,7 +74,7 @@ export function setEndUs(set: LimitSet, state: State, now: number): number {
 const rooms = new Float64Array(maxLimitsPerRule)
 
 /** `take` of one subject without a hold, which nearly all decisions are: what is left is what there was less what was spent. */
-export function takeOne(charge: Charge, state: State, copies: number, now: number): Answer {
+export function takeOne(charge: ChargeTerms, state: State, copies: number, now: number): Answer {
   if (charge.limits.windows) return takeWindows(charge, state, copies, now)
   const { limits, algorithms, offsets } = charge.limits
   const { cost } = charge
@@ -150,7 +150,7 @@ function copiesThatFit(charges: readonly Charge[], states: readonly State[], cop
   return fit
 }
 
-function spend(charge: Charge, state: State, units: number, now: number): void {
+function spend(charge: ChargeTerms, state: State, units: number, now: number): void {
   // Nothing spent must not start a window.
   if (units === 0) return
   const { limits, algorithms, offsets } = charge.limits
@@ -242,7 +242,7 @@ function statusOf(charge: Charge, state: State, passed: boolean, now: number): L
 }
 
 function statusOfLimit(
-  charge: Charge,
+  charge: ChargeTerms,
   l: number,
   state: State,
   remaining: number,

@@ -1,5 +1,5 @@
 import { endOf, isCurrent, msOf, startAt } from '../algorithms/window.ts'
-import type { Answer, Charge, LimitStatus } from './ask.ts'
+import type { Answer, ChargeTerms, LimitStatus } from './ask.ts'
 import type { State } from './state.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { State } from './state.ts'
  * the algorithm of each limit for its room, to spend and when it ends; looking at every window only once takes a third of the time.
  */
 export function takeWindows(
-  { rule, limits: set, cost }: Charge,
+  { rule, limits: set, cost }: ChargeTerms,
   { n, at }: State,
   copies: number,
   now: number,

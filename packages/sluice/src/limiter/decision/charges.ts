@@ -1,4 +1,5 @@
-import type { Charge } from '../../core/engine/ask.ts'
+import type { TimeSource } from '../../core/clock.ts'
+import type { Charge, ChargeTerms, TextTake } from '../../core/engine/ask.ts'
 import { encodeKey, type Key } from '../../core/key.ts'
 import type { CompiledPolicy, CompiledRule, MatchedRule } from '../../policy/compile/compiled-policy.ts'
 import type { RequestView } from '../../policy/match/request-view.ts'
@@ -7,6 +8,11 @@ import { checkCost } from './cost.ts'
 
 /** A charge whose rule is known in full. */
 export interface RuleCharge extends Charge {
+  readonly rule: CompiledRule
+}
+
+/** A take by the text of a key, whose rule is known in full. */
+export interface RuleTextTake extends TextTake {
   readonly rule: CompiledRule
 }
 
@@ -23,14 +29,40 @@ export interface Charges {
 const none: readonly RuleCharge[] = Object.freeze([])
 
 /** Charges a subject to a rule. */
-export function chargeTo(rule: CompiledRule, subject: string, options: TakeOptions | undefined): RuleCharge {
-  const cost = options?.cost === undefined ? 1 : checkCost(options.cost, 'cost')
-  return { rule, subject, limits: rule.limitsFor(subject, options?.tier, rule.dated ? Date.now() : 0), cost }
+export function chargeTo(
+  rule: CompiledRule,
+  subject: string,
+  options: TakeOptions | undefined,
+  clock: TimeSource,
+): RuleCharge {
+  const cost = costOf(options)
+  return { rule, subject, limits: rule.limitsFor(subject, options?.tier, rule.dated ? nowMs(clock) : 0), cost }
+}
+
+/** A take from a rule, by the text of a key. */
+export function textTake(
+  rule: CompiledRule,
+  text: string,
+  options: TakeOptions | undefined,
+  clock: TimeSource,
+): RuleTextTake {
+  const cost = costOf(options)
+  return { rule, text, limits: rule.limitsFor(text, options?.tier, rule.dated ? nowMs(clock) : 0), cost }
+}
+
+/** The charge of a take by text, once the text is known to be the encoded key. */
+export function chargeOf({ rule, text, limits, cost }: RuleTextTake): RuleCharge {
+  return { rule, subject: text, limits, cost }
 }
 
 /** Charges a request to all rules that match it. */
-export function chargesOfRequest(policy: CompiledPolicy, request: RequestView, cost: number | undefined): Charges {
-  const { rules, refusedBy } = policy.match(request, policy.dated ? Date.now() : 0)
+export function chargesOfRequest(
+  policy: CompiledPolicy,
+  request: RequestView,
+  cost: number | undefined,
+  clock: TimeSource,
+): Charges {
+  const { rules, refusedBy } = policy.match(request, policy.dated ? nowMs(clock) : 0)
   // What a rule matched is a charge already, unless the caller knows the cost.
   const charges = cost === undefined ? rules : rules.map((match) => toCharge(match, cost))
   const refused = refusedBy?.name
@@ -40,16 +72,21 @@ export function chargesOfRequest(policy: CompiledPolicy, request: RequestView, c
 }
 
 /** Charges a key to a rule; nothing is charged to a rule that a newer version of the policy has dropped. */
-export function chargesOfKey(rule: CompiledRule | undefined, key: Key, options: TakeOptions | undefined): Charges {
+export function chargesOfKey(
+  rule: CompiledRule | undefined,
+  key: Key,
+  options: TakeOptions | undefined,
+  clock: TimeSource,
+): Charges {
   const subject = encodeKey(key)
   if (rule === undefined) return { enforced: none, shadow: none, refusedBy: undefined }
-  const charge = chargeTo(rule, subject, options)
+  const charge = chargeTo(rule, subject, options, clock)
   const watched = rule.mode === 'shadow'
   return { enforced: watched ? none : [charge], shadow: watched ? [charge] : none, refusedBy: undefined }
 }
 
 /** Whether a charge occupies a place of a concurrency limit. */
-export function hasPlace({ limits }: Charge): boolean {
+export function hasPlace({ limits }: ChargeTerms): boolean {
   return limits.needsHold
 }
 
@@ -59,4 +96,12 @@ export function isRequest(subject: Subject): subject is RequestView {
 
 function toCharge({ rule, subject, limits }: MatchedRule, cost: number): RuleCharge {
   return { rule, subject, limits, cost: checkCost(cost, 'cost') }
+}
+
+function costOf(options: TakeOptions | undefined): number {
+  return options?.cost === undefined ? 1 : checkCost(options.cost, 'cost')
+}
+
+function nowMs(clock: TimeSource): number {
+  return clock.now() / 1000
 }

@@ -9,10 +9,11 @@ import { refused, toDecision, unmatched } from './to-decision.ts'
 export async function explain(
   policy: CompiledPolicy,
   request: RequestView,
-  store: Store,
+  store: Pick<Store, 'decide'>,
   withinMs: number,
+  nowMs: number,
 ): Promise<Explanation> {
-  const traces = policy.explain(request, Date.now())
+  const traces = policy.explain(request, nowMs)
   const charges = traces.map(chargeOf)
   const answers = await Promise.all(
     charges.map((charge) =>

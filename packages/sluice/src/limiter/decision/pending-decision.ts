@@ -1,5 +1,5 @@
 import type { Emitter } from '../../core/emitter.ts'
-import type { Answer, Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
+import type { Answer, Charge, HoldRequest, TakeAsk, TextTake } from '../../core/engine/ask.ts'
 import type { Waiter } from '../../stores/callback-store.ts'
 import type { LimiterEvents } from '../events.ts'
 import type { Decision, ShadowDecision } from './decision.ts'
@@ -58,7 +58,7 @@ export function startOf(events: Emitter<LimiterEvents>): number {
 
 /** Makes the decision of an answer, and announces it. */
 export function conclude(
-  charges: readonly Charge[],
+  charges: readonly (Charge | TextTake)[],
   answer: Answer,
   policyVersion: string,
   shadow: readonly ShadowDecision[],
@@ -69,7 +69,8 @@ export function conclude(
   if (events.has('decision')) {
     events.emit('decision', {
       decision,
-      subjects: charges.map((charge) => charge.rule.prefix + charge.subject),
+      // A take by text is only answered where the text is the encoded key.
+      subjects: charges.map((charge) => charge.rule.prefix + ('text' in charge ? charge.text : charge.subject)),
       cost: charges[0]?.cost ?? 0,
       tookMs: startMs === 0 ? 0 : performance.now() - startMs,
     })

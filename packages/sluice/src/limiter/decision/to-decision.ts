@@ -1,4 +1,4 @@
-import type { Answer, Charge, LimitStatus } from '../../core/engine/ask.ts'
+import type { Answer, ChargeTerms, LimitStatus } from '../../core/engine/ask.ts'
 import type { Decision, Reason, ShadowDecision } from './decision.ts'
 
 /** Of most decisions: no shadow rule took part. */
@@ -17,7 +17,7 @@ export function refused(rule: string, policyVersion: string): Decision {
 
 /** What an answer means to whoever asked. */
 export function toDecision(
-  charges: readonly Charge[],
+  charges: readonly ChargeTerms[],
   answer: Answer,
   policyVersion: string,
   shadow: readonly ShadowDecision[] = noShadow,
@@ -33,11 +33,11 @@ export function toDecision(
 }
 
 /** The decision on a request whose only rules watch. */
-export function toShadow(charge: Charge, answer: Answer): ShadowDecision {
+export function toShadow(charge: ChargeTerms, answer: Answer): ShadowDecision {
   return { rule: charge.rule.name, allowed: answer.allowed, limits: answer.statuses[0]! }
 }
 
-function closedRule(charges: readonly Charge[]): string | undefined {
+function closedRule(charges: readonly ChargeTerms[]): string | undefined {
   return charges.find((charge) => charge.rule.onStoreFailure === 'closed')?.rule.name
 }
 

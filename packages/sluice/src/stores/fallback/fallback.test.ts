@@ -3,9 +3,10 @@ import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { LimiterOptions } from '../../limiter/options.ts'
 import { silentStore, switchedStore } from '../../testing/faulty-store.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { memoryStore } from '../memory/memory-store.ts'
 import type { Store } from '../store.ts'
+import { wrapStore } from '../wrap-store.ts'
 
 const limiters: Limiter[] = []
 afterEach(async () => {
@@ -18,6 +19,8 @@ const rule = (onStoreFailure: 'open' | 'closed' | 'local') => ({
   onStoreFailure,
 })
 
+const clock = virtualClock()
+
 async function limiterOn(store: Store, options: Partial<LimiterOptions> = {}): Promise<Limiter> {
   const policy = { service: 'withFallback', rules: [rule('open'), rule('closed'), rule('local')] }
   const limiter = await createLimiter({
@@ -26,6 +29,7 @@ async function limiterOn(store: Store, options: Partial<LimiterOptions> = {}): P
     replicas: 4,
     denyCache: false,
     breaker: { cooldownMs: 20 },
+    clock,
     ...options,
   })
   limiters.push(limiter)
@@ -65,10 +69,14 @@ test('after five failures in a row the store is not asked, and after the cooldow
   const decisions = await Promise.all(Array.from({ length: 1000 }, () => limiter.take('a', { rule: 'open' })))
   expect(new Set(decisions.map(({ failure }) => failure))).toEqual(new Set(['breaker']))
   expect(store.asked).toBe(asked)
+  await clock.advance('60s')
+  await Promise.all(Array.from({ length: 1000 }, () => limiter.take('a', { rule: 'open' })))
+  expect(store.asked).toBe(asked + 1)
 })
 
 test('a thousand callers at half-open send one probe, and its success closes the breaker', async () => {
-  const store = switchedStore(memoryStore())
+  const memory = memoryStore()
+  const store = switchedStore(wrapStore(memory, { decide: async (ask, withinMs) => memory.decide(ask, withinMs) }))
   const limiter = await limiterOn(store)
   const states: string[] = []
   limiter.on('breaker', ({ state }) => states.push(state))
@@ -76,12 +84,11 @@ test('a thousand callers at half-open send one probe, and its success closes the
   await Promise.all(Array.from({ length: 5 }, () => limiter.take('a', { rule: 'open' })))
   store.failing = undefined
   const { asked } = store
-  await waitFor(async () => {
-    const burst = await Promise.all(Array.from({ length: 1000 }, () => limiter.take('a', { rule: 'open' })))
-    return burst.some(({ degraded }) => !degraded)
-  })
+  await clock.advance(20)
+  const burst = await Promise.all(Array.from({ length: 1000 }, () => limiter.take('a', { rule: 'open' })))
+  expect(burst.filter(({ degraded }) => !degraded)).toHaveLength(1)
+  expect(store.asked).toBe(asked + 1)
   expect(states).toEqual(['open', 'half-open', 'closed'])
-  expect(store.asked).toBeGreaterThan(asked)
   expect((await limiter.take('a', { rule: 'open' })).degraded).toBe(false)
 })
 
@@ -90,30 +97,27 @@ test('a probe that fails for whoever resets still ends the probe', async () => {
   const limiter = await limiterOn(store)
   store.failing = 'timeout'
   await Promise.all(Array.from({ length: 5 }, () => limiter.take('a', { rule: 'open' })))
-  await waitFor(() =>
-    limiter.reset('a', { rule: 'open' }).then(
-      () => false,
-      (error) => error.kind === 'timeout',
-    ),
-  )
+  await clock.advance(20)
+  await expect(limiter.reset('a', { rule: 'open' })).rejects.toMatchObject({ kind: 'timeout' })
   store.failing = undefined
-  await waitFor(async () => !(await limiter.take('a', { rule: 'open' })).degraded)
+  await clock.advance(20)
+  expect((await limiter.take('a', { rule: 'open' })).degraded).toBe(false)
 })
 
 test('a store that answers at once can close the breaker too', async () => {
   const memory = memoryStore()
   let failing = true
-  const store: Store = {
-    ...wrap(memory),
+  const store = wrapStore(memory, {
     decide: (ask, withinMs) => {
       if (failing) throw new Error('broken')
       return memory.decide(ask, withinMs)
     },
-  }
+  })
   const limiter = await limiterOn(store)
   for (let i = 0; i < 5; i++) expect((await limiter.take('a', { rule: 'open' })).failure).toBe('other')
   failing = false
-  await waitFor(async () => !(await limiter.take('a', { rule: 'open' })).degraded)
+  await clock.advance(20)
+  expect((await limiter.take('a', { rule: 'open' })).degraded).toBe(false)
   expect((await limiter.health()).store.breaker).toBe('closed')
 })
 
@@ -127,7 +131,9 @@ test('faults of one key do not open the breaker', async () => {
 
 test('a store that never answers is not waited for', async () => {
   const limiter = await limiterOn(silentStore(memoryStore()), { deadlineMs: 20 })
-  expect(await limiter.take('a', { rule: 'closed' })).toMatchObject({ reason: 'unavailable', failure: 'timeout' })
+  const decision = limiter.take('a', { rule: 'closed' })
+  await clock.advance(20)
+  expect(await decision).toMatchObject({ reason: 'unavailable', failure: 'timeout' })
 })
 
 test('failures are announced by kind, with their error', async () => {
@@ -148,14 +154,6 @@ test('health tells since when the store has not answered', async () => {
   expect((await limiter.health()).store.lastContactMs).toBe(0)
   store.failing = 'timeout'
   await limiter.take('a', { rule: 'open' })
-  await waitFor(async () => (await limiter.health()).store.lastContactMs > 5)
+  await clock.advance(5)
+  expect((await limiter.health()).store.lastContactMs).toBe(5)
 })
-
-function wrap(store: Store): Store {
-  return {
-    name: store.name,
-    decide: (ask, withinMs) => store.decide(ask, withinMs),
-    health: (withinMs) => store.health(withinMs),
-    close: () => store.close(),
-  }
-}

@@ -1,10 +1,12 @@
 import { type BreakerState, Circuit, type Pass } from '../../breaker/circuit.ts'
 import { failuresInARow } from '../../breaker/strategy.ts'
-import type { Answer, Ask, Charge, OnStoreFailure } from '../../core/engine/ask.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Answer, Ask, Charge, OnStoreFailure, TextTake } from '../../core/engine/ask.ts'
 import { type FailureKind, StoreError } from '../../core/errors.ts'
 import { Deadlines } from '../../timing/deadlines.ts'
-import { type CallbackStore, submitTo, toPromise, type Waiter } from '../callback-store.ts'
-import type { Store, StoreHealth, StoreObserver } from '../store.ts'
+import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
+import { Observers } from '../observers.ts'
+import type { Store, StoreAbilities, StoreHealth, StoreObserver } from '../store.ts'
 import { LocalUsage } from './local-usage.ts'
 
 export interface FallbackOptions {
@@ -12,6 +14,7 @@ export interface FallbackOptions {
   readonly cooldownMs: number
   /** Among how many replicas the limits are shared while the store is away. */
   readonly replicas: () => number
+  readonly clock: Clock
 }
 
 /** A store that answers whatever the store behind it does. */
@@ -43,20 +46,27 @@ class StoreWithFallback implements FallbackStore {
   readonly #store: Store
   readonly #replicas: () => number
   readonly #breaker: Circuit
-  readonly #local = new LocalUsage()
-  readonly #deadlines = new Deadlines()
-  #observer: StoreObserver | undefined
-  #contactMs = performance.now()
+  readonly #local: LocalUsage
+  readonly #deadlines: Deadlines
+  readonly #clock: Clock
+  readonly #abilities: StoreAbilities
+  readonly #observers = new Observers()
+  #contactMs: number
   #failing = false
 
-  constructor(store: Store, { failures, cooldownMs, replicas }: FallbackOptions) {
+  constructor(store: Store, { failures, cooldownMs, replicas, clock }: FallbackOptions) {
     this.name = store.name
     this.#store = store
+    this.#abilities = store.abilities ?? {}
+    this.#clock = clock
+    this.#local = new LocalUsage(clock)
+    this.#deadlines = new Deadlines(clock)
+    this.#contactMs = clock.monotonic()
     this.#replicas = replicas
     this.#breaker = new Circuit({
       strategy: failuresInARow(failures),
       cooldownMs: () => cooldownMs,
-      onChange: (state) => this.#observer?.breaker?.(state),
+      onChange: (state) => this.#observers.breaker(state),
     })
   }
 
@@ -65,12 +75,14 @@ class StoreWithFallback implements FallbackStore {
   }
 
   get lastContactMs(): number {
-    return this.#failing ? performance.now() - this.#contactMs : 0
+    return this.#failing ? this.#clock.monotonic() - this.#contactMs : 0
   }
 
-  watch(observer: StoreObserver): void {
-    this.#observer = observer
-    this.#store.watch?.(observer)
+  watch(observer: StoreObserver): () => void {
+    const stops = [this.#observers.add(observer), this.#store.watch?.(observer)]
+    return () => {
+      for (const stop of stops) stop?.()
+    }
   }
 
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
@@ -78,10 +90,10 @@ class StoreWithFallback implements FallbackStore {
   }
 
   submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
-    const pass = this.#breaker.pass ?? this.#breaker.enter(performance.now())
+    const pass = this.#breaker.pass ?? this.#breaker.enter(this.#clock.monotonic())
     if (pass === undefined) return this.#answerWithout(ask, breakerOpen)
     try {
-      const answer = this.#store.inProcess
+      const answer = this.#abilities.inProcess
         ? (this.#store.decide(ask, withinMs) as Answer)
         : this.#ask(ask, withinMs, new PendingAsk(this, ask, withinMs, pass, waiter))
       if (answer !== undefined) this.recovered(pass, withinMs)
@@ -92,18 +104,18 @@ class StoreWithFallback implements FallbackStore {
   }
 
   /** In process, what is known cannot fail. */
-  takeByText(charge: Charge): Answer | undefined {
-    return this.#store.takeByText?.(charge)
+  takeByText(take: TextTake): Answer | undefined {
+    return this.#abilities.takeByText?.(take)
   }
 
   health(withinMs: number): Promise<StoreHealth> {
     return this.#store.health(withinMs)
   }
 
+  /** Leaves the store open: it belongs to whoever made it. */
   async close(): Promise<void> {
     await this.#local.reported
     this.#deadlines.close()
-    await this.#store.close()
   }
 
   get #isWell(): boolean {
@@ -112,10 +124,12 @@ class StoreWithFallback implements FallbackStore {
 
   /** A store that does not promise to keep its deadline gets one here; Redis does, and better: it also writes nothing after it. */
   #ask(ask: Ask, withinMs: number, call: Waiter): Answer | undefined {
-    if (this.#store.keepsDeadlines) return submitTo(this.#store, ask, withinMs, call)
+    const { submit, keepsDeadlines } = this.#abilities
+    if (submit !== undefined && keepsDeadlines) return submit(ask, withinMs, call)
     const answer = this.#store.decide(ask, withinMs)
     if (!(answer instanceof Promise)) return answer
-    this.#deadlines.inTime(answer, performance.now() + withinMs).then(
+    const inTime = keepsDeadlines ? answer : this.#deadlines.inTime(answer, this.#clock.monotonic() + withinMs)
+    inTime.then(
       (settled) => {
         if (settled !== undefined) call.answered(settled)
         else call.failed(new StoreError('timeout', 'The store did not answer before the deadline.'))
@@ -140,14 +154,14 @@ class StoreWithFallback implements FallbackStore {
       error instanceof StoreError
         ? error
         : new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
-    const now = performance.now()
+    const now = this.#clock.monotonic()
     if (local.has(failure.kind)) this.#breaker.succeeded(pass)
     else {
       if (!this.#failing) this.#contactMs = now
       this.#failing = true
       this.#breaker.failed(pass, now)
     }
-    this.#observer?.failure?.(failure.kind, failure)
+    this.#observers.failure(failure.kind, failure)
     return this.#answerWithout(ask, failure)
   }
 
@@ -163,7 +177,7 @@ class StoreWithFallback implements FallbackStore {
       return {
         allowed: isOpen,
         granted: isOpen ? copiesOf(ask) : 0,
-        nowUs: Date.now() * 1000,
+        nowUs: this.#clock.now(),
         statuses,
         failure: failure.kind,
       }

@@ -19,13 +19,7 @@ async function replicasOf(
   algorithm: 'fixed-window' | 'gcra' | 'sliding-log' = 'fixed-window',
 ): Promise<{ replicas: Limiter[]; away: SwitchedStore; central: Store }> {
   const central = memoryStore({ clock: virtualClock() })
-  const away = switchedStore({
-    ...central,
-    name: 'central',
-    decide: (ask, ms) => central.decide(ask, ms),
-    health: (ms) => central.health(ms),
-    close: async () => undefined,
-  })
+  const away = switchedStore(central)
   const policy = {
     service: 'local',
     rules: [{ name: 'r', limits: [{ amount, per: '1h', algorithm }], onStoreFailure: 'local' as const }],

@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
 import { memoryStore } from '../memory/memory-store.ts'
@@ -22,11 +23,15 @@ interface Unreported {
  * not given a second time.
  */
 export class LocalUsage {
-  readonly #memory = memoryStore({ maxSubjects })
+  readonly #memory: Store
   /** By rule prefix, then by subject. */
   readonly #unreported = new Map<string, Map<string, Unreported>>()
   #size = 0
   #reporting: Promise<void> | undefined
+
+  constructor(clock: Clock) {
+    this.#memory = memoryStore({ maxSubjects, clock })
+  }
 
   decide(ask: Ask, charges: readonly Charge[], replicas: number): Answer {
     const shares = charges.map((charge) => limitsPerReplica(charge, replicas))

@@ -5,6 +5,7 @@ import type { Limiter } from '../../limiter/limiter.ts'
 import type { PolicySource, SourcedDocument } from '../../policy/live/source.ts'
 import { switchedStore } from '../../testing/faulty-store.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { memoryStore } from '../memory/memory-store.ts'
 import { redisStore } from '../redis/redis-store.ts'
@@ -18,7 +19,7 @@ afterAll(() => redis?.stop())
 
 test('replicas count each other, and one that closes is no longer counted', async () => {
   const store = memoryStore()
-  const replicas = ['a', 'b', 'c', 'd'].map((id) => new Replicas(store, 'service', id))
+  const replicas = ['a', 'b', 'c', 'd'].map((id) => new Replicas(store, 'service', id, virtualClock()))
   for (const replica of replicas) await replica.start(100)
   for (const replica of replicas) await replica.beat(100)
   expect(replicas.map(({ count }) => count)).toEqual([4, 4, 4, 4])
@@ -30,7 +31,10 @@ test('replicas count each other, and one that closes is no longer counted', asyn
 
 test('services do not count each other', async () => {
   const store = memoryStore()
-  const [one, other] = [new Replicas(store, 'one', 'a'), new Replicas(store, 'other', 'b')]
+  const [one, other] = [
+    new Replicas(store, 'one', 'a', virtualClock()),
+    new Replicas(store, 'other', 'b', virtualClock()),
+  ]
   await one.start(100)
   await other.start(100)
   expect([one.count, other.count]).toEqual([1, 1])
@@ -39,7 +43,7 @@ test('services do not count each other', async () => {
 
 test('while the store is away the last known number stands, also right after it came back empty', async () => {
   const store = switchedStore(memoryStore())
-  const replicas = ['a', 'b', 'c'].map((id) => new Replicas(store, 'service', id))
+  const replicas = ['a', 'b', 'c'].map((id) => new Replicas(store, 'service', id, virtualClock()))
   for (const replica of replicas) await replica.start(100)
   for (const replica of replicas) await replica.beat(100)
   store.failing = 'refused'

@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import { maxConcurrency } from '../../core/engine/limit.ts'
 import { limitSet } from '../../core/engine/limit-set.ts'
@@ -15,16 +16,18 @@ const beatsRemembered = ttlUs / 1000 / beatMs
  * the others may not have been heard yet, and too small a number would let every replica admit too much.
  */
 export class Replicas {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'decide'>
   readonly #charge: Charge
   readonly #id: string
+  readonly #clock: Clock
   /** What the last beats counted. */
   #counts: readonly number[] = [1]
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
 
-  constructor(store: Store, service: string, id: string) {
+  constructor(store: Pick<Store, 'decide'>, service: string, id: string, clock: Clock) {
     this.#store = store
     this.#id = id
+    this.#clock = clock
     const rule = {
       name: '#replicas',
       prefix: keyPrefix(service, '#replicas'),
@@ -43,20 +46,27 @@ export class Replicas {
   /** Announces this replica and counts the others; afterwards every two seconds. */
   async start(withinMs: number): Promise<void> {
     if (this.#timer !== undefined) return
-    this.#timer = setInterval(() => this.beat(withinMs), beatMs)
-    this.#timer.unref()
+    this.#beatLater(withinMs)
     await this.beat(withinMs)
   }
 
   async close(withinMs: number): Promise<void> {
     if (this.#timer === undefined) return
-    clearInterval(this.#timer)
+    this.#clock.clearTimeout(this.#timer)
     this.#timer = undefined
     try {
       await this.#store.decide({ kind: 'settle', charges: [this.#charge], id: this.#id }, withinMs)
     } catch {
       // The hold expires by itself.
     }
+  }
+
+  #beatLater(withinMs: number): void {
+    this.#timer = this.#clock.setTimeout(() => {
+      this.#beatLater(withinMs)
+      void this.beat(withinMs)
+    }, beatMs)
+    this.#timer.unref?.()
   }
 
   /** One heartbeat. */

@@ -1,4 +1,4 @@
-import type { Answer, Charge, LimitStatus } from '../../core/engine/ask.ts'
+import type { Answer, Charge, ChargeTerms, LimitStatus, TextTake } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { isPlainKey } from '../../core/key.ts'
 import type { StoreObserver } from '../store.ts'
@@ -12,13 +12,13 @@ export interface DenyCacheOptions {
 
 interface Denial {
   readonly limits: LimitSet
-  /** Whether the subject stands for itself. */
+  /** Whether the subject is a text that encoding does not change. */
   readonly plain: boolean
   readonly cost: number
   readonly untilMs: number
   readonly atMs: number
   readonly first: readonly LimitStatus[]
-  /** What is answered at present; made anew when a millisecond has passed. */
+  /** The present answer; renewed when a millisecond has passed. */
   answer: Answer
   answerMs: number
 }
@@ -32,13 +32,10 @@ export class DenyCache {
   /** By rule prefix, then by subject: strings that callers hold on to are hashed once. */
   readonly #denials = new Map<string, Map<string, Denial>>()
   #size = 0
-  #observer: StoreObserver | undefined
+  readonly #observer: Pick<Required<StoreObserver>, 'local'>
 
-  constructor(options: DenyCacheOptions) {
+  constructor(options: DenyCacheOptions, observer: Pick<Required<StoreObserver>, 'local'>) {
     this.#options = options
-  }
-
-  watch(observer: StoreObserver): void {
     this.#observer = observer
   }
 
@@ -46,28 +43,28 @@ export class DenyCache {
   find(charges: readonly Charge[], nowMs: number): Answer | undefined {
     if (this.#size === 0) return undefined
     for (const charge of charges) {
-      const denial = this.#find(charge, nowMs)
+      const denial = this.#find(charge, charge.subject, nowMs)
       if (denial === undefined) continue
-      this.#observer?.local?.('deny-cache', charge.rule.name)
+      this.#observer.local('deny-cache', charge.rule.name)
       return charges.length === 1 ? denial.answer : among(charges, charge, denial.answer)
     }
     return undefined
   }
 
-  /** The denial of a charge that has the text it was asked for by in place of its subject. */
-  findByText(charge: Charge, nowMs: number): Answer | undefined {
+  /** The denial of a subject whose encoded key equals the text. */
+  findByText(take: TextTake, nowMs: number): Answer | undefined {
     if (this.#size === 0) return undefined
-    const denial = this.#find(charge, nowMs)
+    const denial = this.#find(take, take.text, nowMs)
     if (denial === undefined || !denial.plain) return undefined
-    this.#observer?.local?.('deny-cache', charge.rule.name)
+    this.#observer.local('deny-cache', take.rule.name)
     return denial.answer
   }
 
-  #find(charge: Charge, nowMs: number): Denial | undefined {
-    const denial = this.#denials.get(charge.rule.prefix)?.get(charge.subject)
-    if (denial === undefined || charge.cost < denial.cost) return undefined
-    if (nowMs >= denial.untilMs || denial.limits !== charge.limits) {
-      this.forget([charge])
+  #find({ rule, limits, cost }: ChargeTerms, subject: string, nowMs: number): Denial | undefined {
+    const denial = this.#denials.get(rule.prefix)?.get(subject)
+    if (denial === undefined || cost < denial.cost) return undefined
+    if (nowMs >= denial.untilMs || denial.limits !== limits) {
+      this.#delete(rule.prefix, subject)
       return undefined
     }
     if (nowMs - denial.answerMs >= 1) {
@@ -120,7 +117,11 @@ export class DenyCache {
   }
 
   forget(charges: readonly Charge[]): void {
-    for (const { rule, subject } of charges) if (this.#denials.get(rule.prefix)?.delete(subject)) this.#size--
+    for (const { rule, subject } of charges) this.#delete(rule.prefix, subject)
+  }
+
+  #delete(prefix: string, subject: string): void {
+    if (this.#denials.get(prefix)?.delete(subject)) this.#size--
   }
 
   #dropOldest(): void {

@@ -1,4 +1,5 @@
-import type { Answer, Charge, LimitStatus } from '../../core/engine/ask.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Answer, Charge, ChargeTerms, LimitStatus } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { isPlainKey } from '../../core/key.ts'
 import type { Store } from '../store.ts'
@@ -17,7 +18,8 @@ const idleMs = 500
  * clock, counted from before the draw was sent.
  */
 export class Lease {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'decide'>
+  readonly #clock: Clock
   readonly #withinMs: number
   readonly #options: LeaseOptions
   readonly #report: (drawn: number, returned: number, stranded: number) => void
@@ -36,14 +38,15 @@ export class Lease {
   #epoch = 0
   #asks = 0
   #rate = 0
-  #rateMs = performance.now()
-  #usedMs = performance.now()
+  #rateMs: number
+  #usedMs: number
 
   constructor(
     charge: Charge,
-    store: Store,
+    store: Pick<Store, 'decide'>,
     withinMs: number,
     options: LeaseOptions,
+    clock: Clock,
     report: (drawn: number, returned: number, stranded: number) => void,
   ) {
     this.#charge = charge
@@ -51,22 +54,25 @@ export class Lease {
     this.#store = store
     this.#withinMs = withinMs
     this.#options = options
+    this.#clock = clock
+    this.#rateMs = clock.monotonic()
+    this.#usedMs = this.#rateMs
     this.#report = report
   }
 
-  /** Whether it has enough for a charge, and its subject stands for itself. */
-  covers({ limits, cost }: Charge, nowMs: number): boolean {
+  /** Whether it has enough for a charge, and the text of its subject is the encoded key. */
+  covers({ limits, cost }: ChargeTerms, nowMs: number): boolean {
     return this.#plain && cost <= this.#units && limits === this.#charge.limits && nowMs < this.#endsMs
   }
 
   /** Spends locally, if the lease has enough; else the store is to be asked. */
-  spend(charge: Charge, nowMs: number): Answer | undefined {
+  spend({ limits, cost }: ChargeTerms, nowMs: number): Answer | undefined {
     this.#usedMs = nowMs
-    this.#measure(charge.cost, nowMs)
-    if (this.#charge.limits !== charge.limits) this.#changeLimits(charge)
+    this.#measure(cost, nowMs)
+    if (this.#charge.limits !== limits) this.#changeLimits(limits)
     if (this.#units > 0 && nowMs >= this.#endsMs) this.#strand()
-    if (charge.cost > this.#units) return undefined
-    this.#units -= charge.cost
+    if (cost > this.#units) return undefined
+    this.#units -= cost
     if (this.#units < this.#low) this.#draw(nowMs)
     return this.#answer(nowMs)
   }
@@ -95,7 +101,7 @@ export class Lease {
     const takenUs = this.#takenUs
     this.drop()
     if (units === 0) return
-    if (performance.now() >= this.#endsMs) {
+    if (this.#clock.monotonic() >= this.#endsMs) {
       this.#report(0, 0, units)
       return
     }
@@ -107,9 +113,9 @@ export class Lease {
     }
   }
 
-  #changeLimits(charge: Charge): void {
+  #changeLimits(limits: LimitSet): void {
     this.giveBack()
-    this.#charge = charge
+    this.#charge = { ...this.#charge, limits }
     this.#statuses = []
   }
 
@@ -164,7 +170,7 @@ export class Lease {
     const statuses = answer.statuses[0]!
     const endsMs = askedMs + Math.min(...statuses.map((status) => status.resetMs)) - 1 - marginMs
     // Units of an earlier window that ended while this draw was under way must not live on under the new end.
-    if (this.#units > 0 && performance.now() >= this.#endsMs) this.#strand()
+    if (this.#units > 0 && this.#clock.monotonic() >= this.#endsMs) this.#strand()
     this.#endsMs = this.#units > 0 ? Math.min(this.#endsMs, endsMs) : endsMs
     this.#units += answer.granted
     this.#takenUs = answer.nowUs

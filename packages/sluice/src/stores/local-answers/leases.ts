@@ -1,4 +1,5 @@
-import type { Answer, Charge, TakeAsk } from '../../core/engine/ask.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
+import type { Answer, Charge, TakeAsk, TextTake } from '../../core/engine/ask.ts'
 import type { Store, StoreObserver } from '../store.ts'
 import { Lease } from './lease.ts'
 
@@ -20,19 +21,23 @@ const maxLeases = 10_000
  * ends. Before and besides, every ask goes to the store.
  */
 export class Leases {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'decide'>
+  readonly #clock: Clock
+  readonly #observer: Pick<Required<StoreObserver>, 'local' | 'lease'>
   readonly #options: LeaseOptions
   readonly #leases = new Map<string, Map<string, Lease>>()
   #count = 0
-  #observer: StoreObserver | undefined
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
 
-  constructor(store: Store, options: LeaseOptions) {
+  constructor(
+    store: Pick<Store, 'decide'>,
+    options: LeaseOptions,
+    clock: Clock,
+    observer: Pick<Required<StoreObserver>, 'local' | 'lease'>,
+  ) {
     this.#store = store
     this.#options = options
-  }
-
-  watch(observer: StoreObserver): void {
+    this.#clock = clock
     this.#observer = observer
   }
 
@@ -41,17 +46,17 @@ export class Leases {
     if (!isLeased(ask)) return undefined
     const charge = ask.charges[0]!
     const spent = this.#leaseOf(charge, withinMs)?.spend(charge, nowMs)
-    if (spent !== undefined) this.#observer?.local?.('lease', charge.rule.name)
+    if (spent !== undefined) this.#observer.local('lease', charge.rule.name)
     return spent
   }
 
-  /** Spends, where there is enough, for a charge that has the text it was asked for by in place of its subject. */
-  spendByText(charge: Charge, nowMs: number): Answer | undefined {
-    if (!charge.rule.lease) return undefined
-    const lease = this.#find(charge)
-    if (lease === undefined || !lease.covers(charge, nowMs)) return undefined
-    this.#observer?.local?.('lease', charge.rule.name)
-    return lease.spend(charge, nowMs)
+  /** Spends for a subject whose encoded key equals the text, where there is enough. */
+  spendByText(take: TextTake, nowMs: number): Answer | undefined {
+    if (!take.rule.lease) return undefined
+    const lease = this.#leases.get(take.rule.prefix)?.get(take.text)
+    if (lease === undefined || !lease.covers(take, nowMs)) return undefined
+    this.#observer.local('lease', take.rule.name)
+    return lease.spend(take, nowMs)
   }
 
   /** Learns from the answer to what was asked at `nowMs`. */
@@ -66,7 +71,7 @@ export class Leases {
 
   /** Gives everything back. */
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#clock.clearTimeout(this.#timer)
     const all = [...this.#leases.values()].flatMap((subjects) => [...subjects.values()])
     await Promise.all(all.map((lease) => lease.giveBack()))
     this.#leases.clear()
@@ -80,8 +85,8 @@ export class Leases {
     const known = this.#find(charge)
     if (known !== undefined) return known
     if (this.#count >= maxLeases) return undefined
-    const lease = new Lease(charge, this.#store, withinMs, this.#options, (drawn, returned, stranded) =>
-      this.#observer?.lease?.(charge.rule.name, drawn, returned, stranded),
+    const lease = new Lease(charge, this.#store, withinMs, this.#options, this.#clock, (drawn, returned, stranded) =>
+      this.#observer.lease(charge.rule.name, drawn, returned, stranded),
     )
     let subjects = this.#leases.get(charge.rule.prefix)
     if (subjects === undefined) {
@@ -90,15 +95,18 @@ export class Leases {
     }
     subjects.set(charge.subject, lease)
     this.#count++
-    if (this.#timer === undefined) {
-      this.#timer = setInterval(() => this.#sweep(), sweepMs)
-      this.#timer.unref()
-    }
+    this.#timer ??= this.#sweepLater()
     return lease
   }
 
+  #sweepLater(): Timer {
+    const timer = this.#clock.setTimeout(() => this.#sweep(), sweepMs)
+    timer.unref?.()
+    return timer
+  }
+
   #sweep(): void {
-    const nowMs = performance.now()
+    const nowMs = this.#clock.monotonic()
     for (const subjects of this.#leases.values()) {
       for (const [subject, lease] of subjects) {
         if (!lease.isIdle(nowMs)) continue
@@ -107,10 +115,7 @@ export class Leases {
         lease.giveBack()
       }
     }
-    if (this.#count === 0) {
-      clearInterval(this.#timer)
-      this.#timer = undefined
-    }
+    this.#timer = this.#count === 0 ? undefined : this.#sweepLater()
   }
 }
 

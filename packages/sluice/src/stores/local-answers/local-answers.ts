@@ -1,7 +1,8 @@
-import { performance } from 'node:perf_hooks'
-import type { Answer, Ask, Charge, TakeAsk } from '../../core/engine/ask.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Answer, Ask, TakeAsk, TextTake } from '../../core/engine/ask.ts'
 import { runInMicrotask } from '../../timing/microtask.ts'
 import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
+import { Observers } from '../observers.ts'
 import type { StoreHealth, StoreObserver } from '../store.ts'
 import { DenyCache, type DenyCacheOptions } from './deny-cache.ts'
 import { type LeaseOptions, Leases } from './leases.ts'
@@ -10,6 +11,7 @@ export interface LocalAnswersOptions {
   /** Undefined for none. */
   readonly denyCache: DenyCacheOptions | undefined
   readonly lease: LeaseOptions
+  readonly clock: Clock
 }
 
 /** Stands before a store that is a round trip away, and answers what needs none: denials just made, and units drawn ahead. */
@@ -22,19 +24,23 @@ class LocalAnswers implements CallbackStore {
   readonly #store: CallbackStore
   readonly #denials: DenyCache | undefined
   readonly #leases: Leases
+  readonly #clock: Clock
+  readonly #observers = new Observers()
   #nowMs: number | undefined
 
-  constructor(store: CallbackStore, { denyCache, lease }: LocalAnswersOptions) {
+  constructor(store: CallbackStore, { denyCache, lease, clock }: LocalAnswersOptions) {
     this.name = store.name
     this.#store = store
-    this.#denials = denyCache && new DenyCache(denyCache)
-    this.#leases = new Leases(store, lease)
+    this.#clock = clock
+    this.#denials = denyCache && new DenyCache(denyCache, this.#observers)
+    this.#leases = new Leases(store, lease, clock, this.#observers)
   }
 
-  watch(observer: StoreObserver): void {
-    this.#denials?.watch(observer)
-    this.#leases.watch(observer)
-    this.#store.watch?.(observer)
+  watch(observer: StoreObserver): () => void {
+    const stops = [this.#observers.add(observer), this.#store.watch(observer)]
+    return () => {
+      for (const stop of stops) stop()
+    }
   }
 
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
@@ -48,9 +54,9 @@ class LocalAnswers implements CallbackStore {
     return this.#store.submit(ask, withinMs, waiter)
   }
 
-  takeByText(charge: Charge): Answer | undefined {
-    const nowMs = charge.rule.lease ? performance.now() : this.#tickMs()
-    return this.#denials?.findByText(charge, nowMs) ?? this.#leases.spendByText(charge, nowMs)
+  takeByText(take: TextTake): Answer | undefined {
+    const nowMs = take.rule.lease ? this.#clock.monotonic() : this.#tickMs()
+    return this.#denials?.findByText(take, nowMs) ?? this.#leases.spendByText(take, nowMs)
   }
 
   health(withinMs: number): Promise<StoreHealth> {
@@ -64,7 +70,7 @@ class LocalAnswers implements CallbackStore {
 
   #take(ask: TakeAsk, withinMs: number, waiter: Waiter): Answer | undefined {
     // A lease ends with its window, to the millisecond.
-    const nowMs = ask.charges[0]?.rule.lease ? performance.now() : this.#tickMs()
+    const nowMs = ask.charges[0]?.rule.lease ? this.#clock.monotonic() : this.#tickMs()
     const known = this.#denials?.find(ask.charges, nowMs) ?? this.#leases.spend(ask, nowMs, withinMs)
     if (known !== undefined) return known
     const answer = this.#store.submit(ask, withinMs, new Learner(this, ask, nowMs, waiter))
@@ -72,10 +78,10 @@ class LocalAnswers implements CallbackStore {
     return answer
   }
 
-  /** The time, read once for all that ask in the same breath: reading it would cost as much as refusing. */
+  /** The time, read once for all asks of one microtask: reading it would cost as much as refusing. */
   #tickMs(): number {
     if (this.#nowMs === undefined) {
-      this.#nowMs = performance.now()
+      this.#nowMs = this.#clock.monotonic()
       runInMicrotask(this.#endTick)
     }
     return this.#nowMs
@@ -91,7 +97,7 @@ class LocalAnswers implements CallbackStore {
   }
 }
 
-/** One take under way. */
+/** One take in flight. */
 class Learner implements Waiter {
   readonly #localAnswers: LocalAnswers
   readonly #ask: TakeAsk

@@ -171,7 +171,7 @@ describe('the memory store', () => {
               : kind === 'reset'
                 ? { kind, charges: [charge] }
                 : { kind: 'take', charges: [charge], copies: 1, hold }
-          const quick = kind === 'take' ? told.takeByText!(charge) : undefined
+          const quick = kind === 'take' ? told.abilities!.takeByText!({ ...charge, text: subject }) : undefined
           if (quick !== undefined) {
             known++
             expect(['a', 'b']).toContain(subject)

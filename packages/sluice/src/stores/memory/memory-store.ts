@@ -1,10 +1,10 @@
 import type { TimeSource } from '../../core/clock.ts'
-import type { Answer, Ask, Charge, ChargedRule } from '../../core/engine/ask.ts'
+import type { Answer, Ask, Charge, ChargedRule, ChargeTerms, TextTake } from '../../core/engine/ask.ts'
 import { decide, setEndUs, takeOne } from '../../core/engine/engine.ts'
 import type { State } from '../../core/engine/state.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
 import { systemClock } from '../../timing/system-clock.ts'
-import type { Store, StoreHealth } from '../store.ts'
+import type { Store, StoreAbilities, StoreHealth } from '../store.ts'
 import { carryOver, type Slot, slotElsewhere } from './carry-over.ts'
 import { makeRoom, sweep } from './sweep.ts'
 import { Table } from './table.ts'
@@ -53,7 +53,7 @@ interface Place {
 
 class InProcess implements MemoryStore {
   readonly name = 'memory'
-  readonly inProcess = true
+  readonly abilities: StoreAbilities
   readonly #maxSubjects: number
   readonly #clock: TimeSource
   /** By prefix; a rule whose limits changed, or differ between tiers, has several. */
@@ -68,6 +68,7 @@ class InProcess implements MemoryStore {
   constructor(maxSubjects: number, clock: TimeSource) {
     this.#maxSubjects = maxSubjects
     this.#clock = clock
+    this.abilities = { inProcess: true, takeByText: (take) => this.#takeByText(take) }
   }
 
   get size(): number {
@@ -87,14 +88,14 @@ class InProcess implements MemoryStore {
     return this.#decideMany(ask, now)
   }
 
-  takeByText(charge: Charge): Answer | undefined {
-    const table = this.#tableOf(charge)
-    const slot = table.slotOfText(charge.subject)
+  #takeByText(take: TextTake): Answer | undefined {
+    const table = this.#tableOf(take)
+    const slot = table.slotOfText(take.text)
     if (slot === undefined) return undefined
     const state = table.lend(slot, this.#one[0])
     // Holds may have expired, which is for the whole engine to see to.
     if (state.extra !== undefined) return undefined
-    const answer = takeOne(charge, state, 1, this.#nowFor(charge))
+    const answer = takeOne(take, state, 1, this.#nowFor(take))
     if (state.extra !== undefined) table.keepExtra(slot, state.extra)
     if (!answer.allowed) table.deny(slot, deniedUntilUs(answer, 0))
     return answer
@@ -230,18 +231,18 @@ class InProcess implements MemoryStore {
     return tables.length === 1 ? undefined : slotElsewhere(tables, table, charge.subject)
   }
 
-  #nowFor({ limits }: Charge): number {
+  #nowFor({ limits }: ChargeTerms): number {
     return limits.coarse && this.#clock.coarse ? this.#clock.coarse() : this.#clock.now()
   }
 
-  #tableOf(charge: Charge): Table {
+  #tableOf(charge: ChargeTerms): Table {
     if (charge.rule === this.#lastRule && charge.limits === this.#lastTable?.set) return this.#lastTable
     this.#lastRule = charge.rule
     this.#lastTable = this.#findTable(charge)
     return this.#lastTable
   }
 
-  #findTable(charge: Charge): Table {
+  #findTable(charge: ChargeTerms): Table {
     const { prefix } = charge.rule
     const tables = this.#tables.get(prefix)
     if (tables === undefined) {

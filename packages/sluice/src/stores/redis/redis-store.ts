@@ -15,8 +15,8 @@ import type { Redis } from '../../redis/redis.ts'
 import { TickBatcher } from '../../redis/runner/tick-batcher.ts'
 import { noSlot, slotOf } from '../../redis/slots.ts'
 import { Deadlines } from '../../timing/deadlines.ts'
-import type { CallbackStore, Waiter } from '../callback-store.ts'
-import type { Store, StoreHealth, StoreObserver } from '../store.ts'
+import { Observers } from '../observers.ts'
+import type { LentRedis, Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
 import { Batch, type BatchOwner } from './batch.ts'
 import { keysUnder } from './keys.ts'
@@ -42,23 +42,31 @@ export function redisStore(redis: RedisClient | Redis, options: RedisStoreOption
   return new RedisStore(() => useRedis(redis, connection, 'redisStore'), prefix)
 }
 
-class RedisStore implements CallbackStore {
+class RedisStore implements Store {
   readonly name = 'redis'
-  readonly keepsDeadlines = true
+  readonly abilities: StoreAbilities
+  readonly #prefix: string
   readonly #open: () => UsedRedis
   readonly #keyOf: (charge: Charge) => string
   readonly #deadlines = new Deadlines()
   readonly #batcher: TickBatcher<Ask, Waiter, Batch>
   #used: UsedRedis | undefined
-  #observer: StoreObserver | undefined
+  readonly #observers = new Observers()
+  #users = 0
   #closed = false
 
   constructor(open: () => UsedRedis, prefix: string) {
+    this.abilities = {
+      keepsDeadlines: true,
+      submit: (ask, withinMs, waiter) => this.#submit(ask, withinMs, waiter),
+      lendRedis: () => this.#lend(),
+    }
     this.#open = open
+    this.#prefix = prefix
     this.#keyOf = keysUnder(prefix)
     const owner: BatchOwner = {
       keyOf: this.#keyOf,
-      replied: (asks, tookMs) => this.#observer?.roundTrip?.(asks, tookMs),
+      replied: (asks, tookMs) => this.#observers.roundTrip(asks, tookMs),
       ended: () => this.#batcher.ended(),
     }
     this.#batcher = new TickBatcher({
@@ -68,24 +76,45 @@ class RedisStore implements CallbackStore {
     this.#redis.redis.connect()
   }
 
-  watch(observer: StoreObserver): void {
-    this.#observer = observer
+  watch(observer: StoreObserver): () => void {
+    return this.#observers.add(observer)
+  }
+
+  /** While limiters use it, it has a connection; after the last one it lets go of it, and opens another when it is asked again. */
+  use(): () => Promise<void> {
+    this.#users += 1
+    if (!this.#closed) this.#redis.redis.connect()
+    let isOver = false
+    return async () => {
+      if (isOver) return
+      isOver = true
+      this.#users -= 1
+      if (this.#users > 0) return
+      await this.#batcher.drain()
+      if (this.#users === 0) await this.#letGo()
+    }
   }
 
   decide(ask: Ask, withinMs: number): Promise<Answer> {
     return new Promise((answered, failed) => {
-      this.submit(ask, withinMs, { answered, failed })
+      this.#submit(ask, withinMs, { answered, failed })
     })
   }
 
-  submit(ask: Ask, withinMs: number, waiter: Waiter): undefined {
-    if (this.#closed) throw new StoreError('closed', 'The Redis store is closed.')
+  #submit(ask: Ask, withinMs: number, waiter: Waiter): undefined {
+    if (this.#closed) throw closed()
     if (!this.#redis.redis.isCluster) this.#batcher.add(noSlot, withinMs, ask, waiter)
     else this.#submitToCluster(ask, withinMs, waiter)
   }
 
-  health(withinMs: number): Promise<StoreHealth> {
-    return this.#redis.redis.health(withinMs)
+  async health(withinMs: number): Promise<StoreHealth> {
+    if (this.#closed) return { reachable: false, roundTripMs: 0, warnings: [closed().message], details: {} }
+    const { redis, release } = this.#open()
+    try {
+      return await redis.health(withinMs)
+    } finally {
+      await release()
+    }
   }
 
   /** Waits for what was asked before, which is until the last deadline at the latest. */
@@ -94,7 +123,18 @@ class RedisStore implements CallbackStore {
     this.#closed = true
     await this.#batcher.drain()
     this.#deadlines.close()
-    await this.#used?.release()
+    await this.#letGo()
+  }
+
+  #lend(): LentRedis {
+    if (this.#closed) throw closed()
+    return { ...this.#open(), prefix: this.#prefix }
+  }
+
+  async #letGo(): Promise<void> {
+    const used = this.#used
+    this.#used = undefined
+    await used?.release()
   }
 
   get #redis(): UsedRedis {
@@ -122,4 +162,8 @@ class RedisStore implements CallbackStore {
       (error) => waiter.failed(error),
     )
   }
+}
+
+function closed(): StoreError {
+  return new StoreError('closed', 'The Redis store is closed.')
 }

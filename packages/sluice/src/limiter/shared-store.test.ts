@@ -1,0 +1,84 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { redisStore } from '../stores/redis/redis-store.ts'
+import type { Store } from '../stores/store.ts'
+import { failingStoreFor } from '../testing/faulty-store.ts'
+import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
+import { waitFor } from '../testing/wait-for.ts'
+import { createLimiter } from './create-limiter.ts'
+import type { Limiter } from './limiter.ts'
+
+let server: RedisServer
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server?.stop())
+
+const on = (store: Store, service: string): Promise<Limiter> =>
+  createLimiter({ policy: { service, rules: [{ name: 'r', limits: { rph: 1000 }, onStoreFailure: 'closed' }] }, store })
+/** One of them is the connection that counts. */
+const sockets = async (): Promise<number> => Number((await server.info('clients')).connected_clients) - 1
+
+describe.each([
+  ['redisStore', () => redisStore(new Redis({ port: server.port, lazyConnect: true }))],
+  ['memoryStore', () => memoryStore()],
+] as const)('two limiters on one %s', (_, make) => {
+  test('the first to close leaves the store to the other', async () => {
+    const store = make()
+    const [first, second] = [await on(store, 'one'), await on(store, 'two')]
+    await second.take('a')
+    await first.close()
+    expect(await second.take('a')).toMatchObject({ allowed: true, degraded: false })
+    await second.close()
+    await store.close()
+  })
+
+  test('a store that no limiter uses any more can be used by the next', async () => {
+    const store = make()
+    await (await on(store, 'one')).close()
+    const later = await on(store, 'one')
+    expect(await later.take('a')).toMatchObject({ allowed: true, degraded: false })
+    await later.close()
+    await store.close()
+  })
+})
+
+test('a Redis store keeps its socket while a limiter uses it, and none after the last', async () => {
+  await waitFor(async () => (await sockets()) === 0)
+  const store = redisStore(new Redis({ port: server.port, lazyConnect: true }))
+  const [first, second] = [await on(store, 'one'), await on(store, 'two')]
+  await Promise.all([first.take('a'), second.take('a')])
+  expect(await sockets()).toBe(1)
+  await first.close()
+  await second.take('b')
+  expect(await sockets()).toBe(1)
+  await second.close()
+  await waitFor(async () => (await sockets()) === 0)
+})
+
+test('each limiter on a shared store hears of its round trips', async () => {
+  const store = redisStore(new Redis({ port: server.port, lazyConnect: true }))
+  const [first, second] = [await on(store, 'one'), await on(store, 'two')]
+  const heard: string[] = []
+  first.on('roundTrip', () => heard.push('first'))
+  second.on('roundTrip', () => heard.push('second'))
+  await first.take('a')
+  await waitFor(() => heard.includes('first') && heard.includes('second'))
+  await second.close()
+  heard.length = 0
+  await first.take('b')
+  await waitFor(() => heard.includes('first'))
+  expect(heard).not.toContain('second')
+  await first.close()
+})
+
+test('failures and the breaker are those of the limiter that met them', async () => {
+  const store = memoryStore()
+  const [healthy, failing] = [await on(store, 'one'), await on(failingStoreFor(store, 1), 'two')]
+  const heard: string[] = []
+  healthy.on('storeFailure', () => heard.push('healthy'))
+  failing.on('storeFailure', () => heard.push('failing'))
+  await failing.take('a')
+  expect(heard).toEqual(['failing'])
+})

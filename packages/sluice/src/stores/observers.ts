@@ -1,0 +1,37 @@
+import type { BreakerState } from '../breaker/circuit.ts'
+import type { FailureKind } from '../core/errors.ts'
+import type { StoreObserver } from './store.ts'
+
+/** Passes on what a store does to any number of observers. */
+export class Observers implements Required<StoreObserver> {
+  #entries: readonly { readonly observer: StoreObserver }[] = []
+
+  /** Adds an observer; the returned function removes it. */
+  add(observer: StoreObserver): () => void {
+    const entry = { observer }
+    this.#entries = [...this.#entries, entry]
+    return () => {
+      this.#entries = this.#entries.filter((other) => other !== entry)
+    }
+  }
+
+  roundTrip(asks: number, tookMs: number): void {
+    for (const { observer } of this.#entries) observer.roundTrip?.(asks, tookMs)
+  }
+
+  local(by: 'deny-cache' | 'lease', rule: string): void {
+    for (const { observer } of this.#entries) observer.local?.(by, rule)
+  }
+
+  lease(rule: string, drawn: number, returned: number, stranded: number): void {
+    for (const { observer } of this.#entries) observer.lease?.(rule, drawn, returned, stranded)
+  }
+
+  failure(kind: FailureKind, error: Error): void {
+    for (const { observer } of this.#entries) observer.failure?.(kind, error)
+  }
+
+  breaker(state: BreakerState): void {
+    for (const { observer } of this.#entries) observer.breaker?.(state)
+  }
+}
