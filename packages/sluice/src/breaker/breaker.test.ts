@@ -2,13 +2,13 @@ import { expect, expectTypeOf, test, vi } from 'vitest'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import type { Breaker } from './breaker.ts'
 import { BreakerOpenError } from './breaker-open-error.ts'
-import { bulkhead } from './bulkhead.ts'
-import type { Call } from './call.ts'
 import { createBreaker } from './create-breaker.ts'
 import type { BreakerOptions } from './options.ts'
 import type { Failure, Outcome } from './run-options.ts'
-import { withRetry } from './with-retry.ts'
-import { withTimeout } from './with-timeout.ts'
+import { bulkhead } from './wrappers/bulkhead.ts'
+import type { Call } from './wrappers/call.ts'
+import { withRetry } from './wrappers/with-retry.ts'
+import { withTimeout } from './wrappers/with-timeout.ts'
 
 const boom = new Error('boom')
 const fail = async (): Promise<never> => {

@@ -3,13 +3,13 @@ import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
 import { invalidOption } from '../core/errors.ts'
 import { BreakerOpenError } from './breaker-open-error.ts'
-import { type Call, checkCallable, signalOf } from './call.ts'
 import { type BreakerState, Circuit, type Pass } from './circuit.ts'
 import type { BreakerEvents } from './events.ts'
 import type { ResolvedBreakerOptions } from './options.ts'
 import type { Failure, Outcome, RunOptions, WrapOptions } from './run-options.ts'
 import { type BreakerCounts, type BreakerStats, type CallOutcome, noCounts } from './stats.ts'
 import { judge } from './verdict.ts'
+import { type Call, checkCallable, signalOf } from './wrappers/call.ts'
 
 // With a place for a signal, so that a timeout inside can put one there.
 const noCall: Call = Object.freeze({ signal: undefined as unknown as AbortSignal })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test, vi } from 'vitest'
-import { type VirtualClock, virtualClock } from '../testing/virtual-clock.ts'
-import { bulkhead, createBreaker, type Wrapper, withRetry, withTimeout } from './index.ts'
+import { type VirtualClock, virtualClock } from '../../testing/virtual-clock.ts'
+import { bulkhead, createBreaker, type Wrapper, withRetry, withTimeout } from '../index.ts'
 
 const boom = new Error('boom')
 const unhandled: unknown[] = []

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, expectTypeOf, test, vi } from 'vitest'
-import { virtualClock } from '../testing/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { bulkhead } from './bulkhead.ts'
 import type { Call } from './call.ts'
 

@@ -1,4 +1,4 @@
-import { SluiceError } from '../core/errors.ts'
+import { SluiceError } from '../../core/errors.ts'
 
 /**
  * A call took too long. It is named like the error of `AbortSignal.timeout`, so that both can be told by their name.

@@ -1,4 +1,4 @@
-import { invalidOption } from '../core/errors.ts'
+import { invalidOption } from '../../core/errors.ts'
 
 /**
  * What a guarded function gets: the caller's signal, if there is one. It fits as the options of `fetch` and of most

@@ -1,5 +1,5 @@
 import { expect, expectTypeOf, test, vi } from 'vitest'
-import { virtualClock } from '../testing/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { Call } from './call.ts'
 import { TimeoutError } from './timeout-error.ts'
 import { withTimeout } from './with-timeout.ts'
