@@ -39,6 +39,11 @@ export class TwoLevelCache implements Cache {
     }
   }
 
+  /** Asks Redis once, so that the first lookup need not; a Redis that does not answer is no reason to fail. */
+  async ready(): Promise<void> {
+    await this.#core.redis?.prove(this.#core.options.redisDeadlineMs)
+  }
+
   getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
     const entry = this.#hit(key)
     if (entry !== undefined) {
@@ -117,7 +122,7 @@ export class TwoLevelCache implements Cache {
     }
     if (redis === undefined) return
     const stored = await redis.ask(
-      (link, withinMs) => link.store(key.encoded, undefined, made.bytes!, made.keepMs, withinMs),
+      (link, withinMs) => link.store(key.encoded, undefined, made.bytes!, made.keepMs, withinMs, message),
       core.options.redisDeadlineMs,
     )
     if (stored === undefined) this.#unreachable(`set ${key.spec.name}`, undefined)

@@ -49,6 +49,8 @@ export interface Redis {
   serverTimeMs(key?: string): number | undefined
   /** Which run of which server serves a key: it changes when a server is restarted or replaced, and may then be empty. */
   runId(key: string, withinMs: number): Promise<string>
+  /** Grows with every new connection of a lane, as it may lead to another server than the one before. */
+  connection(lane?: Lane): number
   slotOf(key: string): number
   /** The node that serves a key, as far as the client knows; '' when there is only one. */
   nodeOf(key: string): string

@@ -149,6 +149,10 @@ export class SharedRedis implements Redis {
     return String(reply.read())
   }
 
+  connection(lane: Lane = 'commands'): number {
+    return this.#closed ? -1 : this.#channel(lane).connection.generation
+  }
+
   slotOf(key: string): number {
     return slotOf(key)
   }

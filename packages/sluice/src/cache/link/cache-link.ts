@@ -19,21 +19,34 @@ export type ClaimReply =
  * the namespace.
  */
 export interface CacheLink {
+  /** Grows with every new connection, as it may lead to another server than the one before. */
+  readonly connection: number
   /** What is stored under these keys; undefined for none. */
   read(keys: readonly string[], withinMs: number): Promise<(StoredValue | undefined)[]>
+  readOne(key: string, withinMs: number): Promise<StoredValue | undefined>
   /** Asks for the right to fill a key. A copy with the id `rejected` counts as none. */
   claim(key: string, token: string, claimMs: number, rejected: string, withinMs: number): Promise<ClaimReply>
   /** Keeps a claim for longer; false when it is lost. */
   renew(key: string, token: string, claimMs: number, withinMs: number): Promise<boolean>
-  /** Stores a value under a claim and ends the claim; false when the claim was lost. Without a token it always stores. */
-  store(key: string, token: string | undefined, bytes: Buffer, keepMs: number, withinMs: number): Promise<boolean>
+  /**
+   * Stores a value under a claim and ends the claim; false when the claim was lost. A producer needs no claim: without a token the value
+   * is stored unless one with a later stamp is there.
+   */
+  store(
+    key: string,
+    token: string | undefined,
+    bytes: Buffer,
+    keepMs: number,
+    withinMs: number,
+    stamp?: Position,
+  ): Promise<boolean>
   /** Gives a claim back. */
   release(key: string, token: string, withinMs: number): Promise<void>
   /** Notes an invalidation, removes the keys, and publishes it. */
   invalidate(scopes: readonly string[], wait: number, withinMs: number): Promise<Invalidation>
   /** What happened since a position. */
   sync(position: Position | undefined, withinMs: number): Promise<LogReply>
-  /** Calls the listener with each published invalidation; messages may get lost. */
-  subscribe(listener: (message: Invalidation) => void): () => void
+  /** Calls the listener with each published invalidation; some may get lost, and `interrupted` says when that is likely. */
+  subscribe(listener: (message: Invalidation) => void, interrupted: () => void): () => void
   close(): Promise<void>
 }

@@ -5,14 +5,15 @@ import type { CacheLink } from '../link/cache-link.ts'
 import { SieveMap } from '../memory/sieve-map.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { InvalidationView } from '../protocol/invalidation-view.ts'
-import type { Invalidation, Moment } from '../protocol/messages.ts'
+import type { Invalidation, Moment, Position } from '../protocol/messages.ts'
 import { type Counts, newCounts } from '../stats.ts'
 import { type Entry, judgeEntry } from './entry.ts'
 import { FetchGate } from './fetch-gate.ts'
 import { RedisSide } from './redis-side.ts'
 
-const maxScopes = 50_000
-const maxKeys = 10_000
+/** How many invalidations a process and the log remember. */
+export const maxScopes = 50_000
+export const maxKeys = 10_000
 const localGeneration = 'local'
 
 /**
@@ -67,7 +68,7 @@ export class CacheCore {
 
   /** Whether invalidations up to D ago are known. Without Redis there are none but our own. */
   proven(): boolean {
-    return this.redis === undefined || this.view.proven(this.moment())
+    return this.redis === undefined || this.redis.proven()
   }
 
   /** How an entry of the first level may be answered. */
@@ -87,17 +88,20 @@ export class CacheCore {
     if (this.options.memory !== undefined) this.memory.set(entry.key, entry)
   }
 
-  /** Removes the keys among these scopes from the first level; prefixes and tags are found when an entry is read. */
-  forget(scopes: readonly string[]): void {
-    for (const scope of scopes) if (scope.startsWith('k:')) this.memory.delete(scope.slice(2))
+  /** Removes invalidated keys from the first level; prefixes and tags are found when an entry is read. */
+  forget(scope: string, at: Position): void {
+    if (!scope.startsWith('k:')) return
+    const entry = this.memory.peek(scope.slice(2))
+    // What a producer set is stamped with the very invalidation that announces it.
+    if (entry === undefined || (entry.generation === at.generation && entry.sequence >= at.sequence)) return
+    this.memory.delete(entry.key)
   }
 
   /** Removes all entries that one of these scopes covers, for an invalidation that is in no log yet. Looks at every entry. */
   purge(scopes: readonly string[]): void {
-    this.forget(scopes)
     const gone = new Set(scopes)
     for (const [key, entry] of [...this.memory.entries()])
-      if (entry.scopes.some((scope) => gone.has(scope))) this.memory.delete(key)
+      if (gone.has(`k:${key}`) || entry.scopes.some((scope) => gone.has(scope))) this.memory.delete(key)
   }
 
   /** Takes in an invalidation of a cache without Redis. */
@@ -105,7 +109,7 @@ export class CacheCore {
     this.#sequence += 1
     const message = { generation: localGeneration, sequence: this.#sequence, scopes }
     this.view.receive(message, this.clock.monotonic())
-    this.forget(scopes)
+    for (const scope of scopes) this.forget(scope, message)
     this.count.invalidations.sent += scopes.length
     return message
   }

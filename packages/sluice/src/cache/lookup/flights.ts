@@ -112,8 +112,11 @@ export class Flights {
       if (standing === 'none') known = undefined
     }
     const sentAt = core.view.position
-    const replies = await redis.ask((link, withinMs) => link.read([flight.key.encoded], withinMs), left())
-    const entry = replies?.[0] && this.take(flight.key, replies[0], sentAt)
+    const read = await redis.ask(async (link, withinMs) => {
+      return { stored: await link.readOne(flight.key.encoded, withinMs) }
+    }, left())
+    const stored = read?.stored
+    const entry = stored && this.take(flight.key, stored, sentAt)
     if (entry) {
       const standing = core.standing(entry)
       if (standing === 'fresh') return { value: entry.value, stale: false, from: 'redis', entry }
@@ -125,8 +128,8 @@ export class Flights {
     }
     core.count.misses += 1
     if (core.events.has('miss')) core.events.emit('miss', { name: flight.key.spec.name })
-    const rejected = replies?.[0]?.id ?? ''
-    const claim = replies && new Claim(core, flight.key.encoded)
+    const rejected = stored?.id ?? ''
+    const claim = read && new Claim(core, flight.key.encoded)
     const claimed = claim && (await claim.acquire(rejected, left))
     if (claimed === 'stored') {
       const landed = this.#landStored(flight.key, claim!.stored!, sentAt)

@@ -28,13 +28,18 @@ export class RedisSide {
   #timer: Timer | undefined
   #usedMs = Number.NEGATIVE_INFINITY
   #closed = false
+  /** The connection over which the view was proven. */
+  #connection = -1
   /** When Redis last answered, by the cache's clock. */
   lastAnswerMs = 0
 
   constructor(core: CacheCore, link: CacheLink) {
     this.#core = core
     this.#link = link
-    this.#unsubscribe = link.subscribe((message) => this.#receive(message))
+    const interrupted = (): void => {
+      if (!this.#down && this.#core.view.generation !== undefined) void this.#sync(core.options.redisDeadlineMs)
+    }
+    this.#unsubscribe = link.subscribe((message) => this.#receive(message), interrupted)
   }
 
   get state(): 'up' | 'down' {
@@ -55,11 +60,18 @@ export class RedisSide {
     }
   }
 
+  /**
+   * Whether all invalidations up to D ago are known. A proof belongs to a connection: another one may lead to a server that took over and
+   * has copies that were replaced.
+   */
+  proven(): boolean {
+    return this.#link.connection === this.#connection && this.#core.view.proven(this.#core.moment())
+  }
+
   /** Sees to it that the view is proven, if Redis can be asked. Resolves to whether it is; at once where it is already. */
   prove(withinMs: number): Promise<boolean> | true {
-    const { view } = this.#core
     this.#usedMs = this.#core.clock.monotonic()
-    if (view.proven(this.#core.moment())) {
+    if (this.proven()) {
       if (this.#timer === undefined) this.#schedule(this.#core.options.proofMs * 0.4)
       return true
     }
@@ -70,15 +82,11 @@ export class RedisSide {
   /** Sends an invalidation and takes it in. Rejects when Redis does not answer. */
   async invalidate(scopes: readonly string[], wait: number): Promise<Invalidation> {
     const message = await this.#link.invalidate(scopes, wait, this.#core.options.redisDeadlineMs)
+    this.lastAnswerMs = this.#core.nowMs()
     this.#core.count.invalidations.sent += scopes.length
     this.#core.events.emit('invalidation', { way: 'sent', scopes: scopes.length })
     this.#take(message)
     return message
-  }
-
-  /** Takes in an invalidation that this process caused by other means. */
-  took(message: Invalidation): void {
-    this.#take(message)
   }
 
   /** Remembers what to send when Redis is back. */
@@ -109,7 +117,7 @@ export class RedisSide {
 
   #take(message: Invalidation): void {
     const received = this.#core.view.receive(message, this.#core.clock.monotonic())
-    if (received !== 'duplicate') this.#core.forget(message.scopes)
+    if (received !== 'duplicate') for (const scope of message.scopes) this.#core.forget(scope, message)
     if (received === 'gap' && !this.#down) void this.#sync(this.#core.options.redisDeadlineMs)
   }
 
@@ -129,8 +137,10 @@ export class RedisSide {
     try {
       const reply = await this.#link.sync(before, Math.max(1, withinMs))
       if (this.#closed) return false
-      view.synchronize(reply, askedAt)
-      this.#core.forget(reply.changes.map(([scope]) => scope))
+      // A lost connection fails its calls, so an answer came over the present one.
+      if (view.synchronize(reply, askedAt)) this.#connection = this.#link.connection
+      for (const [scope, sequence] of reply.changes)
+        this.#core.forget(scope, { generation: reply.generation, sequence })
       const recovered = before?.generation === reply.generation ? reply.changes.length : 0
       if (recovered > 0) {
         count.invalidations.recovered += recovered
@@ -138,7 +148,7 @@ export class RedisSide {
       }
       this.#answered()
       if (era !== view.era && before !== undefined) this.#core.lost(before.generation === reply.generation)
-      return view.proven(this.#core.moment())
+      return this.proven()
     } catch (error) {
       this.#failed(error)
       return false

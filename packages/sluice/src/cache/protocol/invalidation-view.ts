@@ -95,12 +95,13 @@ export class InvalidationView {
 
   /**
    * Takes over an answer of the log. `askedAt` is when the question was sent: what happened later it may not contain. An answer that was
-   * overtaken by a later one is dropped, as it may come from a server that has since been replaced.
+   * overtaken by a later one is dropped, as it may come from a server that has since been replaced. Returns whether it was taken.
    */
-  synchronize(reply: LogReply, askedAt: Moment): void {
-    if (this.#proof !== undefined && askedAt.monotonicMs < this.#proof.monotonicMs) return
+  synchronize(reply: LogReply, askedAt: Moment): boolean {
+    if (this.#proof !== undefined && askedAt.monotonicMs < this.#proof.monotonicMs) return false
     let [tables] = this.#tables
-    if (reply.since !== undefined && (tables?.generation !== reply.generation || this.#sequence < reply.since)) return
+    if (reply.since !== undefined && (tables?.generation !== reply.generation || this.#sequence < reply.since))
+      return false
     if (tables?.generation !== reply.generation) {
       tables = this.#tables.find((old) => old.generation === reply.generation) ?? this.#newTables(reply)
       this.#tables = [tables, ...this.#tables.filter((old) => old !== tables)].slice(0, remembered)
@@ -114,6 +115,7 @@ export class InvalidationView {
     for (const [scope, sequence] of reply.changes) this.#record(tables, scope, sequence, askedAt.monotonicMs)
     this.#sequence = Math.max(this.#sequence, reply.sequence)
     this.#proof = askedAt
+    return true
   }
 
   /**

@@ -75,8 +75,8 @@ export class SimulatedProcess {
     this.#ask(
       () => ({ reply: this.#world.log.sync(position), server: this.#world.log.runId }),
       ({ reply, server }: { reply: LogReply; server: number }) => {
-        this.#server = server
-        this.#view.synchronize(reply, this.#world.mutation.datesProofByReply ? this.#moment() : askedAt)
+        const at = this.#world.mutation.datesProofByReply ? this.#moment() : askedAt
+        if (this.#view.synchronize(reply, at)) this.#server = server
         for (const [scope] of reply.changes) this.#dropKey(scope)
       },
     )

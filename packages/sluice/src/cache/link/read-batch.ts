@@ -1,0 +1,69 @@
+import type { StoreError } from '../../core/errors.ts'
+import type { MsgpackReader } from '../../redis/msgpack.ts'
+import type { ScriptCall } from '../../redis/runner/script-call.ts'
+import type { TickBatch } from '../../redis/runner/tick-batcher.ts'
+import type { StoredValue } from './cache-link.ts'
+import { read } from './scripts.gen.ts'
+import { storedValue } from './stored-value.ts'
+
+/** Who waits for the copy of one key. */
+export interface ReadWaiter {
+  resolve(stored: StoredValue | undefined): void
+  reject(error: StoreError): void
+}
+
+const maxKeys = 512
+/** As many as are worth a call of their own while nothing else is under way. */
+const enough = 64
+
+/** The keys that are read together: what was asked for in one turn of the event loop, per cluster slot. */
+export class ReadBatch implements TickBatch<string, ReadWaiter>, ScriptCall {
+  readonly script: typeof read = read
+  readonly keys: string[] = []
+  readonly slot: number
+  readonly withinMs: number
+  readonly deadlineMs: number
+  readonly #waiters: ReadWaiter[] = []
+  readonly #ended: () => void
+
+  constructor(slot: number, withinMs: number, nowMs: number, ended: () => void) {
+    this.slot = slot
+    this.withinMs = withinMs
+    this.deadlineMs = nowMs + withinMs
+    this.#ended = ended
+  }
+
+  get size(): number {
+    return this.keys.length
+  }
+
+  get isFull(): boolean {
+    return this.keys.length >= maxKeys
+  }
+
+  get isEnoughToStart(): boolean {
+    return this.keys.length >= enough
+  }
+
+  add(key: string, waiter: ReadWaiter): void {
+    this.keys.push(key)
+    this.#waiters.push(waiter)
+  }
+
+  args(): readonly string[] {
+    return []
+  }
+
+  settle(reply: MsgpackReader, nowUs: number): void {
+    this.#ended()
+    for (const waiter of this.#waiters) {
+      const copy = reply.bytes()
+      waiter.resolve(copy === null ? undefined : storedValue(copy, nowUs))
+    }
+  }
+
+  fail(error: StoreError): void {
+    this.#ended()
+    for (const waiter of this.#waiters) waiter.reject(error)
+  }
+}
