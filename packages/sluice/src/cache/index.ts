@@ -1,4 +1,5 @@
 export type * from './cache.ts'
+export { type CacheHeaderOptions, type CacheHeaders, cacheHeaders } from './cache-headers.ts'
 export { type CacheOptions, createCache } from './create-cache.ts'
 export type { CacheEvents } from './events.ts'
 export {
@@ -14,6 +15,7 @@ export { defineKeys, type KeyMaker, key } from './keys/define-keys.ts'
 export type { EntryOptions } from './keys/key-spec.ts'
 export { type KeyDocument, loadKeys } from './keys/load-keys.ts'
 export type { Ttl, TtlOf } from './keys/ttl.ts'
+export { cacheMetrics } from './metrics.ts'
 export type { Fetcher } from './options.ts'
 export type { CacheStats } from './stats.ts'
 export { type Codec, taggedCodec } from './values/codec.ts'

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import { type Duration, parseDuration } from '../core/duration.ts'
+import type { Answer } from './cache.ts'
+import { taggedCodec } from './values/codec.ts'
+
+export interface CacheHeaderOptions {
+  /** Whether a shared cache, such as a CDN, may keep the response; `public` by default. */
+  readonly visibility?: 'public' | 'private'
+  /** For how long a CDN may answer with the old response while it asks for the new one. */
+  readonly staleWhileRevalidate?: Duration
+  /** For how long a CDN may answer with the old response when it gets an error. */
+  readonly staleIfError?: Duration
+  /** The longest that browsers and CDNs may keep it, whatever the TTL. They do not hear of invalidations. */
+  readonly maxAge?: Duration
+  /** The `If-None-Match` header of the request. */
+  readonly ifNoneMatch?: string | undefined
+}
+
+export interface CacheHeaders {
+  readonly headers: Readonly<Record<string, string>>
+  /** Whether the client has this very value: answer 304 without a body. */
+  readonly notModified: boolean
+}
+
+/** A year: RFC 9111 has no "for ever". */
+const longestSeconds = 31_536_000
+
+/**
+ * The headers that let clients and CDNs cache an answer as long as it is fresh here (RFC 9111, RFC 5861). A stale answer may be used once
+ * and must not be kept.
+ *
+ * @example
+ * const answer = await cache.lookup(keys.price('XLM'), fetchPrice)
+ * const { headers, notModified } = cacheHeaders(answer, { ifNoneMatch: request.headers['if-none-match'] })
+ */
+export function cacheHeaders(answer: Answer<unknown>, options: CacheHeaderOptions = {}): CacheHeaders {
+  const { visibility = 'public', ifNoneMatch } = options
+  const seconds = (name: 'staleWhileRevalidate' | 'staleIfError' | 'maxAge'): number | undefined =>
+    options[name] === undefined ? undefined : Math.floor(parseDuration(options[name], name) / 1000)
+  const ageSeconds = Math.floor(answer.ageMs / 1000)
+  const etag = etagOf(answer.value)
+  const directives: string[] = [visibility]
+  if (answer.stale) directives.push('max-age=0', 'must-revalidate')
+  else {
+    // `max-age` counts from when the value was made, which `Age` tells.
+    const freshSeconds = Math.min(
+      Math.floor(answer.freshMs / 1000),
+      seconds('maxAge') ?? longestSeconds,
+      longestSeconds,
+    )
+    directives.push(`max-age=${ageSeconds + freshSeconds}`)
+    if (answer.freshMs === Infinity) directives.push('immutable')
+    const revalidate = seconds('staleWhileRevalidate')
+    const onError = seconds('staleIfError')
+    if (revalidate) directives.push(`stale-while-revalidate=${revalidate}`)
+    if (onError) directives.push(`stale-if-error=${onError}`)
+  }
+  const headers = { etag, 'cache-control': directives.join(', '), age: String(ageSeconds) }
+  return { headers, notModified: matches(ifNoneMatch, etag) }
+}
+
+const known = new WeakMap<object, string>()
+
+/** A weak tag: equal values have equal tags, however their bytes are sent. Cached values are shared and frozen, so once is enough. */
+function etagOf(value: unknown): string {
+  const isShared = typeof value === 'object' && value !== null && Object.isFrozen(value)
+  const before = isShared ? known.get(value) : undefined
+  if (before !== undefined) return before
+  const etag = `W/"${createHash('sha256').update(taggedCodec.encode(value)).digest('base64url').slice(0, 22)}"`
+  if (isShared) known.set(value, etag)
+  return etag
+}
+
+/** RFC 9110, section 13.1.2: a list of tags, compared weakly, or `*`. */
+function matches(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
+  return header.trim() === '*' || header.split(',').some((tag) => opaque(tag) === opaque(etag))
+}

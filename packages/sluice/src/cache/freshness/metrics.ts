@@ -1,0 +1,42 @@
+import { type MetricTable, type PartMetrics, partMetrics } from '../../core/metrics.ts'
+import type { Freshness, SourceFreshness } from './freshness.ts'
+
+const table = {
+  sluice_freshness_stale: {
+    type: 'gauge',
+    help: '1 for a data source whose producer is late, else 0.',
+    labels: ['source'],
+  },
+  sluice_freshness_age_seconds: {
+    type: 'gauge',
+    help: 'How long ago the producer of a data source last reported.',
+    labels: ['source'],
+  },
+} as const satisfies MetricTable
+
+export const freshnessMetricTable: MetricTable = table
+
+/** The metrics of data sources, read from Redis every `everyMs`. */
+export function freshnessMetrics(freshness: Freshness, everyMs = 5000): PartMetrics {
+  return partMetrics(table, (reporter) => {
+    let last: readonly SourceFreshness[] = []
+    const refresh = (): void => {
+      freshness.read().then(
+        (sources) => {
+          last = sources
+        },
+        () => undefined,
+      )
+    }
+    refresh()
+    const timer = setInterval(refresh, everyMs)
+    timer.unref()
+    reporter.gauge('sluice_freshness_stale', (set) => {
+      for (const { source, stale } of last) set(stale ? 1 : 0, source)
+    })
+    reporter.gauge('sluice_freshness_age_seconds', (set) => {
+      for (const { source, ageMs } of last) if (Number.isFinite(ageMs)) set(ageMs / 1000, source)
+    })
+    return [() => clearInterval(timer)]
+  })
+}

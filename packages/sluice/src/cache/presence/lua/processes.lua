@@ -1,0 +1,9 @@
+-- Tells which processes live.
+--
+-- KEYS[1]   see beat.lua
+-- ARGV      see deadline.lua
+-- Reply: status, time, the processes
+
+--- @include ../../../redis/lua/deadline.lua
+
+return cmsgpack.pack(RAN, clock, call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', clock), '+inf'))

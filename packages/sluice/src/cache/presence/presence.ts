@@ -1,0 +1,57 @@
+/** Somebody who is connected to a channel. */
+export interface Member {
+  readonly id: string
+  /** What was said of them when they joined, or later; the latest of any process. */
+  readonly data: unknown
+}
+
+/** What happened to a member. An update is never a leave and a join. */
+export interface PresenceChange extends Member {
+  readonly type: 'join' | 'update' | 'leave'
+}
+
+/** One connection of a member to a channel. */
+export interface Membership {
+  readonly channel: string
+  readonly id: string
+  /** Says something else of the member. */
+  update(data: unknown): Promise<void>
+  /** Ends the connection. If it was the last of the member, and none follows within the grace, the member has left. */
+  leave(): void
+}
+
+export interface PresenceEvents {
+  /** The members of a process that died were removed. */
+  swept: { readonly process: string; readonly channels: number }
+  /** This process was taken for dead, or Redis was wiped: its members were added again. */
+  rejoined: { readonly members: number }
+  /** A beat or another write did not reach Redis; it is tried again. */
+  failed: { readonly operation: 'beat' | 'write' | 'sweep'; readonly error: unknown }
+}
+
+export interface PresenceStats {
+  readonly channels: number
+  readonly members: number
+  /** When the last beat was answered, in milliseconds before now. */
+  readonly lastBeatMs: number
+}
+
+/** Who is connected to which channel, over all processes. */
+export interface Presence {
+  /** Adds a connection of a member to a channel, here. Resolves when it is in Redis, or will be with the next beat. */
+  join(channel: string, id: string, data?: unknown): Promise<Membership>
+  /** Everybody in a channel. */
+  list(channel: string): Promise<Member[]>
+  /** How many are in a channel. */
+  count(channel: string): Promise<number>
+  /** Calls the listener with each change of a channel from now on. */
+  watch(channel: string, listener: (change: PresenceChange) => void): () => void
+  /** Sends a message to the subscribers of a channel in all processes. */
+  publish(channel: string, message: string): Promise<void>
+  /** Calls the listener with each message that is published to a channel from now on. */
+  subscribe(channel: string, listener: (message: string) => void): () => void
+  on<Name extends keyof PresenceEvents>(name: Name, listener: (event: PresenceEvents[Name]) => void): () => void
+  stats(): PresenceStats
+  /** Removes the members of this process at once, and stops. */
+  close(): Promise<void>
+}
