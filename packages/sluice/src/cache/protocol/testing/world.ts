@@ -23,9 +23,6 @@ export class World {
   readonly database: Map<string, number> = new Map<string, number>(keyNames.map((key) => [key, 0]))
   readonly values: Map<string, Copy> = new Map<string, Copy>()
   readonly claims: Map<string, number> = new Map<string, number>()
-  readonly database: Map<string, number> = new Map(keyNames.map((key) => [key, 0]))
-  readonly values: Map<string, Copy> = new Map()
-  readonly claims: Map<string, number> = new Map()
   #replica: { log: ReturnType<LogModel['snapshot']>; values: Map<string, Copy> } = { log: undefined, values: new Map() }
   #events: { atMs: number; order: number; run: () => void }[] = []
   #order = 0
