@@ -3,6 +3,7 @@ import { StoreError } from '../core/errors.ts'
 import { StoreBench, type StoreCase, type StoreUnderTest } from './store-cases/case.ts'
 import { changing } from './store-cases/changing.ts'
 import { holding } from './store-cases/holding.ts'
+import { mixing } from './store-cases/mixing.ts'
 import { taking } from './store-cases/taking.ts'
 import { timing } from './store-cases/timing.ts'
 
@@ -40,7 +41,7 @@ const closing: StoreCase = {
 }
 
 /** In the order in which they run: closing is the last. */
-const cases: readonly StoreCase[] = [...taking, ...holding, ...changing, ...timing, closing]
+const cases: readonly StoreCase[] = [...taking, ...holding, ...changing, ...mixing, ...timing, closing]
 
 /**
  * What every store must do, for your own ones too.

@@ -1,6 +1,9 @@
+import { algorithms } from '../algorithms/index.ts'
 import type { Answer, Ask, Charge, ChargeTerms, HoldRequest, LimitStatus } from './ask.ts'
+import { keptEndUs } from './convert-state.ts'
 import { type LimitSet, maxLimitsPerRule } from './limit-set.ts'
 import { extraOf, type Hold, type State } from './state.ts'
+import { limitOfTag } from './tag.ts'
 import { takeWindows } from './take-windows.ts'
 
 /**
@@ -66,7 +69,10 @@ export function setEndUs(set: LimitSet, state: State, now: number): number {
     const at = algorithms[l]!.endUs(state, state.at + offsets[l]!, limits[l]!, now)
     if (at > end) end = at
   }
-  if (state.extra) for (const hold of state.extra.holds) if (hold.expiresUs > end) end = hold.expiresUs
+  if (state.extra) {
+    for (const hold of state.extra.holds) if (hold.expiresUs > end) end = hold.expiresUs
+    for (const kept of state.extra.kept) end = Math.max(end, keptEndUs(kept, now))
+  }
   return end
 }
 
@@ -109,7 +115,14 @@ function take(
     spend(charge, state, granted * charge.cost, now)
     if (hold !== undefined && isToHold(charge, hold) && findHold(state, hold.id) < 0) {
       const { id, kind, ttlUs } = hold
-      extraOf(state).holds.push({ id, kind, takenUs: now, expiresUs: now + ttlUs, cost: charge.cost })
+      extraOf(state).holds.push({
+        id,
+        kind,
+        takenUs: now,
+        expiresUs: now + ttlUs,
+        cost: charge.cost,
+        tags: charge.limits.tags,
+      })
     }
   }
   return granted
@@ -170,12 +183,26 @@ function giveBack(charge: Charge, state: State, units: number, takenUs: number, 
     algorithms[l]!.giveBack(state, state.at + offsets[l]!, limits[l]!, units, takenUs, now)
 }
 
+/** Returns units of a hold to the limits they were taken from, also to those that the present set does not have. */
+function giveBackHeld(charge: Charge, state: State, hold: Hold, units: number, now: number): void {
+  const { limits, algorithms: own, offsets, tags } = charge.limits
+  for (let l = 0; l < limits.length; l++) {
+    if (hold.tags.includes(tags[l]!))
+      own[l]!.giveBack(state, state.at + offsets[l]!, limits[l]!, units, hold.takenUs, now)
+  }
+  for (const kept of state.extra!.kept) {
+    if (!hold.tags.includes(kept.tag)) continue
+    const limit = limitOfTag(kept.tag)
+    algorithms[limit.algorithm].giveBack(kept.state, 0, limit, units, hold.takenUs, now)
+  }
+}
+
 function settle(charge: Charge, state: State, id: string, now: number): boolean {
   const at = findHold(state, id)
   if (at < 0) return false
   const [hold] = state.extra!.holds.splice(at, 1)
   const unused = hold!.cost - charge.cost
-  if (unused > 0) giveBack(charge, state, unused, hold!.takenUs, now)
+  if (unused > 0) giveBackHeld(charge, state, hold!, unused, now)
   else if (unused < 0) spend(charge, state, -unused, now)
   return true
 }
@@ -190,11 +217,12 @@ function extend(state: State, id: string, expiresUs: number): boolean {
 /** Ends the holds that have expired, each at the instant it did: the outcome does not depend on when somebody looks. */
 function expireHolds(charge: Charge, state: State, now: number): void {
   const { holds } = state.extra!
+  if (holds.length === 0) return
   const gone = holds.filter((hold) => hold.expiresUs <= now)
   if (gone.length === 0) return
   state.extra!.holds = holds.filter((hold) => hold.expiresUs > now)
   for (const hold of gone.sort((a, b) => a.expiresUs - b.expiresUs)) {
-    if (hold.kind === 'reserve') giveBack(charge, state, hold.cost, hold.takenUs, hold.expiresUs)
+    if (hold.kind === 'reserve') giveBackHeld(charge, state, hold, hold.cost, hold.expiresUs)
   }
 }
 

@@ -4,6 +4,8 @@ export interface Hold {
   readonly takenUs: number
   expiresUs: number
   readonly cost: number
+  /** The tags of the limits that it was taken from: only to those it is given back. */
+  readonly tags: readonly number[]
   /**
    * `reserve`: when it expires its units come back. `acquire`: it occupies a place, and what else it spent stays spent.
    * `receipt`: only there so that a decision over several slots can be taken back; it occupies nothing.
@@ -19,9 +21,19 @@ export interface Log {
   readonly costs: number[]
 }
 
-/** What a subject has besides numbers. Only rules with a sliding log, a concurrency limit or open holds have it. */
+/** The state of one limit that the subject's present set does not have. */
+export interface KeptLimit {
+  readonly tag: number
+  readonly state: State
+}
+
+/**
+ * What a subject has besides numbers. Only those with a sliding log, a concurrency limit, open holds or usage under other limits have
+ * it.
+ */
 export interface Extra {
   holds: Hold[]
+  kept: KeptLimit[]
   /** By the offset of the limit's fields within the subject. */
   readonly logs: Map<number, Log>
 }
@@ -38,6 +50,11 @@ export interface State {
 
 /** The extra of a state, made on first use. */
 export function extraOf(state: State): Extra {
-  state.extra ??= { holds: [], logs: new Map() }
+  state.extra ??= { holds: [], kept: [], logs: new Map() }
   return state.extra
+}
+
+/** The state of a subject that was never seen. */
+export function blankState(fields: number): State {
+  return { n: new Float64Array(fields), at: 0, extra: undefined }
 }

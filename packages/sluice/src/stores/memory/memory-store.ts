@@ -1,11 +1,11 @@
 import type { TimeSource } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, ChargedRule, ChargeTerms, TextTake } from '../../core/engine/ask.ts'
+import { convertState, forgetEnded } from '../../core/engine/convert-state.ts'
 import { decide, setEndUs, takeOne } from '../../core/engine/engine.ts'
-import type { State } from '../../core/engine/state.ts'
+import { blankState, type State } from '../../core/engine/state.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
 import { systemClock } from '../../timing/system-clock.ts'
 import type { Store, StoreAbilities, StoreHealth } from '../store.ts'
-import { carryOver, type Slot, slotElsewhere } from './carry-over.ts'
 import { makeRoom, sweep } from './sweep.ts'
 import { Table } from './table.ts'
 
@@ -49,6 +49,12 @@ interface Place {
   readonly slot: number | undefined
   /** Where the subject stands until then, when its rule's limits have changed. */
   readonly elsewhere: Slot | undefined
+}
+
+/** Where a subject is kept. */
+interface Slot {
+  readonly table: Table
+  readonly slot: number
 }
 
 class InProcess implements MemoryStore {
@@ -126,7 +132,10 @@ class InProcess implements MemoryStore {
     const answer = decide(ask, this.#one, now)
     if (ask.kind === 'reset') this.#remove({ table, slot })
     else {
-      if (state.extra !== undefined) table.keepExtra(slot, state.extra)
+      if (state.extra !== undefined) {
+        forgetEnded(state, now)
+        table.keepExtra(slot, state.extra)
+      }
       if (!answer.allowed && ask.kind === 'take') table.deny(slot, deniedUntilUs(answer, 0))
     }
     return answer
@@ -195,15 +204,18 @@ class InProcess implements MemoryStore {
         elsewhere: undefined,
       }
     }
-    const state: State = { n: new Float64Array(table.set.fields), at: 0, extra: undefined }
     const elsewhere = this.#elsewhere(charge, table)
-    if (elsewhere !== undefined) carryOver(elsewhere, table, state)
+    const state =
+      elsewhere === undefined
+        ? blankState(table.set.fields)
+        : convertState(elsewhere.table.lend(elsewhere.slot, blankState(0)), elsewhere.table.set, table.set)
     return { charge, table, slot, state, elsewhere }
   }
 
   /** Gives the state of a place a slot, if there is anything to remember. */
   #settleIn({ charge, table, state, elsewhere }: Place, now: number): void {
     if (elsewhere !== undefined) this.#remove(elsewhere)
+    forgetEnded(state, now)
     if (setEndUs(table.set, state, now) <= now) return
     const slot = this.#add(table, charge.subject)
     const kept = table.lend(slot, { n: nothing, at: 0, extra: undefined })
@@ -226,9 +238,13 @@ class InProcess implements MemoryStore {
     this.#size -= 1
   }
 
-  #elsewhere(charge: Charge, table: Table): Slot | undefined {
-    const tables = this.#tables.get(charge.rule.prefix)!
-    return tables.length === 1 ? undefined : slotElsewhere(tables, table, charge.subject)
+  /** Where a subject stands among the tables of its rule's other layouts, if anywhere: it has at most one slot in all of them. */
+  #elsewhere(charge: Charge, here: Table): Slot | undefined {
+    for (const table of this.#tables.get(charge.rule.prefix)!) {
+      const slot = table === here ? undefined : table.slotOf(charge.subject)
+      if (slot !== undefined) return { table, slot }
+    }
+    return undefined
   }
 
   #nowFor({ limits }: ChargeTerms): number {

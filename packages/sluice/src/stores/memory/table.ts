@@ -97,7 +97,9 @@ export class Table {
 
   /** Takes back what a state may have gained or lost besides numbers. */
   keepExtra(slot: number, extra: Extra | undefined): void {
-    if (extra === undefined || (extra.holds.length === 0 && extra.logs.size === 0)) this.#extras.delete(slot)
+    const isEmpty =
+      extra === undefined || (extra.holds.length === 0 && extra.logs.size === 0 && extra.kept.length === 0)
+    if (isEmpty) this.#extras.delete(slot)
     else this.#extras.set(slot, extra)
   }
 }

@@ -26,7 +26,11 @@ function mostlyPlain(kind: fc.Arbitrary<History>): fc.Arbitrary<History> {
   return fc.tuple(kind, fc.array(fc.nat(9), { minLength: 12, maxLength: 12 })).map(([one, dice]) => ({
     ...one,
     versions: one.versions.map((limits) => limits.map(asWindow)),
-    ticks: one.ticks.map((tick, t) => (dice[t] === 0 ? tick : { ...tick, steps: tick.steps.map(asTake) })),
+    ticks: one.ticks.map((tick, t) => {
+      if (dice[t] === 0) return tick
+      const steps = tick.steps.map(asTake)
+      return { ...tick, steps: dice[t]! < 4 ? steps : steps.map((step) => ({ ...step, version: 0 })) }
+    }),
   }))
 }
 

@@ -22,7 +22,7 @@ export function replay(
   one[0] = ask.kind === 'peek' ? subject.look(limits) : subject.adopt(limits)
   const nowUs = Math.max(clockUs, subject.baseUs)
   const answer = decide(ask, one, nowUs)
-  written(ask, answer, subject, nowUs)
+  written(ask, subject, nowUs)
   return answer
 }
 
@@ -44,17 +44,16 @@ function replayMany(
   })
   const nowUs = involved.reduce((latest, { baseUs }) => Math.max(latest, baseUs), clockUs)
   const answer = decide(ask, states, nowUs)
-  for (const subject of involved) written(ask, answer, subject, nowUs)
+  for (const subject of involved) written(ask, subject, nowUs)
   return answer
 }
 
 /** What a script that saw a subject leaves for the next ask of the batch. It sees nothing of peeks. */
-function written(ask: Ask, answer: Answer, subject: StoredSubject, nowUs: number): void {
+function written(ask: Ask, subject: StoredSubject, nowUs: number): void {
   if (ask.kind === 'peek') return
   if (ask.kind === 'reset') {
     subject.forget()
     return
   }
   subject.baseUs = nowUs
-  if (answer.granted > 0) subject.wrote()
 }

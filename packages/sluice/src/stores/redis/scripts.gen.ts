@@ -23,11 +23,15 @@ export const constants = {
   LAST: 0,
   BASE: 1,
   HOLDS: 127,
+  FIRST_WIDE_TAG: 128,
+  MAX_NUMBER: 9007199254740992,
+  MAX_KEPT: 32,
   HOLD_AGE: 1,
   HOLD_LEFT: 2,
   HOLD_COST: 3,
   HOLD_KIND: 4,
-  HOLD_WIDTH: 5,
+  HOLD_TAGS: 5,
+  HOLD_WIDTH: 6,
   RESERVE: 0,
   ACQUIRE: 1,
   RECEIPT: 2,
@@ -54,7 +58,7 @@ export const constants = {
 
 export const decide: Script = {
   name: 'decide',
-  sha1: 'b23596187470f92f9dcf1f60cf7e0b6220ff3616',
+  sha1: '40056b1cc7a229130abe6aee6af090001f3e80a4',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -165,6 +169,32 @@ return cmsgpack.pack(0, clock, total) .. table.concat(raw)
 end
 end
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
+local widths = {
+[0] = 2, [1] = 3, [2] = 1, [3] = 2, [4] = 2,
+}
+local usual_periods = { [0] = 1000, 60000, 3600000, 86400000 }
+local longest_days = { [0] = 2, 8, 32 }
+local function algorithm_of(tag)
+return tag < 128 and floor(tag / 16) or tag % 8
+end
+local limits_by_tag = {}
+local function limit_of_tag(tag)
+local limit = limits_by_tag[tag]
+if limit then return limit end
+local algorithm, usual = algorithm_of(tag), tag < 128
+local rest = usual and tag % 16 or floor((tag - 128) / 128)
+local period, aligned
+if algorithm == 4 then
+algorithm, period, aligned = 0, (longest_days[rest % 4] or 400) * 86400000, 0
+elseif usual then
+period, aligned = usual_periods[rest % 4], rest >= 4 and 1 or 0
+else
+period, aligned = floor(rest / 2), rest % 2
+end
+limit = { algorithm, tag, 2, 0, period, aligned }
+limits_by_tag[tag] = limit
+return limit
+end
 local function window_at(limit, now_ms)
 if limit[1] == 4 then
 if now_ms < limit[7] then return limit[7] - limit[6], now_ms - limit[6] end
@@ -198,7 +228,7 @@ end
 local function held_in(p, set)
 local holds, held = p[set[0] + 2], 0
 if holds then
-for h = 1, #holds, 5 do
+for h = 1, #holds, 6 do
 if holds[h + 4] ~= 2 and holds[h + 2] > 0 then held = held + holds[h + 3] end
 end
 end
@@ -278,9 +308,7 @@ end
 end
 end
 end
-local function give_back(p, set, units, taken, held, now, now_ms)
-for l = 1, #set do
-local limit = set[l]
+local function give_back(p, limit, units, taken, held, now, now_ms)
 local algorithm, o = limit[1], limit[3]
 if algorithm == 3 then
 p[o] = max(0, p[o] - max(0, units * p[o + 1] - held))
@@ -303,33 +331,23 @@ p[o] = live_entries(p[o], limit)
 give_back_to_log(p[o], limit, units, taken, now)
 end
 end
-end
-local function life(p, set, now_ms)
-local longest = 0
-for l = 1, #set do
-local limit = set[l]
-local algorithm, o, left = limit[1], limit[3], 0
+local function life(p, limit, now_ms)
+local algorithm, o = limit[1], limit[3]
 if algorithm == 3 then
-left = ceil(p[o] / 1000)
+return ceil(p[o] / 1000)
 elseif algorithm == 0 or algorithm == 4 then
 local age, length, clock_age = p[o], window_at(limit, now_ms)
 local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
 if not current then age = clock_age < 0 and 0 or clock_age end
-if current then left = length - age end
+return current and length - age or 0
 elseif algorithm == 1 then
 local count, previous, age = two_counts(p, o, limit, now_ms)
-if count > 0 then left = 2 * limit[5] - age elseif previous > 0 then left = limit[5] - age end
+return count > 0 and 2 * limit[5] - age or previous > 0 and limit[5] - age or 0
 elseif algorithm == 2 then
 local log = p[o]
-if #log > 0 then left = ceil((limit[5] * 1000 - log[#log - 1]) / 1000) end
+return #log > 0 and ceil((limit[5] * 1000 - log[#log - 1]) / 1000) or 0
 end
-if left > longest then longest = left end
-end
-local holds = p[set[0] + 2]
-if holds then
-for h = 1, #holds, 5 do longest = max(longest, ceil(holds[h + 2] / 1000)) end
-end
-return longest
+return 0
 end
 local function calendars_cover(sets, now)
 for s = 1, #sets do
@@ -347,7 +365,7 @@ end
 local function find_hold(p, set, id)
 local holds = p[set[0] + 2]
 if holds then
-for h = 1, #holds, 5 do if holds[h] == id then return h end end
+for h = 1, #holds, 6 do if holds[h] == id then return h end end
 end
 return nil
 end
@@ -357,25 +375,38 @@ if not p[last + 1] then p[last + 1], p[last + 2] = 127, {} end
 local holds = p[last + 2]
 local h = #holds + 1
 holds[h], holds[h + 1], holds[h + 2], holds[h + 3], holds[h + 4] = id, 0, ttl, cost, kind
+local tags = {}
+for l = 1, #set do tags[l] = set[l][2] end
+holds[h + 5] = tags
 end
 local function remove_hold(p, set, h)
 local holds = p[set[0] + 2]
-local age, cost, kind = holds[h + 1], holds[h + 3], holds[h + 4]
-for _ = 1, 5 do table.remove(holds, h) end
+local age, cost, kind, tags = holds[h + 1], holds[h + 3], holds[h + 4], holds[h + 5]
+for _ = 1, 6 do table.remove(holds, h) end
 if #holds == 0 then p[set[0] + 1], p[set[0] + 2] = nil, nil end
-return age, cost, kind
+return age, cost, kind, tags
+end
+local function give_back_held(p, set, tags, units, taken, held, now, now_ms)
+local is_held = {}
+for t = 1, #tags do is_held[tags[t]] = true end
+for l = 1, #set do
+if is_held[set[l][2]] then give_back(p, set[l], units, taken, held, now, now_ms) end
+end
+for _, kept in ipairs(p.kept or {}) do
+if is_held[kept[1]] then give_back(kept, limit_of_tag(kept[1]), units, taken, held, now, now_ms) end
+end
 end
 local function expire_holds(p, set, now, now_ms)
 while true do
 local holds, first = p[set[0] + 2], nil
-for h = 1, holds and #holds or 0, 5 do
+for h = 1, holds and #holds or 0, 6 do
 local left = holds[h + 2]
 if left <= 0 and not (first and holds[first + 2] <= left) then first = h end
 end
 if not first then return end
 local overdue = -holds[first + 2]
-local age, cost, kind = remove_hold(p, set, first)
-if kind == 0 then give_back(p, set, cost, now - age, age - overdue, now, now_ms) end
+local age, cost, kind, tags = remove_hold(p, set, first)
+if kind == 0 then give_back_held(p, set, tags, cost, now - age, age - overdue, now, now_ms) end
 end
 end
 local function add_fresh(p, limit)
@@ -389,15 +420,12 @@ p[o], p[o + 1] = -1, 0
 if algorithm == 1 then p[o + 2] = 0 end
 end
 end
-local widths = {
-[0] = 2, [1] = 3, [2] = 1, [3] = 2, [4] = 2, [5] = 0,
-}
 local function measure(sets)
 for s = 1, #sets do
 local last = 1
 for l = 1, #sets[s] do
 local width = widths[sets[s][l][1]]
-if width > 0 then last = sets[s][l][3] + width - 1 end
+if width then last = sets[s][l][3] + width - 1 end
 end
 sets[s][0] = last
 end
@@ -407,43 +435,38 @@ local p = { now }
 for l = 1, #set do add_fresh(p, set[l]) end
 return p
 end
-local function copy(list)
-local made = {}
-for i = 1, #list do made[i] = list[i] end
-return made
-end
-local function adopt(p, set)
-local same = p[set[0] + 1] == nil or p[set[0] + 1] == 127
+local function is_laid_out(p, set)
+local after = p[set[0] + 1]
+if after ~= nil and after ~= 127 then return false end
 for l = 1, #set do
-if set[l][1] ~= 5 and p[set[l][3] - 1] ~= set[l][2] then same = false end
+if set[l][1] ~= 5 and p[set[l][3] - 1] ~= set[l][2] then return false end
 end
-if same then return p end
-local to, from = fresh(set, p[1]), 2
-while p[from] do
-local tag = p[from]
-if tag == 127 then
-to[set[0] + 1], to[set[0] + 2] = 127, copy(p[from + 1])
-break
+return true
 end
-local algorithm = tag < 128 and floor(tag / 16) or tag % 8
-local width = widths[algorithm]
-for l = 1, #set do
-if set[l][2] == tag then
-for w = 0, width - 1 do to[set[l][3] + w] = p[from + 1 + w] end
-if algorithm == 2 then to[set[l][3]] = copy(p[from + 1]) end
+local function lay_out(p, set)
+if is_laid_out(p, set) then return p end
+local to, places, kept, from = fresh(set, p[1]), {}, {}, 2
+for l = 1, #set do places[set[l][2]] = set[l][3] end
+local function move(source, at, width)
+local place = places[source[at]]
+if place then
+for w = 1, width do to[place + w - 1] = source[at + w] end
+else
+kept[#kept + 1] = { unpack(source, at, at + width) }
 end
 end
+while p[from] and p[from] ~= 127 do
+local width = widths[algorithm_of(p[from])]
+move(p, from, width)
 from = from + 1 + width
 end
+for _, one in ipairs(p.kept or {}) do move(one, 1, #one - 1) end
+if p[from] == 127 then to[set[0] + 1], to[set[0] + 2] = 127, p[from + 1] end
+if #kept > 0 then to.kept = kept end
 return to
 end
-local function rebase(p, set, now)
-local base = p[1]
-if base == now then return end
-local us, ms = now - base, floor(now / 1000) - floor(base / 1000)
-p[1] = now
-for l = 1, #set do
-local algorithm, o = set[l][1], set[l][3]
+local function rebase_limit(p, limit, us, ms)
+local algorithm, o = limit[1], limit[3]
 if algorithm == 3 then
 p[o] = p[o] > us and p[o] - us or 0
 elseif algorithm == 2 then
@@ -453,20 +476,107 @@ elseif algorithm ~= 5 and p[o] >= 0 then
 p[o] = p[o] + ms
 end
 end
+local function rebase(p, set, now)
+local base = p[1]
+if base == now then return end
+local us, ms = now - base, floor(now / 1000) - floor(base / 1000)
+p[1] = now
+for l = 1, #set do rebase_limit(p, set[l], us, ms) end
+if p.kept then
+for _, kept in ipairs(p.kept) do rebase_limit(kept, limit_of_tag(kept[1]), us, ms) end
+end
 local holds = p[set[0] + 2]
 if holds then
-for h = 1, #holds, 5 do
+for h = 1, #holds, 6 do
 holds[h + 1] = holds[h + 1] + us
 holds[h + 2] = holds[h + 2] - us
 end
 end
 end
+local function kept_to_store(p, now_ms)
+local live, lives = {}, {}
+for _, kept in ipairs(p.kept) do
+lives[kept] = life(kept, limit_of_tag(kept[1]), now_ms)
+if lives[kept] > 0 then live[#live + 1] = kept end
+end
+if #live > 32 then
+table.sort(live, function(a, b)
+if lives[a] ~= lives[b] then return lives[a] > lives[b] end
+return a[1] < b[1]
+end)
+end
+return live, lives
+end
+local function pack_state(p, set)
+local now_ms, last, longest = floor(p[1] / 1000), set[0], 0
+for l = 1, #set do longest = max(longest, life(p, set[l], now_ms)) end
+local holds = p[last + 2]
+if holds then
+for h = 1, #holds, 6 do longest = max(longest, ceil(holds[h + 2] / 1000)) end
+end
+if p.kept then
+local live, lives = kept_to_store(p, now_ms)
+p.kept = nil
+for i = 1, min(#live, 32) do
+longest = max(longest, lives[live[i]])
+for f = 1, #live[i] do
+last = last + 1
+p[last] = live[i][f]
+end
+end
+if holds then p[last + 1], p[last + 2] = 127, holds end
+end
+return cmsgpack.pack(p), longest
+end
+local function is_count(n)
+return type(n) == 'number' and n >= 0 and n < 9007199254740992
+end
+local function is_log(log)
+if type(log) ~= 'table' then return false end
+for e = 1, #log, 2 do
+if type(log[e]) ~= 'number' or not is_count(log[e] + 9007199254740992 / 2) or not is_count(log[e + 1]) then return false end
+end
+return true
+end
+local function are_holds(holds)
+if type(holds) ~= 'table' or #holds % 6 ~= 0 then return false end
+for h = 1, #holds, 6 do
+local left, kind, tags = holds[h + 2], holds[h + 4], holds[h + 5]
+if type(holds[h]) ~= 'string' or not is_count(holds[h + 1]) or not is_count(holds[h + 3])
+or type(left) ~= 'number' or not is_count(left + 9007199254740992 / 2)
+or (kind ~= 0 and kind ~= 1 and kind ~= 2) or type(tags) ~= 'table' then return false end
+end
+return true
+end
+local function is_sound(p)
+local at, count = 2, 0
+while p[at] ~= nil and p[at] ~= 127 do
+local tag, a, b = p[at], p[at + 1], p[at + 2]
+local algorithm = is_count(tag) and algorithm_of(tag)
+if algorithm == 2 then
+if not is_log(a) then return false end
+elseif algorithm == 3 then
+if not (is_count(a) and is_count(b)) or (a > 0 and b == 0) then return false end
+elseif algorithm == 0 or algorithm == 4 or algorithm == 1 then
+if not (is_count(b) and (a == -1 or is_count(a))) then return false end
+if algorithm == 1 and not is_count(p[at + 3]) then return false end
+else
+return false
+end
+at = at + 1 + widths[algorithm]
+end
+if p[at] == 127 then
+if not are_holds(p[at + 1]) then return false end
+at = at + 2
+end
+for _ in pairs(p) do count = count + 1 end
+return count == at - 1
+end
 local function unpack_state(value)
 local first = value:byte()
 if first < 144 or (first > 159 and first ~= 220 and first ~= 221) then return false end
 local rest, p = cmsgpack.unpack_one(value)
-local base = rest == -1 and type(p) == 'table' and p[1]
-return type(base) == 'number' and base > 0 and base < 9007199254740992 and p
+return rest == -1 and type(p) == 'table' and is_count(p[1]) and p[1] > 0 and is_sound(p) and p
 end
 local function unpack_all(raw, states)
 for k = 1, #KEYS do
@@ -506,31 +616,12 @@ local asks = cjson.decode(ARGV[3])
 local total, at, last = 0, 1, #asks
 local clock_ms = floor(clock / 1000)
 local laid_out, dirty = {}, {}
-local own, own_set = {}, {}
 local function subject(k, s)
 local p = states[k]
 if p == false or laid_out[k] == s then return p end
-if own[k] then
-p, own[k] = own[k], nil
-states[k], laid_out[k] = p, own_set[k]
-if laid_out[k] == s then return p end
-end
-if not p then
-p = fresh(sets[s], clock)
-else
-local ok, seen = pcall(adopt, p, sets[s])
-if not ok then
-before[k], states[k] = '\\194', false
-return false
-end
-if seen ~= p then own[k], own_set[k] = p, laid_out[k] end
-p = seen
-end
+p = p and lay_out(p, sets[s]) or fresh(sets[s], clock)
 states[k], laid_out[k] = p, s
 return p
-end
-local function wrote(k)
-dirty[k], own[k] = true, nil
 end
 local function take_one(k, s, cost, copies)
 local p, set = subject(k, s), sets[s]
@@ -542,7 +633,7 @@ if p[set[0] + 1] then expire_holds(p, set, now, now_ms) end
 local granted = fit(p, set, cost, copies, now_ms)
 if granted > 0 then
 spend(p, set, granted * cost, now, now_ms)
-wrote(k)
+dirty[k] = true
 end
 return granted
 end
@@ -554,10 +645,7 @@ local place = first + c * 3 - 3
 local k, s = asks[place], asks[place + 1]
 charges[c] = { k = k, set = sets[s], cost = asks[place + 2] }
 ours = ours and states[k] ~= false
-if ours then
-charges[c].p = subject(k, s)
-ours = charges[c].p ~= false
-end
+if ours then charges[c].p = subject(k, s) end
 if ours and charges[c].p[1] > now then now = charges[c].p[1] end
 end
 local now_ms = floor(now / 1000)
@@ -598,9 +686,9 @@ end
 local function settle(charge, id, now, now_ms)
 local h = find_hold(charge.p, charge.set, id)
 if not h then return 0 end
-local ago, cost = remove_hold(charge.p, charge.set, h)
+local age, cost, _, tags = remove_hold(charge.p, charge.set, h)
 local unused = cost - charge.cost
-if unused > 0 then give_back(charge.p, charge.set, unused, now - ago, ago, now, now_ms)
+if unused > 0 then give_back_held(charge.p, charge.set, tags, unused, now - age, age, now, now_ms)
 elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
 return 1
 end
@@ -612,7 +700,7 @@ return 1
 end
 local function refund(charge, taken, now, now_ms)
 if taken < 0 or taken > now then taken = now end
-give_back(charge.p, charge.set, charge.cost, taken, now - taken, now, now_ms)
+for l = 1, #charge.set do give_back(charge.p, charge.set[l], charge.cost, taken, now - taken, now, now_ms) end
 return 1
 end
 local function debit(charge, now, now_ms)
@@ -651,19 +739,18 @@ at = at + (kind == 3 and 2 or 1)
 end
 for i = 1, done > 0 and #charges or 0 do
 local k = charges[i].k
-wrote(k)
+dirty[k] = true
 if kind == 5 then states[k], laid_out[k] = nil, nil end
 end
 end
 end
 for k = 1, #KEYS do
 if dirty[k] then
-local p, s = states[k], laid_out[k]
-if own[k] then p, s = own[k], own_set[k] end
-local life_ms = p and life(p, sets[s], floor(p[1] / 1000)) or 0
+local p, value, life_ms = states[k], nil, 0
+if p then value, life_ms = pack_state(p, sets[laid_out[k]]) end
 if life_ms > 0 then
 if p[1] > clock then life_ms = life_ms + ceil((p[1] - clock) / 1000) end
-call('SET', KEYS[k], cmsgpack.pack(p), 'PX', life_ms + 1)
+call('SET', KEYS[k], value, 'PX', life_ms + 1)
 else
 call('DEL', KEYS[k])
 end

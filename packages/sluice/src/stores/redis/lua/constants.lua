@@ -28,13 +28,17 @@
 -- A state is an array: the time of the last write, then the tag and the fields of each limit, then HOLDS and the holds, if any.
 --- @const BASE = 1
 --- @const HOLDS = 127
+--- @const FIRST_WIDE_TAG = 128
+--- @const MAX_NUMBER = 9007199254740992 -- every number in it is below 2^53, where integers are exact
+--- @const MAX_KEPT = 32 -- limits in it that its last writer did not have, see core/engine/convert-state.ts
 
 -- Holds are one flat list; these are the places of a hold's fields after its id.
 --- @const HOLD_AGE = 1  -- us since it was taken
 --- @const HOLD_LEFT = 2 -- us until it expires
 --- @const HOLD_COST = 3
 --- @const HOLD_KIND = 4
---- @const HOLD_WIDTH = 5
+--- @const HOLD_TAGS = 5 -- of the limits it was taken from
+--- @const HOLD_WIDTH = 6
 
 -- The kinds of holds, see core/engine/state.ts.
 --- @const RESERVE = 0

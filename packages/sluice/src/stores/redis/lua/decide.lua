@@ -26,6 +26,7 @@
 --- @include ../../../redis/lua/deadline.lua
 
 --- @include plain-takes.lua
+--- @include tags.lua
 --- @include limits.lua
 --- @include holds.lua
 --- @include state.lua
@@ -40,35 +41,13 @@ local total, at, last = 0, 1, #asks
 local clock_ms = floor(clock / 1000)
 -- By key: which set the state is laid out for, and whether it is to be written.
 local laid_out, dirty = {}, {}
--- By key: the state, and its set, that is now seen through other limits. Only a write makes those its own: until then, nothing of it is
--- lost.
-local own, own_set = {}, {}
 
 local function subject(k, s)
   local p = states[k]
   if p == false or laid_out[k] == s then return p end
-  if own[k] then
-    p, own[k] = own[k], nil
-    states[k], laid_out[k] = p, own_set[k]
-    if laid_out[k] == s then return p end
-  end
-  if not p then
-    p = fresh(sets[s], clock)
-  else
-    local ok, seen = pcall(adopt, p, sets[s])
-    if not ok then
-      before[k], states[k] = '\194', false
-      return false
-    end
-    if seen ~= p then own[k], own_set[k] = p, laid_out[k] end
-    p = seen
-  end
+  p = p and lay_out(p, sets[s]) or fresh(sets[s], clock)
   states[k], laid_out[k] = p, s
   return p
-end
-
-local function wrote(k)
-  dirty[k], own[k] = true, nil
 end
 
 local function take_one(k, s, cost, copies)
@@ -81,7 +60,7 @@ local function take_one(k, s, cost, copies)
   local granted = fit(p, set, cost, copies, now_ms)
   if granted > 0 then
     spend(p, set, granted * cost, now, now_ms)
-    wrote(k)
+    dirty[k] = true
   end
   return granted
 end
@@ -95,10 +74,7 @@ local function read_charges()
     local k, s = asks[place], asks[place + 1]
     charges[c] = { k = k, set = sets[s], cost = asks[place + 2] }
     ours = ours and states[k] ~= false
-    if ours then
-      charges[c].p = subject(k, s)
-      ours = charges[c].p ~= false
-    end
+    if ours then charges[c].p = subject(k, s) end
     if ours and charges[c].p[BASE] > now then now = charges[c].p[BASE] end
   end
   local now_ms = floor(now / 1000)
@@ -141,9 +117,9 @@ end
 local function settle(charge, id, now, now_ms)
   local h = find_hold(charge.p, charge.set, id)
   if not h then return 0 end
-  local ago, cost = remove_hold(charge.p, charge.set, h)
+  local age, cost, _, tags = remove_hold(charge.p, charge.set, h)
   local unused = cost - charge.cost
-  if unused > 0 then give_back(charge.p, charge.set, unused, now - ago, ago, now, now_ms)
+  if unused > 0 then give_back_held(charge.p, charge.set, tags, unused, now - age, age, now, now_ms)
   elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
   return 1
 end
@@ -158,7 +134,7 @@ end
 -- Clocks of cluster nodes differ: what another node says was taken later than now was taken now.
 local function refund(charge, taken, now, now_ms)
   if taken < 0 or taken > now then taken = now end
-  give_back(charge.p, charge.set, charge.cost, taken, now - taken, now, now_ms)
+  for l = 1, #charge.set do give_back(charge.p, charge.set[l], charge.cost, taken, now - taken, now, now_ms) end
   return 1
 end
 
@@ -200,7 +176,7 @@ while at <= last do
     end
     for i = 1, done > 0 and #charges or 0 do
       local k = charges[i].k
-      wrote(k)
+      dirty[k] = true
       if kind == RESET then states[k], laid_out[k] = nil, nil end
     end
   end
@@ -208,13 +184,12 @@ end
 
 for k = 1, #KEYS do
   if dirty[k] then
-    local p, s = states[k], laid_out[k]
-    if own[k] then p, s = own[k], own_set[k] end
-    local life_ms = p and life(p, sets[s], floor(p[BASE] / 1000)) or 0
+    local p, value, life_ms = states[k], nil, 0
+    if p then value, life_ms = pack_state(p, sets[laid_out[k]]) end
     if life_ms > 0 then
       -- By this server's clock, which may be behind that of the state; and one more, as Redis counts whole ms from before the script.
       if p[BASE] > clock then life_ms = life_ms + ceil((p[BASE] - clock) / 1000) end
-      call('SET', KEYS[k], cmsgpack.pack(p), 'PX', life_ms + 1)
+      call('SET', KEYS[k], value, 'PX', life_ms + 1)
     else
       call('DEL', KEYS[k])
     end

@@ -1,4 +1,4 @@
--- Holds stand at the end of a state: HOLDS, then one flat list of { id, age, us left, cost, kind } after another.
+-- Holds stand at the end of a state: HOLDS, then one flat list of { id, age, us left, cost, kind, tags } after another.
 
 local function has_places(set)
   for l = 1, #set do if set[l][ALGORITHM] == CONCURRENCY then return true end end
@@ -19,15 +19,30 @@ local function add_hold(p, set, id, ttl, cost, kind)
   local holds = p[last + 2]
   local h = #holds + 1
   holds[h], holds[h + HOLD_AGE], holds[h + HOLD_LEFT], holds[h + HOLD_COST], holds[h + HOLD_KIND] = id, 0, ttl, cost, kind
+  local tags = {}
+  for l = 1, #set do tags[l] = set[l][TAG] end
+  holds[h + HOLD_TAGS] = tags
 end
 
--- Takes a hold out and returns how long ago it was taken, its cost and its kind.
+-- Takes a hold out and returns how long ago it was taken, its cost, its kind and the tags of its limits.
 local function remove_hold(p, set, h)
   local holds = p[set[LAST] + 2]
-  local age, cost, kind = holds[h + HOLD_AGE], holds[h + HOLD_COST], holds[h + HOLD_KIND]
+  local age, cost, kind, tags = holds[h + HOLD_AGE], holds[h + HOLD_COST], holds[h + HOLD_KIND], holds[h + HOLD_TAGS]
   for _ = 1, HOLD_WIDTH do table.remove(holds, h) end
   if #holds == 0 then p[set[LAST] + 1], p[set[LAST] + 2] = nil, nil end
-  return age, cost, kind
+  return age, cost, kind, tags
+end
+
+-- Gives units back to the limits that a hold was taken from, also to those that the present set does not have.
+local function give_back_held(p, set, tags, units, taken, held, now, now_ms)
+  local is_held = {}
+  for t = 1, #tags do is_held[tags[t]] = true end
+  for l = 1, #set do
+    if is_held[set[l][TAG]] then give_back(p, set[l], units, taken, held, now, now_ms) end
+  end
+  for _, kept in ipairs(p.kept or {}) do
+    if is_held[kept[1]] then give_back(kept, limit_of_tag(kept[1]), units, taken, held, now, now_ms) end
+  end
 end
 
 -- Expired holds leave, in the order and as of the instant in which they expired; what a reservation took comes back. So the outcome does
@@ -41,7 +56,7 @@ local function expire_holds(p, set, now, now_ms)
     end
     if not first then return end
     local overdue = -holds[first + HOLD_LEFT]
-    local age, cost, kind = remove_hold(p, set, first)
-    if kind == RESERVE then give_back(p, set, cost, now - age, age - overdue, now, now_ms) end
+    local age, cost, kind, tags = remove_hold(p, set, first)
+    if kind == RESERVE then give_back_held(p, set, tags, cost, now - age, age - overdue, now, now_ms) end
   end
 end

@@ -2,8 +2,6 @@
 -- `p` is the state of a subject (see state.lua), already brought to `now`: a window has its age in ms (-1: there is none), a gcra
 -- the us until it is full again, a log entry its age in us. `set` is the subject's limits. `o` is the place of a limit's first field.
 
-local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
-
 -- The length of a limit's window at an instant, and the age of that window; -1 when a window starts at the first hit.
 local function window_at(limit, now_ms)
   if limit[ALGORITHM] == CALENDAR then
@@ -136,58 +134,46 @@ local function give_back_to_log(log, limit, units, taken, now)
 end
 
 -- Gives back what was taken at `taken` and held for `held` us.
-local function give_back(p, set, units, taken, held, now, now_ms)
-  for l = 1, #set do
-    local limit = set[l]
-    local algorithm, o = limit[ALGORITHM], limit[FIRST]
-    if algorithm == GCRA then
-      p[o] = max(0, p[o] - max(0, units * p[o + 1] - held))
-    elseif algorithm == FIXED_WINDOW or algorithm == CALENDAR then
-      local age, length, clock_age = p[o], window_at(limit, now_ms)
-      --- @inline window-rule.lua
-      if current and now_ms - age <= floor(taken / 1000) then
-        p[o + 1] = max(0, p[o + 1] - units)
-        if p[o + 1] == 0 then p[o] = -1 end
-      end
-    elseif algorithm == SLIDING_WINDOW then
-      local count, previous, age = two_counts(p, o, limit, now_ms)
-      local start, taken_start = now_ms - age, floor(floor(taken / 1000) / limit[PERIOD]) * limit[PERIOD]
-      if taken_start == start then count = max(0, count - units) end
-      if taken_start == start - limit[PERIOD] then previous = max(0, previous - units) end
-      p[o], p[o + 1], p[o + 2] = age, count, previous
-    elseif algorithm == SLIDING_LOG then
-      p[o] = live_entries(p[o], limit)
-      give_back_to_log(p[o], limit, units, taken, now)
+local function give_back(p, limit, units, taken, held, now, now_ms)
+  local algorithm, o = limit[ALGORITHM], limit[FIRST]
+  if algorithm == GCRA then
+    p[o] = max(0, p[o] - max(0, units * p[o + 1] - held))
+  elseif algorithm == FIXED_WINDOW or algorithm == CALENDAR then
+    local age, length, clock_age = p[o], window_at(limit, now_ms)
+    --- @inline window-rule.lua
+    if current and now_ms - age <= floor(taken / 1000) then
+      p[o + 1] = max(0, p[o + 1] - units)
+      if p[o + 1] == 0 then p[o] = -1 end
     end
+  elseif algorithm == SLIDING_WINDOW then
+    local count, previous, age = two_counts(p, o, limit, now_ms)
+    local start, taken_start = now_ms - age, floor(floor(taken / 1000) / limit[PERIOD]) * limit[PERIOD]
+    if taken_start == start then count = max(0, count - units) end
+    if taken_start == start - limit[PERIOD] then previous = max(0, previous - units) end
+    p[o], p[o + 1], p[o + 2] = age, count, previous
+  elseif algorithm == SLIDING_LOG then
+    p[o] = live_entries(p[o], limit)
+    give_back_to_log(p[o], limit, units, taken, now)
   end
 end
 
--- For how many ms the state still matters.
-local function life(p, set, now_ms)
-  local longest = 0
-  for l = 1, #set do
-    local limit = set[l]
-    local algorithm, o, left = limit[ALGORITHM], limit[FIRST], 0
-    if algorithm == GCRA then
-      left = ceil(p[o] / 1000)
-    elseif algorithm == FIXED_WINDOW or algorithm == CALENDAR then
-      local age, length, clock_age = p[o], window_at(limit, now_ms)
-      --- @inline window-rule.lua
-      if current then left = length - age end
-    elseif algorithm == SLIDING_WINDOW then
-      local count, previous, age = two_counts(p, o, limit, now_ms)
-      if count > 0 then left = 2 * limit[PERIOD] - age elseif previous > 0 then left = limit[PERIOD] - age end
-    elseif algorithm == SLIDING_LOG then
-      local log = p[o]
-      if #log > 0 then left = ceil((limit[PERIOD] * 1000 - log[#log - 1]) / 1000) end
-    end
-    if left > longest then longest = left end
+-- For how many ms the fields of a limit still matter.
+local function life(p, limit, now_ms)
+  local algorithm, o = limit[ALGORITHM], limit[FIRST]
+  if algorithm == GCRA then
+    return ceil(p[o] / 1000)
+  elseif algorithm == FIXED_WINDOW or algorithm == CALENDAR then
+    local age, length, clock_age = p[o], window_at(limit, now_ms)
+    --- @inline window-rule.lua
+    return current and length - age or 0
+  elseif algorithm == SLIDING_WINDOW then
+    local count, previous, age = two_counts(p, o, limit, now_ms)
+    return count > 0 and 2 * limit[PERIOD] - age or previous > 0 and limit[PERIOD] - age or 0
+  elseif algorithm == SLIDING_LOG then
+    local log = p[o]
+    return #log > 0 and ceil((limit[PERIOD] * 1000 - log[#log - 1]) / 1000) or 0
   end
-  local holds = p[set[LAST] + 2]
-  if holds then
-    for h = 1, #holds, HOLD_WIDTH do longest = max(longest, ceil(holds[h + HOLD_LEFT] / 1000)) end
-  end
-  return longest
+  return 0
 end
 
 -- Whether every calendar limit was sent the period that this server is in.
