@@ -8,7 +8,7 @@ import type { Waiter } from '../callback-store.ts'
 import { AskList } from './ask-codec.ts'
 import { encodeLimitSet } from './limit-codec.ts'
 import { PlainTakes } from './plain-takes.ts'
-import { replay } from './replay.ts'
+import { replay, type StoredSubjects } from './replay.ts'
 import { decide as decideScript } from './scripts.gen.ts'
 import { StoredSubject } from './stored-subject.ts'
 
@@ -44,7 +44,7 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
   /** The answer to each ask; undefined when one of its keys holds a value that is not ours. */
   #answers: (Answer | undefined)[] = []
   /** Undefined for a key that holds a value that is not ours. */
-  #subjects: readonly (StoredSubject | undefined)[] = []
+  #subjects: StoredSubjects = []
   readonly #waiters: Waiter[] = []
   /** Whether every waiter has its answer or its failure. */
   #isAnswered = false
@@ -170,7 +170,8 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
 
   #notOurs(w: number): StoreError {
     const places = this.#places[w]!
-    const place = typeof places === 'number' ? places : places.find((each) => this.#subjects[each] === undefined)
+    const all = [places].flat()
+    const place = all.find((each) => this.#subjects[each] === undefined) ?? all[0]
     return new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${this.#keys[place!]}`)
   }
 

@@ -1,7 +1,10 @@
 import type { Answer, Ask } from '../../core/engine/ask.ts'
 import { decide } from '../../core/engine/engine.ts'
 import type { State } from '../../core/engine/state.ts'
-import type { StoredSubject } from './stored-subject.ts'
+import { StoredSubject } from './stored-subject.ts'
+
+/** Undefined for a key that holds what is not ours. */
+export type StoredSubjects = (StoredSubject | undefined)[]
 
 const one: [State] = [{ n: new Float64Array(0), at: 0, extra: undefined }]
 
@@ -12,9 +15,10 @@ const one: [State] = [{ n: new Float64Array(0), at: 0, extra: undefined }]
 export function replay(
   ask: Ask,
   places: number | readonly number[],
-  subjects: readonly (StoredSubject | undefined)[],
+  subjects: StoredSubjects,
   clockUs: number,
 ): Answer | undefined {
+  if (ask.kind === 'reset') repair(places, subjects)
   if (typeof places !== 'number') return replayMany(ask, places, subjects, clockUs)
   const subject = subjects[places]
   if (subject === undefined) return undefined
@@ -23,13 +27,13 @@ export function replay(
   const nowUs = Math.max(clockUs, subject.baseUs)
   const answer = decide(ask, one, nowUs)
   written(ask, subject, nowUs)
-  return answer
+  return byClock(answer, clockUs)
 }
 
 function replayMany(
   ask: Ask,
   places: readonly number[],
-  subjects: readonly (StoredSubject | undefined)[],
+  subjects: StoredSubjects,
   clockUs: number,
 ): Answer | undefined {
   const involved: StoredSubject[] = []
@@ -45,7 +49,27 @@ function replayMany(
   const nowUs = involved.reduce((latest, { baseUs }) => Math.max(latest, baseUs), clockUs)
   const answer = decide(ask, states, nowUs)
   for (const subject of involved) written(ask, subject, nowUs)
-  return answer
+  return byClock(answer, clockUs)
+}
+
+/** A reset removes whatever lies at a key: what was not ours is a subject without a past from then on. */
+function repair(places: number | readonly number[], subjects: StoredSubjects): void {
+  for (const place of [places].flat()) subjects[place] ??= new StoredSubject(undefined)
+}
+
+/** Where the server's clock is behind the last write, a subject waits until the clock has caught up, and then for its limits. */
+function byClock(answer: Answer, clockUs: number): Answer {
+  if (answer.nowUs <= clockUs) return answer
+  const behindMs = Math.ceil((answer.nowUs - clockUs) / 1000)
+  const later = (ms: number): number => (ms > 0 ? ms + behindMs : 0)
+  const statuses = answer.statuses.map((limits) =>
+    limits.map((status) => ({
+      ...status,
+      resetMs: later(status.resetMs),
+      retryAfterMs: later(status.retryAfterMs),
+    })),
+  )
+  return { ...answer, statuses }
 }
 
 /** What a script that saw a subject leaves for the next ask of the batch. It sees nothing of peeks. */

@@ -58,7 +58,7 @@ export const constants = {
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '40056b1cc7a229130abe6aee6af090001f3e80a4',
+  sha1: 'cf1a857d241dc64bf536b30b3a461ac0d001b467',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -92,7 +92,8 @@ local value, granted, age, count = raw[k], copies, -1, 0
 if value then
 local rest, base, stored_tag
 rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
-if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or stored_tag ~= tag then return nil end
+if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
+if not (age >= -1 and count >= 0 and count < 9007199254740992) then return nil end
 if age >= 0 then age = age + clock_ms - floor(base / 1000) end
 end
 local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
@@ -110,7 +111,7 @@ for k = first, last do
 local value, p, ms = raw[k], nil, 0
 if value then
 p = { unpack_limit(value, size, 1) }
-if byte(value) ~= array or p[1] ~= -1 or p[2] <= 0 or p[2] > clock then return nil end
+if byte(value) ~= array or p[1] ~= -1 or not (p[2] > 0 and p[2] <= clock) then return nil end
 ms = clock_ms - floor(p[2] / 1000)
 else
 p = { -1, clock }
@@ -120,7 +121,7 @@ for o = 3, size, 3 do
 local tag, room = plain[s + 1], plain[s + 2]
 local length, clock_age, age = plain[s + 3], plain[s + 4], -1
 if value then
-if p[o] ~= tag then return nil end
+if p[o] ~= tag or not (p[o + 1] >= -1 and p[o + 2] >= 0 and p[o + 2] < 9007199254740992) then return nil end
 if p[o + 1] >= 0 then age = p[o + 1] + ms end
 end
 local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
@@ -719,7 +720,9 @@ else
 local charges, now, now_ms, ours = read_charges()
 local a, b, c = asks[at], asks[at + 1], asks[at + 2]
 local done = ours and 1 or 0
-if kind == 1 then
+if kind == 5 then
+done = 1
+elseif kind == 1 then
 if ours then
 done = take_all(charges, a, b, c, now, now_ms)
 total = total + done
@@ -728,7 +731,7 @@ at = at + 3
 elseif kind == 6 then
 if ours then debit(charges[1], now, now_ms) end
 at = at + #charges[1].set
-elseif kind ~= 5 then
+else
 done = 0
 for i = 1, ours and #charges or 0 do
 if kind == 2 then done = done + settle(charges[i], a, now, now_ms)

@@ -76,6 +76,17 @@ describe('what lies at a limiter key', () => {
     return answer
   }
 
+  /** Stores a list that Redis packs itself, which starts with the time of the server unless told otherwise. */
+  const plant = (key: string, list: string): Promise<unknown> =>
+    redis.eval(
+      `local many = {} for i = 1, 7000 do many[i] = i end
+       local t = redis.call('TIME') local now = t[1] * 1000000 + t[2]
+       return redis.call('SET', KEYS[1], cmsgpack.pack({ ${list} }))`,
+      1,
+      key,
+    )
+  const planted = (list: string) => (key: string) => plant(key, `now, ${list}`)
+
   const foreign: Readonly<Record<string, (key: string) => Promise<unknown>>> = {
     'a list': (key) => redis.rpush(key, 'x'),
     'a hash': (key) => redis.hset(key, 'f', 'x'),
@@ -91,6 +102,22 @@ describe('what lies at a limiter key', () => {
     'an array with a tag of no algorithm': (key) => redis.set(key, Buffer.from([0x93, 1, 0x70, 1])),
     'an array from the end of time': (key) => redis.set(key, Buffer.from('91cb7e37e43c8800759c', 'hex')),
     'a map': (key) => redis.set(key, Buffer.from([0x81, 1, 2])),
+    'texts for numbers': planted("1, 'x', 'y'"),
+    'nothing for numbers': planted('1, false, nil, 5'),
+    'tables for numbers': planted('1, {}, {}'),
+    'a field too few': planted('1, 5'),
+    'a window that never ends': planted('1, 0/0, 1'),
+    'a count below nothing': planted('1, 5, -1000'),
+    'a count that is no number': planted('1, 5, 0/0'),
+    'a count beyond all numbers': planted('1, 5, 1/0'),
+    'a time that is no number': (key) => plant(key, '0/0, 1, 5, 1'),
+    'holds of another shape': planted("1, 5, 1, 127, { 'id', 'x' }"),
+    'a hold without an id': planted('1, 5, 1, 127, { 1, 2, 3, 4, 0, {} }'),
+    'something after the holds': planted("1, 5, 1, 127, { 'id', 2, 3, 4, 0, { 1 } }, 7"),
+    'a bucket that fills at no rate': planted('50, 1000, 0'),
+    'a log of one text': planted("34, 'x'"),
+    'a log with half an entry': planted('34, { 5 }'),
+    'a million numbers': (key) => plant(key, 'unpack(many)'),
   }
 
   it.each(Object.entries(foreign))(
@@ -110,6 +137,25 @@ describe('what lies at a limiter key', () => {
       expect(await redis.exists(keyOf(charge('x')))).toBe(0)
     },
   )
+
+  it.each(Object.entries(foreign))('is %s: also refused under one limit, which a reset repairs', async (_, put) => {
+    const [strange, neighbour] = [charge('strange', 'hour'), charge('neighbour', 'hour')]
+    await put(keyOf(strange))
+    const both = [take(strange), take(neighbour)]
+    const [refused, fine] = await Promise.allSettled(both.map((ask) => store.decide(ask, within)))
+    expect(refused).toMatchObject({ status: 'rejected', reason: { kind: 'wrongtype' } })
+    expect(fine).toMatchObject({ value: { allowed: true } })
+    const reset: Ask = { kind: 'reset', charges: [strange, charge('other', 'hour')] }
+    const inOneCall = await Promise.allSettled(
+      [take(strange), reset, take(strange)].map((ask) => store.decide(ask, within)),
+    )
+    expect(inOneCall).toMatchObject([
+      { status: 'rejected' },
+      { value: { allowed: true } },
+      { value: { allowed: true } },
+    ])
+    expect((await store.decide(take(strange), within)).statuses[0]![0]!.remaining).toBe(8)
+  })
 
   it('is any bytes whatever: settled one way or the other, and the connection stays good', async () => {
     const property = fc.asyncProperty(fc.uint8Array({ maxLength: 40 }), async (bytes) => {
@@ -206,6 +252,21 @@ describe('what lies at a limiter key', () => {
     }
   })
 
+  it('says how long to wait by the clock of a master that is behind', async () => {
+    const now = Date.UTC(2026, 5, 15) * 1000
+    for (const name of ['four', 'hour', 'log', 'gcra', 'calendar', 'window']) {
+      const one = charge('waits', name, 10)
+      await decideAt(take(one), now)
+      const behind = now - 3_600_000_000
+      const { allowed, statuses } = await decideAt(take({ ...one, cost: 1 }), behind)
+      const waitMs = Math.max(...statuses[0]!.map(({ retryAfterMs }) => retryAfterMs))
+      expect([allowed, waitMs > 3_600_000], name).toEqual([false, true])
+      const [early, due] = [behind + (waitMs - 1) * 1000 - 1, behind + waitMs * 1000]
+      expect((await decideAt(take({ ...one, cost: 1 }), early)).allowed, `${name} too early`).toBe(false)
+      expect((await decideAt(take({ ...one, cost: 1 }), due)).allowed, `${name} when it was said`).toBe(true)
+    }
+  })
+
   it('cannot be made to run backwards by a master whose clock is behind', async () => {
     const now = Date.UTC(2026, 5, 15) * 1000
     for (const name of ['four', 'hour', 'log', 'gcra', 'calendar', 'window']) {
@@ -223,7 +284,8 @@ describe('what lies at a limiter key', () => {
       expect(refunded.statuses[0]![0]!.remaining).toBe(1)
       // It must live by the clock that is behind until the time that it was written for, and beyond.
       const life = await redis.pttl(keyOf(one))
-      expect(life, name).toBeGreaterThan(Math.max(...refunded.statuses[0]!.map(({ resetMs }) => resetMs)))
+      const resetMs = Math.max(...refunded.statuses[0]!.map((status) => status.resetMs))
+      expect(life, name).toBeGreaterThan(resetMs - 1000)
     }
   })
 })

@@ -156,7 +156,10 @@ while at <= last do
     local a, b, c = asks[at], asks[at + 1], asks[at + 2]
     -- How much was done. An ask that did anything writes all its subjects.
     local done = ours and 1 or 0
-    if kind == TAKE then
+    if kind == RESET then
+      -- Also what is not ours goes: this is how a damaged value is repaired.
+      done = 1
+    elseif kind == TAKE then
       if ours then
         done = take_all(charges, a, b, c, now, now_ms)
         total = total + done
@@ -165,7 +168,7 @@ while at <= last do
     elseif kind == DEBIT then
       if ours then debit(charges[1], now, now_ms) end
       at = at + #charges[1].set
-    elseif kind ~= RESET then
+    else
       done = 0
       for i = 1, ours and #charges or 0 do
         if kind == SETTLE then done = done + settle(charges[i], a, now, now_ms)

@@ -42,7 +42,8 @@ local function plain_takes(raw)
         if value then
           local rest, base, stored_tag
           rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
-          if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or stored_tag ~= tag then return nil end
+          if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
+          if not (age >= -1 and count >= 0 and count < MAX_NUMBER) then return nil end
           if age >= 0 then age = age + clock_ms - floor(base / 1000) end
         end
         --- @inline window-rule.lua
@@ -60,7 +61,7 @@ local function plain_takes(raw)
         local value, p, ms = raw[k], nil, 0
         if value then
           p = { unpack_limit(value, size, 1) }
-          if byte(value) ~= array or p[1] ~= -1 or p[2] <= 0 or p[2] > clock then return nil end
+          if byte(value) ~= array or p[1] ~= -1 or not (p[2] > 0 and p[2] <= clock) then return nil end
           ms = clock_ms - floor(p[2] / 1000)
         else
           p = { -1, clock }
@@ -71,7 +72,7 @@ local function plain_takes(raw)
           local tag, room = plain[s + WINDOW_TAG], plain[s + WINDOW_AMOUNT]
           local length, clock_age, age = plain[s + WINDOW_LENGTH], plain[s + WINDOW_START], -1
           if value then
-            if p[o] ~= tag then return nil end
+            if p[o] ~= tag or not (p[o + 1] >= -1 and p[o + 2] >= 0 and p[o + 2] < MAX_NUMBER) then return nil end
             if p[o + 1] >= 0 then age = p[o + 1] + ms end
           end
           --- @inline window-rule.lua
