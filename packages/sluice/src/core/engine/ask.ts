@@ -46,7 +46,7 @@ export interface HoldRequest {
  * One question to a store. Its charges are of distinct subjects, and are decided as one.
  *
  * - `take`: spend the cost of every charge, or of none. With `copies` above 1 (one charge, no hold), do that as many
- *   times as passes, up to `copies`. Without a hold, a concurrency limit must have room but no place is occupied.
+ *   times as passes, up to `copies`. With a hold whose id is known, only what it does not have yet is spent. Without a hold, a concurrency limit must have room but no place is occupied.
  * - `peek`: what `take` would say, without spending.
  * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now.
  * - `refund`: return the charges' costs, spent at `takenUs` or just now. `reset`: forget the subjects.

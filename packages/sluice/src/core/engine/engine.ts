@@ -106,41 +106,40 @@ function take(
   hold: HoldRequest | undefined,
   now: number,
 ): number {
-  if (hold !== undefined && isHeldAlready(charges, states, hold)) return copies
-  const granted = copiesThatFit(charges, states, copies, now)
+  const due = hold === undefined ? charges : dueOf(charges, states, hold)
+  const granted = copiesThatFit(due, states, copies, now)
   if (granted === 0) return 0
   for (let c = 0; c < charges.length; c++) {
-    const charge = charges[c]!
     const state = states[c]!
+    const charge = due[c]!
     spend(charge, state, granted * charge.cost, now)
-    if (hold !== undefined && isToHold(charge, hold) && findHold(state, hold.id) < 0) {
-      const { id, kind, ttlUs } = hold
-      extraOf(state).holds.push({
-        id,
-        kind,
-        takenUs: now,
-        expiresUs: now + ttlUs,
-        cost: charge.cost,
-        tags: charge.limits.tags,
-      })
-    }
+    if (hold === undefined || !isToHold(charge, hold)) continue
+    const held = findHold(state, hold.id)
+    if (held === undefined) addHold(state, charge, hold, now)
+    else held.cost += charge.cost
   }
   return granted
+}
+
+function addHold(state: State, { cost, limits }: Charge, { id, kind, ttlUs }: HoldRequest, now: number): void {
+  extraOf(state).holds.push({ id, kind, takenUs: now, expiresUs: now + ttlUs, cost, tags: limits.tags })
 }
 
 function isToHold(charge: Charge, hold: HoldRequest): boolean {
   return !hold.placesOnly || charge.limits.needsHold
 }
 
-/** Whether the ask was granted before: every charge that is to be held has the hold. */
-function isHeldAlready(charges: readonly Charge[], states: readonly State[], hold: HoldRequest): boolean {
-  let held = 0
-  for (let c = 0; c < charges.length; c++) {
-    if (!isToHold(charges[c]!, hold)) continue
-    if (findHold(states[c]!, hold.id) < 0) return false
-    held++
-  }
-  return held > 0
+/** What is still to be spent for a hold: who asks again with the same id pays only for what was not granted before. */
+function dueOf(charges: readonly Charge[], states: readonly State[], hold: HoldRequest): readonly Charge[] {
+  const known = states.map((state) => findHold(state, hold.id))
+  if (known.every((held) => held === undefined)) return charges
+  const toHold = charges.map((charge) => isToHold(charge, hold))
+  const isRepeated = toHold.includes(true) && toHold.every((is, c) => !is || known[c] !== undefined)
+  return charges.map((charge, c) => {
+    const held = known[c]
+    if (held === undefined) return isRepeated ? { ...charge, cost: 0 } : charge
+    return { ...charge, cost: Math.max(0, charge.cost - held.cost) }
+  })
 }
 
 function copiesThatFit(charges: readonly Charge[], states: readonly State[], copies: number, now: number): number {
@@ -198,19 +197,19 @@ function giveBackHeld(charge: Charge, state: State, hold: Hold, units: number, n
 }
 
 function settle(charge: Charge, state: State, id: string, now: number): boolean {
-  const at = findHold(state, id)
-  if (at < 0) return false
-  const [hold] = state.extra!.holds.splice(at, 1)
-  const unused = hold!.cost - charge.cost
-  if (unused > 0) giveBackHeld(charge, state, hold!, unused, now)
+  const hold = findHold(state, id)
+  if (hold === undefined) return false
+  state.extra!.holds = state.extra!.holds.filter((each) => each !== hold)
+  const unused = hold.cost - charge.cost
+  if (unused > 0) giveBackHeld(charge, state, hold, unused, now)
   else if (unused < 0) spend(charge, state, -unused, now)
   return true
 }
 
 function extend(state: State, id: string, expiresUs: number): boolean {
-  const at = findHold(state, id)
-  if (at < 0) return false
-  state.extra!.holds[at]!.expiresUs = expiresUs
+  const hold = findHold(state, id)
+  if (hold === undefined) return false
+  hold.expiresUs = expiresUs
   return true
 }
 
@@ -222,13 +221,12 @@ function expireHolds(charge: Charge, state: State, now: number): void {
   if (gone.length === 0) return
   state.extra!.holds = holds.filter((hold) => hold.expiresUs > now)
   for (const hold of gone.sort((a, b) => a.expiresUs - b.expiresUs)) {
-    if (hold.kind === 'reserve') giveBackHeld(charge, state, hold, hold.cost, hold.expiresUs)
+    if (hold.kind !== 'acquire') giveBackHeld(charge, state, hold, hold.cost, hold.expiresUs)
   }
 }
 
-function findHold(state: State, id: string): number {
-  const holds: readonly Hold[] | undefined = state.extra?.holds
-  return holds === undefined || holds.length === 0 ? -1 : holds.findIndex((hold) => hold.id === id)
+function findHold(state: State, id: string): Hold | undefined {
+  return state.extra?.holds.find((hold) => hold.id === id)
 }
 
 function clear(state: State, fields: number): void {

@@ -3,12 +3,12 @@ export interface Hold {
   readonly id: string
   readonly takenUs: number
   expiresUs: number
-  readonly cost: number
+  cost: number
   /** The tags of the limits that it was taken from: only to those it is given back. */
   readonly tags: readonly number[]
   /**
    * `reserve`: when it expires its units come back. `acquire`: it occupies a place, and what else it spent stays spent.
-   * `receipt`: only there so that a decision over several slots can be taken back; it occupies nothing.
+   * `receipt`: a decision over several slots that is not confirmed yet; it occupies nothing, and comes back when it expires.
    */
   readonly kind: HoldKind
 }

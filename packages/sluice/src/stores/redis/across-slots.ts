@@ -1,10 +1,15 @@
+import { type BackoffOptions, backoffMs } from '../../core/backoff.ts'
 import type { Answer, Ask, Charge, HoldRequest, LimitStatus, TakeAsk } from '../../core/engine/ask.ts'
 import type { Hold } from '../../core/engine/state.ts'
 
-/** How long the receipt of a decision over several slots lives: far longer than the decision, so that it can always be taken back. */
-const receiptTtlUs = 10_000_000
-const giveBackAttempts = 6
-const giveBackPauseMs = 500
+/**
+ * How long a decision over several slots may stay unconfirmed. When its receipt expires its units come back, as after the death of
+ * the process that asked; so it is far longer than confirming ever takes.
+ */
+const receiptTtlUs = 60_000_000
+/** How often ending a receipt is tried, with pauses that grow: together less than its life. */
+const maxAttempts = 8
+const pause: BackoffOptions = { baseMs: 500, maxMs: 8000, jitter: 0.2 }
 
 interface Part {
   readonly charges: readonly Charge[]
@@ -24,8 +29,11 @@ export interface AcrossSlots {
 
 /**
  * Decides an ask over several slots of a cluster, where no script sees all of it. Every slot takes its part under a receipt, in
- * parallel; if one denies or fails, the others give theirs back by the receipt's id, which does nothing where nothing was taken. So it
- * never over-admits; while a denial is being given back, others may be denied for a moment.
+ * parallel. If all allow, the receipts are confirmed in the background; if one denies or fails, the others give theirs back by the
+ * receipt's id, which does nothing where nothing was taken. While a denial is being given back, others may be denied for a moment.
+ *
+ * When the process is killed, what is not confirmed comes back with the receipt's expiry: the units of denied decisions, and those of
+ * the decisions that it allowed in its last moment.
  */
 export async function decideAcrossSlots(ask: Ask, across: AcrossSlots): Promise<Answer> {
   const hold = ask.kind === 'take' ? ask.hold : undefined
@@ -47,16 +55,16 @@ async function takeAcross(ask: TakeAsk, parts: readonly Part[], { decide, inTime
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   const answers = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined))
   if (failed === undefined && answers.every((answer) => answer!.allowed)) {
-    // The receipts have done their duty. They go with the next script call; should that fail, they expire by themselves.
+    // Confirming goes with the next script call; nobody waits for it.
     for (const part of parts.filter(isReceipt))
-      decide({ kind: 'settle', charges: part.charges, id: holdId }).catch(ignore)
+      endReceipt(decide, { kind: 'settle', charges: part.charges, id: holdId }).catch(ignore)
     return merge(ask, parts, answers as Answer[])
   }
   const giveBack = Promise.allSettled(
     parts.map(({ charges }, p) =>
       answers[p]?.allowed === false
         ? undefined
-        : giveBackPart(decide, {
+        : endReceipt(decide, {
             kind: 'settle',
             charges: charges.map((charge) => ({ ...charge, cost: 0 })),
             id: holdId,
@@ -76,13 +84,14 @@ async function takeAcross(ask: TakeAsk, parts: readonly Part[], { decide, inTime
 }
 
 /** Tries for a while: what broke the decision may break this too, and the id makes doing it twice harmless. */
-async function giveBackPart(decide: AcrossSlots['decide'], ask: Ask): Promise<Answer> {
+async function endReceipt(decide: AcrossSlots['decide'], ask: Ask): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await decide(ask)
     } catch (error) {
-      if (attempt === giveBackAttempts) throw error
-      await new Promise<void>((resolve) => setTimeout(resolve, giveBackPauseMs).unref())
+      if (attempt === maxAttempts) throw error
+      const waitMs = backoffMs(attempt - 1, Math.random, pause)
+      await new Promise<void>((resolve) => setTimeout(resolve, waitMs).unref())
     }
   }
 }

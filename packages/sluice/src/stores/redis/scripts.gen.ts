@@ -58,7 +58,7 @@ export const constants = {
 
 export const decide: Script = {
   name: 'decide',
-  sha1: 'cf1a857d241dc64bf536b30b3a461ac0d001b467',
+  sha1: '98ba33780ceb10673053cc9a35826ccc18106caa',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -373,19 +373,18 @@ end
 local function add_hold(p, set, id, ttl, cost, kind)
 local last = set[0]
 if not p[last + 1] then p[last + 1], p[last + 2] = 127, {} end
-local holds = p[last + 2]
+local holds, tags = p[last + 2], {}
 local h = #holds + 1
-holds[h], holds[h + 1], holds[h + 2], holds[h + 3], holds[h + 4] = id, 0, ttl, cost, kind
-local tags = {}
 for l = 1, #set do tags[l] = set[l][2] end
-holds[h + 5] = tags
+holds[h], holds[h + 1], holds[h + 2], holds[h + 3] = id, 0, ttl, cost
+holds[h + 4], holds[h + 5] = kind, tags
 end
 local function remove_hold(p, set, h)
 local holds = p[set[0] + 2]
-local age, cost, kind, tags = holds[h + 1], holds[h + 3], holds[h + 4], holds[h + 5]
+local removed = { unpack(holds, h + 1, h + 6 - 1) }
 for _ = 1, 6 do table.remove(holds, h) end
 if #holds == 0 then p[set[0] + 1], p[set[0] + 2] = nil, nil end
-return age, cost, kind, tags
+return removed
 end
 local function give_back_held(p, set, tags, units, taken, held, now, now_ms)
 local is_held = {}
@@ -405,9 +404,11 @@ local left = holds[h + 2]
 if left <= 0 and not (first and holds[first + 2] <= left) then first = h end
 end
 if not first then return end
-local overdue = -holds[first + 2]
-local age, cost, kind, tags = remove_hold(p, set, first)
-if kind == 0 then give_back_held(p, set, tags, cost, now - age, age - overdue, now, now_ms) end
+local hold = remove_hold(p, set, first)
+local age, overdue, kind = hold[1], -hold[2], hold[4]
+if kind ~= 1 then
+give_back_held(p, set, hold[5], hold[3], now - age, age - overdue, now, now_ms)
+end
 end
 end
 local function add_fresh(p, limit)
@@ -659,20 +660,31 @@ end
 end
 return charges, now, now_ms, ours
 end
-local function take_all(charges, id, ttl, kind, now, now_ms)
-if id ~= '' then
-local held, known = 0, 0
+local function find_dues(charges, id, kind)
+local to_hold, known = 0, 0
 for c = 1, #charges do
 local charge = charges[c]
 charge.held = kind ~= 3 or has_places(charge.set)
+charge.h = find_hold(charge.p, charge.set, id)
 if charge.held then
-held = held + 1
-if find_hold(charge.p, charge.set, id) then known = known + 1 end
+to_hold = to_hold + 1
+if charge.h then known = known + 1 end
 end
 end
-if held > 0 and known == held then return 1 end
+local repeated = to_hold > 0 and known == to_hold
+for c = 1, #charges do
+local charge = charges[c]
+local holds = charge.h and charge.p[charge.set[0] + 2]
+if holds then
+charge.cost = max(0, charge.cost - holds[charge.h + 3])
+elseif repeated then
+charge.cost = 0
+end
+end
+end
+local function take_all(charges, id, ttl, kind, now, now_ms)
+if id ~= '' then find_dues(charges, id, kind) end
 if kind == 3 then kind = 1 end
-end
 for c = 1, #charges do
 local charge = charges[c]
 if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then return 0 end
@@ -680,17 +692,24 @@ end
 for c = 1, #charges do
 local charge = charges[c]
 spend(charge.p, charge.set, charge.cost, now, now_ms)
-if charge.held and not find_hold(charge.p, charge.set, id) then add_hold(charge.p, charge.set, id, ttl, charge.cost, kind) end
+if charge.held then
+if charge.h then
+local holds, at_cost = charge.p[charge.set[0] + 2], charge.h + 3
+holds[at_cost] = holds[at_cost] + charge.cost
+else
+add_hold(charge.p, charge.set, id, ttl, charge.cost, kind)
+end
+end
 end
 return 1
 end
 local function settle(charge, id, now, now_ms)
 local h = find_hold(charge.p, charge.set, id)
 if not h then return 0 end
-local age, cost, _, tags = remove_hold(charge.p, charge.set, h)
-local unused = cost - charge.cost
-if unused > 0 then give_back_held(charge.p, charge.set, tags, unused, now - age, age, now, now_ms)
-elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
+local p, set, hold = charge.p, charge.set, remove_hold(charge.p, charge.set, h)
+local age, unused = hold[1], hold[3] - charge.cost
+if unused > 0 then give_back_held(p, set, hold[5], unused, now - age, age, now, now_ms)
+elseif unused < 0 then spend(p, set, -unused, now, now_ms) end
 return 1
 end
 local function extend(charge, id, ttl)

@@ -62,6 +62,62 @@ export const holding: readonly StoreCase[] = [
     },
   },
   {
+    name: 'the same hold asked for with a larger cost takes the difference, if that fits',
+    async check(bench) {
+      const charge = bench.charge(perHour(10), { cost: 4 })
+      const hold = bench.hold('reserve')
+      for (const [cost, allowed, left] of [
+        [4, true, 6],
+        [7, true, 3],
+        [12, false, 3],
+        [2, true, 3],
+      ] as const) {
+        assert.equal((await bench.take(costing(charge, cost), { hold })).allowed, allowed, `asked for ${cost}`)
+        assert.deepEqual(await bench.left(charge), [left])
+      }
+      await bench.settle(costing(charge, 0), hold.id)
+      assert.deepEqual(await bench.left(charge), [10])
+    },
+  },
+  {
+    name: 'a hold that only some of the subjects have is taken from the others alone',
+    async check(bench) {
+      const charges = Array.from({ length: 3 }, () => bench.charge(perHour(10), { cost: 6 }))
+      const hold = bench.hold('reserve')
+      await bench.take(charges[0]!, { hold })
+      assert.equal((await bench.take(charges, { hold })).allowed, true)
+      for (const charge of charges) assert.deepEqual(await bench.left(charge), [4])
+      assert.equal((await bench.settle(charges, hold.id)).granted, 3)
+    },
+  },
+  {
+    name: 'an id names a hold while it is open: after it was settled or cancelled, it begins a new one',
+    async check(bench) {
+      const charge = bench.charge(perHour(10), { cost: 3 })
+      const hold = bench.hold('reserve')
+      for (const left of [7, 4, 1]) {
+        assert.equal((await bench.take(charge, { hold })).allowed, true)
+        assert.equal((await bench.settle(charge, hold.id)).granted, 1)
+        assert.deepEqual(await bench.left(charge), [left])
+      }
+      assert.equal((await bench.take(charge, { hold })).allowed, false)
+    },
+  },
+  {
+    name: 'units taken under a receipt that nobody ends come back when it expires, those of a confirmed one do not',
+    async check(bench) {
+      const charge = bench.charge(perHour(10), { cost: 3 })
+      const lost = bench.hold('receipt', 200)
+      const confirmed = bench.hold('receipt', 200)
+      await bench.take(charge, { hold: lost })
+      await bench.take(charge, { hold: confirmed })
+      await bench.settle(charge, confirmed.id)
+      assert.deepEqual(await bench.left(charge), [4])
+      await bench.elapse(250)
+      assert.deepEqual(await bench.left(charge), [7])
+    },
+  },
+  {
     name: 'a denied reservation leaves no hold',
     async check(bench) {
       const charge = bench.charge(perHour(10), { cost: 11 })
@@ -140,12 +196,22 @@ export const holding: readonly StoreCase[] = [
     },
   },
   {
-    name: 'asked to hold places only, holds them and spends the rest for good, all or nothing',
+    name: 'asked twice to hold places only, with the same id, spends the rest once',
     async check(bench) {
       const busy = bench.charge(atOnce(1), { rule: 'busy' })
       const spent = bench.charge(perHour(2), { rule: 'spent' })
       const hold = bench.places()
       for (let i = 0; i < 2; i++) assert.equal((await bench.take([busy, spent], { hold })).allowed, true)
+      assert.deepEqual(await bench.left(spent), [1])
+    },
+  },
+  {
+    name: 'asked to hold places only, holds them and spends the rest for good, all or nothing',
+    async check(bench) {
+      const busy = bench.charge(atOnce(1), { rule: 'busy' })
+      const spent = bench.charge(perHour(2), { rule: 'spent' })
+      const hold = bench.places()
+      assert.equal((await bench.take([busy, spent], { hold })).allowed, true)
       const seen = await bench.peek([busy, spent])
       assert.deepEqual(
         seen.holds!.map((holds) => holds.map(({ id, kind }) => [id, kind])),

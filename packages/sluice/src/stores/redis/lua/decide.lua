@@ -88,20 +88,33 @@ local function read_charges()
   return charges, now, now_ms, ours
 end
 
-local function take_all(charges, id, ttl, kind, now, now_ms)
-  if id ~= '' then
-    local held, known = 0, 0
-    for c = 1, #charges do
-      local charge = charges[c]
-      charge.held = kind ~= PLACES_ONLY or has_places(charge.set)
-      if charge.held then
-        held = held + 1
-        if find_hold(charge.p, charge.set, id) then known = known + 1 end
-      end
+-- What is still to be spent for a hold: who asks again with the same id pays only for what was not granted before.
+local function find_dues(charges, id, kind)
+  local to_hold, known = 0, 0
+  for c = 1, #charges do
+    local charge = charges[c]
+    charge.held = kind ~= PLACES_ONLY or has_places(charge.set)
+    charge.h = find_hold(charge.p, charge.set, id)
+    if charge.held then
+      to_hold = to_hold + 1
+      if charge.h then known = known + 1 end
     end
-    if held > 0 and known == held then return 1 end
-    if kind == PLACES_ONLY then kind = ACQUIRE end
   end
+  local repeated = to_hold > 0 and known == to_hold
+  for c = 1, #charges do
+    local charge = charges[c]
+    local holds = charge.h and charge.p[charge.set[LAST] + 2]
+    if holds then
+      charge.cost = max(0, charge.cost - holds[charge.h + HOLD_COST])
+    elseif repeated then
+      charge.cost = 0
+    end
+  end
+end
+
+local function take_all(charges, id, ttl, kind, now, now_ms)
+  if id ~= '' then find_dues(charges, id, kind) end
+  if kind == PLACES_ONLY then kind = ACQUIRE end
   for c = 1, #charges do
     local charge = charges[c]
     if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then return 0 end
@@ -109,7 +122,14 @@ local function take_all(charges, id, ttl, kind, now, now_ms)
   for c = 1, #charges do
     local charge = charges[c]
     spend(charge.p, charge.set, charge.cost, now, now_ms)
-    if charge.held and not find_hold(charge.p, charge.set, id) then add_hold(charge.p, charge.set, id, ttl, charge.cost, kind) end
+    if charge.held then
+      if charge.h then
+        local holds, at_cost = charge.p[charge.set[LAST] + 2], charge.h + HOLD_COST
+        holds[at_cost] = holds[at_cost] + charge.cost
+      else
+        add_hold(charge.p, charge.set, id, ttl, charge.cost, kind)
+      end
+    end
   end
   return 1
 end
@@ -117,10 +137,10 @@ end
 local function settle(charge, id, now, now_ms)
   local h = find_hold(charge.p, charge.set, id)
   if not h then return 0 end
-  local age, cost, _, tags = remove_hold(charge.p, charge.set, h)
-  local unused = cost - charge.cost
-  if unused > 0 then give_back_held(charge.p, charge.set, tags, unused, now - age, age, now, now_ms)
-  elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
+  local p, set, hold = charge.p, charge.set, remove_hold(charge.p, charge.set, h)
+  local age, unused = hold[HOLD_AGE], hold[HOLD_COST] - charge.cost
+  if unused > 0 then give_back_held(p, set, hold[HOLD_TAGS], unused, now - age, age, now, now_ms)
+  elseif unused < 0 then spend(p, set, -unused, now, now_ms) end
   return 1
 end
 

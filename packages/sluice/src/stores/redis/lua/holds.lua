@@ -16,21 +16,20 @@ end
 local function add_hold(p, set, id, ttl, cost, kind)
   local last = set[LAST]
   if not p[last + 1] then p[last + 1], p[last + 2] = HOLDS, {} end
-  local holds = p[last + 2]
+  local holds, tags = p[last + 2], {}
   local h = #holds + 1
-  holds[h], holds[h + HOLD_AGE], holds[h + HOLD_LEFT], holds[h + HOLD_COST], holds[h + HOLD_KIND] = id, 0, ttl, cost, kind
-  local tags = {}
   for l = 1, #set do tags[l] = set[l][TAG] end
-  holds[h + HOLD_TAGS] = tags
+  holds[h], holds[h + HOLD_AGE], holds[h + HOLD_LEFT], holds[h + HOLD_COST] = id, 0, ttl, cost
+  holds[h + HOLD_KIND], holds[h + HOLD_TAGS] = kind, tags
 end
 
--- Takes a hold out and returns how long ago it was taken, its cost, its kind and the tags of its limits.
+-- Takes a hold out and returns its fields after the id.
 local function remove_hold(p, set, h)
   local holds = p[set[LAST] + 2]
-  local age, cost, kind, tags = holds[h + HOLD_AGE], holds[h + HOLD_COST], holds[h + HOLD_KIND], holds[h + HOLD_TAGS]
+  local removed = { unpack(holds, h + 1, h + HOLD_WIDTH - 1) }
   for _ = 1, HOLD_WIDTH do table.remove(holds, h) end
   if #holds == 0 then p[set[LAST] + 1], p[set[LAST] + 2] = nil, nil end
-  return age, cost, kind, tags
+  return removed
 end
 
 -- Gives units back to the limits that a hold was taken from, also to those that the present set does not have.
@@ -45,7 +44,7 @@ local function give_back_held(p, set, tags, units, taken, held, now, now_ms)
   end
 end
 
--- Expired holds leave, in the order and as of the instant in which they expired; what a reservation took comes back. So the outcome does
+-- Expired holds leave, in the order and as of the instant in which they expired; what a reservation or an unconfirmed decision took comes back. So the outcome does
 -- not depend on when somebody looks, and need not be written for its own sake.
 local function expire_holds(p, set, now, now_ms)
   while true do
@@ -55,8 +54,10 @@ local function expire_holds(p, set, now, now_ms)
       if left <= 0 and not (first and holds[first + HOLD_LEFT] <= left) then first = h end
     end
     if not first then return end
-    local overdue = -holds[first + HOLD_LEFT]
-    local age, cost, kind, tags = remove_hold(p, set, first)
-    if kind == RESERVE then give_back_held(p, set, tags, cost, now - age, age - overdue, now, now_ms) end
+    local hold = remove_hold(p, set, first)
+    local age, overdue, kind = hold[HOLD_AGE], -hold[HOLD_LEFT], hold[HOLD_KIND]
+    if kind ~= ACQUIRE then
+      give_back_held(p, set, hold[HOLD_TAGS], hold[HOLD_COST], now - age, age - overdue, now, now_ms)
+    end
   end
 end
