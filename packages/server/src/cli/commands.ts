@@ -1,6 +1,7 @@
 import type { Command } from './command.ts'
 import { benchOptions, serveOptions, topOptions } from './command-options.ts'
 import { daemonOptions, requestOptions, ruleOption, storeOptions, targetOptions } from './options.ts'
+import { shipperCommands } from './shipper/commands.ts'
 
 const keyNote =
   'KEY is a full key, service/rule/part/..., as decisions, logs and sluice top show it; with --rule it is only the parts.'
@@ -165,6 +166,7 @@ export const commands: readonly Command[] = [
     examples: ['sluice policy import envoy ratelimit.yaml -o sluice.yaml'],
     run: async (input, terminal) => (await import('./commands/policy-import.ts')).policyImport(input, terminal),
   },
+  ...shipperCommands,
   {
     name: 'doctor',
     summary: 'look at Redis, the policy and the daemon, and say what to mend',

@@ -13,7 +13,7 @@ import { version } from './version.ts'
 /** Runs the command line; resolves with the code the process should end with. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
   const colour = argv.includes('--no-color') ? false : argv.includes('--color') ? true : undefined
-  const terminal = processTerminal({ json: argv.includes('--json'), colour })
+  const terminal = processTerminal({ json: argv.includes('--json') || argv.includes('--json=true'), colour })
   try {
     return await dispatch(argv, terminal)
   } catch (thrown) {

@@ -52,8 +52,10 @@ function readOption(command: Command, table: OptionTable, token: OptionToken, va
   const spec = table[name]
   if (spec === undefined || (negated && spec.value !== undefined)) throw unknownOption(command, table, token.rawName)
   if (spec.value === undefined) {
-    if (token.value !== undefined) throw wrongUse(`--${name} is a switch and takes no value`, seeHelp(command))
-    values.set(name, [negated ? 'false' : 'true'])
+    const value = token.value ?? 'true'
+    if (!['true', 'false'].includes(value) || (negated && token.value !== undefined))
+      throw wrongUse(`--${token.name} is a switch and takes no value but true or false`, seeHelp(command))
+    values.set(name, [negated ? 'false' : value])
     return
   }
   if (token.value === undefined || token.value === '')

@@ -69,7 +69,7 @@ export class FlushRun {
   }
 
   async run(): Promise<FlushReport> {
-    const { memory, log, reserve, pending } = this.#parts
+    const { memory, log, pending } = this.#parts
     let outcome: FlushOutcome
     try {
       await memory.load()
@@ -79,13 +79,19 @@ export class FlushRun {
       outcome = this.#faulted(error)
     }
     await log.rewind()
+    // While waiting nothing has changed, and an operator may just be resetting the state.
+    if (outcome !== 'waiting') await this.#save()
+    const reason = this.#reason === undefined ? {} : { reason: this.#reason }
+    return { outcome, ...this.#counts, pending: pending(), nextAttemptInMs: memory.waitMs, ...reason }
+  }
+
+  async #save(): Promise<void> {
+    const { memory, reserve, pending, events } = this.#parts
     try {
       await reserve.use(() => memory.save(pending(), true))
     } catch (error) {
-      this.#parts.events.emit('storageFailure', { what: 'save the state', error })
+      events.emit('storageFailure', { what: 'save the state', error })
     }
-    const reason = this.#reason === undefined ? {} : { reason: this.#reason }
-    return { outcome, ...this.#counts, pending: pending(), nextAttemptInMs: memory.waitMs, ...reason }
   }
 
   async #flow(): Promise<FlushOutcome> {

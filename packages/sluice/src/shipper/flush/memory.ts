@@ -14,6 +14,7 @@ export class FlushMemory {
   readonly #onBreaker: (state: BreakerState) => void
   #state: FlushState = freshState
   #savedMs = Number.NEGATIVE_INFINITY
+  #changed = false
   #breaker: BreakerState = 'closed'
 
   constructor(
@@ -54,17 +55,21 @@ export class FlushMemory {
   }
 
   apply(answer: Answer): void {
+    this.#changed = true
     this.#state = next(this.#state, answer, this.nowMs, this.#rules, this.#random())
     this.#tellBreaker()
   }
 
-  /** Saves now and then while all goes well, and at once when `important`. */
+  /** Saves what has changed: now and then while all goes well, and at once when `important`. */
   async save(pendingEventCount: number, important: boolean): Promise<void> {
+    if (!this.#changed && pendingEventCount === this.#state.pendingEventCount) return
+    this.#changed = true
     this.#state = { ...this.#state, pendingEventCount }
     const nowMs = this.#clock.monotonic()
     if (!important && nowMs - this.#savedMs < saveEveryMs) return
     this.#savedMs = nowMs
     await this.#file.save(this.#state)
+    this.#changed = false
   }
 
   #tellBreaker(): void {

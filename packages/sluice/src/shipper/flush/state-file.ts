@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type FileSystem, quietly } from '../files/file-system.ts'
+import { nodeFiles } from '../files/node-files.ts'
 import { readWhole, replaceWhole } from '../files/whole-file.ts'
 import { type Capacity, type FlushState, freshState } from './state.ts'
 
@@ -80,4 +81,15 @@ export class StateFile {
       Buffer.from(`${JSON.stringify(state, undefined, 2)}\n`),
     )
   }
+}
+
+/** The state of a buffer, without changing anything; undefined if there is none, or it is damaged. */
+export async function readState(dir: string, fs: FileSystem = nodeFiles): Promise<FlushState | undefined> {
+  return parseState((await readWhole(fs, join(dir, stateFileName)))?.toString() ?? '')
+}
+
+/** Lets the next flush try at once: level, failures and the next attempt are forgotten. A running shipper reads it with its next pass. */
+export async function resetState(dir: string, fs: FileSystem = nodeFiles): Promise<void> {
+  const state = (await readState(dir, fs)) ?? freshState
+  await new StateFile(fs, dir).save({ ...state, backoffLevel: 0, consecutiveFailures: 0, nextAttemptAfter: null })
 }

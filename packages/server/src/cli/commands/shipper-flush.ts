@@ -1,0 +1,96 @@
+import { createShipper, type FlushReport } from 'sluice/shipper'
+import { CliError, wrongUse } from '../cli-error.ts'
+import type { ExitCode } from '../exit-codes.ts'
+import type { Input } from '../parse.ts'
+import { bufferDir } from '../shipper/buffer-dir.ts'
+import { count, duration } from '../terminal/numbers.ts'
+import { progress } from '../terminal/progress.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
+/** One pass of the flow, with a bar. */
+export async function shipperFlush(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const dir = bufferDir(input)
+  const endpoint = input.text('endpoint')
+  if (endpoint === undefined) throw wrongUse('sluice shipper flush needs --endpoint URL, or SLUICE_SHIPPER_ENDPOINT')
+  const capacityEndpoint = input.text('capacity-endpoint')
+  const timeout = input.whole('timeout', 1)
+  const shipper = await createShipper({
+    dir,
+    endpoint,
+    headers: headersOf(input.many('header')),
+    flushInterval: false,
+    ...(capacityEndpoint === undefined ? {} : { capacityEndpoint }),
+    ...(timeout === undefined ? {} : { timeout }),
+  })
+  const shown = progress(terminal)
+  let sent = 0
+  let turnedAway = false
+  let interrupted = false
+  const interrupt = (): void => {
+    interrupted = true
+    void shipper.close()
+  }
+  process.once('SIGINT', interrupt)
+  shipper.on('turnedAway', () => {
+    turnedAway = true
+  })
+  shipper.on('batch', (batch) => {
+    sent += batch.sent + batch.duplicates + batch.rejected
+    shown.at(
+      sent / Math.max(1, sent + batch.pending),
+      `sending  ${count(sent)} of ${count(sent + batch.pending)} events`,
+    )
+  })
+  let report: FlushReport
+  try {
+    report = await shipper.flush()
+  } finally {
+    process.off('SIGINT', interrupt)
+    shown.end()
+    await shipper.close()
+  }
+  terminal.result(report, () => terminal.line(sentence(report, terminal)))
+  if (interrupted) return 130
+  return report.outcome !== 'failed' ? codes[report.outcome] : turnedAway ? 4 : 3
+}
+
+const codes: Readonly<Record<Exclude<FlushReport['outcome'], 'failed'>, ExitCode>> = {
+  drained: 0,
+  // Whoever owns the buffer sends the events: nothing is left to do here.
+  'not-owner': 0,
+  waiting: 1,
+  'not-ready': 1,
+  stopped: 130,
+}
+
+function sentence(report: FlushReport, { style }: Terminal): string {
+  const { outcome, sent, duplicates, rejected, pending, nextAttemptInMs, reason } = report
+  const parts = [
+    `${count(sent)} sent`,
+    ...(duplicates > 0 ? [`${count(duplicates)} known to the server already`] : []),
+    ...(rejected > 0 ? [style.warn(`${count(rejected)} set aside`)] : []),
+    `${count(pending)} left`,
+  ]
+  const again = nextAttemptInMs > 0 ? `; next attempt in ${duration(nextAttemptInMs)}` : ''
+  const heads = {
+    drained: style.good('Done'),
+    'not-owner': style.warn('Another process ships from this buffer'),
+    waiting: style.warn('The next attempt is not due yet'),
+    'not-ready': style.warn('The server is not ready'),
+    stopped: style.warn('Stopped'),
+    failed: style.bad(`Failed: ${reason ?? 'unknown'}`),
+  }
+  return `${heads[outcome]}: ${parts.join(', ')}${again}`
+}
+
+function headersOf(given: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const [, name, value] = /^([^:\s]+)\s*:\s*(.*)$/.exec(text) ?? []
+      if (name === undefined || value === undefined) {
+        throw new CliError(2, 'wrong-use', `--header is ${JSON.stringify(text)}; write NAME: VALUE`)
+      }
+      return [name.toLowerCase(), value]
+    }),
+  )
+}

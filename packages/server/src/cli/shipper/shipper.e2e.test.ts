@@ -1,0 +1,131 @@
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Collector, startCollector } from 'sluice/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildCli, runCli } from '../testing/run-cli.ts'
+
+let collector: Collector
+beforeAll(async () => {
+  buildCli()
+  collector = await startCollector()
+})
+afterAll(() => collector.close())
+
+const tempDir = () => mkdtempSync(join(tmpdir(), 'sluice-cli-shipper-'))
+const lines = (count: number) => Array.from({ length: count }, (_, n) => JSON.stringify({ n })).join('\n')
+const stateOf = (dir: string) => JSON.parse(readFileSync(join(dir, '.backpressure-state'), 'utf8'))
+
+async function filled(count: number): Promise<string> {
+  const dir = join(tempDir(), 'buffer')
+  const { code, out } = await runCli(['shipper', 'append', '--dir', dir], { input: lines(count) })
+  expect({ code, out }).toEqual({ code: 0, out: `${count} stored in ${dir}\n` })
+  return dir
+}
+
+test('append stores what comes on standard input, and names the lines that are no JSON', async () => {
+  const dir = join(tempDir(), 'new')
+  const { code, json } = await runCli(['shipper', 'append', '--dir', dir, '--json'], {
+    input: '{"a":1}\n\nnope\n[2]\n',
+  })
+  expect(code).toBe(1)
+  expect(json()).toMatchObject({ stored: 2, refused: [{ line: 3, reason: expect.stringContaining('JSON') }] })
+})
+
+test('status shows the screen of the original', async () => {
+  const dir = await filled(3)
+  const state = {
+    backoffLevel: 4,
+    nextAttemptAfter: Date.now() + 15_500,
+    lastCapacity: { ready: false, maxBatchSize: 10, delayBetweenBatches: 5000, retryAfter: 30, loadPercent: 96.4 },
+    consecutiveFailures: 4,
+    lastSuccessTime: Date.now() - 120_500,
+    pendingEventCount: 3,
+  }
+  writeFileSync(join(dir, '.backpressure-state'), JSON.stringify(state))
+  for (const command of [['shipper', 'status'], ['backpressure']]) {
+    const { code, out } = await runCli([...command, '--dir', dir])
+    expect(code).toBe(0)
+    expect(out).toMatch(/Status: +backing off\n/)
+    expect(out).toMatch(/Failures: +4\n/)
+    expect(out).toMatch(/Backoff level: +4\/10\n/)
+    expect(out).toMatch(/Next attempt in: +1[0-9.]+ s\n/)
+    expect(out).toMatch(/Last success: +2 min( \d+ s)? ago\n/)
+    expect(out).toMatch(/Pending events: +3 /)
+    expect(out).toMatch(
+      /Last server response\n +Ready: +no\n +Max batch: +10\n +Delay between: +5 s\n +Server load: +96%\n/,
+    )
+  }
+  const { json } = await runCli(['backpressure', '--dir', dir, '--json=true'])
+  expect(json()).toMatchObject({ status: 'backing off', failures: 4, backoffLevel: 4, maxLevel: 10, pending: 3 })
+})
+
+test.each(['--reset', '--reset=true'])('%s lets the next flush try at once', async (reset) => {
+  const dir = await filled(1)
+  const state = {
+    backoffLevel: 9,
+    consecutiveFailures: 12,
+    nextAttemptAfter: Date.now() + 300_000,
+    pendingEventCount: 1,
+  }
+  writeFileSync(join(dir, '.backpressure-state'), JSON.stringify(state))
+  expect((await runCli(['backpressure', '--dir', dir])).out).toMatch(/Status: +circuit open/)
+  expect((await runCli(['backpressure', '--dir', dir, '--reset=false', '--json'])).json()).toMatchObject({
+    backoffLevel: 9,
+  })
+  const { code, out } = await runCli(['backpressure', '--dir', dir, reset])
+  expect(code).toBe(0)
+  expect(out).toMatch(/Backoff level: +0\/10/)
+  expect(stateOf(dir)).toMatchObject({ backoffLevel: 0, consecutiveFailures: 0, nextAttemptAfter: null })
+})
+
+test('flush sends everything and says so', async () => {
+  const dir = await filled(250)
+  const before = collector.events.size
+  const { code, out } = await runCli(['shipper', 'flush', '--dir', dir, '--endpoint', collector.url, '-H', 'x-a: b'])
+  expect({ code, out }).toEqual({ code: 0, out: 'Done: 250 sent, 0 left\n' })
+  expect(collector.events.size - before).toBe(250)
+  expect(collector.requests.at(-1)?.headers['x-a']).toBe('b')
+  expect((await runCli(['shipper', 'status', '--dir', dir, '--json'])).json()).toMatchObject({
+    pending: 0,
+    status: 'ready',
+  })
+})
+
+test('flush tells by its exit code that the server is away, and that the next attempt is not due', async () => {
+  const dir = await filled(2)
+  const away = ['shipper', 'flush', '--dir', dir, '--endpoint', 'http://127.0.0.1:9/v1/events']
+  const failed = await runCli(away)
+  expect(failed.code).toBe(3)
+  expect(failed.out).toMatch(/^Failed: .*: 0 sent, 2 left; next attempt in /)
+  expect((await runCli(away)).code).toBe(1)
+})
+
+test('inspect lists segments and events, verify finds damage, repair sets it aside', async () => {
+  const dir = await filled(5)
+  const { out } = await runCli(['shipper', 'inspect', '--dir', dir])
+  expect(out).toContain('5 events wait')
+  const events = await runCli(['shipper', 'inspect', '--dir', dir, '--events', '--limit', '2'])
+  expect(
+    events.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).data),
+  ).toEqual([{ n: 0 }, { n: 1 }])
+  expect((await runCli(['shipper', 'verify', '--dir', dir])).code).toBe(0)
+  const file = join(dir, readdirSync(dir).find((name) => name.endsWith('.seg'))!)
+  const bytes = readFileSync(file)
+  bytes[125] = bytes[125]! ^ 0xff
+  writeFileSync(file, bytes)
+  const verified = await runCli(['shipper', 'verify', '--dir', dir, '--json'])
+  expect(verified.code).toBe(1)
+  expect(verified.json()).toMatchObject({ ok: false, events: 4, lost: 1, damage: [{ kind: 'damaged' }] })
+  expect((await runCli(['shipper', 'repair', '--dir', dir, '--json'])).json()).toMatchObject({ kept: 4, lost: 1 })
+  expect((await runCli(['shipper', 'verify', '--dir', dir])).code).toBe(0)
+})
+
+test('a directory that is not there is named', async () => {
+  const { code, err } = await runCli(['shipper', 'status', '--dir', '/nowhere'])
+  expect(code).toBe(2)
+  expect(err).toContain('there is no buffer in "/nowhere"')
+})
