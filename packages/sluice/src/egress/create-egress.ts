@@ -1,17 +1,22 @@
 import { randomUUID } from 'node:crypto'
+import type { Clock } from '../core/clock.ts'
 import { Emitter } from '../core/emitter.ts'
+import { invalidOption } from '../core/errors.ts'
 import { compilePolicy } from '../policy/compile/compile-policy.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import { livePolicy } from '../policy/live/live-policy.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import { staticPolicy } from '../policy/sources/static.ts'
+import type { Store } from '../stores/store.ts'
 import { systemClock } from '../timing/system-clock.ts'
 import { loadUndici } from './call/load-undici.ts'
 import type { Egress } from './egress.ts'
 import type { EgressEvents } from './events.ts'
 import { checkOptions, type EgressOptions } from './options.ts'
+import type { BookingPort } from './places/booking-port.ts'
 import { memoryPort } from './places/memory-port.ts'
+import { redisPort } from './places/redis-port.ts'
 import { PolicyEgress } from './policy-egress.ts'
 
 /**
@@ -45,7 +50,7 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
     undici,
     clock,
     events,
-    port: memoryPort(clock),
+    port: portOf(options.store, live.current.service, clock),
     owner: randomUUID(),
     hooks: options.hooks ?? {},
     dispatcher: options.dispatcher,
@@ -54,6 +59,20 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
   })
   follow = (policy) => egress.follow(policy)
   return egress
+}
+
+const inProcess = new WeakMap<Store, BookingPort>()
+
+/** Where the state of upstreams lives: in the store's Redis, or in this process, shared by all that use the same store. */
+function portOf(store: Store | undefined, service: string, clock: Clock): BookingPort {
+  if (store === undefined) return memoryPort(clock)
+  const lent = store.abilities?.lendRedis?.()
+  if (lent) return redisPort(lent, service)
+  if (!store.abilities?.inProcess)
+    throw invalidOption('createEgress.store', store.name, 'it cannot book; pass memoryStore() or redisStore(client)')
+  const port = inProcess.get(store) ?? memoryPort(clock)
+  inProcess.set(store, port)
+  return port
 }
 
 function isSource(policy: PolicyDocument | PolicySource): policy is PolicySource {

@@ -42,7 +42,6 @@ export class UpstreamRuntime {
       clock: options.clock,
       owner: options.owner,
       upstream: upstream.name,
-      key: `#upstream/${options.service}/${upstream.name}`,
       rules: () => this.#rules,
       deadlineMs: options.deadlineMs,
       onFailure: (error) => this.events.emit('storeFailure', { upstream: this.name, error }),

@@ -89,19 +89,28 @@ export function answered(
   const call = state.calls.get(id)
   if (call === undefined || call.owner !== owner) return { is: 'gone' }
   if (call.phase !== 'held') return { is: call.phase === 'answered' ? 'ok' : 'gone' }
-  const kept: Record<string, string> = {}
+  const kept: Record<string, number> = {}
+  const keptTicks: Record<string, string> = {}
   for (const [key, units] of Object.entries(call.units)) {
-    const limit = rules.limits.find((each) => each.key === key)
+    const periodMs = rules.limits.find((limit) => limit.key === key)?.periodMs
     const tick = ticks[key]
     // A limit that the policy no longer has is let go of at once.
-    if (limit === undefined || (limit.periodMs > 0 && tick === undefined)) add(state.used, key, -units)
-    else if (units > 0 && limit.periodMs > 0) {
-      add(state.groups, groupKey(key, owner, tick!), units)
-      kept[key] = tick!
+    if (periodMs === undefined || (periodMs > 0 && tick === undefined)) add(state.used, key, -units)
+    else kept[key] = units
+    if (periodMs && tick !== undefined) {
+      add(state.groups, groupKey(key, owner, tick), units)
+      keptTicks[key] = tick
     }
   }
-  state.calls.set(id, { ...call, phase: 'answered', ticks: kept })
+  state.calls.set(id, { ...call, phase: 'answered', units: kept, ticks: keptTicks })
   return { is: 'ok' }
+}
+
+/** Gives back what an answered call still has of its own: what is in flight. */
+export function releaseAnswered(state: UpstreamState, call: CallRecord): void {
+  for (const [key, units] of Object.entries(call.units)) {
+    if (call.ticks[key] === undefined) add(state.used, key, -units)
+  }
 }
 
 /** Ends a call: gives back what was in flight and corrects what it cost. */
@@ -113,10 +122,11 @@ export function done(
 ): StepResult {
   const call = state.calls.get(id)
   if (call === undefined || call.owner !== owner || call.phase !== 'answered') return { is: 'gone' }
-  for (const { key, periodMs } of rules.limits) {
-    const reserved = call.units[key] ?? 0
-    if (periodMs === 0) add(state.used, key, -reserved)
-    else if (actual?.[key] !== undefined) settle(state, owner, key, actual[key] - reserved, call.ticks[key], ticks[key])
+  releaseAnswered(state, call)
+  for (const { key, periodMs } of actual === undefined ? [] : rules.limits) {
+    const units = actual?.[key]
+    if (units === undefined || periodMs === 0) continue
+    settle(state, owner, key, units - (call.units[key] ?? 0), call.ticks[key], ticks[key])
   }
   state.calls.delete(id)
   return { is: 'ok' }
@@ -161,15 +171,19 @@ export function register(
   { calls, groups }: RegisterStep,
   nowMs: number,
 ): StepResult {
-  for (const { id, units, answered: isAnswered } of calls) {
+  for (const { id, units, ticks } of calls) {
     if (state.calls.has(id)) continue
-    const named = clampUnits(rules.limits, units)
-    const phase = isAnswered ? 'answered' : 'held'
-    addCall(state, id, { owner, phase, untilMs: nowMs + rules.heldMs, units: named, ticks: {} })
-    // Of an answered call only what is in flight is its own; the rest is in groups.
-    for (const { key, periodMs } of rules.limits) {
-      if (!isAnswered || periodMs === 0) add(state.used, key, named[key] ?? 0)
+    const named: Record<string, number> = {}
+    for (const [key, taken] of Object.entries(clampUnits(rules.limits, units))) {
+      const isInFlight = rules.limits.some((limit) => limit.key === key && limit.periodMs === 0)
+      // Of an answered call only what is in flight is its own; the rest is in groups.
+      if (ticks !== undefined && !isInFlight && ticks[key] === undefined) continue
+      named[key] = taken
+      if (ticks === undefined || isInFlight) add(state.used, key, taken)
     }
+    const phase = ticks === undefined ? 'held' : 'answered'
+    const kept = Object.fromEntries(Object.entries(ticks ?? {}).filter(([key]) => isPeriod(rules, key)))
+    addCall(state, id, { owner, phase, untilMs: nowMs + rules.heldMs, units: named, ticks: kept })
   }
   for (const { limit, tick, units } of groups) {
     const key = groupKey(limit, owner, tick)
@@ -179,3 +193,6 @@ export function register(
   }
   return { is: 'ok' }
 }
+
+const isPeriod = (rules: BookingRules, key: string): boolean =>
+  rules.limits.some((limit) => limit.key === key && limit.periodMs > 0)

@@ -58,5 +58,5 @@ export function earliestMs(
 export function chargeOf(limits: readonly BookedLimit[], units: Units, weight: number): number {
   let share = 0
   for (const { key, amount } of limits) share = Math.max(share, (units[key] ?? 0) / amount)
-  return Math.ceil((share * 1e9) / weight)
+  return Math.ceil((share * 1e6) / weight)
 }

@@ -1,9 +1,20 @@
-import { answered, cancel, confirmAll, done, free, groupKey, register, unassign } from './calls.ts'
+import { answered, cancel, confirmAll, done, free, groupKey, register, releaseAnswered, unassign } from './calls.ts'
 import { chargeOf, clampUnits, earliestMs, fits, spend } from './capacity.ts'
 import type { Adopted, BookingRules, BookStep, Exchange, ExchangeReply, Step, StepResult } from './messages.ts'
 import { forgetPauses, pause, pauseOf, payRetry, takeRetry } from './pauses.ts'
 import { aheadOf, dequeue, enqueue, nextTenant, serve } from './queue.ts'
-import { add, addCall, confirmMs, leapMs, rampMs, silentMs, type UpstreamState, type WaiterRecord } from './state.ts'
+import {
+  add,
+  addCall,
+  type CallRecord,
+  confirmMs,
+  leapMs,
+  leftMs,
+  rampMs,
+  silentMs,
+  type UpstreamState,
+  type WaiterRecord,
+} from './state.ts'
 
 /** While the rate rises, waiters are looked at so often. */
 const rampStepMs = 100
@@ -50,7 +61,7 @@ export function exchange(state: UpstreamState, asked: Exchange, serverMs: number
  */
 function advance(state: UpstreamState, { owner, sinceMs }: Exchange, serverMs: number): number {
   const seenMs = state.owners.get(owner)
-  if (seenMs !== undefined && sinceMs >= 0) {
+  if (seenMs !== undefined && seenMs !== leftMs && sinceMs >= 0) {
     const leap = serverMs - state.skewMs - seenMs - Math.ceil(sinceMs)
     if (leap > leapMs) state.skewMs += leap
   }
@@ -81,7 +92,7 @@ function run(state: UpstreamState, { owner, rules }: Exchange, step: Step, nowMs
       if (step.epoch === state.epoch) state.recovering = false
       return { is: 'ok' }
     case 'leave':
-      state.owners.set(owner, Number.NEGATIVE_INFINITY)
+      state.owners.set(owner, leftMs)
       return { is: 'ok' }
   }
 }
@@ -144,15 +155,20 @@ function expire(state: UpstreamState, rules: BookingRules, nowMs: number, orphan
     else if (state.owners.has(call.owner)) call.untilMs = nowMs + rules.heldMs
     else {
       state.calls.delete(id)
-      for (const { key, periodMs } of rules.limits) {
-        const units = call.units[key] ?? 0
-        if (periodMs === 0) add(state.used, key, -units)
-        else if (call.phase === 'held') add(orphaned, key, units)
-      }
+      if (call.phase === 'answered') releaseAnswered(state, call)
+      else orphan(state, rules, call, orphaned)
     }
   }
   state.nextExpiryMs = Infinity
   for (const { untilMs } of state.calls.values()) state.nextExpiryMs = Math.min(state.nextExpiryMs, untilMs)
+}
+
+/** The units of a request that nobody will answer for count for one more period; what was in flight is over. */
+function orphan(state: UpstreamState, rules: BookingRules, call: CallRecord, orphaned: Map<string, number>): void {
+  for (const [key, units] of Object.entries(call.units)) {
+    if (rules.limits.some((limit) => limit.key === key && limit.periodMs > 0)) add(orphaned, key, units)
+    else add(state.used, key, -units)
+  }
 }
 
 /**

@@ -62,7 +62,8 @@ export interface PauseStep {
 /** What a process knows to be taken, told after state was lost. Both are by id, so that telling twice changes nothing. */
 export interface RegisterStep {
   readonly op: 'register'
-  readonly calls: readonly { readonly id: string; readonly units: Units; readonly answered: boolean }[]
+  /** Those that were answered have `ticks`: most of their units are in groups. */
+  readonly calls: readonly { readonly id: string; readonly units: Units; readonly ticks?: Ticks }[]
   readonly groups: readonly { readonly limit: string; readonly tick: string; readonly units: number }[]
 }
 

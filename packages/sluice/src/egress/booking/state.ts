@@ -102,6 +102,8 @@ export const silentMs = 3000
 export const confirmMs = 2000
 /** After a pause the rate rises to its full height over this time. */
 export const rampMs = 4000
+/** When a process that said goodbye was heard of last. */
+export const leftMs = -1_000_000_000_000
 /** A step of the server's clock beyond what a process measured counts as a leap from here on. */
 export const leapMs = 1000
 

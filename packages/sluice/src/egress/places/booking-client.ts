@@ -27,8 +27,6 @@ export interface BookingClientOptions {
   /** Names this process in shared state; new for every process. */
   readonly owner: string
   readonly upstream: string
-  /** The shared state of the upstream is kept under this. */
-  readonly key: string
   /** From the policy in force. */
   readonly rules: () => BookingRules
   readonly deadlineMs: number
@@ -93,7 +91,7 @@ export class BookingClient implements GrantOwner {
   constructor(options: BookingClientOptions) {
     this.#options = options
     this.#clock = options.clock
-    this.#stopListening = options.port.listen(options.key, options.owner, () => this.#flushSoon())
+    this.#stopListening = options.port.listen(options.upstream, options.owner, () => this.#flushSoon())
   }
 
   /** How many calls of this process wait. */
@@ -286,14 +284,14 @@ export class BookingClient implements GrantOwner {
     const steps = this.#steps
     this.#steps = []
     if (this.#resync) this.#addKnown(steps)
-    const { port, key, owner, rules, deadlineMs } = this.#options
+    const { port, upstream, owner, rules, deadlineMs } = this.#options
     const nowMs = this.#clock.monotonic()
     const sinceMs = this.#lastSeenMs < 0 ? -1 : nowMs - this.#lastSeenMs
     this.#sentMs = nowMs
     this.#busy = true
     try {
       const reply = port.exchange(
-        key,
+        upstream,
         { owner, sinceMs, rules: rules(), steps: steps.map(({ step }) => step) },
         deadlineMs,
       )
@@ -355,10 +353,10 @@ export class BookingClient implements GrantOwner {
   /** After a failure or a loss of state: what is taken here, and who waits here. */
   #addKnown(steps: { step: Step; settle: Settle | undefined }[]): void {
     this.#resync = false
-    const calls = Array.from(this.#grants.values(), ({ id, units, isAnswered }) => ({
+    const calls = Array.from(this.#grants.values(), ({ id, units, ticks, isAnswered }) => ({
       id,
       units,
-      answered: isAnswered,
+      ...(isAnswered ? { ticks } : {}),
     }))
     const groups = this.#answered.all().map(({ limit, tick, units }) => ({ limit, tick, units }))
     if (calls.length > 0 || groups.length > 0)

@@ -25,8 +25,9 @@ export function randomHistory(seed: number, length = 60): readonly HistoryStep[]
   const owners = ['a', 'b', 'c'].slice(0, 1 + below(3))
   const ids: Record<string, string[]> = { a: [], b: [], c: [] }
   let next = 0
-  const idOf = (owner: string): string => (ids[owner]!.length === 0 || below(20) === 0 ? 'x0' : pick(ids[owner]!))
-  const ticks = (): Record<string, string> => Object.fromEntries(rules.limits.map(({ key }) => [key, `${below(4)}`]))
+  const idOf = (owner: string): string =>
+    ids[owner]!.length === 0 || below(20) === 0 ? 'x0' : pick(ids[owner]!.slice(-5))
+  const ticks = (): Record<string, string> => Object.fromEntries(rules.limits.map(({ key }) => [key, `${below(3)}`]))
   const units = (most: number): Record<string, number> =>
     Object.fromEntries(rules.limits.map(({ key, periodMs }) => [key, periodMs === 0 ? 1 : below(most)]))
 
@@ -55,17 +56,17 @@ export function randomHistory(seed: number, length = 60): readonly HistoryStep[]
     if (chance < 52) return { op: 'cancel', id: idOf(owner) }
     if (chance < 68) return { op: 'answered', id: idOf(owner), ticks: ticks() }
     if (chance < 78) {
-      const settled = below(2) === 0 ? { units: units(6) } : {}
+      const settled = below(3) > 0 ? { units: units(6) } : {}
       return { op: 'done', id: idOf(owner), ...settled, ticks: ticks() }
     }
-    if (chance < 90) return { op: 'free', limit: pick(rules.limits).key, tick: `${below(4)}` }
+    if (chance < 90) return { op: 'free', limit: pick(rules.limits).key, tick: `${below(3)}` }
     if (chance < 93) {
       const [ms, maxMs] = [pick([-1, 0, 500, 5000]), pick([1000, 60_000])]
       return { op: 'pause', scope: pick(['', 'route']), ms, sentAgoMs: pick([0, 100, 5000]), chance: random(), maxMs }
     }
     if (chance < 96) return { op: 'retry' }
     if (chance < 98) {
-      const calls = [{ id: `${owner}${next++}`, units: units(3), answered: below(2) === 0 }]
+      const calls = [{ id: `${owner}${next++}`, units: units(3), ...(below(2) === 0 ? { ticks: ticks() } : {}) }]
       const groups = [{ limit: pick(rules.limits).key, tick: `${below(4)}`, units: 1 + below(3) }]
       return { op: 'register', calls, groups }
     }
@@ -75,8 +76,9 @@ export function randomHistory(seed: number, length = 60): readonly HistoryStep[]
   return Array.from({ length }, (): HistoryStep => {
     const owner = pick(owners)
     const steps = Array.from({ length: below(5) }, () => step(owner))
-    const waitMs = pick([0, 1, 10, 100, 700, 1500, 3100, 12_000, -2000])
-    return { owner, sinceMs: pick([-1, -1, 0, 100.25, 2000, 20_000]), rules, steps, waitMs }
+    // Mostly too short for anything to expire.
+    const waitMs = below(12) === 0 ? pick([2000, 3100, 12_000, -2000]) : pick([0, 1, 10, 100, 300, 700, 1100])
+    return { owner, sinceMs: pick([-1, -1, -1, -1, 0, 100.25, 2000, 20_000]), rules, steps, waitMs }
   })
 }
 

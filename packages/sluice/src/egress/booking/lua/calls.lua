@@ -1,0 +1,156 @@
+-- What becomes of places. See calls.ts.
+
+local function group(limit, process, tick) return 'g' .. limit .. ' ' .. process .. ' ' .. tick end
+
+local function drop_assigned(process, id)
+  local ids = assigned_to(process)
+  for at, each in ipairs(ids) do
+    if each == id then
+      table.remove(ids, at)
+      assigned_changed[process] = true
+      return
+    end
+  end
+end
+
+local function unassign(id, c)
+  local w = find_waiter(id)
+  put_call(id, nil)
+  drop_assigned(c.owner, id)
+  unspend(c.units)
+  if not w then return end
+  refund_service(w.tenant, w.charge)
+  enqueue(w)
+end
+
+local function cancel(process, id)
+  local w, c = find_waiter(id), find_call(id)
+  local of = w or c
+  if not of or of.owner ~= process then return { 'gone' } end
+  if c and c.phase == 'answered' then return { 'no' } end
+  if w then
+    if not dequeue(w) then refund_service(w.tenant, w.charge) end
+    put_waiter(id, nil)
+  end
+  if c then
+    unspend(c.units)
+    put_call(id, nil)
+    drop_assigned(process, id)
+  end
+  return { 'ok' }
+end
+
+local function is_over(c)
+  for _, limit in ipairs(limits) do
+    local used = count('u' .. limit.key)
+    if used > allowed(limit) and used > (c.units[limit.key] or 0) then return true end
+  end
+  return false
+end
+
+local function confirm_all()
+  local held, paused, ids = {}, {}, {}
+  for at, id in ipairs(assigned_to(owner)) do ids[at] = id end
+  table.sort(ids)
+  for _, id in ipairs(ids) do
+    local c, w = find_call(id), find_waiter(id)
+    local scope = w and w.scope or ''
+    local paused_ms = scope == '' and 0 or pause_of(scope)
+    if paused_ms > 0 then
+      cancel(owner, id)
+      paused[#paused + 1] = { id, paused_ms }
+    elseif meta.recovering == 1 or pause_of('') > 0 or is_over(c) then
+      unassign(id, c)
+    else
+      put_waiter(id, nil)
+      drop_assigned(owner, id)
+      put_call(id, { owner = owner, phase = 'held', until_ms = now + rules.heldMs, units = c.units, ticks = c.ticks })
+      held[#held + 1] = id
+    end
+  end
+  return held, paused
+end
+
+local function answered(step)
+  local c = find_call(step.id)
+  if not c or c.owner ~= owner then return { 'gone' } end
+  if c.phase ~= 'held' then return { c.phase == 'answered' and 'ok' or 'gone' } end
+  local kept, kept_ticks = {}, {}
+  for key, units in pairs(c.units) do
+    local limit, tick = limit_of[key], step.ticks[key]
+    if not limit or (limit.periodMs > 0 and not tick) then add('u' .. key, -units) else kept[key] = units end
+    if limit and limit.periodMs > 0 and tick then
+      add(group(key, owner, tick), units)
+      kept_ticks[key] = tick
+    end
+  end
+  put_call(step.id, { owner = owner, phase = 'answered', until_ms = c.until_ms, units = kept, ticks = kept_ticks })
+  return { 'ok' }
+end
+
+local function release_answered(c)
+  for key, units in pairs(c.units) do
+    if not c.ticks[key] then add('u' .. key, -units) end
+  end
+end
+
+local function settle(key, difference, tick, now_tick)
+  local at = tick and group(key, owner, tick)
+  local kept = at and count(at) or 0
+  if kept > 0 then
+    local change = max(difference, -kept)
+    add(at, change)
+    add('u' .. key, change)
+  elseif difference > 0 and now_tick then
+    add(group(key, owner, now_tick), difference)
+    add('u' .. key, difference)
+  end
+end
+
+local function done(step)
+  local c = find_call(step.id)
+  if not c or c.owner ~= owner or c.phase ~= 'answered' then return { 'gone' } end
+  release_answered(c)
+  for _, limit in ipairs(step.units and limits or {}) do
+    local key, units = limit.key, step.units[limit.key]
+    if units and limit.periodMs > 0 then settle(key, units - (c.units[key] or 0), c.ticks[key], step.ticks[key]) end
+  end
+  put_call(step.id, nil)
+  return { 'ok' }
+end
+
+local function free(step)
+  local at = group(step.limit, owner, step.tick)
+  local units = count(at)
+  if units == 0 then return { 'gone' } end
+  add(at, -units)
+  add('u' .. step.limit, -units)
+  return { 'ok' }
+end
+
+local function register(step)
+  for _, each in ipairs(step.calls) do
+    if not find_call(each.id) then
+      local named, ticks = {}, {}
+      for key, taken in pairs(clamp_units(each.units)) do
+        local in_flight = limit_of[key].periodMs == 0
+        if not each.ticks or in_flight or each.ticks[key] then
+          named[key] = taken
+          if not each.ticks or in_flight then add('u' .. key, taken) end
+        end
+      end
+      for key, tick in pairs(each.ticks or {}) do
+        if limit_of[key] and limit_of[key].periodMs > 0 then ticks[key] = tick end
+      end
+      local phase = each.ticks and 'answered' or 'held'
+      put_call(each.id, { owner = owner, phase = phase, until_ms = now + rules.heldMs, units = named, ticks = ticks })
+    end
+  end
+  for _, each in ipairs(step.groups) do
+    local at = group(each.limit, owner, each.tick)
+    local change = each.units - count(at)
+    add(at, change)
+    add('u' .. each.limit, change)
+  end
+  return { 'ok' }
+end
