@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
+import { checkFunction, checkOptionNames, checkWhole } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
-import { didYouMean } from '../core/did-you-mean.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
@@ -66,9 +66,7 @@ const knownHooks = ['cost', 'settle', 'classify', 'scope', 'fairBy']
 
 /** Refuses options that cannot be meant. */
 export function checkOptions(options: EgressOptions): void {
-  if (typeof options !== 'object' || options === null)
-    throw invalidOption('createEgress options', options, 'pass an object such as { policy, store }')
-  checkNames('createEgress', options, known)
+  checkOptionNames('createEgress', options, known)
   if (typeof options.policy !== 'object' || options.policy === null)
     throw invalidOption(
       'createEgress.policy',
@@ -76,15 +74,10 @@ export function checkOptions(options: EgressOptions): void {
       'pass a policy object with upstreams, or a policy source',
     )
   for (const [name, hooks] of Object.entries(options.hooks ?? {})) {
-    checkNames(`createEgress.hooks.${name}`, hooks, knownHooks)
-    for (const [hook, value] of Object.entries(hooks)) {
-      if (value !== undefined && typeof value !== 'function')
-        throw invalidOption(`createEgress.hooks.${name}.${hook}`, value, 'pass a function')
-    }
+    checkOptionNames(`createEgress.hooks.${name}`, hooks, knownHooks)
+    for (const [hook, value] of Object.entries(hooks)) checkFunction(`createEgress.hooks.${name}.${hook}`, value)
   }
-  const { deadlineMs } = options
-  if (deadlineMs !== undefined && !(Number.isSafeInteger(deadlineMs) && deadlineMs >= 1 && deadlineMs < 2 ** 31))
-    throw invalidOption('createEgress.deadlineMs', deadlineMs, 'use a whole number of milliseconds from 1')
+  if (options.deadlineMs !== undefined) checkWhole('createEgress.deadlineMs', options.deadlineMs, 1, 'milliseconds')
   if (options.dispatcher !== undefined) checkDispatcher(options.dispatcher)
 }
 
@@ -100,15 +93,4 @@ function checkDispatcher(dispatcher: Dispatcher): void {
     throw invalidOption('createEgress.dispatcher', `pipelining ${pipelining}`, 'use a dispatcher with pipelining 1')
   if (settings.some((each) => each?.allowH2 === true))
     throw invalidOption('createEgress.dispatcher', 'allowH2', 'use a dispatcher for HTTP/1.1')
-}
-
-function checkNames(option: string, given: object, names: readonly string[]): void {
-  for (const [name, value] of Object.entries(given)) {
-    if (!names.includes(name))
-      throw invalidOption(
-        `${option}.${name}`,
-        value,
-        `there is no such option; ${didYouMean(name, names)}known are ${names.join(', ')}`,
-      )
-  }
 }

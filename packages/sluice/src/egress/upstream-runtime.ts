@@ -1,3 +1,5 @@
+import { Circuit, type Pass } from '../breaker/circuit.ts'
+import { failuresInARow } from '../breaker/strategy.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
@@ -28,6 +30,7 @@ export class UpstreamRuntime {
   readonly random: () => number
   #upstream: CompiledUpstream
   #rules: BookingRules
+  #circuit: Circuit | undefined
 
   constructor(upstream: CompiledUpstream, options: RuntimeOptions) {
     this.name = upstream.name
@@ -37,6 +40,7 @@ export class UpstreamRuntime {
     this.random = options.random
     this.#upstream = upstream
     this.#rules = rulesOf(upstream, this.hooks)
+    this.#circuit = circuitOf(upstream)
     this.booking = new BookingClient({
       port: options.port,
       clock: options.clock,
@@ -52,11 +56,40 @@ export class UpstreamRuntime {
     return this.#upstream
   }
 
+  /** Whether a limit counts something other than requests, so that costs matter. */
+  get countsUnits(): boolean {
+    return this.#upstream.limits.some(({ unit }) => unit !== 'requests')
+  }
+
+  /** A pass through the breaker; undefined while it is open. */
+  enterBreaker(): Pass | undefined {
+    return this.#circuit === undefined ? 0 : this.#circuit.enter(this.clock.monotonic())
+  }
+
+  /** For how much longer the breaker lets nothing through. */
+  get breakerOpenMs(): number {
+    return this.#circuit?.retryAfterMs(this.clock.monotonic()) ?? 0
+  }
+
+  leaveBreaker(pass: Pass | undefined, outcome: 'succeeded' | 'failed' | 'cancelled'): void {
+    if (pass === undefined || this.#circuit === undefined) return
+    if (outcome === 'cancelled') this.#circuit.cancelled(pass)
+    else this.#circuit[outcome](pass, this.clock.monotonic())
+  }
+
   /** Another version of the policy is in force. */
   update(upstream: CompiledUpstream): void {
+    const { failures, cooldownMs } = this.#upstream.breaker ?? {}
+    if (upstream.breaker?.failures !== failures || upstream.breaker?.cooldownMs !== cooldownMs)
+      this.#circuit = circuitOf(upstream)
     this.#upstream = upstream
     this.#rules = rulesOf(upstream, this.hooks)
   }
+}
+
+function circuitOf({ breaker }: CompiledUpstream): Circuit | undefined {
+  if (breaker === undefined) return undefined
+  return new Circuit({ strategy: failuresInARow(breaker.failures), cooldownMs: () => breaker.cooldownMs })
 }
 
 function rulesOf(upstream: CompiledUpstream, hooks: UpstreamHooks): BookingRules {

@@ -19,7 +19,7 @@ export const constants = {
 
 export const exchange: Script = {
   name: 'exchange',
-  sha1: 'f2f55a49d0ee10b8dc1477f4c59ab77ba286e505',
+  sha1: '853ab5aeea1280cc69e3990c7dcc8d5936dfebf2',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -43,7 +43,7 @@ local m = load('m')
 if m then
 meta = { run = m[1], epoch = m[2], recovering = m[3], last = m[4], skew = m[5], seq = m[6], virtual = m[7], tokens = m[8], retry_ms = m[9] }
 else
-meta = { run = '', last = server_ms, skew = 0, seq = 0, virtual = 0, tokens = 0, retry_ms = server_ms }
+meta = { run = '', last = server_ms, skew = 0, seq = 0, virtual = 0, tokens = 0, retry_ms = server_ms - 1000 }
 end
 if meta.run ~= run then
 meta.run, meta.epoch, meta.recovering = run, run .. ':' .. server_ms, 1

@@ -92,7 +92,8 @@ export function newState(nowMs: number, epoch = '', recovering = false): Upstrea
     pauses: new Map(),
     nextExpiryMs: Infinity,
     retryTokens: 0,
-    retryMs: nowMs,
+    // A fleet that has just begun may retry what the floor allows in a second.
+    retryMs: nowMs - 1000,
   }
 }
 

@@ -4,6 +4,8 @@ import { UpstreamError } from '../egress-error.ts'
 import type { Grant } from '../places/grant.ts'
 import type { ResponseHandler } from './response-handler.ts'
 
+const mostDiscarded = 64 * 1024
+
 /** Thrown just before the head of a request would be written on a grant that is too old. Nothing was written. */
 export class LateGrant extends Error {}
 
@@ -16,8 +18,8 @@ export interface AttemptObserver {
   data(chunk: Buffer): boolean
   ended(trailers: Buffer[] | null): void
   failed(error: Error, written: boolean): void
-  /** What the call cost, as far as its response told. */
-  actualUnits(): Units | undefined
+  /** What the call cost, as far as its response told before it ended or was cut. */
+  actualUnits(reserved: Units, isCut: boolean): Units | undefined
 }
 
 interface AttemptOptions {
@@ -48,6 +50,8 @@ export class Attempt implements ResponseHandler {
   #isOver = false
   /** The caller is gone; the request stays until its response begins. */
   #isDetached = false
+  #isDiscarded = false
+  #discardedBytes = 0
 
   constructor(options: AttemptOptions) {
     this.#options = options
@@ -73,6 +77,12 @@ export class Attempt implements ResponseHandler {
     // undici may still be connecting; `onConnect` then writes nothing.
     if (this.#writtenMs === undefined) this.#options.grant.cancel()
     else if (this.#hasResponse) this.#abort?.(reason)
+  }
+
+  /** The response is of no use: it is read to its end so that the connection can be used again, unless that takes too long. */
+  discard(): void {
+    this.#isDetached = true
+    this.#isDiscarded = true
   }
 
   onConnect(abort: (reason?: Error) => void): void {
@@ -107,14 +117,18 @@ export class Attempt implements ResponseHandler {
   }
 
   onData(chunk: Buffer): boolean {
-    return this.#isDetached ? true : this.#options.observer.data(chunk)
+    if (!this.#isDetached) return this.#options.observer.data(chunk)
+    this.#discardedBytes += chunk.length
+    if (this.#isDiscarded && this.#discardedBytes > mostDiscarded)
+      this.#abort?.(new UpstreamError('aborted', this.#options.upstream, true, undefined))
+    return true
   }
 
   onComplete(trailers: Buffer[] | null): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#options.grant.answer()
-    this.#options.grant.finish(this.#options.observer.actualUnits())
+    this.#finish(false)
     if (!this.#isDetached) this.#options.observer.ended(trailers)
   }
 
@@ -124,7 +138,7 @@ export class Attempt implements ResponseHandler {
     const { clock, grant, observer, timeoutMs } = this.#options
     clock.clearTimeout(this.#timer)
     if (this.#writtenMs === undefined) grant.cancel()
-    else if (this.#hasResponse || isPeersDoing(error)) grant.finish(observer.actualUnits())
+    else if (this.#hasResponse || isPeersDoing(error)) this.#finish(true)
     else {
       // We ended the connection, so what was written may still be on its way.
       const leftMs = Math.max(0, this.#writtenMs + timeoutMs - clock.monotonic())
@@ -132,6 +146,11 @@ export class Attempt implements ResponseHandler {
       timer.unref?.()
     }
     if (!this.#isDetached) observer.failed(error, this.#writtenMs !== undefined)
+  }
+
+  #finish(isCut: boolean): void {
+    const { grant, observer } = this.#options
+    grant.finish(this.#isDiscarded ? undefined : observer.actualUnits(grant.units, isCut))
   }
 
   #timedOut(abort: (reason?: Error) => void): void {

@@ -37,7 +37,7 @@ do
   if m then
     meta = { run = m[1], epoch = m[2], recovering = m[3], last = m[4], skew = m[5], seq = m[6], virtual = m[7], tokens = m[8], retry_ms = m[9] }
   else
-    meta = { run = '', last = server_ms, skew = 0, seq = 0, virtual = 0, tokens = 0, retry_ms = server_ms }
+    meta = { run = '', last = server_ms, skew = 0, seq = 0, virtual = 0, tokens = 0, retry_ms = server_ms - 1000 }
   end
   if meta.run ~= run then
     -- Another server, or one that lost its memory: what happened last may be missing, so nothing is granted for a while.

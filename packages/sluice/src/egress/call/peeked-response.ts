@@ -1,0 +1,110 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import type { ResponseHandler } from './response-handler.ts'
+
+const mostBytes = 64 * 1024
+const mostDecoded = 1024 * 1024
+
+/** Decodes a whole body to text, within bounds; undefined when that cannot be done. */
+export function decodeBody(chunks: readonly Buffer[], encoding: string | undefined): string | undefined {
+  const bytes = Buffer.concat(chunks)
+  const options = { maxOutputLength: mostDecoded }
+  try {
+    switch (encoding?.trim().toLowerCase()) {
+      case undefined:
+      case '':
+      case 'identity':
+        return bytes.toString('utf8')
+      case 'gzip':
+      case 'x-gzip':
+        return gunzipSync(bytes, options).toString('utf8')
+      case 'deflate':
+        return inflateSync(bytes, options).toString('utf8')
+      case 'br':
+        return brotliDecompressSync(bytes, options).toString('utf8')
+      default:
+        return undefined
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A response whose beginning is held back until somebody has looked at it. Then it is passed on as it came, at the pace at which it is
+ * taken.
+ */
+export class PeekedResponse {
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+  #isPassing = false
+  #isPaused = false
+  #ended: { readonly trailers: Buffer[] | null } | undefined
+  #handler: ResponseHandler | undefined
+  #resume: (() => void) | undefined
+
+  readonly status: number
+  readonly headers: Buffer[]
+  readonly statusText: string
+  readonly #resumeSource: () => void
+
+  constructor(status: number, headers: Buffer[], resume: () => void, statusText: string) {
+    this.status = status
+    this.headers = headers
+    this.statusText = statusText
+    this.#resumeSource = resume
+  }
+
+  get isPassing(): boolean {
+    return this.#isPassing
+  }
+
+  /** Whether there is enough to look at; more than this is not held back. */
+  get isFull(): boolean {
+    return this.#bytes >= mostBytes
+  }
+
+  /** The body so far, where it is whole. */
+  text(encoding: string | undefined): string | undefined {
+    return this.#ended ? decodeBody(this.#chunks, encoding) : undefined
+  }
+
+  add(chunk: Buffer): boolean {
+    if (this.#isPassing && !this.#isPaused && this.#chunks.length === 0) {
+      // Only `false` means that the taker wants no more for now; some handlers return nothing.
+      this.#isPaused = this.#handler!.onData(chunk) === false
+      return !this.#isPaused
+    }
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    return !this.#isPassing
+  }
+
+  /** The source has ended. */
+  end(trailers: Buffer[] | null): void {
+    this.#ended = { trailers }
+    if (this.#isPassing) this.#flow()
+  }
+
+  /** Passes everything on, now and from now on. */
+  passTo(handler: ResponseHandler): void {
+    this.#isPassing = true
+    this.#handler = handler
+    this.#resume = () => {
+      this.#isPaused = false
+      this.#flow()
+      if (!this.#isPaused && !this.#ended) this.#resumeSource()
+    }
+    this.#isPaused = handler.onHeaders(this.status, this.headers, this.#resume, this.statusText) === false
+    this.#flow()
+  }
+
+  #flow(): void {
+    while (!this.#isPaused && this.#chunks.length > 0) {
+      this.#isPaused = this.#handler!.onData(this.#chunks.shift()!) === false
+    }
+    if (this.#isPaused || this.#chunks.length > 0 || !this.#ended) return
+    const { trailers } = this.#ended
+    this.#ended = undefined
+    this.#handler!.onComplete(trailers)
+  }
+}

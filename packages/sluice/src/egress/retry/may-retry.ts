@@ -1,0 +1,43 @@
+/** Why an attempt has no usable response. */
+export type AttemptOutcome =
+  | {
+      readonly kind: 'status'
+      readonly status: number
+      readonly limited: boolean
+      readonly vendorSays: boolean | undefined
+    }
+  | { readonly kind: 'failure'; readonly written: boolean }
+
+export interface RetriedRequest {
+  readonly method: string
+  readonly hasIdempotencyKey: boolean
+  /** Whether the body can be sent again. */
+  readonly canRepeat: boolean
+}
+
+const idempotent: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])
+/** Failures on the way to the vendor or inside it, after which the same request may succeed. */
+const passing: ReadonlySet<number> = new Set([408, 502, 503, 504])
+
+/**
+ * Whether an attempt may be made again: only what did not reach the vendor, what the vendor says it did not serve, or what has the same
+ * effect when it is done twice.
+ */
+export function isSafeToRetry(request: RetriedRequest, outcome: AttemptOutcome): boolean {
+  if (!request.canRepeat) return false
+  const isRepeatable = idempotent.has(request.method) || request.hasIdempotencyKey
+  if (outcome.kind === 'failure') return !outcome.written || isRepeatable
+  if (outcome.vendorSays === false) return false
+  if (outcome.limited || outcome.status === 503) return true
+  return passing.has(outcome.status) && isRepeatable
+}
+
+export interface RetryDelay {
+  readonly baseMs: number
+  readonly maxMs: number
+}
+
+/** Full jitter above what the vendor asks for: never earlier, and not all at the same moment. */
+export function retryDelayMs(retry: RetryDelay, attempt: number, waitMs: number, random: () => number): number {
+  return waitMs + Math.ceil(random() * Math.min(retry.maxMs, retry.baseMs * 2 ** (attempt - 1)))
+}

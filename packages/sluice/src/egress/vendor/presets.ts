@@ -1,0 +1,99 @@
+import type { VendorPreset } from './preset.ts'
+import { type Dimension, looseResetMs, rateLimitFields } from './rate-limit-fields.ts'
+import { type Headers, parseDecimal, parseGoDuration, parseTimestamp, untilMs } from './wait-forms.ts'
+
+type Dimensions = NonNullable<VendorPreset['dimensions']>
+type ReadReset = (text: string | undefined, headers: Headers, nowMs: number) => number | undefined
+
+const looseReset: ReadReset = (text, headers, nowMs) => looseResetMs(text, (moment) => untilMs(moment, headers, nowMs))
+const goReset: ReadReset = (text) => parseGoDuration(text) ?? secondsOf(text)
+const timestampReset: ReadReset = (text, headers, nowMs) => {
+  const moment = parseTimestamp(text)
+  return moment === undefined ? looseReset(text, headers, nowMs) : untilMs(moment, headers, nowMs)
+}
+// Azure sends whole seconds where OpenAI sends durations.
+const secondsOf = (text: string | undefined): number | undefined => {
+  const seconds = parseDecimal(text)
+  return seconds === undefined ? undefined : Math.ceil(seconds * 1000)
+}
+
+/** Limits whose headers are named alike: `%` stands for the limit. Negative placeholders are not numbers here and so are ignored. */
+function named(remaining: string, reset: string, limits: readonly string[], read: ReadReset): Dimensions {
+  return (headers, nowMs) =>
+    limits.flatMap((limit): Dimension[] => {
+      const left = parseDecimal(headers[remaining.replace('%', limit)])
+      const resetMs = read(headers[reset.replace('%', limit)], headers, nowMs)
+      return left === undefined || resetMs === undefined ? [] : [{ remaining: left, resetMs }]
+    })
+}
+
+const common: VendorPreset = {
+  dimensions: (headers, nowMs) => [
+    ...rateLimitFields(headers),
+    ...named('x-ratelimit-remaining', 'x-ratelimit-reset', [''], looseReset)(headers, nowMs),
+    ...named('x-rate-limit-remaining', 'x-rate-limit-reset', [''], looseReset)(headers, nowMs),
+  ],
+  pausesWhenUsedUp: true,
+}
+
+const codeOf = (body: string | undefined): unknown => {
+  try {
+    const { error } = JSON.parse(body ?? '') as { error?: { code?: unknown; type?: unknown } }
+    return error?.code ?? error?.type
+  } catch {
+    return undefined
+  }
+}
+
+/** Vendors whose headers differ from most. Resets of OpenAI and Anthropic say when a limit is full again, not when one more call fits. */
+const presets: Readonly<Record<string, VendorPreset>> = {
+  common,
+  openai: {
+    dimensions: named('x-ratelimit-remaining-%', 'x-ratelimit-reset-%', ['requests', 'tokens'], goReset),
+    readsBody: true,
+    mayRetry: (headers, body) => {
+      if (headers['x-should-retry'] === 'true') return true
+      if (headers['x-should-retry'] === 'false' || codeOf(body) === 'insufficient_quota') return false
+      return undefined
+    },
+  },
+  anthropic: {
+    isLimited: (status) => status === 529,
+    dimensions: named(
+      'anthropic-ratelimit-%-remaining',
+      'anthropic-ratelimit-%-reset',
+      ['requests', 'tokens', 'input-tokens', 'output-tokens'],
+      timestampReset,
+    ),
+    mayRetry: (headers) => (headers['x-should-retry'] === undefined ? undefined : headers['x-should-retry'] === 'true'),
+  },
+  github: {
+    // A 403 is a limit only if nothing is left, or if it says when to come back; else it is a refusal of another kind.
+    isLimited: (status, headers) =>
+      status === 403 && (headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined),
+    dimensions: named('x-ratelimit-remaining', 'x-ratelimit-reset', [''], (text, headers, nowMs) => {
+      const reset = looseReset(text, headers, nowMs)
+      return reset === undefined ? undefined : reset + 1000
+    }),
+    pausesWhenUsedUp: true,
+    // Its secondary limits do not say when they end.
+    leastMs: 60_000,
+  },
+  discord: {
+    dimensions: (headers, nowMs) =>
+      named('x-ratelimit-remaining', 'x-ratelimit-reset-after', [''], (text) => secondsOf(text))(headers, nowMs),
+    pausesWhenUsedUp: true,
+  },
+  slack: {},
+  stripe: {
+    mayRetry: (headers) =>
+      headers['stripe-should-retry'] === undefined ? undefined : headers['stripe-should-retry'] === 'true',
+  },
+}
+
+export const presetNames: readonly string[] = Object.keys(presets)
+
+/** The preset of a vendor; most vendors share one. */
+export function presetOf(vendor: string | undefined): VendorPreset {
+  return presets[vendor ?? 'common'] ?? common
+}

@@ -1,0 +1,48 @@
+import { mostInAnyPeriod } from '../../packages/sluice/src/egress/testing/vendor.ts'
+import type { Fleet } from './fleet.ts'
+import type { WorkerReport } from './settings.ts'
+
+/** What the vendor saw in one run. */
+export interface Finding {
+  readonly arrivals: number
+  /** The most arrivals in any rolling second. */
+  readonly most: number
+  /** The average rate over the last ten seconds, when all faults are over. */
+  readonly rate: number
+  /** What may be expected of that: 96 % of limit / (1 + time to first byte). */
+  readonly wanted: number
+  readonly wrong: readonly string[]
+}
+
+interface Expected {
+  readonly limit: number
+  readonly answerMs: number
+  /** Seconds that begin before this are not judged. */
+  readonly sinceMs?: number
+}
+
+const lastMs = 10_000
+
+/** The bound is judged on every rolling second of the run; the rate only where a busy machine cannot be at fault. */
+export function judge(fleet: Fleet, reports: readonly WorkerReport[], expected: Expected): Finding {
+  const { limit, answerMs, sinceMs = 0 } = expected
+  const { arrivals } = fleet.vendor
+  const nowMs = performance.now()
+  const judged = arrivals.filter((at) => at >= sinceMs)
+  const most = mostInAnyPeriod(judged, 1000)
+  const rate = rateOf(
+    arrivals.filter((at) => at >= nowMs - lastMs),
+    limit,
+  )
+  const wrong: string[] = []
+  if (most > limit) wrong.push(`${most} arrivals in a second, ${limit} are allowed`)
+  const failed = reports.flatMap((report) => report.failed)
+  if (failed.length > 0) wrong.push(`calls failed: ${[...new Set(failed)].slice(0, 3).join('; ')}`)
+  return { arrivals: arrivals.length, most, rate, wanted: (0.96 * limit) / (1 + answerMs / 1000), wrong }
+}
+
+/** Arrivals may come in bursts of the whole limit; so the rate is that of whole rounds, from one arrival to that of the same place. */
+function rateOf(arrivals: readonly number[], limit: number): number {
+  const count = Math.floor((arrivals.length - 1) / limit) * limit
+  return count <= 0 ? 0 : (count * 1000) / (arrivals[count]! - arrivals[0]!)
+}
