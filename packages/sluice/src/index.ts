@@ -4,8 +4,16 @@ export type { Answer, Ask, Charge, LimitStatus, OnStoreFailure } from './core/en
 export { type ErrorCode, type FailureKind, isSluiceError, SluiceError, StoreError } from './core/errors.ts'
 export { decodeKey, encodeKey, type Key, type KeyPart } from './core/key.ts'
 export type { PartMetrics } from './core/metrics.ts'
-export { createLimiter } from './limiter/create-limiter.ts'
-export type { Decision, Reason, ShadowDecision } from './limiter/decision/decision.ts'
+export { createLimiter, type RuleNameOf } from './limiter/create-limiter.ts'
+export type {
+  AllowedDecision,
+  DecidedBy,
+  Decision,
+  DenialReason,
+  DeniedDecision,
+  Reason,
+  ShadowDecision,
+} from './limiter/decision/decision.ts'
 export type { LimiterEvents } from './limiter/events.ts'
 export type * from './limiter/limiter.ts'
 export { type LimiterMetricsOptions, limiterMetrics } from './limiter/metrics.ts'

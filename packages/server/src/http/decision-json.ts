@@ -6,6 +6,7 @@ export interface DecisionJson {
   readonly reason: Decision['reason']
   readonly rule: string | null
   readonly retryAfterMs: number | null
+  readonly by: Decision['by']
   readonly degraded: boolean
   readonly failure: string | null
   readonly policyVersion: string
@@ -24,13 +25,14 @@ const unavailableMs = 1000
 
 /** JSON turns `Infinity` into null by itself; what is undefined is said to be null. */
 export function decisionJson(decision: Decision): DecisionJson {
-  const { allowed, reason, rule, retryAfterMs, degraded, failure, policyVersion, limits, shadow } = decision
+  const { allowed, reason, rule, retryAfterMs, by, degraded, failure, policyVersion, limits, shadow } = decision
   return {
     allowed,
     reason,
     rule: rule ?? null,
     // Nobody knows when the store is back; asking again at once helps nobody.
     retryAfterMs: reason === 'unavailable' ? Math.max(retryAfterMs, unavailableMs) : retryAfterMs,
+    by,
     degraded,
     failure: failure ?? null,
     policyVersion,

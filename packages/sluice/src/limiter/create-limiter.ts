@@ -13,7 +13,7 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { LimiterEvents } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import { useNativeSha256 } from './native-sha256.ts'
-import { type LimiterOptions, resolveOptions } from './options.ts'
+import { type LimiterOptions, policyOf, resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
 
 /**
@@ -23,14 +23,17 @@ import { PolicyLimiter } from './policy-limiter.ts'
  *     limiter -> fallback -> store, when the store is in process
  *
  * @example
- * const limiter = await createLimiter({ policy: { service: 'api', rules: [{ name: 'per-user', limits: { rpm: 100 } }] } })
+ * const limiter = await createLimiter({ limits: { rpm: 100 } })
  * const decision = await limiter.take('user:1')
  */
-export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
+export async function createLimiter<const Policy extends PolicyDocument | PolicySource>(
+  options: LimiterOptions<Policy>,
+): Promise<Limiter<RuleNameOf<Policy>>> {
   const resolved = resolveOptions(options)
   useNativeSha256()
   const events = new Emitter<LimiterEvents>()
-  const source = isSource(options.policy) ? options.policy : staticPolicy(options.policy)
+  const policy = policyOf(options)
+  const source = isSource(policy) ? policy : staticPolicy(policy)
   let countReplicas: ((policy: CompiledPolicy) => Promise<void>) | undefined
   const live = await livePolicy({
     source,
@@ -60,7 +63,7 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     if (isNeeded && rules.some((rule) => rule.onStoreFailure === 'local')) await replicas.start(resolved.deadlineMs)
   }
   await countReplicas(live.current)
-  return new PolicyLimiter({
+  const limiter: Limiter = new PolicyLimiter({
     live,
     store: outermost,
     fallback: withFallback,
@@ -74,7 +77,16 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
       if (options.store === undefined) await store.close()
     },
   })
+  // The names are known to the compiler only.
+  return limiter as Limiter<RuleNameOf<Policy>>
 }
+
+/** The names of the rules of a policy that is written in code; any text where it comes from a source. */
+export type RuleNameOf<Policy> = Policy extends {
+  readonly rules: readonly { readonly name: infer Name extends string }[]
+}
+  ? Name
+  : string
 
 function isSource(policy: PolicyDocument | PolicySource): policy is PolicySource {
   return typeof (policy as Partial<PolicySource>).start === 'function'

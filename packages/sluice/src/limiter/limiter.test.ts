@@ -386,3 +386,49 @@ describe('a policy and its requests', () => {
     await limiter.close()
   })
 })
+
+describe('limits without a policy', () => {
+  it('are one rule that tells requests apart by address, and all else by the given key', async () => {
+    const limiter = await createLimiter({ limits: { rpm: 1 } })
+    const from = (ip: string) => limiter.check({ method: 'GET', path: '/', headers: {}, ip })
+    expect((await from('1.1.1.1')).allowed).toBe(true)
+    expect(await from('1.1.1.1')).toMatchObject({ allowed: false, rule: 'default', reason: 'quota', by: 'store' })
+    expect((await from('2.2.2.2')).allowed).toBe(true)
+    expect((await limiter.take('user:1')).allowed).toBe(true)
+    expect((await limiter.take('user:1')).allowed).toBe(false)
+    await limiter.close()
+  })
+
+  it('are refused beside a policy, and a service without them', async () => {
+    const policy = { service: 's', rules: [{ name: 'r', limits: { rpm: 1 } }] }
+    await expect(createLimiter({ policy, limits: { rpm: 1 } })).rejects.toThrow(/either limits or a policy/)
+    await expect(createLimiter({ policy, service: 'other' })).rejects.toThrow(/a policy names its service itself/)
+    await expect(createLimiter({})).rejects.toThrow(/or limits such as/)
+  })
+})
+
+describe('check by one rule', () => {
+  it('charges only that rule, and only if it matches', async () => {
+    const limiter = await createLimiter({
+      policy: {
+        service: 's',
+        rules: [
+          { name: 'login', match: { path: '/login' }, key: 'ip', limits: { rpm: 1 } },
+          { name: 'all', key: 'ip', limits: { rpm: 10 } },
+          { name: 'tenant', key: 'headers.t', onMissing: 'deny', limits: { rpm: 10 } },
+        ],
+      },
+    })
+    const request = { method: 'GET', path: '/login', headers: { t: 'a' }, ip: '1.1.1.1' }
+    expect(await limiter.check(request, { rule: 'login' })).toMatchObject({ allowed: true, rule: 'login' })
+    expect(await limiter.check(request, { rule: 'login' })).toMatchObject({ allowed: false, rule: 'login' })
+    expect((await limiter.peek(['1.1.1.1'], { rule: 'all' })).limits[0]?.remaining).toBe(10)
+    expect(await limiter.check({ ...request, path: '/other' }, { rule: 'login' })).toMatchObject({ rule: undefined })
+    expect(await limiter.check({ ...request, headers: {} }, { rule: 'all' })).toMatchObject({ allowed: true })
+    expect(await limiter.check({ ...request, headers: {} }, { rule: 'tenant' })).toMatchObject({
+      reason: 'missing-key',
+    })
+    await expect(limiter.check(request, { rule: 'lgoin' as never })).rejects.toThrow(/no rule "lgoin"/)
+    await limiter.close()
+  })
+})

@@ -7,16 +7,16 @@ import type { StoreHealth } from '../stores/store.ts'
 import type { Decision } from './decision/decision.ts'
 import type { LimiterEvents } from './events.ts'
 
-export interface TakeOptions {
+export interface TakeOptions<Rule extends string = string> {
   /** The rule to charge; may be left out when the policy has only one, or only one without a `key` of its own. */
-  readonly rule?: string
+  readonly rule?: Rule
   /** Units to spend; 1 unless said otherwise. */
   readonly cost?: number
   /** The subject's tier, where the policy cannot tell it from the key. */
   readonly tier?: string
 }
 
-export interface HoldOptions extends TakeOptions {
+export interface HoldOptions<Rule extends string = string> extends TakeOptions<Rule> {
   /** Makes asking again with the same id harmless. Made up when left out. */
   readonly id?: string
   /** How long the hold lives without `settle`, `cancel` or `extend`. 30 s by default. */
@@ -24,9 +24,9 @@ export interface HoldOptions extends TakeOptions {
 }
 
 /** Units that are taken, but not yet for good. */
-export interface HoldHandle {
+export interface HoldHandle<Rule extends string = string> {
   readonly id: string
-  readonly decision: Decision
+  readonly decision: Decision<Rule>
   /** Shorthand for `decision.allowed`. Settling a hold that was not allowed does nothing. */
   readonly allowed: boolean
   /** Ends the hold: what it really cost is spent, the rest comes back. True when the hold was still open. */
@@ -40,14 +40,21 @@ export interface HoldHandle {
 }
 
 /** A decision, and what is held until the work is done. */
-export interface Admission {
-  readonly decision: Decision
+export interface Admission<Rule extends string = string> {
+  readonly decision: Decision<Rule>
   /** The place that an allowed request occupies; undefined when no rule that it met counts what is in flight. */
-  readonly hold: HoldHandle | undefined
+  readonly hold: HoldHandle<Rule> | undefined
 }
 
 /** A key you built yourself, or a request that rules are matched against. */
 export type Subject = Key | RequestView
+
+export interface CheckOptions<Rule extends string = string> {
+  /** Decide by this rule alone, if it matches; by all that match when left out. */
+  readonly rule?: Rule
+  /** Units to spend, in place of what the rules say. */
+  readonly cost?: number
+}
 
 /** Everything known about one subject, for people. */
 export interface Inspection {
@@ -88,36 +95,36 @@ export interface Health {
   readonly warnings: readonly string[]
 }
 
-/** Decides how much may flow. Made by `createLimiter`. */
-export interface Limiter {
+/** Decides how much may flow. Made by `createLimiter`. `Rule` are the names of the rules, where the policy is written in code. */
+export interface Limiter<Rule extends string = string> {
   /**
    * Decides on a request by all rules that match it, or on a key: all are spent, or none. Where a rule has a concurrency limit, the
    * decision comes with a hold of its place, to be released when the work is done. The other rules are spent for good, as by `check`.
    */
-  admit(subject: Subject, options?: HoldOptions): Promise<Admission>
+  admit(subject: Subject, options?: HoldOptions<Rule>): Promise<Admission<Rule>>
   /** Decides like `admit`, but occupies no place: a concurrency limit only has to have one that is free. */
-  check(request: RequestView, options?: { readonly cost?: number }): Promise<Decision>
+  check(request: RequestView, options?: CheckOptions<Rule>): Promise<Decision<Rule>>
   /** Spends from the bucket of a key. Like `check`, it occupies no place of a concurrency limit. */
-  take(key: Key, options?: TakeOptions): Promise<Decision>
+  take(key: Key, options?: TakeOptions<Rule>): Promise<Decision<Rule>>
   /** What `take` would say, without spending. */
-  peek(key: Key, options?: TakeOptions): Promise<Decision>
+  peek(key: Key, options?: TakeOptions<Rule>): Promise<Decision<Rule>>
   /** Takes units whose final cost is not known yet. Unsettled, they come back when the hold expires. */
-  reserve(subject: Subject, options?: HoldOptions): Promise<HoldHandle>
+  reserve(subject: Subject, options?: HoldOptions<Rule>): Promise<HoldHandle<Rule>>
   /** Takes a place in flight; what else the rule spends stays spent. */
-  acquire(subject: Subject, options?: HoldOptions): Promise<HoldHandle>
+  acquire(subject: Subject, options?: HoldOptions<Rule>): Promise<HoldHandle<Rule>>
   /** Ends a hold by its id from anywhere, such as another process. `actual` is what it really cost. */
-  settle(subject: Subject, id: string, actual: number, options?: { readonly rule?: string }): Promise<boolean>
-  refund(key: Key, options?: TakeOptions): Promise<void>
+  settle(subject: Subject, id: string, actual: number, options?: { readonly rule?: Rule }): Promise<boolean>
+  refund(key: Key, options?: TakeOptions<Rule>): Promise<void>
   /** Forgets everything a subject has used. */
-  reset(key: Key, options?: { readonly rule?: string }): Promise<void>
-  inspect(key: Key, options?: { readonly rule?: string }): Promise<Inspection>
+  reset(key: Key, options?: { readonly rule?: Rule }): Promise<void>
+  inspect(key: Key, options?: { readonly rule?: Rule }): Promise<Inspection>
   explain(request: RequestView): Promise<Explanation>
   health(): Promise<Health>
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
   readonly policy: {
     readonly status: PolicyStatus
     readonly service: string
-    readonly rules: readonly string[]
+    readonly rules: readonly Rule[]
     readonly readsBody: boolean
   }
   /** Gives leases back, ends timers and closes what Sluice opened. */

@@ -1,15 +1,22 @@
 import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { invalidOption } from '../core/errors.ts'
-import type { PolicyDocument } from '../policy/document/document.ts'
+import type { LimitsSpec, PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import type { KeyFunctions } from '../policy/rule/key.ts'
 import type { Store } from '../stores/store.ts'
 import { systemClock } from '../timing/system-clock.ts'
 
-export interface LimiterOptions {
+export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = PolicyDocument | PolicySource> {
   /** What to enforce: a plain policy object, or a source such as `filePolicy('sluice.yaml')`. */
-  readonly policy: PolicyDocument | PolicySource
+  readonly policy?: Policy
+  /**
+   * In place of a policy: limits of one rule, `default`, such as `{ rpm: 100 }`. Requests are told apart by their address (`ip`), all
+   * else by the key that is given to `take`.
+   */
+  readonly limits?: LimitsSpec
+  /** With `limits`: what the counters of this service are called in a shared store. `default` when left out. */
+  readonly service?: string
   /** A policy to begin with when the source has none at start. Without it, that is an error. */
   readonly fallbackPolicy?: PolicyDocument
   /** Where counters live; in this process when left out. */
@@ -54,6 +61,8 @@ const limiterDefaults: Defaults = Object.freeze({
 
 const known = [
   'policy',
+  'limits',
+  'service',
   'fallbackPolicy',
   'store',
   'deadlineMs',
@@ -69,13 +78,6 @@ const known = [
 /** Checks the options and fills in the defaults, once. */
 export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   checkOptionNames('createLimiter', options, known)
-  if (typeof options.policy !== 'object' || options.policy === null) {
-    throw invalidOption(
-      'createLimiter.policy',
-      options.policy,
-      "pass a policy object or a source such as filePolicy('sluice.yaml')",
-    )
-  }
   if (options.store !== undefined && typeof options.store?.decide !== 'function') {
     throw invalidOption('createLimiter.store', options.store, 'pass memoryStore() or redisStore(client)')
   }
@@ -102,4 +104,17 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   checkWhole('createLimiter.lease.aheadMs', resolved.lease.aheadMs, 1, 'milliseconds')
   checkWhole('createLimiter.lease.maxUnits', resolved.lease.maxUnits, 1, 'units')
   return resolved
+}
+
+/** The policy that the options ask for; limits alone are a policy of one rule. */
+export function policyOf({ policy, limits, service }: LimiterOptions): PolicyDocument | PolicySource {
+  if (limits === undefined) {
+    if (service !== undefined)
+      throw invalidOption('createLimiter.service', service, 'it goes with limits; a policy names its service itself')
+    if (typeof policy === 'object' && policy !== null) return policy
+    const remedy = "pass a policy object, a source such as filePolicy('sluice.yaml'), or limits such as { rpm: 100 }"
+    throw invalidOption('createLimiter.policy', policy, remedy)
+  }
+  if (policy !== undefined) throw invalidOption('createLimiter.limits', limits, 'give either limits or a policy')
+  return { service: service ?? 'default', rules: [{ name: 'default', key: 'ip', limits }] }
 }

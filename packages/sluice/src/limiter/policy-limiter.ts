@@ -17,6 +17,7 @@ import {
   chargeTo,
   hasPlace,
   isRequest,
+  noCharges,
   type RuleCharge,
   type RuleTextTake,
   textTake,
@@ -32,6 +33,7 @@ import { describePolicy, limiterHealth } from './health.ts'
 import { checkId, checkTtl, defaultTtlMs, holdHandle, settleAsk } from './hold.ts'
 import type {
   Admission,
+  CheckOptions,
   Explanation,
   Health,
   HoldHandle,
@@ -113,11 +115,11 @@ export class PolicyLimiter implements Limiter {
     )
   }
 
-  check(request: RequestView, options?: { readonly cost?: number }): Promise<Decision> {
+  check(request: RequestView, options?: CheckOptions): Promise<Decision> {
     this.#sawRequests = true
     try {
       const policy = this.#policyNow()
-      return this.#decide(policy, chargesOfRequest(policy, request, options?.cost, this.#clock))
+      return this.#decide(policy, this.#chargesOf(policy, request, options))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -212,7 +214,11 @@ export class PolicyLimiter implements Limiter {
   }
 
   #chargesOf(policy: CompiledPolicy, subject: Subject, options: TakeOptions | undefined): Charges {
-    if (isRequest(subject)) return chargesOfRequest(policy, subject, options?.cost, this.#clock)
+    if (isRequest(subject)) {
+      if (options?.rule === undefined) return chargesOfRequest(policy, subject, options?.cost, this.#clock)
+      const rule = this.#names.find(policy, options.rule)
+      return rule === undefined ? noCharges : chargesOfRequest(policy, subject, options.cost, this.#clock, rule.name)
+    }
     return chargesOfKey(this.#names.find(policy, options?.rule), subject, options, this.#clock)
   }
 

@@ -75,6 +75,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
     reason: { enum: ['allowed', 'quota', 'unavailable', 'missing-key'] },
     rule: orNull('string'),
     retryAfterMs: { ...orNull('integer'), description: 'null: never.' },
+    by: {
+      enum: ['store', 'lease', 'deny-cache', 'local', 'recount', 'open', 'closed', 'policy'],
+      description: 'What decided; policy when no rule applied or a key was missing.',
+    },
     degraded: { ...flag, description: "Decided without the store, by the rules' onStoreFailure." },
     failure: orNull('string'),
     policyVersion: text,

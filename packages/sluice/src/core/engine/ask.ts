@@ -105,6 +105,9 @@ export interface LimitStatus {
   readonly retryAfterMs: number
 }
 
+/** What gave an answer; `store` when nothing else did. */
+export type AnsweredBy = 'store' | 'lease' | 'deny-cache' | 'local' | 'recount' | 'open' | 'closed'
+
 /** What a store answers. */
 export interface Answer {
   /** Whether everything asked was done. */
@@ -119,4 +122,6 @@ export interface Answer {
   readonly holds?: readonly (readonly Hold[])[]
   /** How the store failed, when the answer was given without it. Then a charge may have no statuses. */
   readonly failure?: FailureKind
+  /** What answered instead of the store, if anything did. */
+  readonly by?: AnsweredBy
 }

@@ -12,11 +12,12 @@ const limit = (overrides: Partial<LimitStatus> = {}): LimitStatus => ({
   ...overrides,
 })
 
-const decisionOf = (limits: readonly LimitStatus[], overrides: Partial<Decision> = {}): Decision => ({
-  ...{ allowed: true, reason: 'allowed', rule: 'api', limits, retryAfterMs: 0, degraded: false, failure: undefined },
-  ...{ shadow: [], policyVersion: '1' },
-  ...overrides,
-})
+const decisionOf = (limits: readonly LimitStatus[], overrides: Partial<Decision> = {}): Decision =>
+  ({
+    ...{ allowed: true, reason: 'allowed', rule: 'api', limits, retryAfterMs: 0, by: 'store' },
+    ...{ degraded: false, failure: undefined, shadow: [], policyVersion: '1' },
+    ...overrides,
+  }) as Decision
 
 const byName: NameOf = (status) => status.name
 

@@ -55,14 +55,15 @@ export function chargeOf({ rule, text, limits, cost }: RuleTextTake): RuleCharge
   return { rule, subject: text, limits, cost }
 }
 
-/** Charges a request to all rules that match it. */
+/** Charges a request to all rules that match it, or to one of them. */
 export function chargesOfRequest(
   policy: CompiledPolicy,
   request: RequestView,
   cost: number | undefined,
   clock: TimeSource,
+  only?: string,
 ): Charges {
-  const { rules, refusedBy } = policy.match(request, policy.dated ? nowMs(clock) : 0)
+  const { rules, refusedBy } = policy.match(request, policy.dated ? nowMs(clock) : 0, only)
   // What a rule matched is a charge already, unless the caller knows the cost.
   const charges = cost === undefined ? rules : rules.map((match) => toCharge(match, cost))
   const refused = refusedBy?.name
@@ -70,6 +71,9 @@ export function chargesOfRequest(
   const of = (mode: string): RuleCharge[] => charges.filter(({ rule }) => rule.mode === mode)
   return { enforced: of('enforce'), shadow: of('shadow'), refusedBy: refused }
 }
+
+/** What a request or a key is charged when its rule was dropped. */
+export const noCharges: Charges = Object.freeze({ enforced: none, shadow: none, refusedBy: undefined })
 
 /** Charges a key to a rule; nothing is charged to a rule that a newer version of the policy has dropped. */
 export function chargesOfKey(
@@ -79,7 +83,7 @@ export function chargesOfKey(
   clock: TimeSource,
 ): Charges {
   const subject = encodeKey(key)
-  if (rule === undefined) return { enforced: none, shadow: none, refusedBy: undefined }
+  if (rule === undefined) return noCharges
   const charge = chargeTo(rule, subject, options, clock)
   const watched = rule.mode === 'shadow'
   return { enforced: watched ? none : [charge], shadow: watched ? [charge] : none, refusedBy: undefined }

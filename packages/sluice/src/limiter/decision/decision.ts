@@ -1,11 +1,19 @@
-import type { LimitStatus } from '../../core/engine/ask.ts'
+import type { AnsweredBy, LimitStatus } from '../../core/engine/ask.ts'
 import type { FailureKind } from '../../core/errors.ts'
 
 /**
- * Why a decision is what it is. `quota`: a limit is used up. `unavailable`: the store failed and the rule is closed.
+ * Why a request was denied. `quota`: a limit is used up. `unavailable`: the store failed and the rule is closed.
  * `missing-key`: the request lacks what the rule's key is made of, and the rule says `onMissing: deny`.
  */
-export type Reason = 'allowed' | 'quota' | 'unavailable' | 'missing-key'
+export type DenialReason = 'quota' | 'unavailable' | 'missing-key'
+
+export type Reason = 'allowed' | DenialReason
+
+/**
+ * What decided. `store`, or without a round trip a `lease` or the `deny-cache`; while the store fails, by the rules' `onStoreFailure`:
+ * `local`, `recount`, `open` or `closed`. `policy`: no rule applied, or a key was missing, so that nothing had to be counted.
+ */
+export type DecidedBy = AnsweredBy | 'policy'
 
 /** What a shadow rule would have done. */
 export interface ShadowDecision {
@@ -14,16 +22,12 @@ export interface ShadowDecision {
   readonly limits: readonly LimitStatus[]
 }
 
-/** Allowed or denied, and everything that was looked at to tell. */
-export interface Decision {
-  readonly allowed: boolean
-  readonly reason: Reason
-  /** The rule that decided: the one that denied, else the first that was charged; undefined when none applied. */
-  readonly rule: string | undefined
+interface DecisionDetails {
   /** Every limit that was looked at, of every rule. */
   readonly limits: readonly LimitStatus[]
-  /** Until the same request would pass: 0 when it was allowed, `Infinity` when it never can. */
+  /** Until the same request would pass: 0 when it was allowed, `Infinity` (in JSON: null) when it never can. */
   readonly retryAfterMs: number
+  readonly by: DecidedBy
   /** Made without the store, by the rules' `onStoreFailure`. */
   readonly degraded: boolean
   /** How the store failed, when degraded. */
@@ -33,3 +37,20 @@ export interface Decision {
   /** The version of the policy that was in force. */
   readonly policyVersion: string
 }
+
+export interface AllowedDecision<Rule extends string = string> extends DecisionDetails {
+  readonly allowed: true
+  readonly reason: 'allowed'
+  /** The first rule that was charged; undefined when none applied. */
+  readonly rule: Rule | undefined
+}
+
+export interface DeniedDecision<Rule extends string = string> extends DecisionDetails {
+  readonly allowed: false
+  readonly reason: DenialReason
+  /** The rule that denied. */
+  readonly rule: Rule
+}
+
+/** Allowed or denied, and everything that was looked at to decide. */
+export type Decision<Rule extends string = string> = AllowedDecision<Rule> | DeniedDecision<Rule>

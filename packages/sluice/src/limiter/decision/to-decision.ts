@@ -1,5 +1,5 @@
 import type { Answer, ChargeTerms, LimitStatus } from '../../core/engine/ask.ts'
-import type { Decision, Reason, ShadowDecision } from './decision.ts'
+import type { DecidedBy, Decision, Reason, ShadowDecision } from './decision.ts'
 
 /** Of most decisions: no shadow rule took part. */
 export const noShadow: readonly ShadowDecision[] = Object.freeze([])
@@ -7,12 +7,12 @@ const noLimits: readonly LimitStatus[] = Object.freeze([])
 
 /** The decision when no rule applies. */
 export function unmatched(policyVersion: string, shadow: readonly ShadowDecision[] = noShadow): Decision {
-  return make(true, 'allowed', undefined, noLimits, 0, undefined, shadow, policyVersion)
+  return make(true, 'allowed', undefined, noLimits, 0, 'policy', undefined, shadow, policyVersion)
 }
 
 /** The decision when a rule's key cannot be made and the rule says `onMissing: deny`. */
 export function refused(rule: string, policyVersion: string): Decision {
-  return make(false, 'missing-key', rule, noLimits, Infinity, undefined, noShadow, policyVersion)
+  return make(false, 'missing-key', rule, noLimits, Infinity, 'policy', undefined, noShadow, policyVersion)
 }
 
 /** What an answer means to whoever asked. */
@@ -23,13 +23,14 @@ export function toDecision(
   shadow: readonly ShadowDecision[] = noShadow,
 ): Decision {
   const limits = charges.length === 1 ? answer.statuses[0]! : answer.statuses.flat()
+  const by = answer.by ?? 'store'
   if (answer.allowed)
-    return make(true, 'allowed', charges[0]!.rule.name, limits, 0, answer.failure, shadow, policyVersion)
+    return make(true, 'allowed', charges[0]!.rule.name, limits, 0, by, answer.failure, shadow, policyVersion)
   let denying: LimitStatus | undefined
   for (const status of limits) if (status.retryAfterMs > (denying?.retryAfterMs ?? 0)) denying = status
   const reason = denying === undefined && answer.failure !== undefined ? 'unavailable' : 'quota'
   const rule = denying?.rule ?? closedRule(charges) ?? charges[0]!.rule.name
-  return make(false, reason, rule, limits, denying?.retryAfterMs ?? 0, answer.failure, shadow, policyVersion)
+  return make(false, reason, rule, limits, denying?.retryAfterMs ?? 0, by, answer.failure, shadow, policyVersion)
 }
 
 /** The decision on a request whose only rules watch. */
@@ -48,6 +49,7 @@ function make(
   rule: string | undefined,
   limits: readonly LimitStatus[],
   retryAfterMs: number,
+  by: DecidedBy,
   failure: Decision['failure'],
   shadow: readonly ShadowDecision[],
   policyVersion: string,
@@ -58,9 +60,10 @@ function make(
     rule,
     limits,
     retryAfterMs,
+    by,
     degraded: failure !== undefined,
     failure,
     shadow,
     policyVersion,
-  }
+  } as Decision
 }

@@ -88,7 +88,7 @@ function* build(document: PolicyDocument, options: CompileOptions, report: Repor
     upstreams,
     match: only
       ? (request, nowMs) => matchOnly(only, request, nowMs)
-      : (request, nowMs) => matchRequest(rules, index, request, nowMs),
+      : (request, nowMs, name) => matchRequest(rules, index, request, nowMs, name),
     explain: (request, nowMs) => explainRequest(rules, request, nowMs),
     readsBody: rules.some(({ readsBody }) => readsBody),
     dated: rules.some(({ rule }) => rule.dated),

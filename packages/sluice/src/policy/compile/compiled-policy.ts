@@ -58,7 +58,8 @@ export interface CompiledPolicy {
   rule(name: string): CompiledRule | undefined
   /** The vendors that this service calls. */
   readonly upstreams: readonly CompiledUpstream[]
-  match(request: RequestView, nowMs: number): Matched
+  /** `only` names the one rule to look at, which must be a rule of this policy; all of them when left out. */
+  match(request: RequestView, nowMs: number, only?: string): Matched
   explain(request: RequestView, nowMs: number): readonly RuleTrace[]
   /** Whether a rule looks into the body, so that adapters can say when none was parsed. */
   readonly readsBody: boolean

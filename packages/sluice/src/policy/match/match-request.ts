@@ -10,11 +10,13 @@ export function matchRequest(
   index: RuleIndex,
   request: RequestView,
   nowMs: number,
+  only?: string,
 ): Matched {
   const matched: MatchedRule[] = []
   let refusedBy: CompiledRule | undefined
   for (const { index: place, captured } of index.find(request)) {
     const parts = rules[place]!
+    if (only !== undefined && parts.rule.name !== only) continue
     const found = chargeOf(parts, request, captured, nowMs)
     if (found) matched.push(found)
     else if (refuses(parts)) refusedBy ??= parts.rule

@@ -180,11 +180,12 @@ class StoreWithFallback implements FallbackStore {
         nowUs: this.#clock.now(),
         statuses,
         failure: failure.kind,
+        by: isOpen ? 'open' : 'closed',
       }
     }
     const locals = ask.charges.filter((charge) => charge.rule.onStoreFailure === 'local')
     const answer = this.#local.decide(ask, locals, this.#replicas())
-    return { ...answer, statuses: spread(ask.charges, locals, answer), failure: failure.kind }
+    return { ...answer, statuses: spread(ask.charges, locals, answer), failure: failure.kind, by: 'local' }
   }
 }
 

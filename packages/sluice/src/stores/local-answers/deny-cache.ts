@@ -72,7 +72,7 @@ export class DenyCache {
       denial.answerMs = nowMs
       const { nowUs } = denial.answer
       const statuses = [denial.first.map((status) => later(status, passedMs))]
-      denial.answer = { allowed: false, granted: 0, nowUs, statuses }
+      denial.answer = { allowed: false, granted: 0, nowUs, statuses, by: 'deny-cache' }
     }
     return denial
   }
@@ -89,7 +89,7 @@ export class DenyCache {
       }
       if (waitMs === 0) continue
       const untilMs = nowMs + Math.min(waitMs, this.#options.maxMs)
-      const denied: Answer = { allowed: false, granted: 0, nowUs: answer.nowUs, statuses: [first] }
+      const denied: Answer = { allowed: false, granted: 0, nowUs: answer.nowUs, statuses: [first], by: 'deny-cache' }
       this.#add(charge, {
         limits: charge.limits,
         plain: isPlainKey(charge.subject),

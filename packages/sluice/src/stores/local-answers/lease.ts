@@ -189,6 +189,6 @@ export class Lease {
       const left = resetMs > passedMs ? resetMs - passedMs : 0
       statuses[l] = { rule, name, amount, remaining: remaining + this.#units, windowMs, resetMs: left, retryAfterMs: 0 }
     }
-    return { allowed: true, granted: 1, nowUs: this.#takenUs + passedMs * 1000, statuses: [statuses] }
+    return { allowed: true, granted: 1, nowUs: this.#takenUs + passedMs * 1000, statuses: [statuses], by: 'lease' }
   }
 }
