@@ -14,6 +14,8 @@ export interface LimiterEvents {
   /** The store failed to decide. */
   storeFailure: { readonly kind: FailureKind; readonly error: Error }
   breaker: { readonly state: BreakerState }
+  /** Redis has evicted keys to make room, perhaps counters among them: their subjects have their whole limit again. */
+  evicted: { readonly keys: number }
   /** A new policy is in force. */
   policyLoaded: { readonly version: string; readonly source: string }
   /** A document was refused, or the source cannot be reached; the last good policy stays. */

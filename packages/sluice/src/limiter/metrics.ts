@@ -36,6 +36,11 @@ const table = {
     help: 'Failures of the store, by kind.',
     labels: ['service', 'kind'],
   },
+  sluice_store_evicted_keys_total: {
+    type: 'counter',
+    help: 'Keys that the store has dropped to make room; a counter among them starts again from zero.',
+    labels: ['service'],
+  },
   sluice_store_breaker_state: {
     type: 'gauge',
     help: 'The state of the breaker before the store: 1 for the present one, 0 for the others.',
@@ -113,6 +118,7 @@ export function limiterMetrics(limiter: Limiter, { decisionsOnly = false }: Limi
 
     const roundTrip = reporter.histogram('sluice_store_round_trip_duration_seconds')
     const batchSize = reporter.histogram('sluice_store_batch_size')
+    const evicted = reporter.counter('sluice_store_evicted_keys_total')
     const leaseUnits = reporter.counter('sluice_lease_units_total')
     const loads = reporter.counter('sluice_policy_loads_total')
     const loadErrors = reporter.counter('sluice_policy_load_errors_total')
@@ -133,6 +139,7 @@ export function limiterMetrics(limiter: Limiter, { decisionsOnly = false }: Limi
         roundTrip(tookMs / 1000, service)
         batchSize(asks, service)
       }),
+      limiter.on('evicted', ({ keys }) => evicted(keys, service)),
       limiter.on('breaker', ({ state }) => {
         breaker = state
       }),

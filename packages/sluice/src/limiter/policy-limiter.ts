@@ -195,8 +195,8 @@ export class PolicyLimiter implements Limiter {
     await this.#live.close()
     await this.#parts.beforeClose()
     await this.#store.close()
-    await this.#parts.afterClose()
     this.#stopWatching?.()
+    await this.#parts.afterClose()
   }
 
   #policyNow(): CompiledPolicy {

@@ -10,5 +10,6 @@ export function watchStore(store: CallbackStore, events: Emitter<LimiterEvents>)
     lease: (rule, drawn, returned, stranded) => events.emit('lease', { rule, drawn, returned, stranded }),
     failure: (kind, error) => events.emit('storeFailure', { kind, error }),
     breaker: (state) => events.emit('breaker', { state }),
+    evicted: (keys) => events.emit('evicted', { keys }),
   })
 }

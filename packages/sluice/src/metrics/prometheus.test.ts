@@ -58,6 +58,7 @@ test('reports the store, its breaker, leases and local decisions', async () => {
   observer.roundTrip!(7, 3)
   observer.failure!('timeout', new Error('late'))
   observer.breaker!('open')
+  observer.evicted!(9)
   observer.local!('lease', 'by-ip')
   observer.lease!('by-ip', 100, 20, 5)
   const text = await registry.metrics()
@@ -66,6 +67,7 @@ test('reports the store, its breaker, leases and local decisions', async () => {
     'sluice_store_round_trip_duration_seconds_sum{service="shop"} 0.003',
     'sluice_store_failures_total{service="shop",kind="timeout"} 1',
     'sluice_store_breaker_state{service="shop",state="open"} 1',
+    'sluice_store_evicted_keys_total{service="shop"} 9',
     'sluice_store_breaker_state{service="shop",state="closed"} 0',
     'sluice_local_decisions_total{service="shop",rule="by-ip",by="lease"} 1',
     'sluice_lease_units_total{service="shop",rule="by-ip",fate="drawn"} 100',

@@ -6,7 +6,7 @@ import { waitFor } from '../testing/wait-for.ts'
 import type { RedisClient } from './client.ts'
 import { namespaceOf } from './namespaces.ts'
 import { openRedis, useRedis } from './open-redis.ts'
-import { runId } from './scripts.gen.ts'
+import { nodeFacts } from './scripts.gen.ts'
 
 let server: RedisServer
 beforeAll(async () => {
@@ -51,7 +51,7 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
     const stops = ['a', 'b'].map((channel) => redis.subscribe(channel, { message: () => {} }))
     await waitFor(async () => (await sockets()) === 3)
     const part = useRedis(given, {}, 'part')
-    await part.redis.runScript({ script: runId, keys: ['k'], withinMs: 1000 })
+    await part.redis.runScript({ script: nodeFacts, keys: ['k'], withinMs: 1000 })
     expect(await sockets()).toBe(3)
     for (const stop of stops) stop()
     await waitFor(async () => (await sockets()) === 2)
@@ -79,13 +79,13 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
 
   test('runs scripts by the server clock, and none after its deadline', async () => {
     const redis = openRedis(client())
-    const { reply, nowUs } = await redis.runScript({ script: runId, keys: ['k'], withinMs: 1000 })
+    const { reply, nowUs } = await redis.runScript({ script: nodeFacts, keys: ['k'], withinMs: 1000 })
     expect(reply.read()).toBe((await server.info('server')).run_id)
     expect(Math.abs(nowUs / 1000 - Date.now())).toBeLessThan(5000)
     expect(redis.serverTimeMs()).toBeLessThanOrEqual(Date.now() + 5000)
     expect(await redis.runId('k', 1000)).toBe((await server.info('server')).run_id)
     await server.freeze()
-    await expect(redis.runScript({ script: runId, keys: ['k'], withinMs: 50 })).rejects.toMatchObject({
+    await expect(redis.runScript({ script: nodeFacts, keys: ['k'], withinMs: 50 })).rejects.toMatchObject({
       kind: 'timeout',
     })
     await expect(redis.command(['PING'], { withinMs: 50 })).rejects.toMatchObject({ kind: 'timeout' })

@@ -27,6 +27,11 @@ export interface ScriptReply {
   readonly nowUs: number
 }
 
+export interface NodeFacts {
+  readonly runId: string
+  readonly evictedKeys: number
+}
+
 /** A Redis that several parts share: a handle on at most three sockets, each opened when first needed. */
 export interface Redis {
   readonly isCluster: boolean
@@ -51,6 +56,8 @@ export interface Redis {
   runId(key: string, withinMs: number): Promise<string>
   /** Grows with every new connection of a lane, as it may lead to another server than the one before. */
   connection(lane?: Lane): number
+  /** Which run of which server serves a key, and how many keys it has evicted since it started. */
+  nodeFacts(key: string, withinMs: number): Promise<NodeFacts>
   slotOf(key: string): number
   /** The node that serves a key, as far as the client knows; '' when there is only one. */
   nodeOf(key: string): string

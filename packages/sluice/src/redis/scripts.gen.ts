@@ -6,13 +6,16 @@ export const constants = {
   NOT_RUN: 1,
 } as const
 
-export const runId: Script = {
-  name: 'runId',
-  sha1: 'cab2ef201cc25fbbb8fc4422ffda69bc37130eb6',
+export const nodeFacts: Script = {
+  name: 'nodeFacts',
+  sha1: '5e7a612d5c0ae4b79c2a0b4389b675e6d35e72dc',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
-return cmsgpack.pack(0, clock, string.match(call('INFO', 'server'), 'run_id:(%w+)'))
+local function field(section, name)
+return string.match(call('INFO', section), name .. ':(%w+)')
+end
+return cmsgpack.pack(0, clock, field('server', 'run_id'), tonumber(field('stats', 'evicted_keys')))
 `,
 }

@@ -15,10 +15,10 @@ import { nodeRedisConnection } from './connection/node-redis-connection.ts'
 import { redisFailure } from './failure.ts'
 import { redisHealth } from './health.ts'
 import { Messages, type Subscriber } from './messages.ts'
-import type { Lane, Redis, RedisCommandOptions, ScriptReply, ScriptRequest } from './redis.ts'
+import type { Lane, NodeFacts, Redis, RedisCommandOptions, ScriptReply, ScriptRequest } from './redis.ts'
 import type { ScriptCall } from './runner/script-call.ts'
 import { ScriptRunner } from './runner/script-runner.ts'
-import { runId as runIdScript } from './scripts.gen.ts'
+import { nodeFacts as nodeFactsScript } from './scripts.gen.ts'
 import { noSlot, slotOf } from './slots.ts'
 
 /** How long a command may take that was given no time. */
@@ -145,8 +145,12 @@ export class SharedRedis implements Redis {
   }
 
   async runId(key: string, withinMs: number): Promise<string> {
-    const { reply } = await this.runScript({ script: runIdScript, keys: [key], withinMs })
-    return String(reply.read())
+    return (await this.nodeFacts(key, withinMs)).runId
+  }
+
+  async nodeFacts(key: string, withinMs: number): Promise<NodeFacts> {
+    const { reply } = await this.runScript({ script: nodeFactsScript, keys: [key], withinMs })
+    return { runId: String(reply.read()), evictedKeys: Number(reply.read()) }
   }
 
   connection(lane: Lane = 'commands'): number {

@@ -6,6 +6,10 @@ import type { StoreObserver } from './store.ts'
 export class Observers implements Required<StoreObserver> {
   #entries: readonly { readonly observer: StoreObserver }[] = []
 
+  get isEmpty(): boolean {
+    return this.#entries.length === 0
+  }
+
   /** Adds an observer; the returned function removes it. */
   add(observer: StoreObserver): () => void {
     const entry = { observer }
@@ -33,5 +37,9 @@ export class Observers implements Required<StoreObserver> {
 
   breaker(state: BreakerState): void {
     for (const { observer } of this.#entries) observer.breaker?.(state)
+  }
+
+  evicted(keys: number): void {
+    for (const { observer } of this.#entries) observer.evicted?.(keys)
   }
 }

@@ -14,6 +14,8 @@ export interface StoreObserver {
   lease?(rule: string, drawn: number, returned: number, stranded: number): void
   failure?(kind: FailureKind, error: Error): void
   breaker?(state: BreakerState): void
+  /** The store has lost so many keys to make room, perhaps counters among them. */
+  evicted?(keys: number): void
 }
 
 /** Waits for an answer; called exactly once. */

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../core/clock.ts'
+import { afterUnread } from './after-unread.ts'
 import { longestTimerMs, systemClock } from './system-clock.ts'
 
 interface Entry {
@@ -65,9 +66,14 @@ export class Deadlines {
     this.#clock.clearTimeout(this.#timer)
     this.#timerAtMs = atMs
     const waitMs = Math.min(longestTimerMs, Math.max(0, Math.ceil(atMs - this.#clock.monotonic())))
-    this.#timer = this.#clock.setTimeout(() => this.#fire(), waitMs)
+    this.#timer = this.#clock.setTimeout(() => this.#due(atMs), waitMs)
     // The socket keeps the process alive for as long as an answer can come.
     this.#timer.unref?.()
+  }
+
+  #due(atMs: number): void {
+    this.#timer = undefined
+    afterUnread(this.#clock.monotonic() - atMs, () => this.#fire())
   }
 
   #fire(): void {

@@ -126,6 +126,8 @@ function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Dupli
     lazyConnect: false,
     retryStrategy: retry,
     sentinelRetryStrategy: retry,
+    // In a planned failover the old master takes writes for up to ten seconds more; the sentinels announce the new one at once.
+    failoverDetector: true,
     reconnectOnError: (error: Error) => /^(READONLY|MASTERDOWN)/.test(error.message),
   }
   if (client.isCluster !== true) return client.duplicate(safe)

@@ -23,6 +23,9 @@ export interface OwnNodeRedis extends NodeRedisClient {
   sendCommand(...args: unknown[]): Promise<unknown>
 }
 
+/** How often the sentinels are asked who is the master. */
+const sentinelScanMs = 500
+
 type Kind = 'single' | 'sentinel' | 'cluster'
 
 /** Which of the three kinds of client of node-redis this is: each takes options and raw commands differently. */
@@ -54,7 +57,8 @@ export function duplicateOf(client: NodeRedisClient, capMs: number): OwnNodeRedi
     }
     case 'sentinel':
       // Above 0, it sends a command again after its connection was lost, although it may have run.
-      return source.duplicate({ maxCommandRediscovers: 0 })
+      // It listens for `switch-master`, but sentinels announce `+switch-master`: only asking them shows a planned failover.
+      return source.duplicate({ maxCommandRediscovers: 0, scanInterval: sentinelScanMs })
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../core/clock.ts'
+import { afterUnread } from '../../timing/after-unread.ts'
 
 /**
  * Notices that a server does not answer although calls are in flight, which is all that shows of a frozen one. One timer serves all
@@ -36,7 +37,9 @@ export class Silence {
   }
 
   #lookIn(ms: number): Timer {
-    const timer = this.#clock.setTimeout(() => this.#look(), Math.ceil(ms))
+    const dueMs = this.#clock.monotonic() + ms
+    const look = (): void => afterUnread(this.#clock.monotonic() - dueMs, () => this.#look())
+    const timer = this.#clock.setTimeout(look, Math.ceil(ms))
     timer.unref?.()
     return timer
   }

@@ -19,6 +19,7 @@ import { Observers } from '../observers.ts'
 import type { LentRedis, Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
 import { Batch, type BatchOwner } from './batch.ts'
+import { EvictionWatch } from './eviction-watch.ts'
 import { keysUnder } from './keys.ts'
 
 /** The connection options are for a client; a handle has its own. */
@@ -52,6 +53,7 @@ class RedisStore implements Store {
   readonly #batcher: TickBatcher<Ask, Waiter, Batch>
   #used: UsedRedis | undefined
   readonly #observers = new Observers()
+  readonly #evictions: EvictionWatch
   #users = 0
   #closed = false
 
@@ -64,6 +66,11 @@ class RedisStore implements Store {
     this.#open = open
     this.#prefix = prefix
     this.#keyOf = keysUnder(prefix)
+    this.#evictions = new EvictionWatch(
+      () => this.#redis.redis,
+      this.#redis.redis.options.clock,
+      (keys) => this.#observers.evicted(keys),
+    )
     const owner: BatchOwner = {
       keyOf: this.#keyOf,
       replied: (asks, tookMs) => this.#observers.roundTrip(asks, tookMs),
@@ -77,7 +84,12 @@ class RedisStore implements Store {
   }
 
   watch(observer: StoreObserver): () => void {
-    return this.#observers.add(observer)
+    const stop = this.#observers.add(observer)
+    if (!this.#closed) this.#evictions.start()
+    return () => {
+      stop()
+      if (this.#observers.isEmpty) this.#evictions.stop()
+    }
   }
 
   /** While limiters use it, it has a connection; after the last one it lets go of it, and opens another when it is asked again. */
@@ -121,6 +133,7 @@ class RedisStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#evictions.stop()
     await this.#batcher.drain()
     this.#deadlines.close()
     await this.#letGo()
