@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Charge } from '../../core/engine/ask.ts'
+import type { Ask, Charge } from '../../core/engine/ask.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { fallback } from '../fallback/fallback.ts'
@@ -20,12 +20,22 @@ function counted(maxSubjects = 100) {
   const inner = memoryStore()
   let asked = 0
   const clock = virtualClock()
+  let gate: Promise<void> | undefined
   const store = wrapStore(inner, {
     decide: async (ask) => {
       asked++
+      if (ask.kind === 'reset') await gate
       return inner.decide(ask, 0)
     },
   })
+  /** Lets resets wait until the returned function is called. */
+  const holdBack = (): (() => void) => {
+    let release = (): void => {}
+    gate = new Promise((resolve) => {
+      release = resolve
+    })
+    return release
+  }
   const withFallback = fallback(store, { failures: 5, cooldownMs: 1000, replicas: () => 1, clock })
   const cache = localAnswers(withFallback, {
     denyCache: { maxMs: 60_000, maxSubjects },
@@ -34,7 +44,7 @@ function counted(maxSubjects = 100) {
   })
   const take = async (charge: Charge) =>
     cache.decide({ kind: 'take', charges: [charge], copies: 1, hold: undefined }, 500)
-  return { cache, take, asked: () => asked, clock }
+  return { cache, take, asked: () => asked, clock, holdBack }
 }
 
 describe('the deny-cache', () => {
@@ -75,6 +85,48 @@ describe('the deny-cache', () => {
     expect((await take(charge)).allowed).toBe(true)
     expect((await take(charge)).allowed).toBe(false)
     expect((await take(chargeOf(ruleOf(3)))).allowed).toBe(true)
+  })
+
+  it.each(['reset', 'refund', 'settle'] as const)('does not learn a denial that a %s has overtaken', async (kind) => {
+    const { cache, take } = counted()
+    const charge = chargeOf(ruleOf(1))
+    const hold = { id: 'h', ttlUs: 60_000_000, kind: 'reserve' } as const
+    const change: Ask =
+      kind === 'settle'
+        ? { kind, charges: [{ ...charge, cost: 0 }], id: 'h' }
+        : kind === 'refund'
+          ? { kind, charges: [charge], takenUs: undefined }
+          : { kind, charges: [charge] }
+    await cache.decide({ kind: 'take', charges: [charge], copies: 1, hold }, 500)
+    const denied = take(charge)
+    const changed = cache.decide(change, 500)
+    expect((await denied).allowed).toBe(false)
+    await changed
+    expect((await take(charge)).allowed).toBe(true)
+  })
+
+  it('does not learn a denial from before a change whose answer comes later', async () => {
+    const { cache, take, holdBack } = counted()
+    const charge = chargeOf(ruleOf(1))
+    await take(charge)
+    const release = holdBack()
+    const changed = cache.decide({ kind: 'reset', charges: [charge] }, 5000)
+    expect((await take(charge)).allowed).toBe(false)
+    release()
+    await changed
+    expect((await take(charge)).allowed).toBe(true)
+  })
+
+  it('still learns the denials of others while thousands of subjects change', async () => {
+    const { cache, take, asked } = counted()
+    const charge = chargeOf(ruleOf(1))
+    await take(charge)
+    for (let i = 0; i < 5000; i++)
+      await cache.decide({ kind: 'reset', charges: [chargeOf(ruleOf(1), 1, `other ${i}`)] }, 500)
+    expect((await take(charge)).allowed).toBe(false)
+    const before = asked()
+    expect((await take(charge)).allowed).toBe(false)
+    expect(asked()).toBe(before)
   })
 
   it('remembers only so many, and forgetting costs only a round trip', async () => {

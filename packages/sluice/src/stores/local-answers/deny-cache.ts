@@ -10,6 +10,9 @@ export interface DenyCacheOptions {
   readonly maxSubjects: number
 }
 
+/** How many changed subjects are told apart before all asks in flight count as overtaken. */
+const maxChanged = 1000
+
 interface Denial {
   readonly limits: LimitSet
   /** Whether the subject is a text that encoding does not change. */
@@ -32,11 +35,21 @@ export class DenyCache {
   /** By rule prefix, then by subject: strings that callers hold on to are hashed once. */
   readonly #denials = new Map<string, Map<string, Denial>>()
   #size = 0
+  /** Counts what changed subjects in this process: resets, refunds, settlements. */
+  #changes = 0
+  /** The last change of each subject, by key; of those left out, none is later than `#changesForgotten`. */
+  readonly #changed = new Map<string, number>()
+  #changesForgotten = 0
   readonly #observer: Pick<Required<StoreObserver>, 'local'>
 
   constructor(options: DenyCacheOptions, observer: Pick<Required<StoreObserver>, 'local'>) {
     this.#options = options
     this.#observer = observer
+  }
+
+  /** To be noted when something is asked: what changes after that makes its denial worthless. */
+  get changes(): number {
+    return this.#changes
   }
 
   /** The denial, where one of the charges is sure to be denied. */
@@ -77,10 +90,11 @@ export class DenyCache {
     return denial
   }
 
-  /** Learns from the answer to what was asked at `nowMs`. */
-  remember(charges: readonly Charge[], answer: Answer, nowMs: number): void {
-    if (answer.allowed || answer.failure !== undefined) return
+  /** Learns from the answer to what was asked at `nowMs`, after so many `changes`. */
+  remember(charges: readonly Charge[], answer: Answer, nowMs: number, changes: number): void {
+    if (answer.allowed || answer.failure !== undefined || changes < this.#changesForgotten) return
     for (const [c, charge] of charges.entries()) {
+      if (this.#changes > changes && this.#changedAt(charge) > changes) continue
       const first = answer.statuses[c]!
       let waitMs = 0
       // A place in flight may come back at any moment (its window is 0), and a cost that never passes says nothing about the subject.
@@ -116,8 +130,21 @@ export class DenyCache {
     subjects.set(charge.subject, denial)
   }
 
+  /** Subjects are being changed: denials learned before say nothing any more, nor do those of asks in flight. */
   forget(charges: readonly Charge[]): void {
-    for (const { rule, subject } of charges) this.#delete(rule.prefix, subject)
+    this.#changes++
+    if (this.#changed.size >= maxChanged) {
+      this.#changed.clear()
+      this.#changesForgotten = this.#changes
+    }
+    for (const { rule, subject } of charges) {
+      this.#delete(rule.prefix, subject)
+      this.#changed.set(rule.prefix + subject, this.#changes)
+    }
+  }
+
+  #changedAt({ rule, subject }: Charge): number {
+    return this.#changed.get(rule.prefix + subject) ?? 0
   }
 
   #delete(prefix: string, subject: string): void {

@@ -49,9 +49,10 @@ class LocalAnswers implements CallbackStore {
 
   submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
     if (ask.kind === 'take') return this.#take(ask, withinMs, waiter)
-    if (ask.kind !== 'peek') this.#denials?.forget(ask.charges)
+    if (ask.kind === 'peek') return this.#store.submit(ask, withinMs, waiter)
+    this.#denials?.forget(ask.charges)
     if (ask.kind === 'reset') this.#leases.drop(ask.charges)
-    return this.#store.submit(ask, withinMs, waiter)
+    return this.#store.submit(ask, withinMs, this.#denials ? new Changer(this.#denials, ask, waiter) : waiter)
   }
 
   takeByText(take: TextTake): Answer | undefined {
@@ -73,8 +74,9 @@ class LocalAnswers implements CallbackStore {
     const nowMs = ask.charges[0]?.rule.lease ? this.#clock.monotonic() : this.#tickMs()
     const known = this.#denials?.find(ask.charges, nowMs) ?? this.#leases.spend(ask, nowMs, withinMs)
     if (known !== undefined) return known
-    const answer = this.#store.submit(ask, withinMs, new Learner(this, ask, nowMs, waiter))
-    if (answer !== undefined) this.learn(ask, answer, nowMs)
+    const changes = this.#denials?.changes ?? 0
+    const answer = this.#store.submit(ask, withinMs, new Learner(this, ask, nowMs, changes, waiter))
+    if (answer !== undefined) this.learn(ask, answer, nowMs, changes)
     return answer
   }
 
@@ -91,8 +93,8 @@ class LocalAnswers implements CallbackStore {
     this.#nowMs = undefined
   }
 
-  learn(ask: TakeAsk, answer: Answer, nowMs: number): void {
-    this.#denials?.remember(ask.charges, answer, nowMs)
+  learn(ask: TakeAsk, answer: Answer, nowMs: number, changes: number): void {
+    this.#denials?.remember(ask.charges, answer, nowMs, changes)
     this.#leases.observe(ask, answer, nowMs)
   }
 }
@@ -102,21 +104,46 @@ class Learner implements Waiter {
   readonly #localAnswers: LocalAnswers
   readonly #ask: TakeAsk
   readonly #askedMs: number
+  readonly #changes: number
   readonly #waiter: Waiter
 
-  constructor(owner: LocalAnswers, ask: TakeAsk, askedMs: number, waiter: Waiter) {
+  constructor(owner: LocalAnswers, ask: TakeAsk, askedMs: number, changes: number, waiter: Waiter) {
     this.#localAnswers = owner
     this.#ask = ask
     this.#askedMs = askedMs
+    this.#changes = changes
     this.#waiter = waiter
   }
 
   answered(answer: Answer): void {
-    this.#localAnswers.learn(this.#ask, answer, this.#askedMs)
+    this.#localAnswers.learn(this.#ask, answer, this.#askedMs, this.#changes)
     this.#waiter.answered(answer)
   }
 
   failed(error: unknown): void {
+    this.#waiter.failed(error)
+  }
+}
+
+/** One change in flight: it may have happened at any time until its answer came. */
+class Changer implements Waiter {
+  readonly #denials: DenyCache
+  readonly #ask: Ask
+  readonly #waiter: Waiter
+
+  constructor(denials: DenyCache, ask: Ask, waiter: Waiter) {
+    this.#denials = denials
+    this.#ask = ask
+    this.#waiter = waiter
+  }
+
+  answered(answer: Answer): void {
+    this.#denials.forget(this.#ask.charges)
+    this.#waiter.answered(answer)
+  }
+
+  failed(error: unknown): void {
+    this.#denials.forget(this.#ask.charges)
     this.#waiter.failed(error)
   }
 }
