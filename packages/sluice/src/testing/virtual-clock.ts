@@ -50,6 +50,7 @@ export function virtualClock(startMs: number = Date.UTC(2026, 0, 1)): VirtualClo
 
   return {
     now: () => nowUs,
+    wall: () => nowUs / 1000,
     monotonic: () => monotonicUs / 1000,
     get pending() {
       return timers.length

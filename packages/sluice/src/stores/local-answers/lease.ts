@@ -14,8 +14,8 @@ const marginMs = 5
 const idleMs = 500
 
 /**
- * The lease on one subject. Units are good only within the window they were drawn from: they end with it, on this process' monotonic
- * clock, counted from before the draw was sent.
+ * The lease on one subject. Units are good only within the window they were drawn from: they end with it, counted from before the draw
+ * was sent, on the monotonic clock, and on the wall clock too: the first one stands still while a machine is suspended.
  */
 export class Lease {
   readonly #store: Pick<Store, 'decide'>
@@ -29,6 +29,7 @@ export class Lease {
   /** With fewer units than this, more are drawn. */
   #low = 0
   #endsMs = 0
+  #wallEndsMs = 0
   #takenUs = 0
   /** The limits as the last draw left them: what is still here counts as remaining on top. */
   #statuses: readonly LimitStatus[] = []
@@ -70,7 +71,7 @@ export class Lease {
     this.#usedMs = nowMs
     this.#measure(cost, nowMs)
     if (this.#charge.limits !== limits) this.#changeLimits(limits)
-    if (this.#units > 0 && nowMs >= this.#endsMs) this.#strand()
+    if (this.#units > 0 && this.#isOver(nowMs)) this.#strand()
     if (cost > this.#units) return undefined
     this.#units -= cost
     if (this.#units < this.#low) this.#draw(nowMs)
@@ -101,7 +102,7 @@ export class Lease {
     const takenUs = this.#takenUs
     this.drop()
     if (units === 0) return
-    if (this.#clock.monotonic() >= this.#endsMs) {
+    if (this.#isOver(this.#clock.monotonic())) {
       this.#report(0, 0, units)
       return
     }
@@ -117,6 +118,14 @@ export class Lease {
     this.giveBack()
     this.#charge = { ...this.#charge, limits }
     this.#statuses = []
+  }
+
+  #isOver(nowMs: number): boolean {
+    return nowMs >= this.#endsMs || this.#wallMs() >= this.#wallEndsMs
+  }
+
+  #wallMs(): number {
+    return this.#clock.wall?.() ?? 0
   }
 
   #strand(): void {
@@ -149,10 +158,11 @@ export class Lease {
     if (this.#drawing || copies < 2) return
     this.#drawing = true
     const epoch = this.#epoch
+    const wallMs = this.#wallMs()
     const charge = { ...this.#charge, cost: 1 }
     Promise.resolve(this.#store.decide({ kind: 'take', charges: [charge], copies, hold: undefined }, this.#withinMs))
       .then(
-        (answer) => this.#drawn(answer, charge.limits, epoch, nowMs),
+        (answer) => this.#drawn(answer, charge.limits, epoch, nowMs, wallMs),
         () => undefined,
       )
       .finally(() => {
@@ -160,7 +170,7 @@ export class Lease {
       })
   }
 
-  #drawn(answer: Answer, limits: LimitSet, epoch: number, askedMs: number): void {
+  #drawn(answer: Answer, limits: LimitSet, epoch: number, askedMs: number, askedWallMs: number): void {
     if (answer.failure !== undefined || answer.granted === 0) return
     this.#report(answer.granted, 0, 0)
     if (epoch !== this.#epoch || limits !== this.#charge.limits) {
@@ -168,10 +178,11 @@ export class Lease {
       return
     }
     const statuses = answer.statuses[0]!
-    const endsMs = askedMs + Math.min(...statuses.map((status) => status.resetMs)) - 1 - marginMs
-    // Units of an earlier window that ended while this draw was under way must not live on under the new end.
-    if (this.#units > 0 && this.#clock.monotonic() >= this.#endsMs) this.#strand()
-    this.#endsMs = this.#units > 0 ? Math.min(this.#endsMs, endsMs) : endsMs
+    const lifeMs = Math.min(...statuses.map((status) => status.resetMs)) - 1 - marginMs
+    // Units of an earlier window that ended while this draw was in flight must not live on under the new end.
+    if (this.#units > 0 && this.#isOver(this.#clock.monotonic())) this.#strand()
+    this.#endsMs = this.#units > 0 ? Math.min(this.#endsMs, askedMs + lifeMs) : askedMs + lifeMs
+    this.#wallEndsMs = this.#units > 0 ? Math.min(this.#wallEndsMs, askedWallMs + lifeMs) : askedWallMs + lifeMs
     this.#units += answer.granted
     this.#takenUs = answer.nowUs
     this.#statuses = statuses

@@ -55,8 +55,9 @@ export class Leases {
     if (!take.rule.lease) return undefined
     const lease = this.#leases.get(take.rule.prefix)?.get(take.text)
     if (lease === undefined || !lease.covers(take, nowMs)) return undefined
-    this.#observer.local('lease', take.rule.name)
-    return lease.spend(take, nowMs)
+    const spent = lease.spend(take, nowMs)
+    if (spent !== undefined) this.#observer.local('lease', take.rule.name)
+    return spent
   }
 
   /** Learns from the answer to what was asked at `nowMs`. */
