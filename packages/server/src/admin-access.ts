@@ -15,6 +15,7 @@ export function adminAccess({ adminToken, decideToken, env }: ServerConfig): Adm
   const token = adminToken ?? newToken()
   const access = {
     admin: requireToken('admin', [token]),
+    report: requireToken('decide or admin', decideToken === undefined ? [token] : [decideToken, token]),
     decide: decideToken === undefined ? () => {} : requireToken('decide', [decideToken, token]),
   }
   return {

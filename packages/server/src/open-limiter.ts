@@ -15,6 +15,8 @@ export type Opened = (() => unknown)[]
 export interface OpenLimiter {
   readonly limiter: Limiter
   readonly store: Store
+  /** The client of the store; undefined when counters are in memory. */
+  readonly redis: ReturnType<typeof redisClient> | undefined
   readonly archive: PolicyArchive | undefined
   readonly policy: RoutedPolicy
   /** Whether the built-in example stands in for a policy that could not be read. */
@@ -27,7 +29,9 @@ export interface OpenLimiter {
 export async function openLimiter(config: ServerConfig, opened: Opened): Promise<OpenLimiter> {
   const { source, close } = await openPolicy(config.policy)
   opened.push(close)
-  const store = openStore(config, opened)
+  const redis = openRedis(config, opened)
+  const store = redis === undefined ? memoryStore() : redisStore(redis, { prefix: config.redisPrefix })
+  opened.push(() => store.close())
   const policy = routedPolicy(source, config.env)
   const limiter = await createLimiter({
     policy: policy.source,
@@ -48,6 +52,7 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
   return {
     limiter,
     store,
+    redis,
     archive: archiveOf(source),
     policy,
     isExampleInstead: () => isExample,
@@ -60,10 +65,9 @@ export async function closeAll(opened: Opened): Promise<void> {
   for (const close of opened.splice(0).reverse()) await close()
 }
 
-function openStore({ redis, redisPrefix }: ServerConfig, opened: Opened): Store {
-  const client = redis && redisClient(redis)
-  if (client !== undefined) opened.push(() => client.disconnect())
-  const store = client === undefined ? memoryStore() : redisStore(client, { prefix: redisPrefix })
-  opened.push(() => store.close())
-  return store
+function openRedis({ redis }: ServerConfig, opened: Opened): ReturnType<typeof redisClient> | undefined {
+  if (redis === undefined) return undefined
+  const client = redisClient(redis)
+  opened.push(() => client.disconnect())
+  return client
 }

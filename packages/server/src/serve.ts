@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Limiter } from 'sluice'
+import { LimiterCounter } from 'sluice/reports'
 import { adminAccess } from './admin-access.ts'
 import type { ServerConfig } from './config/config.ts'
 import { isWritable } from './config/policy-place.ts'
@@ -13,7 +14,7 @@ import { type DaemonMetrics, daemonMetrics } from './metrics/daemon-metrics.ts'
 import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-limiter.ts'
 import { checkRedis, startWarnings, watchStore } from './start-checks.ts'
 import { LiveFeed } from './stats/live-feed.ts'
-import { Stats } from './stats/stats.ts'
+import { openReports } from './stats/open-reports.ts'
 
 export { type Validated, validate } from './validate.ts'
 
@@ -62,9 +63,10 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const open = await openLimiter(config, opened)
     const { limiter, archive, policy } = open
     const metrics = daemonMetrics()
-    const stats = new Stats()
-    const feed = new LiveFeed(limiter, stats)
-    opened.push(logEvents(limiter, log), metrics.watch(limiter), stats.watch(limiter))
+    const counter = new LimiterCounter(limiter)
+    const feed = new LiveFeed(limiter, counter.counts)
+    opened.push(logEvents(limiter, log), metrics.watch(limiter), () => counter.stop())
+    const reports = openReports(open, config, counter, opened)
     let draining = false
     const { trustedProxies, forwardedBy, env } = config
     const admin = adminAccess(config)
@@ -75,7 +77,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       policy,
       policySource: open.policySource,
       isWritable: () => archive !== undefined && isWritable(config.policy),
-      stats,
+      reports,
       feed,
       metrics,
       log,
@@ -84,7 +86,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       env,
       ...state,
     })
-    const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, stats, metrics, log, opened)
+    const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, counter, metrics, log, opened)
     opened.push(async () => grpc?.close(drainMs))
     const http = await listenHttp(app, config, otherPort)
     opened.push(async () => {
@@ -130,14 +132,14 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
 async function openGrpc(
   config: ServerConfig,
   { limiter, policy, store }: OpenLimiter,
-  stats: Stats,
+  counter: LimiterCounter,
   metrics: DaemonMetrics,
   log: Logger,
   opened: Opened,
 ): Promise<GrpcListener> {
   const service = (): string => limiter.policy.service
   const watch = (each: Limiter): (() => void) => {
-    const ends = [logEvents(each, log), stats.watch(each), metrics.watch(each, { decisionsOnly: true })]
+    const ends = [logEvents(each, log), counter.add(each), metrics.watch(each, { decisionsOnly: true })]
     return () => ends.forEach((end) => void end())
   }
   const overrides = new OverrideLimiters({ store, service, deadlineMs: config.deadlineMs, watch })

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Limiter, PolicyArchive } from 'sluice'
+import type { ReportDestination, ReportReader } from 'sluice/reports'
 import type { LiveFeed } from '../stats/live-feed.ts'
-import type { Stats } from '../stats/stats.ts'
 import type { TokenCheck } from './access.ts'
 
 /** The header in which proxies say whom they speak for. */
@@ -12,6 +12,8 @@ export interface Access {
   readonly admin: TokenCheck
   /** Checks, holds and `/v1/auth`; everybody unless there is a token for it. */
   readonly decide: TokenCheck
+  /** Posting reports: never without a token. */
+  readonly report: TokenCheck
 }
 
 /** What the routes of the HTTP API work on. */
@@ -25,7 +27,12 @@ export interface ApiParts {
   readonly policySource: () => string
   /** Whether a policy can be pushed, as far as that can be told without trying. */
   readonly isWritable: () => boolean
-  readonly stats: Stats
+  /** Where reports of other processes are kept, and where all of them are read. */
+  readonly reports: {
+    readonly board: ReportDestination
+    readonly readers: readonly ReportReader[]
+    readonly sendOwn: () => Promise<void>
+  }
   readonly feed: LiveFeed
   readonly metrics: MetricsPage
   readonly log: Logger

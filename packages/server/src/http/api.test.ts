@@ -278,6 +278,12 @@ describe('the HTTP API', () => {
       .flatMap(([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`))
       .filter((operation) => ![...seen].some((each) => each.startsWith(`${operation} `)))
     // These have tests of their own.
-    expect(untried).toEqual(['GET /v1/auth', 'POST /v1/auth', 'GET /v1/events'])
+    expect(untried).toEqual([
+      'GET /v1/auth',
+      'POST /v1/auth',
+      'POST /v1/reports',
+      'DELETE /v1/reports/{service}/{replica}',
+      'GET /v1/events',
+    ])
   })
 })

@@ -13,12 +13,13 @@ import { holdRoutes } from './routes/holds.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { pageRoutes } from './routes/page.ts'
 import { policyRoutes } from './routes/policy.ts'
+import { reportsRoute } from './routes/reports.ts'
 import { statsRoute } from './routes/stats.ts'
 
 /** A part of the API: adds its routes. */
 export type Routes = (app: Hono<NodeEnv>, parts: ApiParts) => void
 
-const open: readonly Routes[] = [holdRoutes, authRoute, healthRoutes, pageRoutes]
+const open: readonly Routes[] = [holdRoutes, authRoute, healthRoutes, pageRoutes, reportsRoute]
 const admin: readonly Routes[] = [keyRoutes, explainRoute, policyRoutes, statsRoute, eventsRoute]
 const adminPaths = ['/v1/keys/*', '/v1/explain', '/v1/policy', '/v1/policy/*', '/v1/stats', '/v1/events']
 
@@ -44,6 +45,7 @@ function createOthers(parts: ApiParts): Hono<NodeEnv> {
   for (const path of ['/v1/reserve', '/v1/settle', ...adminPaths]) app.use(path, sameSite)
   for (const path of ['/v1/reserve', '/v1/settle']) app.use(path, guarded(refuseRebinding))
   for (const path of ['/v1/reserve', '/v1/settle', '/v1/auth']) app.use(path, guarded(parts.access.decide))
+  for (const path of ['/v1/reports', '/v1/reports/*']) app.use(path, sameSite, guarded(parts.access.report))
   for (const path of adminPaths) app.use(path, guarded(parts.access.admin))
   for (const routes of [...open, ...admin]) routes(app, parts)
   app.notFound((c) => {

@@ -1,5 +1,5 @@
 import type { Limiter, LimiterEvents } from 'sluice'
-import type { Stats } from './stats.ts'
+import type { DecisionStats } from 'sluice/reports'
 
 /** One event of the feed, ready to be written. */
 export interface FeedEvent {
@@ -19,12 +19,12 @@ const samplesPerSecond = 20
  */
 export class LiveFeed {
   readonly #limiter: Limiter
-  readonly #stats: Stats
+  readonly #stats: DecisionStats
   readonly #listeners = new Map<Listener, () => void>()
   #stop: (() => void) | undefined
   #samples = 0
 
-  constructor(limiter: Limiter, stats: Stats) {
+  constructor(limiter: Limiter, stats: DecisionStats) {
     this.#limiter = limiter
     this.#stats = stats
   }

@@ -57,10 +57,12 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
   })
   // In process there is nothing to save by answering before the store.
   const outermost = isInProcess ? withFallback : localAnswers(withFallback, resolved)
-  // A later version may be the first with a local rule.
+  // Every replica sends its heartbeat, as a later version may be the first with a local rule. Only such a rule needs to know their
+  // number from the start.
   countReplicas = async ({ rules }) => {
-    const isNeeded = resolved.replicas === undefined && !isInProcess
-    if (isNeeded && rules.some((rule) => rule.onStoreFailure === 'local')) await replicas.start(resolved.deadlineMs)
+    if (resolved.replicas !== undefined || isInProcess) return
+    const started = replicas.start(resolved.deadlineMs)
+    if (rules.some((rule) => rule.onStoreFailure === 'local')) await started
   }
   await countReplicas(live.current)
   const limiter: Limiter = new PolicyLimiter({

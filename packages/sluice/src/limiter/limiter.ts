@@ -6,6 +6,7 @@ import type { RequestView } from '../policy/match/request-view.ts'
 import type { StoreHealth } from '../stores/store.ts'
 import type { Decision } from './decision/decision.ts'
 import type { LimiterEvents } from './events.ts'
+import type { LimiterStats } from './stats/limiter-stats.ts'
 
 export interface TakeOptions<Rule extends string = string> {
   /** The rule to charge; may be left out when the policy has only one, or only one without a `key` of its own. */
@@ -120,6 +121,8 @@ export interface Limiter<Rule extends string = string> {
   inspect(key: Key, options?: { readonly rule?: Rule }): Promise<Inspection>
   explain(request: RequestView): Promise<Explanation>
   health(): Promise<Health>
+  /** How it stands and what it decided. Counting begins with the first call, as it costs a little with every decision. */
+  stats(): LimiterStats
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
   readonly policy: {
     readonly status: PolicyStatus

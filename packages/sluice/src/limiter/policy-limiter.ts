@@ -43,6 +43,7 @@ import type {
   Subject,
   TakeOptions,
 } from './limiter.ts'
+import { LimiterCounter, type LimiterStats } from './stats/limiter-stats.ts'
 import { watchStore } from './watch-store.ts'
 
 interface Parts {
@@ -67,6 +68,7 @@ export class PolicyLimiter implements Limiter {
   readonly #names = new RuleNames()
   #described: { readonly current: CompiledPolicy; readonly policy: Limiter['policy'] } | undefined
   #stopWatching: (() => void) | undefined
+  #counter: LimiterCounter | undefined
   #closed = false
   /** Whether requests were checked, so that a policy that can match none deserves a warning. */
   #sawRequests = false
@@ -184,6 +186,11 @@ export class PolicyLimiter implements Limiter {
     return limiterHealth(this.#parts.fallback, this.#live, this.#names.dropped, this.#sawRequests, this.#deadlineMs)
   }
 
+  stats(): LimiterStats {
+    this.#counter ??= new LimiterCounter(this)
+    return this.#counter.stats()
+  }
+
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
     this.#stopWatching ??= watchStore(this.#store, this.#events)
     return this.#events.on(name, listener)
@@ -192,6 +199,7 @@ export class PolicyLimiter implements Limiter {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#counter?.stop()
     await this.#live.close()
     await this.#parts.beforeClose()
     await this.#store.close()

@@ -75,10 +75,11 @@ test('each limiter on a shared store hears of its round trips', async () => {
 
 test('failures and the breaker are those of the limiter that met them', async () => {
   const store = memoryStore()
-  const [healthy, failing] = [await on(store, 'one'), await on(failingStoreFor(store, 1), 'two')]
+  const [healthy, failing] = [await on(store, 'one'), await on(failingStoreFor(store, 2), 'two')]
   const heard: string[] = []
   healthy.on('storeFailure', () => heard.push('healthy'))
   failing.on('storeFailure', () => heard.push('failing'))
+  // The heartbeat meets the other failure.
   await failing.take('a')
   expect(heard).toEqual(['failing'])
 })

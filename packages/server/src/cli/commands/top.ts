@@ -40,6 +40,8 @@ interface WatchOptions {
   readonly look: () => Promise<Snapshot>
 }
 
+const ratesOverMs = 6000
+
 /** One run of `sluice top`. */
 class Watch {
   readonly #options: WatchOptions
@@ -49,7 +51,8 @@ class Watch {
   #sort: FrameState['sort']
   #paused = false
   #over = false
-  #before: Snapshot | undefined
+  /** The last looks; rates of keys are over several, as processes report only every two seconds. */
+  readonly #looks: Snapshot[] = []
   #view: View | undefined
   #trouble: CliError | undefined
 
@@ -110,8 +113,9 @@ class Watch {
   async #look(): Promise<void> {
     try {
       const now = await this.#options.look()
-      this.#view = viewOf(now, this.#before, this.#view, this.#options.keep)
-      this.#before = now
+      while (this.#looks.length > 1 && now.atMs - this.#looks[0]!.atMs > ratesOverMs) this.#looks.shift()
+      this.#view = viewOf(now, this.#looks[0], this.#view, this.#options.keep)
+      this.#looks.push(now)
       this.#trouble = undefined
     } catch (error) {
       this.#trouble = toCliError(error)

@@ -44,7 +44,14 @@ export function frame(view: View | undefined, state: FrameState, size: FrameSize
 function headLine(view: View | undefined, { address, clock, paused }: FrameState, width: number, style: Style): string {
   const room = width - clock.length - (paused ? 10 : 2)
   const about =
-    view === undefined ? [] : [safe(view.service), `store ${safe(view.store)}`, `policy ${safe(view.policyVersion)}`]
+    view === undefined
+      ? []
+      : [
+          safe(view.service),
+          view.replicas === 1 ? '1 process' : `${view.replicas} processes`,
+          `store ${safe(view.store)}`,
+          `policy ${safe(view.policyVersion)}`,
+        ]
   let left = shorten(`sluice top  ${address}`, room)
   for (const piece of about) if (left.length + 2 + piece.length <= room) left += `  ${piece}`
   const mark = paused ? style.warn('  PAUSED') : ''
@@ -77,9 +84,9 @@ function keyList(
   )
   if (keys.length === 0) return [head, style.faint('  none yet')]
   const highest = Math.max(...keys.map(({ perSecond }) => perSecond), 1)
-  const lines = keys.slice(0, Math.max(0, rows)).map(({ key, perSecond, count: all }) => {
+  const lines = keys.slice(0, Math.max(0, rows)).map(({ key, perSecond, count: all, error }) => {
     const name = pad(`  ${shorten(safe(key), width - 40)}`, width - 36, 'left')
-    return `${name}${pad(count(perSecond), 12, 'right')}${pad(count(all), 12, 'right')}  ${paint(bar(perSecond / highest, 10))}`
+    return `${name}${pad(count(perSecond), 12, 'right')}${pad(`${error > 0 ? '≤' : ''}${count(all)}`, 12, 'right')}  ${paint(bar(perSecond / highest, 10))}`
   })
   return [head, ...lines]
 }

@@ -2,30 +2,46 @@ import { outOfReach } from '../cli-error.ts'
 import type { DaemonHttp } from '../target/daemon-http.ts'
 import type { KeyCount, Snapshot } from './snapshot.ts'
 
+interface Counts {
+  readonly allowed: number
+  readonly denied: number
+  readonly degraded: number
+}
+
 /** As much of `/v1/stats` as is shown. */
 interface StatsAnswer {
   readonly service: string
   readonly policy: { readonly version: string }
   readonly store: { readonly name: string; readonly ok: boolean }
-  readonly decisions: { readonly allowed: number; readonly denied: number; readonly degraded: number }
+  readonly decisions: Counts
+  readonly recent: readonly Counts[]
+  readonly replicas: readonly unknown[]
   readonly rules: readonly { readonly hottest: readonly KeyCount[]; readonly mostDenied: readonly KeyCount[] }[]
 }
 
 /** More keys than are shown, so that one that rises is known from before. */
 const keysPerRule = 100
 
-/** Asks a daemon what it counts. */
+/** Processes report every two seconds, so the last seconds are not whole yet. */
+const wholeSeconds = { from: -7, to: -2 } as const
+
+/** Asks a daemon how all processes of its service stand. */
 export async function readSnapshot(daemon: DaemonHttp): Promise<Snapshot> {
   const answer = (await daemon.json('GET', `/v1/stats?top=${keysPerRule}`)) as StatsAnswer
   if (answer?.decisions === undefined) throw outOfReach(`${daemon.address} does not answer as a Sluice daemon does`)
-  const { service, policy, store, decisions, rules } = answer
+  const { service, policy, store, decisions, recent, replicas, rules } = answer
+  const whole = recent.slice(wholeSeconds.from, wholeSeconds.to)
+  const mean = (what: keyof Counts): number =>
+    whole.reduce((sum, second) => sum + second[what], 0) / Math.max(1, whole.length)
   const keys = (list: 'hottest' | 'mostDenied'): KeyCount[] =>
-    rules.flatMap((rule) => rule[list].map(({ key, count }) => ({ key, count })))
+    rules.flatMap((rule) => rule[list].map(({ key, count, error }) => ({ key, count, error })))
   return {
     atMs: performance.now(),
     service,
     policyVersion: policy.version,
     store: store.ok ? store.name : `${store.name} (failing)`,
+    replicas: replicas.length,
+    perSecond: { allowed: mean('allowed'), denied: mean('denied'), degraded: mean('degraded') },
     allowed: decisions.allowed,
     denied: decisions.denied,
     degraded: decisions.degraded,

@@ -1,19 +1,24 @@
-/** How often a key was seen in the recent past of the daemon, one to two minutes. */
+/** How often a key was seen in the last one to two minutes. The true count is at most `count` and at least `count - error`. */
 export interface KeyCount {
   readonly key: string
   readonly count: number
+  readonly error: number
 }
 
-/** What a daemon told at one moment. */
+/** How a service stood at one moment, all its processes together. */
 export interface Snapshot {
   /** For rates: milliseconds from any origin. */
   readonly atMs: number
   readonly service: string
   readonly policyVersion: string
   readonly store: string
+  /** How many processes reported. */
+  readonly replicas: number
   readonly allowed: number
   readonly denied: number
   readonly degraded: number
+  /** Per second, over the last whole seconds. */
+  readonly perSecond: { readonly allowed: number; readonly denied: number; readonly degraded: number }
   readonly used: readonly KeyCount[]
   readonly deniedKeys: readonly KeyCount[]
 }
@@ -24,6 +29,7 @@ export interface KeyRate extends KeyCount {
 }
 
 export interface View {
+  readonly replicas: number
   readonly service: string
   readonly policyVersion: string
   readonly store: string
@@ -36,7 +42,12 @@ export interface View {
   readonly mostDenied: readonly KeyRate[]
 }
 
-/** Works out rates from two looks; from a single one they are 0. `shown` is what was shown before. */
+/**
+ * What to show of a look; rates of keys are those since `before`, 0 without one. `shown` is what was shown last.
+ *
+ * Keys are counted in bounded memory, and a key that comes new takes over the count of the one it replaces as its `error`. Only what is
+ * certain makes a rate, and keys of which most is uncertain are left out: they are not hot, they merely took a place.
+ */
 export function viewOf(
   now: Snapshot,
   before: Snapshot | undefined,
@@ -44,24 +55,20 @@ export function viewOf(
   keep: (key: string) => boolean,
 ): View {
   const seconds = before === undefined ? 0 : (now.atMs - before.atMs) / 1000
-  const rate = (after: number, earlier: number | undefined): number => {
-    if (seconds <= 0 || earlier === undefined) return 0
-    // A daemon that was restarted counts from 0 again.
-    return (after < earlier ? after : after - earlier) / seconds
-  }
   const rates = (
     keys: readonly KeyCount[],
     former: readonly KeyCount[] | undefined,
     list: readonly KeyRate[] = [],
   ): KeyRate[] => {
-    const known = new Map(former?.map(({ key, count }) => [key, count]))
-    const rateOf = ({ key, count }: KeyCount): number => {
-      const earlier = known.get(key) ?? 0
-      // The oldest minute was just forgotten; for this once the last rate is the best guess.
-      return count < earlier ? (list.find((each) => each.key === key)?.perSecond ?? 0) : rate(count, former && earlier)
+    const known = new Map(former?.map((each) => [each.key, certain(each)]))
+    const rateOf = (each: KeyCount): number => {
+      if (seconds <= 0 || former === undefined) return 0
+      const more = certain(each) - (known.get(each.key) ?? 0)
+      // The oldest minute was just forgotten, or a process ended; for this once the last rate is the best guess.
+      return more < 0 ? (list.find(({ key }) => key === each.key)?.perSecond ?? 0) : more / seconds
     }
     return keys
-      .filter(({ key }) => keep(key))
+      .filter((each) => keep(each.key) && certain(each) * 2 > each.count)
       .map((each) => ({ ...each, perSecond: rateOf(each) }))
       .sort((a, b) => b.perSecond - a.perSecond || b.count - a.count || (a.key < b.key ? -1 : 1))
   }
@@ -69,12 +76,17 @@ export function viewOf(
     service: now.service,
     policyVersion: now.policyVersion,
     store: now.store,
-    allowedPerSecond: rate(now.allowed, before?.allowed),
-    deniedPerSecond: rate(now.denied, before?.denied),
-    degradedPerSecond: rate(now.degraded, before?.degraded),
+    replicas: now.replicas,
+    allowedPerSecond: now.perSecond.allowed,
+    deniedPerSecond: now.perSecond.denied,
+    degradedPerSecond: now.perSecond.degraded,
     allowed: now.allowed,
     denied: now.denied,
     hottest: rates(now.used, before?.used, shown?.hottest),
     mostDenied: rates(now.deniedKeys, before?.deniedKeys, shown?.mostDenied),
   }
+}
+
+function certain({ count, error }: KeyCount): number {
+  return count - error
 }

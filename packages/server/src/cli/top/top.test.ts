@@ -10,9 +10,10 @@ const snapshot = (
   used: Record<string, number>,
   denied: Record<string, number> = {},
 ): Snapshot => ({
-  ...{ atMs, service: 'shop', policyVersion: '1', store: 'memory', allowed, denied: 0, degraded: 0 },
-  used: Object.entries(used).map(([key, count]) => ({ key, count })),
-  deniedKeys: Object.entries(denied).map(([key, count]) => ({ key, count })),
+  ...{ atMs, service: 'shop', policyVersion: '1', store: 'memory', replicas: 3, allowed, denied: 0, degraded: 0 },
+  perSecond: { allowed: 30, denied: 0, degraded: 0 },
+  used: Object.entries(used).map(([key, count]) => ({ key, count, error: 0 })),
+  deniedKeys: Object.entries(denied).map(([key, count]) => ({ key, count, error: 0 })),
 })
 const every = (): boolean => true
 const state = {
@@ -30,12 +31,12 @@ describe('what top shows', () => {
     const view = viewOf(now, before, undefined, every)
     expect(view.allowedPerSecond).toBe(30)
     expect(view.hottest).toEqual([
-      { key: 'shop/r/b', count: 60, perSecond: 25 },
-      { key: 'shop/r/a', count: 100, perSecond: 5 },
+      { key: 'shop/r/b', count: 60, error: 0, perSecond: 25 },
+      { key: 'shop/r/a', count: 100, error: 0, perSecond: 5 },
     ])
   })
 
-  it('does not jump when the daemon forgets its oldest minute, nor when it was restarted', () => {
+  it('does not jump when the daemon forgets its oldest minute, nor when a process ends', () => {
     const [first, second, third] = [
       snapshot(0, 0, { a: 0 }),
       snapshot(1000, 50, { a: 50 }),
@@ -44,7 +45,19 @@ describe('what top shows', () => {
     const shown = viewOf(second, first, undefined, every)
     const after = viewOf(third, second, shown, every)
     expect(after.hottest[0]?.perSecond).toBe(50)
-    expect(after.allowedPerSecond).toBe(10)
+  })
+
+  it('never shows as a fact what only took over the count of another key', () => {
+    const look = (atMs: number, count: number, error: number): Snapshot => ({
+      ...snapshot(atMs, 0, {}),
+      used: [
+        { key: 'shop/r/new', count, error },
+        { key: 'shop/r/noise', count: 1000, error: 990 },
+      ],
+    })
+    const view = viewOf(look(2000, 1000, 400), look(0, 500, 400), undefined, every)
+    expect(view.hottest).toEqual([{ key: 'shop/r/new', count: 1000, error: 400, perSecond: 250 }])
+    expect(frame(view, state, { columns: 100, rows: 12 }, styleFor(false)).join('\n')).toContain('≤1,000')
   })
 
   it.each([

@@ -229,10 +229,55 @@ export const openApi: Part = {
     '/v1/stats': {
       get: admin(
         'stats',
-        'What was decided, and the hottest keys',
+        'What all processes of the service decided, as they report, and the hottest keys',
         { 200: answer('The figures.', 'Stats'), 400: wrong('top makes no sense.') },
-        { parameters: [query('top', 'How many keys of each rule.', { type: 'integer', minimum: 0, maximum: 200 })] },
+        {
+          parameters: [
+            query('service', "Another service than the daemon's.", { type: 'string' }),
+            query('top', 'How many keys of each rule.', { type: 'integer', minimum: 0, maximum: 200 }),
+          ],
+        },
       ),
+    },
+    '/v1/reports': {
+      post: {
+        ...get(
+          'report',
+          'Takes how the parts of a process stand, for fleets without Redis; forgotten after ten seconds',
+          {
+            200: answer('It is kept.', 'Received'),
+            401: wrong('The token is missing or wrong; the one for deciding will do.'),
+            403: wrong('Asked by a page of another site.'),
+            503: wrong('Too many processes report.'),
+            ...malformed,
+          },
+          { requestBody: body('Report') },
+        ),
+        security: [{ adminToken: [] }],
+      },
+    },
+    '/v1/reports/{service}/{replica}': {
+      delete: {
+        ...get(
+          'removeReport',
+          'Takes a report back, when its process ends',
+          {
+            200: answer('It is gone.', 'Removed'),
+            400: wrong('A parameter is unknown.'),
+            401: wrong('The token is missing or wrong.'),
+            403: wrong('Asked by a page of another site.'),
+          },
+          {
+            parameters: ['service', 'replica'].map((name) => ({
+              name,
+              in: 'path',
+              required: true,
+              schema: { type: 'string' },
+            })),
+          },
+        ),
+        security: [{ adminToken: [] }],
+      },
     },
     '/v1/events': {
       get: admin(

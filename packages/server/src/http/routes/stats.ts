@@ -1,24 +1,32 @@
 import type { Limiter } from 'sluice'
+import { fleetStats } from '../../stats/fleet.ts'
+import { lookAtFleet } from '../../stats/fleet-reader.ts'
 import type { ApiParts } from '../api-parts.ts'
 import type { Routes } from '../app.ts'
 import { readNumber, readQuery } from '../read-query.ts'
 
 const maxTop = 200
+/** Over how long hot keys are counted, in milliseconds. */
+const hotKeysOverMs = 120_000
 
-/** `GET /v1/stats`: what was decided since the start and lately, and the hottest keys of each rule. */
+/** `GET /v1/stats`: what all processes of the service decided, as they report, and the hottest keys of each rule. */
 export const statsRoute: Routes = (app, parts) => {
-  const { limiter, stats, startedAt } = parts
+  const { limiter, reports, startedAt } = parts
   app.get('/v1/stats', async function report(c) {
-    const top = readNumber('top', readQuery(c, 'top').top, 10, 0, maxTop)
+    const query = readQuery(c, 'top', 'service')
+    const top = readNumber('top', query.top, 10, 0, maxTop)
+    const service = query.service || limiter.policy.service
+    // So that whoever has just asked this daemon for a decision finds it here.
+    await reports.sendOwn()
+    const look = await lookAtFleet(reports.readers, service)
     return c.json({
-      service: limiter.policy.service,
+      service,
       uptimeSeconds: Math.floor((Date.now() - startedAt.getTime()) / 1000),
       policy: policyStatus(parts),
       store: await storeStatus(limiter),
-      decisions: stats.total,
-      recent: stats.recent(),
-      hotKeysOverMs: stats.hotKeysOverMs,
-      rules: stats.rules(top),
+      hotKeysOverMs,
+      complete: look.complete,
+      ...fleetStats(look.reports, top, Date.now()),
     })
   })
 }

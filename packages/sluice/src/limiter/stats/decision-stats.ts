@@ -1,4 +1,4 @@
-import type { Limiter, LimiterEvents } from 'sluice'
+import type { LimiterEvents } from '../events.ts'
 import type { HotKey } from './hot-keys.ts'
 import { RecentHotKeys } from './recent-hot-keys.ts'
 
@@ -8,41 +8,49 @@ const maxRules = 1000
 /** How many seconds the recent past has. */
 const seconds = 60
 
-export interface Tally {
-  allowed: number
-  denied: number
-  degraded: number
+/** How many decisions there were. */
+export interface DecisionCounts {
+  readonly allowed: number
+  readonly denied: number
+  readonly degraded: number
 }
 
-interface RuleStats extends Tally {
-  readonly used: RecentHotKeys
-  readonly deniedKeys: RecentHotKeys
-}
-
-export interface RuleReport extends Tally {
+/** What was decided by one rule. */
+export interface RuleStats extends DecisionCounts {
   readonly rule: string
+  /** The keys that used most units, and those that were denied most often, in the last one to two minutes. */
   readonly hottest: readonly HotKey[]
   readonly mostDenied: readonly HotKey[]
 }
 
-/** Counts what a limiter decides: by rule, by second, and by key in bounded memory. */
-export class Stats {
-  readonly #rules = new Map<string, RuleStats>()
-  readonly #seconds: (Tally & { second: number })[] = Array.from({ length: seconds }, () => ({ ...none(), second: -1 }))
-  readonly #now: () => number
-  readonly total: Tally = none()
+type Counts = { -readonly [Name in keyof DecisionCounts]: DecisionCounts[Name] }
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now
+interface RuleCounts extends Counts {
+  readonly used: RecentHotKeys
+  readonly deniedKeys: RecentHotKeys
+}
+
+/** Counts decisions: by rule, by second, and by key in bounded memory. */
+export class DecisionStats {
+  readonly #rules = new Map<string, RuleCounts>()
+  readonly #seconds: (Counts & { second: number })[] = Array.from({ length: seconds }, () => ({
+    ...none(),
+    second: -1,
+  }))
+  readonly #nowMs: () => number
+  readonly #total: Counts = none()
+
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs
   }
 
-  watch(limiter: Limiter): () => void {
-    return limiter.on('decision', (event) => this.#count(event))
+  get total(): DecisionCounts {
+    return { ...this.#total }
   }
 
-  /** How many decisions there were in each of the last seconds, the present one last. */
-  recent(): readonly Tally[] {
-    const present = Math.floor(this.#now() / 1000)
+  /** How many decisions there were in each of the last 60 seconds, the present one last. */
+  recent(): readonly DecisionCounts[] {
+    const present = Math.floor(this.#nowMs() / 1000)
     return Array.from({ length: seconds }, (_, i) => {
       const second = present - seconds + 1 + i
       const found = this.#seconds[((second % seconds) + seconds) % seconds]!
@@ -52,8 +60,8 @@ export class Stats {
   }
 
   /** Every rule with its keys, the busiest first. */
-  rules(top: number): readonly RuleReport[] {
-    const nowMs = this.#now()
+  rules(top: number): readonly RuleStats[] {
+    const nowMs = this.#nowMs()
     return [...this.#rules]
       .map(([rule, { allowed, denied, degraded, used, deniedKeys }]) => ({
         rule,
@@ -66,17 +74,14 @@ export class Stats {
       .sort((a, b) => b.allowed + b.denied - a.allowed - a.denied)
   }
 
-  /** Over how long hot keys are counted, in milliseconds. */
-  readonly hotKeysOverMs = 120_000
-
-  #count({ decision, subjects, cost }: LimiterEvents['decision']): void {
-    const nowMs = this.#now()
+  count({ decision, subjects, cost }: LimiterEvents['decision']): void {
+    const nowMs = this.#nowMs()
     const outcome = decision.allowed ? 'allowed' : 'denied'
     const present = this.#second(nowMs)
-    this.total[outcome]++
+    this.#total[outcome]++
     present[outcome]++
     if (decision.degraded) {
-      this.total.degraded++
+      this.#total.degraded++
       present.degraded++
     }
     for (const subject of subjects) {
@@ -91,14 +96,14 @@ export class Stats {
     }
   }
 
-  #second(nowMs: number): Tally {
+  #second(nowMs: number): Counts {
     const second = Math.floor(nowMs / 1000)
     const place = this.#seconds[second % seconds]!
     if (place.second !== second) Object.assign(place, none(), { second })
     return place
   }
 
-  #rule(name: string, nowMs: number): RuleStats | undefined {
+  #rule(name: string, nowMs: number): RuleCounts | undefined {
     let rule = this.#rules.get(name)
     if (rule === undefined && this.#rules.size < maxRules) {
       rule = {
@@ -112,7 +117,7 @@ export class Stats {
   }
 }
 
-function none(): Tally {
+function none(): Counts {
   return { allowed: 0, denied: 0, degraded: 0 }
 }
 

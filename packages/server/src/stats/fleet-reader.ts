@@ -1,0 +1,23 @@
+import { type ReceivedReport, type ReportReader } from 'sluice/reports'
+
+/** How long a look at the fleet may take. */
+const withinMs = 1000
+
+export interface FleetLook {
+  readonly reports: readonly ReceivedReport[]
+  /** Whether everything that may hold reports could be asked. */
+  readonly complete: boolean
+}
+
+/** Reads the reports of a service wherever they may be: in Redis, and those posted to this daemon. Each process counts once. */
+export async function lookAtFleet(readers: readonly ReportReader[], service: string): Promise<FleetLook> {
+  const looks = await Promise.allSettled(readers.map((reader) => reader.read(service, withinMs)))
+  const newest = new Map<string, ReceivedReport>()
+  for (const look of looks) {
+    for (const each of look.status === 'fulfilled' ? look.value : []) {
+      const known = newest.get(each.report.replica)
+      if (known === undefined || each.ageMs < known.ageMs) newest.set(each.report.replica, each)
+    }
+  }
+  return { reports: [...newest.values()], complete: looks.every(({ status }) => status === 'fulfilled') }
+}

@@ -1,0 +1,124 @@
+import type { DecisionCounts, HotKey, LimiterStats, ReceivedReport, RuleStats } from 'sluice/reports'
+
+/** What all processes of a service decided, from their reports. */
+export interface FleetStats {
+  readonly decisions: DecisionCounts
+  /** The last 60 seconds, the present one last. */
+  readonly recent: readonly DecisionCounts[]
+  readonly rules: readonly RuleStats[]
+  readonly replicas: readonly ReplicaStats[]
+}
+
+/** One process, with everything it reported. */
+export interface ReplicaStats {
+  readonly replica: string
+  readonly host: string
+  readonly pid: number
+  readonly uptimeSeconds: number
+  readonly ageMs: number
+  readonly parts: readonly { readonly kind: string; readonly name: string; readonly stats: unknown }[]
+  readonly omitted: readonly string[]
+}
+
+const seconds = 60
+
+/** Adds up the reports of a service. `top` is how many keys each rule has at most. */
+export function fleetStats(reports: readonly ReceivedReport[], top: number, nowMs: number): FleetStats {
+  const limiters = reports.flatMap(({ report, ageMs }) =>
+    report.sections.filter(isLimiter).map((section) => ({ stats: section.stats, ageMs })),
+  )
+  return {
+    decisions: limiters.map(({ stats }) => stats.decisions).reduce(add, none),
+    recent: recentOf(limiters),
+    rules: rulesOf(
+      limiters.flatMap(({ stats }) => stats.rules),
+      top,
+    ),
+    replicas: reports.map(({ report: { replica, host, pid, startedAt, sections, omitted }, ageMs }) => ({
+      replica,
+      host,
+      pid,
+      uptimeSeconds: Math.max(0, Math.floor((nowMs - startedAt) / 1000)),
+      ageMs,
+      parts: sections.map(({ kind, name, stats }) => ({ kind, name, stats })),
+      omitted,
+    })),
+  }
+}
+
+type Section = ReceivedReport['report']['sections'][number]
+
+/** Reports may come from another version of Sluice, so what is added up is looked at first. */
+function isLimiter(section: Section): section is Section & { readonly stats: LimiterStats } {
+  const stats = section.stats as Partial<LimiterStats> | null
+  return (
+    section.kind === 'limiter' &&
+    isCounts(stats?.decisions) &&
+    Array.isArray(stats?.recent) &&
+    stats.recent.every((each) => Array.isArray(each) && each.length === 3 && each.every(Number.isFinite)) &&
+    Array.isArray(stats.rules) &&
+    stats.rules.every((rule) => isKeys(rule.hottest) && isKeys(rule.mostDenied) && isCounts(rule))
+  )
+}
+
+function isCounts(value: unknown): value is DecisionCounts {
+  const counts = value as Partial<DecisionCounts> | null | undefined
+  return [counts?.allowed, counts?.denied, counts?.degraded].every(Number.isFinite)
+}
+
+function isKeys(value: unknown): value is readonly HotKey[] {
+  return (
+    Array.isArray(value) &&
+    value.every(({ key, count, error }) => typeof key === 'string' && Number.isFinite(count) && Number.isFinite(error))
+  )
+}
+
+const none: DecisionCounts = Object.freeze({ allowed: 0, denied: 0, degraded: 0 })
+
+function add(a: DecisionCounts, b: DecisionCounts): DecisionCounts {
+  return { allowed: a.allowed + b.allowed, denied: a.denied + b.denied, degraded: a.degraded + b.degraded }
+}
+
+/** Seconds are counted back from now, so an older report is moved by its age. */
+function recentOf(limiters: readonly { readonly stats: LimiterStats; readonly ageMs: number }[]): DecisionCounts[] {
+  return Array.from({ length: seconds }, (_, i) =>
+    limiters
+      .map(({ stats, ageMs }) => {
+        const [allowed = 0, denied = 0, degraded = 0] = stats.recent[i + Math.round(ageMs / 1000)] ?? []
+        return { allowed, denied, degraded }
+      })
+      .reduce(add, none),
+  )
+}
+
+function rulesOf(rules: readonly RuleStats[], top: number): RuleStats[] {
+  return [...grouped(rules)]
+    .map(([rule, each]) => ({
+      rule,
+      ...each.reduce(add, none),
+      hottest: keysOf(
+        each.flatMap(({ hottest }) => hottest),
+        top,
+      ),
+      mostDenied: keysOf(
+        each.flatMap(({ mostDenied }) => mostDenied),
+        top,
+      ),
+    }))
+    .sort((a, b) => b.allowed + b.denied - a.allowed - a.denied)
+}
+
+function grouped(rules: readonly RuleStats[]): Map<string, RuleStats[]> {
+  const byName = new Map<string, RuleStats[]>()
+  for (const each of rules) byName.set(each.rule, [...(byName.get(each.rule) ?? []), each])
+  return byName
+}
+
+function keysOf(keys: readonly HotKey[], top: number): HotKey[] {
+  const sums = new Map<string, HotKey>()
+  for (const { key, count, error } of keys) {
+    const sum = sums.get(key)
+    sums.set(key, { key, count: count + (sum?.count ?? 0), error: error + (sum?.error ?? 0) })
+  }
+  return [...sums.values()].sort((a, b) => b.count - a.count).slice(0, top)
+}

@@ -1,0 +1,25 @@
+import { type LimiterCounter, memoryReports, partReport, redisReports, startReports } from 'sluice/reports'
+import type { ServerConfig } from '../config/config.ts'
+import type { ApiParts } from '../http/api-parts.ts'
+import type { Opened, OpenLimiter } from '../open-limiter.ts'
+
+/**
+ * Reports how this daemon stands like every other process of its service, and reads the reports of all: through Redis if it has one, and
+ * those that processes without Redis post to it.
+ */
+export function openReports(
+  { limiter, redis }: OpenLimiter,
+  { redisPrefix }: ServerConfig,
+  counter: LimiterCounter,
+  opened: Opened,
+): ApiParts['reports'] {
+  const board = memoryReports()
+  const shared = redis === undefined ? undefined : redisReports(redis, { prefix: redisPrefix })
+  const reports = startReports({
+    service: limiter.policy.service,
+    to: shared ?? board,
+    parts: [partReport('limiter', counter)],
+  })
+  opened.push(() => reports.close())
+  return { board, readers: shared === undefined ? [board] : [shared, board], sendOwn: () => reports.send() }
+}

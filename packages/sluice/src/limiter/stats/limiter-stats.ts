@@ -1,0 +1,80 @@
+import type { Limiter } from '../limiter.ts'
+import { type DecisionCounts, DecisionStats, type RuleStats } from './decision-stats.ts'
+
+/** How a limiter stands, and what it decided since it is counted. */
+export interface LimiterStats {
+  readonly policy: {
+    readonly version: string
+    readonly source: string
+    readonly ageMs: number
+    readonly lastError: string | null
+  }
+  readonly breaker: 'closed' | 'open' | 'half-open'
+  readonly decisions: DecisionCounts
+  /** The last 60 seconds, the present one last: allowed, denied, degraded. */
+  readonly recent: readonly (readonly [allowed: number, denied: number, degraded: number])[]
+  /** The busiest rules; with many rules each has fewer keys. */
+  readonly rules: readonly RuleStats[]
+  /** Over how long keys are counted, in milliseconds. */
+  readonly hotKeysOverMs: number
+}
+
+/** Keys of all rules together, and rules, in one look: a report must stay small. */
+const maxKeys = 120
+const maxRules = 60
+
+/**
+ * Counts what a limiter decides, from the moment it is made, until `stop`. Other limiters of the same service can be added.
+ *
+ * @example
+ * const counter = new LimiterCounter(limiter)
+ * counter.stats().decisions.denied
+ */
+export class LimiterCounter {
+  readonly #limiter: Limiter
+  readonly #counts: DecisionStats
+  readonly #ends: (() => void)[] = []
+  #breaker: LimiterStats['breaker'] = 'closed'
+
+  constructor(limiter: Limiter, counts: DecisionStats = new DecisionStats()) {
+    this.#limiter = limiter
+    this.#counts = counts
+    this.#ends.push(
+      this.add(limiter),
+      limiter.on('breaker', ({ state }) => {
+        this.#breaker = state
+      }),
+    )
+  }
+
+  /** Counts the decisions of another limiter, too, until the returned function is called. */
+  add(limiter: Pick<Limiter, 'on'>): () => void {
+    return limiter.on('decision', (event) => this.#counts.count(event))
+  }
+
+  get counts(): DecisionStats {
+    return this.#counts
+  }
+
+  stats(): LimiterStats {
+    const { version, source, ageMs, lastError } = this.#limiter.policy.status
+    const rules = this.#counts.rules(maxKeys).slice(0, maxRules)
+    const keysEach = Math.max(1, Math.floor(maxKeys / Math.max(1, rules.length)))
+    return {
+      policy: { version, source, ageMs: Math.round(ageMs), lastError: lastError?.message ?? null },
+      breaker: this.#breaker,
+      decisions: this.#counts.total,
+      recent: this.#counts.recent().map(({ allowed, denied, degraded }) => [allowed, denied, degraded]),
+      rules: rules.map((rule) => ({
+        ...rule,
+        hottest: rule.hottest.slice(0, keysEach),
+        mostDenied: rule.mostDenied.slice(0, keysEach),
+      })),
+      hotKeysOverMs: 120_000,
+    }
+  }
+
+  stop(): void {
+    for (const end of this.#ends.splice(0)) end()
+  }
+}

@@ -1,0 +1,17 @@
+export {
+  maxReportBytes,
+  type PartKind,
+  type Report,
+  type ReportPart,
+  type ReportSection,
+  reportVersion,
+} from '../core/report.ts'
+export { type DecisionCounts, DecisionStats, type RuleStats } from '../limiter/stats/decision-stats.ts'
+export type { HotKey } from '../limiter/stats/hot-keys.ts'
+export { LimiterCounter, type LimiterStats } from '../limiter/stats/limiter-stats.ts'
+export { type DaemonReportsOptions, daemonReports } from './daemon-reports.ts'
+export { type ReportDestination, type ReportReader, reportTtlMs } from './destination.ts'
+export { memoryReports } from './memory-reports.ts'
+export { type ReceivedReport, readReport } from './read-report.ts'
+export { type RedisReportsOptions, redisReports } from './redis-reports.ts'
+export { partReport, type ReportEvents, type Reports, type ReportsOptions, startReports } from './start-reports.ts'

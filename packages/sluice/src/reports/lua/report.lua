@@ -1,0 +1,33 @@
+-- Keeps the report of one process, or takes it back.
+--
+-- KEYS[1]   the reports of a service: a hash with `d:<replica>` (the report) and `t:<replica>` (when it came, in us); `pruned` says when
+--           expired ones were last removed
+-- ARGV[1]   the deadline, see deadline.lua
+-- ARGV[2]   the replica
+-- ARGV[3]   the report as text; empty to take it back
+-- ARGV[4]   how long a report lives, in ms
+--
+-- Reply: status, time.
+
+--- @include ../../redis/lua/deadline.lua
+
+local key, replica, text, ttl = KEYS[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+if text == '' then
+  call('HDEL', key, 'd:' .. replica, 't:' .. replica)
+  return cmsgpack.pack(RAN, clock)
+end
+
+call('HSET', key, 'd:' .. replica, text, 't:' .. replica, string.format('%.0f', clock))
+-- Looking for expired reports costs a look at every replica, so it is done once per lifetime and not with every report.
+local pruned = tonumber(call('HGET', key, 'pruned') or '') or 0
+if clock - pruned > ttl * 1000 or clock < pruned then
+  call('HSET', key, 'pruned', string.format('%.0f', clock))
+  for _, field in ipairs(call('HKEYS', key)) do
+    local other = string.match(field, '^t:(.*)$')
+    if other and clock - (tonumber(call('HGET', key, field)) or 0) > ttl * 1000 then
+      call('HDEL', key, field, 'd:' .. other)
+    end
+  end
+end
+call('PEXPIRE', key, ttl)
+return cmsgpack.pack(RAN, clock)

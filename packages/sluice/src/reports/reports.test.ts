@@ -1,0 +1,169 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { maxReportBytes, type ReportPart } from '../core/report.ts'
+import { createLimiter } from '../limiter/create-limiter.ts'
+import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
+import { waitFor } from '../testing/wait-for.ts'
+import { buildReport } from './build-report.ts'
+import type { ReportDestination } from './destination.ts'
+import { memoryReports } from './memory-reports.ts'
+import { readReport } from './read-report.ts'
+import { redisReports } from './redis-reports.ts'
+import { partReport, startReports } from './start-reports.ts'
+
+const reporting = { service: 'shop', replica: 'r1', host: 'h', pid: 1, startedAt: 5 }
+const part = (name: string, stats: unknown): ReportPart => ({ kind: 'cache', name, stats: () => stats })
+
+describe('a report', () => {
+  test('has a section for each part, and is read as it was written', () => {
+    const report = readReport(buildReport(reporting, [part('a', { hits: 1 }), part('b', [2])]))
+    expect(report).toMatchObject({ v: 1, ...reporting, omitted: [] })
+    expect(report!.sections).toEqual([
+      { kind: 'cache', name: 'a', stats: { hits: 1 } },
+      { kind: 'cache', name: 'b', stats: [2] },
+    ])
+  })
+
+  test('never grows beyond its bound, and one part never keeps the others from reporting', () => {
+    const broken: ReportPart = {
+      kind: 'cache',
+      name: 'broken',
+      stats: () => {
+        throw new Error('no')
+      },
+    }
+    const parts = [
+      part('large', 'x'.repeat(maxReportBytes)),
+      part('wide', '\u{1F30A}'.repeat(14_000)),
+      broken,
+      part('small', 1),
+      ...Array.from({ length: 100 }, (_, i) => part(`many-${i}`, i)),
+    ]
+    const text = buildReport(reporting, parts)
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxReportBytes)
+    const report = readReport(text)!
+    expect(report.sections.map(({ name }) => name)).toContain('small')
+    expect(report.omitted).toEqual(expect.arrayContaining(['cache large', 'cache broken']))
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['another version', JSON.stringify({ v: 2, ...reporting, sections: [], omitted: [] })],
+    ['no replica', JSON.stringify({ v: 1, service: 's', host: 'h', pid: 1, startedAt: 1, sections: [], omitted: [] })],
+    ['a section that is none', JSON.stringify({ v: 1, ...reporting, sections: [7], omitted: [] })],
+    ['a pid that is none', JSON.stringify({ v: 1, ...reporting, pid: 'x', sections: [], omitted: [] })],
+    ['too large', JSON.stringify({ v: 1, ...reporting, sections: [], omitted: ['x'.repeat(maxReportBytes)] })],
+  ])('that is %s is not read', (_, text) => expect(readReport(text)).toBeUndefined())
+})
+
+describe('reporting', () => {
+  test('goes on after a failure, sends one at a time, and takes the report back at the end', async () => {
+    const clock = virtualClock()
+    const calls: string[] = []
+    let isAway = true
+    const to: ReportDestination = {
+      description: 'test',
+      send: async (service) => {
+        calls.push(`send ${service}`)
+        if (isAway) throw new Error('away')
+      },
+      remove: async () => void calls.push('remove'),
+      close: async () => void calls.push('close'),
+    }
+    const reports = startReports({ service: 'shop', to, parts: [], clock })
+    const heard: string[] = []
+    reports.on('failed', ({ error }) => heard.push(error.message))
+    reports.on('sent', () => heard.push('sent'))
+    await reports.send()
+    isAway = false
+    await clock.advance(2000)
+    await waitFor(() => heard.includes('sent'))
+    expect(heard).toEqual(['away', 'sent'])
+    await reports.close()
+    await reports.close()
+    await clock.advance(10_000)
+    expect(calls).toEqual(['send shop', 'send shop', 'remove', 'close'])
+  })
+
+  test.each([
+    [{ service: '' }, /startReports\.service/],
+    [{ intervalMs: 20_000 }, /startReports\.intervalMs is 20000; use 100 to 5000 ms/],
+    [{ part: [] }, /startReports\.part .*did you mean "parts"/],
+  ])('refuses %j', (options, message) => {
+    const all = { service: 's', to: memoryReports(), parts: [], ...options } as never
+    expect(() => startReports(all)).toThrow(message)
+  })
+})
+
+test('a limiter counts from the first look, and reports rules with their hottest keys', async () => {
+  const limiter = await createLimiter({ policy: { service: 'shop', rules: [{ name: 'r', limits: { rpd: 2 } }] } })
+  limiter.stats()
+  for (let i = 0; i < 3; i++) await limiter.take('a')
+  const { decisions, rules, recent } = limiter.stats()
+  expect(decisions).toEqual({ allowed: 2, denied: 1, degraded: 0 })
+  expect(rules).toMatchObject([{ rule: 'r', hottest: [{ key: 'shop/r/a', count: 2 }], mostDenied: [{ count: 1 }] }])
+  expect(recent).toHaveLength(60)
+  for (let i = 0; i < 3000; i++) await limiter.take(`${'long'.repeat(20)}${i}`)
+  expect(JSON.stringify(limiter.stats()).length).toBeLessThan(maxReportBytes / 2)
+  await limiter.close()
+})
+
+describe('reports in Redis', () => {
+  let server: RedisServer
+  let client: Redis
+  beforeAll(async () => {
+    server = await startRedis()
+    client = new Redis({ port: server.port, lazyConnect: true })
+  })
+  afterAll(async () => {
+    client.disconnect()
+    await server.stop()
+  })
+  const key = 'sluice:#report/shop/replicas'
+
+  test('of all processes are read together, by service', async () => {
+    const [a, b, reader] = [redisReports(client), redisReports(client), redisReports(client)]
+    const [one, two] = [
+      startReports({ service: 'shop', to: a, parts: [partReport('cache', { stats: () => ({ hits: 1 }) }, 'prices')] }),
+      startReports({ service: 'shop', to: b, parts: [] }),
+    ]
+    await Promise.all([one.send(), two.send()])
+    await waitFor(async () => (await reader.read('shop', 1000)).length === 2)
+    const found = await reader.read('shop', 1000)
+    expect(found.map(({ report }) => report.replica).sort()).toEqual([one.replica, two.replica].sort())
+    expect(found.flatMap(({ report }) => report.sections)).toEqual([
+      { kind: 'cache', name: 'prices', stats: { hits: 1 } },
+    ])
+    expect(await reader.read('other', 1000)).toEqual([])
+    await one.close()
+    expect((await reader.read('shop', 1000)).map(({ report }) => report.replica)).toEqual([two.replica])
+    await two.close()
+    expect(await reader.read('shop', 1000)).toEqual([])
+    await reader.close()
+  })
+
+  test('expire after ten seconds, also when others go on, and leave nothing behind', async () => {
+    const reports = redisReports(client)
+    const text = (replica: string): string => buildReport({ ...reporting, replica }, [])
+    await reports.send('shop', 'old', text('old'), 1000)
+    // As if it had come eleven seconds ago, and nobody had looked since.
+    const past = String((Date.now() - 11_000) * 1000)
+    await server.cli('HSET', key, 't:old', past, 'pruned', past)
+    expect(await reports.read('shop', 1000)).toEqual([])
+    await reports.send('shop', 'new', text('new'), 1000)
+    expect((await reports.read('shop', 1000)).map(({ report }) => report.replica)).toEqual(['new'])
+    expect(((await server.cli('HKEYS', key)) as string[]).sort()).toEqual(['d:new', 'pruned', 't:new'])
+    expect(Number(await server.cli('PTTL', key))).toBeGreaterThan(0)
+    expect(Number(await server.cli('PTTL', key))).toBeLessThanOrEqual(10_000)
+    await reports.close()
+  })
+
+  test('that are no reports are ignored', async () => {
+    const reports = redisReports(client)
+    await reports.send('mail', 'good', buildReport({ ...reporting, replica: 'good' }, []), 1000)
+    await reports.send('mail', 'bad', '{"v":99}', 1000)
+    expect((await reports.read('mail', 1000)).map(({ report }) => report.replica)).toEqual(['good'])
+    await reports.close()
+  })
+})
