@@ -23,6 +23,8 @@ import { warmUp } from './lookup/warm-up.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { CacheStats } from './stats.ts'
 
+const noOptions: LookupOptions<never> = {}
+
 /** The cache behind `createCache`. */
 export class TwoLevelCache implements Cache {
   readonly namespace: string
@@ -50,7 +52,7 @@ export class TwoLevelCache implements Cache {
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
       return Promise.resolve(entry.value as T)
     }
-    return this.#below(key, fetch, options).then((landed) => landed.value as T)
+    return this.#below(key, fetch, options).then((landed) => this.#counted(key, landed).value as T)
   }
 
   lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<Answer<T>> {
@@ -59,9 +61,10 @@ export class TwoLevelCache implements Cache {
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
       return Promise.resolve(this.#answer<T>(entry.value, entry, false, 'memory'))
     }
-    return this.#below(key, fetch, options).then(({ value, entry: found, stale, from }) =>
-      this.#answer<T>(value, found, stale, from),
-    )
+    return this.#below(key, fetch, options).then((landed) => {
+      const { value, entry: found, stale, from } = this.#counted(key, landed)
+      return this.#answer<T>(value, found, stale, from)
+    })
   }
 
   async get<T = unknown>(key: CacheKey): Promise<Answer<T> | undefined> {
@@ -189,36 +192,44 @@ export class TwoLevelCache implements Cache {
     await this.#core.redis?.close()
   }
 
-  /** A fresh entry of the first level. This is the hot path. */
+  /** A fresh entry of the first level. This is the hot path: each clock is read once. */
   #hit(key: CacheKey): Entry | undefined {
     this.#checkKey(key)
-    const entry = this.#core.memory.get(key.encoded)
-    if (entry === undefined || this.#core.standing(entry) !== 'fresh') return undefined
+    const core = this.#core
+    const entry = core.memory.get(key.encoded)
+    if (entry === undefined || !core.isFresh(entry)) return undefined
     entry.uses += 1
-    this.#countHit(key, 'memory', false)
-    this.#core.redis?.prove(this.#core.options.redisDeadlineMs)
+    core.count.hits.memory += 1
+    if (core.events.has('hit')) core.events.emit('hit', { name: key.spec.name, level: 'memory', stale: false })
     return entry
   }
 
-  async #below<T>(key: CacheKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined): Promise<Landed> {
-    if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
-    const { signal, ...entryOptions } = options ?? {}
-    signal?.throwIfAborted()
-    const rules = options && readEntryOptions(entryOptions as never, 'lookup')
+  /** Looks below the first level, or answers what it has as stale. */
+  #below<T>(key: CacheKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined): Promise<Landed> {
     const core = this.#core
+    const { signal, ...entryOptions } = options ?? noOptions
+    let rules: EntryRules | undefined
+    try {
+      if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
+      signal?.throwIfAborted()
+      rules = options && readEntryOptions(entryOptions as never, 'lookup')
+    } catch (error) {
+      return Promise.reject(error)
+    }
     const entry = core.memory.peek(key.encoded)
     const standing = entry && core.standing(entry)
-    const isDown = core.redis?.state === 'down'
-    if (standing === 'revalidate' || (standing === 'unproven' && isDown)) {
-      this.#countHit(key, 'memory', true)
+    if (standing === 'revalidate' || (standing === 'unproven' && core.redis?.state === 'down')) {
       if (standing === 'revalidate') this.#flights.refresh(key, fetch, rules, entry!)
       else this.#flights.refreshUnproven(key, fetch, rules, entry!)
-      return { value: entry!.value, stale: true, from: 'memory', entry }
+      return Promise.resolve({ value: entry!.value, stale: true, from: 'memory', entry })
     }
     const landing = this.#flights.join(key, fetch, rules)
-    const landed = signal ? await detachable(landing, signal) : await landing
-    if (landed.from === 'fetch') core.count.staleServed += landed.stale ? 1 : 0
-    else this.#countHit(key, landed.from, landed.stale)
+    return signal ? detachable(landing, signal) : landing
+  }
+
+  #counted(key: CacheKey, landed: Landed): Landed {
+    if (landed.from !== 'fetch') this.#countHit(key, landed.from, landed.stale)
+    else if (landed.stale) this.#core.count.staleServed += 1
     return landed
   }
 

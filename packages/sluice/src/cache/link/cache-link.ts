@@ -5,7 +5,14 @@ export interface StoredValue {
   /** Tells this copy of the key from any other. */
   readonly id: string
   readonly ageMs: number
+  /** 16 digits of the time it was stored at, then the copy. */
   readonly bytes: Buffer
+}
+
+/** Who waits for the copy of one key. */
+export interface ReadWaiter {
+  resolve(stored: StoredValue | undefined): void
+  reject(error: unknown): void
 }
 
 /** What a claim brought: a copy that somebody stored meanwhile, the right to fetch, or for how long another still has it. */
@@ -23,7 +30,8 @@ export interface CacheLink {
   readonly connection: number
   /** What is stored under these keys; undefined for none. */
   read(keys: readonly string[], withinMs: number): Promise<(StoredValue | undefined)[]>
-  readOne(key: string, withinMs: number): Promise<StoredValue | undefined>
+  /** The same for one key, without a promise of its own. */
+  readOne(key: string, withinMs: number, waiter: ReadWaiter): void
   /** Asks for the right to fill a key. A copy with the id `rejected` counts as none. */
   claim(key: string, token: string, claimMs: number, rejected: string, withinMs: number): Promise<ClaimReply>
   /** Keeps a claim for longer; false when it is lost. */

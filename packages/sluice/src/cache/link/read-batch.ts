@@ -2,15 +2,9 @@ import type { StoreError } from '../../core/errors.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'
 import type { ScriptCall } from '../../redis/runner/script-call.ts'
 import type { TickBatch } from '../../redis/runner/tick-batcher.ts'
-import type { StoredValue } from './cache-link.ts'
+import type { ReadWaiter } from './cache-link.ts'
 import { read } from './scripts.gen.ts'
-import { storedValue } from './stored-value.ts'
-
-/** Who waits for the copy of one key. */
-export interface ReadWaiter {
-  resolve(stored: StoredValue | undefined): void
-  reject(error: StoreError): void
-}
+import { StoredCopyBytes } from './stored-value.ts'
 
 const maxKeys = 512
 /** As many as are worth a call of their own while nothing else is under way. */
@@ -58,7 +52,7 @@ export class ReadBatch implements TickBatch<string, ReadWaiter>, ScriptCall {
     this.#ended()
     for (const waiter of this.#waiters) {
       const copy = reply.bytes()
-      waiter.resolve(copy === null ? undefined : storedValue(copy, nowUs))
+      waiter.resolve(copy === null ? undefined : new StoredCopyBytes(copy, nowUs))
     }
   }
 

@@ -7,12 +7,12 @@ import { TickBatcher } from '../../redis/runner/tick-batcher.ts'
 import type { Script } from '../../redis/script.ts'
 import { noSlot } from '../../redis/slots.ts'
 import type { Invalidation, LogReply, Position } from '../protocol/messages.ts'
-import type { CacheLink, ClaimReply, StoredValue } from './cache-link.ts'
+import type { CacheLink, ClaimReply, ReadWaiter, StoredValue } from './cache-link.ts'
 import { type CacheKeys, cacheKeys } from './keys.ts'
 import { parseMessage } from './message.ts'
-import { ReadBatch, type ReadWaiter } from './read-batch.ts'
+import { ReadBatch } from './read-batch.ts'
 import { bump, claim, constants, forget, keepClaim, store, sync } from './scripts.gen.ts'
-import { storedValue } from './stored-value.ts'
+import { StoredCopyBytes } from './stored-value.ts'
 
 export interface RedisLinkOptions {
   readonly prefix: string
@@ -52,13 +52,25 @@ export class RedisLink implements CacheLink {
   }
 
   read(keys: readonly string[], withinMs: number): Promise<(StoredValue | undefined)[]> {
-    return Promise.all(keys.map((key) => this.readOne(key, withinMs)))
+    return new Promise((resolve, reject) => {
+      const found: (StoredValue | undefined)[] = new Array(keys.length).fill(undefined)
+      let waiting = keys.length
+      if (waiting === 0) resolve(found)
+      keys.forEach((key, index) => {
+        const done = (stored: StoredValue | undefined): void => {
+          found[index] = stored
+          waiting -= 1
+          if (waiting === 0) resolve(found)
+        }
+        this.readOne(key, withinMs, { resolve: done, reject })
+      })
+    })
   }
 
-  readOne(encoded: string, withinMs: number): Promise<StoredValue | undefined> {
+  readOne(encoded: string, withinMs: number, waiter: ReadWaiter): void {
     const key = this.#keys.value(encoded)
     const slot = this.#redis.isCluster ? this.#redis.slotOf(key) : noSlot
-    return new Promise((resolve, reject) => this.#reads.add(slot, Math.ceil(withinMs), key, { resolve, reject }))
+    this.#reads.add(slot, Math.ceil(withinMs), key, waiter)
   }
 
   async claim(
@@ -72,7 +84,7 @@ export class RedisLink implements CacheLink {
     const { reply, nowUs } = await this.#run(claim, keys, [token, whole(claimMs), rejected], withinMs)
     switch (reply.read()) {
       case constants.STORED:
-        return { kind: 'stored', stored: storedValue(reply.bytes()!, nowUs) }
+        return { kind: 'stored', stored: new StoredCopyBytes(reply.bytes()!, nowUs) }
       case constants.GRANTED:
         return { kind: 'granted' }
       default:

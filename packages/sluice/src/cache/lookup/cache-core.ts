@@ -35,11 +35,13 @@ export class CacheCore {
   readonly #gates = new Map<string, FetchGate>()
   /** Told when entries became only stale; `sameLog` if messages were lost, else the log itself was. */
   onLost: (sameLog: boolean) => void = () => undefined
+  readonly #readUs: () => number
   #sequence = 0
 
   constructor(options: ResolvedOptions, link: CacheLink | undefined) {
     this.options = options
     this.clock = options.clock
+    this.#readUs = options.clock.coarse ?? options.clock.now
     this.random = options.random
     this.view = new InvalidationView({ maxScopes, maxKeys, proofMs: options.proofMs })
     this.memory = new SieveMap(options.memory?.maxEntries ?? 0, options.memory?.maxBytes ?? 0)
@@ -59,7 +61,7 @@ export class CacheCore {
 
   /** Milliseconds that never run backwards but follow a machine that slept. */
   nowMs(): number {
-    return (this.clock.coarse?.() ?? this.clock.now()) / 1000
+    return this.#readUs() / 1000
   }
 
   moment(): Moment {
@@ -69,6 +71,13 @@ export class CacheCore {
   /** Whether invalidations up to D ago are known. Without Redis there are none but our own. */
   proven(): boolean {
     return this.redis === undefined || this.redis.proven()
+  }
+
+  /** Whether an entry of the first level may be answered as fresh; then it counts as used. */
+  isFresh(entry: Entry): boolean {
+    const nowMs = this.nowMs()
+    if (nowMs >= entry.freshUntilMs || judgeEntry(this.view, entry) !== 'current') return false
+    return this.redis === undefined || this.redis.isProvenAt(this.clock.monotonic(), nowMs)
   }
 
   /** How an entry of the first level may be answered. */

@@ -21,6 +21,9 @@ interface InFlight extends Flight {
   landing: Promise<Landed>
 }
 
+/** Stands in until the lookup has returned its promise. */
+const noLanding: Promise<never> = new Promise(() => undefined)
+
 /** A value that is invalidated while it is fetched is fetched again, but not for ever. */
 const maxAttempts = 3
 
@@ -74,14 +77,14 @@ export class Flights {
     rules: EntryRules | undefined,
     run: (flight: InFlight) => Promise<Landed>,
   ): Promise<Landed> {
-    const flight = { key, fetch, rules, stamp: undefined, dead: false } as unknown as InFlight
+    const flight: InFlight = { key, fetch, rules, stamp: undefined, dead: false, landing: noLanding }
     this.#flights.set(key.encoded, flight)
-    const done = (): void => {
-      if (this.#flights.get(key.encoded) === flight) this.#flights.delete(key.encoded)
-    }
     flight.landing = run(flight)
-    flight.landing.then(done, done)
     return flight.landing
+  }
+
+  #landed(flight: InFlight): void {
+    if (this.#flights.get(flight.key.encoded) === flight) this.#flights.delete(flight.key.encoded)
   }
 
   #isDead(flight: Flight): boolean {
@@ -92,65 +95,70 @@ export class Flights {
   }
 
   async #look(flight: InFlight): Promise<Landed> {
-    const core = this.#core
-    const { redis } = core
-    let known = core.memory.peek(flight.key.encoded)
-    if (redis === undefined) return this.#fetch(flight, undefined, known, 1)
-    const endMs = core.clock.monotonic() + core.options.redisDeadlineMs
-    const left = (): number => endMs - core.clock.monotonic()
-    const proof = redis.prove(left())
-    const proven = proof === true || (await proof)
-    if (known !== undefined) {
-      // The proof may have been all that was missing. Where there is none to be had, what is in process does.
-      const standing = core.standing(known)
-      if (standing === 'fresh' || (standing === 'unproven' && !proven)) {
-        const stale = standing !== 'fresh'
-        const entry = known
-        if (stale) queueMicrotask(() => this.refreshUnproven(flight.key, flight.fetch, flight.rules, entry))
-        return { value: known.value, stale, from: 'memory', entry }
+    try {
+      const core = this.#core
+      const { redis } = core
+      let known = core.memory.peek(flight.key.encoded)
+      if (redis === undefined) return await this.#fetch(flight, undefined, known, 1)
+      const endMs = core.clock.monotonic() + core.options.redisDeadlineMs
+      const left = (): number => endMs - core.clock.monotonic()
+      const proof = redis.prove(left())
+      const proven = proof === true || (await proof)
+      if (known !== undefined) {
+        // The proof may have been all that was missing. Where there is none to be had, what is in process does.
+        const standing = core.standing(known)
+        if (standing === 'fresh' || (standing === 'unproven' && !proven)) {
+          const stale = standing !== 'fresh'
+          const entry = known
+          if (stale) queueMicrotask(() => this.refreshUnproven(flight.key, flight.fetch, flight.rules, entry))
+          return { value: known.value, stale, from: 'memory', entry }
+        }
+        if (standing === 'none') known = undefined
       }
-      if (standing === 'none') known = undefined
-    }
-    const sentAt = core.view.position
-    const read = await redis.ask(async (link, withinMs) => {
-      return { stored: await link.readOne(flight.key.encoded, withinMs) }
-    }, left())
-    const stored = read?.stored
-    const entry = stored && this.take(flight.key, stored, sentAt)
-    if (entry) {
-      const standing = core.standing(entry)
-      if (standing === 'fresh') return { value: entry.value, stale: false, from: 'redis', entry }
-      if (standing === 'revalidate') {
-        queueMicrotask(() => this.refresh(flight.key, flight.fetch, flight.rules, entry))
-        return { value: entry.value, stale: true, from: 'redis', entry }
+      const sentAt = core.view.position
+      const stored = await redis.read(flight.key.encoded, left())
+      const entry = stored ? this.take(flight.key, stored, sentAt) : undefined
+      if (entry) {
+        const standing = core.standing(entry)
+        if (standing === 'fresh') return { value: entry.value, stale: false, from: 'redis', entry }
+        if (standing === 'revalidate') {
+          queueMicrotask(() => this.refresh(flight.key, flight.fetch, flight.rules, entry))
+          return { value: entry.value, stale: true, from: 'redis', entry }
+        }
+        if (standing !== 'none') known = entry
       }
-      if (standing !== 'none') known = entry
+      core.count.misses += 1
+      if (core.events.has('miss')) core.events.emit('miss', { name: flight.key.spec.name })
+      const rejected = stored?.id ?? ''
+      const claim = stored === undefined ? undefined : new Claim(core, flight.key.encoded)
+      const claimed = await claim?.acquire(rejected, left)
+      if (claimed === 'stored') {
+        const landed = this.#landStored(flight.key, claim!.stored!, sentAt)
+        if (landed) return landed
+      }
+      return await this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
+    } finally {
+      this.#landed(flight)
     }
-    core.count.misses += 1
-    if (core.events.has('miss')) core.events.emit('miss', { name: flight.key.spec.name })
-    const rejected = stored?.id ?? ''
-    const claim = read && new Claim(core, flight.key.encoded)
-    const claimed = claim && (await claim.acquire(rejected, left))
-    if (claimed === 'stored') {
-      const landed = this.#landStored(flight.key, claim!.stored!, sentAt)
-      if (landed) return landed
-    }
-    return this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
   }
 
   /** A refresh of a value that callers are still answered with. Whoever holds the claim does it. */
   async #revalidate(flight: InFlight, known: Entry): Promise<Landed> {
-    const core = this.#core
-    if (core.redis === undefined || core.redis.state === 'down') return this.#fetch(flight, undefined, known, 1)
-    const claim = new Claim(core, flight.key.encoded)
-    const sentAt = core.view.position
-    const claimed = await claim.tryOnce(known.id)
-    if (claimed === 'stored') {
-      const landed = this.#landStored(flight.key, claim.stored!, sentAt)
-      if (landed) return landed
+    try {
+      const core = this.#core
+      if (core.redis === undefined || core.redis.state === 'down') return await this.#fetch(flight, undefined, known, 1)
+      const claim = new Claim(core, flight.key.encoded)
+      const sentAt = core.view.position
+      const claimed = await claim.tryOnce(known.id)
+      if (claimed === 'stored') {
+        const landed = this.#landStored(flight.key, claim.stored!, sentAt)
+        if (landed) return landed
+      }
+      if (claimed === 'held') return { value: known.value, stale: true, from: 'memory', entry: known }
+      return await this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
+    } finally {
+      this.#landed(flight)
     }
-    if (claimed === 'held') return { value: known.value, stale: true, from: 'memory', entry: known }
-    return this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
   }
 
   #landStored(key: CacheKey, stored: StoredValue, sentAt: CacheCore['view']['position']): Landed | undefined {

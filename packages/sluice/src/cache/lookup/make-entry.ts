@@ -2,6 +2,7 @@ import type { CacheKey } from '../keys/cache-key.ts'
 import { prefixScopes } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
 import type { StoredValue } from '../link/cache-link.ts'
+import { timeDigits } from '../link/stored-value.ts'
 import type { Position } from '../protocol/messages.ts'
 import { deepFreeze } from '../values/freeze.ts'
 import { readCopy, writeCopy } from '../values/stored-copy.ts'
@@ -11,6 +12,7 @@ import { keepingOf } from './rules.ts'
 
 /** What an entry costs beside its text: the objects that hold it. Measured, rounded up. */
 const overheadBytes = 400
+const unjudged = -1
 
 /** An entry, and how Redis is to keep it. */
 export interface Made {
@@ -18,9 +20,6 @@ export interface Made {
   readonly bytes: Buffer | undefined
   readonly keepMs: number
 }
-
-type Unjudged = { era: number; scopeVersion: number; uses: number }
-const unjudged: Unjudged = { era: -1, scopeVersion: -1, uses: 1 }
 
 /**
  * Makes an entry of a value. The value is written and read back, so that all callers get the same, from whichever level: equal types, and
@@ -53,10 +52,22 @@ export function makeEntry(
   const nowMs = core.nowMs()
   const { generation, sequence = 0 } = source.stamp ?? {}
   const entry: Entry = {
-    ...{ key: key.encoded, spec: key.spec, value: copy, scopes, generation, sequence },
-    ...{ bytes: size + 2 * key.encoded.length + overheadBytes, madeAtMs: nowMs, fetchMs: source.fetchMs, id: '' },
-    ...{ freshUntilMs: nowMs + freshMs, staleUntilMs: nowMs + staleMs, errorUntilMs: nowMs + errorMs },
-    ...unjudged,
+    key: key.encoded,
+    spec: key.spec,
+    value: copy,
+    bytes: size + 2 * key.encoded.length + overheadBytes,
+    scopes,
+    generation,
+    sequence,
+    madeAtMs: nowMs,
+    freshUntilMs: nowMs + freshMs,
+    staleUntilMs: nowMs + staleMs,
+    errorUntilMs: nowMs + errorMs,
+    fetchMs: source.fetchMs,
+    id: '',
+    era: unjudged,
+    scopeVersion: unjudged,
+    uses: 1,
   }
   const tags = scopes.filter((scope) => scope.startsWith('t:'))
   const stored = { generation, sequence, freshMs, staleMs, errorMs, fetchMs: source.fetchMs, tags }
@@ -65,21 +76,31 @@ export function makeEntry(
 
 /** Reads an entry that Redis has. What is damaged, foreign or too large is a counted miss. */
 export function readEntry(core: CacheCore, key: CacheKey, stored: StoredValue): Entry | undefined {
-  const copy = readCopy(stored.bytes, core.options.codec, core.options.maxValueBytes)
+  const copy = readCopy(stored.bytes, timeDigits, core.options.codec, core.options.maxValueBytes)
   if (copy === undefined) {
     skip(core, key, 'damaged')
     return undefined
   }
   const madeAtMs = core.nowMs() - stored.ageMs
+  const prefixes = prefixScopes(key.encoded)
+  // Written out, in one order with the above: this is made for every read from Redis.
   return {
-    ...{ key: key.encoded, spec: key.spec, value: deepFreeze(copy.value), madeAtMs, fetchMs: copy.fetchMs },
-    ...{ scopes: [...prefixScopes(key.encoded), ...copy.tags], generation: copy.generation, sequence: copy.sequence },
+    key: key.encoded,
+    spec: key.spec,
+    value: deepFreeze(copy.value),
     bytes: stored.bytes.length + 2 * key.encoded.length + overheadBytes,
-    id: stored.id,
+    scopes: copy.tags.length === 0 ? prefixes : [...prefixes, ...copy.tags],
+    generation: copy.generation,
+    sequence: copy.sequence,
+    madeAtMs,
     freshUntilMs: madeAtMs + copy.freshMs,
     staleUntilMs: madeAtMs + copy.staleMs,
     errorUntilMs: madeAtMs + copy.errorMs,
-    ...unjudged,
+    fetchMs: copy.fetchMs,
+    id: stored.id,
+    era: unjudged,
+    scopeVersion: unjudged,
+    uses: 1,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Timer } from '../../core/clock.ts'
 import { everythingScope } from '../keys/cache-key.ts'
-import type { CacheLink } from '../link/cache-link.ts'
+import type { CacheLink, StoredValue } from '../link/cache-link.ts'
 import type { Invalidation } from '../protocol/messages.ts'
 import type { CacheCore } from './cache-core.ts'
 
@@ -60,12 +60,38 @@ export class RedisSide {
     }
   }
 
+  /** Reads the copy of one key: null for none, undefined when Redis did not answer. */
+  read(key: string, withinMs: number): Promise<StoredValue | null | undefined> {
+    if (this.#down || withinMs < 1 || this.#closed) return Promise.resolve(undefined)
+    return new Promise((resolve) =>
+      this.#link.readOne(key, withinMs, {
+        resolve: (stored) => {
+          this.#failures = 0
+          this.lastAnswerMs = this.#core.nowMs()
+          resolve(stored ?? null)
+        },
+        reject: (error) => {
+          this.#failed(error)
+          resolve(undefined)
+        },
+      }),
+    )
+  }
+
   /**
    * Whether all invalidations up to D ago are known. A proof belongs to a connection: another one may lead to a server that took over and
    * has copies that were replaced.
    */
   proven(): boolean {
     return this.#link.connection === this.#connection && this.#core.view.proven(this.#core.moment())
+  }
+
+  /** The same for a moment that was read already. While it is, the proof is renewed in time. */
+  isProvenAt(monotonicMs: number, wallMs: number): boolean {
+    this.#usedMs = monotonicMs
+    if (this.#link.connection !== this.#connection || !this.#core.view.provenAt(monotonicMs, wallMs)) return false
+    if (this.#timer === undefined && this.#syncing === undefined) this.#schedule(this.#core.options.proofMs * 0.4)
+    return true
   }
 
   /** Sees to it that the view is proven, if Redis can be asked. Resolves to whether it is; at once where it is already. */

@@ -77,10 +77,15 @@ export class InvalidationView {
 
   /** Whether all invalidations up to D before now are known. */
   proven(now: Moment): boolean {
+    return this.provenAt(now.monotonicMs, now.wallMs)
+  }
+
+  /** The same without an object, for the hot path. */
+  provenAt(monotonicMs: number, wallMs: number): boolean {
     const proof = this.#proof
     if (proof === undefined) return false
     const { proofMs } = this.#limits
-    return now.monotonicMs - proof.monotonicMs < proofMs && Math.abs(now.wallMs - proof.wallMs) < proofMs
+    return monotonicMs - proof.monotonicMs < proofMs && Math.abs(wallMs - proof.wallMs) < proofMs
   }
 
   receive(message: Invalidation, nowMs = 0): Received {
@@ -124,12 +129,11 @@ export class InvalidationView {
    * sent to Redis, and `Infinity` for what is in the first level.
    */
   judge(subject: Stamped, watchedFrom: number = subject.sequence): Verdict {
-    const key = `k:${subject.key}`
     for (const tables of this.#tables) {
       const own = tables.generation === subject.generation
       // Of other generations it is not known which came first. Those that are more recent here count whole, to be on the safe side.
       const sequence = own ? subject.sequence : 0
-      if (tables.keys.changedSince(key, sequence)) return 'dead'
+      if (tables.keys.size > 0 && tables.keys.changedSince(`k:${subject.key}`, sequence)) return 'dead'
       for (const scope of subject.scopes) if (tables.scopes.changedSince(scope, sequence)) return 'dead'
       // What was forgotten below a floor may have been an invalidation of this very entry.
       const current = own && tables === this.#tables[0]
