@@ -9,7 +9,13 @@ const pages = listed
   .toString()
   .split('\n')
   .filter((file) => file !== '' && existsSync(join(root, file)))
-const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+
+/** The npm scripts that a page may name: those of the repository, and of its own folder, as the examples have them. */
+const scriptsFor = (page: string): Record<string, string> => {
+  const manifests = [join(root, 'package.json'), join(root, dirname(page), 'package.json')].filter(existsSync)
+  const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as { scripts?: Record<string, string> }
+  return Object.assign({}, ...manifests.map((file) => read(file).scripts))
+}
 
 /** The anchor a heading gets on the usual hosts. */
 const anchorOf = (heading: string): string =>
@@ -40,6 +46,7 @@ describe.each(pages)('%s', (page) => {
 
   it('names only npm scripts that exist', () => {
     const named = [...text.matchAll(/npm run (?:--\S+ )?([\w:-]+)/g)].map((match) => match[1] ?? '')
-    expect(named.filter((name) => !(name in scripts))).toEqual([])
+    const scripts = scriptsFor(page)
+    expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
   })
 })

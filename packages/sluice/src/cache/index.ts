@@ -3,6 +3,13 @@ export { type CacheHeaderOptions, type CacheHeaders, cacheHeaders } from './cach
 export { type CacheOptions, createCache } from './create-cache.ts'
 export type { CacheEvents } from './events.ts'
 export {
+  createFreshness,
+  type Freshness,
+  type FreshnessOptions,
+  type SourceFreshness,
+} from './freshness/freshness.ts'
+export { freshnessMetrics } from './freshness/metrics.ts'
+export {
   CacheKey,
   type Everything,
   everything,

@@ -1,0 +1,40 @@
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { startPostgres, startRedis } from 'sluice/testing'
+import { priceApi } from './app.ts'
+import { Database } from './database.ts'
+import { produce, randomWalk } from './producer.ts'
+import { startServices } from './services.ts'
+
+// Servers of its own where none are given, so that `npm start` works on any machine that has them installed.
+const own = {
+  redis: process.env.REDIS_URL === undefined ? await startRedis() : undefined,
+  postgres: process.env.DATABASE_URL === undefined ? await startPostgres() : undefined,
+}
+const redis = new Redis(process.env.REDIS_URL ?? own.redis!.url)
+redis.on('error', () => undefined)
+const pool = new Pool({ connectionString: process.env.DATABASE_URL ?? own.postgres!.url, max: 10 })
+pool.on('error', () => undefined)
+const database = new Database(pool)
+await database.prepare()
+const services = await startServices({ redis, database })
+
+const step = randomWalk(['XLM', 'BTC', 'ETH'])
+for (const assetId of ['XLM', 'BTC', 'ETH']) await database.saveAsset({ assetId, name: assetId, decimals: 7 })
+const producing = setInterval(() => void produce(services, step()).catch((error) => console.error(error.message)), 1000)
+
+const server = priceApi(services).listen(Number(process.env.PORT ?? 3000), () => {
+  console.log(`curl 'http://localhost:${process.env.PORT ?? 3000}/v1/price?asset=XLM'`)
+})
+
+const stop = async (): Promise<void> => {
+  clearInterval(producing)
+  server.close()
+  server.closeAllConnections()
+  await services.close()
+  redis.disconnect()
+  await pool.end()
+  await own.redis?.stop()
+  await own.postgres?.stop()
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())
