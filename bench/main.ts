@@ -6,12 +6,16 @@ import { type BenchOptions, readOptions, type Section, usage } from './options.t
 import { benchRedis } from './redis/index.ts'
 import { printSummary, progress } from './report/print.ts'
 import type { CaseResult } from './report/result.ts'
+import { benchShipper } from './shipper/index.ts'
 import { surroundings } from './surroundings.ts'
 
 type OtherBench = (options: BenchOptions) => Promise<unknown>
 
 /** Sections that print for themselves; what they return goes into the JSON as it is. Loaded only when asked for. */
-const others: Record<Exclude<Section, 'redis' | 'memory' | 'breaker'>, () => Promise<OtherBench | undefined>> = {
+const others: Record<
+  Exclude<Section, 'redis' | 'memory' | 'breaker' | 'shipper'>,
+  () => Promise<OtherBench | undefined>
+> = {
   policy: async () => (await import('./policy-match.ts')).benchPolicy,
   http: async () => (await import('./http.ts')).benchHttp,
   server: () => optional('./server.ts', 'benchServer'),
@@ -31,13 +35,15 @@ async function runOther(section: keyof typeof others, options: BenchOptions): Pr
 
 async function run(section: Section, options: BenchOptions, measured: CaseResult[]): Promise<unknown> {
   const effort = { rounds: options.rounds, roundMs: options.quick ? 250 : 500 }
-  if (section !== 'redis' && section !== 'memory' && section !== 'breaker') return runOther(section, options)
+  if (section !== 'redis' && section !== 'memory' && section !== 'breaker' && section !== 'shipper')
+    return runOther(section, options)
   const only = options.only ?? ''
   const keys = options.quick ? 100_000 : 1_000_000
   const benches = {
     redis: () => benchRedis(effort, only),
     memory: () => benchMemory(effort, keys, only),
     breaker: () => benchBreaker(effort, only),
+    shipper: () => benchShipper(effort.rounds, options.quick, only),
   }
   const results = await benches[section]()
   measured.push(...results)
