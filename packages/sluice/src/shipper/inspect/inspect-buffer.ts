@@ -3,7 +3,9 @@ import { type FileSystem } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
 import { readWhole } from '../files/whole-file.ts'
 import { type Checkpoint, readCheckpoint } from '../log/checkpoint.ts'
+import { recordHeaderBytes, timeAt } from '../log/record.ts'
 import { measureSegment } from '../log/segment.ts'
+import { segmentHeaderBytes } from '../log/segment-header.ts'
 import { parseSegmentName, type SegmentName } from '../log/segment-name.ts'
 import { isStale, type LockRecord, parseLock } from '../owner/lock-record.ts'
 import { highestEpoch, ownerFileOf } from '../owner/owner-lock.ts'
@@ -32,7 +34,7 @@ export interface BufferReport {
   readonly segments: readonly SegmentReport[]
   readonly pending: number
   readonly bytes: number
-  /** When the oldest event that waits was stored, or a little earlier. */
+  /** When the oldest event that waits was stored. */
   readonly oldestMs: number | null
   readonly owner: OwnerReport | null
   /** Names of the files with events that the server refused for good. */
@@ -60,14 +62,27 @@ export async function inspectBuffer(
     const pending = Math.max(0, nextSeq - (shipped?.seq ?? firstSeq))
     segments.push({ ...parsed, file, bytes: size, firstSeq, nextSeq, pending, shippedBytes: shipped?.offset ?? 0 })
   }
+  const oldest = segments.find(({ pending }) => pending > 0)
   return {
     segments,
     pending: segments.reduce((sum, { pending }) => sum + pending, 0),
     bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
-    oldestMs: segments.find(({ pending }) => pending > 0)?.createdMs ?? null,
+    oldestMs: oldest === undefined ? null : await firstTime(fs, dir, oldest),
     owner: await ownerOf(fs, dir, files, leaseMs),
     rejectedFiles: files.filter((file) => /^rejected-\d+\.ndjson$/.test(file)),
     checkpoint,
+  }
+}
+
+/** The time of the first event that was not shipped; that of the segment if it cannot be read. */
+async function firstTime(fs: FileSystem, dir: string, segment: SegmentReport): Promise<number> {
+  const head = Buffer.alloc(recordHeaderBytes)
+  try {
+    const file = await fs.open(join(dir, segment.file), 'read')
+    const got = await file.read(head, Math.max(segment.shippedBytes, segmentHeaderBytes)).finally(() => file.close())
+    return got === head.length ? timeAt(head, 0) : segment.createdMs
+  } catch {
+    return segment.createdMs
   }
 }
 

@@ -88,6 +88,10 @@ test('repair of a segment that was shipped in part ships the rest once', async (
   await shipper.flush()
   await shipper.close()
   expect(got).toHaveLength(5)
+  const { oldestMs, pending, segments } = await inspectBuffer(dir)
+  expect(pending).toBe(35)
+  expect(oldestMs).toBeGreaterThanOrEqual(segments[0]!.createdMs)
+  expect(oldestMs).toBeLessThanOrEqual(Date.now())
   const file = join(
     dir,
     readdirSync(dir)
