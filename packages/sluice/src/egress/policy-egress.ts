@@ -13,6 +13,7 @@ import { RefusedError } from './egress-error.ts'
 import type { EgressEvents } from './events.ts'
 import type { UpstreamHooks } from './options.ts'
 import type { BookingPort } from './places/booking-port.ts'
+import type { OutageMode } from './places/outage.ts'
 import { routeOf } from './route.ts'
 import { EgressStats } from './stats.ts'
 import { UpstreamRuntime } from './upstream-runtime.ts'
@@ -111,12 +112,15 @@ export class PolicyEgress implements Egress {
   }
 
   health(): EgressHealth {
-    const failing = [...this.#runtimes.values()].filter(({ booking }) => booking.isFailing)
-    const warnings = failing.map(({ name }) => `shared state of upstream ${name} does not answer`)
+    const away = [...this.#runtimes.values()].flatMap(({ name, booking }) =>
+      booking.outage === undefined ? [] : [{ name, mode: booking.outage }],
+    )
+    const warnings = away.map(
+      ({ name, mode }) => `upstream ${name}: shared state does not answer; ${outageTexts[mode]}`,
+    )
     if (this.#closed) return { ready: false, reason: 'closed', warnings }
-    return failing.length > 0
-      ? { ready: false, reason: 'redis', warnings }
-      : { ready: true, reason: undefined, warnings }
+    const isStopped = away.some(({ mode }) => mode === 'closed')
+    return { ready: !isStopped, reason: isStopped ? 'redis' : undefined, warnings }
   }
 
   /** Another version of the policy is in force: upstreams that stay keep their booking. */
@@ -208,4 +212,11 @@ function inMemory(body: RequestInit['body']): string | Uint8Array | undefined {
   if (body instanceof URLSearchParams) return body.toString()
   if (body instanceof ArrayBuffer) return new Uint8Array(body)
   return undefined
+}
+
+const outageTexts: Readonly<Record<OutageMode, string>> = {
+  held: 'calls go on with the places that this process holds',
+  closed: 'nothing is granted',
+  local: "this replica's share of the limits is granted, and the bound is not promised",
+  open: 'everything is granted, and no bound is kept',
 }

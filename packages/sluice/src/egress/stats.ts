@@ -75,7 +75,7 @@ export class EgressStats {
       })),
       pausedMs: last?.pausedMs ?? 0,
       recovering: last?.recovering ?? false,
-      degraded: booking.isFailing,
+      degraded: booking.outage !== undefined,
       granted: counts.granted,
       refused: counts.refused,
       responses: counts.responses,

@@ -47,6 +47,7 @@ export class UpstreamRuntime {
       owner: options.owner,
       upstream: upstream.name,
       rules: () => this.#rules,
+      onStoreFailure: () => this.#upstream.onStoreFailure,
       deadlineMs: options.deadlineMs,
       onFailure: (error) => this.events.emit('storeFailure', { upstream: this.name, error }),
     })

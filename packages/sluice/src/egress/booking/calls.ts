@@ -169,10 +169,21 @@ export function register(
   rules: BookingRules,
   owner: string,
   { calls, groups }: RegisterStep,
+  confirmed: readonly string[],
   nowMs: number,
 ): StepResult {
+  const told = new Set([...calls.map(({ id }) => id), ...confirmed])
+  for (const [id, call] of state.calls) if (call.owner === owner && !told.has(id)) drop(state, id, call)
+  const kept = new Set(groups.map(({ limit, tick }) => groupKey(limit, owner, tick)))
+  for (const [key, units] of state.groups) {
+    const [limit = '', of = ''] = key.split(' ')
+    if (of !== owner || kept.has(key)) continue
+    state.groups.delete(key)
+    add(state.used, limit, -units)
+  }
   for (const { id, units, ticks } of calls) {
-    if (state.calls.has(id)) continue
+    const before = state.calls.get(id)
+    if (before !== undefined) drop(state, id, before)
     const named: Record<string, number> = {}
     for (const [key, taken] of Object.entries(clampUnits(rules.limits, units))) {
       const isInFlight = rules.limits.some((limit) => limit.key === key && limit.periodMs === 0)
@@ -182,8 +193,8 @@ export function register(
       if (ticks === undefined || isInFlight) add(state.used, key, taken)
     }
     const phase = ticks === undefined ? 'held' : 'answered'
-    const kept = Object.fromEntries(Object.entries(ticks ?? {}).filter(([key]) => isPeriod(rules, key)))
-    addCall(state, id, { owner, phase, untilMs: nowMs + rules.heldMs, units: named, ticks: kept })
+    const keptTicks = Object.fromEntries(Object.entries(ticks ?? {}).filter(([key]) => isPeriod(rules, key)))
+    addCall(state, id, { owner, phase, untilMs: nowMs + rules.heldMs, units: named, ticks: keptTicks })
   }
   for (const { limit, tick, units } of groups) {
     const key = groupKey(limit, owner, tick)
@@ -192,6 +203,15 @@ export function register(
     add(state.used, limit, change)
   }
   return { is: 'ok' }
+}
+
+/** Forgets a call, whatever became of it, and gives back what is its own. */
+function drop(state: UpstreamState, id: string, call: CallRecord): void {
+  if (call.phase === 'answered') releaseAnswered(state, call)
+  else unspend(state, call.units)
+  state.calls.delete(id)
+  state.waiters.delete(id)
+  dropAssigned(state, call.owner, id)
 }
 
 const isPeriod = (rules: BookingRules, key: string): boolean =>

@@ -30,7 +30,8 @@ export function exchange(state: UpstreamState, asked: Exchange, serverMs: number
   const known = state.owners.has(asked.owner)
   state.owners.set(asked.owner, nowMs)
   const { held, paused } = confirmAll(state, asked.rules, asked.owner, nowMs)
-  const results = asked.steps.map((step) => run(state, asked, step, nowMs))
+  const confirmed = [...held]
+  const results = asked.steps.map((step) => run(state, asked, step, confirmed, nowMs))
   const adopted = adopt(state, asked, nowMs)
   const notify = new Map<string, string[]>()
   assign(state, asked, nowMs, (id, owner) => {
@@ -50,6 +51,7 @@ export function exchange(state: UpstreamState, asked: Exchange, serverMs: number
     wakeMs: wakeMs(state, pausedUntil, nowMs),
     pausedMs: Math.max(0, pausedUntil - nowMs),
     depth: state.waiting,
+    processes: state.owners.size,
     used: asked.rules.limits.map(({ key }) => state.used.get(key) ?? 0),
     notify: Array.from(notify, ([owner, ids]) => ({ owner, ids })),
   }
@@ -70,7 +72,13 @@ function advance(state: UpstreamState, { owner, sinceMs }: Exchange, serverMs: n
   return state.lastMs
 }
 
-function run(state: UpstreamState, { owner, rules }: Exchange, step: Step, nowMs: number): StepResult {
+function run(
+  state: UpstreamState,
+  { owner, rules }: Exchange,
+  step: Step,
+  confirmed: readonly string[],
+  nowMs: number,
+): StepResult {
   switch (step.op) {
     case 'book':
       return book(state, { owner, rules }, step, nowMs)
@@ -87,7 +95,7 @@ function run(state: UpstreamState, { owner, rules }: Exchange, step: Step, nowMs
     case 'retry':
       return takeRetry(state, rules, nowMs)
     case 'register':
-      return register(state, rules, owner, step, nowMs)
+      return register(state, rules, owner, step, confirmed, nowMs)
     case 'recovered':
       if (step.epoch === state.epoch) state.recovering = false
       return { is: 'ok' }

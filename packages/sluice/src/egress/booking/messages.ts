@@ -59,7 +59,10 @@ export interface PauseStep {
   readonly maxMs: number
 }
 
-/** What a process knows to be taken, told after state was lost. Both are by id, so that telling twice changes nothing. */
+/**
+ * All that a process knows to be taken by it, told after state was lost or exchanges failed. It replaces what was known of it before;
+ * everything is by id, so that telling twice changes nothing.
+ */
 export interface RegisterStep {
   readonly op: 'register'
   /** Those that were answered have `ticks`: most of their units are in groups. */
@@ -125,6 +128,8 @@ export interface ExchangeReply {
   /** How long everything is paused. */
   readonly pausedMs: number
   readonly depth: number
+  /** How many processes share the upstream, this one included. */
+  readonly processes: number
   /** By limit of the exchange. */
   readonly used: readonly number[]
   /** Other processes whose waiters were assigned places, to be notified. */

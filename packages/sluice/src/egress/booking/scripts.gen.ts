@@ -19,7 +19,7 @@ export const constants = {
 
 export const exchange: Script = {
   name: 'exchange',
-  sha1: '853ab5aeea1280cc69e3990c7dcc8d5936dfebf2',
+  sha1: '9003f31864b2ccfeaeb658de291fafe707361125',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -354,9 +354,41 @@ add(at, -units)
 add('u' .. step.limit, -units)
 return { 'ok' }
 end
-local function register(step)
+local function drop(id, c)
+if c.phase == 'answered' then release_answered(c) else unspend(c.units) end
+put_call(id, nil)
+put_waiter(id, nil)
+drop_assigned(c.owner, id)
+end
+local function all_fields()
+local fields = {}
+for _, field in ipairs(call('HKEYS', S)) do fields[field] = true end
+for field in pairs(changed) do fields[field] = true end
+for id in pairs(call_changed) do fields['c' .. id] = true end
+return fields
+end
+local function register(step, confirmed)
+local told, kept = {}, {}
+for _, each in ipairs(step.calls) do told[each.id] = true end
+for _, id in ipairs(confirmed) do told[id] = true end
+for _, each in ipairs(step.groups) do kept[group(each.limit, owner, each.tick)] = true end
+for field in pairs(all_fields()) do
+local kind, rest = string.sub(field, 1, 1), string.sub(field, 2)
+if kind == 'c' and not told[rest] then
+local c = find_call(rest)
+if c and c.owner == owner then drop(rest, c) end
+elseif kind == 'g' and not kept[field] then
+local limit, process = string.match(rest, '^(%S+) (%S+) %S+$')
+if process == owner then
+local units = count(field)
+add(field, -units)
+add('u' .. limit, -units)
+end
+end
+end
 for _, each in ipairs(step.calls) do
-if not find_call(each.id) then
+local before = find_call(each.id)
+if before then drop(each.id, before) end
 local named, ticks = {}, {}
 for key, taken in pairs(clamp_units(each.units)) do
 local in_flight = limit_of[key].periodMs == 0
@@ -370,7 +402,6 @@ if limit_of[key] and limit_of[key].periodMs > 0 then ticks[key] = tick end
 end
 local phase = each.ticks and 'answered' or 'held'
 put_call(each.id, { owner = owner, phase = phase, until_ms = now + rules.heldMs, units = named, ticks = ticks })
-end
 end
 for _, each in ipairs(step.groups) do
 local at = group(each.limit, owner, each.tick)
@@ -427,10 +458,7 @@ gone = true
 end
 end
 if gone then
-local fields = {}
-for _, field in ipairs(call('HKEYS', S)) do fields[field] = true end
-for field in pairs(changed) do fields[field] = true end
-for field in pairs(fields) do
+for field in pairs(all_fields()) do
 local limit, process = string.match(field, '^g(%S+) (%S+) %S+$')
 if limit and not owners[process] then
 local units = count(field)
@@ -506,7 +534,8 @@ end
 local known = owners[owner] ~= nil
 owners[owner] = now
 local held, paused = confirm_all()
-local results = {}
+local results, confirmed = {}, {}
+for at, id in ipairs(held) do confirmed[at] = id end
 for at, step in ipairs(asked.steps) do
 local op, result = step.op, nil
 if op == 'book' then result = book(step)
@@ -516,7 +545,7 @@ elseif op == 'done' then result = done(step)
 elseif op == 'free' then result = free(step)
 elseif op == 'pause' then result = pause(step)
 elseif op == 'retry' then result = take_retry()
-elseif op == 'register' then result = register(step)
+elseif op == 'register' then result = register(step, confirmed)
 elseif op == 'recovered' then
 if step.epoch == meta.epoch then meta.recovering = 0 end
 result = { 'ok' }
@@ -535,6 +564,8 @@ local wake = -1
 if depth > 0 and paused_until > 0 and now < paused_until + 4000 then
 wake = now < paused_until and paused_until - now or 100
 end
+local processes = 0
+for _ in pairs(owners) do processes = processes + 1 end
 local used = {}
 for at, limit in ipairs(limits) do used[at] = count('u' .. limit.key) end
 save()
@@ -544,6 +575,6 @@ call('PUBLISH', ARGV[3] .. each.owner, #each.ids)
 notified[at] = { each.owner, each.ids }
 end
 return cmsgpack.pack(0, clock, meta.epoch, meta.recovering, known and 1 or 0, results, held, paused, adopted, wake,
-math.max(0, paused_until - now), depth, used, notified)
+math.max(0, paused_until - now), depth, processes, used, notified)
 `,
 }

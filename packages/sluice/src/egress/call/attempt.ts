@@ -43,6 +43,7 @@ interface AttemptOptions {
 export class Attempt implements ResponseHandler {
   readonly #options: AttemptOptions
   #writtenMs: number | undefined
+  #timeoutMs = 0
   #timer: Timer | undefined
   #abort: ((reason?: Error) => void) | undefined
   #isBodySent: boolean
@@ -89,10 +90,11 @@ export class Attempt implements ResponseHandler {
     const { clock, grant, timeoutMs, observer, upstream } = this.#options
     if (this.#isDetached) throw new UpstreamError('aborted', upstream, false, undefined)
     const nowMs = clock.monotonic()
-    if (nowMs > grant.notAfterMs) throw new LateGrant()
+    if (nowMs > grant.notAfterMs || nowMs >= grant.arriveByMs) throw new LateGrant()
     this.#abort = abort
     this.#writtenMs = nowMs
-    this.#timer = clock.setTimeout(() => this.#timedOut(abort), timeoutMs)
+    this.#timeoutMs = Math.min(timeoutMs, grant.arriveByMs - nowMs)
+    this.#timer = clock.setTimeout(() => this.#timedOut(abort), this.#timeoutMs)
     observer.written()
   }
 
@@ -135,13 +137,13 @@ export class Attempt implements ResponseHandler {
   onError(error: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    const { clock, grant, observer, timeoutMs } = this.#options
+    const { clock, grant, observer } = this.#options
     clock.clearTimeout(this.#timer)
     if (this.#writtenMs === undefined) grant.cancel()
     else if (this.#hasResponse || isPeersDoing(error)) this.#finish(true)
     else {
       // We ended the connection, so what was written may still be on its way.
-      const leftMs = Math.max(0, this.#writtenMs + timeoutMs - clock.monotonic())
+      const leftMs = Math.max(0, this.#writtenMs + this.#timeoutMs - clock.monotonic())
       const timer = clock.setTimeout(() => grant.finish(), leftMs)
       timer.unref?.()
     }

@@ -1,5 +1,4 @@
 import type { Clock, Timer } from '../../core/clock.ts'
-import { toError } from '../../core/to-error.ts'
 import type {
   BookedLimit,
   BookingRules,
@@ -13,7 +12,9 @@ import type {
 import { type RefusalReason, RefusedError } from '../egress-error.ts'
 import { AnsweredPlaces } from './answered-places.ts'
 import type { BookingPort } from './booking-port.ts'
+import { ExchangeLoop, type GrantBounds, type PendingStep } from './exchange-loop.ts'
 import { Grant, type GrantOwner } from './grant.ts'
+import type { OutageMode } from './outage.ts'
 
 /** A grant may be written on for so long after it was asked for; then it is returned and booked again. */
 export const graceMs = 1000
@@ -29,9 +30,9 @@ export interface BookingClientOptions {
   readonly upstream: string
   /** From the policy in force. */
   readonly rules: () => BookingRules
+  readonly onStoreFailure: () => 'open' | 'closed' | 'local'
   readonly deadlineMs: number
-  readonly onReply?: (reply: ExchangeReply) => void
-  readonly onFailure?: (error: Error) => void
+  readonly onFailure: (error: Error) => void
 }
 
 export interface Booking {
@@ -58,29 +59,19 @@ interface Waiter {
   parked: Timer | undefined
 }
 
-type Settle = (result: StepResult | undefined) => void
-
-/**
- * This process' side of the booking of one upstream: who waits here, which places are held here, and when they come back. Everything
- * asked in one tick is one exchange; only one is under way at a time, so that steps arrive in order.
- */
+/** This process' side of the booking of one upstream: who waits here, which places are held here, and when they come back. */
 export class BookingClient implements GrantOwner {
   readonly #options: BookingClientOptions
   readonly #clock: Clock
+  readonly #loop: ExchangeLoop
   readonly #waiters = new Map<string, Waiter>()
   readonly #grants = new Map<string, Grant>()
   readonly #answered = new AnsweredPlaces()
   readonly #stopListening: () => void
-  #steps: { step: Step; settle: Settle | undefined }[] = []
-  #flushing = false
-  #busy = false
-  #sentMs = -1
-  #lastSeenMs = -1
-  #epoch: string | undefined
-  #recovery: { readonly epoch: string; readonly endsMs: number } | undefined
+  /** Of the exchange whose reply is being read. */
+  #bounds: GrantBounds = { sentMs: 0, arriveByMs: Infinity }
   #sequence = 0
-  #failures = 0
-  #resync = false
+  #recovering: string | undefined
   #freeTimer: Timer | undefined
   #freeAtMs = Infinity
   #renewTimer: Timer | undefined
@@ -91,7 +82,16 @@ export class BookingClient implements GrantOwner {
   constructor(options: BookingClientOptions) {
     this.#options = options
     this.#clock = options.clock
-    this.#stopListening = options.port.listen(options.upstream, options.owner, () => this.#flushSoon())
+    this.#loop = new ExchangeLoop({
+      ...options,
+      known: () => this.#known(),
+      held: () => this.#held(),
+      onBounds: (bounds) => {
+        this.#bounds = bounds
+      },
+      onReply: (reply) => this.#replied(reply),
+    })
+    this.#stopListening = options.port.listen(options.upstream, options.owner, () => this.#loop.exchangeSoon())
   }
 
   /** How many calls of this process wait. */
@@ -108,9 +108,9 @@ export class BookingClient implements GrantOwner {
     return this.#last
   }
 
-  /** Whether the last exchange failed. */
-  get isFailing(): boolean {
-    return this.#failures > 0
+  /** What decides while shared state cannot be reached; undefined while it can. */
+  get outage(): OutageMode | undefined {
+    return this.#loop.mode
   }
 
   /** Asks for a grant. Rejects with a `RefusedError`; the returned function gives up. */
@@ -122,15 +122,14 @@ export class BookingClient implements GrantOwner {
         reject(new RefusedError('closed', this.#options.upstream))
         return
       }
-      const leftMs = booking.maxWaitMs - (this.#clock.monotonic() - booking.arrivedMs)
-      const leave = this.#clock.setTimeout(() => this.#leaveQueue(waiter, 'wait-too-long'), Math.max(0, leftMs))
+      const leave = this.#clock.setTimeout(() => this.#leaveQueue(waiter), Math.max(0, this.#leftMs(booking)))
       const waiter: Waiter = { id, booking, resolve, reject, leave, ahead: 0, earliestMs: 0, parked: undefined }
       this.#waiters.set(id, waiter)
       this.#ask(waiter)
       giveUp = (error) => {
         if (!this.#waiters.has(id)) return
         this.#forget(waiter)
-        this.#step({ op: 'cancel', id })
+        this.#loop.add({ op: 'cancel', id })
         reject(error)
       }
     })
@@ -139,7 +138,7 @@ export class BookingClient implements GrantOwner {
 
   /** Asks for something that concerns the whole upstream. Undefined when it cannot be asked. */
   ask(step: Step): Promise<StepResult | undefined> {
-    return new Promise((resolve) => this.#step(step, resolve))
+    return new Promise((resolve) => this.#loop.add(step, resolve))
   }
 
   /** Settles all waiters, tells shared state, and lets go of the rest: what is in flight is measured by others. */
@@ -148,11 +147,12 @@ export class BookingClient implements GrantOwner {
     this.#closed = true
     for (const waiter of [...this.#waiters.values()]) {
       this.#forget(waiter)
-      this.#step({ op: 'cancel', id: waiter.id })
+      this.#loop.add({ op: 'cancel', id: waiter.id })
       waiter.reject(new RefusedError('closed', this.#options.upstream))
     }
     for (const timer of [this.#freeTimer, this.#renewTimer, this.#wakeTimer]) this.#clock.clearTimeout(timer)
-    if (this.#sentMs >= 0) await this.ask({ op: 'leave' })
+    this.#loop.close()
+    if (this.#loop.hasBegun) await this.ask({ op: 'leave' })
     this.#stopListening()
   }
 
@@ -160,7 +160,7 @@ export class BookingClient implements GrantOwner {
 
   cancelled(grant: Grant): void {
     this.#grants.delete(grant.id)
-    this.#step({ op: 'cancel', id: grant.id })
+    this.#loop.add({ op: 'cancel', id: grant.id })
   }
 
   answered(grant: Grant): void {
@@ -170,7 +170,7 @@ export class BookingClient implements GrantOwner {
       this.#answered.add(limit, ticks[limit.key]!, Math.min(grant.units[limit.key] ?? 0, limit.amount))
     }
     grant.ticks = ticks
-    this.#step({ op: 'answered', id: grant.id, ticks })
+    this.#loop.add({ op: 'answered', id: grant.id, ticks })
     this.#armFree()
   }
 
@@ -185,7 +185,7 @@ export class BookingClient implements GrantOwner {
       if (this.#answered.correct(limit.key, grant.ticks[limit.key] ?? '', difference) || difference <= 0) continue
       this.#answered.add(limit, ticks[limit.key]!, difference)
     }
-    this.#step({ op: 'done', id: grant.id, ...(units === undefined ? {} : { units }), ticks })
+    this.#loop.add({ op: 'done', id: grant.id, ...(units === undefined ? {} : { units }), ticks })
     this.#armFree()
   }
 
@@ -197,40 +197,37 @@ export class BookingClient implements GrantOwner {
   // Waiters
 
   #ask(waiter: Waiter): void {
-    this.#step(this.#bookStep(waiter), (result) => this.#booked(waiter, result))
+    waiter.parked = undefined
+    this.#loop.add(this.#bookStep(waiter), (result) => this.#booked(waiter, result))
   }
 
   #bookStep({ id, booking }: Waiter): BookStep {
-    const { tenant, weight, priorityMs, arrivedMs, maxWaitMs, scope, units, first } = booking
+    const { tenant, weight, priorityMs, arrivedMs, scope, units, first } = booking
     const waitedMs = this.#clock.monotonic() - arrivedMs
-    const leftMs = Math.max(0, maxWaitMs - waitedMs)
-    return { op: 'book', id, tenant, weight, priorityMs, waitedMs, maxWaitMs: leftMs, scope, units, first }
+    const maxWaitMs = Math.max(0, this.#leftMs(booking))
+    return { op: 'book', id, tenant, weight, priorityMs, waitedMs, maxWaitMs, scope, units, first }
+  }
+
+  #leftMs({ maxWaitMs, arrivedMs }: Booking): number {
+    return maxWaitMs - (this.#clock.monotonic() - arrivedMs)
   }
 
   #booked(waiter: Waiter, result: StepResult | undefined): void {
     if (result === undefined || !this.#waiters.has(waiter.id)) return
-    switch (result.is) {
-      case 'held':
-        this.#grant(waiter.id)
-        break
-      case 'queued':
-        waiter.ahead = result.ahead
-        waiter.earliestMs = result.earliestMs
-        break
-      case 'paused':
-        this.#park(waiter, result.ms)
-        break
-      case 'full':
-      case 'too-long':
-        this.#refuse(waiter, result.is === 'full' ? 'queue-full' : 'wait-too-long', result.ahead, result.earliestMs)
-        break
+    if (result.is === 'held') this.#grant(waiter.id)
+    else if (result.is === 'paused') this.#park(waiter, result.ms)
+    else if (result.is === 'full' || result.is === 'too-long') {
+      const reason = result.is === 'full' ? 'queue-full' : 'wait-too-long'
+      this.#refuse(waiter, reason, result.ahead, result.earliestMs)
+    } else if (result.is === 'queued') {
+      waiter.ahead = result.ahead
+      waiter.earliestMs = result.earliestMs
     }
   }
 
   /** Its scope is paused: it books again when that is over, at its old place in the order. */
   #park(waiter: Waiter, ms: number): void {
-    const leftMs = waiter.booking.maxWaitMs - (this.#clock.monotonic() - waiter.booking.arrivedMs)
-    if (ms > leftMs) this.#refuse(waiter, 'wait-too-long', 0, ms)
+    if (ms > this.#leftMs(waiter.booking)) this.#refuse(waiter, 'wait-too-long', 0, ms)
     else waiter.parked = this.#clock.setTimeout(() => this.#ask(waiter), ms + 1)
   }
 
@@ -240,9 +237,9 @@ export class BookingClient implements GrantOwner {
     waiter.reject(new RefusedError(reason, this.#options.upstream, { retryAfterMs, position: ahead + 1, tenant }))
   }
 
-  #leaveQueue(waiter: Waiter, reason: RefusalReason): void {
-    this.#step({ op: 'cancel', id: waiter.id })
-    this.#refuse(waiter, reason, waiter.ahead, waiter.earliestMs)
+  #leaveQueue(waiter: Waiter): void {
+    this.#loop.add({ op: 'cancel', id: waiter.id })
+    this.#refuse(waiter, 'wait-too-long', waiter.ahead, waiter.earliestMs)
   }
 
   #forget(waiter: Waiter): void {
@@ -255,66 +252,22 @@ export class BookingClient implements GrantOwner {
     const waiter = this.#waiters.get(id)
     if (waiter === undefined) {
       // Nobody waits for it any more; the step that said so may have been overtaken.
-      if (!this.#grants.has(id)) this.#step({ op: 'cancel', id })
+      if (!this.#grants.has(id)) this.#loop.add({ op: 'cancel', id })
       return
     }
     this.#forget(waiter)
+    const { sentMs, arriveByMs } = this.#bounds
     const waitedMs = this.#clock.monotonic() - waiter.booking.arrivedMs
-    const grant = new Grant(this, id, waiter.booking.units, this.#sentMs + graceMs, waitedMs)
+    const { units } = waiter.booking
+    const grant = new Grant(this, { id, units, waitedMs, notAfterMs: sentMs + graceMs, arriveByMs })
     this.#grants.set(id, grant)
     waiter.resolve(grant)
   }
 
-  // Exchanges
+  // Replies
 
-  #step(step: Step, settle?: Settle): void {
-    this.#steps.push({ step, settle })
-    this.#flushSoon()
-  }
-
-  #flushSoon(): void {
-    if (this.#flushing || this.#busy) return
-    this.#flushing = true
-    queueMicrotask(() => this.#flush())
-  }
-
-  #flush(): void {
-    this.#flushing = false
-    if (this.#busy) return
-    const steps = this.#steps
-    this.#steps = []
-    if (this.#resync) this.#addKnown(steps)
-    const { port, upstream, owner, rules, deadlineMs } = this.#options
-    const nowMs = this.#clock.monotonic()
-    const sinceMs = this.#lastSeenMs < 0 ? -1 : nowMs - this.#lastSeenMs
-    this.#sentMs = nowMs
-    this.#busy = true
-    try {
-      const reply = port.exchange(
-        upstream,
-        { owner, sinceMs, rules: rules(), steps: steps.map(({ step }) => step) },
-        deadlineMs,
-      )
-      if (reply instanceof Promise) {
-        reply.then(
-          (replied) => this.#replied(steps, replied, nowMs),
-          (error) => this.#failed(steps, toError(error)),
-        )
-      } else this.#replied(steps, reply, nowMs)
-    } catch (error) {
-      this.#failed(steps, toError(error))
-    }
-  }
-
-  #replied(steps: readonly { step: Step; settle: Settle | undefined }[], reply: ExchangeReply, sentMs: number): void {
-    this.#busy = false
-    this.#failures = 0
+  #replied(reply: ExchangeReply): void {
     this.#last = reply
-    this.#lastSeenMs = sentMs
-    const isLost = this.#epoch !== undefined && (this.#epoch !== reply.epoch || !reply.known)
-    this.#epoch = reply.epoch
-    this.#resync = isLost
-    for (const [index, { settle }] of steps.entries()) settle?.(reply.results[index])
     for (const id of reply.held) this.#grant(id)
     for (const { id, ms } of reply.paused) {
       const waiter = this.#waiters.get(id)
@@ -329,43 +282,33 @@ export class BookingClient implements GrantOwner {
     this.#armFree()
     this.#armRenew()
     this.#armWake(reply)
-    this.#watchRecovery(reply, nowMs)
-    this.#options.onReply?.(reply)
-    if (this.#steps.length > 0 || this.#resync) this.#flushSoon()
+    this.#watchRecovery(reply)
   }
 
-  /** Whether the steps were taken is not known; asking again is harmless, and what this process knows is told once more. */
-  #failed(steps: { step: Step; settle: Settle | undefined }[], error: Error): void {
-    this.#busy = false
-    this.#failures += 1
-    this.#resync = true
-    const again = steps.filter(({ step, settle }) => {
-      if (step.op === 'book') return false
-      const isWorthIt = step.op !== 'register' && step.op !== 'retry' && step.op !== 'recovered' && step.op !== 'leave'
-      if (!isWorthIt) settle?.(undefined)
-      return isWorthIt
-    })
-    this.#steps = [...again, ...this.#steps]
-    this.#options.onFailure?.(error)
-    this.#armRenew()
-  }
-
-  /** After a failure or a loss of state: what is taken here, and who waits here. */
-  #addKnown(steps: { step: Step; settle: Settle | undefined }[]): void {
-    this.#resync = false
+  /** All that is taken here, and who waits here; those whose scope is paused book by themselves. */
+  #known(): PendingStep[] {
     const calls = Array.from(this.#grants.values(), ({ id, units, ticks, isAnswered }) => ({
-      id,
-      units,
+      ...{ id, units },
       ...(isAnswered ? { ticks } : {}),
     }))
     const groups = this.#answered.all().map(({ limit, tick, units }) => ({ limit, tick, units }))
-    if (calls.length > 0 || groups.length > 0)
-      steps.unshift({ step: { op: 'register', calls, groups }, settle: undefined })
-    const asked = new Set(steps.map(({ step }) => ('id' in step ? step.id : '')))
+    const steps: PendingStep[] = [{ step: { op: 'register', calls, groups }, settle: undefined }]
     for (const waiter of this.#waiters.values()) {
-      if (asked.has(waiter.id)) continue
+      if (waiter.parked !== undefined) continue
       steps.push({ step: this.#bookStep(waiter), settle: (result) => this.#booked(waiter, result) })
     }
+    return steps
+  }
+
+  #held(): Units {
+    const held: Record<string, number> = {}
+    for (const { limit, units } of this.#answered.all()) held[limit] = (held[limit] ?? 0) + units
+    for (const { key, periodMs } of this.#options.rules().limits) {
+      for (const { units, isAnswered } of this.#grants.values()) {
+        if (!isAnswered || periodMs === 0) held[key] = (held[key] ?? 0) + (units[key] ?? 0)
+      }
+    }
+    return held
   }
 
   // Timers. None keeps the process alive: whoever waits has one that does.
@@ -386,33 +329,32 @@ export class BookingClient implements GrantOwner {
     this.#freeAtMs = Infinity
     // Timers may fire early by up to a millisecond; what is not due yet stays.
     for (const { limit, tick } of this.#answered.takeDue(this.#clock.monotonic()))
-      this.#step({ op: 'free', limit, tick })
+      this.#loop.add({ op: 'free', limit, tick })
     this.#armFree()
   }
 
   #armRenew(): void {
     this.#clock.clearTimeout(this.#renewTimer)
     if (this.#closed || (this.#waiters.size === 0 && this.#grants.size === 0 && this.#answered.size === 0)) return
-    const ms = this.#failures > 0 ? Math.min(renewMs, 50 * 2 ** Math.min(this.#failures, 5)) : renewMs
-    this.#renewTimer = this.#clock.setTimeout(() => this.#flushSoon(), ms)
+    this.#renewTimer = this.#clock.setTimeout(() => this.#loop.exchangeSoon(), renewMs)
     this.#renewTimer.unref?.()
   }
 
   #armWake({ wakeMs }: ExchangeReply): void {
     this.#clock.clearTimeout(this.#wakeTimer)
     if (this.#closed || wakeMs < 0 || this.#waiters.size === 0) return
-    this.#wakeTimer = this.#clock.setTimeout(() => this.#flushSoon(), wakeMs + 1)
+    this.#wakeTimer = this.#clock.setTimeout(() => this.#loop.exchangeSoon(), wakeMs + 1)
     this.#wakeTimer.unref?.()
   }
 
   /** Nothing is granted until a period has passed since somebody learned of the loss, by that process' own clock. */
-  #watchRecovery({ recovering, epoch }: ExchangeReply, nowMs: number): void {
-    if (!recovering || this.#recovery?.epoch === epoch) return
+  #watchRecovery({ recovering, epoch }: ExchangeReply): void {
+    if (!recovering || this.#recovering === epoch) return
+    this.#recovering = epoch
     const periods = this.#options.rules().limits.map(({ periodMs }) => periodMs)
     const waitMs = Math.max(leastRecoveryMs, Math.min(...periods.filter((ms) => ms > 0)))
-    this.#recovery = { epoch, endsMs: nowMs + waitMs }
     const timer = this.#clock.setTimeout(() => {
-      if (!this.#closed) this.#step({ op: 'recovered', epoch })
+      if (!this.#closed) this.#loop.add({ op: 'recovered', epoch })
     }, waitMs + 1)
     timer.unref?.()
   }

@@ -14,17 +14,20 @@ export class Grant {
   /** Until when the request may be written, by the monotonic clock. */
   readonly notAfterMs: number
   readonly waitedMs: number
+  /** By when the request must have arrived; after that, others may use its place. */
+  readonly arriveByMs: number
   /** The groups its units went to when it was answered. */
   ticks: Ticks = {}
   readonly #owner: GrantOwner
   #state: 'held' | 'answered' | 'over' = 'held'
 
-  constructor(owner: GrantOwner, id: string, units: Units, notAfterMs: number, waitedMs: number) {
+  constructor(owner: GrantOwner, about: Pick<Grant, 'id' | 'units' | 'notAfterMs' | 'waitedMs' | 'arriveByMs'>) {
     this.#owner = owner
-    this.id = id
-    this.units = units
-    this.notAfterMs = notAfterMs
-    this.waitedMs = waitedMs
+    this.id = about.id
+    this.units = about.units
+    this.notAfterMs = about.notAfterMs
+    this.waitedMs = about.waitedMs
+    this.arriveByMs = about.arriveByMs
   }
 
   get isAnswered(): boolean {

@@ -43,6 +43,7 @@ export function readReply(reply: MsgpackReader): ExchangeReply {
     wakeMs: next(),
     pausedMs: next(),
     depth: next(),
+    processes: next(),
     used: next(),
     notify: next<[string, string[]][]>().map(([owner, ids]) => ({ owner, ids })),
   }

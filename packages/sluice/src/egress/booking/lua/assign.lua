@@ -20,10 +20,7 @@ local function adopt()
   end
   if gone then
     -- Groups may have been made or freed a moment ago, so counters decide, not what is stored.
-    local fields = {}
-    for _, field in ipairs(call('HKEYS', S)) do fields[field] = true end
-    for field in pairs(changed) do fields[field] = true end
-    for field in pairs(fields) do
+    for field in pairs(all_fields()) do
       local limit, process = string.match(field, '^g(%S+) (%S+) %S+$')
       if limit and not owners[process] then
         local units = count(field)

@@ -128,23 +128,58 @@ local function free(step)
   return { 'ok' }
 end
 
-local function register(step)
-  for _, each in ipairs(step.calls) do
-    if not find_call(each.id) then
-      local named, ticks = {}, {}
-      for key, taken in pairs(clamp_units(each.units)) do
-        local in_flight = limit_of[key].periodMs == 0
-        if not each.ticks or in_flight or each.ticks[key] then
-          named[key] = taken
-          if not each.ticks or in_flight then add('u' .. key, taken) end
-        end
+local function drop(id, c)
+  if c.phase == 'answered' then release_answered(c) else unspend(c.units) end
+  put_call(id, nil)
+  put_waiter(id, nil)
+  drop_assigned(c.owner, id)
+end
+
+-- Every field that is stored or is about to be.
+local function all_fields()
+  local fields = {}
+  for _, field in ipairs(call('HKEYS', S)) do fields[field] = true end
+  for field in pairs(changed) do fields[field] = true end
+  for id in pairs(call_changed) do fields['c' .. id] = true end
+  return fields
+end
+
+-- `confirmed` are the calls that became its own in this very exchange.
+local function register(step, confirmed)
+  local told, kept = {}, {}
+  for _, each in ipairs(step.calls) do told[each.id] = true end
+  for _, id in ipairs(confirmed) do told[id] = true end
+  for _, each in ipairs(step.groups) do kept[group(each.limit, owner, each.tick)] = true end
+  for field in pairs(all_fields()) do
+    local kind, rest = string.sub(field, 1, 1), string.sub(field, 2)
+    if kind == 'c' and not told[rest] then
+      local c = find_call(rest)
+      if c and c.owner == owner then drop(rest, c) end
+    elseif kind == 'g' and not kept[field] then
+      local limit, process = string.match(rest, '^(%S+) (%S+) %S+$')
+      if process == owner then
+        local units = count(field)
+        add(field, -units)
+        add('u' .. limit, -units)
       end
-      for key, tick in pairs(each.ticks or {}) do
-        if limit_of[key] and limit_of[key].periodMs > 0 then ticks[key] = tick end
-      end
-      local phase = each.ticks and 'answered' or 'held'
-      put_call(each.id, { owner = owner, phase = phase, until_ms = now + rules.heldMs, units = named, ticks = ticks })
     end
+  end
+  for _, each in ipairs(step.calls) do
+    local before = find_call(each.id)
+    if before then drop(each.id, before) end
+    local named, ticks = {}, {}
+    for key, taken in pairs(clamp_units(each.units)) do
+      local in_flight = limit_of[key].periodMs == 0
+      if not each.ticks or in_flight or each.ticks[key] then
+        named[key] = taken
+        if not each.ticks or in_flight then add('u' .. key, taken) end
+      end
+    end
+    for key, tick in pairs(each.ticks or {}) do
+      if limit_of[key] and limit_of[key].periodMs > 0 then ticks[key] = tick end
+    end
+    local phase = each.ticks and 'answered' or 'held'
+    put_call(each.id, { owner = owner, phase = phase, until_ms = now + rules.heldMs, units = named, ticks = ticks })
   end
   for _, each in ipairs(step.groups) do
     local at = group(each.limit, owner, each.tick)

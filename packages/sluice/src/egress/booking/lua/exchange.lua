@@ -7,7 +7,7 @@
 -- ARGV[2]   JSON: the exchange (see messages.ts)
 -- ARGV[3]   channels of processes begin with this
 --
--- Reply after status and time: epoch, recovering, known, results, held, paused, adopted, wakeMs, pausedMs, depth, used, notify.
+-- Reply after status and time: epoch, recovering, known, results, held, paused, adopted, wakeMs, pausedMs, depth, processes, used, notify.
 --   A result is { name, a, b }.
 
 --- @include ../../../redis/lua/deadline.lua
@@ -23,7 +23,8 @@ local known = owners[owner] ~= nil
 owners[owner] = now
 local held, paused = confirm_all()
 
-local results = {}
+local results, confirmed = {}, {}
+for at, id in ipairs(held) do confirmed[at] = id end
 for at, step in ipairs(asked.steps) do
   local op, result = step.op, nil
   if op == 'book' then result = book(step)
@@ -33,7 +34,7 @@ for at, step in ipairs(asked.steps) do
   elseif op == 'free' then result = free(step)
   elseif op == 'pause' then result = pause(step)
   elseif op == 'retry' then result = take_retry()
-  elseif op == 'register' then result = register(step)
+  elseif op == 'register' then result = register(step, confirmed)
   elseif op == 'recovered' then
     if step.epoch == meta.epoch then meta.recovering = 0 end
     result = { 'ok' }
@@ -54,6 +55,8 @@ if depth > 0 and paused_until > 0 and now < paused_until + RAMP_MS then
   wake = now < paused_until and paused_until - now or RAMP_STEP_MS
 end
 
+local processes = 0
+for _ in pairs(owners) do processes = processes + 1 end
 local used = {}
 for at, limit in ipairs(limits) do used[at] = count('u' .. limit.key) end
 
@@ -64,4 +67,4 @@ for at, each in ipairs(notify) do
   notified[at] = { each.owner, each.ids }
 end
 return cmsgpack.pack(RAN, clock, meta.epoch, meta.recovering, known and 1 or 0, results, held, paused, adopted, wake,
-  math.max(0, paused_until - now), depth, used, notified)
+  math.max(0, paused_until - now), depth, processes, used, notified)

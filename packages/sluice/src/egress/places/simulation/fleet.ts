@@ -1,0 +1,83 @@
+import type { Clock } from '../../../core/clock.ts'
+import { StoreError } from '../../../core/errors.ts'
+import type { VirtualClock } from '../../../testing/virtual-clock.ts'
+import type { BookingRules } from '../../booking/messages.ts'
+import { BookingClient } from '../booking-client.ts'
+import type { BookingPort } from '../booking-port.ts'
+import { memoryPort } from '../memory-port.ts'
+
+/** A way to shared state that can be cut, in both directions apart. */
+export interface Link {
+  /** Requests do not arrive. */
+  isCut: boolean
+  /** Requests arrive and are done, but their replies are lost. */
+  isMute: boolean
+}
+
+export interface FleetOptions {
+  readonly clock: VirtualClock
+  readonly rules: BookingRules
+  readonly onStoreFailure?: 'open' | 'closed' | 'local'
+  readonly random?: () => number
+}
+
+/** Processes that share one state over links of their own. */
+export class SimulatedFleet {
+  readonly #options: FleetOptions
+  readonly #port: BookingPort
+  readonly members: { readonly client: BookingClient; readonly link: Link }[] = []
+
+  constructor(options: FleetOptions) {
+    this.#options = options
+    this.#port = memoryPort(options.clock)
+  }
+
+  add(): { readonly client: BookingClient; readonly link: Link } {
+    const link: Link = { isCut: false, isMute: false }
+    const { clock, rules, onStoreFailure = 'closed' } = this.#options
+    const client = new BookingClient({
+      port: this.#over(link),
+      clock,
+      owner: `p${this.members.length}`,
+      upstream: 'vendor',
+      rules: () => rules,
+      onStoreFailure: () => onStoreFailure,
+      deadlineMs: 500,
+      onFailure: () => undefined,
+    })
+    const member = { client, link }
+    this.members.push(member)
+    return member
+  }
+
+  /** Each way takes a moment; one that is cut fails at the deadline. */
+  #over(link: Link): BookingPort {
+    const { clock, random = () => 0.5 } = this.#options
+    const port = this.#port
+    return {
+      ...port,
+      async exchange(upstream, asked, withinMs) {
+        const isLate = (): StoreError => new StoreError('timeout', 'the link is cut')
+        if (link.isCut) {
+          await sleep(clock, withinMs)
+          throw isLate()
+        }
+        await sleep(clock, random() * 2)
+        const reply = await port.exchange(upstream, asked, withinMs)
+        if (link.isMute) {
+          await sleep(clock, withinMs)
+          throw isLate()
+        }
+        await sleep(clock, random() * 2)
+        return reply
+      },
+      listen: (upstream, owner, onAssigned) => port.listen(upstream, owner, () => !link.isCut && onAssigned()),
+    }
+  }
+}
+
+export function sleep(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.setTimeout(resolve, ms)
+  })
+}
