@@ -63,8 +63,10 @@ export interface UpstreamStats {
     readonly periodMs: number
   }[]
   readonly pausedMs: number
+  /** What an estimated bound keeps free for the spread of delays. */
+  readonly marginMs: number
   readonly recovering: boolean
-  /** Whether shared state did not answer last. */
+  /** Whether shared state cannot be reached. */
   readonly degraded: boolean
   readonly granted: number
   readonly refused: Readonly<Record<string, number>>

@@ -11,4 +11,5 @@ export type {
 } from './egress.ts'
 export { type FailureReason, type RefusalReason, RefusedError, UpstreamError } from './egress-error.ts'
 export type { EgressEvents } from './events.ts'
+export { egressMetrics, egressMetricTable } from './metrics.ts'
 export type { Classification, EgressOptions, IncomingResponse, OutgoingRequest, UpstreamHooks } from './options.ts'

@@ -74,6 +74,7 @@ export class EgressStats {
         periodMs,
       })),
       pausedMs: last?.pausedMs ?? 0,
+      marginMs: 0,
       recovering: last?.recovering ?? false,
       degraded: booking.outage !== undefined,
       granted: counts.granted,

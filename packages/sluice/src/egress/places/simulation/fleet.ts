@@ -1,6 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
 import { StoreError } from '../../../core/errors.ts'
-import type { VirtualClock } from '../../../testing/virtual-clock.ts'
 import type { BookingRules } from '../../booking/messages.ts'
 import { BookingClient } from '../booking-client.ts'
 import type { BookingPort } from '../booking-port.ts'
@@ -15,7 +14,7 @@ export interface Link {
 }
 
 export interface FleetOptions {
-  readonly clock: VirtualClock
+  readonly clock: Clock
   readonly rules: BookingRules
   readonly onStoreFailure?: 'open' | 'closed' | 'local'
   readonly random?: () => number
