@@ -18,4 +18,7 @@ describe('the adapter for Nest', () => {
   })
 })
 
-httpConformance('Nest 11', startNestWith({ common: common as never, core: core as never, sluice }), { describe, it })
+httpConformance(
+  { describe, it },
+  { name: 'Nest 11', start: startNestWith({ common: common as never, core: core as never, sluice }) },
+)

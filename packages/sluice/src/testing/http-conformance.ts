@@ -3,23 +3,30 @@ import { type StartHttpApp, usingApps } from './http-cases/app.ts'
 import { claimOutcomes } from './http-cases/outcomes.ts'
 import { claimPlaces } from './http-cases/places.ts'
 import { claimTargets } from './http-cases/targets.ts'
+import type { TestFramework } from './test-framework.ts'
 
 export { type HttpAppOptions, type StartHttpApp, statusIn } from './http-cases/app.ts'
 
-/** The slice of a test framework that the suite needs; `vitest` and `node:test` both have it. */
-export interface HttpTestFramework {
-  describe(name: string, body: () => void): unknown
-  it(name: string, body: () => Promise<void>): unknown
+export interface HttpConformanceOptions {
+  /** What the adapter is for, for the report. */
+  readonly name: string
+  /** Starts an application that the adapter protects. */
+  readonly start: StartHttpApp
 }
 
 /**
- * What every adapter for HTTP must do, for your own ones too.
+ * What every adapter for HTTP must do, for your own ones too. `node:test` has what it needs as well.
  *
- * @example httpConformance('polka', startPolkaApp, { describe, it })
+ * @example
+ * import { describe, it } from 'vitest'
+ * httpConformance({ describe, it }, { name: 'polka', start: startPolkaApp })
  */
-export function httpConformance(subject: string, start: StartHttpApp, { describe, it }: HttpTestFramework): void {
+export function httpConformance(
+  { describe, it }: Pick<TestFramework, 'describe' | 'it'>,
+  { name, start }: HttpConformanceOptions,
+): void {
   const using = usingApps(start)
-  describe(`${subject} as an adapter for HTTP`, () => {
+  describe(`${name} as an adapter for HTTP`, () => {
     claimAnswers(using, it)
     claimOutcomes(using, it)
     claimPlaces(using, it)

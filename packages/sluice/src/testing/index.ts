@@ -1,4 +1,5 @@
 export * from './faulty-store.ts'
+export * from './http-conformance.ts'
 export { type ClusterOptions, type ClusterServers, startCluster } from './servers/cluster.ts'
 export { type MongodOptions, type MongodServer, type MongodUnavailable, startMongod } from './servers/mongod.ts'
 export { type NginxOptions, type NginxServer, startNginx } from './servers/nginx.ts'
@@ -11,5 +12,6 @@ export { type CrashMode, type Fault, type ModelFiles, modelFiles } from './shipp
 export * from './source-conformance.ts'
 export * from './store-conformance.ts'
 export * from './tcp-proxy.ts'
+export type { TestFramework } from './test-framework.ts'
 export * from './virtual-clock.ts'
 export * from './wait-for.ts'

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict'
 import type { PolicySource, SourcedDocument } from '../policy/live/source.ts'
+import type { TestFramework } from './test-framework.ts'
 import { waitFor } from './wait-for.ts'
-
-/** The slice of a test framework that the suite needs; `vitest` and `node:test` both have it. */
-export interface TestFramework {
-  describe(name: string, body: () => void): unknown
-  it(name: string, body: (context: { skip(why: string): void }) => Promise<void>): unknown
-  beforeAll(body: () => Promise<void>): unknown
-  afterAll(body: () => Promise<void>): unknown
-}
 
 /** A place where a policy lives, for the suite to write to while sources read it. */
 export interface SourcePlace {
@@ -22,6 +15,13 @@ export interface SourcePlace {
   /** Makes the place unreachable, and reachable again; left out where there is nothing to stop. */
   readonly outage?: { begin(): Promise<void>; end(): Promise<void> }
   close(): Promise<void>
+}
+
+export interface SourceConformanceOptions {
+  /** What the source is, for the report. */
+  readonly name: string
+  /** Starts a place with nothing in it, and whatever it needs. */
+  start(): Promise<SourcePlace>
 }
 
 /** What a listener of the suite has seen. */
@@ -52,9 +52,9 @@ const policy = (name: string, version: string): object => ({
  *
  * @example
  * import { afterAll, beforeAll, describe, it } from 'vitest'
- * sourceConformance('etcdPolicy', async () => etcdPlace(), { afterAll, beforeAll, describe, it })
+ * sourceConformance({ afterAll, beforeAll, describe, it }, { name: 'etcdPolicy', start: async () => etcdPlace() })
  */
-export function sourceConformance(subject: string, make: () => Promise<SourcePlace>, framework: TestFramework): void {
+export function sourceConformance(framework: TestFramework, { name: subject, start }: SourceConformanceOptions): void {
   const { describe, it, beforeAll, afterAll } = framework
   describe(`${subject} as a source of policies`, () => {
     let place: SourcePlace
@@ -100,7 +100,7 @@ export function sourceConformance(subject: string, make: () => Promise<SourcePla
       })
 
     beforeAll(async () => {
-      place = await make()
+      place = await start()
     })
 
     afterAll(async () => {

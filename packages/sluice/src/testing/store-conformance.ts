@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict'
+import { algorithmNames } from '../core/algorithms/index.ts'
+import type { AlgorithmName } from '../core/engine/limit.ts'
 import { StoreError } from '../core/errors.ts'
-import { StoreBench, type StoreCase, type StoreUnderTest } from './store-cases/case.ts'
+import { abilities } from './store-cases/abilities.ts'
+import { NotHere, StoreBench, type StoreCase, type StoreUnderTest } from './store-cases/case.ts'
 import { changing } from './store-cases/changing.ts'
 import { holding } from './store-cases/holding.ts'
 import { mixing } from './store-cases/mixing.ts'
 import { taking } from './store-cases/taking.ts'
 import { timing } from './store-cases/timing.ts'
+import type { TestFramework } from './test-framework.ts'
 
 export type { StoreUnderTest } from './store-cases/case.ts'
-
-/** The slice of a test framework that the suite needs; `vitest` has it. */
-export interface StoreTestFramework {
-  describe(name: string, body: () => void): unknown
-  it: { (name: string, body: () => Promise<void>): unknown; skip(name: string, body: () => Promise<void>): unknown }
-  beforeAll(body: () => Promise<void>): unknown
-  afterAll(body: () => Promise<void>): unknown
-}
 
 export interface StoreConformanceOptions {
   /** What the store is, for the report. */
   readonly name: string
   /** Starts a store with nothing in it, and whatever it needs. */
   start(): Promise<StoreUnderTest>
-  /** Claims that cannot be made here, by name, each with the reason; the report shows it. */
+  /** The algorithms that the store knows; all unless said otherwise. Cases that need another are skipped, with the reason. */
+  readonly algorithms?: readonly AlgorithmName[]
+  /** Whether the store keeps holds; it does unless said otherwise. */
+  readonly holds?: boolean
+  /** Cases that cannot pass here, by name, each with the reason; the report shows it. */
   readonly skip?: Readonly<Record<string, string>>
 }
 
@@ -41,7 +41,7 @@ const closing: StoreCase = {
 }
 
 /** In the order in which they run: closing is the last. */
-const cases: readonly StoreCase[] = [...taking, ...holding, ...changing, ...mixing, ...timing, closing]
+const cases: readonly StoreCase[] = [...taking, ...holding, ...changing, ...mixing, ...timing, ...abilities, closing]
 
 /**
  * What every store must do, for your own ones too.
@@ -53,18 +53,18 @@ const cases: readonly StoreCase[] = [...taking, ...holding, ...changing, ...mixi
  *   start: async () => ({ store: etcdStore(), stop: async () => {} }),
  * })
  */
-export function storeConformance(framework: StoreTestFramework, options: StoreConformanceOptions): void {
+export function storeConformance(framework: TestFramework, options: StoreConformanceOptions): void {
   const { describe, it, beforeAll, afterAll } = framework
-  const { name, start, skip = {} } = options
+  const { name, start, skip = {}, algorithms = algorithmNames, holds = true } = options
   const unknown = Object.keys(skip).find((each) => !cases.some((known) => known.name === each))
-  if (unknown !== undefined) throw new Error(`storeConformance: there is no each ${JSON.stringify(unknown)} to skip`)
+  if (unknown !== undefined) throw new Error(`storeConformance: there is no case ${JSON.stringify(unknown)} to skip`)
   describe(`${name} as a store`, () => {
     let subject: StoreUnderTest
     let bench: StoreBench
 
     beforeAll(async () => {
       subject = await start()
-      bench = new StoreBench(subject)
+      bench = new StoreBench(subject, { algorithms, holds })
     })
 
     afterAll(async () => {
@@ -72,9 +72,15 @@ export function storeConformance(framework: StoreTestFramework, options: StoreCo
     })
 
     for (const each of cases) {
-      const reason = skip[each.name]
-      if (reason === undefined) it(each.name, () => each.check(bench))
-      else it.skip(`${each.name} (not here: ${reason})`, () => each.check(bench))
+      it(each.name, async (context) => {
+        if (skip[each.name] !== undefined) return context.skip(skip[each.name]!)
+        try {
+          await each.check(bench)
+        } catch (error) {
+          if (!(error instanceof NotHere)) throw error
+          context.skip(error.message)
+        }
+      })
     }
   })
 }

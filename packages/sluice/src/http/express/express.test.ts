@@ -31,8 +31,8 @@ const startWith =
     return listening(createServer(app))
   }
 
-httpConformance('Express 5', startWith(express), { describe, it })
-httpConformance('Express 4', startWith(express4), { describe, it })
+httpConformance({ describe, it }, { name: 'Express 5', start: startWith(express) })
+httpConformance({ describe, it }, { name: 'Express 4', start: startWith(express4) })
 
 describe.each([
   ['5', express],

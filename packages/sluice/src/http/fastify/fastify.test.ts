@@ -38,8 +38,11 @@ const startWith =
     }
   }
 
-httpConformance('Fastify 5', startWith({}), { describe, it })
-httpConformance('Fastify 5 that ends paths at a semicolon', startWith({ routerOptions: lenient }), { describe, it })
+httpConformance({ describe, it }, { name: 'Fastify 5', start: startWith({}) })
+httpConformance(
+  { describe, it },
+  { name: 'Fastify 5 that ends paths at a semicolon', start: startWith({ routerOptions: lenient }) },
+)
 
 describe('the plugin for Fastify', () => {
   const rules = [{ name: 'api', key: 'ip', limits: { rpm: 1 } }]

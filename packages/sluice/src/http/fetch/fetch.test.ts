@@ -29,7 +29,7 @@ const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {
   return listening(createAdaptorServer({ fetch: fetch as never, overrideGlobalObjects: false }) as Server)
 }
 
-httpConformance('a fetch-style handler', start, { describe, it })
+httpConformance({ describe, it }, { name: 'a fetch-style handler', start })
 
 describe('rateLimit() for fetch-style handlers', () => {
   it('settles when the client goes away before there is a response', async () => {

@@ -23,7 +23,7 @@ const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {
   return listening(createAdaptorServer({ fetch: app.fetch }) as Server)
 }
 
-httpConformance('Hono 4 on Node', start, { describe, it })
+httpConformance({ describe, it }, { name: 'Hono 4 on Node', start })
 
 describe('rateLimit() for Hono without Node', () => {
   const rules = [{ name: 'api', key: 'ip', limits: { rpm: 2 } }]

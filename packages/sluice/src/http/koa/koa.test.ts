@@ -31,4 +31,4 @@ const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) =>
   return listening(createServer(app.callback()))
 }
 
-httpConformance('Koa 3', start, { describe, it })
+httpConformance({ describe, it }, { name: 'Koa 3', start })

@@ -11,7 +11,7 @@ import * as sluice from './index.ts'
 // The types of the app are those of Nest 11, in whose folder it is.
 const start = startNestWith({ common: common as never, core: core as never, sluice })
 
-httpConformance('Nest 12', start, { describe, it })
+httpConformance({ describe, it }, { name: 'Nest 12', start })
 
 describe('the guard for Nest', () => {
   const policy = { service: 'suite', rules: [{ name: 'api', key: 'ip', limits: { rpm: 1 } }] }

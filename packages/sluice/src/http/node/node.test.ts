@@ -46,8 +46,8 @@ const startWith =
     )
   }
 
-httpConformance('plain Node', startWith(cut), { describe, it })
-httpConformance('plain Node with new URL()', startWith(resolved), { describe, it })
+httpConformance({ describe, it }, { name: 'plain Node', start: startWith(cut) })
+httpConformance({ describe, it }, { name: 'plain Node with new URL()', start: startWith(resolved) })
 
 describe('rateLimit() for plain Node', () => {
   it('reads the path of an absolute target', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Answer, Charge, HoldRequest, LimitStatus } from '../../core/engine/ask.ts'
+import type { AlgorithmName } from '../../core/engine/limit.ts'
 import type { HoldKind } from '../../core/engine/state.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
-import type { RuleSpec } from '../../policy/document/document.ts'
+import type { LimitSpec, RuleSpec } from '../../policy/document/document.ts'
 import type { Store } from '../../stores/store.ts'
 import { waitFor } from '../wait-for.ts'
 
@@ -10,6 +11,11 @@ import { waitFor } from '../wait-for.ts'
 export interface StoreCase {
   readonly name: string
   check(bench: StoreBench): Promise<void>
+}
+
+/** Thrown by a case that needs what the store was said not to have. */
+export class NotHere extends Error {
+  override readonly name = 'NotHere'
 }
 
 /** A running store under test. */
@@ -22,19 +28,27 @@ export interface StoreUnderTest {
 
 export type Limits = NonNullable<RuleSpec['limits']>
 
-/** Far more than a store needs, so that a busy machine does not fail a claim that is not about time. */
+/** Far more than a store needs, so that a busy machine does not fail a case that is not about time. */
 const withinMs = 10_000
 let benches = 0
 
-/** A store with what the claims have in common: subjects of their own, and short words for asks. */
+/** What a store was said to have. */
+export interface StoreFeatures {
+  readonly algorithms: readonly AlgorithmName[]
+  readonly holds: boolean
+}
+
+/** A store with what the cases have in common: subjects of their own, and short words for asks. */
 export class StoreBench {
   readonly store: Store
+  readonly #features: StoreFeatures
   readonly #advance: StoreUnderTest['advance']
   readonly #service = `conformance-${process.pid}-${++benches}`
   #made = 0
 
-  constructor({ store, advance }: StoreUnderTest) {
+  constructor({ store, advance }: StoreUnderTest, features: StoreFeatures) {
     this.store = store
+    this.#features = features
     this.#advance = advance
   }
 
@@ -48,6 +62,8 @@ export class StoreBench {
     const { subject = this.fresh(), cost = 1, rule = 'rule' } = options
     const spec = { service: this.#service, rules: [{ name: rule, limits }] }
     const compiled = compilePolicy(spec).rules[0]!
+    const missing = compiled.limitsFor(subject, undefined, 0).limits.find((limit) => !this.#has(limit.algorithm))
+    if (missing !== undefined) throw new NotHere(`the store has no ${missing.algorithm}`)
     return { rule: compiled, subject, limits: compiled.limitsFor(subject, undefined, Date.now()), cost }
   }
 
@@ -80,6 +96,7 @@ export class StoreBench {
   }
 
   hold(kind: HoldKind, ttlMs = 60_000, id: string = this.fresh()): HoldRequest {
+    if (!this.#features.holds) throw new NotHere('the store has no holds')
     return { kind, ttlUs: ttlMs * 1000, id }
   }
 
@@ -107,6 +124,17 @@ export class StoreBench {
     }
     const end = performance.now() + ms
     await waitFor(() => performance.now() >= end, { timeoutMs: ms + 10_000, describe: `${ms} ms to go by` })
+  }
+
+  /** Of several limits under one name, those by algorithms that the store has. */
+  among(limits: Readonly<Record<string, Limits>>): Limits[] {
+    return Object.values(limits).filter((each) =>
+      Object.values(each).every((limit) => this.#has((limit as LimitSpec).algorithm ?? 'fixed-window')),
+    )
+  }
+
+  #has(algorithm: AlgorithmName): boolean {
+    return this.#features.algorithms.includes(algorithm)
   }
 
   async #decide(ask: Parameters<Store['decide']>[0]): Promise<Answer> {

@@ -17,7 +17,7 @@ export const timing: readonly StoreCase[] = [
   {
     name: 'what was denied passes when it was said to, by every algorithm with a period',
     async check(bench) {
-      const charges = Object.values(quarter).map((limits) => bench.charge(limits, { cost: 2 }))
+      const charges = bench.among(quarter).map((limits) => bench.charge(limits, { cost: 2 }))
       const answers = []
       for (const charge of charges) {
         let answer = await bench.take(charge)
@@ -35,7 +35,7 @@ export const timing: readonly StoreCase[] = [
   {
     name: 'what was spent in a period that is over cannot be refunded into the next',
     async check(bench) {
-      const charges = Object.values(quarter).map((limits) => bench.charge(limits, { cost: 2 }))
+      const charges = bench.among(quarter).map((limits) => bench.charge(limits, { cost: 2 }))
       const taken: number[] = []
       for (const charge of charges) taken.push((await bench.take(charge)).nowUs)
       await bench.elapse(1000)

@@ -25,7 +25,7 @@ async function folderPlace(pollMs: number) {
 
 const framework = { describe, it, beforeAll, afterAll }
 // An hour: only watching can bring the change.
-sourceConformance('filePolicy, watched', () => folderPlace(3_600_000), framework)
+sourceConformance(framework, { name: 'filePolicy, watched', start: () => folderPlace(3_600_000) })
 
 describe('filePolicy', () => {
   let folder: string

@@ -49,8 +49,8 @@ async function place(options: MongodOptions, pollMs: number): Promise<SourcePlac
 }
 
 const framework = { describe: describeMongo, it, beforeAll, afterAll }
-sourceConformance('mongoPolicy on a replica set', () => place({ replicaSet: 1 }, 3_600_000), framework)
-sourceConformance('mongoPolicy on a single server, which only polls', () => place({}, 50), framework)
+sourceConformance(framework, { name: 'mongoPolicy on a replica set', start: () => place({ replicaSet: 1 }, 3_600_000) })
+sourceConformance(framework, { name: 'mongoPolicy on a single server, which only polls', start: () => place({}, 50) })
 
 const policy = (version: string): object => ({
   version,

@@ -25,31 +25,33 @@ function openPool(options: PoolConfig = {}): Pool {
 }
 
 sourceConformance(
-  'postgresPolicy',
-  async () => {
-    const pool = openPool()
-    await pool.query(createTableSql('sluice_policy', 'sluice_policy'))
-    let down = false
-    const lasting = { pollMs: 3_600_000, timeoutMs: 1000 }
-    return {
-      open: (service) => postgresPolicy(pool, { service, ...lasting }),
-      write: async (service, document) => void (await publishPostgresPolicy(pool, { service }, document)),
-      writeNonsense: async (service) => void (await publishPostgresPolicy(pool, { service }, ['nonsense'])),
-      remove: async (service) => void (await pool.query('DELETE FROM sluice_policy WHERE service = $1', [service])),
-      outage: {
-        async begin() {
-          down = true
-          await server.kill('SIGINT')
-        },
-        async end() {
-          if (down) await server.restart()
-          down = false
-        },
-      },
-      close: () => pool.end(),
-    }
-  },
   { describe, it, beforeAll, afterAll },
+  {
+    name: 'postgresPolicy',
+    start: async () => {
+      const pool = openPool()
+      await pool.query(createTableSql('sluice_policy', 'sluice_policy'))
+      let down = false
+      const lasting = { pollMs: 3_600_000, timeoutMs: 1000 }
+      return {
+        open: (service) => postgresPolicy(pool, { service, ...lasting }),
+        write: async (service, document) => void (await publishPostgresPolicy(pool, { service }, document)),
+        writeNonsense: async (service) => void (await publishPostgresPolicy(pool, { service }, ['nonsense'])),
+        remove: async (service) => void (await pool.query('DELETE FROM sluice_policy WHERE service = $1', [service])),
+        outage: {
+          async begin() {
+            down = true
+            await server.kill('SIGINT')
+          },
+          async end() {
+            if (down) await server.restart()
+            down = false
+          },
+        },
+        close: () => pool.end(),
+      }
+    },
+  },
 )
 
 describe('postgresPolicy', () => {

@@ -67,7 +67,7 @@ async function place(open: Open): Promise<SourcePlace> {
 
 const framework = { describe, it, beforeAll, afterAll }
 for (const [name, open] of Object.entries(clients)) {
-  sourceConformance(`redisPolicy over ${name}`, () => place(open), framework)
+  sourceConformance(framework, { name: `redisPolicy over ${name}`, start: () => place(open) })
 }
 
 const policy = (version: string): object => ({

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
+import type { StoreAbilities } from '../../stores/store.ts'
+import { NotHere, type StoreBench, type StoreCase } from './case.ts'
+
+const withinMs = 10_000
+const take = (charge: Charge): Ask => ({ kind: 'take', charges: [charge], copies: 1, hold: undefined })
+
+/** What the store declares, or a reason to leave the case out. */
+function declared<Name extends keyof StoreAbilities>(bench: StoreBench, name: Name): NonNullable<StoreAbilities[Name]> {
+  const ability = bench.store.abilities?.[name]
+  if (ability === undefined) throw new NotHere(`the store does not declare ${name}`)
+  return ability
+}
+
+/** What a store declares that it can do, it does. */
+export const abilities: readonly StoreCase[] = [
+  {
+    name: 'in process: decides at once, without a promise',
+    async check(bench) {
+      declared(bench, 'inProcess')
+      const answer = bench.store.decide(take(bench.charge([{ amount: 5, per: '1h' }])), withinMs)
+      assert.ok(!(answer instanceof Promise))
+      assert.equal(answer.allowed, true)
+    },
+  },
+  {
+    name: 'submit: answers exactly once, and as decide does',
+    async check(bench) {
+      const submit = declared(bench, 'submit')
+      const charge = bench.charge([{ amount: 2, per: '1h' }])
+      const outcomes: boolean[] = []
+      for (let i = 0; i < 4; i++) {
+        let calls = 0
+        const answer = await new Promise<Answer>((resolve, reject) => {
+          const waiter = {
+            answered: (settled: Answer) => {
+              calls++
+              resolve(settled)
+            },
+            failed: reject,
+          }
+          const atOnce = submit(take(charge), withinMs, waiter)
+          if (atOnce !== undefined) resolve(atOnce)
+          assert.equal(calls, 0, 'the waiter is called after submit has returned')
+        })
+        assert.ok(calls <= 1)
+        outcomes.push(answer.allowed)
+      }
+      assert.deepEqual(outcomes, [true, true, false, false])
+    },
+  },
+  {
+    name: 'take by text: decides as the whole ask does, and only for a subject that is known by this very text',
+    async check(bench) {
+      const takeByText = declared(bench, 'takeByText')
+      const charge = bench.charge([{ amount: 3, per: '1h' }])
+      const { subject, ...terms } = charge
+      assert.equal(takeByText({ ...terms, text: bench.fresh() }), undefined, 'nobody has asked for it yet')
+      await bench.use(charge, 1)
+      const known = takeByText({ ...terms, text: subject })
+      const left = known === undefined ? 2 : 1
+      assert.deepEqual(await bench.left(charge), [left])
+      if (known !== undefined) assert.equal(known.allowed, true)
+      // An encoded key of two parts is not the text that spells it.
+      const pair = { ...charge, subject: `${bench.fresh()}/b` }
+      await bench.use(pair, 1)
+      assert.equal(takeByText({ ...terms, text: pair.subject }), undefined)
+      assert.deepEqual(await bench.left(pair), [2])
+    },
+  },
+]
