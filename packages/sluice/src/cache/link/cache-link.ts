@@ -52,8 +52,8 @@ export interface CacheLink {
   release(key: string, token: string, withinMs: number): Promise<void>
   /** Notes an invalidation, removes the keys, and publishes it. */
   invalidate(scopes: readonly string[], wait: number, withinMs: number): Promise<Invalidation>
-  /** What happened since a position. */
-  sync(position: Position | undefined, withinMs: number): Promise<LogReply>
+  /** What happened since a position. A log with the generation `refused` gets a new one. */
+  sync(position: Position | undefined, withinMs: number, refused?: string): Promise<LogReply>
   /** Calls the listener with each published invalidation; some may get lost, and `interrupted` says when that is likely. */
   subscribe(listener: (message: Invalidation) => void, interrupted: () => void): () => void
   close(): Promise<void>

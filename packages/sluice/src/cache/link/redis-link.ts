@@ -130,8 +130,8 @@ export class RedisLink implements CacheLink {
     return message
   }
 
-  async sync(position: Position | undefined, withinMs: number): Promise<LogReply> {
-    const args = [position?.generation ?? '', String(position?.sequence ?? 0), this.#newNonce()]
+  async sync(position: Position | undefined, withinMs: number, refused = ''): Promise<LogReply> {
+    const args = [position?.generation ?? '', String(position?.sequence ?? 0), this.#newNonce(), refused]
     const { reply } = await this.#run(sync, this.#keys.log, args, withinMs)
     const generation = String(reply.read())
     const [sequence, since, keyFloor, scopeFloor] = [reply.read(), reply.read(), reply.read(), reply.read()].map(Number)

@@ -11,15 +11,15 @@ export const constants = {
 
 export const bump: Script = {
   name: 'bump',
-  sha1: 'd38dba590950659ac65039a733e22fde133ba44d',
+  sha1: '8613360db047c4e186f3b5cb80af1c795b0b118e',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
-local function open_log(nonce)
+local function open_log(nonce, refused)
 local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
 local fields = call('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys', 'scopes')
-if fields[1] and fields[2] == run and tonumber(fields[6]) == call('ZCARD', KEYS[2])
+if fields[1] and fields[1] ~= refused and fields[2] == run and tonumber(fields[6]) == call('ZCARD', KEYS[2])
 and tonumber(fields[7]) == call('ZCARD', KEYS[3]) then
 return {
 generation = fields[1], sequence = tonumber(fields[3]),
@@ -132,15 +132,15 @@ return cmsgpack.pack(0, clock, 1)
 
 export const sync: Script = {
   name: 'sync',
-  sha1: '26b03e99dcaa3c9f657969c48bd89ddaac9b6d4d',
+  sha1: '9699d31caed14a60f1b3f9fe6c0add1dc9b2de6f',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
-local function open_log(nonce)
+local function open_log(nonce, refused)
 local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
 local fields = call('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys', 'scopes')
-if fields[1] and fields[2] == run and tonumber(fields[6]) == call('ZCARD', KEYS[2])
+if fields[1] and fields[1] ~= refused and fields[2] == run and tonumber(fields[6]) == call('ZCARD', KEYS[2])
 and tonumber(fields[7]) == call('ZCARD', KEYS[3]) then
 return {
 generation = fields[1], sequence = tonumber(fields[3]),
@@ -153,7 +153,7 @@ call('HSET', KEYS[1], 'generation', generation, 'run', run, 'sequence', 0, 'keyF
 'keys', 0, 'scopes', 0)
 return { generation = generation, sequence = 0, keyFloor = 0, scopeFloor = 0 }
 end
-local log = open_log(ARGV[4])
+local log = open_log(ARGV[4], ARGV[5])
 local since = tonumber(ARGV[3])
 if ARGV[2] ~= log.generation or since < log.keyFloor or since < log.scopeFloor then since = -1 end
 local changes = {}

@@ -161,7 +161,9 @@ export class RedisSide {
     const before = view.position
     const { era } = view
     try {
-      const reply = await this.#link.sync(before, Math.max(1, withinMs))
+      let reply = await this.#link.sync(before, Math.max(1, withinMs))
+      // A server that had been replaced is back, or there are two: it lacks what was invalidated meanwhile.
+      if (view.hasLeft(reply.generation)) reply = await this.#link.sync(before, withinMs, reply.generation)
       if (this.#closed) return false
       // A lost connection fails its calls, so an answer came over the present one.
       if (view.synchronize(reply, askedAt)) this.#connection = this.#link.connection

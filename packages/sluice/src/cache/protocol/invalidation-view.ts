@@ -88,6 +88,14 @@ export class InvalidationView {
     return monotonicMs - proof.monotonicMs < proofMs && Math.abs(wallMs - proof.wallMs) < proofMs
   }
 
+  /**
+   * Whether the log had this generation before the present one. A server that comes back after another has taken over does not have the
+   * invalidations of the meantime, so its log must get a new generation first.
+   */
+  hasLeft(generation: string): boolean {
+    return this.#tables.some((tables, age) => age > 0 && tables.generation === generation)
+  }
+
   receive(message: Invalidation, nowMs = 0): Received {
     const [tables] = this.#tables
     if (tables === undefined || message.generation !== tables.generation) return 'gap'
@@ -108,8 +116,9 @@ export class InvalidationView {
     if (reply.since !== undefined && (tables?.generation !== reply.generation || this.#sequence < reply.since))
       return false
     if (tables?.generation !== reply.generation) {
-      tables = this.#tables.find((old) => old.generation === reply.generation) ?? this.#newTables(reply)
-      this.#tables = [tables, ...this.#tables.filter((old) => old !== tables)].slice(0, remembered)
+      if (this.hasLeft(reply.generation)) return false
+      tables = this.#newTables(reply)
+      this.#tables = [tables, ...this.#tables].slice(0, remembered)
       this.#sequence = 0
       this.#era += 1
     } else if (reply.since === undefined) {

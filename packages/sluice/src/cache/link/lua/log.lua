@@ -7,10 +7,10 @@
 -- The log has a generation, an id that nothing else ever had. It gets a new one whenever the log is missing, is incomplete because Redis
 -- evicted a part of it, or was written by another server, which may not have received all of it.
 
-local function open_log(nonce)
+local function open_log(nonce, refused)
   local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
   local fields = call('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys', 'scopes')
-  if fields[1] and fields[2] == run and tonumber(fields[6]) == call('ZCARD', KEYS[2])
+  if fields[1] and fields[1] ~= refused and fields[2] == run and tonumber(fields[6]) == call('ZCARD', KEYS[2])
     and tonumber(fields[7]) == call('ZCARD', KEYS[3]) then
     return {
       generation = fields[1], sequence = tonumber(fields[3]),

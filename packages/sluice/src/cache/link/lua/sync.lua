@@ -5,13 +5,14 @@
 -- ARGV[2]   the generation of the position; empty for none
 -- ARGV[3]   its sequence
 -- ARGV[4]   a text that no other caller sends, for a new generation
+-- ARGV[5]   a generation that is replaced by a new one, if the log has it; empty for none
 -- Reply: status, time, generation, sequence, the sequence from which the changes continue (-1: they are all there are), keyFloor,
 --   scopeFloor, and the changes: scope, sequence, scope, sequence, ...
 
 --- @include ../../../redis/lua/deadline.lua
 --- @include log.lua
 
-local log = open_log(ARGV[4])
+local log = open_log(ARGV[4], ARGV[5])
 local since = tonumber(ARGV[3])
 if ARGV[2] ~= log.generation or since < log.keyFloor or since < log.scopeFloor then since = -1 end
 local changes = {}
