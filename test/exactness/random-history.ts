@@ -75,6 +75,7 @@ const kinds = [
   'refund',
   'reset',
   'debit',
+  'raise',
 ] as const
 const cost = fc.oneof(
   { weight: 6, arbitrary: fc.constant(1) },

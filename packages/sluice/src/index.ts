@@ -28,4 +28,5 @@ export type { ArchivedSource, PolicyArchive, PolicyVersion } from './policy/sour
 export { type FilePolicyOptions, filePolicy } from './policy/sources/file/file.ts'
 export { staticPolicy } from './policy/sources/static.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts'
-export type { Store, StoreHealth, StoreObserver } from './stores/store.ts'
+export type { Recount, RecountCount, RecountPeriod, Recounts, RecountTake } from './stores/recount/recount.ts'
+export type { Continuity, RecountOutcome, Store, StoreHealth, StoreObserver } from './stores/store.ts'

@@ -10,6 +10,7 @@ import { fallback } from '../stores/fallback/fallback.ts'
 import { Replicas } from '../stores/fallback/replicas.ts'
 import { localAnswers } from '../stores/local-answers/local-answers.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import { recounting } from '../stores/recount/recounting.ts'
 import type { LimiterEvents } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import { useNativeSha256 } from './native-sha256.ts'
@@ -21,6 +22,8 @@ import { PolicyLimiter } from './policy-limiter.ts'
  *
  *     limiter -> local answers (deny-cache, leases) -> fallback (deadline, breaker, onStoreFailure) -> store
  *     limiter -> fallback -> store, when the store is in process
+ *
+ * With functions that recount, `recounting` stands before the fallback.
  *
  * @example
  * const limiter = await createLimiter({ limits: { rpm: 100 } })
@@ -50,25 +53,28 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
   const release = store.use?.()
   const isInProcess = store.abilities?.inProcess === true
   const replicas = new Replicas(store, live.current.service, randomUUID(), clock)
-  const withFallback = fallback(store, {
-    ...resolved.breaker,
-    replicas: () => resolved.replicas ?? replicas.count,
-    clock,
-  })
+  const replicaCount = (): number => resolved.replicas ?? (isInProcess ? 1 : replicas.count)
+  const withFallback = fallback(store, { ...resolved.breaker, replicas: replicaCount, clock })
+  const recounts = options.recount ?? {}
+  const decider =
+    Object.keys(recounts).length === 0
+      ? withFallback
+      : recounting(withFallback, store, { recounts, replicas: replicaCount, clock })
   // In process there is nothing to save by answering before the store.
-  const outermost = isInProcess ? withFallback : localAnswers(withFallback, resolved)
-  // Every replica sends its heartbeat, as a later version may be the first with a local rule. Only such a rule needs to know their
-  // number from the start.
+  const outermost = isInProcess ? decider : localAnswers(decider, resolved)
+  // Every replica sends its heartbeat, as a later version may be the first with a local rule. Only such a rule, or one
+  // that is recounted, needs to know their number from the start.
   countReplicas = async ({ rules }) => {
     if (resolved.replicas !== undefined || isInProcess) return
     const started = replicas.start(resolved.deadlineMs)
-    if (rules.some((rule) => rule.onStoreFailure === 'local')) await started
+    if (rules.some(({ onStoreFailure }) => onStoreFailure === 'local' || onStoreFailure === 'recount')) await started
   }
   await countReplicas(live.current)
   const limiter: Limiter = new PolicyLimiter({
     live,
     store: outermost,
     fallback: withFallback,
+    recounts,
     events,
     deadlineMs: resolved.deadlineMs,
     clock,

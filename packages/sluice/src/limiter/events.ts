@@ -1,5 +1,6 @@
 import type { BreakerState } from '../breaker/circuit.ts'
 import type { FailureKind } from '../core/errors.ts'
+import type { RecountOutcome } from '../stores/store.ts'
 import type { Decision } from './decision/decision.ts'
 
 /** Everything that can be watched. Metrics, logs and the dashboard all listen here. */
@@ -16,6 +17,8 @@ export interface LimiterEvents {
   breaker: { readonly state: BreakerState }
   /** Redis has evicted keys to make room, perhaps counters among them: their subjects have their whole limit again. */
   evicted: { readonly keys: number }
+  /** The source of truth of a rule was asked, or a store was told what it counts. */
+  recount: { readonly rule: string; readonly outcome: RecountOutcome }
   /** A new policy is in force. */
   policyLoaded: { readonly version: string; readonly source: string }
   /** A document was refused, or the source cannot be reached; the last good policy stays. */

@@ -1,6 +1,8 @@
+import type { ChargedRule } from '../core/engine/ask.ts'
 import { policyWarnings } from '../policy/compile/policy-warnings.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
+import type { Recounts } from '../stores/recount/recount.ts'
 import type { Health, Limiter } from './limiter.ts'
 
 /** How the limiter is, for readiness probes and people. */
@@ -8,6 +10,7 @@ export async function limiterHealth(
   fallback: FallbackStore,
   live: LivePolicy,
   dropped: Iterable<string>,
+  recounts: Recounts,
   sawRequests: boolean,
   withinMs: number,
 ): Promise<Health> {
@@ -19,6 +22,7 @@ export async function limiterHealth(
       `The policy in force is version ${policy.version}; newer is refused or out of reach: ${policy.lastError.message}`,
     )
   if (sawRequests) warnings.push(...policyWarnings(live.current))
+  warnings.push(...recountWarnings(live.current.rules, recounts))
   for (const rule of dropped)
     warnings.push(`Code names the rule ${rule}, which the policy no longer has: what is asked for it is allowed.`)
   return {
@@ -27,6 +31,23 @@ export async function limiterHealth(
     policy,
     warnings,
   }
+}
+
+/** Rules and functions that recount and do not find each other. */
+function recountWarnings(rules: readonly ChargedRule[], recounts: Recounts): string[] {
+  const recounted = rules.filter(({ onStoreFailure }) => onStoreFailure === 'recount').map(({ name }) => name)
+  const named = Object.keys(recounts)
+  return [
+    ...recounted
+      .filter((name) => !named.includes(name))
+      .map(
+        (name) =>
+          `The rule ${name} says onStoreFailure: recount, but createLimiter has no recount.${name}: it is closed.`,
+      ),
+    ...named
+      .filter((name) => !recounted.includes(name))
+      .map((name) => `Code recounts the rule ${name}, but no rule of that name says onStoreFailure: recount.`),
+  ]
 }
 
 /** The policy that is in force now, for those who decide with it. */

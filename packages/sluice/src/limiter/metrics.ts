@@ -51,6 +51,11 @@ const table = {
     help: 'Decisions made without asking the store, by what made them: deny-cache or lease.',
     labels: ['service', 'rule', 'by'],
   },
+  sluice_recounts_total: {
+    type: 'counter',
+    help: 'Times a source of truth was asked, by outcome: it allowed, it denied, it failed, or a store was raised to its count.',
+    labels: ['service', 'rule', 'outcome'],
+  },
   sluice_lease_units_total: {
     type: 'counter',
     help: 'Units of leases: drawn ahead of use, returned unused, or stranded (neither spent nor returned in time).',
@@ -105,6 +110,7 @@ export function limiterMetrics(limiter: Limiter, { decisionsOnly = false }: Limi
     const duration = reporter.histogram('sluice_decision_duration_seconds')
     const failures = reporter.counter('sluice_store_failures_total')
     const local = reporter.counter('sluice_local_decisions_total')
+    const recounts = reporter.counter('sluice_recounts_total')
     const ends = [
       limiter.on('decision', ({ decision, tookMs }) => {
         decisions(1, service, decision.rule ?? 'none', decision.reason, decision.degraded ? 'true' : 'false')
@@ -113,6 +119,7 @@ export function limiterMetrics(limiter: Limiter, { decisionsOnly = false }: Limi
       }),
       limiter.on('storeFailure', ({ kind }) => failures(1, service, kind)),
       limiter.on('local', ({ by, rule }) => local(1, service, rule, by)),
+      limiter.on('recount', ({ rule, outcome }) => recounts(1, service, rule, outcome)),
     ]
     if (decisionsOnly) return ends
 

@@ -4,6 +4,8 @@ import { invalidOption } from '../core/errors.ts'
 import type { LimitsSpec, PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import type { KeyFunctions } from '../policy/rule/key.ts'
+import { checkRecounts } from '../stores/recount/check-recounts.ts'
+import type { Recounts } from '../stores/recount/recount.ts'
 import type { Store } from '../stores/store.ts'
 import { systemClock } from '../timing/system-clock.ts'
 
@@ -33,6 +35,11 @@ export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = P
   readonly lease?: { readonly aheadMs?: number; readonly maxUnits?: number }
   /** Functions that the policy can name as keys: `key: fn:tenantOf` calls `functions.tenantOf(request)`. */
   readonly functions?: KeyFunctions
+  /**
+   * By the names of rules with `onStoreFailure: recount`: asks the source of truth while the store cannot decide. A function counts what
+   * was used; `{ take }` decides, and only that holds a limit across replicas then.
+   */
+  readonly recount?: Recounts
   /** Where `RATE_LIMIT_TIER...` is read from; the process' environment when left out. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Where time comes from, for tests and simulations; a store has its own. The system's time when left out. */
@@ -71,6 +78,7 @@ const known = [
   'denyCache',
   'lease',
   'functions',
+  'recount',
   'env',
   'clock',
 ]
@@ -85,6 +93,7 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
     if (typeof key !== 'function')
       throw invalidOption(`createLimiter.functions.${name}`, key, 'pass a function from a request to its key')
   }
+  checkRecounts(options.recount)
   const resolved = {
     deadlineMs: options.deadlineMs ?? limiterDefaults.deadlineMs,
     breaker: { ...limiterDefaults.breaker, ...options.breaker },

@@ -9,6 +9,7 @@ import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
+import type { Recounts } from '../stores/recount/recount.ts'
 import {
   type Charges,
   chargeOf,
@@ -50,6 +51,7 @@ interface Parts {
   readonly live: LivePolicy
   readonly store: CallbackStore
   readonly fallback: FallbackStore
+  readonly recounts: Recounts
   readonly events: Emitter<LimiterEvents>
   readonly deadlineMs: number
   readonly clock: Clock
@@ -183,7 +185,8 @@ export class PolicyLimiter implements Limiter {
   }
 
   health(): Promise<Health> {
-    return limiterHealth(this.#parts.fallback, this.#live, this.#names.dropped, this.#sawRequests, this.#deadlineMs)
+    const { fallback, recounts } = this.#parts
+    return limiterHealth(fallback, this.#live, this.#names.dropped, recounts, this.#sawRequests, this.#deadlineMs)
   }
 
   stats(): LimiterStats {

@@ -1,6 +1,6 @@
 import type { BreakerState } from '../breaker/circuit.ts'
 import type { FailureKind } from '../core/errors.ts'
-import type { StoreObserver } from './store.ts'
+import type { RecountOutcome, StoreObserver } from './store.ts'
 
 /** Passes on what a store does to any number of observers. */
 export class Observers implements Required<StoreObserver> {
@@ -35,6 +35,10 @@ export class Observers implements Required<StoreObserver> {
 
   failure(kind: FailureKind, error: Error): void {
     for (const { observer } of this.#entries) observer.failure?.(kind, error)
+  }
+
+  recount(rule: string, outcome: RecountOutcome): void {
+    for (const { observer } of this.#entries) observer.recount?.(rule, outcome)
   }
 
   breaker(state: BreakerState): void {

@@ -1,10 +1,16 @@
 import type { BreakerState } from '../breaker/circuit.ts'
-import type { Answer, Ask, TextTake } from '../core/engine/ask.ts'
+import type { Answer, Ask, Charge, TextTake } from '../core/engine/ask.ts'
 import type { FailureKind } from '../core/errors.ts'
 import type { StoreHealth } from '../core/store-health.ts'
 import type { Redis } from '../redis/redis.ts'
 
 export type { StoreHealth } from '../core/store-health.ts'
+
+/**
+ * `allowed`, `denied`: the source of truth decided. `failed`: it did not answer, so the rule was closed. `raised`: a store that had lost
+ * a counter was told what the source counts.
+ */
+export type RecountOutcome = 'allowed' | 'denied' | 'failed' | 'raised'
 
 /** Learns what a store does. Every call is on the hot path, so a store skips them while nobody watches. */
 export interface StoreObserver {
@@ -13,6 +19,8 @@ export interface StoreObserver {
   local?(by: 'deny-cache' | 'lease', rule: string): void
   lease?(rule: string, drawn: number, returned: number, stranded: number): void
   failure?(kind: FailureKind, error: Error): void
+  /** A source of truth was asked for a rule; see `RecountOutcome`. */
+  recount?(rule: string, outcome: RecountOutcome): void
   breaker?(state: BreakerState): void
   /** The store has lost so many keys to make room, perhaps counters among them. */
   evicted?(keys: number): void
@@ -32,6 +40,16 @@ export interface LentRedis {
   release(): Promise<void>
 }
 
+/** Tells whether a store may have lost what it was told, so that an absent counter is not taken for zero. */
+export interface Continuity {
+  /** Which part of the store keeps a subject; a part is lost as a whole. */
+  placeOf(charge: Charge): number
+  /** Changes with every new connection, behind which another server may be. */
+  connection(): number
+  /** Since when this part has kept everything, in the store's time in microseconds. Rejects with a `StoreError`. */
+  intactSinceUs(place: number, withinMs: number): number | Promise<number>
+}
+
 /** What a store can do beyond `decide`. What is not declared is not assumed. */
 export interface StoreAbilities {
   /** `decide` answers at once, without a promise: nothing is gained by answering before it. */
@@ -48,6 +66,8 @@ export interface StoreAbilities {
    * encoded key equals the text is known; then nothing was done.
    */
   readonly takeByText?: (take: TextTake) => Answer | undefined
+  /** Without it, every subject of a rule with `onStoreFailure: recount` is recounted once by each process. */
+  readonly continuity?: Continuity
   /** Lends its Redis to parts that keep other state beside its counters. */
   readonly lendRedis?: () => LentRedis
 }

@@ -16,6 +16,8 @@ export interface Algorithm {
   spend(state: State, i: number, limit: Limit, units: number, now: number): void
   /** Returns units that were spent at `takenUs`, as far as they still count. Never makes room that was not used up by them. */
   giveBack(state: State, i: number, limit: Limit, units: number, takenUs: number, now: number): void
+  /** Lets at least so much be spent in the present period. Only calendar limits have periods that others can count too. */
+  raise?(state: State, i: number, limit: Limit, units: number, now: number): void
   /** When the limit would be as good as unused, if nothing more were spent. */
   endUs(state: State, i: number, limit: Limit, now: number): number
   /** How long until `cost` would pass, given that it does not now and is not above the burst. */

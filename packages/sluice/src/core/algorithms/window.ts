@@ -33,6 +33,13 @@ export const window: Algorithm = {
     }
   },
 
+  raise(state, i, limit, units, now) {
+    if (limit.calendar === undefined || units === 0) return
+    const startMs = startAt(limit, msOf(now))
+    state.n[i + 1] = state.n[i] === startMs ? Math.max(units, state.n[i + 1]!) : units
+    state.n[i] = startMs
+  },
+
   endUs(state, i, limit, now) {
     return state.n[i + 1]! > 0 && isCurrent(limit, state.n[i]!, msOf(now)) ? endOf(limit, state.n[i]!) * 1000 : now
   },

@@ -3,7 +3,7 @@ import type { LimitSet } from './limit-set.ts'
 import type { Hold, HoldKind } from './state.ts'
 
 /** What a rule says should happen when the store cannot decide. */
-export type OnStoreFailure = 'open' | 'closed' | 'local'
+export type OnStoreFailure = 'open' | 'closed' | 'local' | 'recount'
 
 /** As much of a rule as a store needs to know. */
 export interface ChargedRule {
@@ -51,8 +51,9 @@ export interface HoldRequest {
  * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now.
  * - `refund`: return the charges' costs, spent at `takenUs` or just now. `reset`: forget the subjects.
  * - `debit`: spend `units[l]` of limit `l` of the one charge, whether they fit or not: they were spent while the store was away.
+ * - `raise`: let each calendar limit of the one charge have at least `units` spent in its present period.
  */
-export type Ask = TakeAsk | PeekAsk | SettleAsk | ExtendAsk | RefundAsk | ResetAsk | DebitAsk
+export type Ask = TakeAsk | PeekAsk | SettleAsk | ExtendAsk | RefundAsk | ResetAsk | DebitAsk | RaiseAsk
 
 export interface TakeAsk {
   readonly kind: 'take'
@@ -89,6 +90,12 @@ export interface DebitAsk {
   readonly kind: 'debit'
   readonly charges: readonly Charge[]
   readonly units: readonly number[]
+}
+
+export interface RaiseAsk {
+  readonly kind: 'raise'
+  readonly charges: readonly Charge[]
+  readonly units: number
 }
 
 /** Where one limit of one subject stands after a decision. Times are whole milliseconds, rounded up. */

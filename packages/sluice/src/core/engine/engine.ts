@@ -55,6 +55,9 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
     case 'debit':
       debit(charges[0]!, states[0]!, ask.units, now)
       return done(ask, states, now, 1)
+    case 'raise':
+      raise(charges[0]!, states[0]!, ask.units, now)
+      return done(ask, states, now, 1)
     case 'reset':
       for (const [c, state] of states.entries()) clear(state, charges[c]!.limits.fields)
       return done(ask, states, now, charges.length)
@@ -174,6 +177,11 @@ function debit(charge: Charge, state: State, units: readonly number[], now: numb
   for (let l = 0; l < limits.length; l++) {
     if (units[l]! > 0) algorithms[l]!.spend(state, state.at + offsets[l]!, limits[l]!, units[l]!, now)
   }
+}
+
+function raise(charge: Charge, state: State, units: number, now: number): void {
+  const { limits, algorithms, offsets } = charge.limits
+  for (let l = 0; l < limits.length; l++) algorithms[l]!.raise?.(state, state.at + offsets[l]!, limits[l]!, units, now)
 }
 
 function giveBack(charge: Charge, state: State, units: number, takenUs: number, now: number): void {

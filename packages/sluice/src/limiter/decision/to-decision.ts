@@ -1,4 +1,4 @@
-import type { Answer, ChargeTerms, LimitStatus } from '../../core/engine/ask.ts'
+import type { Answer, ChargeTerms, LimitStatus, OnStoreFailure } from '../../core/engine/ask.ts'
 import type { DecidedBy, Decision, Reason, ShadowDecision } from './decision.ts'
 
 /** Of most decisions: no shadow rule took part. */
@@ -39,7 +39,8 @@ export function toShadow(charge: ChargeTerms, answer: Answer): ShadowDecision {
 }
 
 function closedRule(charges: readonly ChargeTerms[]): string | undefined {
-  return charges.find((charge) => charge.rule.onStoreFailure === 'closed')?.rule.name
+  const of = (mode: OnStoreFailure) => charges.find(({ rule }) => rule.onStoreFailure === mode)?.rule.name
+  return of('closed') ?? of('recount')
 }
 
 // One literal for all decisions, so that they all have one hidden class.

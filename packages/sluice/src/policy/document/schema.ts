@@ -136,7 +136,7 @@ function schemaOf(inCode: boolean): {
     algorithm: algorithm.optional(),
     burst: burst.optional(),
     onStoreFailure: z
-      .enum(['open', 'closed', 'local'])
+      .enum(['open', 'closed', 'local', 'recount'])
       .optional()
       .describe('What if the store cannot decide; open by default.'),
     mode: z.enum(['enforce', 'shadow']).optional().describe('shadow: decide and count, but never deny.'),

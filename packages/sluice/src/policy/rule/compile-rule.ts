@@ -49,6 +49,8 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
       ? undefined
       : shared.key(spec.key, report, (told) => compileKey(spec.key!, `${path}.key`, context.functions, told))
   if (!key) checkKeyless(spec, path, report)
+  if (spec.lease && spec.onStoreFailure === 'recount')
+    report(`${path}.lease`, spec.lease, 'units that are drawn ahead cannot be recounted; leave lease out')
   const match = compileMatch(spec.match, `${path}.match`, report)
   const matcher = match.methods ? { ...match, methods: shared.methods(match.methods) } : match
   const cost = compileCost(spec.cost, `${path}.cost`, report)
@@ -112,6 +114,7 @@ function* compileLimitsInForce(
   const read = (limits: LimitsSpec, at: string): LimitSet | undefined => {
     const set = sets.read(limits, at, spec, report)
     if (set && spec.lease) checkLease(set, limits, at, report)
+    if (set && spec.onStoreFailure === 'recount') checkRecount(set, limits, at, report)
     return set
   }
   const own = spec.limits && read(spec.limits, `${path}.limits`)
@@ -170,6 +173,12 @@ function checkLease({ limits }: LimitSet, spec: LimitsSpec, path: string, report
     spec,
     `lease needs fixed-window or calendar limits, not ${other.algorithm}: only there is a unit that is debited and spent in the same window counted exactly`,
   )
+}
+
+// A source of truth counts one period that both ends know.
+function checkRecount({ limits }: LimitSet, spec: LimitsSpec, path: string, report: Report): void {
+  if (limits.length === 1 && limits[0]!.algorithm === 'calendar') return
+  report(path, spec, 'onStoreFailure: recount needs exactly one limit, per day, week or month of a calendar')
 }
 
 function checkBurst(spec: RuleSpec, sets: readonly (LimitSet | undefined)[], path: string, report: Report): void {

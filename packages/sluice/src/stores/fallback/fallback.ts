@@ -30,6 +30,9 @@ const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'full', 'script', 
 /** Of one charge about which nothing is known. Thousands may be answered so at the same moment. */
 const noStatuses: Answer['statuses'] = Object.freeze([Object.freeze([])])
 
+/** Which rule of a decision prevails. Whoever can recount looks at a denial again, see `recounting`; else it is the same as closed. */
+const strictness: Readonly<Record<OnStoreFailure, number>> = { open: 0, local: 1, recount: 2, closed: 3 }
+
 /** Made once: while the store is away every decision meets it, and a stack for each would cost more than the decision. */
 const breakerOpen = new StoreError('breaker', 'The store has failed repeatedly and is not asked for a moment.')
 
@@ -168,9 +171,8 @@ class StoreWithFallback implements FallbackStore {
   #answerWithout(ask: Ask, failure: StoreError): Answer {
     if (ask.kind !== 'take' && ask.kind !== 'peek') throw failure
     let mode: OnStoreFailure = 'open'
-    for (const { rule } of ask.charges) {
-      if (rule.onStoreFailure === 'closed' || mode === 'open') mode = rule.onStoreFailure
-    }
+    for (const { rule } of ask.charges)
+      if (strictness[rule.onStoreFailure] > strictness[mode]) mode = rule.onStoreFailure
     if (mode !== 'local') {
       const isOpen = mode === 'open'
       const statuses = ask.charges.length === 1 ? noStatuses : ask.charges.map(() => [])

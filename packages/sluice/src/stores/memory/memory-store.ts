@@ -74,7 +74,13 @@ class InProcess implements MemoryStore {
   constructor(maxSubjects: number, clock: TimeSource) {
     this.#maxSubjects = maxSubjects
     this.#clock = clock
-    this.abilities = { inProcess: true, takeByText: (take) => this.#takeByText(take) }
+    const createdUs = clock.now()
+    this.abilities = {
+      inProcess: true,
+      takeByText: (take) => this.#takeByText(take),
+      // What it had before it was made, the process before it has taken along.
+      continuity: { placeOf: () => 0, connection: () => 0, intactSinceUs: () => createdUs },
+    }
   }
 
   get size(): number {
@@ -153,7 +159,7 @@ class InProcess implements MemoryStore {
 
   #decideMany(ask: Ask, now: number): Answer {
     const { charges } = ask
-    if (ask.kind === 'take' || ask.kind === 'debit') this.#makeRoomFor(charges, now)
+    if (ask.kind === 'take' || ask.kind === 'debit' || ask.kind === 'raise') this.#makeRoomFor(charges, now)
     const places = charges.map((charge) => this.#placeOf(charge))
     const states = places.map(({ state }) => state)
     const answer = decide(ask, states, now)

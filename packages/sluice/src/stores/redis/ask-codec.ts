@@ -10,6 +10,7 @@ const codes = {
   refund: constants.REFUND,
   reset: constants.RESET,
   debit: constants.DEBIT,
+  raise: constants.RAISE,
 } as const
 
 /** Asks as `lua/decide.lua` takes them: one flat list, and the limit sets that it speaks of. */
@@ -46,6 +47,9 @@ export class AskList {
         return
       case 'debit':
         out.push(...ask.units)
+        return
+      case 'raise':
+        out.push(ask.units)
     }
   }
 

@@ -124,7 +124,7 @@ class Lane {
   }
 
   #ask(one: Step): Ask {
-    const subjects = one.kind === 'debit' ? one.subjects.slice(0, 1) : one.subjects
+    const subjects = one.kind === 'debit' || one.kind === 'raise' ? one.subjects.slice(0, 1) : one.subjects
     const charges: Charge[] = subjects.map((subject, c) => {
       const rule = this.#rules[(one.version + (one.mixed ? c : 0)) % this.#rules.length]!
       return { rule, subject, limits: rule.limitsFor('a', undefined, 0), cost: one.costs[c]! }
@@ -144,6 +144,8 @@ class Lane {
         return { kind: 'refund', charges, takenUs: one.agoUs === 0 ? undefined : this.nowUs - one.agoUs + 1000 }
       case 'debit':
         return { kind: 'debit', charges, units: charges[0]!.limits.limits.map((_, l) => one.costs[l]!) }
+      case 'raise':
+        return { kind: 'raise', charges, units: one.costs[1]! }
       default:
         return { kind: one.kind, charges }
     }

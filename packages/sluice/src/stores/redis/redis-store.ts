@@ -19,6 +19,7 @@ import { Observers } from '../observers.ts'
 import type { LentRedis, Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
 import { Batch, type BatchOwner } from './batch.ts'
+import { redisContinuity } from './continuity.ts'
 import { EvictionWatch } from './eviction-watch.ts'
 import { keysUnder } from './keys.ts'
 
@@ -58,14 +59,15 @@ class RedisStore implements Store {
   #closed = false
 
   constructor(open: () => UsedRedis, prefix: string) {
+    this.#keyOf = keysUnder(prefix)
     this.abilities = {
       keepsDeadlines: true,
       submit: (ask, withinMs, waiter) => this.#submit(ask, withinMs, waiter),
+      continuity: redisContinuity(prefix, this.#keyOf, () => this.#redis.redis),
       lendRedis: () => this.#lend(),
     }
     this.#open = open
     this.#prefix = prefix
-    this.#keyOf = keysUnder(prefix)
     this.#evictions = new EvictionWatch(
       () => this.#redis.redis,
       this.#redis.redis.options.clock,

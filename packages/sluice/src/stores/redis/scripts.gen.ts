@@ -2,6 +2,9 @@
 import type { Script } from '../../redis/script.ts'
 
 export const constants = {
+  RAN: 0,
+  NOT_RUN: 1,
+  MARKER_SECONDS: 8640000,
   FIXED_WINDOW: 0,
   SLIDING_WINDOW: 1,
   SLIDING_LOG: 2,
@@ -43,6 +46,7 @@ export const constants = {
   REFUND: 4,
   RESET: 5,
   DEBIT: 6,
+  RAISE: 7,
   WINDOW_WIDTH: 4,
   WINDOW_TAG: 1,
   WINDOW_AMOUNT: 2,
@@ -52,13 +56,28 @@ export const constants = {
   LONGEST_SHORT_ARRAY: 159,
   ARRAY_16: 220,
   ARRAY_32: 221,
-  RAN: 0,
-  NOT_RUN: 1,
 } as const
+
+export const continuity: Script = {
+  name: 'continuity',
+  sha1: '498c37a444af572d77497806f783125124140ccc',
+  source: `local call = redis.call
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
+local since = string.match(call('GET', KEYS[1]) or '', '^' .. run .. ' (%d+)$')
+if not since then
+since = string.format('%.0f', clock)
+call('SET', KEYS[1], run .. ' ' .. since, 'EX', 8640000)
+end
+return cmsgpack.pack(0, clock, tonumber(since))
+`,
+}
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '98ba33780ceb10673053cc9a35826ccc18106caa',
+  sha1: '078095fe371cd770037d79dee5e84cc4e6f5891e',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -729,6 +748,15 @@ local units = asks[at + l - 1]
 if units > 0 then spend_one(charge.p, charge.set[l], units, now, now_ms) end
 end
 end
+local function raise(charge, units, now_ms)
+for l = 1, #charge.set do
+local limit = charge.set[l]
+if limit[1] == 4 and units > 0 then
+local p, o, length, clock_age = charge.p, limit[3], window_at(limit, now_ms)
+p[o], p[o + 1] = clock_age, p[o] == clock_age and max(units, p[o + 1]) or units
+end
+end
+end
 while at <= last do
 local kind = asks[at]
 at = at + 1
@@ -750,6 +778,9 @@ at = at + 3
 elseif kind == 6 then
 if ours then debit(charges[1], now, now_ms) end
 at = at + #charges[1].set
+elseif kind == 7 then
+if ours then raise(charges[1], a, now_ms) end
+at = at + 1
 else
 done = 0
 for i = 1, ours and #charges or 0 do

@@ -54,6 +54,7 @@
 --- @const REFUND = 4
 --- @const RESET = 5
 --- @const DEBIT = 6
+--- @const RAISE = 7
 
 -- A window in the short list of plain-takes.lua.
 --- @const WINDOW_WIDTH = 4

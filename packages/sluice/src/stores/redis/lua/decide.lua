@@ -12,6 +12,7 @@
 --             SETTLE: charges, hold id          EXTEND: charges, hold id, ttl (us)
 --             REFUND: charges, taken at (us; -1 is now)
 --             RESET: charges                    DEBIT: one charge, units of each of its limits
+--             RAISE: one charge, units
 -- ARGV[4]   JSON: the same in short, where plain-takes.lua can do with that; else empty
 -- The names are those of constants.lua.
 --
@@ -165,6 +166,16 @@ local function debit(charge, now, now_ms)
   end
 end
 
+local function raise(charge, units, now_ms)
+  for l = 1, #charge.set do
+    local limit = charge.set[l]
+    if limit[ALGORITHM] == CALENDAR and units > 0 then
+      local p, o, length, clock_age = charge.p, limit[FIRST], window_at(limit, now_ms)
+      p[o], p[o + 1] = clock_age, p[o] == clock_age and max(units, p[o + 1]) or units
+    end
+  end
+end
+
 while at <= last do
   local kind = asks[at]
   at = at + 1
@@ -188,6 +199,9 @@ while at <= last do
     elseif kind == DEBIT then
       if ours then debit(charges[1], now, now_ms) end
       at = at + #charges[1].set
+    elseif kind == RAISE then
+      if ours then raise(charges[1], a, now_ms) end
+      at = at + 1
     else
       done = 0
       for i = 1, ours and #charges or 0 do
