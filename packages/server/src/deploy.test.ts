@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { compilePolicy } from 'sluice/policy'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { configOptions, resolveConfig } from './config/config.ts'
+import { knownVariables, resolveConfig } from './config/config.ts'
 import { examplePolicy } from './config/example-policy.ts'
 
 const folder = new URL('../../../deploy/', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, folder), 'utf8')
-const variables = new Set(['SLUICE_ADMIN_TOKEN', ...Object.values(configOptions).flatMap(({ env }) => env)])
+const variables = new Set(knownVariables)
 
 describe('what is ready to deploy', () => {
   test('the policies make sense', () => {
@@ -27,9 +27,17 @@ describe('what is ready to deploy', () => {
     const given = Object.fromEntries(
       env.filter(({ value }) => value !== undefined).map(({ name, value }) => [name, value]),
     )
-    const config = resolveConfig({}, given)
+    const config = resolveConfig({}, { ...given, REDIS_URL: 'redis://redis' })
     expect(ports.map(({ containerPort }) => containerPort)).toEqual([config.port, config.grpcPort])
     for (const [name] of read('docker/Dockerfile').matchAll(/\bSLUICE_\w+/g)) expect(variables).toContain(name)
+  })
+
+  test('every file of the folder for Kubernetes is in its kustomization, and parses', () => {
+    const kustomization = read('kubernetes/kustomization.yaml')
+    for (const file of readdirSync(new URL('kubernetes', folder))) {
+      expect(parseAllDocuments(read(`kubernetes/${file}`)).flatMap(({ errors }) => errors)).toEqual([])
+      if (file !== 'kustomization.yaml') expect(kustomization).toContain(file)
+    }
   })
 
   const kubectl = spawnSync('kubectl', ['kustomize', fileURLToPath(new URL('kubernetes', folder))], {
@@ -38,6 +46,13 @@ describe('what is ready to deploy', () => {
   test.skipIf(kubectl.error)('kustomize renders it (needs kubectl)', () => {
     expect(kubectl.stderr).toBe('')
     const kinds = parseAllDocuments(kubectl.stdout).map((each) => (each.toJS() as { kind: string }).kind)
-    expect(kinds.sort()).toEqual(['ConfigMap', 'Deployment', 'PodDisruptionBudget', 'Service'])
+    expect([...new Set(kinds)].sort()).toEqual([
+      'ConfigMap',
+      'Deployment',
+      'HorizontalPodAutoscaler',
+      'NetworkPolicy',
+      'PodDisruptionBudget',
+      'Service',
+    ])
   })
 })

@@ -105,7 +105,7 @@ describe.each([
     })
     expect(await on('check', key, '--cost', '4')).toMatchObject({
       code: 1,
-      out: expect.stringContaining('can never pass'),
+      out: expect.stringContaining('it costs more than a limit ever allows'),
     })
     expect((await on('inspect', key, '--json')).json()).toMatchObject({
       key,
@@ -159,7 +159,11 @@ describe('top', () => {
 
 describe('doctor', () => {
   it('finds a good Redis, policy and daemon well', async () => {
-    const well = await asked('doctor', '--redis', redis.url, '--policy', 'shop.yaml', '--json')
+    const onRedis = await startDaemon(['--policy', 'shop.yaml', '--redis', redis.url], { cwd: folder })
+    const all = ['--redis', redis.url, '--policy', 'shop.yaml', '--url', onRedis.url]
+    const well = await sluice('doctor', ...all, '--json')
+    onRedis.child.kill('SIGKILL')
+    await onRedis.ended
     const { ok, findings } = well.json<{ ok: boolean; findings: { about: string; level: string }[] }>()
     expect(findings.filter(({ level }) => level !== 'ok')).toEqual([])
     expect({ ok, code: well.code }).toEqual({ ok: true, code: 0 })
@@ -174,6 +178,52 @@ describe('doctor', () => {
     await redis.cli('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
     expect(ill).toMatchObject({ code: 1, out: expect.stringMatching(/mend:.*noeviction[\s\S]*mend:.*policy validate/) })
     expect((await sluice('doctor', '--redis', 'redis://127.0.0.1:1')).code).toBe(3)
+  })
+
+  it('sees that the daemon enforces another version, or counts elsewhere', async () => {
+    writeFileSync(file('other.yaml'), 'service: shop\nrules: [{ name: per-user, limits: { rpm: 7 } }]\n')
+    expect(await asked('doctor', '--policy', 'other.yaml')).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/it enforces version .*; the policy that was named is version/),
+    })
+    const inMemory = await startDaemon([], { cwd: folder })
+    expect(await sluice('doctor', '--redis', redis.url, '--url', inMemory.url)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('it counts in memory, not in the Redis that was named'),
+    })
+    inMemory.child.kill('SIGKILL')
+    await inMemory.ended
+  })
+
+  it('tries what the limiter will do: its keys, its credentials', async () => {
+    await redis.cli('ACL', 'SETUSER', 'elsewhere', 'on', '>hunter2', '~other:*', '+@all', '-info')
+    const url = redis.url.replace('redis://', 'redis://elsewhere:hunter2@')
+    expect(await sluice('doctor', '--redis', url)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/version, role and memory are not known[\s\S]*keys .*refused/),
+    })
+    expect((await sluice('doctor', '--redis', url, '--redis-prefix', 'other:')).out).toContain('begin with other:')
+    const wrong = await sluice('doctor', '--redis', url.replace('hunter2', 'hunter3'))
+    expect(wrong).toMatchObject({ code: 4, out: expect.stringContaining('WRONGPASS') })
+    await redis.cli('ACL', 'DELUSER', 'elsewhere')
+  })
+})
+
+describe('while Redis is away', () => {
+  it('inspect ends with 3, and nobody who may only decide learns where Redis is', async () => {
+    const away = await startRedis()
+    const cut = await startDaemon(['--policy', 'shop.yaml', '--redis', away.url], { cwd: folder })
+    await away.stop()
+    expect(await sluice('inspect', 'shop/per-user/1', '--url', cut.url)).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('the store could not be asked'),
+    })
+    const settle = JSON.stringify({ key: 'k', rule: 'per-user', id: 'i', actual: 0 })
+    const answer = await fetch(`${cut.url}/v1/settle`, { method: 'POST', body: settle })
+    expect(answer.status).toBe(503)
+    expect(await answer.text()).not.toMatch(/127\.0\.0\.1|ECONN/)
+    cut.child.kill('SIGKILL')
+    await cut.ended
   })
 })
 

@@ -1,3 +1,4 @@
+import { PolicyError } from 'sluice'
 import { CliError, toCliError, wrongUse } from './cli-error.ts'
 import type { Command } from './command.ts'
 import { commands } from './commands.ts'
@@ -82,9 +83,16 @@ function firstWords(): string[] {
 }
 
 function failed(error: CliError, terminal: Terminal): ExitCode {
-  const { exitCode, code, message, hint } = error
+  const { exitCode, code, hint } = error
+  // The library speaks to programmers; here options are given otherwise.
+  const message = error.message.replace(/\{ rule: "([^"]+)" \}/g, '--rule $1')
+  const { cause } = error
+  const issues =
+    cause instanceof PolicyError ? { issues: cause.issues.map(({ path, message }) => ({ path, message })) } : {}
   if (terminal.json)
-    terminal.line(JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }), exitCode } }))
+    terminal.line(
+      JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }), ...issues, exitCode } }),
+    )
   else {
     terminal.note(`${terminal.style.bad('sluice:')} ${message.split('\n').map(safe).join('\n')}`)
     if (hint !== undefined) terminal.note(terminal.style.faint(hint))

@@ -205,7 +205,8 @@ describe('the HTTP API', () => {
   test('checks, pushes, lists and rolls back policies', async () => {
     const { document, version } = (await call('GET', '/v1/policy')).body as { document: string; version: string }
     const next = `${document}  - { name: added, limits: { rpd: 1 } }\n`
-    const changes = { added: ['added'], removed: [], changed: [], tiers: false }
+    const upstreams = { added: [], removed: [], changed: [] }
+    const changes = { added: ['added'], removed: [], changed: [], tiers: false, upstreams }
     expect((await call('POST', '/v1/policy/validate', next)).body).toMatchObject({ valid: true, changes })
     for (const spelling of ['dryRun=true', 'dryRun=1', 'dryRun', 'dryRun=TRUE'])
       expect((await call('PUT', `/v1/policy?${spelling}`, next)).body).toMatchObject({ pushed: false, changes })
@@ -232,6 +233,19 @@ describe('the HTTP API', () => {
     expect((await call('POST', '/v1/policy/rollback', { revision: 1 })).body).toMatchObject({ rolledBackTo: 1 })
     // A rule that was in force and is no longer is not a mistake of whoever asks.
     await expect.poll(rule).toMatchObject({ allowed: true, rule: null })
+  })
+
+  test('a policy may have upstreams, with or without rules, but not neither', async () => {
+    const { document } = (await call('GET', '/v1/policy')).body as { document: string }
+    const more = `${document}upstreams: [{ name: vendor, origin: "https://api.vendor.example", limits: { rps: 25 } }]\n`
+    expect((await call('POST', '/v1/policy/validate', more)).body).toMatchObject({
+      upstreams: ['vendor'],
+      changes: { added: [], upstreams: { added: ['vendor'], removed: [], changed: [] } },
+    })
+    const only =
+      'service: example\nupstreams: [{ name: vendor, origin: "https://api.vendor.example", limits: { rps: 25 } }]\n'
+    expect((await call('POST', '/v1/policy/validate', only)).body).toMatchObject({ rules: [], upstreams: ['vendor'] })
+    expect((await call('POST', '/v1/policy/validate', 'service: example\n')).status).toBe(422)
   })
 
   test('refuses a policy whole and names every mistake', async () => {

@@ -1,36 +1,46 @@
 import { parse } from 'yaml'
 
-/** What a new document changes, by the names of rules. */
-export interface RuleChanges {
+/** What a new document changes, by the names of what it lists. */
+export interface NamedChanges {
   readonly added: readonly string[]
   readonly removed: readonly string[]
   readonly changed: readonly string[]
-  /** Whether tiers, which rules share, differ. */
-  readonly tiers: boolean
 }
 
-interface Document {
-  readonly tiers?: unknown
-  readonly rules?: readonly { readonly name: string }[]
+/** What a new document changes: rules, and beside them the other sections. */
+export interface RuleChanges extends NamedChanges {
+  /** Whether tiers, which rules share, differ. */
+  readonly tiers: boolean
+  readonly upstreams: NamedChanges
 }
+
+type Section = 'rules' | 'upstreams'
+type Document = { readonly [Name in Section]?: readonly { readonly name: string }[] } & { readonly tiers?: unknown }
 
 /** A document as an object, whether it came as text or parsed. */
 export function documentOf(document: unknown): unknown {
   return typeof document === 'string' ? parse(document) : document
 }
 
-/** Compares two documents rule by rule. */
+/** Compares two documents section by section. */
 export function ruleChanges(before: unknown, after: unknown): RuleChanges {
-  const [old, next] = [rulesOf(before), rulesOf(after)]
+  return {
+    ...changesOf('rules', before, after),
+    tiers: JSON.stringify((before as Document)?.tiers ?? null) !== JSON.stringify((after as Document)?.tiers ?? null),
+    upstreams: changesOf('upstreams', before, after),
+  }
+}
+
+function changesOf(section: Section, before: unknown, after: unknown): NamedChanges {
+  const [old, next] = [namedIn(section, before), namedIn(section, after)]
   return {
     added: [...next.keys()].filter((name) => !old.has(name)),
     removed: [...old.keys()].filter((name) => !next.has(name)),
     changed: [...next.keys()].filter((name) => old.has(name) && old.get(name) !== next.get(name)),
-    tiers: JSON.stringify((before as Document)?.tiers ?? null) !== JSON.stringify((after as Document)?.tiers ?? null),
   }
 }
 
-function rulesOf(document: unknown): Map<string, string> {
-  const { rules } = (document ?? {}) as Document
-  return new Map((Array.isArray(rules) ? rules : []).map((rule) => [rule.name, JSON.stringify(rule)]))
+function namedIn(section: Section, document: unknown): Map<string, string> {
+  const listed = ((document ?? {}) as Document)[section]
+  return new Map((Array.isArray(listed) ? listed : []).map((each) => [each.name, JSON.stringify(each)]))
 }

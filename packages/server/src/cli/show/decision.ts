@@ -20,7 +20,11 @@ export function decisionHead(decision: DecisionJson, style: Style): string {
     const none = decision.rule === null && decision.limits.length === 0 ? ' (no rule applies)' : ''
     return `${style.good('allowed')}${by}${none}${degraded}`
   }
-  return `${style.bad('denied')}${by}: ${reasons[decision.reason]}, ${retryText(decision.retryAfterMs)}${degraded}`
+  const why =
+    decision.reason === 'quota' && !Number.isFinite(decision.retryAfterMs ?? Number.POSITIVE_INFINITY)
+      ? 'it costs more than a limit ever allows'
+      : `${reasons[decision.reason]}, ${retryText(decision.retryAfterMs)}`
+  return `${style.bad('denied')}${by}: ${why}${degraded}`
 }
 
 /** The verdict, and every limit that was looked at. */

@@ -43,6 +43,7 @@ const byKey = {
 const keyOrRequest: Schema = { oneOf: [{ required: ['key'] }, { required: ['request'] }] }
 const subject = { ...byKey, request: ref('Request') }
 const subjectFields = Object.keys(subject)
+const namedChanges = { added: list(text), removed: list(text), changed: list(text) }
 const tally = { allowed: count, denied: count, degraded: count }
 
 export const schemas: Readonly<Record<string, Schema>> = {
@@ -150,6 +151,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     source: text,
     lastError: orNull('string'),
     rules: list(text),
+    upstreams: list(text),
     writable: flag,
     revision: orNull('integer'),
     document: { description: 'The newest document, as it was written; null when the source keeps none.' },
@@ -161,8 +163,9 @@ export const schemas: Readonly<Record<string, Schema>> = {
       version: text,
       inForce: { ...text, description: 'The version in force when this was asked.' },
       rules: list(text),
+      upstreams: list(text),
       changes: {
-        oneOf: [object({ added: list(text), removed: list(text), changed: list(text), tiers: flag }), { type: 'null' }],
+        oneOf: [object({ ...namedChanges, tiers: flag, upstreams: object(namedChanges) }), { type: 'null' }],
       },
       pushed: flag,
       revision: count,

@@ -28,6 +28,7 @@ export const policyRoutes: Routes = (app, parts) => {
       service,
       ...policyStatus(parts),
       rules,
+      upstreams: upstreamsOf(parts.policy.document),
       writable: parts.isWritable(),
       revision: newest?.revision ?? null,
       document: parts.policy.document ?? null,
@@ -75,6 +76,12 @@ async function readDocument(c: Context<NodeEnv>): Promise<unknown> {
   return /^application\/json\b/i.test(c.req.header('content-type') ?? '') ? parseJson(text) : text
 }
 
+/** The names of the upstreams in the document in force. The daemon does not call them; services that share the policy do. */
+function upstreamsOf(document: unknown): readonly string[] {
+  const { upstreams } = (documentOf(document) ?? {}) as { readonly upstreams?: readonly { readonly name: string }[] }
+  return (Array.isArray(upstreams) ? upstreams : []).map(({ name }) => name)
+}
+
 /** What a document would do; throws with every mistake when it makes no sense. */
 function tried({ limiter, policy: inForce, env }: ApiParts, document: unknown): Record<string, unknown> {
   const policy = compilePolicy(document, { env })
@@ -84,6 +91,7 @@ function tried({ limiter, policy: inForce, env }: ApiParts, document: unknown): 
     version: policy.version,
     inForce: limiter.policy.status.version,
     rules: policy.rules.map(({ name }) => name),
+    upstreams: policy.upstreams.map(({ name }) => name),
     changes: inForce.document === undefined ? null : ruleChanges(documentOf(inForce.document), documentOf(document)),
   }
 }
