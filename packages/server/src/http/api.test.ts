@@ -116,6 +116,16 @@ describe('the HTTP API', () => {
     expect(missing.status).toBe(400)
   })
 
+  test('settles by the name of a rule', async () => {
+    const subject = { key: 'by-rule', rule: 'per-user' }
+    await call('POST', '/v1/reserve', { ...subject, cost: 3, id: 'named' })
+    const wrong = await call('POST', '/v1/settle', { ...subject, id: 'named', actual: { 'per-user': 'one' } })
+    expect([wrong.status, JSON.stringify(wrong.body)]).toEqual([400, expect.stringContaining('actual.per-user')])
+    const settled = await call('POST', '/v1/settle', { ...subject, id: 'named', actual: { 'per-user': 1 } })
+    expect(settled.body).toEqual({ settled: true })
+    expect((await call('POST', '/v1/check', subject)).body).toMatchObject({ limits: [{ remaining: 1 }] })
+  })
+
   test('holds units until they are settled', async () => {
     const hold = await call('POST', '/v1/reserve', { key: 'h', rule: 'per-user', cost: 3, ttlMs: 60_000 })
     expect(hold.body).toMatchObject({ allowed: true, id: expect.any(String) })

@@ -101,6 +101,15 @@ export function readWhole(value: unknown, path: string): number | undefined {
   throw wrong(path, 'must be a whole number')
 }
 
+/** Units, or units by the names of rules. */
+export function readUnits(value: unknown, path: string): number | Readonly<Record<string, number>> | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return readWhole(value, path)
+  for (const [rule, units] of Object.entries(value)) {
+    if (!Number.isSafeInteger(units)) throw wrong(join(path, rule), 'must be a whole number')
+  }
+  return value as Readonly<Record<string, number>>
+}
+
 function unknownField(path: string, field: string, known: readonly string[]): HttpProblem {
   return wrong(join(path, field), `is not known; known are ${known.join(', ')}`)
 }

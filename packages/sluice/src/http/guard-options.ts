@@ -1,6 +1,7 @@
 import type { ResponseEnd } from '../admission/outcome.ts'
 import type { Key } from '../core/key.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
+import type { Units } from '../limiter/decision/units.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import type { AdapterOptions } from './adapter-options.ts'
 import type { HeaderVersion, NameOf } from './headers/rate-limit-headers.ts'
@@ -45,8 +46,9 @@ export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
    *
    * @example chargeWhen: ({ status }) => status === 401 // only failed log-ins
    * @example chargeWhen: ({ bytes }) => Math.ceil(bytes / 1024)
+   * @example chargeWhen: (_, request) => ({ tpm: tokensOf(request) }) // by rule; those not named keep what they took
    */
-  readonly chargeWhen?: (end: ResponseEnd, request: Request, decision: Decision) => boolean | number
+  readonly chargeWhen?: (end: ResponseEnd, request: Request, decision: Decision) => boolean | Units
   /**
    * Whether a request occupies a place of the `concurrency` limits it meets until its response has ended. True by default; false only
    * asks that a place is free, for guards that never see the end of the response.

@@ -185,6 +185,16 @@ describe('charging by outcome', () => {
     finish?.(end)
     await vi.waitFor(async () => expect((await limiter.peek('203.0.113.1')).limits[0]?.remaining).toBe(2))
   })
+  it("spends all of it when the user's function names a rule that there is not, and says so", async () => {
+    const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const { decide, limiter } = await guardOf({ chargeWhen: () => ({ 'no-such-rule': 0 }) })
+    const { finish } = await decide()
+    finish?.(end)
+    await vi.waitFor(() => expect(warnings.mock.calls[0]?.[0]).toMatch(/no-such-rule/))
+    expect((await limiter.inspect('203.0.113.1')).holds).toEqual([])
+    expect((await limiter.peek('203.0.113.1')).limits[0]?.remaining).toBe(1)
+    warnings.mockRestore()
+  })
   it('counts a response once, however often it ends', async () => {
     const chargeWhen = vi.fn(() => true)
     const { decide } = await guardOf({ chargeWhen })

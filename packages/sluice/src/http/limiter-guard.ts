@@ -1,7 +1,9 @@
 import type { Guard } from '../admission/guard.ts'
 import { type Outcome, passed, type ResponseEnd } from '../admission/outcome.ts'
-import { invalidOption } from '../core/errors.ts'
+import { maxUnits } from '../core/engine/limit.ts'
+import { invalidOption, isSluiceError } from '../core/errors.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
+import type { Units } from '../limiter/decision/units.ts'
 import type { Admission, HoldHandle, Limiter } from '../limiter/limiter.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import { charging } from './charging.ts'
@@ -53,7 +55,7 @@ export function limiterGuard<Request>(
       // A body that is given up can end twice: for its reader, and for its source.
       if (hasEnded) return
       hasEnded = true
-      let charge: boolean | number = true
+      let charge: boolean | Units = true
       try {
         if (chargeWhen) charge = chargeWhen(end, request, hold.decision)
       } catch (error) {
@@ -61,8 +63,19 @@ export function limiterGuard<Request>(
       }
       holds.end(hold, (open) => {
         if (charge === false) return open.cancel()
-        return typeof charge === 'number' ? open.settle(units(charge)) : open.release()
+        return charge === true ? open.release() : settle(open, charge)
       })
+    }
+  }
+
+  /** What names no rule of the policy is a mistake in `chargeWhen`; a store that fails is not. */
+  async function settle(hold: HoldHandle, charge: Units): Promise<boolean> {
+    try {
+      return await hold.settle(wholeUnits(charge))
+    } catch (error) {
+      if (!isSluiceError(error) || error.code !== 'SLUICE_UNKNOWN_RULE') throw error
+      warnOfCharge(`chargeWhen named an unknown rule, so the full cost was spent: ${error.message}`)
+      return hold.release()
     }
   }
 
@@ -116,7 +129,11 @@ export function limiterGuard<Request>(
 const hasBody = ({ headers }: RequestView): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-const units = (charge: number): number => (charge > 0 ? Math.min(Math.ceil(charge), 1e13) : 0)
+function wholeUnits(charge: Units): Units {
+  const whole = (units: number): number => (units > 0 ? Math.min(Math.ceil(units), maxUnits) : 0)
+  if (typeof charge === 'number') return whole(charge)
+  return Object.fromEntries(Object.entries(charge).map(([rule, units]) => [rule, whole(units ?? 0)]))
+}
 
 function refuseWrong<
   Options extends {

@@ -1,25 +1,35 @@
-import type { Charge, SettleAsk } from '../core/engine/ask.ts'
+import type { SettleAsk } from '../core/engine/ask.ts'
 import { maxPeriodMs } from '../core/engine/limit.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { Store } from '../stores/store.ts'
-import { checkCost } from './decision/cost.ts'
+import type { RuleCharge } from './decision/charges.ts'
 import type { Decision } from './decision/decision.ts'
+import { actualCosts } from './decision/units.ts'
 import type { HoldHandle } from './limiter.ts'
 
 /** How long a hold lives unless it says otherwise. */
 export const defaultTtlMs = 30_000
 
+/** What settling a hold needs to know of its policy. */
+export interface Settlement {
+  /** Whether a number of units is meant for a charge. */
+  readonly isFor: (charge: RuleCharge) => boolean
+  /** Throws for a name that no rule has. */
+  readonly checkRule: (name: string) => void
+}
+
 /** The handle of a hold that was asked for, allowed or not. */
 export function holdHandle(
   id: string,
   decision: Decision,
-  charges: readonly Charge[],
+  charges: readonly RuleCharge[],
+  settlement: Settlement,
   ttlMs: number,
   store: Pick<Store, 'decide'>,
   withinMs: number,
 ): HoldHandle {
   let open = decision.allowed && charges.length > 0
-  const end = async (costOf: (charge: Charge) => number): Promise<boolean> => {
+  const end = async (costOf: (charge: RuleCharge) => number): Promise<boolean> => {
     if (!open) return false
     open = false
     try {
@@ -34,10 +44,7 @@ export function holdHandle(
     id,
     decision,
     allowed: decision.allowed,
-    settle: (actual) => {
-      const units = checkCost(actual, 'settle')
-      return end(() => units)
-    },
+    settle: async (actual) => end(actualCosts(actual, settlement.isFor, settlement.checkRule)),
     cancel: () => end(() => 0),
     release: () => end((charge) => charge.cost),
     extend: async (forMs = ttlMs) => {
@@ -47,7 +54,11 @@ export function holdHandle(
   }
 }
 
-export function settleAsk(charges: readonly Charge[], id: string, costOf: (charge: Charge) => number): SettleAsk {
+export function settleAsk(
+  charges: readonly RuleCharge[],
+  id: string,
+  costOf: (charge: RuleCharge) => number,
+): SettleAsk {
   return { kind: 'settle', id, charges: charges.map((charge) => ({ ...charge, cost: costOf(charge) })) }
 }
 

@@ -5,8 +5,11 @@ import type { PolicyStatus } from '../policy/live/live-policy.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import type { StoreHealth } from '../stores/store.ts'
 import type { Decision } from './decision/decision.ts'
+import type { Units } from './decision/units.ts'
 import type { LimiterEvents } from './events.ts'
 import type { LimiterStats } from './stats/limiter-stats.ts'
+
+export type { Units } from './decision/units.ts'
 
 export interface TakeOptions<Rule extends string = string> {
   /** The rule to charge; may be left out when the policy has only one, or only one without a `key` of its own. */
@@ -30,8 +33,14 @@ export interface HoldHandle<Rule extends string = string> {
   readonly decision: Decision<Rule>
   /** Shorthand for `decision.allowed`. Settling a hold that was not allowed does nothing. */
   readonly allowed: boolean
-  /** Ends the hold: what it really cost is spent, the rest comes back. True when the hold was still open. */
-  settle(actual: number): Promise<boolean>
+  /**
+   * Ends the hold: what it really cost is spent, the rest comes back. A number is for the rules whose cost is read from the request, if
+   * any, and leaves others as they are; 0 gives everything back. True when the hold was still open.
+   *
+   * @example await hold.settle(1240)
+   * @example await hold.settle({ tpm: 1240 }) // by the name of the rule; those not named keep what they took
+   */
+  settle(actual: Units<Rule>): Promise<boolean>
   /** Ends the hold as if it had never been. */
   cancel(): Promise<boolean>
   /** Ends the hold and keeps what it took: frees the place of a concurrency limit. */
@@ -53,7 +62,7 @@ export type Subject = Key | RequestView
 export interface CheckOptions<Rule extends string = string> {
   /** Decide by this rule alone, if it matches; by all that match when left out. */
   readonly rule?: Rule
-  /** Units to spend, in place of what the rules say. */
+  /** Units to spend, in place of what the rules read from the request; where no rule reads its cost, in place of what all of them say. */
   readonly cost?: number
 }
 
@@ -114,7 +123,7 @@ export interface Limiter<Rule extends string = string> {
   /** Takes a place in flight; what else the rule spends stays spent. */
   acquire(subject: Subject, options?: HoldOptions<Rule>): Promise<HoldHandle<Rule>>
   /** Ends a hold by its id from anywhere, such as another process. `actual` is what it really cost. */
-  settle(subject: Subject, id: string, actual: number, options?: { readonly rule?: Rule }): Promise<boolean>
+  settle(subject: Subject, id: string, actual: Units<Rule>, options?: { readonly rule?: Rule }): Promise<boolean>
   refund(key: Key, options?: TakeOptions<Rule>): Promise<void>
   /** Forgets everything a subject has used. */
   reset(key: Key, options?: { readonly rule?: Rule }): Promise<void>

@@ -23,15 +23,15 @@ import {
   type RuleTextTake,
   textTake,
 } from './decision/charges.ts'
-import { checkCost } from './decision/cost.ts'
 import type { Decision } from './decision/decision.ts'
 import { explain } from './decision/explain.ts'
 import { conclude, PendingDecision, startOf } from './decision/pending-decision.ts'
 import { RuleNames } from './decision/rule-names.ts'
 import { noShadow, refused, toDecision, toShadow, unmatched } from './decision/to-decision.ts'
+import { actualCosts, type Units, unitsAreFor } from './decision/units.ts'
 import type { LimiterEvents } from './events.ts'
 import { describePolicy, limiterHealth } from './health.ts'
-import { checkId, checkTtl, defaultTtlMs, holdHandle, settleAsk } from './hold.ts'
+import { checkId, checkTtl, defaultTtlMs, holdHandle, type Settlement, settleAsk } from './hold.ts'
 import type {
   Admission,
   CheckOptions,
@@ -152,11 +152,12 @@ export class PolicyLimiter implements Limiter {
     return this.#hold(policy, this.#chargesOf(policy, subject, options), options, 'acquire', false)
   }
 
-  async settle(subject: Subject, id: string, actual: number, options?: { readonly rule?: string }): Promise<boolean> {
-    const units = checkCost(actual, 'settle')
-    const { enforced } = this.#chargesOf(this.#policyNow(), subject, options)
-    if (enforced.length === 0) return false
-    const ask = settleAsk(enforced, checkId(id), () => units)
+  async settle(subject: Subject, id: string, actual: Units, options?: { readonly rule?: string }): Promise<boolean> {
+    const policy = this.#policyNow()
+    const charges = this.#chargesOf(policy, subject, options)
+    const { isFor, checkRule } = this.#settlement(policy, charges)
+    const ask = settleAsk(charges.enforced, checkId(id), actualCosts(actual, isFor, checkRule))
+    if (ask.charges.length === 0) return false
     return (await this.#store.decide(ask, this.#deadlineMs)).granted > 0
   }
 
@@ -280,26 +281,33 @@ export class PolicyLimiter implements Limiter {
 
   async #hold(
     policy: CompiledPolicy,
-    { enforced, shadow, refusedBy }: Charges,
+    charges: Charges,
     options: HoldOptions = {},
     kind: 'reserve' | 'acquire',
     placesOnly: boolean,
   ): Promise<HoldHandle> {
     const id = options.id === undefined ? randomUUID() : checkId(options.id)
     const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
+    const { enforced, shadow, refusedBy } = charges
+    const handleOf = (decision: Decision, held: readonly RuleCharge[]): HoldHandle =>
+      holdHandle(id, decision, held, this.#settlement(policy, charges), ttlMs, this.#store, this.#deadlineMs)
     if (refusedBy !== undefined) {
       const decision = this.#announce(refused(refusedBy, policy.version))
-      return holdHandle(id, decision, [], ttlMs, this.#store, this.#deadlineMs)
+      return handleOf(decision, [])
     }
     const decision = await this.#withShadow(policy, enforced, shadow, { id, ttlUs: ttlMs * 1000, kind, placesOnly })
     const places = shadow.filter(hasPlace)
     if (!decision.allowed) this.#leave(places, id)
     const held = [...(placesOnly ? enforced.filter(hasPlace) : enforced), ...places]
-    return holdHandle(id, decision, decision.degraded ? [] : held, ttlMs, this.#store, this.#deadlineMs)
+    return handleOf(decision, decision.degraded ? [] : held)
+  }
+
+  #settlement(policy: CompiledPolicy, { enforced, shadow }: Charges): Settlement {
+    return { isFor: unitsAreFor([...enforced, ...shadow]), checkRule: (name) => this.#names.find(policy, name) }
   }
 
   /** Gives the places of shadow rules back when the request was denied by others. */
-  #leave(places: readonly Charge[], id: string): void {
+  #leave(places: readonly RuleCharge[], id: string): void {
     if (places.length === 0) return
     const ask = settleAsk(places, id, () => 0)
     // They expire by themselves if the store cannot be reached; the limiter has told of that already.

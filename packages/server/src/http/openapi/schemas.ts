@@ -6,6 +6,8 @@ export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${na
 const text: Schema = { type: 'string' }
 const flag: Schema = { type: 'boolean' }
 const count: Schema = { type: 'integer', minimum: 0 }
+/** Units, or units by the names of rules. */
+const units: Schema = { oneOf: [count, { type: 'object', additionalProperties: count }] }
 const orNull = (type: string): Schema => ({ type: [type, 'null'] })
 const list = (items: Schema): Schema => ({ type: 'array', items })
 
@@ -102,7 +104,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     keyOrRequest,
   ),
   Hold: object({ id: text, allowed: flag, decision: ref('Decision') }),
-  Settle: object({ ...subject, id: text, actual: count }, subjectFields, keyOrRequest),
+  Settle: object({ ...subject, id: text, actual: units }, subjectFields, keyOrRequest),
   Settled: object({ settled: flag }),
   Problem: {
     type: 'object',

@@ -1,7 +1,7 @@
 import type { HoldOptions, Subject } from 'sluice'
 import type { Routes } from '../app.ts'
 import { decisionJson } from '../decision-json.ts'
-import { type CheckInput, readCheck, readText, readWhole } from '../inputs.ts'
+import { type CheckInput, readCheck, readText, readUnits, readWhole } from '../inputs.ts'
 import { HttpProblem } from '../problem.ts'
 import { readJson } from '../read-body.ts'
 import { readQuery } from '../read-query.ts'
@@ -33,7 +33,7 @@ export const holdRoutes: Routes = (app, { limiter }) => {
     const body = await readJson(c)
     const input = readCheck(body, '', settleFields)
     const id = readText(body.id, 'id')
-    const actual = readWhole(body.actual, 'actual')
+    const actual = readUnits(body.actual, 'actual')
     if (id === undefined || actual === undefined)
       throw new HttpProblem(400, 'The body must have the id of a hold and the actual cost; 0 gives everything back.')
     const { rule } = optionsOf(input)

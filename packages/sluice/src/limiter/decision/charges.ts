@@ -5,6 +5,7 @@ import type { CompiledPolicy, CompiledRule, MatchedRule } from '../../policy/com
 import type { RequestView } from '../../policy/match/request-view.ts'
 import type { Subject, TakeOptions } from '../limiter.ts'
 import { checkCost } from './cost.ts'
+import { unitsAreFor } from './units.ts'
 
 /** A charge whose rule is known in full. */
 export interface RuleCharge extends Charge {
@@ -65,7 +66,7 @@ export function chargesOfRequest(
 ): Charges {
   const { rules, refusedBy } = policy.match(request, policy.dated ? nowMs(clock) : 0, only)
   // What a rule matched is a charge already, unless the caller knows the cost.
-  const charges = cost === undefined ? rules : rules.map((match) => toCharge(match, cost))
+  const charges = cost === undefined ? rules : withCost(rules, checkCost(cost, 'cost'))
   const refused = refusedBy?.name
   if (rules.every(({ rule }) => rule.mode === 'enforce')) return { enforced: charges, shadow: none, refusedBy: refused }
   const of = (mode: string): RuleCharge[] => charges.filter(({ rule }) => rule.mode === mode)
@@ -98,8 +99,12 @@ export function isRequest(subject: Subject): subject is RequestView {
   return typeof subject === 'object' && subject !== null && !Array.isArray(subject)
 }
 
-function toCharge({ rule, subject, limits }: MatchedRule, cost: number): RuleCharge {
-  return { rule, subject, limits, cost: checkCost(cost, 'cost') }
+function withCost(rules: readonly MatchedRule[], cost: number): RuleCharge[] {
+  const isFor = unitsAreFor(rules)
+  return rules.map((match) => {
+    const { rule, subject, limits } = match
+    return { rule, subject, limits, cost: isFor(match) ? cost : match.cost }
+  })
 }
 
 function costOf(options: TakeOptions | undefined): number {

@@ -11,6 +11,8 @@ export interface CompiledRule extends ChargedRule {
   readonly mode: RuleMode
   /** Whether it finds its key in requests; one that does not is used only through `take`. */
   readonly keyed: boolean
+  /** Whether its cost is read from the request: settling corrects it, and leaves rules with a fixed cost as they are. */
+  readonly estimatesCost: boolean
   /** Whether an override of the rule ends some day, so that the time matters to `limitsFor`. */
   readonly dated: boolean
   /**

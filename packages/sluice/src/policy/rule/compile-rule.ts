@@ -66,6 +66,7 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
       lease: spec.lease ?? false,
       mode: spec.mode ?? 'enforce',
       keyed: spec.key !== undefined,
+      estimatesCost: cost.isEstimate,
       dated: spec.overrides?.some(({ until }) => until !== undefined) ?? false,
       limitsFor,
       overrideFor,

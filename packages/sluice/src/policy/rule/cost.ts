@@ -7,22 +7,26 @@ import { type Captured, compileSelector } from '../selector/selector.ts'
 /** How many units a request spends. */
 export type CostReader = (request: RequestView, captured: Captured | undefined) => number
 
+export interface CompiledCost {
+  readonly read: CostReader
+  readonly readsBody: boolean
+  /** Whether it depends on the request: what the request really costs is known later. */
+  readonly isEstimate: boolean
+}
+
 /**
  * Compiles `cost`. One that is read from a request is rounded up to a whole number from 1 to 10^13, so that nobody pays less by asking
  * for a fraction or for more than there can be; what is no number at all, or is missing, costs the selector's default, else 1.
  */
-export function compileCost(
-  spec: RuleSpec['cost'],
-  path: string,
-  report: Report,
-): { read: CostReader; readsBody: boolean } {
-  if (spec === undefined || spec === 1) return { read: one, readsBody: false }
-  if (typeof spec === 'number') return { read: () => spec, readsBody: false }
-  if (typeof spec === 'function') return { read: (request) => unitsOf(called(spec, request)) ?? 1, readsBody: false }
+export function compileCost(spec: RuleSpec['cost'], path: string, report: Report): CompiledCost {
+  if (spec === undefined || spec === 1) return { read: one, readsBody: false, isEstimate: false }
+  if (typeof spec === 'number') return { read: () => spec, readsBody: false, isEstimate: false }
+  if (typeof spec === 'function')
+    return { read: (request) => unitsOf(called(spec, request)) ?? 1, readsBody: false, isEstimate: true }
   const selector = compileSelector(spec)
   if (typeof selector === 'string' || selector.root === 'key') {
     report(path, spec, typeof selector === 'string' ? selector : 'a cost cannot come from the key')
-    return { read: () => 1, readsBody: false }
+    return { read: () => 1, readsBody: false, isEstimate: true }
   }
   const otherwise = selector.finish(undefined)
   const fallback = otherwise === undefined ? 1 : unitsOf(otherwise)
@@ -30,6 +34,7 @@ export function compileCost(
   return {
     read: (request, captured) => unitsOf(selector.read(request, captured)) ?? fallback ?? 1,
     readsBody: selector.root === 'body',
+    isEstimate: true,
   }
 }
 

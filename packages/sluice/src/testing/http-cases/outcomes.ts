@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { StoreError } from '../../core/errors.ts'
+import type { RuleSpec } from '../../policy/document/document.ts'
 import type { Store } from '../../stores/store.ts'
 import { exchange } from '../http-exchange.ts'
 import { waitFor } from '../wait-for.ts'
@@ -65,6 +66,24 @@ export function claimOutcomes(using: UsingApp, it: AddTest): void {
       assert.equal(remaining(await ask('/bytes')), 5000)
       await waitFor(async () => (await limiter.peek('127.0.0.1')).limits[0]?.remaining === 9000)
     }))
+
+  it('charges tokens to the rule that estimates them, and leaves a rule that counts requests as it is', async () => {
+    const rules: RuleSpec[] = [
+      { name: 'rpm', key: 'ip', limits: { rpm: 10 } },
+      { name: 'tpm', key: 'ip', limits: { rpm: 1000 }, cost: 'query.tokens ?? 100' },
+    ]
+    for (const chargeWhen of [() => 120, () => ({ tpm: 120 })]) {
+      await using(rules, { chargeWhen }, async ({ ask, limiter }) => {
+        const left = async (rule: string) => (await limiter.peek('127.0.0.1', { rule })).limits[0]?.remaining
+        for (let i = 1; i <= 3; i++) {
+          assert.equal((await ask('/hello?tokens=300')).status, 200)
+          const expected = 1000 - i * 120
+          await waitFor(async () => (await left('tpm')) === expected, { describe: `the tokens of request ${i}` })
+          assert.equal(await left('rpm'), 10 - i)
+        }
+      })
+    }
+  })
 
   it('settles when the client goes away', async () => {
     const ends: boolean[] = []

@@ -1,0 +1,34 @@
+import type { RuleCharge } from './charges.ts'
+import { checkCost } from './cost.ts'
+
+/**
+ * Units that the caller knows better than the policy. A number is meant for the rules whose cost is estimated, which is read from the
+ * request; where no rule estimates, for all of them. An object says it rule by rule.
+ */
+export type Units<Rule extends string = string> = number | Readonly<Partial<Record<Rule, number>>>
+
+/** Whether a number of units is meant for a charge, given all that the request is charged. */
+export function unitsAreFor(charges: readonly RuleCharge[]): (charge: RuleCharge) => boolean {
+  const isEstimated = charges.some(({ rule }) => rule.estimatesCost)
+  return ({ rule }) => !isEstimated || rule.estimatesCost
+}
+
+/**
+ * What each charge of a hold really cost. Rules that the units are not for keep what they took; zero gives everything back.
+ * `checkRule` refuses names that no rule has.
+ */
+export function actualCosts(
+  actual: Units,
+  isFor: (charge: RuleCharge) => boolean,
+  checkRule: (name: string) => void,
+): (charge: RuleCharge) => number {
+  if (typeof actual === 'object' && actual !== null) {
+    for (const [rule, units] of Object.entries(actual)) {
+      checkRule(rule)
+      checkCost(units, `settle: ${rule}`)
+    }
+    return ({ rule, cost }) => actual[rule.name] ?? cost
+  }
+  const units = checkCost(actual, 'settle')
+  return (charge) => (units === 0 || isFor(charge) ? units : charge.cost)
+}
