@@ -25,7 +25,7 @@ export async function createShipper(options: ShipperOptions): Promise<Shipper> {
 
 function transportOf(options: ResolvedShipperOptions, shipper: string, onGzipRefused: () => void): Transport {
   const { endpoint, capacityEndpoint, send, capacity, headers, timeoutMs, gzipAboveBytes, clock } = options
-  if (send !== undefined) return customTransport(send, capacity)
+  if (send !== undefined) return customTransport({ send, capacity, timeoutMs, clock })
   return httpTransport({
     endpoint: endpoint!,
     capacityEndpoint: capacityEndpoint!,

@@ -5,7 +5,7 @@ import { type FlushReport, FlushRun } from './flush/flush-run.ts'
 import { FlushLoop } from './flush/loop.ts'
 import { FlushMemory } from './flush/memory.ts'
 import { StateFile } from './flush/state-file.ts'
-import type { Transport } from './flush/transport.ts'
+import { messageOf, type Transport } from './flush/transport.ts'
 import { Room } from './log/room.ts'
 import { Writer } from './log/writer.ts'
 import type { ResolvedShipperOptions } from './options.ts'
@@ -77,8 +77,9 @@ export class DiskShipper implements Shipper {
     return Promise.reject(payload)
   }
 
-  flush(): Promise<FlushReport> {
-    return this.#loop.run()
+  async flush(): Promise<FlushReport> {
+    // After `close` it must not become the owner again.
+    return this.#ending === undefined ? this.#loop.run() : this.#report('stopped')
   }
 
   on<Name extends keyof ShipperEvents>(name: Name, listener: (event: ShipperEvents[Name]) => void): () => void {
@@ -149,11 +150,14 @@ export class DiskShipper implements Shipper {
   }
 
   async #pass(): Promise<FlushReport> {
-    const owned = await this.#lookAround()
-    if (owned === undefined) {
-      const rest = { sent: 0, duplicates: 0, rejected: 0, pending: this.#pending(), nextAttemptInMs: 0 }
-      return { outcome: 'not-owner', ...rest }
+    let owned: OwnedBuffer['present']
+    try {
+      owned = await this.#lookAround()
+    } catch (error) {
+      this.#events.emit('storageFailure', { what: 'look at the directory', error })
+      return { ...this.#report('failed'), reason: messageOf(error) }
     }
+    if (owned === undefined) return this.#report('not-owner')
     const { maxBatchEvents, maxBatchBytes, clock } = this.#options
     const report = await new FlushRun({
       ...owned,
@@ -172,6 +176,12 @@ export class DiskShipper implements Shipper {
     await owned.reserve.refill()
     this.#room.known(owned.log.bytes)
     return report
+  }
+
+  /** The report of a pass that did nothing. */
+  #report(outcome: FlushReport['outcome']): FlushReport {
+    const { waitMs } = this.#memory
+    return { outcome, sent: 0, duplicates: 0, rejected: 0, pending: this.#pending(), nextAttemptInMs: waitMs }
   }
 
   /** Becomes the owner if nobody is, and learns what is in the directory. Whoever is not the owner hands over what it wrote. */

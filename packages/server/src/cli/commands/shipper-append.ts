@@ -4,6 +4,7 @@ import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
 import { count } from '../terminal/numbers.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { safe } from '../terminal/text.ts'
 
 /** As many events share commits; more would only wait in memory. */
 const inFlight = 1000
@@ -40,6 +41,7 @@ export async function shipperAppend(input: Input, terminal: Terminal): Promise<E
   terminal.result({ dir, stored, refused }, () => {
     terminal.line(`${terminal.style.good(`${count(stored)} stored`)} in ${dir}`)
   })
-  if (!terminal.json) for (const { line, reason } of refused) terminal.note(`line ${line} was not stored: ${reason}`)
+  if (!terminal.json)
+    for (const { line, reason } of refused) terminal.note(`line ${line} was not stored: ${safe(reason)}`)
   return refused.length > 0 ? 1 : 0
 }

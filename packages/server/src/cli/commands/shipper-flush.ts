@@ -6,6 +6,7 @@ import { bufferDir } from '../shipper/buffer-dir.ts'
 import { count, duration } from '../terminal/numbers.ts'
 import { progress } from '../terminal/progress.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { safe } from '../terminal/text.ts'
 
 /** One pass of the flow, with a bar. */
 export async function shipperFlush(input: Input, terminal: Terminal): Promise<ExitCode> {
@@ -78,7 +79,7 @@ function sentence(report: FlushReport, { style }: Terminal): string {
     waiting: style.warn('The next attempt is not due yet'),
     'not-ready': style.warn('The server is not ready'),
     stopped: style.warn('Stopped'),
-    failed: style.bad(`Failed: ${reason ?? 'unknown'}`),
+    failed: style.bad(`Failed: ${safe(reason ?? 'unknown')}`),
   }
   return `${heads[outcome]}: ${parts.join(', ')}${again}`
 }

@@ -4,7 +4,7 @@ import type { Input } from '../parse.ts'
 import { bufferDir } from '../shipper/buffer-dir.ts'
 import { count } from '../terminal/numbers.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { columns } from '../terminal/text.ts'
+import { columns, safe } from '../terminal/text.ts'
 
 /** Lists segments, or the events that wait. */
 export async function shipperInspect(input: Input, terminal: Terminal): Promise<ExitCode> {
@@ -15,7 +15,8 @@ export async function shipperInspect(input: Input, terminal: Terminal): Promise<
     let left = limit
     for await (const event of pendingEvents(dir, report.segments)) {
       if (left-- <= 0) break
-      terminal.line(JSON.stringify(event))
+      // Made visible as JSON escapes, so it is still the same JSON.
+      terminal.line(safe(JSON.stringify(event)))
     }
     return 0
   }

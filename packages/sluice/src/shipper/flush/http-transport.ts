@@ -3,6 +3,7 @@ import { constants, gzip } from 'node:zlib'
 import type { Clock } from '../../core/clock.ts'
 import { answerOf, capacityAnswerOf, parseRetryAfter, readResults, type SendAnswer } from './answers.ts'
 import { batchBody } from './batch-body.ts'
+import { withTimeLimit } from './time-limit.ts'
 import { messageOf, type Transport } from './transport.ts'
 
 export type Headers = Readonly<Record<string, string>>
@@ -35,14 +36,8 @@ const maxAnswerBytes = 32 << 20
 export function httpTransport(options: HttpTransportOptions): Transport {
   let gzipWorks = true
 
-  async function post(url: string, body: Uint8Array, signal: AbortSignal, zipped = false): Promise<Response> {
-    const timeout = new AbortController()
-    const timer = options.clock.setTimeout(
-      () => timeout.abort(new Error(`no answer within ${options.timeoutMs} ms`)),
-      options.timeoutMs,
-    )
-    timer.unref?.()
-    try {
+  const post = (url: string, body: Uint8Array, outer: AbortSignal, zipped = false): Promise<Response> =>
+    withTimeLimit(options.clock, options.timeoutMs, outer, async (signal) => {
       const response = await fetch(url, {
         method: 'POST',
         headers: {
@@ -53,7 +48,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
         body,
         // A redirect of a POST may become a GET, whose 200 would count as "stored".
         redirect: 'manual',
-        signal: AbortSignal.any([signal, timeout.signal]),
+        signal,
       })
       // The whole answer must arrive: with the connection lost in between, it is not known what the server did.
       const text = await textOf(response)
@@ -65,10 +60,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
         reason: isPage ? 'answered with a web page' : reasonOf(response.status, text),
         retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), options.clock.now() / 1000),
       }
-    } finally {
-      options.clock.clearTimeout(timer)
-    }
-  }
+    })
 
   async function deliver(body: Buffer, signal: AbortSignal): Promise<SendAnswer> {
     const zip = gzipWorks && body.length >= options.gzipAboveBytes

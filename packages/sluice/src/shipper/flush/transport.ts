@@ -1,7 +1,9 @@
+import type { Clock } from '../../core/clock.ts'
 import { eventId } from '../log/segment-name.ts'
 import type { StoredEvent } from '../log/segment-reader.ts'
 import { answerOf, type CapacityAnswer, type EventResult, readCapacity, type SendAnswer } from './answers.ts'
 import { unknownCapacity } from './state.ts'
+import { withTimeLimit } from './time-limit.ts'
 
 /** Where batches go. It never throws: every fault is an answer. */
 export interface Transport {
@@ -32,8 +34,16 @@ export type Send = (
 
 export type AskCapacity = (context: { readonly pending: number; readonly signal: AbortSignal }) => Promise<unknown>
 
+export interface CustomTransportOptions {
+  readonly send: Send
+  readonly capacity: AskCapacity | undefined
+  readonly timeoutMs: number
+  readonly clock: Clock
+}
+
 /** A transport made of the user's own functions. */
-export function customTransport(send: Send, askCapacity: AskCapacity | undefined): Transport {
+export function customTransport(options: CustomTransportOptions): Transport {
+  const { send, capacity: askCapacity, timeoutMs, clock } = options
   return {
     async send(events, signal) {
       try {
@@ -41,7 +51,8 @@ export function customTransport(send: Send, askCapacity: AskCapacity | undefined
           id: eventId(producer, seq),
           data: JSON.parse(payload.toString()) as unknown,
         }))
-        const result = (await send(outgoing, { signal })) ?? {}
+        const result =
+          (await withTimeLimit(clock, timeoutMs, signal, (inner) => send(outgoing, { signal: inner }))) ?? {}
         const status = result.status ?? 200
         const answer = answerOf(status, result.reason ?? `status ${status}`, result.retryAfterMs)
         if (answer.kind !== 'accepted' || result.results === undefined) return answer
@@ -53,7 +64,8 @@ export function customTransport(send: Send, askCapacity: AskCapacity | undefined
     async capacity(pending, signal) {
       if (askCapacity === undefined) return { kind: 'capacity', capacity: unknownCapacity }
       try {
-        const capacity = readCapacity(await askCapacity({ pending, signal }))
+        const ask = (inner: AbortSignal): Promise<unknown> => askCapacity({ pending, signal: inner })
+        const capacity = readCapacity(await withTimeLimit(clock, timeoutMs, signal, ask))
         if (capacity === undefined) return { kind: 'failed', reason: 'capacity() must return { ready: true or false }' }
         const { retryAfter } = capacity
         return { kind: 'capacity', capacity, retryAfterMs: retryAfter === null ? undefined : retryAfter * 1000 }

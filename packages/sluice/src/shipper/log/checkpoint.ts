@@ -17,9 +17,10 @@ export interface Checkpoint {
 }
 
 /** Each slot has this size from the start, so that writing it needs no new space, also on a full disk. */
-const slotBytes = 64 * 1024
+const slotBytes = 256 * 1024
+const maxSlotBytes = 64 << 20
 /** Producers remembered at most; without it a directory used by short-lived processes would fill the slot. */
-const maxProducers = 500
+export const maxProducers = 500
 
 const pattern = /^checkpoint-(\d{12})-[01]$/
 const fileOf = (epoch: number, slot: number): string => `checkpoint-${String(epoch).padStart(12, '0')}-${slot}`
@@ -30,9 +31,8 @@ interface Slot extends Checkpoint {
 }
 
 function encode(slot: Slot): Buffer {
-  const expected = Object.entries(slot.expected).slice(-maxProducers)
-  const json = Buffer.from(JSON.stringify({ ...slot, expected: Object.fromEntries(expected) }))
-  const bytes = Buffer.alloc(Math.max(slotBytes, json.length + 8))
+  const json = Buffer.from(JSON.stringify(slot))
+  const bytes = Buffer.alloc(json.length + 8)
   bytes.writeUInt32LE(json.length, 4)
   json.copy(bytes, 8)
   bytes.writeUInt32LE(crc32(bytes.subarray(4, 8 + json.length)), 0)
@@ -54,7 +54,7 @@ function decode(bytes: Buffer | undefined): Slot | undefined {
 export async function readCheckpoint(fs: FileSystem, dir: string, files: readonly string[]): Promise<Checkpoint> {
   let newest: Slot | undefined
   for (const file of files.filter((name) => pattern.test(name))) {
-    const slot = decode(await readWhole(fs, join(dir, file)).catch(() => undefined))
+    const slot = decode(await readWhole(fs, join(dir, file), maxSlotBytes).catch(() => undefined))
     if (slot === undefined) continue
     const [a, b] = [slot, newest ?? { epoch: 0, generation: 0 }]
     if (a.epoch > b.epoch || (a.epoch === b.epoch && a.generation > b.generation)) newest = slot
@@ -89,7 +89,8 @@ export class CheckpointFile {
     const isNew = slot === undefined
     slot ??= await this.#open(fileOf(this.#epoch, index))
     try {
-      await writeAll(slot, [bytes], 0)
+      const padding = isNew && bytes.length < slotBytes ? [Buffer.alloc(slotBytes - bytes.length)] : []
+      await writeAll(slot, [bytes, ...padding], 0)
       await slot.datasync()
       if (isNew) await this.#fs.syncDir(this.#dir)
       this.#slots[index] = slot

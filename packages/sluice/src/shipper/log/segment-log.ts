@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { codeOf, quietly } from '../files/file-system.ts'
 import { type AdoptOptions, adopt } from './adopt.ts'
-import { type Checkpoint, CheckpointFile, readCheckpoint } from './checkpoint.ts'
+import { type Checkpoint, CheckpointFile, maxProducers, readCheckpoint } from './checkpoint.ts'
 import { measureSegment, Segment } from './segment.ts'
 import { openFileOf, parseSegmentName, sealedFileOf } from './segment-name.ts'
 import type { ReaderEvents, StoredEvent } from './segment-reader.ts'
@@ -131,8 +131,7 @@ export class SegmentLog {
       if (at === undefined) continue
       at.shipped = { offset: end, seq: seq + 1 }
       at.shippedMs = timeMs
-      this.#expected.delete(producer)
-      this.#expected.set(producer, seq + 1)
+      this.#expect(producer, seq + 1)
     }
     await this.#record()
   }
@@ -141,7 +140,8 @@ export class SegmentLog {
   async dropOldest(): Promise<Segment | undefined> {
     const oldest = this.#ordered.find((segment) => segment.sealed)
     if (oldest === undefined || !this.#options.isOwner()) return undefined
-    this.#expected.set(oldest.info.producer, Math.max(oldest.nextSeq, this.#expected.get(oldest.info.producer) ?? 0))
+    const { producer } = oldest.info
+    this.#expect(producer, Math.max(oldest.nextSeq, this.#expected.get(producer) ?? 0))
     await this.#remove(oldest)
     return oldest
   }
@@ -153,10 +153,13 @@ export class SegmentLog {
     const positions = Object.fromEntries(started.map(({ info, shipped }) => [info.name, shipped]))
     await this.#checkpoint.write({ positions, expected: Object.fromEntries(this.#expected) })
     this.#positions = positions
-    for (const segment of this.#ordered.filter(({ isDone }) => isDone)) {
+    const done = this.#ordered.filter(({ isDone }) => isDone)
+    for (const segment of done) {
       if (!this.#options.isOwner()) throw new OwnershipLost('another process is the owner now')
       await this.#remove(segment)
     }
+    // Not for safety (what comes back after a crash is known to be shipped) but so that it does not come back.
+    if (done.length > 0) await quietly(this.#options.fs.syncDir(this.#options.dir))
   }
 
   /** Removes segments in which nothing is left to ship. */
@@ -169,6 +172,14 @@ export class SegmentLog {
     await this.#checkpoint.close()
   }
 
+  /** The latest come last. Every short-lived process is a producer, so the oldest are forgotten. */
+  #expect(producer: string, seq: number): void {
+    this.#expected.delete(producer)
+    this.#expected.set(producer, seq)
+    const [oldest] = this.#expected.keys()
+    if (this.#expected.size > maxProducers && oldest !== undefined) this.#expected.delete(oldest)
+  }
+
   async #remove(segment: Segment): Promise<void> {
     const { fs, dir, onProblem } = this.#options
     const { readSeq } = segment
@@ -179,9 +190,8 @@ export class SegmentLog {
       // It stays on the disk and is found again; the checkpoint knows that it was shipped.
       if (codeOf(error) !== 'ENOENT') return onProblem(error, `remove ${segment.info.name}`)
     }
-    if (readSeq !== undefined) this.#expected.set(segment.info.producer, readSeq)
+    if (readSeq !== undefined) this.#expect(segment.info.producer, readSeq)
     this.#segments.delete(segment.info.name)
     this.#ordered = this.#ordered.filter((other) => other !== segment)
-    await quietly(fs.syncDir(dir))
   }
 }

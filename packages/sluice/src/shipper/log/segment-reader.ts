@@ -56,6 +56,7 @@ export class SegmentReader {
   #expected: number | undefined
   #lastEnd: number
   #finished = false
+  #closed = false
 
   constructor(file: OpenFile, start: ReaderStart, events: ReaderEvents) {
     this.#file = file
@@ -81,8 +82,10 @@ export class SegmentReader {
     return this.#expected
   }
 
-  close(): Promise<void> {
-    return quietly(this.#file.close())
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await quietly(this.#file.close())
   }
 
   /**
@@ -95,6 +98,8 @@ export class SegmentReader {
     while (into.length < limits.events) {
       if (this.#offset >= end) {
         this.#finished = sealed
+        // A batch may span hundreds of small segments, which must not all stay open.
+        if (sealed) await this.close()
         return [bytes, true]
       }
       const at = this.#offset - this.#windowAt

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../core/clock.ts'
 import { type ErrorCode, isSluiceError, SluiceError } from '../../core/errors.ts'
-import { type FileSystem, isNoSpace, quietly } from '../files/file-system.ts'
+import { codeOf, type FileSystem, isNoSpace, quietly } from '../files/file-system.ts'
 import type { ProcessIdentity } from '../owner/process-identity.ts'
 import type { Chunk } from './chunk.ts'
 import { Gathering } from './gathering.ts'
@@ -88,13 +88,13 @@ export class Writer {
   async seal(): Promise<void> {
     if (this.#segment === undefined) return
     this.#sealAsked = true
-    await this.#run()
+    await this.#settle()
   }
 
   /** Writes what is left and ends the producer. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#run()
+    await this.#settle()
     this.#options.clock.clearTimeout(this.#syncTimer)
     await this.#endSegment(true)
   }
@@ -107,6 +107,12 @@ export class Writer {
       this.#scheduled = false
       void this.#run()
     })
+  }
+
+  /** Runs until nothing is left to do: the present run may be past the point where it would have seen what was added last. */
+  async #settle(): Promise<void> {
+    do await this.#run()
+    while (!this.#gathering.isEmpty || this.#sealAsked)
   }
 
   #run(): Promise<void> {
@@ -170,15 +176,20 @@ export class Writer {
     const present = this.#segment
     if (present !== undefined && present.size + bytes <= this.#options.segmentBytes) return present
     if (present !== undefined) await this.#endSegment(false)
-    const { fs, dir, identity } = this.#options
+    const { fs, dir, identity, durability } = this.#options
     this.#lastCreatedMs = Math.max(this.#nowMs(), this.#lastCreatedMs + 1)
-    const header = { producer: this.producer, number: this.#segmentNumber, firstSeq: this.#confirmedSeq }
-    this.#segment = await OpenSegment.create(
-      fs,
-      dir,
-      { ...header, createdMs: this.#lastCreatedMs, writer: identity },
-      this.#options.durability === 'sync',
-    )
+    const createdMs = this.#lastCreatedMs
+    const number = this.#segmentNumber
+    const header = { producer: this.producer, number, firstSeq: this.#confirmedSeq, createdMs, writer: identity }
+    const create = (): Promise<OpenSegment> => OpenSegment.create(fs, dir, header, durability === 'sync')
+    try {
+      this.#segment = await create()
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error
+      // Somebody has removed the whole directory, such as a cleaner of temporary files.
+      await fs.makeDir(dir)
+      this.#segment = await create()
+    }
     this.#segmentNumber++
     return this.#segment
   }

@@ -179,13 +179,15 @@ function build(entries: Map<string, Inode>): ModelFiles {
   return files
 }
 
-/** Some prefix of what was not synced, perhaps followed by zeros up to the full length, as ext4 may show it. */
+/** Some part of what was not synced; what was appended is perhaps followed by zeros up to the full length, as ext4 may show it. */
 function torn({ data, durable }: Inode, random: () => number): Buffer {
   if (data.equals(durable)) return data
   if (data.length < durable.length) return random() < 0.5 ? data : durable
   const kept = durable.length + Math.floor(random() * (data.length - durable.length + 1))
   const result = Buffer.from(random() < 0.5 ? data.subarray(0, kept) : data)
   if (result.length > kept) result.fill(0, kept)
-  durable.copy(result)
+  // What was overwritten is new up to some point and old from there on.
+  const cut = Math.floor(random() * (durable.length + 1))
+  durable.copy(result, cut, cut)
   return result
 }

@@ -1,0 +1,177 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createAppender, createShipper, inspectBuffer } from './index.ts'
+import type { ShipperOptions } from './options.ts'
+
+const tempDir = () => join(mkdtempSync(join(tmpdir(), 'sluice-shipper-')), 'buffer')
+
+async function open(dir: string, options: Partial<ShipperOptions> = {}) {
+  const got: string[] = []
+  const shipper = await createShipper({
+    dir,
+    flushInterval: false,
+    send: async (events) => void got.push(...events.map(({ id }) => id)),
+    capacity: async () => ({ ready: true, maxBatchSize: 1000, delayBetweenBatches: 0 }),
+    backoff: { baseMs: 0 },
+    ...options,
+  })
+  return { shipper, got }
+}
+
+test('the events of 1,200 hooks go out in full batches, with few files open at a time', async () => {
+  const dir = tempDir()
+  const ids: string[] = []
+  for (let n = 0; n < 1200; n++) {
+    const hook = await createAppender({ dir, durability: 'os' })
+    ids.push(await hook.append({ n }))
+    await hook.close()
+  }
+  let mostOpen = 0
+  let batches = 0
+  const { shipper, got } = await open(dir, {
+    send: async (events) => {
+      got.push(...events.map(({ id }) => id))
+      batches++
+      mostOpen = Math.max(mostOpen, readdirSync('/proc/self/fd').length)
+    },
+  })
+  const before = readdirSync('/proc/self/fd').length
+  expect(await shipper.flush()).toMatchObject({ outcome: 'drained', sent: 1200, pending: 0 })
+  expect(new Set(got)).toEqual(new Set(ids))
+  expect(batches).toBe(2)
+  expect(mostOpen).toBeLessThan(before + 20)
+  // Every hook was a producer: what is remembered of them stays small.
+  const checkpoints = readdirSync(dir).filter((name) => name.startsWith('checkpoint-'))
+  for (const file of checkpoints) expect(statSync(join(dir, file)).size).toBe(262_144)
+  await shipper.close()
+})
+
+test('close right after ship: every event is stored, and its promise settled, before close returns', async () => {
+  for (let round = 0; round < 20; round++) {
+    const dir = tempDir()
+    const { shipper } = await open(dir)
+    let settled = 0
+    const ship = () =>
+      shipper.ship({ round }).then(
+        () => settled++,
+        // After close events are refused, which is as good an answer.
+        (error) => expect(error.code).toBe('SLUICE_CLOSED'),
+      )
+    void ship().then(ship)
+    void ship()
+    for (let turn = 0; turn < round % 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+    const last = ship()
+    await shipper.close()
+    await last
+    const stored = settled
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(settled).toBe(stored)
+    expect((await inspectBuffer(dir)).pending).toBe(settled)
+  }
+})
+
+test('after close nothing is stored, flushed or owned any more', async () => {
+  const dir = tempDir()
+  const { shipper, got } = await open(dir)
+  await shipper.ship({ n: 1 })
+  await shipper.close()
+  await expect(shipper.ship({ n: 2 })).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+  expect(await shipper.flush()).toMatchObject({ outcome: 'stopped', sent: 0 })
+  expect((await inspectBuffer(dir)).owner).toMatchObject({ isActive: false })
+  expect(got).toEqual([])
+  expect(await shipper.close()).toMatchObject({ pending: 1 })
+})
+
+test('a directory that is removed while the shipper runs is made again', async () => {
+  const dir = tempDir()
+  const { shipper, got } = await open(dir)
+  await shipper.ship({ n: 1 })
+  rmSync(dir, { recursive: true })
+  const id = await shipper.ship({ n: 2 })
+  await expect.poll(() => shipper.flush()).toMatchObject({ outcome: 'drained' })
+  expect(got).toEqual([id])
+  await shipper.close()
+})
+
+test('a send that never settles fails when its time is up, and does not keep close waiting', async () => {
+  const dir = tempDir()
+  const { shipper } = await open(dir, { timeout: 30, send: () => new Promise<never>(() => {}) })
+  await shipper.ship({ n: 1 })
+  expect(await shipper.flush()).toMatchObject({ outcome: 'failed', reason: 'no answer within 30 ms', pending: 1 })
+  expect(await shipper.close()).toMatchObject({ pending: 1 })
+})
+
+test('headers that never come fail when their time is up', async () => {
+  const dir = tempDir()
+  const shipper = await createShipper({
+    dir,
+    endpoint: 'http://127.0.0.1:9/v1/events',
+    flushInterval: false,
+    timeout: 30,
+    headers: () => new Promise<never>(() => {}),
+  })
+  await shipper.ship({ n: 1 })
+  expect(await shipper.flush()).toMatchObject({ outcome: 'failed', reason: 'no answer within 30 ms' })
+  await shipper.close()
+})
+
+test('a flush that is asked for during another one takes along what was stored meanwhile', async () => {
+  const dir = tempDir()
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const { shipper, got } = await open(dir, {
+    send: async (events) => {
+      await held
+      got.push(...events.map(({ id }) => id))
+    },
+  })
+  const first = await shipper.ship({ n: 1 })
+  const one = shipper.flush()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const second = await shipper.ship({ n: 2 })
+  const [two, three] = [shipper.flush(), shipper.flush()]
+  release()
+  expect(await one).toMatchObject({ sent: 1 })
+  expect(await two).toMatchObject({ sent: 1, pending: 0 })
+  await three
+  expect(got).toEqual([first, second])
+  await shipper.close()
+})
+
+test('a flush ends although events keep coming', async () => {
+  const dir = tempDir()
+  const { shipper } = await open(dir, {
+    capacity: async () => ({ ready: true, maxBatchSize: 5, delayBetweenBatches: 1 }),
+  })
+  let running = true
+  const writer = (async () => {
+    while (running) await shipper.ship({ text: 'x' })
+  })()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(await shipper.flush()).toMatchObject({ outcome: 'drained' })
+  running = false
+  await writer
+  await shipper.close()
+})
+
+test.each([
+  [{ dir: '' }, 'createShipper.dir'],
+  [{ dir: 'x' }, 'give either endpoint or send'],
+  [{ dir: 'x', endpoint: 'ftp://x' }, 'http:// or https://'],
+  [{ dir: 'x', endpoint: 'https://user:secret@x/' }, 'give credentials as headers'],
+  [{ dir: 'x', endpoint: 'http://x', onFul: 'wait' }, 'did you mean "onFull"'],
+  [{ dir: 'x', endpoint: 'http://x', durability: 'fsync' }, 'sync, interval, os'],
+  [{ dir: 'x', endpoint: 'http://x', maxEventBytes: 0 }, 'createShipper.maxEventBytes'],
+  [{ dir: 'x', endpoint: 'http://x', backoff: { jitter: 2 } }, 'createShipper.backoff.jitter'],
+])('refuses %o', async (options, expected) => {
+  await expect(createShipper(options as unknown as ShipperOptions)).rejects.toThrow(expected)
+})
+
+test('an error about an address with a password does not show the password', async () => {
+  const error = await createShipper({ dir: 'x', endpoint: 'https://user:secret@x/' }).catch((thrown: Error) => thrown)
+  expect(String((error as Error).message)).not.toContain('secret')
+})
