@@ -23,6 +23,7 @@ describe('the policies in the documentation', () => {
   })
 
   it.each(blocks)('compile: $page', ({ yaml }) => {
-    expect(compilePolicy(parseDocument(yaml)).rules.length).toBeGreaterThan(0)
+    const { rules, upstreams } = compilePolicy(parseDocument(yaml))
+    expect(rules.length + upstreams.length).toBeGreaterThan(0)
   })
 })

@@ -64,7 +64,8 @@ export class EgressStats {
     const { last } = booking
     return {
       name,
-      depth: last?.depth ?? 0,
+      // Under an estimated bound there is no shared queue; then this process' own is what is known.
+      depth: upstream.bound === 'strict' ? (last?.depth ?? 0) : booking.waiting,
       waiting: booking.waiting,
       inFlight: booking.inFlight,
       limits: upstream.limits.map(({ name: limit, amount, periodMs }, index) => ({
@@ -74,7 +75,7 @@ export class EgressStats {
         periodMs,
       })),
       pausedMs: last?.pausedMs ?? 0,
-      marginMs: 0,
+      marginMs: booking.marginMs,
       recovering: last?.recovering ?? false,
       degraded: booking.outage !== undefined,
       granted: counts.granted,

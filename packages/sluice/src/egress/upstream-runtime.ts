@@ -6,8 +6,10 @@ import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { BookingRules } from './booking/messages.ts'
 import type { EgressEvents } from './events.ts'
 import type { UpstreamHooks } from './options.ts'
+import type { Booker, BookerOptions } from './places/booker.ts'
 import { BookingClient, graceMs } from './places/booking-client.ts'
 import type { BookingPort } from './places/booking-port.ts'
+import { InstantClient } from './places/instant-client.ts'
 
 export interface RuntimeOptions {
   readonly service: string
@@ -23,11 +25,12 @@ export interface RuntimeOptions {
 /** One upstream in this process: its settings, which follow the policy, and its booking. */
 export class UpstreamRuntime {
   readonly name: string
-  readonly booking: BookingClient
+  #booking: Booker
   readonly clock: Clock
   readonly events: Emitter<EgressEvents>
   readonly hooks: UpstreamHooks
   readonly random: () => number
+  readonly #options: BookerOptions
   #upstream: CompiledUpstream
   #rules: BookingRules
   #circuit: Circuit | undefined
@@ -41,7 +44,7 @@ export class UpstreamRuntime {
     this.#upstream = upstream
     this.#rules = rulesOf(upstream, this.hooks)
     this.#circuit = circuitOf(upstream)
-    this.booking = new BookingClient({
+    this.#options = {
       port: options.port,
       clock: options.clock,
       owner: options.owner,
@@ -50,7 +53,12 @@ export class UpstreamRuntime {
       onStoreFailure: () => this.#upstream.onStoreFailure,
       deadlineMs: options.deadlineMs,
       onFailure: (error) => this.events.emit('storeFailure', { upstream: this.name, error }),
-    })
+    }
+    this.#booking = bookerOf(upstream, this.#options)
+  }
+
+  get booking(): Booker {
+    return this.#booking
   }
 
   get upstream(): CompiledUpstream {
@@ -83,9 +91,17 @@ export class UpstreamRuntime {
     const { failures, cooldownMs } = this.#upstream.breaker ?? {}
     if (upstream.breaker?.failures !== failures || upstream.breaker?.cooldownMs !== cooldownMs)
       this.#circuit = circuitOf(upstream)
+    const before = this.#upstream.bound
     this.#upstream = upstream
     this.#rules = rulesOf(upstream, this.hooks)
+    if (before === upstream.bound) return
+    void this.#booking.close()
+    this.#booking = bookerOf(upstream, this.#options)
   }
+}
+
+function bookerOf({ bound }: CompiledUpstream, options: BookerOptions): Booker {
+  return bound === 'strict' ? new BookingClient(options) : new InstantClient(options)
 }
 
 function circuitOf({ breaker }: CompiledUpstream): Circuit | undefined {
@@ -101,6 +117,8 @@ function rulesOf(upstream: CompiledUpstream, hooks: UpstreamHooks): BookingRules
     // One tenant that fills the whole queue would keep all others out of it.
     maxQueuePerTenant: hooks.fairBy && maxQueuePerTenant === maxQueue ? Math.ceil(maxQueue / 2) : maxQueuePerTenant,
     heldMs: graceMs + timeoutMs,
+    spacing: upstream.spacing,
+    marginMs: 0,
     retryPerCall: Math.round((retry?.budgetPercent ?? 0) * 10),
     retryPerSecond: Math.round((retry?.floorPerSecond ?? 0) * 1000),
   }

@@ -9,6 +9,8 @@ const rules: BookingRules = {
   maxQueue: 1000,
   maxQueuePerTenant: 1000,
   heldMs: 10_000,
+  spacing: 'even',
+  marginMs: 0,
   retryPerCall: 100,
   retryPerSecond: 1000,
 }

@@ -1,5 +1,6 @@
 import { answered, cancel, confirmAll, done, free, groupKey, register, releaseAnswered, unassign } from './calls.ts'
 import { chargeOf, clampUnits, earliestMs, fits, spend } from './capacity.ts'
+import { bookInstants, returnInstant } from './instants.ts'
 import type { Adopted, BookingRules, BookStep, Exchange, ExchangeReply, Step, StepResult } from './messages.ts'
 import { forgetPauses, pause, pauseOf, payRetry, takeRetry } from './pauses.ts'
 import { aheadOf, dequeue, enqueue, nextTenant, serve } from './queue.ts'
@@ -41,6 +42,7 @@ export function exchange(state: UpstreamState, asked: Exchange, serverMs: number
   const pausedUntil = state.pauses.get('')?.untilMs ?? 0
   forgetPauses(state, nowMs)
   return {
+    nowMs,
     epoch: state.epoch,
     recovering: state.recovering,
     known,
@@ -96,6 +98,10 @@ function run(
       return takeRetry(state, rules, nowMs)
     case 'register':
       return register(state, rules, owner, step, confirmed, nowMs)
+    case 'instants':
+      return bookInstants(state, rules, owner, step, nowMs)
+    case 'return':
+      return returnInstant(state, step, nowMs)
     case 'recovered':
       if (step.epoch === state.epoch) state.recovering = false
       return { is: 'ok' }
@@ -186,7 +192,10 @@ function orphan(state: UpstreamState, rules: BookingRules, call: CallRecord, orp
 function adopt(state: UpstreamState, { owner: heir, rules }: Exchange, nowMs: number): readonly Adopted[] {
   const gone = [...state.owners].filter(([owner, seenMs]) => owner !== heir && nowMs - seenMs >= silentMs)
   const orphaned = new Map<string, number>()
-  for (const [owner] of gone) state.owners.delete(owner)
+  for (const [owner] of gone) {
+    state.owners.delete(owner)
+    state.instantsOf.delete(owner)
+  }
   if (gone.length > 0) {
     for (const [key, units] of state.groups) {
       const [limit = '', owner = ''] = key.split(' ')

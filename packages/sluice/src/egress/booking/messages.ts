@@ -25,6 +25,8 @@ export type Step =
   /** Asks for one retry of the fleet's budget. */
   | { readonly op: 'retry' }
   | RegisterStep
+  | InstantsStep
+  | ReturnStep
   /** Says that a period has passed since this process learned of the loss of state. */
   | { readonly op: 'recovered'; readonly epoch: string }
   /** The process goes away; what it waits for is dropped. */
@@ -45,6 +47,21 @@ export interface BookStep {
   readonly units: Units
   /** The first try of a call pays into the retry budget. */
   readonly first: boolean
+}
+
+/** Asks for the instants of several calls of the same size, under an estimated bound. */
+export interface InstantsStep {
+  readonly op: 'instants'
+  readonly ids: readonly string[]
+  readonly units: Units
+  readonly maxWaitsMs: readonly number[]
+}
+
+/** Gives back an instant on which nothing was sent. */
+export interface ReturnStep {
+  readonly op: 'return'
+  readonly atUs: number
+  readonly units: Units
 }
 
 export interface PauseStep {
@@ -77,6 +94,9 @@ export interface BookingRules {
   readonly maxQueuePerTenant: number
   /** From a confirmed grant until a request written on it has surely arrived, should its holder die. */
   readonly heldMs: number
+  /** Estimated bounds: how instants are spaced, and what is kept free for the spread of delays. */
+  readonly spacing: 'even' | 'burst'
+  readonly marginMs: number
   /** Thousandths of a retry that each call pays into the budget, and that each second does. */
   readonly retryPerCall: number
   readonly retryPerSecond: number
@@ -100,6 +120,8 @@ export type StepResult =
   /** The scope of the call is paused; it was not queued. */
   | { readonly is: 'paused'; readonly ms: number }
   | { readonly is: 'gone' }
+  /** When each call may be sent (us, by the time that decides), or `-1 - wait` (ms) for one that is refused. */
+  | { readonly is: 'instants'; readonly at: readonly number[] }
   | { readonly is: 'ok' }
   | { readonly is: 'no' }
 
@@ -111,6 +133,8 @@ export interface Adopted {
 }
 
 export interface ExchangeReply {
+  /** The time that decided. */
+  readonly nowMs: number
   /** Changes when state was lost; a process that sees a new one registers what it knows. */
   readonly epoch: string
   /** Nothing is granted until a process says `recovered`. */

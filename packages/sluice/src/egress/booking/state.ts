@@ -1,3 +1,4 @@
+import type { Units } from './messages.ts'
 import type { TenantQueue } from './tenant-queue.ts'
 
 /** A call that has or had a place. */
@@ -65,6 +66,14 @@ export interface UpstreamState {
   /** Those of them that wait. */
   readonly active: Map<string, TenantRecord>
   readonly pauses: Map<string, PauseRecord>
+  /** Estimated bounds: by limit, when the next instant is; which instants were given; the last one of all. */
+  readonly nextUs: Map<string, number>
+  readonly logs: Map<string, (readonly [atUs: number, units: number])[]>
+  lastInstantUs: number
+  /** Instants on which nothing was sent, in order. */
+  returned: { readonly atUs: number; readonly units: Units }[]
+  /** By process: the instants of its last exchange, by id. */
+  readonly instantsOf: Map<string, Readonly<Record<string, number>>>
   /** No call expires before this. */
   nextExpiryMs: number
   retryTokens: number
@@ -90,6 +99,11 @@ export function newState(nowMs: number, epoch = '', recovering = false): Upstrea
     tenants: new Map(),
     active: new Map(),
     pauses: new Map(),
+    nextUs: new Map(),
+    logs: new Map(),
+    lastInstantUs: 0,
+    returned: [],
+    instantsOf: new Map(),
     nextExpiryMs: Infinity,
     retryTokens: 0,
     // A fleet that has just begun may retry what the floor allows in a second.

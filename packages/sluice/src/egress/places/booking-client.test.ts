@@ -12,6 +12,8 @@ const rulesOf = (amount: number): BookingRules => ({
   maxQueue: 1000,
   maxQueuePerTenant: 1000,
   heldMs: 6000,
+  spacing: 'even',
+  marginMs: 0,
   retryPerCall: 0,
   retryPerSecond: 0,
 })

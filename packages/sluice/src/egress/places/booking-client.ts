@@ -1,17 +1,8 @@
 import type { Clock, Timer } from '../../core/clock.ts'
-import type {
-  BookedLimit,
-  BookingRules,
-  BookStep,
-  ExchangeReply,
-  Step,
-  StepResult,
-  Ticks,
-  Units,
-} from '../booking/messages.ts'
+import type { BookedLimit, BookStep, ExchangeReply, Step, StepResult, Ticks, Units } from '../booking/messages.ts'
 import { type RefusalReason, RefusedError } from '../egress-error.ts'
 import { AnsweredPlaces } from './answered-places.ts'
-import type { BookingPort } from './booking-port.ts'
+import type { Booked, Booker, BookerOptions, Booking } from './booker.ts'
 import { ExchangeLoop, type GrantBounds, type PendingStep } from './exchange-loop.ts'
 import { Grant, type GrantOwner } from './grant.ts'
 import type { OutageMode } from './outage.ts'
@@ -21,31 +12,6 @@ export const graceMs = 1000
 /** A process renews itself so often while it has anything in shared state. */
 const renewMs = 1000
 const leastRecoveryMs = 2000
-
-export interface BookingClientOptions {
-  readonly port: BookingPort
-  readonly clock: Clock
-  /** Names this process in shared state; new for every process. */
-  readonly owner: string
-  readonly upstream: string
-  /** From the policy in force. */
-  readonly rules: () => BookingRules
-  readonly onStoreFailure: () => 'open' | 'closed' | 'local'
-  readonly deadlineMs: number
-  readonly onFailure: (error: Error) => void
-}
-
-export interface Booking {
-  readonly tenant: string
-  readonly weight: number
-  readonly priorityMs: number
-  /** When the call arrived, by the monotonic clock; it keeps its place in the order when it books again. */
-  readonly arrivedMs: number
-  readonly maxWaitMs: number
-  readonly scope: string
-  readonly units: Units
-  readonly first: boolean
-}
 
 interface Waiter {
   readonly id: string
@@ -60,8 +26,8 @@ interface Waiter {
 }
 
 /** This process' side of the booking of one upstream: who waits here, which places are held here, and when they come back. */
-export class BookingClient implements GrantOwner {
-  readonly #options: BookingClientOptions
+export class BookingClient implements Booker, GrantOwner {
+  readonly #options: BookerOptions
   readonly #clock: Clock
   readonly #loop: ExchangeLoop
   readonly #waiters = new Map<string, Waiter>()
@@ -79,7 +45,7 @@ export class BookingClient implements GrantOwner {
   #closed = false
   #last: ExchangeReply | undefined
 
-  constructor(options: BookingClientOptions) {
+  constructor(options: BookerOptions) {
     this.#options = options
     this.#clock = options.clock
     this.#loop = new ExchangeLoop({
@@ -94,12 +60,12 @@ export class BookingClient implements GrantOwner {
     this.#stopListening = options.port.listen(options.upstream, options.owner, () => this.#loop.exchangeSoon())
   }
 
-  /** How many calls of this process wait. */
+  readonly marginMs = 0
+
   get waiting(): number {
     return this.#waiters.size
   }
 
-  /** How many calls of this process hold a grant and are not over. */
   get inFlight(): number {
     return this.#grants.size
   }
@@ -108,13 +74,11 @@ export class BookingClient implements GrantOwner {
     return this.#last
   }
 
-  /** What decides while shared state cannot be reached; undefined while it can. */
   get outage(): OutageMode | undefined {
     return this.#loop.mode
   }
 
-  /** Asks for a grant. Rejects with a `RefusedError`; the returned function gives up. */
-  book(booking: Booking): { readonly grant: Promise<Grant>; readonly giveUp: (error: Error) => void } {
+  book(booking: Booking): Booked {
     const id = `${this.#options.owner}.${(++this.#sequence).toString(36)}`
     let giveUp: (error: Error) => void = () => {}
     const grant = new Promise<Grant>((resolve, reject) => {
@@ -136,12 +100,10 @@ export class BookingClient implements GrantOwner {
     return { grant, giveUp }
   }
 
-  /** Asks for something that concerns the whole upstream. Undefined when it cannot be asked. */
   ask(step: Step): Promise<StepResult | undefined> {
     return new Promise((resolve) => this.#loop.add(step, resolve))
   }
 
-  /** Settles all waiters, tells shared state, and lets go of the rest: what is in flight is measured by others. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

@@ -33,6 +33,7 @@ export function upstreamKeys(service: string, upstream: string, prefix?: string)
 export function readReply(reply: MsgpackReader): ExchangeReply {
   const next = <T>(): T => reply.read() as unknown as T
   return {
+    nowMs: next(),
     epoch: next(),
     recovering: next<number>() === 1,
     known: next<number>() === 1,
@@ -51,6 +52,7 @@ export function readReply(reply: MsgpackReader): ExchangeReply {
 
 function toResult([is, first, second]: Packed[]): StepResult {
   if (is === 'paused') return { is, ms: first as number }
+  if (is === 'instants') return { is, at: first as number[] }
   if (is === 'queued' || is === 'full' || is === 'too-long')
     return { is, ahead: first as number, earliestMs: second as number }
   return { is } as StepResult

@@ -31,6 +31,9 @@ export function randomHistory(seed: number, length = 60): readonly HistoryStep[]
   const units = (most: number): Record<string, number> =>
     Object.fromEntries(rules.limits.map(({ key, periodMs }) => [key, periodMs === 0 ? 1 : below(most)]))
 
+  const instants: number[] = [1_000_000_000]
+  const single = units(3)
+
   const step = (owner: string): Step => {
     const chance = below(100)
     if (chance < 40) {
@@ -64,7 +67,14 @@ export function randomHistory(seed: number, length = 60): readonly HistoryStep[]
       const [ms, maxMs] = [pick([-1, 0, 500, 5000]), pick([1000, 60_000])]
       return { op: 'pause', scope: pick(['', 'route']), ms, sentAgoMs: pick([0, 100, 5000]), chance: random(), maxMs }
     }
-    if (chance < 96) return { op: 'retry' }
+    if (chance < 94) return { op: 'retry' }
+    if (chance < 96) {
+      if (below(4) === 0) return { op: 'return', atUs: pick(instants), units: single }
+      const ids = Array.from({ length: 1 + below(4) }, () => (below(6) === 0 ? 'same' : `${owner}i${next++}`))
+      const maxWaitsMs = ids.map(() => pick([0, 700, 60_000]))
+      for (const at of [0, 400, 900, 2500]) instants.push((1_000_000 + at) * 1000)
+      return { op: 'instants', ids: [...new Set(ids)], units: single, maxWaitsMs }
+    }
     if (chance < 98) {
       const calls = [{ id: `${owner}${next++}`, units: units(3), ...(below(2) === 0 ? { ticks: ticks() } : {}) }]
       const groups = [{ limit: pick(rules.limits).key, tick: `${below(4)}`, units: 1 + below(3) }]
@@ -93,6 +103,8 @@ function randomRules(below: (n: number) => number, pick: <T>(list: readonly T[])
     maxQueue: pick([2, 5, 100]),
     maxQueuePerTenant: pick([2, 100]),
     heldMs: 4000,
+    spacing: pick(['even', 'burst']),
+    marginMs: pick([0, 30]),
     retryPerCall: 100,
     retryPerSecond: 1000,
   }

@@ -36,6 +36,7 @@ export function compileUpstream(spec: UpstreamSpec, path: string, report: Report
       'only bound: estimated is spaced; under strict a place is used once it is back',
     )
   const limits = readLimits(spec, path, report)
+  if (bound === 'estimated') refuseUncountable(limits, path, report)
   const maxWaitMs = duration('maxWait', spec.maxWait, defaults.maxWaitMs)
   const maxQueue = spec.maxQueue ?? mostUseful(limits, maxWaitMs)
   const { retry, breaker, concurrency } = spec
@@ -73,6 +74,15 @@ export function compileUpstream(spec: UpstreamSpec, path: string, report: Report
     onStoreFailure: spec.onStoreFailure ?? (bound === 'strict' ? 'closed' : 'local'),
     vendor: spec.vendor,
     weights: spec.weights ?? {},
+  }
+}
+
+/** Instants are given before calls are made: they cannot depend on when calls end or on what they turn out to cost. */
+function refuseUncountable(limits: readonly UpstreamLimit[], path: string, report: Report): void {
+  for (const { unit, periodMs, amount } of limits) {
+    if (periodMs === 0) report(`${path}.concurrency`, amount, 'only bound: strict counts what is in flight')
+    else if (unit !== 'requests')
+      report(`${path}.limits`, unit, 'bound: estimated counts requests only; use bound: strict')
   }
 }
 

@@ -15,6 +15,7 @@ local function adopt()
   for process, seen in pairs(owners) do
     if process ~= owner and now - seen >= SILENT_MS then
       owners[process] = nil
+      put('x' .. process, nil)
       gone = true
     end
   end

@@ -7,7 +7,7 @@
 -- ARGV[2]   JSON: the exchange (see messages.ts)
 -- ARGV[3]   channels of processes begin with this
 --
--- Reply after status and time: epoch, recovering, known, results, held, paused, adopted, wakeMs, pausedMs, depth, processes, used, notify.
+-- Reply after status and time: nowMs, epoch, recovering, known, results, held, paused, adopted, wakeMs, pausedMs, depth, processes, used, notify.
 --   A result is { name, a, b }.
 
 --- @include ../../../redis/lua/deadline.lua
@@ -17,6 +17,7 @@
 --- @include pauses.lua
 --- @include calls.lua
 --- @include book.lua
+--- @include instants.lua
 --- @include assign.lua
 
 local known = owners[owner] ~= nil
@@ -35,6 +36,8 @@ for at, step in ipairs(asked.steps) do
   elseif op == 'pause' then result = pause(step)
   elseif op == 'retry' then result = take_retry()
   elseif op == 'register' then result = register(step, confirmed)
+  elseif op == 'instants' then result = book_instants(step)
+  elseif op == 'return' then result = return_instant(step)
   elseif op == 'recovered' then
     if step.epoch == meta.epoch then meta.recovering = 0 end
     result = { 'ok' }
@@ -60,11 +63,12 @@ for _ in pairs(owners) do processes = processes + 1 end
 local used = {}
 for at, limit in ipairs(limits) do used[at] = count('u' .. limit.key) end
 
+save_instants()
 save()
 local notified = {}
 for at, each in ipairs(notify) do
   call('PUBLISH', ARGV[3] .. each.owner, #each.ids)
   notified[at] = { each.owner, each.ids }
 end
-return cmsgpack.pack(RAN, clock, meta.epoch, meta.recovering, known and 1 or 0, results, held, paused, adopted, wake,
+return cmsgpack.pack(RAN, clock, now, meta.epoch, meta.recovering, known and 1 or 0, results, held, paused, adopted, wake,
   math.max(0, paused_until - now), depth, processes, used, notified)

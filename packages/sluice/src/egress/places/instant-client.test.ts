@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../timing/system-clock.ts'
+import { exchange } from '../booking/exchange.ts'
+import type { BookingRules, StepResult } from '../booking/messages.ts'
+import { newState } from '../booking/state.ts'
+import { createEgress } from '../create-egress.ts'
+import { mostInAnyPeriod, startVendor } from '../testing/vendor.ts'
+
+const key = 'requests/1000'
+const rulesOf = (spacing: 'even' | 'burst', amount: number, marginMs = 0): BookingRules => ({
+  limits: [{ key, amount, periodMs: 1000 }],
+  ...{ maxQueue: 10, maxQueuePerTenant: 10, heldMs: 1000, retryPerCall: 0, retryPerSecond: 0 },
+  spacing,
+  marginMs,
+})
+
+function book(rules: BookingRules, counts: readonly number[], stepMs = 0): number[] {
+  const state = newState(0)
+  const at: number[] = []
+  counts.forEach((count, tick) => {
+    const ids = Array.from({ length: count }, (_, i) => `${tick}-${i}`)
+    const maxWaitsMs = ids.map(() => 1e9)
+    const step = { op: 'instants' as const, ids, units: { [key]: 1 }, maxWaitsMs }
+    const { results } = exchange(state, { owner: 'a', sinceMs: -1, rules, steps: [step] }, tick * stepMs)
+    at.push(...(results[0] as Extract<StepResult, { is: 'instants' }>).at)
+  })
+  return at
+}
+
+describe('instants', () => {
+  test('are a period divided by the amount apart, and the margin widens the period', () => {
+    expect(book(rulesOf('even', 4), [5])).toEqual([0, 250_000, 500_000, 750_000, 1_000_000])
+    expect(book(rulesOf('even', 4, 40), [3])).toEqual([0, 260_000, 520_000])
+  })
+
+  test('come at once while there is room, and then a period after those that make room', () => {
+    expect(book(rulesOf('burst', 2, 10), [5])).toEqual([0, 0, 1_010_000, 1_010_000, 2_020_000])
+  })
+
+  test.each(['even', 'burst'] as const)('never exceed the limit in any period: %s', (spacing) => {
+    for (const amount of [3, 25, 250]) {
+      const at = book(
+        rulesOf(spacing, amount),
+        Array.from({ length: 40 }, (_, i) => (i * 7) % 60),
+        130,
+      )
+      const ms = at.map((us) => us / 1000)
+      expect(mostInAnyPeriod(ms, 1000)).toBeLessThanOrEqual(amount)
+      expect([...at].sort((a, b) => a - b)).toEqual(at)
+    }
+  })
+
+  test('that are returned go to the next booking', () => {
+    const state = newState(0)
+    const rules = rulesOf('even', 4)
+    const ask = (id: string) => ({ op: 'instants' as const, ids: [id], units: { [key]: 1 }, maxWaitsMs: [1e6] })
+    const run = (...steps: Parameters<typeof exchange>[1]['steps']) =>
+      exchange(state, { owner: 'a', sinceMs: -1, rules, steps }, 0).results.at(-1)
+    run(ask('1'))
+    run(ask('2'))
+    run(ask('3'))
+    run({ op: 'return', atUs: 250_000, units: { [key]: 1 } })
+    expect(run(ask('4'))).toEqual({ is: 'instants', at: [250_000] })
+    expect(run(ask('4'))).toEqual({ is: 'instants', at: [250_000] })
+    expect(run(ask('5'))).toEqual({ is: 'instants', at: [750_000] })
+  })
+
+  test('are refused when they are later than the maximum wait', () => {
+    const step = { op: 'instants' as const, ids: ['1', '2'], units: { [key]: 1 }, maxWaitsMs: [0, 400] }
+    const asked = { owner: 'a', sinceMs: -1, rules: rulesOf('even', 2), steps: [step] }
+    expect(exchange(newState(0), asked, 0).results[0]).toEqual({ is: 'instants', at: [0, -501] })
+  })
+})
+
+test('calls under an estimated bound are spaced and reach the vendor', async () => {
+  const vendor = await startVendor()
+  const upstream = {
+    name: 'v',
+    origin: vendor.origin,
+    limits: { amount: 20, per: '500ms' },
+    bound: 'estimated' as const,
+  }
+  const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] }, clock: systemClock() })
+  await Promise.all(Array.from({ length: 50 }, async () => (await egress.fetch(vendor.origin)).text()))
+  const arrivals = [...vendor.arrivals]
+  expect(arrivals).toHaveLength(50)
+  // The first may be sent at once; 49 more follow at least 25 ms apart.
+  expect(arrivals.at(-1)! - arrivals[0]!).toBeGreaterThan(48 * 25)
+  expect(egress.stats()[0]!.marginMs).toBeGreaterThanOrEqual(10)
+  await expect(
+    egress
+      .fetch(vendor.origin, { sluice: { maxWaitMs: 0 } })
+      .then(() => egress.fetch(vendor.origin, { sluice: { maxWaitMs: 0 } })),
+  ).rejects.toMatchObject({ reason: 'wait-too-long' })
+  await egress.close()
+  await vendor.close()
+})

@@ -1,0 +1,267 @@
+import type { Clock, Timer } from '../../core/clock.ts'
+import type { BookingRules, ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
+import { RefusedError } from '../egress-error.ts'
+import type { Booked, Booker, BookerOptions, Booking } from './booker.ts'
+import { DelaySpread } from './delay-spread.ts'
+import { ExchangeLoop, type PendingStep } from './exchange-loop.ts'
+import { Grant, type GrantOwner } from './grant.ts'
+import type { OutageMode } from './outage.ts'
+
+/** A call that wakes up later than this after its instant returns it, at the least. */
+const leastLateMs = 20
+
+interface Waiter {
+  readonly id: string
+  readonly booking: Booking
+  readonly resolve: (grant: Grant) => void
+  readonly reject: (error: Error) => void
+  /** Ends the wait of one that is not told its instant in time. */
+  readonly leave: Timer
+  /** Its instant, as shared state and as this process' monotonic clock tell it. */
+  atUs: number
+  atMs: number
+}
+
+/**
+ * The booking of an upstream with an estimated bound: each call is told an instant and sent then. There is no queue; everybody knows at
+ * once when it will be served, or that it will not be in time.
+ */
+export class InstantClient implements Booker, GrantOwner {
+  readonly #options: BookerOptions
+  readonly #clock: Clock
+  readonly #loop: ExchangeLoop
+  /** Those that were not told their instant yet. */
+  readonly #unbooked = new Map<string, Waiter>()
+  /** Those that wait for their instant, in order. */
+  #scheduled: Waiter[] = []
+  readonly #sent = new Map<Grant, { readonly atUs: number; readonly atMs: number }>()
+  readonly #spread = new DelaySpread()
+  #isAsking = false
+  #sequence = 0
+  #timer: Timer | undefined
+  #recovering: string | undefined
+  #sentMs = 0
+  #last: ExchangeReply | undefined
+  #closed = false
+
+  constructor(options: BookerOptions) {
+    this.#options = options
+    this.#clock = options.clock
+    this.#loop = new ExchangeLoop({
+      ...options,
+      rules: () => this.#rules(),
+      known: () => this.#instantSteps(),
+      held: () => ({}),
+      onBounds: ({ sentMs }) => {
+        this.#sentMs = sentMs
+      },
+      onReply: (reply) => this.#replied(reply),
+    })
+  }
+
+  get waiting(): number {
+    return this.#unbooked.size + this.#scheduled.length
+  }
+
+  get inFlight(): number {
+    return this.#sent.size
+  }
+
+  get last(): ExchangeReply | undefined {
+    return this.#last
+  }
+
+  get outage(): OutageMode | undefined {
+    return this.#loop.mode
+  }
+
+  get marginMs(): number {
+    return this.#spread.marginMs(Math.min(...this.#options.rules().limits.map(({ periodMs }) => periodMs)))
+  }
+
+  book(booking: Booking): Booked {
+    const id = (++this.#sequence).toString(36)
+    let giveUp: (error: Error) => void = () => {}
+    const grant = new Promise<Grant>((resolve, reject) => {
+      if (this.#closed) {
+        reject(new RefusedError('closed', this.#options.upstream))
+        return
+      }
+      const leave = this.#clock.setTimeout(() => this.#leave(id), Math.max(0, this.#leftMs(booking)))
+      const waiter: Waiter = { id, booking, resolve, reject, leave, atUs: -1, atMs: Infinity }
+      this.#unbooked.set(id, waiter)
+      this.#askSoon()
+      giveUp = (error) => {
+        this.#clock.clearTimeout(leave)
+        if (this.#unbooked.delete(id)) reject(error)
+        else if (this.#scheduled.includes(waiter)) {
+          this.#scheduled.splice(this.#scheduled.indexOf(waiter), 1)
+          this.#return(waiter.atUs, booking.units)
+          reject(error)
+        }
+      }
+    })
+    return { grant, giveUp }
+  }
+
+  ask(step: Step): Promise<StepResult | undefined> {
+    return new Promise((resolve) => this.#loop.add(step, resolve))
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#clock.clearTimeout(this.#timer)
+    for (const { reject, atUs, booking, leave } of [...this.#unbooked.values(), ...this.#scheduled]) {
+      this.#clock.clearTimeout(leave)
+      if (atUs >= 0) this.#return(atUs, booking.units)
+      reject(new RefusedError('closed', this.#options.upstream))
+    }
+    this.#unbooked.clear()
+    this.#scheduled = []
+    this.#loop.close()
+    if (this.#loop.hasBegun) await this.ask({ op: 'leave' })
+  }
+
+  cancelled(grant: Grant): void {
+    const at = this.#sent.get(grant)
+    this.#sent.delete(grant)
+    if (at) this.#return(at.atUs, grant.units)
+  }
+
+  answered(grant: Grant): void {
+    const at = this.#sent.get(grant)
+    if (at) this.#spread.add(this.#clock.monotonic() - at.atMs)
+  }
+
+  done(grant: Grant): void {
+    this.#sent.delete(grant)
+  }
+
+  #rules(): BookingRules {
+    return { ...this.#options.rules(), marginMs: this.marginMs }
+  }
+
+  #return(atUs: number, units: Units): void {
+    this.#loop.add({ op: 'return', atUs, units })
+  }
+
+  /** Everything that is booked in one tick is one step. */
+  #askSoon(): void {
+    if (this.#isAsking) return
+    this.#isAsking = true
+    queueMicrotask(() => {
+      this.#isAsking = false
+      for (const { step, settle } of this.#instantSteps()) this.#loop.add(step, settle)
+    })
+  }
+
+  #instantSteps(): PendingStep[] {
+    const bySize = new Map<string, Waiter[]>()
+    for (const waiter of this.#unbooked.values()) {
+      if (waiter.atUs !== -1) continue
+      const size = JSON.stringify(waiter.booking.units)
+      bySize.set(size, [...(bySize.get(size) ?? []), waiter])
+    }
+    return Array.from(bySize.values(), (waiters) => ({
+      step: {
+        op: 'instants' as const,
+        ids: waiters.map(({ id }) => id),
+        units: waiters[0]!.booking.units,
+        maxWaitsMs: waiters.map(({ booking }) => Math.max(0, Math.floor(this.#leftMs(booking)))),
+      },
+      settle: (result: StepResult | undefined) => this.#booked(waiters, result),
+    }))
+  }
+
+  #leftMs({ maxWaitMs, arrivedMs }: Booking): number {
+    return maxWaitMs - (this.#clock.monotonic() - arrivedMs)
+  }
+
+  #booked(waiters: readonly Waiter[], result: StepResult | undefined): void {
+    if (result?.is !== 'instants') return
+    for (const [index, waiter] of waiters.entries()) {
+      if (!this.#unbooked.delete(waiter.id)) {
+        if (result.at[index]! >= 0) this.#return(result.at[index]!, waiter.booking.units)
+        continue
+      }
+      this.#clock.clearTimeout(waiter.leave)
+      waiter.atUs = result.at[index]!
+      if (waiter.atUs < 0) this.#refuse(waiter, -1 - waiter.atUs)
+      else this.#scheduled.push(waiter)
+    }
+  }
+
+  #leave(id: string): void {
+    const waiter = this.#unbooked.get(id)
+    if (waiter === undefined) return
+    this.#unbooked.delete(id)
+    this.#refuse(waiter, 0)
+  }
+
+  #refuse({ booking, reject }: Waiter, retryAfterMs: number): void {
+    reject(new RefusedError('wait-too-long', this.#options.upstream, { retryAfterMs, tenant: booking.tenant }))
+  }
+
+  #replied(reply: ExchangeReply): void {
+    this.#last = reply
+    // The server decided at some moment of the round trip; the middle of it is the best guess.
+    const decidedMs = (this.#sentMs + this.#clock.monotonic()) / 2
+    for (const waiter of this.#scheduled) {
+      if (waiter.atMs === Infinity) waiter.atMs = decidedMs + waiter.atUs / 1000 - reply.nowMs
+    }
+    this.#scheduled.sort((a, b) => a.atMs - b.atMs)
+    this.#arm()
+    this.#watchRecovery(reply)
+  }
+
+  #arm(): void {
+    this.#clock.clearTimeout(this.#timer)
+    const first = this.#scheduled[0]
+    if (this.#closed || first === undefined) return
+    this.#timer = this.#clock.setTimeout(
+      () => this.#serve(),
+      Math.max(0, Math.ceil(first.atMs - this.#clock.monotonic())),
+    )
+  }
+
+  /** Serves those whose instant has come. Timers may fire early, so the others wait for the next. */
+  #serve(): void {
+    const nowMs = this.#clock.monotonic()
+    const lateMs = Math.max(leastLateMs, this.marginMs)
+    while (this.#scheduled[0] !== undefined && this.#scheduled[0].atMs <= nowMs) {
+      const waiter = this.#scheduled.shift()!
+      const { booking, atMs, atUs, resolve } = waiter
+      const waitedMs = nowMs - booking.arrivedMs
+      const notAfterMs = atMs + lateMs
+      if (nowMs > notAfterMs) this.#again(waiter)
+      else {
+        const about = { id: waiter.id, units: booking.units, waitedMs, notAfterMs, arriveByMs: Infinity }
+        const grant = new Grant(this, about)
+        this.#sent.set(grant, { atUs, atMs })
+        resolve(grant)
+      }
+    }
+    this.#arm()
+  }
+
+  /** It slept through its instant, which is lost; it asks for another one. */
+  #again(waiter: Waiter): void {
+    if (this.#leftMs(waiter.booking) <= 0) this.#refuse(waiter, 0)
+    else {
+      const id = (++this.#sequence).toString(36)
+      const leave = this.#clock.setTimeout(() => this.#leave(id), this.#leftMs(waiter.booking))
+      const renewed = { ...waiter, id, leave, atUs: -1, atMs: Infinity }
+      this.#unbooked.set(renewed.id, renewed)
+      this.#askSoon()
+    }
+  }
+
+  #watchRecovery({ recovering, epoch }: ExchangeReply): void {
+    if (recovering && this.#recovering !== epoch) {
+      // Instants are not held back after a loss: an estimated bound does not promise more than the spacing.
+      this.#recovering = epoch
+      this.#loop.add({ op: 'recovered', epoch })
+    }
+  }
+}
