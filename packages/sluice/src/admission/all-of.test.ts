@@ -46,7 +46,7 @@ test('a guard that throws leaves nothing of the others behind', async () => {
   ends.length = 0
   const broken: Guard<unknown> = { decide: () => Promise.reject(new Error('broken')) }
   await expect(allOf(allowing('a'), broken).decide(view, undefined)).rejects.toThrow('broken')
-  expect(ends).toEqual([['a', { status: 500, bytes: 0, completed: false }]])
+  expect(ends).toEqual([['a', { status: 500, bytes: 0, completed: true }]])
 })
 
 test('bodies are read when one of them reads them', () => {

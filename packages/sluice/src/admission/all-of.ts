@@ -32,7 +32,7 @@ export function allOf<Request, Guards extends readonly Guard<Request, unknown>[]
           passing.push(outcome)
         }
       } catch (error) {
-        finishAll(passing, { status: 500, bytes: 0, completed: false })
+        finishAll(passing, { status: 500, bytes: 0, completed: true })
         throw error
       }
       const finishing = passing.filter(({ finish }) => finish !== undefined)

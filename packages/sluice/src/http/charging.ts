@@ -1,13 +1,11 @@
 import type { Key } from '../core/key.ts'
 import type { Admission, HoldHandle, Limiter, TakeOptions } from '../limiter/limiter.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
-import type { LimiterGuardOptions } from './guard-options.ts'
+import type { LimiterGuardOptions, OwnKey } from './guard-options.ts'
+import { unknownAddress } from './identity/client-address.ts'
 
-/** Puts a request to a limiter. Undefined when there is nothing to charge. */
-export type Charging<Request> = (view: RequestView, request: Request) => Promise<Admission> | undefined
-
-/** Clients without an address, such as on an untrusted Unix socket, share a bucket rather than having none. */
-const sharedBucket = 'unknown'
+/** Puts a request to a limiter. Undefined, at once or later, when there is nothing to charge. */
+export type Charging<Request> = (view: RequestView, request: Request) => Promise<Admission | undefined> | undefined
 
 /** Charges requests by the policy's rules or by a key of one's own. What is held, is held for `ttlMs` at a time. */
 export function charging<Request>(
@@ -17,7 +15,7 @@ export function charging<Request>(
 ): Charging<Request> {
   const { rule, key, cost, chargeWhen, inFlight = true } = options
   const isOwn = rule !== undefined || key !== undefined
-  const keyOf = key ?? ((_: Request, view: RequestView): Key | undefined => view.ip ?? sharedBucket)
+  const keyOf = key ?? ((_: Request, view: RequestView): OwnKey => view.ip ?? unknownAddress)
   const unchanging = typeof cost === 'function' ? undefined : chargeOf(cost)
 
   function chargeOf(units: number | undefined): TakeOptions & { readonly ttlMs: number } {
@@ -25,7 +23,16 @@ export function charging<Request>(
   }
 
   return function charge(view, request) {
-    const subject = isOwn ? keyOf(request, view) : view
+    const own = isOwn ? keyOf(request, view) : undefined
+    if (own instanceof Promise) return own.then((found) => chargeTo(toKey(found), view, request))
+    return isOwn ? chargeTo(toKey(own), view, request) : chargeTo(view, view, request)
+  }
+
+  function chargeTo(
+    subject: Key | RequestView | undefined,
+    view: RequestView,
+    request: Request,
+  ): Promise<Admission> | undefined {
     if (subject === undefined) return undefined
     const charged = unchanging ?? chargeOf((cost as (request: Request, view: RequestView) => number)(request, view))
     if (chargeWhen !== undefined) return limiter.reserve(subject, charged).then(withHold)
@@ -37,4 +44,10 @@ export function charging<Request>(
 
 function withHold(hold: HoldHandle): Admission {
   return { decision: hold.decision, hold }
+}
+
+/** A key as the limiter takes it: ids are often numbers. */
+function toKey(own: Awaited<OwnKey>): Key | undefined {
+  if (own === undefined || own === null) return undefined
+  return typeof own === 'object' || typeof own === 'string' ? own : [typeof own === 'bigint' ? `${own}` : own]
 }

@@ -3,7 +3,7 @@ import type { Admission } from '../limiter/limiter.ts'
 /** Asks again until the request passes, the time is up, or the client is gone. */
 export type Delay = (
   denied: Admission,
-  again: () => Promise<Admission> | undefined,
+  again: () => Promise<Admission | undefined> | undefined,
   gone: AbortSignal | undefined,
 ) => Promise<Admission>
 

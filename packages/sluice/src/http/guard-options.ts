@@ -7,6 +7,10 @@ import type { AdapterOptions } from './adapter-options.ts'
 import type { HeaderVersion, NameOf } from './headers/rate-limit-headers.ts'
 import type { SkipOptions } from './skip.ts'
 
+/** What a function for keys may return: ids are often numbers, and may have to be looked up. */
+export type OwnKey = FoundKey | Promise<FoundKey>
+type FoundKey = Key | number | bigint | boolean | null | undefined
+
 /**
  * Which bucket to take from and how much, said in code. Given a rule or a key, the request is charged to that alone; otherwise all rules
  * of the policy that match it are.
@@ -14,8 +18,8 @@ import type { SkipOptions } from './skip.ts'
 export interface ChargeOptions<Request> {
   /** The rule to charge. May be left out when the policy has only one. */
   readonly rule?: string
-  /** Whose bucket; the client's address by default. A request for which it is `undefined` is let through. */
-  readonly key?: (request: Request, view: RequestView) => Key | undefined
+  /** Whose bucket; the client's address by default. A request for which it is `undefined` or `null` is let through. */
+  readonly key?: (request: Request, view: RequestView) => OwnKey
   /** Units to spend, where the policy does not say. */
   readonly cost?: number | ((request: Request, view: RequestView) => number)
 }
@@ -43,6 +47,7 @@ export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
   readonly maxDelayed?: number
   /**
    * Charges by outcome: the cost is reserved first, and when the response has ended this says whether it is spent, or how much is.
+   * To a client that hung up, `false` gives nothing back: its request may have been worked on. A number is spent in any case.
    *
    * @example chargeWhen: ({ status }) => status === 401 // only failed log-ins
    * @example chargeWhen: ({ bytes }) => Math.ceil(bytes / 1024)

@@ -73,6 +73,22 @@ describe('a rule with a concurrency limit', () => {
   })
 })
 
+describe('a policy without a rule for requests', () => {
+  it('is warned of once at start, unless the options name what to charge', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const keyless: RuleSpec = { name: 'per-user', limits: { rpm: 1 } }
+    await guardOf({ rule: 'per-user' }, [keyless])
+    await guardOf({}, [keyless, perAddress])
+    expect(warn).not.toHaveBeenCalled()
+    const { decide } = await guardOf({}, [keyless])
+    for (let i = 0; i < 3; i++) expect((await decide()).denial).toBeUndefined()
+    expect(warn.mock.calls.map(([, options]) => options)).toEqual([
+      { type: 'SluiceWarning', code: 'SLUICE_NO_RULE_FOR_REQUESTS' },
+    ])
+    warn.mockRestore()
+  })
+})
+
 describe('the names of limits', () => {
   it('are their own when there is one rule', async () => {
     const { decide } = await guardOf()

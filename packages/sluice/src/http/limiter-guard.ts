@@ -5,13 +5,14 @@ import { invalidOption, isSluiceError } from '../core/errors.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
 import type { Units } from '../limiter/decision/units.ts'
 import type { Admission, HoldHandle, Limiter } from '../limiter/limiter.ts'
-import type { RequestView } from '../policy/match/request-view.ts'
+import { type RequestView, unreadableBody } from '../policy/match/request-view.ts'
 import { charging } from './charging.ts'
 import { decisionAnswers } from './decision-answers.ts'
 import { delays } from './delay.ts'
 import type { LimiterGuardOptions } from './guard-options.ts'
 import { partitionKey } from './headers/partition-key.ts'
 import { OpenHolds } from './open-holds.ts'
+import { carriesBody } from './request-views.ts'
 import { skips } from './skip.ts'
 import { turns } from './turn.ts'
 import { warnOnce } from './warn-once.ts'
@@ -41,6 +42,19 @@ export function limiterGuard<Request>(
   const ask = charging(limiter, options, holds.ttlMs)
   const warnOfBody = warnOnce('SLUICE_BODY_NOT_PARSED')
   const warnOfCharge = warnOnce('SLUICE_CHARGE_WHEN_FAILED')
+  const warnOfRules = warnOnce('SLUICE_NO_RULE_FOR_REQUESTS')
+  let checked: Limiter['policy'] | undefined
+
+  /** A policy that says nothing about requests is in force without limiting any, which nobody means. */
+  function checkPolicy(policy: Limiter['policy']): void {
+    checked = policy
+    if (options.rule !== undefined || options.key !== undefined || policy.hasRequestRules) return
+    warnOfRules(
+      `No rule of the policy of ${policy.service} has a key, so no request is limited: give a rule a key such as "ip", or name the rule ` +
+        'and the key in the options of the limiter, such as { rule: "per-user", key: (request) => request.user.id }.',
+    )
+  }
+  checkPolicy(limiter.policy)
 
   function partitionOf(request: Request, view: RequestView): string {
     const subject = partition?.of(request, view)
@@ -62,8 +76,9 @@ export function limiterGuard<Request>(
         warnOfCharge(`chargeWhen threw, so the full cost was spent: ${error}`)
       }
       holds.end(hold, (open) => {
-        if (charge === false) return open.cancel()
-        return charge === true ? open.release() : settle(open, charge)
+        // A client that hung up may have had what it wanted, such as a guess at a password: only a whole response is free.
+        if (charge === false && end.completed) return open.cancel()
+        return typeof charge === 'boolean' ? open.release() : settle(open, charge)
       })
     }
   }
@@ -102,7 +117,9 @@ export function limiterGuard<Request>(
     decide(view, request, gone) {
       try {
         if (isSkipped(request, view)) return passing
-        if (limiter.policy.readsBody && view.body === undefined && hasBody(view)) {
+        const { policy } = limiter
+        if (policy !== checked) checkPolicy(policy)
+        if (policy.readsBody && isUnread(view)) {
           warnOfBody(`A rule reads the body, but a request came with a body that was not parsed; ${bodyHint}.`)
         }
         const asked = ask(view, request)
@@ -111,7 +128,8 @@ export function limiterGuard<Request>(
         return new Promise((resolve, reject) => {
           asked.then((answer) => {
             try {
-              if (delay === undefined) turn.resolve(resolve, conclude(answer, view, request))
+              if (answer === undefined) resolve(passed)
+              else if (delay === undefined) turn.resolve(resolve, conclude(answer, view, request))
               else resolve(waited(answer, view, request, gone))
             } catch (error) {
               reject(error)
@@ -125,9 +143,10 @@ export function limiterGuard<Request>(
   }
 }
 
-/** Whether a body came with the request, by its framing (RFC 9112, section 6). */
-const hasBody = ({ headers }: RequestView): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+/** Whether a body came with the request that nobody has parsed. */
+function isUnread({ body, headers }: RequestView): boolean {
+  return body === unreadableBody || (body === undefined && carriesBody(headers))
+}
 
 function wholeUnits(charge: Units): Units {
   const whole = (units: number): number => (units > 0 ? Math.min(Math.ceil(units), maxUnits) : 0)

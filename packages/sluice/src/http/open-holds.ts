@@ -1,10 +1,13 @@
 import type { HoldHandle } from '../limiter/limiter.ts'
 
 const ttlMs = 30_000
+/** The longest that a response is believed to take; after that its hold is left to expire. */
+const longestMs = 24 * 3_600_000
 
 /** The holds of requests that are being answered. They live for as long as their responses do, and not longer than a crash. */
 export class OpenHolds {
-  readonly #open = new Set<HoldHandle>()
+  /** By hold: when its request came. */
+  readonly #open = new Map<HoldHandle, number>()
   #timer: ReturnType<typeof setInterval> | undefined
 
   get ttlMs(): number {
@@ -12,7 +15,7 @@ export class OpenHolds {
   }
 
   add(hold: HoldHandle): void {
-    this.#open.add(hold)
+    this.#open.set(hold, performance.now())
     if (this.#timer !== undefined) return
     this.#timer = setInterval(() => this.#extend(), ttlMs / 3)
     ;(this.#timer as { unref?: () => void }).unref?.()
@@ -29,7 +32,11 @@ export class OpenHolds {
   }
 
   #extend(): void {
-    for (const hold of this.#open) hold.extend(ttlMs).catch(ignore)
+    const oldest = performance.now() - longestMs
+    for (const [hold, startMs] of this.#open) {
+      if (startMs < oldest) this.#open.delete(hold)
+      else hold.extend(ttlMs).catch(ignore)
+    }
   }
 }
 

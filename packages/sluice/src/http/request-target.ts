@@ -16,17 +16,22 @@ export function pathOf(target: string): string {
 
 /** The parameters of a request target's query; those sent several times are lists. */
 export function queryOf(target: string): Record<string, string | string[]> {
-  const query: Record<string, string | string[]> = Object.create(null)
   const start = target.indexOf('?')
   const fragment = target.indexOf('#')
-  if (start < 0 || (fragment >= 0 && fragment < start)) return query
-  for (const [name, value] of new URLSearchParams(target.slice(start + 1, fragment < 0 ? undefined : fragment))) {
-    const before = query[name]
-    if (before === undefined) query[name] = value
-    else if (typeof before === 'string') query[name] = [before, value]
+  if (start < 0 || (fragment >= 0 && fragment < start)) return valuesByName([])
+  return valuesByName(new URLSearchParams(target.slice(start + 1, fragment < 0 ? undefined : fragment)))
+}
+
+/** Fields by their names; those that come several times are lists. */
+export function valuesByName(fields: Iterable<readonly [string, string]>): Record<string, string | string[]> {
+  const values: Record<string, string | string[]> = Object.create(null)
+  for (const [name, value] of fields) {
+    const before = values[name]
+    if (before === undefined) values[name] = value
+    else if (typeof before === 'string') values[name] = [before, value]
     else before.push(value)
   }
-  return query
+  return values
 }
 
 /** Routers end the path at `?` and at `#`, although a client should not send the latter. */

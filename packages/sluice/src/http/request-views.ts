@@ -1,7 +1,8 @@
-import type { RequestView } from '../policy/match/request-view.ts'
+import { type RequestView, unreadableBody } from '../policy/match/request-view.ts'
 import type { AdapterOptions } from './adapter-options.ts'
-import { identity } from './identity/identity.ts'
+import { clientAddress } from './identity/client-address.ts'
 import { LazyView, type RequestParts } from './lazy-view.ts'
+import { warnOnce } from './warn-once.ts'
 
 /** Where an adapter finds the parts of a framework's request. */
 export interface RequestReader<Source, Request>
@@ -12,7 +13,13 @@ export interface RequestReader<Source, Request>
   request(source: Source): Request
 }
 
-const noHeaders: RequestView['headers'] = Object.freeze({})
+/** The route of requests whose route is not known. They share a bucket rather than having no limit. */
+export const unknownRoute = 'unknown'
+
+/** Whether a body came with the request, by its framing (RFC 9112, section 6). */
+export function carriesBody(headers: RequestView['headers']): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
 
 /**
  * Makes the function that turns requests of a framework into views.
@@ -23,14 +30,26 @@ export function requestViews<Source, Request>(
   reader: RequestReader<Source, Request>,
   options: Pick<AdapterOptions<Request, never>, 'identity' | 'context'>,
 ): (method: string, path: string, source: Source) => RequestView {
-  const identify = identity(options.identity)
-  const trustsProxies = (options.identity?.trustedProxies?.length ?? 0) > 0
+  const addressOf = clientAddress(options.identity)
+  const warnOfRoute = warnOnce('SLUICE_NO_ROUTE')
   const { context } = options
   const { headers, query, params, body, route } = reader
   const parts: RequestParts<Source> = {
-    ...{ headers, query, params, body, route },
-    // Frameworks parse headers when they are first read, so they are left alone unless proxies are trusted.
-    ip: (source, view) => identify(reader.peer(source), trustsProxies ? view.headers : noHeaders),
+    ...{ headers, query, params },
+    ip: (source, view) => addressOf(reader.peer(source), view),
+    body: (source) => {
+      const value = body(source)
+      return value === undefined && carriesBody(headers(source)) ? unreadableBody : value
+    },
+    route: (source) => {
+      const pattern = route(source)
+      if (pattern !== undefined) return pattern
+      warnOfRoute(
+        `A rule reads the route, which is not known where the limiter stands, so all such requests share the bucket "${unknownRoute}"; ` +
+          'put the limiter on the routes themselves, or use path instead.',
+      )
+      return unknownRoute
+    },
     context: context === undefined ? () => undefined : (source) => context(reader.request(source)),
   }
   return (method, path, source) => new LazyView(method, path, source, parts)

@@ -60,5 +60,6 @@ export function describePolicy(live: LivePolicy): Limiter['policy'] {
     service,
     rules: rules.map((rule) => rule.name),
     readsBody,
+    hasRequestRules: rules.some(({ keyed }) => keyed),
   }
 }

@@ -138,6 +138,8 @@ export interface Limiter<Rule extends string = string> {
     readonly service: string
     readonly rules: readonly Rule[]
     readonly readsBody: boolean
+    /** Whether any rule can apply to requests; the others are used only by `take` and its like. */
+    readonly hasRequestRules: boolean
   }
   /** Gives leases back, ends timers and closes what Sluice opened. */
   close(): Promise<void>

@@ -2,6 +2,7 @@ import { claimAnswers } from './http-cases/answers.ts'
 import { type StartHttpApp, usingApps } from './http-cases/app.ts'
 import { claimOutcomes } from './http-cases/outcomes.ts'
 import { claimPlaces } from './http-cases/places.ts'
+import { claimReading } from './http-cases/reading.ts'
 import { claimTargets } from './http-cases/targets.ts'
 import type { TestFramework } from './test-framework.ts'
 
@@ -30,6 +31,7 @@ export function httpConformance(
     claimAnswers(using, it)
     claimOutcomes(using, it)
     claimPlaces(using, it)
+    claimReading(using, it)
     claimTargets(using, it)
   })
 }

@@ -5,6 +5,7 @@ import { waitFor } from './wait-for.ts'
 export class HttpConnection {
   readonly #socket: Socket
   #received = ''
+  #hasEnded = false
 
   private constructor(socket: Socket) {
     this.#socket = socket
@@ -12,6 +13,11 @@ export class HttpConnection {
     socket.on('data', (chunk: string) => {
       this.#received += chunk
     })
+    const end = () => {
+      this.#hasEnded = true
+    }
+    socket.on('end', end)
+    socket.on('close', end)
     // A server may well reset what a test sends it.
     socket.on('error', () => {})
   }
@@ -27,6 +33,16 @@ export class HttpConnection {
   /** Writes requests as they stand, all in one packet where they fit. */
   send(...requests: readonly string[]): void {
     this.#socket.write(requests.join(''), 'latin1')
+  }
+
+  /** Everything that came so far. */
+  get received(): string {
+    return this.#received
+  }
+
+  /** Whether the server has ended its side. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
   /** The statuses of the answers so far. */

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { RequestView } from 'sluice'
-import { identity, limiterGuard } from 'sluice/http'
+import { clientAddress, limiterGuard } from 'sluice/http'
 import type { NodeEnv } from '../access.ts'
 import type { Routes } from '../app.ts'
 import { type HeaderFamily, headerFamilies, originalRequest } from '../original-request.ts'
@@ -14,7 +14,7 @@ const denyStatuses = ['401', '403', '429'] as const
  * send its method and target in headers.
  */
 export const authRoute: Routes = (app, { limiter, identity: options }) => {
-  const identify = identity(options)
+  const addressOf = clientAddress(options)
   const guard = limiterGuard<RequestView>(limiter, { inFlight: false })
 
   async function decide(c: Context<NodeEnv>, family: HeaderFamily | undefined): Promise<Response> {
@@ -23,7 +23,7 @@ export const authRoute: Routes = (app, { limiter, identity: options }) => {
     const original = originalRequest(incoming, family)
     // The body stays with the proxy.
     for (const name of ['content-length', 'content-type', 'transfer-encoding']) delete headers[name]
-    const view = { ...original, headers, ip: identify(incoming.socket.remoteAddress, headers) }
+    const view = { ...original, headers, ip: addressOf(incoming.socket.remoteAddress, { headers }) }
     const outcome = await guard.decide(view, view)
     const sent = Object.fromEntries(outcome.headers)
     if (outcome.denial === undefined) return new Response(null, { status: 200, headers: sent })

@@ -60,6 +60,22 @@ describe.each([
   })
 })
 
+describe('a key by route in middleware of the whole app', () => {
+  it('is one bucket for all, never none', async () => {
+    const limiter = await createLimiter({
+      policy: { service: 'suite', rules: [{ name: 'api', key: 'route', limits: { rpm: 1 } }] },
+    })
+    const app = express()
+    app.use(rateLimit(limiter))
+    app.get('/a', (_, res) => void res.send('a'))
+    const { port, close } = await listening(createServer(app))
+    expect((await exchange(port, '/a').answer).status).toBe(200)
+    expect((await exchange(port, '/a').answer).status).toBe(429)
+    await close()
+    await limiter.close()
+  })
+})
+
 describe('protect() for Express', () => {
   it('asks any guards, in order, and tells them how the response ended', async () => {
     const limiter = await createLimiter({

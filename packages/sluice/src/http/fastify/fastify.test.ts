@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyServerOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { SourceListener } from '../../policy/live/source.ts'
 import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
 import { closed } from '../../testing/http-listening.ts'
 import { rateLimit } from './index.ts'
@@ -86,6 +87,64 @@ describe('the plugin for Fastify', () => {
     const headers = { 'content-type': 'application/json' }
     expect((await app.inject({ method: 'POST', url: '/', payload, headers })).statusCode).toBe(400)
     expect((await app.inject({ method: 'POST', url: '/', payload, headers })).statusCode).toBe(429)
+    await app.close()
+    await limiter.close()
+  })
+
+  it('reads bodies from the moment on that a live policy asks for it', async () => {
+    let listener: SourceListener | undefined
+    const version = (key: string) => ({
+      document: { service: 'suite', rules: [{ name: 'api', key, limits: { rpm: 2 } }] },
+      revision: undefined,
+    })
+    const limiter = await createLimiter({
+      policy: {
+        description: 'a test',
+        start: async (given) => {
+          listener = given
+          return version('headers.x-none')
+        },
+        close: async () => {},
+      },
+    })
+    const app = fastify()
+    await app.register(rateLimit, { limiter })
+    app.post('/', async () => 'hello')
+    const post = async () => (await app.inject({ method: 'POST', url: '/', payload: { u: 'ann' } })).statusCode
+    expect([await post(), await post(), await post()]).toEqual([200, 200, 200])
+    const loaded = new Promise<void>((resolve) => limiter.on('policyLoaded', () => resolve()))
+    listener!.changed(version('body.u'))
+    await loaded
+    expect([await post(), await post(), await post()]).toEqual([200, 200, 429])
+    await app.close()
+    await limiter.close()
+  })
+
+  it('counts requests whose body does not fit the schema', async () => {
+    const limiter = await createLimiter({
+      policy: { service: 'suite', rules: [{ name: 'api', key: 'body.u', limits: { rpm: 2 } }] },
+    })
+    const app = fastify()
+    await app.register(rateLimit, { limiter })
+    app.post('/', { schema: { body: { type: 'object', required: ['v'] } } }, async () => 'hello')
+    const post = async () => (await app.inject({ method: 'POST', url: '/', payload: { u: 'ann' } })).statusCode
+    expect([await post(), await post(), await post()]).toEqual([400, 400, 429])
+    await app.close()
+    await limiter.close()
+  })
+
+  it('charges routes that were there before it as their config says', async () => {
+    const limiter = await createLimiter({
+      policy: { service: 'suite', rules: [{ name: 'own', limits: { rpm: 1 } }] },
+    })
+    const app = fastify()
+    app.get('/before', { config: { rateLimit: { rule: 'own', key: () => 'all' } } }, async () => 'hello')
+    app.get('/free', { config: { rateLimit: false } }, async () => 'hello')
+    await app.register(rateLimit, { limiter })
+    const get = async (url: string) => (await app.inject(url)).statusCode
+    expect([await get('/before'), await get('/before'), await get('/free'), await get('/free')]).toEqual([
+      200, 429, 200, 200,
+    ])
     await app.close()
     await limiter.close()
   })

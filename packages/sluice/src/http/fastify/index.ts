@@ -7,7 +7,7 @@ import type { AdapterOptions } from '../adapter-options.ts'
 import type { ChargeOptions, GuardOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { goneSignal } from '../node/node-response.ts'
-import { pathOf } from '../request-target.ts'
+import { pathOf, queryOf } from '../request-target.ts'
 import { type RequestReader, requestViews } from '../request-views.ts'
 import { applyToReply } from './apply-to-reply.ts'
 
@@ -31,14 +31,14 @@ export interface FastifyExchange {
   readonly reply: FastifyReply
 }
 
-type Hook = 'onRequest' | 'preHandler'
+const hooks = ['onRequest', 'preValidation', 'preHandler'] as const
 
 interface HookOptions {
   /**
-   * When to decide: `onRequest`, before the body is read, or `preHandler`, once it is parsed. By default the latter if a rule of the policy
-   * reads the body.
+   * When to decide: `onRequest`, before the body is read; `preValidation`, once it is parsed; `preHandler`, once it is validated too. By
+   * default `preValidation` while the guard reads bodies, and `onRequest` while it does not.
    */
-  readonly hook?: Hook
+  readonly hook?: (typeof hooks)[number]
 }
 
 export interface FastifyOptions extends GuardOptions<FastifyRequest, FastifyExchange>, HookOptions {
@@ -60,20 +60,22 @@ export interface FastifyProtectOptions<Decided extends Decision | undefined = De
  */
 export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('sluice', (app, options) => {
   const { limiter } = options
-  const hint = 'register the plugin with hook: "preHandler", and a parser for the content type'
+  const hint = 'add a parser for the content type'
   const guardFor = (charge?: ChargeOptions<FastifyRequest>) => limiterGuard(limiter, { ...options, ...charge }, hint)
   const guard = guardFor()
   const ofRoutes = new WeakMap<ChargeOptions<FastifyRequest>, Guard<FastifyRequest, Decision>>()
-  let haveRoutesTheirOwn = false
+  const guardOfRoute = (charge: ChargeOptions<FastifyRequest>): Guard<FastifyRequest, Decision> => {
+    const known = ofRoutes.get(charge) ?? guardFor(charge)
+    ofRoutes.set(charge, known)
+    return known
+  }
+  // Mistakes in a route's options show at start; routes that were there before the plugin are met with their first request.
   app.addHook('onRoute', function noteRoute({ config }) {
-    if (config?.rateLimit === undefined) return
-    haveRoutesTheirOwn = true
-    if (config.rateLimit !== false) ofRoutes.set(config.rateLimit, guardFor(config.rateLimit))
+    if (config?.rateLimit) guardOfRoute(config.rateLimit)
   })
-  addGuard(app, options, guard.readsBody, (request) => {
-    if (!haveRoutesTheirOwn) return guard
+  addGuard(app, options, (request) => {
     const own = request.routeOptions.config.rateLimit
-    return own === undefined ? guard : own === false ? undefined : ofRoutes.get(own)
+    return own === undefined ? guard : own === false ? undefined : guardOfRoute(own)
   })
 })
 
@@ -84,27 +86,26 @@ export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('s
  */
 export const protect: FastifyPluginCallback<FastifyProtectOptions> = onTheInstance('sluice-guard', (app, options) => {
   const { guard } = options
-  addGuard(app, options, guard.readsBody === true, () => guard)
+  addGuard(app, options, () => guard)
 })
 
 function addGuard<Decided extends Decision | undefined>(
   app: FastifyInstance,
   options: AdapterOptions<FastifyRequest, FastifyExchange, never, Decided> & HookOptions,
-  readsBody: boolean,
   guardOf: (request: FastifyRequest) => Guard<FastifyRequest, Decided> | undefined,
 ): void {
-  const { onDenied, hook = readsBody ? 'preHandler' : 'onRequest' } = options
-  if (hook !== 'onRequest' && hook !== 'preHandler') {
-    throw invalidOption('hook', hook, 'use "onRequest" or "preHandler"')
-  }
+  const { onDenied, hook } = options
+  if (hook !== undefined && !hooks.includes(hook))
+    throw invalidOption('hook', hook, `use one of ${hooks.map((each) => `"${each}"`).join(', ')}`)
   const viewOf = requestViews(reader, options)
   if (!app.hasRequestDecorator('sluice')) app.decorateRequest('sluice', undefined)
-  app.addHook(hook, function sluice(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) {
-    const guard = guardOf(request)
-    if (guard === undefined) {
-      next()
-      return
-    }
+
+  function decide(
+    guard: Guard<FastifyRequest, Decided>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    next: Next,
+  ): void {
     guard
       .decide(viewOf(request.raw.method ?? '', pathOf(request.raw.url ?? ''), request), request, () =>
         goneSignal(reply.raw),
@@ -113,13 +114,35 @@ function addGuard<Decided extends Decision | undefined>(
         request.sluice = outcome.decision
         applyToReply(outcome, request, reply, onDenied, next)
       }, next)
+  }
+
+  // A live policy may begin to read bodies at any time, so it is asked anew for every request whether to wait for them.
+  const waiting = new WeakMap<FastifyRequest, Guard<FastifyRequest, Decided>>()
+  app.addHook(hook ?? 'onRequest', function sluice(request: FastifyRequest, reply: FastifyReply, next: Next) {
+    const guard = guardOf(request)
+    if (guard === undefined) next()
+    else if (hook !== undefined || !guard.readsBody) decide(guard, request, reply, next)
+    else {
+      waiting.set(request, guard)
+      next()
+    }
+  })
+  if (hook !== undefined) return
+  app.addHook('preValidation', function sluice(request: FastifyRequest, reply: FastifyReply, next: Next) {
+    const guard = waiting.get(request)
+    if (guard === undefined) next()
+    else decide(guard, request, reply, next)
   })
 }
+
+type Next = (error?: Error) => void
 
 const reader: RequestReader<FastifyRequest, FastifyRequest> = {
   peer: (request) => request.raw.socket.remoteAddress,
   headers: (request) => request.raw.headers,
-  query: (request) => request.query as Record<string, unknown>,
+  // Fastify takes a fragment for a part of the last value.
+  query: (request) =>
+    request.raw.url?.includes('#') ? queryOf(request.raw.url) : (request.query as Record<string, unknown>),
   params: (request) => request.params as Record<string, unknown>,
   body: (request) => request.body ?? undefined,
   route: (request) => request.routeOptions.url,

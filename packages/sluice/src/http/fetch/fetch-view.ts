@@ -47,16 +47,3 @@ export function fetchReader<Source extends FetchSource, Request>(
 export function targetOf({ incoming, request }: FetchSource): string {
   return pathOf(incoming?.url ?? request.url)
 }
-
-/** What to do about bodies that were not parsed. */
-export const bodyHint = 'only JSON with a Content-Length up to 1 MiB is'
-
-/** The longest body that is parsed for rules to look into. */
-const maxBodyBytes = 1024 * 1024
-
-/** Whether a request says that it carries JSON of a length that is worth parsing. */
-export function carriesJson(headers: Headers): boolean {
-  const type = headers.get('content-type') ?? ''
-  const length = Number(headers.get('content-length') ?? Number.NaN)
-  return length > 0 && length <= maxBodyBytes && /^application\/(?:[\w.+-]+\+)?json\b/i.test(type)
-}

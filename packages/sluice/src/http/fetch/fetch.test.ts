@@ -36,7 +36,7 @@ describe('rateLimit() for fetch-style handlers', () => {
     const rules = [{ name: 'api', key: 'const:all', limits: { rpm: 10 } }]
     const limiter = await createLimiter({ policy: { service: 'suite', rules } })
     const ends: unknown[] = []
-    const chargeWhen = (end: unknown) => ends.push(end) < 0
+    const chargeWhen = (end: unknown) => ends.push(end) * 0
     const client = new AbortController()
     const handle = rateLimit(limiter, () => new Promise<Response>(() => {}), { chargeWhen })
     void handle(new Request('http://a.example/', { signal: client.signal }))

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Guard } from '../../admission/guard.ts'
 import type { Denial } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
@@ -5,9 +6,11 @@ import type { Limiter } from '../../limiter/limiter.ts'
 import type { AdapterOptions } from '../adapter-options.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
+import { onResponseEnd } from '../node/node-response.ts'
 import { requestViews } from '../request-views.ts'
 import { denialResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
-import { bodyHint, carriesJson, type FetchSource, fetchReader, targetOf } from './fetch-view.ts'
+import { type FetchSource, fetchReader, targetOf } from './fetch-view.ts'
+import { bodyHint, readBody } from './read-body.ts'
 
 export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
 export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
@@ -64,7 +67,7 @@ export function protect<Rest extends readonly unknown[], Decided extends Decisio
   const viewOf = requestViews(fetchReader(requestOf), options)
   const { onDenied, remoteAddress } = options
   return async function sluice(request, ...rest) {
-    const body = guard.readsBody && carriesJson(request.headers) ? await readJson(request.clone()) : undefined
+    const body = guard.readsBody ? await readBody(request) : undefined
     const source = { request, incoming: undefined, remoteAddress: remoteAddress?.(request, ...rest), body }
     const view = viewOf(request.method, targetOf(source), source)
     const { decision, headers, denial, finish } = await guard.decide(view, request, () => request.signal)
@@ -74,18 +77,25 @@ export function protect<Rest extends readonly unknown[], Decided extends Decisio
       return denialResponse((answer as Denial<Decided> | undefined) ?? denial, request.method)
     }
     if (decision !== undefined) decisions.set(request, decision)
-    if (finish !== undefined) onGone(request.signal, finish)
+    const outgoing = outgoingIn(rest[0])
+    if (finish !== undefined) {
+      if (outgoing === undefined) onGone(request.signal, finish)
+      else onResponseEnd(outgoing, finish)
+    }
     try {
       const response = withHeaders(await handler(request, ...rest), headers)
-      return finish === undefined ? response : withEnd(response, finish)
+      return finish === undefined || outgoing !== undefined ? response : withEnd(response, finish)
     } catch (error) {
-      finish?.({ status: 500, bytes: 0, completed: false })
+      finish?.({ status: 500, bytes: 0, completed: true })
       throw error
     }
   }
 }
 
-const requestOf = ({ request }: FetchSource): Request => request
+/** Node's own response, where `@hono/node-server` runs the handler: it knows best when it has ended. */
+function outgoingIn(env: unknown): ServerResponse | undefined {
+  const outgoing = (env as { outgoing?: ServerResponse } | undefined)?.outgoing
+  return typeof outgoing?.once === 'function' ? outgoing : undefined
+}
 
-/** A body that is not what it says to be is as good as none. */
-const readJson = (request: Request): Promise<unknown> => request.json().catch(() => undefined)
+const requestOf = ({ request }: FetchSource): Request => request

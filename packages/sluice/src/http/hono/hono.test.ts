@@ -63,6 +63,23 @@ describe('rateLimit() for Hono without Node', () => {
     await limiter.close()
   })
 
+  it('knows the route of the handler that comes after it', async () => {
+    const limiter = await createLimiter({
+      policy: { service: 'suite', rules: [{ name: 'api', key: 'route', limits: { rpm: 1 } }] },
+    })
+    const app = new Hono()
+    app.use(rateLimit(limiter, { remoteAddress }))
+    app.get('/a/:id', (c) => c.text('a'))
+    app.get('/b', (c) => c.text('b'))
+    const status = async (path: string) => (await app.request(path)).status
+    expect([await status('/a/1'), await status('/a/2'), await status('/b'), await status('/b')]).toEqual([
+      200, 429, 200, 429,
+    ])
+    // What no handler is for shares a bucket.
+    expect([await status('/none'), await status('/other')]).toEqual([404, 429])
+    await limiter.close()
+  })
+
   it("may be answered with a response of one's own", async () => {
     const limiter = await createLimiter({ policy: { service: 'suite', rules } })
     const app = new Hono()

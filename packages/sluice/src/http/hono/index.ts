@@ -4,16 +4,11 @@ import type { Guard } from '../../admission/guard.ts'
 import type { Denial } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import { unreadableBody } from '../../policy/match/request-view.ts'
 import type { AdapterOptions } from '../adapter-options.ts'
 import { denialResponse, onGone, withEnd, withHeaders } from '../fetch/fetch-response.ts'
-import {
-  bodyHint,
-  carriesJson,
-  type FetchSource,
-  fetchReader,
-  type NodeIncoming,
-  targetOf,
-} from '../fetch/fetch-view.ts'
+import { type FetchSource, fetchReader, type NodeIncoming, targetOf } from '../fetch/fetch-view.ts'
+import { bodyHint, isShortJson, parseJson, readBody } from '../fetch/read-body.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
@@ -75,7 +70,7 @@ export function protect<Decided extends Decision | undefined>(
   const { onDenied, remoteAddress = onNode } = options
   return async function sluice(c, next) {
     const { incoming, outgoing } = (c.env ?? {}) as NodeBindings
-    const body = guard.readsBody && carriesJson(c.req.raw.headers) ? await readJson(c) : undefined
+    const body = guard.readsBody ? await readBodyOf(c) : undefined
     const source = { c, request: c.req.raw, incoming, remoteAddress: remoteAddress(c), body }
     const gone = () => (outgoing ? goneSignal(outgoing) : c.req.raw.signal)
     const view = viewOf(c.req.method, targetOf(source), source)
@@ -108,8 +103,17 @@ export function protect<Decided extends Decision | undefined>(
 const reader: RequestReader<HonoSource, Context> = {
   ...fetchReader<HonoSource, Context>(({ c }) => c),
   params: ({ c }) => c.req.param(),
-  route: ({ c }) => c.req.routePath,
+  route: ({ c }) => routeOf(c),
 }
 
-/** Hono keeps what was read, so handlers can read it again. What is not the JSON it says to be is as good as none. */
-const readJson = (c: Context): Promise<unknown> => c.req.json().catch(() => undefined)
+/** The pattern of the handler: middleware comes before it, so it is the last that matched; alone, nothing but middleware did. */
+function routeOf(c: Context): string | undefined {
+  const last = c.req.matchedRoutes.at(-1)
+  return last === undefined || last.path.endsWith('*') ? undefined : last.path
+}
+
+/** Hono keeps text that was read for handlers to read again; of all else a copy is read. */
+function readBodyOf({ req }: Context): Promise<unknown> {
+  if (!req.raw.bodyUsed && !isShortJson(req.raw.headers)) return readBody(req.raw)
+  return req.text().then(parseJson, () => unreadableBody)
+}

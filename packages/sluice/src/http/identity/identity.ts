@@ -24,13 +24,13 @@ const defaults = Object.freeze({ trustedProxies: [] as readonly string[], forwar
 const knownAddresses = 4096
 
 /**
- * Makes the function that tells who a client is.
+ * Makes the function that tells who a client is. `onDisagreement` is called when the headers of a trusted proxy contradict each other.
  *
  * @example
  * const identify = identity({ trustedProxies: ['10.0.0.0/8'] })
  * identify('10.0.0.1', { 'x-forwarded-for': '203.0.113.7' }) // '203.0.113.7'
  */
-export function identity(options: IdentityOptions = {}): Identify {
+export function identity(options: IdentityOptions = {}, onDisagreement?: () => void): Identify {
   const { trustedProxies, forwardedBy, ipv6Prefix } = { ...defaults, ...options }
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 1 || ipv6Prefix > 128) {
     throw invalidOption('identity.ipv6Prefix', ipv6Prefix, 'use a whole number of bits from 1 to 128')
@@ -66,7 +66,10 @@ export function identity(options: IdentityOptions = {}): Identify {
       if (value === undefined) continue
       const found = clientOf(peer, typeof value === 'string' ? value : value.join(), nodeOf, isTrusted)
       const text = found && formatAddress(found, ipv6Prefix)
-      if (client !== undefined && client !== text) return ofSocket(socketAddress)
+      if (client !== undefined && client !== text) {
+        onDisagreement?.()
+        return ofSocket(socketAddress)
+      }
       client = text
     }
     return client ?? ofSocket(socketAddress)

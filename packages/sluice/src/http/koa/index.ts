@@ -56,9 +56,18 @@ export function protect<Decided extends Decision | undefined>(
     }
     setHeaders(ctx.res, headers)
     if (finish !== undefined) onResponseEnd(ctx.res, finish)
-    await next()
+    try {
+      await next()
+    } catch (error) {
+      // Koa drops all headers when a handler throws, and sends those of the error.
+      if (error instanceof Error)
+        Object.assign(error, { headers: { ...Object.fromEntries(headers), ...headersOf(error) } })
+      throw error
+    }
   }
 }
+
+const headersOf = (error: Error): object => (error as { headers?: object }).headers ?? {}
 
 const reader: RequestReader<Context, Context> = {
   peer: (ctx) => ctx.req.socket.remoteAddress,

@@ -1,8 +1,10 @@
 import { createServer } from 'node:http'
 import { bodyParser } from '@koa/bodyparser'
 import Koa from 'koa'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { createLimiter } from '../../limiter/create-limiter.ts'
 import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
+import { exchange } from '../../testing/http-exchange.ts'
 import { listening } from '../../testing/http-listening.ts'
 import { rateLimit } from './index.ts'
 
@@ -32,3 +34,19 @@ const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) =>
 }
 
 httpConformance({ describe, it }, { name: 'Koa 3', start })
+
+describe('rateLimit() for Koa', () => {
+  it('keeps its headers when the handler throws', async () => {
+    const rules = [{ name: 'api', key: 'ip', limits: { rpm: 5 } }]
+    const limiter = await createLimiter({ policy: { service: 'suite', rules } })
+    const app = new Koa()
+    app.silent = true
+    app.use(rateLimit(limiter))
+    app.use((ctx) => ctx.throw(401, 'no', { headers: { 'X-Own': 'kept' } }))
+    const { port, close } = await listening(createServer(app.callback()))
+    const { status, headers } = await exchange(port, '/').answer
+    expect([status, headers['ratelimit-policy'], headers['x-own']]).toEqual([401, '"rpm";q=5;w=60', 'kept'])
+    await close()
+    await limiter.close()
+  })
+})

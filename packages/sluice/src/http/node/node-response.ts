@@ -22,23 +22,73 @@ export function writeDenial(response: ServerResponse, { status, headers, body }:
 /** Calls `finish` once: when the response has been sent, or when the client is gone. */
 export function onResponseEnd(response: ServerResponse, finish: (end: ResponseEnd) => void): void {
   const bytes = countBytes(response)
-  const end = () =>
+  onClose(response, () =>
     finish({
       status: response.headersSent ? response.statusCode : clientClosedRequest,
       bytes: bytes(),
-      completed: response.writableFinished,
-    })
-  if (response.closed) end()
-  else response.once('close', end)
+      completed: isComplete(response),
+    }),
+  )
+}
+
+/** Whether all of the response was sent. A stream of HTTP/2 that the client cancelled also says that its writing has finished. */
+function isComplete(response: ServerResponse): boolean {
+  const { stream } = response as { stream?: { readonly aborted: boolean; readonly rstCode?: number } }
+  if (stream === undefined) return response.writableFinished
+  return response.writableEnded && !stream.aborted && !stream.rstCode
 }
 
 /** A signal that is aborted when the client goes away before it was answered. */
 export function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
-  const abort = () => gone.abort()
-  if (response.closed) abort()
-  else response.once('close', abort)
+  onClose(response, () => gone.abort())
   return gone.signal
+}
+
+/** As much of a connection of HTTP/1 or a stream of HTTP/2 as is used. */
+interface Carrier {
+  readonly destroyed: boolean
+  once(event: 'close', listener: () => void): unknown
+}
+
+/** What is to be done when a connection or stream closes. One listener does it all, as many requests may wait on one connection. */
+const onCarrierClose = new WeakMap<Carrier, Set<() => void>>()
+
+/**
+ * Calls `end` once: when the response has closed, or what carries it. Node tells a response that waits behind another one on its
+ * connection nothing when that closes, and a response of HTTP/2 nothing that is asked after its stream was cancelled.
+ */
+function onClose(response: ServerResponse, end: () => void): void {
+  const carrier: Carrier | undefined =
+    (response as { stream?: Carrier }).stream ?? (response.req?.socket as Carrier | undefined)
+  if (response.closed || carrier?.destroyed) {
+    end()
+    return
+  }
+  const waiting = carrier && waitingOn(carrier)
+  const once = (): void => {
+    response.off('close', once)
+    waiting?.delete(once)
+    end()
+  }
+  response.once('close', once)
+  waiting?.add(once)
+}
+
+function waitingOn(carrier: Carrier): Set<() => void> {
+  let waiting = onCarrierClose.get(carrier)
+  if (waiting === undefined) {
+    const added = new Set<() => void>()
+    waiting = added
+    onCarrierClose.set(carrier, added)
+    carrier.once('close', () => {
+      // What a response says of itself when it closes is right, so those that close come first.
+      setImmediate(() => {
+        for (const each of added) each()
+      })
+    })
+  }
+  return waiting
 }
 
 type Write = (chunk?: unknown, ...rest: unknown[]) => unknown
@@ -46,11 +96,19 @@ type Write = (chunk?: unknown, ...rest: unknown[]) => unknown
 /** Node does not tell how long a body was, so what is written is counted on its way. */
 function countBytes(response: ServerResponse): () => number {
   let bytes = 0
+  let isWriting = false
   const counted = (write: Write): Write =>
     function (this: ServerResponse, chunk, ...rest) {
+      // `end` of HTTP/2 calls `write`, which must not count again.
+      if (isWriting) return write.call(this, chunk, ...rest)
       if (typeof chunk === 'string') bytes += Buffer.byteLength(chunk, rest[0] as BufferEncoding)
       else if (chunk instanceof Uint8Array) bytes += chunk.byteLength
-      return write.call(this, chunk, ...rest)
+      isWriting = true
+      try {
+        return write.call(this, chunk, ...rest)
+      } finally {
+        isWriting = false
+      }
     }
   response.write = counted(response.write as Write) as ServerResponse['write']
   response.end = counted(response.end as Write) as ServerResponse['end']

@@ -10,7 +10,11 @@ async function parseBody(req: IncomingMessage): Promise<unknown> {
   if (!/json/.test(req.headers['content-type'] ?? '')) return undefined
   const chunks: Buffer[] = []
   for await (const chunk of req) chunks.push(chunk as Buffer)
-  return JSON.parse(Buffer.concat(chunks).toString())
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString())
+  } catch {
+    return undefined
+  }
 }
 
 /** Handlers find the path in one of two ways. */

@@ -53,7 +53,7 @@ function compileCondition(selector: Selector, spec: ConditionSpec): Condition | 
     values,
     holds: (request) => {
       const text = selector.read(request, undefined)
-      return text !== undefined && values.has(text)
+      return text === undefined ? selector.texts(request).some((each) => values.has(each)) : values.has(text)
     },
     wanted: `${selector.text} to be ${[...values].slice(0, 5).map(show).join(' or ')}${values.size > 5 ? ' or others' : ''}`,
   }

@@ -11,6 +11,17 @@ export interface Entry {
   readonly names: readonly string[]
 }
 
+const none: readonly Entry[] = []
+
+/** Visits what any of several texts leads to, each entry once. */
+function visitEach(
+  texts: readonly string[],
+  byValue: ReadonlyMap<string, readonly Entry[]>,
+  visit: (entry: Entry) => void,
+): void {
+  for (const entry of new Set(texts.flatMap((text) => byValue.get(text) ?? none))) visit(entry)
+}
+
 /** Rules that share a path. Those that want a field to have a value are found by the value the request has there. */
 export class EntryList {
   readonly #plain: Entry[] = []
@@ -42,8 +53,8 @@ export class EntryList {
     if (!this.#fields) return
     for (const { selector, byValue } of this.#fields) {
       const text = selector.read(request, undefined)
-      const entries = text === undefined ? undefined : byValue.get(text)
-      if (entries) for (const entry of entries) visit(entry)
+      if (text === undefined) visitEach(selector.texts(request), byValue, visit)
+      else for (const entry of byValue.get(text) ?? none) visit(entry)
     }
   }
 }

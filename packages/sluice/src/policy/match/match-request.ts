@@ -38,12 +38,12 @@ export function isForAll({ key, matcher }: RuleParts): boolean {
 
 /** What a rule whose `match` holds charges the request; undefined when the request lacks the key. */
 export function chargeOf(
-  { rule, key, tier, cost }: RuleParts,
+  { rule, key, tier, cost, denyMissing }: RuleParts,
   request: RequestView,
   captured: Captured | undefined,
   nowMs: number,
 ): MatchedRule | undefined {
-  const subject = key?.subject(request, captured)
+  const subject = key?.subject(request, captured) ?? (denyMissing ? undefined : key?.sharedSubject(request, captured))
   if (subject === undefined) return undefined
   const name = tier?.ofRequest(request, captured, subject)
   return { rule, subject, limits: rule.limitsFor(subject, name, nowMs), cost: cost(request, captured), tier: name }

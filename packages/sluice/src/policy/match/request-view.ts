@@ -11,10 +11,13 @@ export interface RequestView {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly query?: Readonly<Record<string, unknown>> | undefined
   readonly params?: Readonly<Record<string, unknown>> | undefined
-  /** The parsed body. */
+  /** The parsed body; `unreadableBody` when there is one that could not be read. */
   readonly body?: unknown
   /** The client's address in canonical form (see `http/identity`). */
   readonly ip?: string | undefined
   /** What the service itself knows of the request, such as the user that authentication found. */
   readonly context?: Readonly<Record<string, unknown>> | undefined
 }
+
+/** Stands for a body that is there but could not be read, such as one that is too long: rules that look into it count it all the same. */
+export const unreadableBody: unique symbol = Symbol('unreadable body')

@@ -13,9 +13,14 @@ interface Alternative {
   readonly selectors: readonly Selector[] | undefined
   /** The parts, or undefined when the request lacks one. */
   read(request: RequestView, captured: Captured | undefined): readonly string[] | undefined
+  /** The parts, with `malformed` for those that name nobody; undefined when the request lacks one. */
+  readShared(request: RequestView, captured: Captured | undefined): readonly KeyPart[] | undefined
   /** What the request lacks, in words. */
   lacking(request: RequestView, captured: Captured | undefined): string
 }
+
+/** Stands in a subject for what names nobody: no text of a request is a boolean, so it meets no real subject. */
+const malformed = false
 
 /** Whose bucket: from a request to the subject of a rule. */
 export interface RuleKey {
@@ -23,6 +28,11 @@ export interface RuleKey {
   /** Whether subjects begin with the place of the alternative, so that those of different alternatives never meet. */
   readonly numbered: boolean
   subject(request: RequestView, captured: Captured | undefined): string | undefined
+  /**
+   * The subject of a request that has the parts of the key, but of the wrong type, empty or contradicting: all of these share a bucket.
+   * A client must not get out of a rule by sending nonsense.
+   */
+  sharedSubject(request: RequestView, captured: Captured | undefined): string | undefined
   lacking(request: RequestView, captured: Captured | undefined): string
 }
 
@@ -39,6 +49,13 @@ export function compileKey(spec: KeySpec, path: string, functions: KeyFunctions,
     subject: (request, captured) => {
       for (let i = 0; i < alternatives.length; i++) {
         const parts = alternatives[i]!.read(request, captured)
+        if (parts) return encodeKey(numbered ? [i, ...parts] : parts)
+      }
+      return undefined
+    },
+    sharedSubject: (request, captured) => {
+      for (let i = 0; i < alternatives.length; i++) {
+        const parts = alternatives[i]!.readShared(request, captured)
         if (parts) return encodeKey(numbered ? [i, ...parts] : parts)
       }
       return undefined
@@ -111,6 +128,13 @@ function bySelectors(selectors: readonly Selector[]): Alternative {
   return {
     selectors,
     read: selectors.length === 1 ? readOne(selectors[0]!) : readAll(selectors),
+    readShared: (request, captured) => {
+      const parts = selectors.map((selector) => {
+        const text = selector.read(request, captured)
+        return text === undefined && selector.isMalformed(request, captured) ? malformed : text
+      })
+      return parts.includes(undefined) ? undefined : (parts as KeyPart[])
+    },
     lacking: (request, captured) =>
       selectors
         .filter((selector) => selector.read(request, captured) === undefined)
@@ -142,6 +166,7 @@ function readAll(selectors: readonly Selector[]): Alternative['read'] {
 function byFunction(find: KeyFunction, name: string): Alternative {
   return {
     selectors: undefined,
+    readShared: () => undefined,
     read: (request) => {
       try {
         return partsOf(find(request))

@@ -8,6 +8,7 @@ export type SelectorRoot =
   | 'query'
   | 'params'
   | 'body'
+  | 'context'
   | 'ip'
   | 'method'
   | 'route'
@@ -29,10 +30,10 @@ export interface ParsedSelector {
 }
 
 const bareRoots = ['ip', 'method', 'route', 'path'] as const
-const fieldRoots = ['query', 'params', 'body'] as const
-const rootWords = ['headers.', 'query.', 'params.', 'body.', ...bareRoots, 'const:']
+const fieldRoots = ['query', 'params', 'body', 'context'] as const
+const rootWords = ['headers.', 'query.', 'params.', 'body.', 'context.', ...bareRoots, 'const:']
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-const looksSelected = /^(?:(?:headers|query|params|body|key)[.[]|const:|(?:ip|method|route|path|key)$)/
+const looksSelected = /^(?:(?:headers|query|params|body|context|key)[.[]|const:|(?:ip|method|route|path|key)$)/
 
 /**
  * Takes a selector apart: a source, then any number of `?? default` and `| transform`, which apply from left to right.

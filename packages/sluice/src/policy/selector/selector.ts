@@ -1,7 +1,7 @@
 import { canonicalPath } from '../match/path-spellings.ts'
-import type { RequestView } from '../match/request-view.ts'
+import { type RequestView, unreadableBody } from '../match/request-view.ts'
 import { type ParsedSelector, parseSelector, type SelectorRoot } from './parse-selector.ts'
-import { textOf, valueAt } from './text-of.ts'
+import { textOf, textOfRepeated, valueAt } from './text-of.ts'
 
 /** What the pattern of a rule's path captured: `values[i]` under `names[i]`. */
 export interface Captured {
@@ -19,6 +19,10 @@ export interface Selector {
   read(request: RequestView, captured: Captured | undefined): string | undefined
   /** Whether the field is there at all, of whatever type. */
   has(request: RequestView): boolean
+  /** Whether there is something that names nobody: of the wrong type, empty, or repeated with different values. */
+  isMalformed(request: RequestView, captured: Captured | undefined): boolean
+  /** All texts of a field that comes several times, where `read` finds none. */
+  texts(request: RequestView): readonly string[]
   /** Whether it is a source alone, without defaults and transforms. */
   readonly plain: boolean
   /** What the steps make of a source that was read elsewhere. */
@@ -37,6 +41,8 @@ export function compileSelector(text: string): Selector | string {
     part: Number(parsed.path[0]),
     read: finish ? (request, captured) => finish(source(request, captured)) : source,
     has: (request) => isThere(parsed, request),
+    isMalformed: (request, captured) => source(request, captured) === undefined && isSet(parsed, request),
+    texts: (request) => textsIn(rawValue(parsed, request)),
     plain: finish === undefined,
     finish: finish ?? ((value) => value),
   }
@@ -55,7 +61,9 @@ function sourceOf({ root, path, constant }: ParsedSelector): Source {
     case 'params':
       return (request, captured) => textOf(valueAt(part(request, 'params'), path)) ?? capturedText(captured, path)
     case 'query':
+      return (request) => textOfRepeated(valueAt(part(request, root), path))
     case 'body':
+    case 'context':
       return (request) => textOf(valueAt(part(request, root), path))
     case 'ip':
       // By far the most common key, and the only bare source that an adapter computes.
@@ -67,9 +75,26 @@ function sourceOf({ root, path, constant }: ParsedSelector): Source {
   }
 }
 
-function isThere({ root, path }: ParsedSelector, request: RequestView): boolean {
-  const value = valueAt(part(request, root as keyof RequestView), path)
+function isThere(parsed: ParsedSelector, request: RequestView): boolean {
+  const value = rawValue(parsed, request)
   return value !== undefined && value !== null
+}
+
+/** Whether the field was set at all: `null` and empty text were. Of a body that was not taken apart, any field may have been. */
+function isSet(parsed: ParsedSelector, request: RequestView): boolean {
+  return rawValue(parsed, request) !== undefined || (parsed.root === 'body' && isWhole(part(request, 'body')))
+}
+
+function isWhole(body: unknown): boolean {
+  return body === unreadableBody || typeof body === 'string' || body instanceof Uint8Array
+}
+
+function rawValue({ root, path }: ParsedSelector, request: RequestView): unknown {
+  return valueAt(part(request, root as keyof RequestView), path)
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(textOf).filter((text) => text !== undefined) : []
 }
 
 function finisherOf({ steps }: ParsedSelector): ((value: string | undefined) => string | undefined) | undefined {

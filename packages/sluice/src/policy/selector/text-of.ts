@@ -8,6 +8,16 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'boolean' || typeof value === 'bigint' ? String(value) : undefined
 }
 
+/**
+ * The same for a field that may come several times, such as `?a=1&a=1`: equal values are one. What a handler would do with different
+ * ones nobody knows, so they name nobody.
+ */
+export function textOfRepeated(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return textOf(value)
+  const first = textOf(value[0])
+  return value.every((each) => textOf(each) === first) ? first : undefined
+}
+
 /** Follows a path through a value by own properties only; a getter that throws is a missing field. */
 export function valueAt(from: unknown, path: readonly string[]): unknown {
   let value = from

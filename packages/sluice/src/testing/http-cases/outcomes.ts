@@ -87,7 +87,7 @@ export function claimOutcomes(using: UsingApp, it: AddTest): void {
 
   it('settles when the client goes away', async () => {
     const ends: boolean[] = []
-    const chargeWhen: HttpAppOptions['chargeWhen'] = ({ completed }) => ends.push(completed) < 0
+    const chargeWhen: HttpAppOptions['chargeWhen'] = ({ completed }) => ends.push(completed) * 0
     await using([minute(10)], { chargeWhen }, async ({ port, limiter }) => {
       const left = async () => (await limiter.peek('127.0.0.1')).limits[0]?.remaining
       const { leave } = exchange(port, '/hang')
@@ -97,6 +97,16 @@ export function claimOutcomes(using: UsingApp, it: AddTest): void {
       assert.deepEqual(ends, [false])
     })
   })
+
+  it('gives nothing back to a client that hangs up, unless told how much', () =>
+    using([minute(10)], { chargeWhen: ({ status }) => status === 401 }, async ({ port, limiter }) => {
+      const state = async () => await limiter.inspect('127.0.0.1')
+      const { leave } = exchange(port, '/hang')
+      await waitFor(async () => (await state()).holds.length === 1, { describe: 'the request to hold its cost' })
+      leave()
+      await waitFor(async () => (await state()).holds.length === 0, { describe: 'the hold to end' })
+      assert.equal((await state()).limits[0]!.remaining, 9)
+    }))
 
   it('lets requests wait instead, up to a maximum', () => {
     const brief = minute(1, { limits: { name: 'brief', amount: 1, per: '300ms', algorithm: 'fixed-window' } })

@@ -1,0 +1,71 @@
+import { unreadableBody } from '../../policy/match/request-view.ts'
+import { valuesByName } from '../request-target.ts'
+
+/** The longest body that is read for rules to look into. */
+export const maxBodyBytes: number = 1024 * 1024
+
+/** What to do about bodies that could not be read. */
+export const bodyHint = 'only JSON and forms up to 1 MiB are read; such requests share a bucket'
+
+const form = /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/i
+
+/**
+ * Reads the body of a request for rules to look into, and leaves it to be read again. Handlers parse JSON whatever the content type
+ * says, and so does this. A body that is too long, or that is neither JSON nor a form, is `unreadableBody`.
+ */
+export async function readBody(request: Request): Promise<unknown> {
+  if (request.body === null) return undefined
+  try {
+    const bytes = await readBytes(request.clone().body!)
+    return bytes === undefined ? unreadableBody : await parseBody(bytes, request.headers.get('content-type') ?? '')
+  } catch {
+    return unreadableBody
+  }
+}
+
+/** Whether a body says that it is JSON of a length that may be read as a whole. */
+export function isShortJson(headers: Headers): boolean {
+  const length = Number(headers.get('content-length') ?? Number.NaN)
+  return length <= maxBodyBytes && /^\s*application\/(?:[\w.+-]+\+)?json\b/i.test(headers.get('content-type') ?? '')
+}
+
+/** The value that a text of JSON stands for. An empty text is no body. */
+export function parseJson(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return unreadableBody
+  }
+}
+
+async function parseBody(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<unknown> {
+  if (!form.test(type)) return parseJson(new TextDecoder().decode(bytes))
+  const fields = await new Response(bytes, { headers: { 'content-type': type } }).formData()
+  return valuesByName([...fields].filter((field): field is [string, string] => typeof field[1] === 'string'))
+}
+
+/** Everything that a stream brings; undefined when that is too much. */
+async function readBytes(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const reader = stream.getReader()
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    length += next.value.byteLength
+    if (length > maxBodyBytes) {
+      // Not awaited: of two branches of a stream, one is cancelled only when the other is.
+      void reader.cancel().catch(ignore)
+      return undefined
+    }
+    chunks.push(next.value)
+  }
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return bytes
+}
+
+function ignore(): void {}

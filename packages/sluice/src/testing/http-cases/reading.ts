@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { HttpConnection, rawRequest } from '../http-connection.ts'
+import type { HttpAsk } from '../http-exchange.ts'
+import { waitFor } from '../wait-for.ts'
+import { type AddTest, type HttpClient, minute, type UsingApp } from './app.ts'
+
+/** What rules read of a request. */
+export function claimReading(using: UsingApp, it: AddTest): void {
+  it('gives clients that reset their connection no way around a limit by address', () =>
+    using([minute(2)], {}, async ({ port, limiter }) => {
+      const decisions: (string | undefined)[] = []
+      let allowed = 0
+      limiter.on('decision', ({ decision }) => {
+        decisions.push(decision.rule)
+        if (decision.allowed) allowed++
+      })
+      for (let i = 0; i < 40; i++) {
+        const connection = await HttpConnection.open(port)
+        connection.send(rawRequest('/hello'))
+        connection.reset()
+      }
+      // Some resets arrive before the request is read; a last request shows that all others have been decided on.
+      const last = await HttpConnection.open(port)
+      last.send(rawRequest('/hello'))
+      await last.answers(1)
+      last.close()
+      assert.ok(allowed <= 4, `${allowed} of ${decisions.length} passed: two of the address and two of nobody may`)
+      assert.deepEqual([...new Set(decisions)], ['api'])
+    }))
+
+  it('reads a repeated query field as one where its values agree, and ends the query at a fragment', () =>
+    using([minute(1, { key: 'query.k' })], {}, async ({ ask }) => {
+      assert.equal((await ask('/hello?k=v')).status, 200)
+      for (const query of ['k=v', 'k=v&k=v', 'k=v#1', 'k=v#2', 'k=v&x=1#k=w', 'k=%76'])
+        assert.equal((await ask(`/hello?${query}`)).status, 429, query)
+    }))
+
+  it('counts what names nobody in one bucket of its own, instead of skipping the rule', async () => {
+    const refusesAfterFirst = async ({ ask }: HttpClient, asks: readonly (readonly [string, HttpAsk])[]) => {
+      const statuses: number[] = []
+      for (const [path, asked] of asks) statuses.push((await ask(path, asked)).status)
+      assert.deepEqual(statuses, [200, ...asks.slice(1).map(() => 429)])
+    }
+    await using([minute(1, { key: 'query.k' })], {}, (client) =>
+      refusesAfterFirst(client, [
+        ['/hello?k=a&k=b', {}],
+        ['/hello?k=b&k=a', {}],
+        ['/hello?k=', {}],
+        ['/hello?k', {}],
+      ]),
+    )
+    await using([minute(1, { key: 'headers.x-key' })], {}, async (client) => {
+      await refusesAfterFirst(client, [
+        ['/hello', { headers: { 'x-key': '' } }],
+        ['/hello', { headers: { 'x-key': '' } }],
+      ])
+      // A request that has no such header at all is not the rule's, by default.
+      assert.equal((await client.ask('/hello')).status, 200)
+    })
+    await using([minute(1, { key: 'body.t', match: { method: 'POST' } })], {}, async (client) => {
+      const values = [{ $gt: '' }, ['acme'], '', null, {}]
+      await refusesAfterFirst(
+        client,
+        values.map((t) => ['/echo', { method: 'POST', json: { t } }]),
+      )
+      assert.equal((await client.ask('/echo', { method: 'POST', json: { t: 'acme' } })).status, 200)
+      assert.equal((await client.ask('/echo', { method: 'POST', json: {} })).status, 200)
+    })
+  })
+
+  it('refuses what names nobody where the rule says so', () =>
+    using([minute(9, { key: 'query.k', onMissing: 'deny' })], {}, async ({ ask }) => {
+      for (const query of ['', '?k=', '?k=a&k=b']) assert.equal((await ask(`/hello${query}`)).status, 400, query)
+      assert.equal((await ask('/hello?k=a')).status, 200)
+    }))
+
+  it('counts every body that the handler could read, whatever its type and framing', () =>
+    using([minute(1e9, { key: 'body.t', match: { method: 'POST' } })], {}, async ({ port }) => {
+      const text = JSON.stringify({ t: 'victim' })
+      const types = ['application/json', 'text/plain', 'text/json', 'application/jsonx', 'application/vnd.api+json', '']
+      const bodies = [text, `${' '.repeat(1_200_000)}${text}`, `\ufeff${text}`, `{"t":"x","t":"victim"}`]
+      for (const type of types)
+        for (const body of bodies)
+          for (const isChunked of [false, true]) {
+            const answer = await post(port, body, type, isChunked)
+            const hasRun = answer.includes('HTTP/1.1 200') && answer.includes('victim')
+            if (hasRun)
+              assert.match(answer, /^ratelimit-policy:/im, `${type || 'no type'}, ${body.length} bytes, ${isChunked}`)
+          }
+    }))
+
+  it('reads the context that the app gives', () =>
+    using([minute(1, { key: 'context.user.id' })], { context }, async ({ ask }) => {
+      assert.equal((await ask('/hello')).status, 200)
+      assert.equal((await ask('/hello')).status, 429)
+    }))
+
+  it('takes keys from functions that are numbers, or come later', async () => {
+    let id = 1
+    for (const key of [() => id, async () => id, async () => `${id}`, () => BigInt(id), () => id > 1]) {
+      id = 1
+      await using([minute(1)], { rule: 'api', key }, async ({ ask }) => {
+        assert.equal((await ask('/hello')).status, 200)
+        assert.equal((await ask('/hello')).status, 429)
+        id = 2
+        assert.equal((await ask('/hello')).status, 200)
+      })
+    }
+    for (const key of [() => null, async () => undefined])
+      await using([minute(1)], { rule: 'api', key }, async ({ ask }) => {
+        for (let i = 0; i < 3; i++) assert.equal((await ask('/hello')).status, 200)
+      })
+  })
+}
+
+const context = () => ({ user: { id: 7 } })
+
+/** Sends a body as it stands and returns the whole answer. */
+async function post(port: number, body: string, type: string, isChunked: boolean): Promise<string> {
+  const bytes = Buffer.from(body)
+  const framing = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes.length}`
+  const headers = ['Connection: close', framing, ...(type === '' ? [] : [`Content-Type: ${type}`])]
+  const connection = await HttpConnection.open(port)
+  connection.send(rawRequest('/echo', 'POST', headers))
+  const content = bytes.toString('latin1')
+  connection.send(isChunked ? `${bytes.length.toString(16)}\r\n${content}\r\n0\r\n\r\n` : content)
+  await waitFor(() => connection.hasEnded, { describe: 'the answer' })
+  connection.close()
+  return connection.received
+}
