@@ -53,7 +53,9 @@ describe('a rule with a concurrency limit', () => {
       health: (withinMs) => store.health(withinMs),
       close: () => store.close(),
       decide: (ask) => {
-        asked.push(ask.kind === 'take' ? ask.hold?.placesOnly : ask.kind)
+        // The heartbeat of the replica asks too.
+        if (ask.charges.some(({ rule }) => rule.name === 'uploads' || rule.name === 'per-address'))
+          asked.push(ask.kind === 'take' ? ask.hold?.placesOnly : ask.kind)
         return store.decide(ask, 0)
       },
     })
