@@ -168,6 +168,33 @@ export const commands: readonly Command[] = [
   },
   ...shipperCommands,
   {
+    name: 'collect',
+    summary: 'take in the events of shippers: capacity, deduplication, a file or another server',
+    options: {
+      file: { value: 'FILE', about: 'append events to this file, one JSON line each', default: 'events.ndjson' },
+      forward: { value: 'URL', about: 'post events to this server instead' },
+      host: { value: 'HOST', about: 'the address to listen on', default: '127.0.0.1' },
+      port: { value: 'PORT', env: ['SLUICE_COLLECT_PORT'], about: 'the port to listen on', default: '8450' },
+      path: {
+        value: 'PATH',
+        about: 'where batches are posted; capacity is asked at PATH/capacity',
+        default: '/v1/events',
+      },
+      redis: { value: 'URL', env: ['SLUICE_REDIS_URL'], about: 'remember ids there, for several collectors' },
+      service: { value: 'NAME', about: 'with --redis: collectors of one name share ids', default: 'collector' },
+    },
+    details: [
+      'Answers shippers how much to send by the load of this process, and takes each event in once. With SLUICE_COLLECT_TOKEN set, ' +
+        'senders need it as a bearer token.',
+      'SIGTERM or SIGINT drains: batches that were accepted are answered, then it ends.',
+    ],
+    examples: [
+      'sluice collect --file events.ndjson',
+      'sluice collect --forward https://warehouse.example/events --redis redis://127.0.0.1:6379',
+    ],
+    run: async (input, terminal) => (await import('./commands/collect.ts')).collectCommand(input, terminal),
+  },
+  {
     name: 'doctor',
     summary: 'look at Redis, the policy and the daemon, and say what to mend',
     options: { ...targetOptions, 'redis-prefix': serveOptions['redis-prefix']! },

@@ -1,3 +1,4 @@
+import { compileCapacity } from '../capacity/compile-capacity.ts'
 import { checkDocument } from '../document/check-document.ts'
 import type { PolicyDocument } from '../document/document.ts'
 import { measureSteps } from '../document/document-bounds.ts'
@@ -86,6 +87,7 @@ function* build(document: PolicyDocument, options: CompileOptions, report: Repor
     rules: rules.map(({ rule }) => rule),
     rule: (name) => byName.get(name),
     upstreams,
+    capacity: document.capacity && compileCapacity(document.capacity, 'capacity', report),
     match: only
       ? (request, nowMs) => matchOnly(only, request, nowMs)
       : (request, nowMs, name) => matchRequest(rules, index, request, nowMs, name),

@@ -1,5 +1,6 @@
 import type { ChargedRule } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
+import type { CompiledCapacity } from '../capacity/compile-capacity.ts'
 import type { RequestView } from '../match/request-view.ts'
 import type { CompiledUpstream } from '../upstream/upstream.ts'
 
@@ -60,6 +61,8 @@ export interface CompiledPolicy {
   rule(name: string): CompiledRule | undefined
   /** The vendors that this service calls. */
   readonly upstreams: readonly CompiledUpstream[]
+  /** The capacity table, where the document has one. */
+  readonly capacity: CompiledCapacity | undefined
   /** `only` names the one rule to look at, which must be a rule of this policy; all of them when left out. */
   match(request: RequestView, nowMs: number, only?: string): Matched
   explain(request: RequestView, nowMs: number): readonly RuleTrace[]

@@ -1,6 +1,7 @@
 import type { OnStoreFailure } from '../../core/engine/ask.ts'
 import type { AlgorithmName } from '../../core/engine/limit.ts'
 import type { KeyPart } from '../../core/key.ts'
+import type { CapacitySpec } from '../capacity/capacity-spec.ts'
 import type { RuleMode } from '../compile/compiled-policy.ts'
 import type { RequestView } from '../match/request-view.ts'
 import type { UpstreamSpec } from './upstream-spec.ts'
@@ -93,4 +94,6 @@ export interface PolicyDocument {
   readonly rules?: readonly RuleSpec[] | undefined
   /** What goes out. A limiter ignores them, as egress ignores rules. */
   readonly upstreams?: readonly UpstreamSpec[] | undefined
+  /** What this service tells shippers that ask how much to send. */
+  readonly capacity?: CapacitySpec | undefined
 }

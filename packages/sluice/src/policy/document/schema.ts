@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { maxUnits } from '../../core/engine/limit.ts'
 import { maxLimitsPerRule } from '../../core/engine/limit-set.ts'
 import { maxParts } from '../../core/key.ts'
+import { capacitySchema } from '../capacity/capacity-schema.ts'
 import type { LimitSpec, LimitsSpec, OverrideSpec, PolicyDocument } from './document.ts'
 import { strictObject } from './strict-object.ts'
 import { upstreamSchema } from './upstream-schema.ts'
@@ -152,6 +153,7 @@ function schemaOf(inCode: boolean): {
         .optional()
         .describe('Limits by tier. Built in: free 100, standard 1000, enterprise 10000 per minute.'),
       rules: z.array(rule).min(1).optional().describe('How much may come in. A policy has rules, upstreams or both.'),
+      capacity: capacitySchema.optional(),
       upstreams: z.array(upstreamSchema).min(1).max(1000).optional().describe('How much may go out to each vendor.'),
     },
     'How much may flow through one service.',

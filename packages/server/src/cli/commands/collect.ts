@@ -1,0 +1,42 @@
+import { collect } from '../../collect/collect.ts'
+import { wrongUse } from '../cli-error.ts'
+import type { ExitCode } from '../exit-codes.ts'
+import type { Input } from '../parse.ts'
+import { endSignal } from '../serve/signals.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
+/** Runs a collector until it is told to end. */
+export async function collectCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const [file, url] = [input.text('file'), input.text('forward')]
+  if (file !== undefined && url !== undefined) throw wrongUse('give either --file or --forward')
+  if (url !== undefined && !URL.canParse(url)) throw wrongUse('--forward is no URL; write https://host/path')
+  const path = `/${(input.text('path') ?? '/v1/events').replace(/^\/+|\/+$/g, '')}`
+  const port = Number(input.text('port') ?? 8450)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw wrongUse('--port is a number from 0 to 65535')
+  const ended = endSignal(() => process.exit(130))
+  const collector = await collect(
+    {
+      host: input.text('host') ?? '127.0.0.1',
+      port,
+      portGiven: input.given('port'),
+      path,
+      target: url === undefined ? { file: file ?? 'events.ndjson' } : { url },
+      redis: input.text('redis'),
+      service: input.text('service') ?? 'collector',
+      token: terminal.env.SLUICE_COLLECT_TOKEN || undefined,
+      drainMs: 10_000,
+    },
+    terminal.live,
+  )
+  terminal.result({ url: collector.url, target: collector.target }, () => {
+    terminal.line(
+      `${terminal.style.good('collecting')} at ${terminal.style.strong(collector.url)} into ${collector.target}`,
+    )
+    terminal.line(
+      terminal.style.faint(`capacity at ${collector.url}/capacity; Ctrl-C answers what was accepted and ends`),
+    )
+  })
+  await ended
+  await collector.close()
+  return 0
+}

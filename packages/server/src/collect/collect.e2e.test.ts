@@ -1,0 +1,95 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { createShipper } from 'sluice/shipper'
+import { startRedis } from 'sluice/testing'
+import { afterEach, expect, it } from 'vitest'
+import { type CollectConfig, type Collector, collect } from './collect.ts'
+
+const opened: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close()
+})
+
+async function start(changes: Partial<CollectConfig> = {}): Promise<{ collector: Collector; file: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-collect-'))
+  opened.push(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'events.ndjson')
+  const collector = await collect(
+    {
+      host: '127.0.0.1',
+      port: 0,
+      portGiven: true,
+      path: '/v1/events',
+      target: { file },
+      redis: undefined,
+      service: 'collector',
+      token: undefined,
+      drainMs: 1000,
+      ...changes,
+    },
+    false,
+  )
+  opened.push(() => collector.close())
+  return { collector, file }
+}
+
+const lines = async (file: string): Promise<{ id: string; data: unknown }[]> =>
+  (await readFile(file, 'utf8'))
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+
+const post = (url: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: body as string })
+
+it('takes in what a shipper sends, each event once, and tells it how much to send', async () => {
+  const { collector, file } = await start()
+  const dir = join(file, '..', 'buffer')
+  const shipper = await createShipper({ dir, endpoint: collector.url, flushInterval: false })
+  await Promise.all(Array.from({ length: 250 }, (_, n) => shipper.ship({ n })))
+  await expect
+    .poll(
+      async () => {
+        await shipper.flush()
+        return (await lines(file)).length
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(250)
+  await shipper.close()
+  expect(new Set((await lines(file)).map(({ id }) => id)).size).toBe(250)
+})
+
+it('leaves out what came before, also through another collector on the same Redis', async () => {
+  const redis = await startRedis()
+  opened.push(() => redis.stop())
+  const a = await start({ redis: redis.url })
+  const b = await start({ redis: redis.url })
+  const batch = JSON.stringify({ events: [{ id: 'p-1', data: 1 }] })
+  expect(await (await post(a.collector.url, batch)).json()).toEqual({ results: [{ id: 'p-1', status: 'ok' }] })
+  expect(await (await post(b.collector.url, batch)).json()).toEqual({ results: [{ id: 'p-1', status: 'duplicate' }] })
+  expect(await lines(b.file)).toEqual([])
+})
+
+it('reads gzip, refuses what is too large or malformed, and wants the token where there is one', async () => {
+  const { collector, file } = await start({ token: 'secret' })
+  const good = gzipSync(JSON.stringify({ events: [{ id: 'z-1', data: 'x' }] }))
+  const zipped = { 'content-encoding': 'gzip' }
+  expect((await post(collector.url, good, zipped)).status).toBe(401)
+  expect((await post(collector.url, good, { ...zipped, authorization: 'Bearer wrong' })).status).toBe(401)
+  const authorization = 'Bearer secret'
+  expect((await post(collector.url, good, { ...zipped, authorization })).status).toBe(200)
+  expect((await post(collector.url, 'not json', { authorization })).status).toBe(400)
+  const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
+  expect((await post(collector.url, bomb, { ...zipped, authorization })).status).toBe(413)
+  expect(await lines(file)).toEqual([{ id: 'z-1', data: 'x' }])
+  expect((await fetch(collector.url.replace('/v1/events', '/ready'))).status).toBe(200)
+})
+
+it('has events sent again while the server behind it is away', async () => {
+  const { collector } = await start({ target: { url: 'http://127.0.0.1:1/nowhere' } })
+  const answer = await post(collector.url, JSON.stringify({ events: [{ id: 'p-1', data: 1 }] }))
+  expect(answer.status).toBe(503)
+})

@@ -1,0 +1,57 @@
+import { createCapacity, createIngest, redisIds } from 'sluice/capacity'
+import { parseRedisUrl, redisClient } from '../config/redis-target.ts'
+import { listenHttp } from '../http/listen.ts'
+import { closeAll, type Opened } from '../open-limiter.ts'
+import { collectApp } from './collect-app.ts'
+import { fileTarget } from './file-target.ts'
+import { httpTarget } from './http-target.ts'
+
+export interface CollectConfig {
+  readonly host: string
+  readonly port: number
+  readonly portGiven: boolean
+  readonly path: string
+  /** A file to append to, or a URL to post to. */
+  readonly target: { readonly file: string } | { readonly url: string }
+  /** Where ids are remembered for several collectors; in this process when undefined. */
+  readonly redis: string | undefined
+  readonly service: string
+  readonly token: string | undefined
+  readonly drainMs: number
+}
+
+/** A collector that listens. */
+export interface Collector {
+  readonly url: string
+  readonly target: string
+  close(): Promise<void>
+}
+
+/** Starts the receiving end of shippers: capacity, ingest and deduplication before a file or another server. */
+export async function collect(config: CollectConfig, otherPort: boolean): Promise<Collector> {
+  const opened: Opened = []
+  try {
+    const target = 'file' in config.target ? await fileTarget(config.target.file) : httpTarget(config.target.url)
+    opened.push(() => target.close())
+    const capacity = await createCapacity()
+    opened.push(() => capacity.close())
+    const client = config.redis === undefined ? undefined : redisClient(parseRedisUrl(config.redis, '--redis'))
+    if (client) opened.push(() => client.disconnect())
+    const ids = client && redisIds(client, { service: config.service })
+    const ingest = createIngest({ accept: (events) => target.accept(events), ...(ids ? { ids } : {}) })
+    opened.push(() => ingest.close())
+    const app = collectApp({ capacity, ingest, path: config.path, token: config.token })
+    const listener = await listenHttp(app as never, config as never, otherPort)
+    return {
+      url: `${listener.url}${config.path}`,
+      target: target.description,
+      async close() {
+        await listener.close(config.drainMs)
+        await closeAll(opened)
+      },
+    }
+  } catch (error) {
+    await closeAll(opened)
+    throw error
+  }
+}

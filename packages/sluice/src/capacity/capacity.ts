@@ -1,0 +1,160 @@
+import type { Clock } from '../core/clock.ts'
+import { Emitter } from '../core/emitter.ts'
+import type { CompiledCapacity, CompiledCapacityRow } from '../policy/capacity/compile-capacity.ts'
+import type { CapacityEvents } from './events.ts'
+import { type Load, LoadMeter, type Signal } from './load/load-meter.ts'
+import { Senders } from './senders.ts'
+import { AdmissionController } from './shed/admission-controller.ts'
+import { nextRow } from './table.ts'
+
+/** The answer to a shipper that asks how much to send. */
+export interface CapacityAnswer {
+  readonly ready: boolean
+  readonly maxBatchSize: number
+  /** Milliseconds between batches. */
+  readonly delayBetweenBatches: number
+  /** Seconds until the next question, when not ready. */
+  readonly retryAfter: number | null
+  /** The smoothed load that the row came from. */
+  readonly loadPercent: number
+  readonly message: string
+}
+
+export interface CapacityStats {
+  readonly load: Load
+  readonly ready: boolean
+  readonly maxBatchSize: number
+  readonly delayMs: number
+  /** Shippers that asked in the last 30 s. */
+  readonly senders: number
+  readonly inFlight: number
+  /** The share of requests that the guard lets through, 0 to 1. */
+  readonly admitShare: number
+  readonly asked: number
+  readonly shed: Readonly<Record<string, number>>
+  readonly admitted: Readonly<Record<string, number>>
+}
+
+/** What a server can take: measures its load, answers shippers, and sheds load. Made by `createCapacity`. */
+export interface Capacity {
+  readonly load: Load
+  /** What a shipper is told that asks now. Shippers that asked in the last 30 s share a row of the table. */
+  answer(shipper: string): CapacityAnswer
+  stats(): CapacityStats
+  on<Name extends keyof CapacityEvents>(name: Name, listener: (event: CapacityEvents[Name]) => void): () => void
+  close(): Promise<void>
+}
+
+/** Longest pause that a shipper is told, however many there are. */
+const longestDelayMs = 300_000
+
+export interface CapacityParts {
+  readonly clock: Clock
+  readonly random: () => number
+  readonly signals: (inFlight: () => number) => readonly Signal[]
+  readonly table: () => CompiledCapacity
+  readonly events: Emitter<CapacityEvents>
+  readonly onClose: () => Promise<void>
+}
+
+export class MeasuredCapacity implements Capacity {
+  readonly #parts: CapacityParts
+  readonly #meter: LoadMeter
+  readonly #senders = new Senders()
+  readonly controller: AdmissionController
+  #row: CompiledCapacityRow | undefined | 'none' = 'none'
+  #asked = 0
+  #inFlight = 0
+
+  constructor(parts: CapacityParts) {
+    this.#parts = parts
+    this.controller = new AdmissionController(parts.random)
+    this.#meter = new LoadMeter(
+      parts.clock,
+      parts.signals(() => this.#inFlight),
+      (load) => this.#sampled(load),
+    )
+  }
+
+  get load(): Load {
+    return this.#meter.load
+  }
+
+  answer(shipper: string): CapacityAnswer {
+    const { clock, events, table } = this.#parts
+    const senders = this.#senders.asks(shipper, clock.monotonic())
+    const row = this.#rowNow()
+    this.#asked++
+    events.emit('asked', { ready: row !== undefined, senders })
+    const { percent, cause } = this.load
+    const loadPercent = Math.round(percent * 10) / 10
+    if (row === undefined) {
+      const retryAfter = Math.ceil(table().retryAfterMs / 1000)
+      return { ready: false, maxBatchSize: 0, delayBetweenBatches: 0, retryAfter, loadPercent, message: cause }
+    }
+    const delayBetweenBatches = Math.min(longestDelayMs, row.delayMs * senders)
+    return {
+      ready: true,
+      maxBatchSize: row.maxBatchSize,
+      delayBetweenBatches,
+      retryAfter: null,
+      loadPercent,
+      message: cause,
+    }
+  }
+
+  /** A request of the guard has begun. */
+  began(): void {
+    this.#inFlight++
+  }
+
+  ended(): void {
+    this.#inFlight--
+  }
+
+  emit<Name extends keyof CapacityEvents>(name: Name, event: CapacityEvents[Name]): void {
+    this.#parts.events.emit(name, event)
+  }
+
+  stats(): CapacityStats {
+    const row = this.#rowNow()
+    const { shed, admitted, share } = this.controller
+    return {
+      load: this.load,
+      ready: row !== undefined,
+      maxBatchSize: row?.maxBatchSize ?? 0,
+      delayMs: row?.delayMs ?? 0,
+      senders: this.#senders.count(this.#parts.clock.monotonic()),
+      inFlight: this.#inFlight,
+      admitShare: share,
+      asked: this.#asked,
+      shed: Object.fromEntries(shed),
+      admitted: Object.fromEntries(admitted),
+    }
+  }
+
+  on<Name extends keyof CapacityEvents>(name: Name, listener: (event: CapacityEvents[Name]) => void): () => void {
+    return this.#parts.events.on(name, listener)
+  }
+
+  async close(): Promise<void> {
+    this.#meter.stop()
+    await this.#parts.onClose()
+  }
+
+  #sampled(load: Load): void {
+    this.controller.adjust(load.rawPercent)
+    this.#rowNow()
+    this.#parts.events.emit('load', load)
+  }
+
+  #rowNow(): CompiledCapacityRow | undefined {
+    const before = this.#row
+    const row = nextRow(this.#parts.table(), this.load.percent, before)
+    this.#row = row
+    if (before === 'none' || row?.below === before?.below) return row
+    const event = row && { maxBatchSize: row.maxBatchSize, delayMs: row.delayMs, loadPercent: this.load.percent }
+    this.#parts.events.emit('row', event)
+    return row
+  }
+}

@@ -1,0 +1,123 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
+import { createIngest, type EventResult } from './ingest.ts'
+import { memoryIds } from './memory-ids.ts'
+import { redisIds } from './redis-ids.ts'
+import type { SeenIds } from './seen-ids.ts'
+
+let redis: RedisServer
+let client: Redis
+beforeAll(async () => {
+  redis = await startRedis()
+  client = new Redis({ port: redis.port, lazyConnect: true })
+})
+afterAll(async () => {
+  client.disconnect()
+  await redis.stop()
+})
+
+let services = 0
+const stores: [string, () => SeenIds][] = [
+  ['in process', () => memoryIds(virtualClock(), 100)],
+  ['in Redis', () => redisIds(client, { service: `ingest-${++services}` })],
+]
+
+const batch = (...ids: string[]) => ({ events: ids.map((id) => ({ id, data: { id } })) })
+const statuses = (body: unknown) => (body as { results: EventResult[] }).results.map(({ status }) => status)
+
+describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
+  it('takes each event in once, whatever is sent again and in whatever order', async () => {
+    const ids = makeIds()
+    const taken: string[] = []
+    const ingest = createIngest({ ids, accept: (events) => void taken.push(...events.map(({ id }) => id)) })
+    expect(statuses((await ingest.receive(batch('p-5', 'p-6', 'q-1'))).body)).toEqual(['ok', 'ok', 'ok'])
+    expect(statuses((await ingest.receive(batch('p-6', 'p-8', 'p-7'))).body)).toEqual(['duplicate', 'ok', 'ok'])
+    // Below the first that was ever seen: nothing is known about it, so it is new.
+    expect(statuses((await ingest.receive(batch('p-4', 'p-8', 'odd id?'.replaceAll(' ', '_')))).body)).toEqual([
+      'ok',
+      'duplicate',
+      'ok',
+    ])
+    expect(statuses((await ingest.receive(batch('p-4', 'odd_id?'))).body)).toEqual(['duplicate', 'duplicate'])
+    expect(taken.sort()).toEqual(['odd_id?', 'p-4', 'p-5', 'p-6', 'p-7', 'p-8', 'q-1'].sort())
+    expect(ingest.stats()).toMatchObject({ accepted: 7, duplicates: 4 })
+    await ingest.close()
+  })
+
+  it('has events sent again that could not be stored, and takes them in then', async () => {
+    let fails = true
+    const taken: string[] = []
+    const accept = async (events: readonly { id: string }[]) => {
+      if (fails) throw new Error('disk full')
+      taken.push(...events.map(({ id }) => id))
+    }
+    const ingest = createIngest({ ids: makeIds(), accept })
+    expect((await ingest.receive(batch('p-1', 'p-2'))).status).toBe(503)
+    fails = false
+    expect(statuses((await ingest.receive(batch('p-1', 'p-2'))).body)).toEqual(['ok', 'ok'])
+    expect(taken).toEqual(['p-1', 'p-2'])
+    await ingest.close()
+  })
+
+  it('answers retry for what another request is just taking in', async () => {
+    let go: () => void = () => {}
+    const waiting = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const ingest = createIngest({ ids: makeIds(), accept: () => waiting })
+    const first = ingest.receive(batch('p-1'))
+    await expect.poll(async () => statuses((await ingest.receive(batch('p-1'))).body)).toEqual(['retry'])
+    go()
+    expect(statuses((await first).body)).toEqual(['ok'])
+    expect(statuses((await ingest.receive(batch('p-1'))).body)).toEqual(['duplicate'])
+    await ingest.close()
+  })
+
+  it('names what was refused for good, with the reason', async () => {
+    const accept = async () => ({ rejected: new Map([['p-2', 'no such table']]) })
+    const ingest = createIngest({ ids: makeIds(), accept })
+    expect((await ingest.receive(batch('p-1', 'p-2'))).body).toEqual({
+      results: [
+        { id: 'p-1', status: 'ok' },
+        { id: 'p-2', status: 'rejected', reason: 'no such table' },
+      ],
+    })
+    await ingest.close()
+  })
+})
+
+describe('a batch', () => {
+  it.each([
+    undefined,
+    null,
+    5,
+    'text',
+    {},
+    { events: 1 },
+    { events: [null] },
+    { events: [{ id: 'a b' }] },
+    { events: [{ id: '' }] },
+  ])('%j is malformed and refused', async (body) => {
+    const ingest = createIngest({ accept: () => {} })
+    expect(await ingest.receive(body)).toMatchObject({ status: 400, body: { error: expect.any(String) } })
+    await ingest.close()
+  })
+})
+
+it('a claim of a process that died ends by itself', async () => {
+  const clock = virtualClock()
+  const ids = memoryIds(clock, 10)
+  expect(await ids.claim(['p-1'])).toEqual(['new'])
+  expect(await ids.claim(['p-1'])).toEqual(['pending'])
+  await clock.advance('61s')
+  expect(await ids.claim(['p-1'])).toEqual(['new'])
+})
+
+it('keeps one run of events as two numbers, and the producers heard last', async () => {
+  const ids = memoryIds(virtualClock(), 3)
+  for (let i = 1; i <= 5; i++) await ids.finish([`p${i}-1`])
+  expect(await ids.claim(['p5-1'])).toEqual(['done'])
+  expect(await ids.claim(['p1-1'])).toEqual(['new'])
+})

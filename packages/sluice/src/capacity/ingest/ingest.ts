@@ -1,0 +1,121 @@
+import { checkFunction, checkOptionNames, checkWhole } from '../../core/check-options.ts'
+import type { Clock } from '../../core/clock.ts'
+import { invalidOption } from '../../core/errors.ts'
+import { systemClock } from '../../timing/system-clock.ts'
+import { memoryIds } from './memory-ids.ts'
+import { type IncomingEvent, readBatch } from './read-batch.ts'
+import type { SeenIds } from './seen-ids.ts'
+
+/** What became of one event. */
+export interface EventResult {
+  readonly id: string
+  readonly status: 'ok' | 'duplicate' | 'retry' | 'rejected'
+  readonly reason?: string
+}
+
+/** An answer to a batch, for any framework. */
+export interface IngestAnswer {
+  readonly status: number
+  readonly body: { readonly results: readonly EventResult[] } | { readonly error: string }
+}
+
+export interface IngestOptions {
+  /**
+   * Takes new events in, each once. What it resolves with may refuse some for good, by id; when it rejects, the whole batch is to be
+   * sent again.
+   */
+  readonly accept: (
+    events: readonly IncomingEvent[],
+  ) => void | Promise<void> | Promise<{ readonly rejected: ReadonlyMap<string, string> }>
+  /** Where ids are remembered: in this process unless `redisIds(client, ...)` is given. */
+  readonly ids?: SeenIds
+  /** In process: of how many producers ids are remembered. 10,000 by default. */
+  readonly maxProducers?: number
+  readonly clock?: Clock
+}
+
+export interface IngestStats {
+  readonly accepted: number
+  readonly duplicates: number
+  readonly retried: number
+  readonly rejected: number
+  readonly malformed: number
+}
+
+/** The receiving end of shippers: takes batches, leaves out what was taken in before, and answers for each event. */
+export interface Ingest {
+  /** Takes in the parsed body of a batch. */
+  receive(body: unknown): Promise<IngestAnswer>
+  stats(): IngestStats
+  close(): Promise<void>
+}
+
+/**
+ * Makes an ingest.
+ *
+ * @example
+ * const ingest = createIngest({ accept: (events) => database.insert(events) })
+ * app.post('/v1/events', async (request, response) => {
+ *   const { status, body } = await ingest.receive(request.body)
+ *   response.status(status).json(body)
+ * })
+ */
+export function createIngest(options: IngestOptions): Ingest {
+  checkOptionNames('createIngest', options, ['accept', 'ids', 'maxProducers', 'clock'])
+  checkFunction('createIngest.accept', options.accept)
+  if (options.accept === undefined)
+    throw invalidOption('createIngest.accept', undefined, 'pass a function that takes events')
+  const { maxProducers = 10_000 } = options
+  checkWhole('createIngest.maxProducers', maxProducers, 1, 'producers')
+  const ids = options.ids ?? memoryIds(options.clock ?? systemClock(), maxProducers)
+  const counts = { accepted: 0, duplicates: 0, retried: 0, rejected: 0, malformed: 0 }
+
+  async function take(events: readonly IncomingEvent[]): Promise<readonly EventResult[]> {
+    const names = events.map(({ id }) => id)
+    const seen = await ids.claim(names)
+    const fresh = events.filter((_, i) => seen[i] === 'new')
+    const freshIds = fresh.map(({ id }) => id)
+    let rejected: ReadonlyMap<string, string> = new Map()
+    try {
+      if (fresh.length > 0) rejected = (await options.accept(fresh))?.rejected ?? rejected
+      // Rejected ones are done too: sent again they would be rejected again.
+      if (fresh.length > 0) await ids.finish(freshIds)
+    } catch (error) {
+      await ids.release(freshIds).catch(() => {})
+      throw error
+    }
+    return names.map((id, i): EventResult => {
+      if (seen[i] === 'done') return { id, status: 'duplicate' }
+      if (seen[i] === 'pending') return { id, status: 'retry', reason: 'it is being taken in already' }
+      const reason = rejected.get(id)
+      return reason === undefined ? { id, status: 'ok' } : { id, status: 'rejected', reason }
+    })
+  }
+
+  return {
+    async receive(body) {
+      const events = readBatch(body)
+      if (typeof events === 'string') {
+        counts.malformed++
+        return { status: 400, body: { error: events } }
+      }
+      let results: readonly EventResult[]
+      try {
+        results = await take(events)
+      } catch {
+        // Nothing is lost: the shipper keeps the batch and sends it again.
+        counts.retried += events.length
+        return { status: 503, body: { error: 'the events could not be stored; send them again' } }
+      }
+      for (const { status } of results) {
+        if (status === 'ok') counts.accepted++
+        else if (status === 'duplicate') counts.duplicates++
+        else if (status === 'retry') counts.retried++
+        else counts.rejected++
+      }
+      return { status: 200, body: { results } }
+    },
+    stats: () => ({ ...counts }),
+    close: () => ids.close(),
+  }
+}

@@ -1,0 +1,129 @@
+import { getHeapStatistics } from 'node:v8'
+import type { Clock, Timer } from '../../core/clock.ts'
+import { cpuUtilisation } from './cgroup-cpu.ts'
+import { eventLoopDelay } from './event-loop-delay.ts'
+import { delayPoints, heapPoints, inFlightPoints, type Point, scale, utilisationPoints } from './scale.ts'
+import { smooth } from './smooth.ts'
+
+/** One thing that shows how loaded a process is. */
+export interface Signal {
+  /** For people: `event loop delay`. */
+  readonly name: string
+  readonly unit: string
+  readonly points: readonly Point[]
+  read(): number
+}
+
+/** How loaded the process is, and what shows it. */
+export interface Load {
+  /** 0 to 100, smoothed: up fast, down slowly. */
+  readonly percent: number
+  /** The highest signal of the last sample, before smoothing. */
+  readonly rawPercent: number
+  /** The signal that the load came from, in words: `event loop delay 84 ms`. */
+  readonly cause: string
+}
+
+/** How often signals are read. Short enough to shed early, long enough for a percentile to mean something. */
+export const sampleMs = 250
+
+/** Reads all signals a few times per second and keeps the highest. */
+export class LoadMeter {
+  readonly #clock: Clock
+  readonly #signals: readonly Signal[]
+  readonly #onSample: (load: Load) => void
+  #load: Load = { percent: 0, rawPercent: 0, cause: 'idle' }
+  #sampledMs: number
+  #timer: Timer | undefined
+
+  constructor(clock: Clock, signals: readonly Signal[], onSample: (load: Load) => void) {
+    this.#clock = clock
+    this.#signals = signals
+    this.#onSample = onSample
+    this.#sampledMs = clock.monotonic()
+    this.#schedule()
+  }
+
+  get load(): Load {
+    return this.#load
+  }
+
+  stop(): void {
+    this.#clock.clearTimeout(this.#timer)
+  }
+
+  #schedule(): void {
+    this.#timer = this.#clock.setTimeout(() => {
+      this.#sample()
+      this.#schedule()
+    }, sampleMs)
+    this.#timer.unref?.()
+  }
+
+  #sample(): void {
+    const nowMs = this.#clock.monotonic()
+    let highest = { rawPercent: 0, cause: 'idle' }
+    for (const { name, unit, points, read } of this.#signals) {
+      const reading = readSafely(read)
+      const rawPercent = scale(reading, points)
+      if (rawPercent > highest.rawPercent) highest = { rawPercent, cause: `${name} ${round(reading)}${unit}` }
+    }
+    const percent = smooth(this.#load.percent, highest.rawPercent, nowMs - this.#sampledMs)
+    this.#sampledMs = nowMs
+    this.#load = { percent, ...highest }
+    this.#onSample(this.#load)
+  }
+}
+
+/** The signals of this process: event loop, processors, heap. */
+export function processSignals(clock: Clock): { signals: readonly Signal[]; stop(): void } {
+  const loop = eventLoopDelay()
+  const utilisation = cpuUtilisation(() => clock.monotonic())
+  return {
+    signals: [
+      { name: 'event loop delay', unit: ' ms', points: delayPoints, read: loop.read },
+      { name: 'processor use', unit: '', points: utilisationPoints, read: utilisation },
+      { name: 'heap use', unit: '', points: heapPoints, read: heapShare },
+    ],
+    stop: loop.stop,
+  }
+}
+
+/** Requests in flight against the most that there should be. */
+export function inFlightSignal(most: number, inFlight: () => number): Signal {
+  return {
+    name: 'requests in flight',
+    unit: ` of ${most}`,
+    points: [...inFlightPoints.map(([share, load]) => [share * most, load] as const)],
+    read: inFlight,
+  }
+}
+
+/** How long work waits before it begins, such as for a connection of a pool. */
+export function waitingSignal(waitingMs: () => number): Signal {
+  return { name: 'waiting time', unit: ' ms', points: delayPoints, read: waitingMs }
+}
+
+/** A load that the service works out by itself. */
+export function ownSignal(load: () => number): Signal {
+  return { name: 'own measure', unit: '%', points: [[100, 100]], read: load }
+}
+
+function heapShare(): number {
+  const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics()
+  return used / limit
+}
+
+/** A measure of the user's that throws or is no number must not stop all others. */
+function readSafely(read: () => number): number {
+  try {
+    const reading = read()
+    return Number.isFinite(reading) ? reading : 0
+  } catch {
+    return 0
+  }
+}
+
+function round(reading: number): number {
+  return reading >= 10 ? Math.round(reading) : Math.round(reading * 100) / 100
+}

@@ -1,0 +1,36 @@
+import { checkFunction, checkOptionNames, checkWhole } from '../core/check-options.ts'
+import type { Clock } from '../core/clock.ts'
+import { invalidOption } from '../core/errors.ts'
+import type { CapacitySpec } from '../policy/capacity/capacity-spec.ts'
+import type { PolicyDocument } from '../policy/document/document.ts'
+import type { PolicySource } from '../policy/live/source.ts'
+
+export interface CapacityOptions {
+  /** The table, in place of a policy's section `capacity`. */
+  readonly table?: CapacitySpec['table']
+  /** When senders ask again after not ready, such as `'30s'`. */
+  readonly retryAfter?: string
+  /** A policy whose section `capacity` has the table; changes are followed. */
+  readonly policy?: PolicyDocument | PolicySource
+  /** The most requests that should be in flight; the guard counts them. */
+  readonly maxInFlight?: number
+  /** How long work waits before it begins, in milliseconds, such as for a connection of a pool. */
+  readonly waitingMs?: () => number
+  /** A load of your own, 0 to 100, beside the others. */
+  readonly load?: () => number
+  /** Whether the event loop, processors and heap of this process count. True by default. */
+  readonly process?: boolean
+  readonly clock?: Clock
+  readonly random?: () => number
+}
+
+const known = ['table', 'retryAfter', 'policy', 'maxInFlight', 'waitingMs', 'load', 'process', 'clock', 'random']
+
+export function checkOptions(options: CapacityOptions): void {
+  checkOptionNames('createCapacity', options, known)
+  if (options.maxInFlight !== undefined) checkWhole('createCapacity.maxInFlight', options.maxInFlight, 1, 'requests')
+  for (const name of ['waitingMs', 'load', 'random'] as const) checkFunction(`createCapacity.${name}`, options[name])
+  if (options.policy !== undefined && (options.table !== undefined || options.retryAfter !== undefined)) {
+    throw invalidOption('createCapacity.table', options.table, 'give either a table or a policy')
+  }
+}

@@ -1,0 +1,60 @@
+/** From the one that is shed last to the one that is shed first. */
+export const priorities = ['critical', 'normal', 'bulk'] as const
+export type Priority = (typeof priorities)[number]
+
+/** Above this load some requests are shed; below the lower one more are let through again. */
+const shedAbove = 80
+const admitBelow = 70
+/** However long the overload lasts, some are let through: without them nothing would show that it is over. */
+const leastShare = 0.02
+
+/**
+ * Decides which requests of an overloaded process are let through. The share of all that are is adjusted with every sample of the load:
+ * down by a factor, up by steps. It goes to the more important requests first, by how many of each there were of late.
+ */
+export class AdmissionController {
+  readonly #random: () => number
+  readonly shed: Map<Priority, number> = new Map()
+  readonly admitted: Map<Priority, number> = new Map()
+  /** Requests of each priority since the last sample, and a fading sum of those before. */
+  readonly #seen = new Map<Priority, number>()
+  #share = 1
+
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  /** The share of all requests that is let through. */
+  get share(): number {
+    return this.#share
+  }
+
+  /** A new sample of the load, 0 to 100. */
+  adjust(load: number): void {
+    if (load > shedAbove) this.#share = Math.max(leastShare, this.#share * (load > 95 ? 0.7 : 0.85))
+    else if (load < admitBelow) this.#share = Math.min(1, this.#share * 1.05 + 0.01)
+    for (const [priority, seen] of this.#seen) this.#seen.set(priority, seen / 2)
+  }
+
+  /** Whether a request is let through. */
+  admit(priority: Priority): boolean {
+    this.#seen.set(priority, (this.#seen.get(priority) ?? 0) + 1)
+    const isAdmitted = this.#share >= 1 || this.#random() < this.chanceOf(priority)
+    const counts = isAdmitted ? this.admitted : this.shed
+    counts.set(priority, (counts.get(priority) ?? 0) + 1)
+    return isAdmitted
+  }
+
+  /** The chance of a request of one priority. The less important get what the more important leave. */
+  chanceOf(priority: Priority): number {
+    let total = 0
+    for (const seen of this.#seen.values()) total += seen
+    let left = this.#share * total
+    for (const each of priorities) {
+      const seen = this.#seen.get(each) ?? 0
+      if (each === priority) return seen === 0 ? this.#share : Math.min(1, Math.max(leastShare, left / seen))
+      left -= seen
+    }
+    return this.#share
+  }
+}

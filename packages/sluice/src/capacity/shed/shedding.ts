@@ -1,0 +1,71 @@
+import type { Guard } from '../../admission/guard.ts'
+import { type Outcome, passed, refusal } from '../../admission/outcome.ts'
+import { checkFunction, checkOptionNames, checkWhole } from '../../core/check-options.ts'
+import { invalidOption } from '../../core/errors.ts'
+import type { RequestView } from '../../policy/match/request-view.ts'
+import type { Capacity } from '../capacity.ts'
+import { MeasuredCapacity } from '../capacity.ts'
+import { type Priority, priorities } from './admission-controller.ts'
+
+export interface SheddingOptions {
+  /** How important a request is: `critical` is shed last, `bulk` first. `normal` when left out, or for anything else it returns. */
+  readonly priority?: (view: RequestView) => Priority | undefined
+  /** Requests that are never shed and not counted, such as health checks. */
+  readonly skip?: (view: RequestView) => boolean
+  /** What `Retry-After` says, in seconds. 1 by default, with jitter of one second. */
+  readonly retryAfterSeconds?: number
+}
+
+/**
+ * A guard that sheds load: while the process is overloaded it answers 503 to some requests, the less important first, so that those
+ * that are let through are still answered in time. It never sheds everything.
+ *
+ * @example app.use(protect(allOf(shedding(capacity), limiterGuard(limiter))))
+ */
+export function shedding(capacity: Capacity, options: SheddingOptions = {}): Guard<unknown> {
+  checkOptionNames('shedding', options, ['priority', 'skip', 'retryAfterSeconds'])
+  checkFunction('shedding.priority', options.priority)
+  checkFunction('shedding.skip', options.skip)
+  const { retryAfterSeconds = 1 } = options
+  checkWhole('shedding.retryAfterSeconds', retryAfterSeconds, 0, 'seconds')
+  if (!(capacity instanceof MeasuredCapacity)) {
+    throw invalidOption('shedding.capacity', capacity, 'pass what createCapacity returned')
+  }
+  const counted: Outcome = {
+    ...passed,
+    get finish() {
+      return endOnce(capacity)
+    },
+  }
+  return {
+    async decide(view) {
+      if (options.skip?.(view)) return passed
+      const given = options.priority?.(view)
+      const priority = given !== undefined && priorities.includes(given) ? given : 'normal'
+      const admitted = capacity.controller.admit(priority)
+      if (capacity.controller.share < 1) capacity.emit('shed', { priority, admitted })
+      if (admitted) {
+        capacity.began()
+        return { ...counted }
+      }
+      const retryAfter = retryAfterSeconds + (priority === 'critical' ? 0 : Math.round(Math.random()))
+      return refusal(overloaded, [['Retry-After', String(retryAfter)]], undefined)
+    },
+  }
+}
+
+const overloaded = {
+  type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
+  title: 'Temporarily reduced capacity',
+  status: 503,
+  detail: 'The service is overloaded; the request was not begun.',
+}
+
+/** One end for each request, however often the adapter says so: a place that is given back twice would hide load for ever. */
+function endOnce(capacity: MeasuredCapacity): () => void {
+  let ended = false
+  return () => {
+    if (!ended) capacity.ended()
+    ended = true
+  }
+}

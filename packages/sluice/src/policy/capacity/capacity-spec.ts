@@ -1,0 +1,12 @@
+/** One level of load, and how much may be sent at it. */
+export interface CapacityRowSpec {
+  readonly below: number
+  readonly maxBatchSize: number
+  readonly delay: string
+}
+
+/** What a service tells shippers that ask how much to send. */
+export interface CapacitySpec {
+  readonly table?: readonly CapacityRowSpec[] | undefined
+  readonly retryAfter?: string | undefined
+}

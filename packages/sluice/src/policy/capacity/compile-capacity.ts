@@ -1,0 +1,50 @@
+import { parseDuration } from '../../core/duration.ts'
+import { SluiceError } from '../../core/errors.ts'
+import type { Report } from '../document/policy-error.ts'
+import type { CapacitySpec } from './capacity-spec.ts'
+
+export interface CompiledCapacityRow {
+  readonly below: number
+  readonly maxBatchSize: number
+  readonly delayMs: number
+}
+
+/** A capacity table, ready to be looked up. */
+export interface CompiledCapacity {
+  readonly rows: readonly CompiledCapacityRow[]
+  readonly retryAfterMs: number
+}
+
+/** What holds when nothing else is said. */
+export const defaultCapacity: CompiledCapacity = Object.freeze({
+  rows: Object.freeze([
+    { below: 40, maxBatchSize: 100, delayMs: 100 },
+    { below: 60, maxBatchSize: 50, delayMs: 1000 },
+    { below: 80, maxBatchSize: 20, delayMs: 2000 },
+    { below: 95, maxBatchSize: 10, delayMs: 5000 },
+  ]),
+  retryAfterMs: 30_000,
+})
+
+/** Reads a capacity table; mistakes go to `report`. */
+export function compileCapacity(spec: CapacitySpec, path: string, report: Report): CompiledCapacity {
+  const duration = (text: string, at: string): number => {
+    try {
+      return parseDuration(text, at)
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error
+      report(at, text, 'use a number with a unit, such as 100ms or 5s')
+      return 0
+    }
+  }
+  const rows = spec.table?.map(({ below, maxBatchSize, delay }, i) => {
+    if (i > 0 && below <= spec.table![i - 1]!.below)
+      report(`${path}.table[${i}].below`, below, 'list the rows by rising load')
+    return { below, maxBatchSize, delayMs: duration(delay, `${path}.table[${i}].delay`) }
+  })
+  const { retryAfter } = spec
+  return {
+    rows: rows ?? defaultCapacity.rows,
+    retryAfterMs: retryAfter === undefined ? defaultCapacity.retryAfterMs : duration(retryAfter, `${path}.retryAfter`),
+  }
+}
