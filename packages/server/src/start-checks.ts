@@ -37,17 +37,24 @@ export function startWarnings(
   others: readonly (string | undefined)[],
 ): readonly string[] {
   const { lastError } = limiter.policy.status
-  const isOpen = !/^(127\.|::1$|localhost$)/.test(config.host)
+  const isOpen = !isLoopback(config.host)
   return [
     ...config.warnings,
     ...others,
     isExampleInstead()
       ? `The built-in example is in force, as no policy could be read: ${lastError?.message}`
       : undefined,
+    config.decideToken !== undefined && config.grpcPort !== undefined && !isLoopback(config.grpcHost)
+      ? 'The token for deciding does not hold for the Envoy rate-limit service; let only your proxies reach its port.'
+      : undefined,
     isOpen && config.decideToken === undefined
       ? 'Everybody who can reach this address may ask for decisions and so spend quotas; SLUICE_DECIDE_TOKEN restricts it.'
       : undefined,
   ].filter((warning) => warning !== undefined)
+}
+
+function isLoopback(host: string): boolean {
+  return /^(127\.|::1$|localhost$)/.test(host)
 }
 
 /** Reminds of a store that cannot be asked, once a minute, also while nobody asks for decisions. */

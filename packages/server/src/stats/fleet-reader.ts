@@ -9,8 +9,20 @@ export interface FleetLook {
   readonly complete: boolean
 }
 
+/** Several pages and terminals that look at the same time share one look: the reports of a large fleet are megabytes. */
+export function sharedLook(readers: readonly ReportReader[]): (service: string) => Promise<FleetLook> {
+  const looking = new Map<string, Promise<FleetLook>>()
+  return (service) => {
+    const found = looking.get(service)
+    if (found !== undefined) return found
+    const look = lookAtFleet(readers, service).finally(() => looking.delete(service))
+    looking.set(service, look)
+    return look
+  }
+}
+
 /** Reads the reports of a service wherever they may be: in Redis, and those posted to this daemon. Each process counts once. */
-export async function lookAtFleet(readers: readonly ReportReader[], service: string): Promise<FleetLook> {
+async function lookAtFleet(readers: readonly ReportReader[], service: string): Promise<FleetLook> {
   const looks = await Promise.allSettled(readers.map((reader) => reader.read(service, withinMs)))
   const newest = new Map<string, ReceivedReport>()
   for (const look of looks) {

@@ -23,7 +23,9 @@ export function daemonReports(url: string, options: DaemonReportsOptions): Repor
   const base = `${origin}${pathname.replace(/\/$/, '')}/v1/reports`
   const call = async (path: string, init: RequestInit, withinMs: number): Promise<void> => {
     const headers = { 'content-type': 'application/json', 'x-sluice-token': options.token }
-    const response = await fetch(base + path, { ...init, headers, signal: AbortSignal.timeout(withinMs) })
+    // A redirect to another host would take the token along.
+    const signal = AbortSignal.timeout(withinMs)
+    const response = await fetch(base + path, { ...init, headers, signal, redirect: 'error' })
     await response.arrayBuffer()
     if (!response.ok)
       throw new SluiceError('SLUICE_REPORT_FAILED', `${base} answered ${response.status}.`, {

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { maxReportBytes, type ReportPart } from '../core/report.ts'
@@ -6,6 +9,7 @@ import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { waitFor } from '../testing/wait-for.ts'
 import { buildReport } from './build-report.ts'
+import { daemonReports } from './daemon-reports.ts'
 import type { ReportDestination } from './destination.ts'
 import { memoryReports } from './memory-reports.ts'
 import { readReport } from './read-report.ts'
@@ -107,6 +111,47 @@ test('a limiter counts from the first look, and reports rules with their hottest
   for (let i = 0; i < 3000; i++) await limiter.take(`${'long'.repeat(20)}${i}`)
   expect(JSON.stringify(limiter.stats()).length).toBeLessThan(maxReportBytes / 2)
   await limiter.close()
+})
+
+test('reports in memory are bounded, expire, and are replaced by newer ones', async () => {
+  let nowMs = 0
+  const reports = memoryReports(() => nowMs)
+  const text = (replica: string, stats: unknown = 1): string =>
+    buildReport({ ...reporting, replica }, [part('p', stats)])
+  const large = 'x'.repeat(60_000)
+  let refused = 0
+  for (let i = 0; i < 400; i++) await reports.send('shop', `r${i}`, text(`r${i}`, large), 0).catch(() => refused++)
+  expect(refused).toBeGreaterThan(100)
+  expect(400 - refused).toBeGreaterThan(250)
+  // One that is there already can always say something new.
+  await reports.send('shop', 'r0', text('r0', 2), 0)
+  expect((await reports.read('shop', 0)).find(({ report }) => report.replica === 'r0')).toMatchObject({
+    report: { sections: [{ stats: 2 }] },
+  })
+  await expect(reports.send('shop', 'x', '{}', 0)).rejects.toThrow('not a report')
+  nowMs = 10_001
+  expect(await reports.read('shop', 0)).toEqual([])
+  await reports.send('shop', 'again', text('again', large), 0)
+  expect(await reports.read('shop', 0)).toHaveLength(1)
+})
+
+test('a redirect never takes the token to another host', async () => {
+  const seen: (string | undefined)[] = []
+  const elsewhere = createServer((request, response) => {
+    seen.push(request.headers['x-sluice-token'] as string | undefined)
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(elsewhere, 'listening')
+  const { port } = elsewhere.address() as AddressInfo
+  const daemon = createServer((_, response) => {
+    response.writeHead(307, { location: `http://localhost:${port}/` }).end()
+  }).listen(0, '127.0.0.1')
+  await once(daemon, 'listening')
+  const to = daemonReports(`http://127.0.0.1:${(daemon.address() as AddressInfo).port}`, { token: 'secret-token' })
+  await expect(to.send('s', 'r', '{}', 1000)).rejects.toThrow()
+  expect(seen).toEqual([])
+  elsewhere.close()
+  daemon.close()
 })
 
 describe('reports in Redis', () => {

@@ -34,7 +34,7 @@ function show(stats) {
   byId('live').hidden = false
   const store = stats.store.ok ? stats.store.name : `${stats.store.name}, degraded (breaker ${stats.store.breaker})`
   byId('state').textContent =
-    `${stats.service} · policy ${stats.policy.version} from ${stats.policy.source} · store: ${store}`
+    `${stats.service} · ${stats.replicas.length} process${stats.replicas.length === 1 ? '' : 'es'} · policy ${stats.policy.version} from ${stats.policy.source} · store: ${store}`
   byId('rules').replaceChildren(...stats.rules.map(rowOf))
   draw(stats.recent)
 }

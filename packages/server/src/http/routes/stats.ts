@@ -1,6 +1,6 @@
 import type { Limiter } from 'sluice'
 import { fleetStats } from '../../stats/fleet.ts'
-import { lookAtFleet } from '../../stats/fleet-reader.ts'
+import { sharedLook } from '../../stats/fleet-reader.ts'
 import type { ApiParts } from '../api-parts.ts'
 import type { Routes } from '../app.ts'
 import { readNumber, readQuery } from '../read-query.ts'
@@ -12,13 +12,14 @@ const hotKeysOverMs = 120_000
 /** `GET /v1/stats`: what all processes of the service decided, as they report, and the hottest keys of each rule. */
 export const statsRoute: Routes = (app, parts) => {
   const { limiter, reports, startedAt } = parts
+  const lookAt = sharedLook(reports.readers)
   app.get('/v1/stats', async function report(c) {
     const query = readQuery(c, 'top', 'service')
     const top = readNumber('top', query.top, 10, 0, maxTop)
     const service = query.service || limiter.policy.service
     // So that whoever has just asked this daemon for a decision finds it here.
     await reports.sendOwn()
-    const look = await lookAtFleet(reports.readers, service)
+    const look = await lookAt(service)
     return c.json({
       service,
       uptimeSeconds: Math.floor((Date.now() - startedAt.getTime()) / 1000),
