@@ -1,6 +1,7 @@
 import { wrongOption } from './option-error.ts'
 import { type PolicyPlace, parsePolicyPlace } from './policy-place.ts'
 import { parseRedisUrl, type RedisTarget } from './redis-target.ts'
+import { readTls, type Tls } from './tls.ts'
 import { tokenFrom } from './tokens.ts'
 import { unknownVariables } from './variables.ts'
 
@@ -13,6 +14,8 @@ export interface ServerConfig {
   readonly grpcHost: string
   /** Undefined: no Envoy rate-limit service. */
   readonly grpcPort: number | undefined
+  /** Undefined: HTTP and gRPC without encryption. */
+  readonly tls: Tls | undefined
   /** Undefined: counters live in the daemon. */
   readonly redis: RedisTarget | undefined
   readonly redisPrefix: string
@@ -53,6 +56,9 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     port: { env: ['SLUICE_PORT', 'PORT'], default: '8440' },
     'grpc-host': { env: ['SLUICE_GRPC_HOST'] },
     'grpc-port': { env: ['SLUICE_GRPC_PORT'] },
+    'tls-cert': { env: ['SLUICE_TLS_CERT'] },
+    'tls-key': { env: ['SLUICE_TLS_KEY'] },
+    'tls-client-ca': { env: ['SLUICE_TLS_CLIENT_CA'] },
     redis: { env: ['SLUICE_REDIS', 'SLUICE_REDIS_URL', 'REDIS_URL'] },
     'redis-prefix': { env: ['SLUICE_REDIS_PREFIX'], default: 'sluice:' },
     'require-redis': { env: ['SLUICE_REQUIRE_REDIS'] },
@@ -102,6 +108,7 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
     portGiven: port.from !== undefined,
     grpcHost: text('grpc-host', flags, env).value ?? host,
     grpcPort: grpcPort.value === undefined ? undefined : portOf(grpcPort),
+    tls: readTls(text('tls-cert', flags, env), text('tls-key', flags, env), text('tls-client-ca', flags, env)),
     redis: redis.value === undefined ? undefined : parseRedisUrl(redis.value, redis.from!),
     redisPrefix: text('redis-prefix', flags, env).value!,
     requireRedis: isOn('require-redis', flags, env, redis.value),

@@ -80,11 +80,20 @@ function loadProtos(): PackageDefinition {
   })
 }
 
-function bind(server: grpc.Server, { grpcHost, grpcPort }: ServerConfig): Promise<number> {
+function credentials({ tls }: ServerConfig): grpc.ServerCredentials {
+  if (tls === undefined) return grpc.ServerCredentials.createInsecure()
+  const { cert, key, clientCa } = tls
+  return grpc.ServerCredentials.createSsl(
+    clientCa ?? null,
+    [{ cert_chain: cert, private_key: key }],
+    clientCa !== undefined,
+  )
+}
+
+function bind(server: grpc.Server, config: ServerConfig): Promise<number> {
+  const { grpcHost, grpcPort } = config
   const address = `${grpcHost.includes(':') ? `[${grpcHost}]` : grpcHost}:${grpcPort}`
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, port) =>
-      error ? reject(error) : resolve(port),
-    )
+    server.bindAsync(address, credentials(config), (error, port) => (error ? reject(error) : resolve(port)))
   })
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Hono } from 'hono'
@@ -22,9 +23,13 @@ const quietMs = 250
 
 /** Serves the API with bounds on headers and on time. */
 export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, otherPort: boolean): Promise<HttpListener> {
+  const { tls } = config
+  const secure = tls && { cert: tls.cert, key: tls.key, ...(tls.clientCa && { ca: tls.clientCa, requestCert: true }) }
   const server = createAdaptorServer({
     fetch: app.fetch as never,
+    ...(secure === undefined ? {} : { createServer: createSecureServer }),
     serverOptions: {
+      ...secure,
       // Proxies pass on whatever their clients may send them: nginx up to 32 KiB.
       maxHeaderSize: 64 * 1024,
       headersTimeout: 10_000,
@@ -32,13 +37,13 @@ export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, other
       // Node looks for connections that are too slow only this often; the default of 30 s would quadruple the timeout above.
       connectionsCheckingInterval: 2000,
       keepAliveTimeout: 65_000,
-    },
+    } as never,
   }) as Server
   await listen(server, config, otherPort)
   const { port } = server.address() as AddressInfo
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   return {
-    url: `http://${urlHost(config.host)}:${port}`,
+    url: `${secure === undefined ? 'http' : 'https'}://${urlHost(config.host)}:${port}`,
     address: `${host}:${port}`,
     port,
     close: (drainMs) => drain(server, drainMs),

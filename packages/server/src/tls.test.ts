@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as grpc from '@grpc/grpc-js'
+import { afterAll, describe, expect, test } from 'vitest'
+import { resolveConfig } from './config/config.ts'
+import { startDaemon } from './testing/started.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
+const file = (name: string): string => join(folder, name)
+const openssl = (...args: string[]) => spawnSync('openssl', args, { cwd: folder, encoding: 'utf8' })
+
+/** An authority that signs itself, good for localhost. */
+function makeCertificate(name: string): void {
+  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-days', '2']
+  const made = openssl(
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-keyout',
+    `${name}.key`,
+    '-out',
+    `${name}.crt`,
+    ...subject,
+  )
+  if (made.status !== 0) throw new Error(made.stderr ?? String(made.error))
+}
+const hasOpenssl = openssl('version').error === undefined
+if (hasOpenssl) for (const name of ['server', 'client', 'stranger']) makeCertificate(name)
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function health(url: string, options: object): Promise<number | string> {
+  return new Promise((resolve) => {
+    const sent = request(`${url}/health`, { ...options, agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode!)
+    })
+    sent.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    sent.end()
+  })
+}
+const ca = (): { ca: Buffer } => ({ ca: readFileSync(file('server.crt')) })
+const shown = (name: string) => ({ cert: readFileSync(file(`${name}.crt`)), key: readFileSync(file(`${name}.key`)) })
+const ready = (client: grpc.Client) =>
+  new Promise<boolean>((resolve) => client.waitForReady(Date.now() + 3000, (error) => resolve(error === undefined)))
+
+describe.skipIf(!hasOpenssl)('TLS (needs openssl)', () => {
+  const own = { 'tls-cert': file('server.crt'), 'tls-key': file('server.key') }
+
+  test('HTTP and gRPC speak it, and nothing else', async () => {
+    const daemon = await startDaemon({ ...own, 'grpc-port': '0' })
+    expect(daemon.url).toMatch(/^https:/)
+    expect(await health(daemon.url, ca())).toBe(200)
+    expect(await health(daemon.url, {}), 'of an unknown authority').toMatch(/SELF_SIGNED/)
+    await expect(fetch(`${daemon.url.replace('https', 'http')}/health`)).rejects.toThrow()
+    const client = new grpc.Client(daemon.grpcUrl!, grpc.credentials.createSsl(ca().ca))
+    expect(await ready(client)).toBe(true)
+    client.close()
+    await daemon.close()
+  })
+
+  test('with an authority for clients, nobody else comes in', async () => {
+    const daemon = await startDaemon({ ...own, 'tls-client-ca': file('client.crt'), 'grpc-port': '0' })
+    expect(await health(daemon.url, { ...ca(), ...shown('client') })).toBe(200)
+    expect(await health(daemon.url, ca())).not.toBe(200)
+    expect(await health(daemon.url, { ...ca(), ...shown('stranger') })).not.toBe(200)
+    const { cert, key } = shown('client')
+    const client = new grpc.Client(daemon.grpcUrl!, grpc.credentials.createSsl(ca().ca, key, cert))
+    expect(await ready(client)).toBe(true)
+    client.close()
+    await daemon.close()
+  })
+
+  test.each([
+    [{ 'tls-cert': file('server.crt') }, 'give the private key too'],
+    [{ 'tls-key': file('server.key') }, 'give the certificate too'],
+    [{ 'tls-client-ca': file('client.crt') }, 'needs --tls-cert and --tls-key'],
+    [{ 'tls-cert': file('nothing'), 'tls-key': file('server.key') }, 'give a file that can be read'],
+    [{ 'tls-cert': file('server.crt'), 'tls-key': file('client.key') }, 'certificate and key cannot be used'],
+  ])('refuses %j', (flags, message) => {
+    expect(() => resolveConfig(flags, {})).toThrow(message)
+  })
+})
