@@ -1,6 +1,7 @@
 // Measures Sluice beside its peers and prints ratios. See README.md in this folder.
 import { existsSync, writeFileSync } from 'node:fs'
 import { benchBreaker } from './breaker/index.ts'
+import { benchCache } from './cache/index.ts'
 import { benchMemory } from './memory/index.ts'
 import { type BenchOptions, readOptions, type Section, usage } from './options.ts'
 import { benchRedis } from './redis/index.ts'
@@ -13,7 +14,7 @@ type OtherBench = (options: BenchOptions) => Promise<unknown>
 
 /** Sections that print for themselves; what they return goes into the JSON as it is. Loaded only when asked for. */
 const others: Record<
-  Exclude<Section, 'redis' | 'memory' | 'breaker' | 'shipper'>,
+  Exclude<Section, 'redis' | 'memory' | 'breaker' | 'cache' | 'shipper'>,
   () => Promise<OtherBench | undefined>
 > = {
   policy: async () => (await import('./policy-match.ts')).benchPolicy,
@@ -35,7 +36,13 @@ async function runOther(section: keyof typeof others, options: BenchOptions): Pr
 
 async function run(section: Section, options: BenchOptions, measured: CaseResult[]): Promise<unknown> {
   const effort = { rounds: options.rounds, roundMs: options.quick ? 250 : 500 }
-  if (section !== 'redis' && section !== 'memory' && section !== 'breaker' && section !== 'shipper')
+  if (
+    section !== 'redis' &&
+    section !== 'memory' &&
+    section !== 'breaker' &&
+    section !== 'cache' &&
+    section !== 'shipper'
+  )
     return runOther(section, options)
   const only = options.only ?? ''
   const keys = options.quick ? 100_000 : 1_000_000
@@ -43,6 +50,7 @@ async function run(section: Section, options: BenchOptions, measured: CaseResult
     redis: () => benchRedis(effort, only),
     memory: () => benchMemory(effort, keys, only),
     breaker: () => benchBreaker(effort, only),
+    cache: () => benchCache(effort, only),
     shipper: () => benchShipper(effort.rounds, options.quick, only),
   }
   const results = await benches[section]()

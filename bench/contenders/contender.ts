@@ -20,6 +20,10 @@ export interface Setup {
   readonly isOpen?: boolean
   /** For breakers: open by a failure rate instead of failures in a row, where there is a choice. */
   readonly hasRate?: boolean
+  /** For caches: which levels there are; only this process when left out. */
+  readonly layers?: 'memory' | 'redis' | 'both'
+  /** For caches: tags of every entry. */
+  readonly tags?: readonly string[]
 }
 
 /** A limiter under measurement. It may deny by resolving to something or by rejecting with something that is not an error. */

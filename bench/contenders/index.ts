@@ -14,6 +14,11 @@ const files = {
   cockatiel: () => import('../breaker/cockatiel.ts'),
   opossum: () => import('../breaker/opossum.ts'),
   'no breaker': () => import('../breaker/bare.ts'),
+  'sluice cache': () => import('../cache/sluice.ts'),
+  bentocache: () => import('../cache/bentocache.ts'),
+  cacheable: () => import('../cache/cacheable.ts'),
+  'lru-cache': () => import('../cache/lru-cache.ts'),
+  'raw GET': () => import('../cache/raw-get.ts'),
 } satisfies Record<string, () => Promise<{ open: Open }>>
 
 export type ContenderName = keyof typeof files

@@ -27,6 +27,13 @@ export class MsgpackReader {
     return this.#bytes.subarray(at, at + length)
   }
 
+  /** Takes bytes that a script appended after its values, without copying them. */
+  raw(length: number): Buffer {
+    const at = this.#skip(length)
+    if (this.at > this.#bytes.length) throw new RangeError('the reply ends too early')
+    return this.#bytes.subarray(at, at + length)
+  }
+
   read(): Packed {
     const bytes = this.#bytes
     const type = bytes[this.at++]

@@ -2,8 +2,8 @@ import type { Invalidation, LogReply, Position } from '../protocol/messages.ts'
 
 /** A stored value as Redis has it, with how long ago it was stored. */
 export interface StoredValue {
-  /** Tells this copy of the key from any other. */
-  readonly id: string
+  /** When it was stored, by Redis; tells this copy of the key from any other. */
+  readonly id: number
   readonly ageMs: number
   /** 16 digits of the time it was stored at, then the copy. */
   readonly bytes: Buffer
@@ -32,7 +32,7 @@ export interface CacheLink {
   read(keys: readonly string[], withinMs: number): Promise<(StoredValue | undefined)[]>
   /** The same for one key, without a promise of its own. */
   readOne(key: string, withinMs: number, waiter: ReadWaiter): void
-  /** Asks for the right to fill a key. A copy with the id `rejected` counts as none. */
+  /** Asks for the right to fill a key. A copy that begins with `rejected`, the digits of its time, counts as none. */
   claim(key: string, token: string, claimMs: number, rejected: string, withinMs: number): Promise<ClaimReply>
   /** Keeps a claim for longer; false when it is lost. */
   renew(key: string, token: string, claimMs: number, withinMs: number): Promise<boolean>

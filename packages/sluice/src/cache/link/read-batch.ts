@@ -50,9 +50,10 @@ export class ReadBatch implements TickBatch<string, ReadWaiter>, ScriptCall {
 
   settle(reply: MsgpackReader, nowUs: number): void {
     this.#ended()
-    for (const waiter of this.#waiters) {
-      const copy = reply.bytes()
-      waiter.resolve(copy === null ? undefined : new StoredCopyBytes(copy, nowUs))
+    const lengths = reply.read() as number[]
+    for (const [index, waiter] of this.#waiters.entries()) {
+      const length = lengths[index]!
+      waiter.resolve(length < 0 ? undefined : new StoredCopyBytes(reply.raw(length), nowUs))
     }
   }
 

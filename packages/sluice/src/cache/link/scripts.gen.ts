@@ -93,17 +93,23 @@ return cmsgpack.pack(0, clock, 1)
 
 export const read: Script = {
   name: 'read',
-  sha1: 'fc9aff151bc28e266e7b81e306c4e4e98a8792c4',
+  sha1: '9f21c29ac70e08fecd4d588bcb230b92c0729dcc',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
-local values = call('MGET', unpack(KEYS))
-local parts = { cmsgpack.pack(0, clock) }
+local copies = call('MGET', unpack(KEYS))
+local lengths = {}
 for i = 1, #KEYS do
-parts[i + 1] = values[i] and cmsgpack.pack(values[i]) or '\\192'
+local copy = copies[i]
+if copy then
+lengths[i] = #copy
+else
+lengths[i] = -1
+copies[i] = ''
 end
-return table.concat(parts)
+end
+return cmsgpack.pack(0, clock, lengths) .. table.concat(copies)
 `,
 }
 

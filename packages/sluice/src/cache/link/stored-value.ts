@@ -3,22 +3,28 @@ import type { StoredValue } from './cache-link.ts'
 /** How many digits of time Redis puts before what was stored. */
 export const timeDigits = 16
 
-/** A stored copy: the time that Redis put before it, and the rest. What is too short is damaged, and found out when it is read. */
+/** A stored copy: the time that Redis put before it, and the rest. What is damaged is found out when it is read. */
 export class StoredCopyBytes implements StoredValue {
   readonly bytes: Buffer
-  readonly #nowUs: number
+  readonly id: number
+  readonly ageMs: number
 
   constructor(bytes: Buffer, nowUs: number) {
     this.bytes = bytes
-    this.#nowUs = nowUs
+    // Read digit by digit: this is done for every read from Redis, and a text would only be garbage.
+    let us = 0
+    for (let i = 0; i < timeDigits; i++) us = us * 10 + ((bytes[i] ?? 48) - 48)
+    this.id = us
+    this.ageMs = us > 0 && us < nowUs ? (nowUs - us) / 1000 : 0
   }
+}
 
-  get id(): string {
-    return this.bytes.toString('latin1', 0, timeDigits)
-  }
+/** What a copy begins with, to tell Redis which one is meant; empty for none. */
+export function beginningOf(stored: StoredValue | null | undefined): string {
+  return stored ? stored.bytes.toString('latin1', 0, timeDigits) : ''
+}
 
-  get ageMs(): number {
-    const ageMs = (this.#nowUs - Number(this.id)) / 1000
-    return Number.isFinite(ageMs) ? Math.max(0, ageMs) : 0
-  }
+/** The same for a copy of which only the time is known; 0 for none. */
+export function timeText(id: number): string {
+  return id === 0 ? '' : String(id).padStart(timeDigits, '0')
 }

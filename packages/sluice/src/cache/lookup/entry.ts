@@ -14,8 +14,8 @@ export interface Entry extends Stamped {
   readonly errorUntilMs: number
   /** How long the fetch took; 0 for what a producer set. */
   readonly fetchMs: number
-  /** Which copy in Redis it is; empty for none. */
-  readonly id: string
+  /** Which copy in Redis it is; 0 for none. */
+  readonly id: number
   /** What the view was like when this was last judged. Between those nothing concerned it. */
   generation: string | undefined
   sequence: number

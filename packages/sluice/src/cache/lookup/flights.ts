@@ -2,6 +2,7 @@ import type { Fetch } from '../cache.ts'
 import { type CacheKey, prefixScopes } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
 import type { StoredValue } from '../link/cache-link.ts'
+import { beginningOf, timeText } from '../link/stored-value.ts'
 import type { CacheCore } from './cache-core.ts'
 import { Claim } from './claim.ts'
 import type { Entry } from './entry.ts'
@@ -129,7 +130,7 @@ export class Flights {
       }
       core.count.misses += 1
       if (core.events.has('miss')) core.events.emit('miss', { name: flight.key.spec.name })
-      const rejected = stored?.id ?? ''
+      const rejected = beginningOf(stored)
       const claim = stored === undefined ? undefined : new Claim(core, flight.key.encoded)
       const claimed = await claim?.acquire(rejected, left)
       if (claimed === 'stored') {
@@ -149,7 +150,7 @@ export class Flights {
       if (core.redis === undefined || core.redis.state === 'down') return await this.#fetch(flight, undefined, known, 1)
       const claim = new Claim(core, flight.key.encoded)
       const sentAt = core.view.position
-      const claimed = await claim.tryOnce(known.id)
+      const claimed = await claim.tryOnce(timeText(known.id))
       if (claimed === 'stored') {
         const landed = this.#landStored(flight.key, claim.stored!, sentAt)
         if (landed) return landed
@@ -233,7 +234,7 @@ export class Flights {
       claim?.release()
       const left = known && core.standing(known)
       if (known === undefined || left === 'none') throw error
-      return { value: known.value, stale: true, from: known.id === '' ? 'memory' : 'redis', entry: known }
+      return { value: known.value, stale: true, from: known.id === 0 ? 'memory' : 'redis', entry: known }
     }
   }
 }

@@ -64,7 +64,7 @@ export function makeEntry(
     staleUntilMs: nowMs + staleMs,
     errorUntilMs: nowMs + errorMs,
     fetchMs: source.fetchMs,
-    id: '',
+    id: 0,
     era: unjudged,
     scopeVersion: unjudged,
     uses: 1,

@@ -143,7 +143,9 @@ export class InvalidationView {
       // Of other generations it is not known which came first. Those that are more recent here count whole, to be on the safe side.
       const sequence = own ? subject.sequence : 0
       if (tables.keys.size > 0 && tables.keys.changedSince(`k:${subject.key}`, sequence)) return 'dead'
-      for (const scope of subject.scopes) if (tables.scopes.changedSince(scope, sequence)) return 'dead'
+      if (tables.scopes.size > 0) {
+        for (const scope of subject.scopes) if (tables.scopes.changedSince(scope, sequence)) return 'dead'
+      }
       // What was forgotten below a floor may have been an invalidation of this very entry.
       const current = own && tables === this.#tables[0]
       if (sequence < tables.scopes.floor || (current ? watchedFrom : sequence) < tables.keys.floor) return 'dead'

@@ -18,7 +18,6 @@ const plain = '1'
 const deflated = '2'
 const none = '-'
 const noTags: readonly string[] = []
-const number = (text: string): number => (text === none ? Number.POSITIVE_INFINITY : Number(text))
 const show = (value: number): string => (value === Infinity ? none : String(Math.round(value)))
 
 /**
@@ -38,26 +37,86 @@ export function writeCopy(copy: Omit<StoredCopy, 'value'>, text: string, compres
 export function readCopy(bytes: Buffer, start: number, codec: Codec, maxBytes: number): StoredCopy | undefined {
   const end = bytes.indexOf(10, start)
   if (end < 0 || bytes.length - end - 1 > maxBytes) return undefined
-  const fields = bytes.toString('latin1', start, end).split(' ')
-  const [format, generation, sequence, fresh, stale, error, fetch, checksum] = fields
-  if (checksum === undefined || (format !== plain && format !== deflated)) return undefined
+  const fields = new Fields(bytes, start + 2, end)
+  const format = bytes[start]
+  const generation = fields.text()
+  const sequence = fields.number()
+  const freshMs = fields.number()
+  const staleMs = fields.number()
+  const errorMs = fields.number()
+  const fetchMs = fields.number()
+  const checksum = fields.number()
+  if (Number.isNaN(checksum) || (format !== 49 && format !== 50)) return undefined
   try {
     const text =
-      format === plain
+      format === 49
         ? bytes.toString('utf8', end + 1)
         : inflateRawSync(bytes.subarray(end + 1), { maxOutputLength: maxBytes }).toString()
-    if (crc32(text) !== Number(checksum)) return undefined
-    return {
-      generation: generation === none ? undefined : generation,
-      sequence: Number(sequence),
-      freshMs: number(fresh!),
-      staleMs: number(stale!),
-      errorMs: number(error!),
-      fetchMs: number(fetch!),
-      tags: fields.length === 8 ? noTags : fields.slice(8),
-      value: codec.decode(text),
-    }
+    if (crc32(text) !== checksum) return undefined
+    const tags = fields.isOver ? noTags : fields.text(end).split(' ')
+    const value = codec.decode(text)
+    const known = generation === none ? undefined : generation
+    return { generation: known, sequence, freshMs, staleMs, errorMs, fetchMs, tags, value }
   } catch {
     return undefined
+  }
+}
+
+/** The generation that was read last: mostly all are the same, and need not be made into a text again and again. */
+let lastGeneration = ''
+
+/** Reads fields from bytes, number by number: a text for each would be garbage for every read from Redis. */
+class Fields {
+  readonly #bytes: Buffer
+  readonly #end: number
+  #at: number
+
+  constructor(bytes: Buffer, at: number, end: number) {
+    this.#bytes = bytes
+    this.#at = at
+    this.#end = end
+  }
+
+  get isOver(): boolean {
+    return this.#at >= this.#end
+  }
+
+  /** A whole number, infinite for `-`; NaN for anything else. */
+  number(): number {
+    const first = this.#bytes[this.#at]
+    if (first === 45) {
+      this.#at += 2
+      return Number.POSITIVE_INFINITY
+    }
+    let value = this.isOver ? Number.NaN : 0
+    for (; this.#at < this.#end; this.#at++) {
+      const digit = this.#bytes[this.#at]! - 48
+      if (digit === -16) break
+      value = digit >= 0 && digit <= 9 ? value * 10 + digit : Number.NaN
+    }
+    this.#at += 1
+    return value
+  }
+
+  /** All up to the next blank, or up to `until`. */
+  text(until?: number): string {
+    const from = this.#at
+    const length = lastGeneration.length
+    if (until === undefined && length > 0 && this.#bytes[from + length] === 32 && this.#isLast(from)) {
+      this.#at += length + 1
+      return lastGeneration
+    }
+    const blank = until ?? this.#bytes.indexOf(32, from)
+    const to = blank < 0 || blank > this.#end ? this.#end : blank
+    this.#at = to + 1
+    const text = this.#bytes.toString('latin1', from, to)
+    if (until === undefined) lastGeneration = text
+    return text
+  }
+
+  #isLast(from: number): boolean {
+    for (let i = lastGeneration.length - 1; i >= 0; i--)
+      if (this.#bytes[from + i] !== lastGeneration.charCodeAt(i)) return false
+    return true
   }
 }

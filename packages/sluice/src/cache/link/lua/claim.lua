@@ -3,7 +3,7 @@
 -- KEYS[1]   the key of the value     KEYS[2]   the key of its claim
 -- ARGV[1]   see deadline.lua
 -- ARGV[2]   the token of the claim   ARGV[3]   how long it is held (ms)
--- ARGV[4]   the time of a copy that counts as none; empty for no such copy
+-- ARGV[4]   the first 16 characters of a copy that counts as none; empty for no such copy
 -- Reply: status, time, then STORED and the copy, or GRANTED, or HELD and for how long the claim of another still is (ms)
 
 --- @const STORED = 0

@@ -2,13 +2,20 @@
 --
 -- KEYS      the keys of values
 -- ARGV      see deadline.lua
--- Reply: status, time, and for each key its copy (16 digits of the time it was stored at, then what was stored), nil for none
+-- Reply: status, time, the length of each copy (-1 for none), and then all copies one after another, as they are: each 16 digits of the
+--   time it was stored at, then what was stored
 
 --- @include ../../../redis/lua/deadline.lua
 
-local values = call('MGET', unpack(KEYS))
-local parts = { cmsgpack.pack(RAN, clock) }
+local copies = call('MGET', unpack(KEYS))
+local lengths = {}
 for i = 1, #KEYS do
-  parts[i + 1] = values[i] and cmsgpack.pack(values[i]) or '\192'
+  local copy = copies[i]
+  if copy then
+    lengths[i] = #copy
+  else
+    lengths[i] = -1
+    copies[i] = ''
+  end
 end
-return table.concat(parts)
+return cmsgpack.pack(RAN, clock, lengths) .. table.concat(copies)

@@ -1,0 +1,37 @@
+import { Cacheable, Keyv } from 'cacheable'
+import { Redis } from 'ioredis'
+
+import type { Contender, Setup } from '../contenders/contender.ts'
+import { contenderOf, fetchOnce, ttlSeconds, type value } from './value.ts'
+
+/** The same client as the others use, in the form that Keyv wants: less work than its own adapter does. */
+function ioredisStore(redis: Redis, prefix: string) {
+  return {
+    get: async (name: string) => (await redis.get(prefix + name)) ?? undefined,
+    set: async (name: string, text: string, ttlMs?: number) => {
+      await redis.set(prefix + name, text, 'PX', ttlMs ?? ttlSeconds * 1000)
+      return true
+    },
+    delete: async (name: string) => (await redis.del(prefix + name)) > 0,
+    clear: async () => undefined,
+    opts: {},
+    on: () => undefined,
+  }
+}
+
+export async function open({
+  redisUrl,
+  prefix,
+  layers = 'memory',
+}: Setup): Promise<Contender<typeof value | undefined>> {
+  const redis = layers === 'memory' ? undefined : new Redis(redisUrl)
+  const inRedis = redis && new Keyv({ store: ioredisStore(redis, prefix) as never, useKeyPrefix: false })
+  const cache =
+    layers === 'redis'
+      ? new Cacheable({ primary: inRedis as never })
+      : new Cacheable({ ...(inRedis && { secondary: inRedis as never }), ttl: `${ttlSeconds}s` })
+  const fetch = fetchOnce()
+  const decide = (subject: string): Promise<typeof value | undefined> =>
+    cache.getOrSet(subject, async () => fetch(subject), { ttl: `${ttlSeconds}s`, throwErrors: true })
+  return contenderOf(decide, () => redis?.disconnect())
+}

@@ -1,0 +1,61 @@
+import type { Case, CaseEntry } from '../measure/case.ts'
+
+const section = 'cache'
+const sluice: CaseEntry = { label: 'sluice', contender: 'sluice cache' }
+const bentocache: CaseEntry = { label: 'bentocache', contender: 'bentocache' }
+const cacheable: CaseEntry = { label: 'cacheable', contender: 'cacheable' }
+const lru: CaseEntry = { label: 'lru-cache', contender: 'lru-cache' }
+const raw: CaseEntry = { label: 'raw GET', contender: 'raw GET' }
+const common = { section, limits: [], expect: 'allowed' } as const
+const inRedis = (entry: CaseEntry): CaseEntry => ({ ...entry, setup: { layers: 'redis' } })
+const both = (entry: CaseEntry): CaseEntry => ({ ...entry, setup: { layers: 'both' } })
+const tagged = (entry: CaseEntry): CaseEntry => ({
+  ...entry,
+  setup: { layers: 'both', tags: ['a', 'b', 'c', 'd', 'e'] },
+})
+const peers = [bentocache.label, cacheable.label]
+
+/** Hits in the first level, awaited one after another. */
+export const memoryCases: readonly Case[] = [
+  {
+    ...common,
+    title: 'hit in process',
+    subjects: 1000,
+    entries: [sluice, bentocache, cacheable, lru],
+    loads: [
+      {
+        inFlight: 1,
+        targets: [...peers.map((against) => ({ against, atLeast: 8 })), { against: lru.label, atLeast: 1 / 3 }],
+      },
+    ],
+  },
+]
+
+/** Hits with a Redis behind, and hits in Redis itself: what is asked for together is read together. */
+export const redisCases: readonly Case[] = [
+  {
+    ...common,
+    title: 'hit in process, Redis behind',
+    subjects: 1000,
+    entries: [sluice, bentocache, cacheable].map(both),
+    loads: [{ inFlight: 1, targets: peers.map((against) => ({ against, atLeast: 8 })) }],
+  },
+  {
+    ...common,
+    title: 'hit in process, 5 tags',
+    subjects: 1000,
+    entries: [sluice, bentocache].map(tagged),
+    loads: [{ inFlight: 1, targets: [{ against: bentocache.label, atLeast: 8 }] }],
+  },
+  {
+    ...common,
+    title: 'hit in Redis',
+    subjects: 2000,
+    entries: [sluice, bentocache, cacheable, raw].map(inRedis),
+    loads: [
+      { inFlight: 1, targets: [] },
+      { inFlight: 64, targets: peers.map((against) => ({ against, atLeast: 2.5 })) },
+      { inFlight: 512, targets: peers.map((against) => ({ against, atLeast: 4 })) },
+    ],
+  },
+]

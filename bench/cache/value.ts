@@ -1,0 +1,33 @@
+import type { Contender } from '../contenders/contender.ts'
+
+/** What every cache keeps: about 250 bytes of JSON. */
+export const value: { readonly id: string; readonly text: string; readonly price: number } = {
+  id: 'XLM',
+  text: 'x'.repeat(210),
+  price: 0.12345,
+}
+
+/** Long enough that nothing expires while it is measured. */
+export const ttlSeconds = 3600
+
+/** Called for a subject that is in no level. The first pass over all subjects fills them; after that nobody may ask. */
+export function fetchOnce(): (subject: string) => typeof value {
+  const seen = new Set<string>()
+  return (subject) => {
+    if (seen.has(subject)) throw new Error(`${subject} was fetched again: this measures hits`)
+    seen.add(subject)
+    return value
+  }
+}
+
+/** A cache as a contender: what it answers must be the value. */
+export function contenderOf(
+  decide: (subject: string) => Promise<typeof value | undefined>,
+  close: () => Promise<unknown> | unknown = () => undefined,
+): Contender<typeof value | undefined> {
+  return {
+    decide,
+    allowed: (answer) => answer?.price === value.price,
+    close: async () => void (await close()),
+  }
+}
