@@ -25,6 +25,7 @@ test('counts events by what became of them, and tells what waits', async () => {
   for (const line of [
     'sluice_shipper_events_total{shipper="agent",fate="stored"} 3',
     'sluice_shipper_events_total{shipper="agent",fate="refused"} 1',
+    'sluice_shipper_events_total{shipper="agent",fate="lost"} 0',
     'sluice_shipper_pending_events{shipper="agent"} 3',
     'sluice_shipper_failures_total{shipper="agent",of="server"} 1',
     'sluice_shipper_backoff_level{shipper="agent"} 1',

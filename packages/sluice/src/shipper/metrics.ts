@@ -84,6 +84,8 @@ export function shipperMetrics(shipper: Shipper, name = 'default'): PartMetrics 
     const events = reporter.counter('sluice_shipper_events_total')
     const failures = reporter.counter('sluice_shipper_failures_total')
     const duration = reporter.histogram('sluice_shipper_batch_duration_seconds')
+    // A series that begins with its first event hides that event from rate() and increase().
+    for (const fate of ['stored', 'refused', 'sent', 'duplicate', 'rejected', 'dropped', 'lost']) events(0, name, fate)
     const gauges = {
       sluice_shipper_pending_events: () => shipper.stats().pending,
       sluice_shipper_oldest_age_seconds: () => shipper.stats().oldestAgeMs / 1000,
