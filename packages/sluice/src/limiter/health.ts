@@ -26,7 +26,7 @@ export async function limiterHealth(
   for (const rule of dropped)
     warnings.push(`Code names the rule ${rule}, which the policy no longer has: what is asked for it is allowed.`)
   return {
-    ok: store.reachable && fallback.breaker === 'closed',
+    ok: store.reachable && store.ok !== false && fallback.breaker === 'closed',
     store: { ...store, name: fallback.name, breaker: fallback.breaker, lastContactMs: fallback.lastContactMs },
     policy,
     warnings,

@@ -59,6 +59,54 @@ describe('the memory store', () => {
     expect(take(store, chargeOn('new')).allowed).toBe(true)
   })
 
+  it('never forgets a subject that has nothing left for a new one, although it was not denied yet', () => {
+    const clock = virtualClock()
+    const store = memoryStore({ maxSubjects: 1000, clock })
+    let admitted = 0
+    for (let round = 0; round < 20; round++) {
+      while (left(store, chargeOn('attacker')) > 0 && take(store, chargeOn('attacker')).allowed) admitted++
+      for (let i = 0; i < 1500; i++) take(store, chargeOn(`flood-${round}-${i}`))
+    }
+    expect(admitted).toBe(5)
+  })
+
+  it('keeps a subject that has nothing left also when tiers take turns on it', () => {
+    const store = memoryStore({ maxSubjects: 1000, clock: virtualClock() })
+    const daily = ruleOf({ rpd: 9 })
+    const wide = ruleOf({ rpm: 5, rpd: 9 })
+    take(store, chargeOn('a', 5))
+    take(store, chargeOn('a', 1, daily))
+    for (let i = 0; i < 5000; i++) take(store, chargeOn(`flood-${i}`))
+    expect(take(store, chargeOn('a')).allowed).toBe(false)
+    take(store, chargeOn('b', 5, wide), chargeOn('c', 5))
+    for (let i = 0; i < 5000; i++) take(store, chargeOn(`flood-2-${i}`))
+    expect([take(store, chargeOn('b')).allowed, take(store, chargeOn('c')).allowed]).toEqual([false, false])
+  })
+
+  it('is not well while it refuses new subjects', async () => {
+    const clock = virtualClock()
+    const store = memoryStore({ maxSubjects: 20, clock })
+    for (let i = 0; i < 20; i++) take(store, chargeOn(`spent-${i}`, 5))
+    expect((await store.health(0)).ok).toBeUndefined()
+    expect(() => take(store, chargeOn('new'))).toThrowError(expect.objectContaining({ kind: 'full' }))
+    expect((await store.health(0)).ok).toBe(false)
+    clock.tick('2m')
+    expect((await store.health(0)).ok).toBeUndefined()
+  })
+
+  it('empties itself when nobody asks any more, and then waits for nothing', async () => {
+    const clock = virtualClock()
+    const store = memoryStore({ clock })
+    for (let i = 0; i < 100_000; i++) take(store, chargeOn(`${i}`))
+    expect([store.size, clock.pending]).toEqual([100_000, 1])
+    await clock.advance('61s')
+    await clock.advance('10s')
+    expect([store.size, clock.pending]).toEqual([0, 0])
+    expect(take(store, chargeOn('again')).allowed).toBe(true)
+    await store.close()
+    expect(clock.pending).toBe(0)
+  })
+
   it('lets expired subjects go as new ones come', () => {
     const clock = virtualClock()
     const store = memoryStore({ clock })

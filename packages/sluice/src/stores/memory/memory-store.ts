@@ -1,4 +1,4 @@
-import type { TimeSource } from '../../core/clock.ts'
+import type { Clock, TimeSource } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, ChargedRule, ChargeTerms, TextTake } from '../../core/engine/ask.ts'
 import { convertState, forgetEnded } from '../../core/engine/convert-state.ts'
 import { decide, setEndUs, takeOne } from '../../core/engine/engine.ts'
@@ -6,11 +6,13 @@ import { blankState, type State } from '../../core/engine/state.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
 import { systemClock } from '../../timing/system-clock.ts'
 import type { Store, StoreAbilities, StoreHealth } from '../store.ts'
+import { BackgroundSweep } from './background-sweep.ts'
+import { keepFromMakingWay, keepPlace, type Place, type Slot } from './place.ts'
 import { makeRoom, sweep } from './sweep.ts'
 import { Table } from './table.ts'
 
 export interface MemoryStoreOptions {
-  /** Most subjects kept at once. Beyond it, subjects that are not denied make way for new ones. */
+  /** Most subjects kept at once. Beyond it, subjects that still have units left make way for new ones. */
   readonly maxSubjects?: number
   readonly clock?: TimeSource
 }
@@ -23,10 +25,10 @@ export interface MemoryStore extends Store {
 }
 
 /**
- * Keeps counters in this process: exact within it, bounded in number, without timers.
+ * Keeps counters in this process: exact within it and bounded in number. Expired subjects are forgotten in the background.
  *
- * When it is full, a new subject takes the place of an expired one, or of the one soonest forgotten among those not currently denied.
- * A denied subject never makes way; if all are, the store fails with kind `full` and the rule's `onStoreFailure` decides.
+ * When it is full, a new subject takes the place of an expired one, or of the one soonest forgotten among those that still have units left.
+ * A subject that is denied or has nothing left never makes way; if all are like that, the store fails with kind `full` and the rule's `onStoreFailure` decides.
  *
  * @example createLimiter({ policy, store: memoryStore({ maxSubjects: 100_000 }) })
  */
@@ -38,30 +40,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new InProcess(maxSubjects, options.clock ?? systemClock())
 }
 
+/** For how long a store that had to refuse a new subject is not well. */
+const refusedForUs = 60_000_000
+
 const nothing = new Float64Array(0)
 const nobody: ReadonlySet<string> = new Set()
-
-/** A charge and the state it is decided on: that of its slot, or a copy that gets a slot only if the decision writes. */
-interface Place {
-  readonly charge: Charge
-  readonly table: Table
-  readonly state: State
-  readonly slot: number | undefined
-  /** Where the subject stands until then, when its rule's limits have changed. */
-  readonly elsewhere: Slot | undefined
-}
-
-/** Where a subject is kept. */
-interface Slot {
-  readonly table: Table
-  readonly slot: number
-}
 
 class InProcess implements MemoryStore {
   readonly name = 'memory'
   readonly abilities: StoreAbilities
   readonly #maxSubjects: number
-  readonly #clock: TimeSource
+  readonly #clock: TimeSource & Partial<Clock>
   /** By prefix; a rule whose limits changed, or differ between tiers, has several. */
   readonly #tables = new Map<string, Table[]>()
   readonly #one: [State] = [{ n: nothing, at: 0, extra: undefined }]
@@ -69,11 +58,18 @@ class InProcess implements MemoryStore {
   #lastRule: ChargedRule | undefined
   #lastTable: Table | undefined
   #size = 0
+  /** When a new subject was last refused because none could make way (us). */
+  #refusedUs = -Infinity
+  readonly #sweep: BackgroundSweep
   #closed = false
 
-  constructor(maxSubjects: number, clock: TimeSource) {
+  constructor(maxSubjects: number, clock: TimeSource & Partial<Clock>) {
     this.#maxSubjects = maxSubjects
     this.#clock = clock
+    this.#sweep = new BackgroundSweep(clock, this.#tables, (subjects) => {
+      this.#size -= subjects
+      return this.#size > 0
+    })
     const createdUs = clock.now()
     this.abilities = {
       inProcess: true,
@@ -109,17 +105,19 @@ class InProcess implements MemoryStore {
     if (state.extra !== undefined) return undefined
     const answer = takeOne(take, state, 1, this.#nowFor(take))
     if (state.extra !== undefined) table.keepExtra(slot, state.extra)
-    if (!answer.allowed) table.deny(slot, deniedUntilUs(answer, 0))
+    keepFromMakingWay(table, slot, answer, 0)
     return answer
   }
 
   async health(): Promise<StoreHealth> {
     const full = this.#size >= this.#maxSubjects
+    const refuses = this.#clock.now() - this.#refusedUs < refusedForUs
     const warnings = full
       ? [`The memory store holds its maximum of ${this.#maxSubjects} subjects; raise maxSubjects or use Redis.`]
       : []
     return {
       reachable: true,
+      ...(refuses ? { ok: false } : {}),
       roundTripMs: 0,
       warnings,
       details: { subjects: this.#size, maxSubjects: this.#maxSubjects },
@@ -128,6 +126,7 @@ class InProcess implements MemoryStore {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#sweep.stop()
     this.#tables.clear()
     this.#lastTable = undefined
     this.#size = 0
@@ -142,7 +141,7 @@ class InProcess implements MemoryStore {
         forgetEnded(state, now)
         table.keepExtra(slot, state.extra)
       }
-      if (!answer.allowed && ask.kind === 'take') table.deny(slot, deniedUntilUs(answer, 0))
+      if (ask.kind === 'take') keepFromMakingWay(table, slot, answer, 0)
     }
     return answer
   }
@@ -153,7 +152,10 @@ class InProcess implements MemoryStore {
     const state = table.lend(slot, this.#one[0])
     const answer = decide(ask, this.#one, now)
     if (answer.granted === 0) this.#remove({ table, slot })
-    else if (state.extra !== undefined) table.keepExtra(slot, state.extra)
+    else {
+      if (state.extra !== undefined) table.keepExtra(slot, state.extra)
+      keepFromMakingWay(table, slot, answer, 0)
+    }
     return answer
   }
 
@@ -167,8 +169,8 @@ class InProcess implements MemoryStore {
     for (const [c, place] of places.entries()) {
       if (ask.kind === 'reset') this.#forget(place)
       else if (place.slot !== undefined) place.table.keepExtra(place.slot, place.state.extra)
-      else if (wrote) this.#settleIn(place, now)
-      if (!answer.allowed && ask.kind === 'take') markDenied(place, deniedUntilUs(answer, c))
+      const kept = wrote && place.slot === undefined && ask.kind !== 'reset' ? this.#settleIn(place, now) : place
+      if (ask.kind === 'take') keepPlace(kept, answer, c)
     }
     return answer
   }
@@ -189,6 +191,7 @@ class InProcess implements MemoryStore {
     this.#size -= sweep(table, now, 2, stay)
     while (this.#size + count > this.#maxSubjects) {
       if (!makeRoom(table, this.#tables, now, stay)) {
+        this.#refusedUs = this.#clock.now()
         throw new StoreError(
           'full',
           `The memory store holds ${this.#size} subjects and all of those looked at are denied; raise maxSubjects.`,
@@ -219,14 +222,18 @@ class InProcess implements MemoryStore {
   }
 
   /** Gives the state of a place a slot, if there is anything to remember. */
-  #settleIn({ charge, table, state, elsewhere }: Place, now: number): void {
+  #settleIn(place: Place, now: number): Place {
+    const { charge, table, state, elsewhere } = place
+    const deniedUs = elsewhere?.table.deniedUntilUs(elsewhere.slot) ?? 0
     if (elsewhere !== undefined) this.#remove(elsewhere)
     forgetEnded(state, now)
-    if (setEndUs(table.set, state, now) <= now) return
+    if (setEndUs(table.set, state, now) <= now) return { ...place, elsewhere: undefined }
     const slot = this.#add(table, charge.subject)
     const kept = table.lend(slot, { n: nothing, at: 0, extra: undefined })
     kept.n.set(state.n, kept.at)
     table.keepExtra(slot, state.extra)
+    if (deniedUs > now) table.deny(slot, deniedUs)
+    return { ...place, slot, elsewhere: undefined }
   }
 
   #forget({ table, slot, elsewhere }: Place): void {
@@ -236,6 +243,7 @@ class InProcess implements MemoryStore {
 
   #add(table: Table, subject: string): number {
     this.#size += 1
+    this.#sweep.start()
     return table.add(subject)
   }
 
@@ -278,17 +286,4 @@ class InProcess implements MemoryStore {
     tables.push(table)
     return table
   }
-}
-
-function markDenied({ table, slot, elsewhere }: Place, untilUs: number): void {
-  if (slot !== undefined) table.deny(slot, untilUs)
-  else elsewhere?.table.deny(elsewhere.slot, untilUs)
-}
-
-/** Until when a subject counts as denied. A cost that can never pass says nothing about the subject. */
-function deniedUntilUs(answer: Answer, c: number): number {
-  let waitMs = 0
-  for (const { retryAfterMs } of answer.statuses[c]!)
-    if (retryAfterMs !== Infinity) waitMs = Math.max(waitMs, retryAfterMs)
-  return answer.nowUs + waitMs * 1000
 }

@@ -14,12 +14,12 @@ const chunkSlots = 1 << chunkBits
  */
 export class Table {
   /** Twice the slot, and one more where the subject stands for itself. */
-  readonly #index = new Map<string, number>()
-  readonly #chunks: Float64Array[] = []
-  /** Until when each slot counts as denied (us); a chunk in which none ever was has none. */
-  readonly #denied: (Float64Array | undefined)[] = []
-  readonly #subjects: (string | undefined)[] = []
-  readonly #free: number[] = []
+  #index = new Map<string, number>()
+  #chunks: Float64Array[] = []
+  /** Until when each slot counts as denied or has nothing left (us); a chunk in which none ever was has none. */
+  #denied: (Float64Array | undefined)[] = []
+  #subjects: (string | undefined)[] = []
+  #free: number[] = []
   readonly #extras = new Map<number, Extra>()
   readonly set: LimitSet
   hand = 0
@@ -76,7 +76,18 @@ export class Table {
     this.#free.push(slot)
   }
 
-  /** Remembers until when a subject is denied, so that it does not make way for another before. */
+  /** Lets go of the memory of a table in which no subject is left. */
+  shrink(): void {
+    if (this.#index.size > 0 || this.#subjects.length === 0) return
+    this.#index = new Map()
+    this.#chunks = []
+    this.#denied = []
+    this.#subjects = []
+    this.#free = []
+    this.hand = 0
+  }
+
+  /** Remembers until when a subject is denied or has nothing left, so that it does not make way for another before. */
   deny(slot: number, untilUs: number): void {
     const chunk = slot >> chunkBits
     this.#denied[chunk] ??= new Float64Array(chunkSlots)
