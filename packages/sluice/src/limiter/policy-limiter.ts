@@ -101,7 +101,7 @@ export class PolicyLimiter implements Limiter {
       const subject = encodeKey(key)
       if (rule === undefined) return Promise.resolve(this.#announce(unmatched(policy.version)))
       const charge = asked?.text === subject ? chargeOf(asked) : chargeTo(rule, subject, options, this.#clock)
-      return rule.mode === 'shadow' ? this.#withShadow(policy, [], [charge]) : this.#submit(policy, [charge])
+      return rule.mode === 'shadow' ? this.#withShadow(policy, [], [charge]) : this.#submit(policy, [charge], asItIs)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -123,7 +123,7 @@ export class PolicyLimiter implements Limiter {
     this.#sawRequests = true
     try {
       const policy = this.#policyNow()
-      return this.#decide(policy, this.#chargesOf(policy, request, options))
+      return this.#decide(policy, this.#chargesOf(policy, request, options), asItIs)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -135,8 +135,8 @@ export class PolicyLimiter implements Limiter {
       const charges = this.#chargesOf(policy, subject, options)
       if (charges.enforced.some(hasPlace) || charges.shadow.some(hasPlace))
         return this.#hold(policy, charges, options, 'acquire', true).then(withHold)
-      const decided = isRequest(subject) ? this.#decide(policy, charges) : this.take(subject, options)
-      return decided.then(withoutHold)
+      if (isRequest(subject)) return this.#decide(policy, charges, withoutHold)
+      return this.take(subject, options).then(withoutHold)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -242,17 +242,21 @@ export class PolicyLimiter implements Limiter {
   }
 
   /** Decides without holding anything. */
-  #decide(policy: CompiledPolicy, { enforced, shadow, refusedBy }: Charges): Promise<Decision> {
-    if (refusedBy !== undefined) return Promise.resolve(this.#announce(refused(refusedBy, policy.version)))
-    if (shadow.length > 0) return this.#withShadow(policy, enforced, shadow)
-    if (enforced.length === 0) return Promise.resolve(this.#announce(unmatched(policy.version)))
-    return this.#submit(policy, enforced)
+  #decide<T>(policy: CompiledPolicy, charges: Charges, resultOf: (decision: Decision) => T): Promise<T> {
+    const { enforced, shadow, refusedBy } = charges
+    if (refusedBy !== undefined) return Promise.resolve(resultOf(this.#announce(refused(refusedBy, policy.version))))
+    if (shadow.length > 0) return this.#withShadow(policy, enforced, shadow).then(resultOf)
+    if (enforced.length === 0) return Promise.resolve(resultOf(this.#announce(unmatched(policy.version))))
+    return this.#submit(policy, enforced, resultOf)
   }
 
-  #submit(policy: CompiledPolicy, charges: readonly Charge[]): Promise<Decision> {
+  /** The result is made before the promise resolves: a promise for each step would cost as much as the decision. */
+  #submit<T>(policy: CompiledPolicy, charges: readonly Charge[], resultOf: (decision: Decision) => T): Promise<T> {
     const pending = new PendingDecision(policy.version, charges, undefined, this.#events)
     const answer = this.#store.submit(pending, this.#deadlineMs, pending)
-    return answer === undefined ? pending.promise() : Promise.resolve(pending.conclude(answer, noShadow))
+    return answer === undefined
+      ? pending.promise(resultOf)
+      : Promise.resolve(resultOf(pending.conclude(answer, noShadow)))
   }
 
   /** Announces a decision that no store took part in. */
@@ -317,6 +321,10 @@ export class PolicyLimiter implements Limiter {
 
 function takeOf(charge: Charge, hold: HoldRequest | undefined): TakeAsk {
   return { kind: 'take', charges: [charge], copies: 1, hold }
+}
+
+function asItIs(decision: Decision): Decision {
+  return decision
 }
 
 function withHold(hold: HoldHandle): Admission {

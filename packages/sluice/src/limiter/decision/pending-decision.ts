@@ -31,9 +31,9 @@ export class PendingDecision implements TakeAsk, Waiter {
   }
 
   /** Waits for what the store will answer; asked for only when it did not at once. */
-  promise(): Promise<Decision> {
+  promise<T>(resultOf: (decision: Decision) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#resolve = resolve
+      this.#resolve = (decision) => resolve(resultOf(decision))
       this.#reject = reject
     })
   }
