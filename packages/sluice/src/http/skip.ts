@@ -1,5 +1,5 @@
 import { invalidOption } from '../core/errors.ts'
-import { isStrange, pathSpellings } from '../policy/match/path-spellings.ts'
+import { couldBeAny, isStrange, pathSpellings } from '../policy/match/path-spellings.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 
 /** Requests that are let through without a decision. */
@@ -47,7 +47,7 @@ export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Reques
 /** Whether a path is below another by every reading of it: `/static/../login` must not be let through as a static file. */
 const isBelow = (path: string, beginning: string): boolean =>
   path.startsWith(beginning) &&
-  (!isStrange(path) || pathSpellings(path).every((spelling) => spelling.startsWith(beginning)))
+  (!isStrange(path) || (!couldBeAny(path) && pathSpellings(path).every((spelling) => spelling.startsWith(beginning))))
 
 /** What the Fetch standard calls a CORS-preflight request; any other OPTIONS is a request like all others. */
 const isPreflight = ({ headers }: RequestView): boolean =>

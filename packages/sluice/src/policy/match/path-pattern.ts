@@ -1,4 +1,4 @@
-import { comparedSegment, decodeSegment, pathSpellings } from './path-spellings.ts'
+import { comparedSegment, couldBeAny, decodeSegment, pathSpellings } from './path-spellings.ts'
 
 /** A pattern of paths, taken apart. */
 export interface PathPattern {
@@ -45,6 +45,7 @@ export function parsePattern(text: string): PathPattern | string {
 
 /** Compares one path with one pattern and returns what it captured. The index does the same for many patterns at once. */
 export function matchPattern(pattern: PathPattern, path: string): readonly string[] | undefined {
+  if (couldBeAny(path)) return captureNames(pattern).map(() => '')
   for (const spelling of pathSpellings(path)) {
     const captured = matchSpelling(pattern, spelling)
     if (captured !== undefined) return captured

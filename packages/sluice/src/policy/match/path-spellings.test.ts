@@ -76,3 +76,16 @@ test('the number of spellings is bounded, however strange a path is', () => {
   const path = `http://h?/${'a\\../%2e%2f;x/..//'.repeat(500)}`
   expect(pathSpellings(path).length).toBeLessThan(40)
 })
+
+describe('a strange path that is too long to take apart', () => {
+  const long = '/x/..'.repeat(300)
+  it.each([`${long}/login`, `${long}/files/a`, `${long}/p/q`])('is counted by every rule', (path) => {
+    expect(matched(path).map(({ rule, subject }) => [rule.name, subject])).toEqual([
+      ['log-in', 'all'],
+      ['file', '#false'],
+      ['page', expect.any(String)],
+    ])
+    expect(policy.explain({ method: 'GET', path, headers: {} }, 0).every((rule) => rule.matched)).toBe(true)
+  })
+  test('one that is only long is taken as it is', () => expect(matched(`/${'x'.repeat(9999)}`)).toEqual([]))
+})

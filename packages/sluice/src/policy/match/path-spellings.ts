@@ -6,6 +6,17 @@ export function isStrange(path: string): boolean {
   return strange.test(path)
 }
 
+/** Strange paths that are longer are not taken apart, as that would cost more than answering them. */
+const longest = 1024
+
+/**
+ * Whether a path is strange and too long to take apart. It is then taken for any path: no honest client sends one, and it must neither
+ * get around a rule nor keep the process busy.
+ */
+export function couldBeAny(path: string): boolean {
+  return path.length > longest && isStrange(path)
+}
+
 /**
  * Everything that routers and proxies take a path for, as sent first. A request is covered by a rule when one of these is: the handler
  * runs by one reading or another, and no spelling may get around its limit.
@@ -22,11 +33,11 @@ export function pathSpellings(path: string): readonly string[] {
   for (const each of absolutePaths(path)) {
     const slashed = each.replaceAll('\\', '/')
     const decoded = slashed.replace(/%2f|%5c/gi, '/')
-    for (const one of [each, slashed, decoded]) {
+    for (const one of new Set([each, slashed, decoded])) {
       spellings.add(one)
       // The URL standard takes an empty segment for one that `..` goes back to; proxies merge slashes first.
       spellings.add(withoutDots(one))
-      spellings.add(withoutDots(one.replace(/\/\/+/g, '/')))
+      if (one.includes('//')) spellings.add(withoutDots(one.replace(/\/\/+/g, '/')))
       const semicolon = one.indexOf(';')
       if (semicolon >= 0) {
         spellings.add(one.slice(0, semicolon))
@@ -44,10 +55,11 @@ export function pathSpellings(path: string): readonly string[] {
  * @example canonicalPath('/Users//%61/../42/') // '/users/42'
  */
 export function canonicalPath(path: string): string {
+  if (couldBeAny(path)) return '/..'
   const absolute = absolutePaths(path)[0]!
   const slashed = isStrange(absolute) ? absolute.replace(/\\|%2f|%5c/gi, '/').replace(/;[^/]*/g, '') : absolute
-  const segments = dotsResolved(slashed.split('/').filter(Boolean).map(comparedSegment))
-  return `/${segments.join('/')}`
+  const segments = dotsResolved(slashed.split('/').filter(Boolean))
+  return comparedSegment(`/${segments.join('/')}`)
 }
 
 /** The paths of a target in absolute form; any other path is its own. */
@@ -62,8 +74,14 @@ function absolutePaths(path: string): readonly string[] {
   return end >= 0 && end < slash ? ['/', rest.slice(slash)] : [rest.slice(slash)]
 }
 
-const dot = /^(?:\.|%2e)$/i
-const dots = /^(?:\.|%2e){2}$/i
+/** By segment: how many levels to go up, so that 0 is to stay and -1 is a segment like any other. */
+function levelsUp(segment: string): number {
+  if (segment.length > 6 || segment.length === 0) return -1
+  const first = segment.charCodeAt(0)
+  if (first !== 46 /* . */ && first !== 37 /* % */) return -1
+  const plain = segment.replace(/%2e/gi, '.')
+  return plain === '.' ? 0 : plain === '..' ? 1 : -1
+}
 
 function withoutDots(path: string): string {
   if (!/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) return path
@@ -74,8 +92,9 @@ function withoutDots(path: string): string {
 function dotsResolved(segments: readonly string[]): readonly string[] {
   const kept: string[] = []
   for (const segment of segments) {
-    if (dots.test(segment)) kept.pop()
-    else if (!dot.test(segment)) kept.push(segment)
+    const levels = levelsUp(segment)
+    if (levels < 0) kept.push(segment)
+    else if (levels > 0) kept.pop()
   }
   return kept
 }

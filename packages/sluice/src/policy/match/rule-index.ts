@@ -2,7 +2,7 @@ import type { Captured } from '../selector/selector.ts'
 import { type Entry, EntryList } from './entry-list.ts'
 import { hasMethod, type Matcher } from './matcher.ts'
 import { captureNames, type PathPattern } from './path-pattern.ts'
-import { comparedSegment, decodeSegment, isStrange, pathSpellings } from './path-spellings.ts'
+import { comparedSegment, couldBeAny, decodeSegment, isStrange, pathSpellings } from './path-spellings.ts'
 import type { RequestView } from './request-view.ts'
 
 /** A rule whose `match` holds, by its place in the policy. */
@@ -22,11 +22,12 @@ export interface Candidate {
  */
 export class RuleIndex {
   readonly #root = new TreeNode()
+  readonly #all = new EntryList()
 
   constructor(matchers: readonly (Matcher | undefined)[]) {
     for (const [index, matcher] of matchers.entries()) {
       if (!matcher) continue
-      if (!matcher.patterns) this.#root.addBelow({ index, order: 0, matcher, names: none })
+      if (!matcher.patterns) this.#add({ index, order: 0, matcher, names: none }, this.#root, true)
       for (const [order, pattern] of (matcher.patterns ?? []).entries()) this.#insert(pattern, index, order, matcher)
     }
   }
@@ -36,6 +37,7 @@ export class RuleIndex {
     const path = typeof request.path === 'string' ? request.path : ''
     const found: Candidate[] = []
     if (!this.#root.hasChildren || !isStrange(path)) walk(this.#root, path, 0, [], request, found)
+    else if (couldBeAny(path)) collect(this.#all, noCaptures, request, found)
     else for (const spelling of pathSpellings(path)) walk(this.#root, spelling, 0, [], request, found)
     if (found.length < 2) return found
     // The sort is stable: of several spellings of the path that fit one pattern, the one that was sent counts.
@@ -47,13 +49,19 @@ export class RuleIndex {
     let node = this.#root
     for (const segment of pattern.segments) node = 'capture' in segment ? node.anyChild() : node.child(segment.text)
     const names = captureNames(pattern)
-    const entry = { index, order, matcher, names: names.length === 0 ? none : names }
-    if (pattern.open) node.addBelow(entry)
+    this.#add({ index, order, matcher, names: names.length === 0 ? none : names }, node, pattern.open)
+  }
+
+  #add(entry: Entry, node: TreeNode, isOpen: boolean): void {
+    this.#all.add(entry)
+    if (isOpen) node.addBelow(entry)
     else node.addHere(entry)
   }
 }
 
 const none: readonly string[] = []
+/** Of a path that was not taken apart: every capture is there, and empty. */
+const noCaptures: readonly string[] = []
 
 // Most nodes have little of their own, so everything is made when it is needed: what is not there need not be looked at.
 class TreeNode {

@@ -41,7 +41,7 @@ export function compileSelector(text: string): Selector | string {
     part: Number(parsed.path[0]),
     read: finish ? (request, captured) => finish(source(request, captured)) : source,
     has: (request) => isThere(parsed, request),
-    isMalformed: (request, captured) => source(request, captured) === undefined && isSet(parsed, request),
+    isMalformed: (request, captured) => source(request, captured) === undefined && isSet(parsed, request, captured),
     texts: (request) => textsIn(rawValue(parsed, request)),
     plain: finish === undefined,
     finish: finish ?? ((value) => value),
@@ -81,8 +81,10 @@ function isThere(parsed: ParsedSelector, request: RequestView): boolean {
 }
 
 /** Whether the field was set at all: `null` and empty text were. Of a body that was not taken apart, any field may have been. */
-function isSet(parsed: ParsedSelector, request: RequestView): boolean {
-  return rawValue(parsed, request) !== undefined || (parsed.root === 'body' && isWhole(part(request, 'body')))
+function isSet(parsed: ParsedSelector, request: RequestView, captured: Captured | undefined): boolean {
+  if (rawValue(parsed, request) !== undefined) return true
+  if (parsed.root === 'params') return captured?.names.includes(parsed.path[0]!) ?? false
+  return parsed.root === 'body' && isWhole(part(request, 'body'))
 }
 
 function isWhole(body: unknown): boolean {
