@@ -1,0 +1,27 @@
+export type {
+  Answer,
+  Ask,
+  Charge,
+  ChargedRule,
+  ChargeTerms,
+  DebitAsk,
+  ExtendAsk,
+  HoldRequest,
+  LimitStatus,
+  OnStoreFailure,
+  PeekAsk,
+  RefundAsk,
+  ResetAsk,
+  SettleAsk,
+  TakeAsk,
+  TextTake,
+} from '../core/engine/ask.ts'
+export { decide, setEndUs } from '../core/engine/engine.ts'
+export type { AlgorithmName, Limit } from '../core/engine/limit.ts'
+export type { LimitSet } from '../core/engine/limit-set.ts'
+export { packState, type UnpackedState, unpackState } from '../core/engine/pack-state.ts'
+export { blankState, type Extra, type Hold, type HoldKind, type Log, type State } from '../core/engine/state.ts'
+export { type FailureKind, StoreError } from '../core/errors.ts'
+export { type DecideOnValues, type StateStoreOptions, type StateWrite, stateStore } from './state-store.ts'
+export type { Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from './store.ts'
+export { type StoreChanges, wrapStore } from './wrap-store.ts'
