@@ -1,4 +1,4 @@
-import type { PolicyArchive } from 'sluice'
+import type { PolicyArchive, PolicyDocument } from 'sluice'
 import { createLimiter, type Limiter, memoryStore, type Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
 import type { ServerConfig } from './config/config.ts'
@@ -38,7 +38,7 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     store,
     deadlineMs: config.deadlineMs,
     env: config.env,
-    ...(config.policy.optional ? { fallbackPolicy: documentOf(examplePolicy) as never } : {}),
+    ...(config.policy.optional ? { fallbackPolicy: exampleFor(config.policy) } : {}),
   })
   opened.push(() => limiter.close())
   // With an error from the start, it is the fallback that is in force.
@@ -58,6 +58,12 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     isExampleInstead: () => isExample,
     policySource: () => (isExample ? `the built-in example, as ${place()} could not be read` : place()),
   }
+}
+
+/** The example, under the name of the service that the database was asked for: another name would be another service's counters. */
+function exampleFor(place: ServerConfig['policy']): PolicyDocument {
+  const example = documentOf(examplePolicy) as PolicyDocument
+  return 'service' in place ? { ...example, service: place.service } : example
 }
 
 /** Closes in reverse what was opened. */

@@ -15,7 +15,8 @@ const denyStatuses = ['401', '403', '429'] as const
  */
 export const authRoute: Routes = (app, { limiter, identity: options }) => {
   const addressOf = clientAddress(options)
-  const guard = limiterGuard<RequestView>(limiter, { inFlight: false })
+  // Made when a proxy asks for the first time: it warns when no rule can apply to requests, which a daemon without proxies may well want.
+  let guard: ReturnType<typeof limiterGuard<RequestView>> | undefined
 
   async function decide(c: Context<NodeEnv>, family: HeaderFamily | undefined): Promise<Response> {
     const { incoming } = c.env
@@ -24,6 +25,7 @@ export const authRoute: Routes = (app, { limiter, identity: options }) => {
     // The body stays with the proxy.
     for (const name of ['content-length', 'content-type', 'transfer-encoding']) delete headers[name]
     const view = { ...original, headers, ip: addressOf(incoming.socket.remoteAddress, { headers }) }
+    guard ??= limiterGuard<RequestView>(limiter, { inFlight: false })
     const outcome = await guard.decide(view, view)
     const sent = Object.fromEntries(outcome.headers)
     if (outcome.denial === undefined) return new Response(null, { status: 200, headers: sent })
