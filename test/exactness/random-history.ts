@@ -28,6 +28,7 @@ export interface History {
 }
 
 const amount = fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 0, max: 12 }) }, fc.constantFrom(1001, 2500))
+const notAllZero = (weights: number[]): number[] => [1, ...weights.slice(1)]
 const per = fc.constantFrom('1s', '1m', '700ms', '3s', '1ms', '61m')
 const limit: fc.Arbitrary<LimitSpec> = fc.oneof(
   fc.record({ amount, per, algorithm: fc.constant('fixed-window' as const) }),
@@ -45,6 +46,22 @@ const limit: fc.Arbitrary<LimitSpec> = fc.oneof(
     per: fc.constantFrom('day' as const, 'week' as const, 'month' as const),
     algorithm: fc.constant('calendar' as const),
     zone: fc.constantFrom('UTC', 'Europe/Berlin'),
+  }),
+  fc.record({
+    amount: fc.oneof(amount, fc.constantFrom(100_000, 5e12)),
+    per: fc.constantFrom('day' as const, 'week' as const, 'month' as const),
+    zone: fc.constantFrom('UTC', 'Europe/Berlin'),
+    pace: fc.record(
+      {
+        curve: fc.oneof(
+          fc.constant('even' as const),
+          fc.array(fc.nat(5), { minLength: 24, maxLength: 24 }).map(notAllZero),
+        ),
+        burst: fc.integer({ min: 1, max: 2000 }),
+        catchUp: fc.constantFrom(1, 1.5, 3, 100),
+      },
+      { requiredKeys: [] },
+    ),
   }),
   fc.record({ amount: fc.integer({ min: 0, max: 6 }), algorithm: fc.constant('concurrency' as const) }),
 )
@@ -112,7 +129,9 @@ export const history: fc.Arbitrary<History> = fc.record({ versions, ticks, stead
 const back = fc.tuple(tick, fc.boolean()).map(([one, isBack]) => (isBack ? { ...one, jumpUs: -one.jumpUs } : one))
 /** Histories in which the clock is sometimes set back; without calendars, whose periods the client has to send. */
 export const unsteady: fc.Arbitrary<History> = fc.record({
-  versions: versions.filter((all) => all.flat().every(({ algorithm }) => algorithm !== 'calendar')),
+  versions: versions.filter((all) =>
+    all.flat().every(({ algorithm, pace }) => algorithm !== 'calendar' && pace === undefined),
+  ),
   ticks: fc.array(back, { minLength: 1, maxLength: 12 }),
   steady: fc.constant(false),
 })

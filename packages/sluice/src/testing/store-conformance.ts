@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { algorithmNames } from '../core/algorithms/index.ts'
-import type { AlgorithmName } from '../core/engine/limit.ts'
+import type { LimitAlgorithm } from '../core/engine/limit.ts'
 import { StoreError } from '../core/errors.ts'
 import { abilities } from './store-cases/abilities.ts'
 import { NotHere, StoreBench, type StoreCase, type StoreUnderTest } from './store-cases/case.ts'
@@ -19,7 +19,7 @@ export interface StoreConformanceOptions {
   /** Starts a store with nothing in it, and whatever it needs. */
   start(): Promise<StoreUnderTest>
   /** The algorithms that the store knows; all unless said otherwise. Cases that need another are skipped, with the reason. */
-  readonly algorithms?: readonly AlgorithmName[]
+  readonly algorithms?: readonly LimitAlgorithm[]
   /** Whether the store keeps holds; it does unless said otherwise. */
   readonly holds?: boolean
   /** Cases that cannot pass here, by name, each with the reason; the report shows it. */

@@ -5,8 +5,8 @@ import { columns, safe } from '../terminal/text.ts'
 
 /** Limits as lines: how much is left of each, and when it is whole again. */
 export function limitTable(limits: readonly LimitJson[], style: Style): string[] {
-  const rows = limits.map(({ name, amount, remaining, windowMs, resetMs, retryAfterMs }) => {
-    const share = amount === 0 ? 0 : Math.max(0, remaining) / amount
+  const rows = limits.map(({ name, amount, remaining, windowMs, resetMs, retryAfterMs, pace }) => {
+    const share = amount === 0 ? 0 : Math.max(0, remaining) / (pace?.burst ?? amount)
     const paint = share === 0 ? style.bad : share < 0.2 ? style.warn : style.good
     const wait =
       retryAfterMs === null || retryAfterMs > 0
@@ -18,12 +18,19 @@ export function limitTable(limits: readonly LimitJson[], style: Style): string[]
     return [
       safe(name),
       paint(bar(share, 12)),
-      `${count(Math.max(0, remaining))} of ${count(amount)} left`,
+      pace ? paceText(pace) : `${count(Math.max(0, remaining))} of ${count(amount)} left`,
       style.faint(per),
       wait,
     ]
   })
   return columns(rows)
+}
+
+/** Where on its curve a paced limit stands. */
+function paceText({ planned, spent }: NonNullable<LimitJson['pace']>): string {
+  const ahead = spent - planned
+  const by = ahead === 0 ? 'on plan' : `${count(Math.abs(ahead))} ${ahead > 0 ? 'ahead' : 'behind'}`
+  return `${count(spent)} spent, ${count(planned)} planned by now: ${by}`
 }
 
 /** When to come back, in words. */

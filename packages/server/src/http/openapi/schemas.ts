@@ -64,14 +64,21 @@ export const schemas: Readonly<Record<string, Schema>> = {
   ),
   Check: object({ ...subject, mirror: flag }, [...subjectFields, 'mirror'], keyOrRequest),
   Checks: object({ checks: { type: 'array', items: ref('Check'), minItems: 1, maxItems: 1000 } }),
-  Limit: object({
-    rule: text,
-    name: text,
-    amount: count,
-    remaining: count,
-    windowMs: { ...count, description: '0 for a limit on what is in flight.' },
-    resetMs: count,
-    retryAfterMs: { ...orNull('integer'), description: 'null: never.' },
+  Limit: object(
+    {
+      rule: text,
+      name: text,
+      amount: count,
+      remaining: count,
+      windowMs: { ...count, description: '0 for a limit on what is in flight.' },
+      resetMs: count,
+      retryAfterMs: { ...orNull('integer'), description: 'null: never.' },
+      pace: ref('Pace'),
+    },
+    ['pace'],
+  ),
+  Pace: object({ planned: count, spent: count, burst: count }, [], {
+    description: 'Where a paced limit stands on its curve.',
   }),
   Decision: object({
     allowed: flag,

@@ -1,3 +1,4 @@
+import type { PaceStatus } from '../engine/ask.ts'
 import type { Limit } from '../engine/limit.ts'
 import type { State } from '../engine/state.ts'
 
@@ -18,6 +19,8 @@ export interface Algorithm {
   giveBack(state: State, i: number, limit: Limit, units: number, takenUs: number, now: number): void
   /** Lets at least so much be spent in the present period. Only calendar limits have periods that others can count too. */
   raise?(state: State, i: number, limit: Limit, units: number, now: number): void
+  /** `pace`: where on its curve the limit stands. */
+  pace?(state: State, i: number, limit: Limit, now: number): PaceStatus
   /** When the limit would be as good as unused, if nothing more were spent. */
   endUs(state: State, i: number, limit: Limit, now: number): number
   /** How long until `cost` would pass, given that it does not now and is not above the burst. */

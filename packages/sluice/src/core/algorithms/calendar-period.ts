@@ -66,7 +66,7 @@ function midnight(zone: string, day: number): number {
 }
 
 /** How far the zone's wall clock is ahead of UTC at an instant. */
-function offsetMs(zone: string, atMs: number): number {
+export function offsetMs(zone: string, atMs: number): number {
   if (zone === 'UTC') return 0
   let format = formats.get(zone)
   if (!format) {

@@ -110,6 +110,16 @@ export interface LimitStatus {
   readonly resetMs: number
   /** Until this cost would pass: 0 when it passes now, `Infinity` when it never can. */
   readonly retryAfterMs: number
+  /** Where a limit that is paced stands on its curve. */
+  readonly pace?: PaceStatus
+}
+
+/** What was planned until now, and what was spent in the period. */
+export interface PaceStatus {
+  readonly planned: number
+  readonly spent: number
+  /** How far ahead of the plan spending may be. */
+  readonly burst: number
 }
 
 /** What gave an answer; `store` when nothing else did. */

@@ -290,7 +290,7 @@ function statusOfLimit(
   if (!passed && remaining < charge.cost) {
     waitUs = charge.cost > limit.burst ? Infinity : algorithm.waitUs(state, i, limit, charge.cost, now)
   }
-  return {
+  const status = {
     rule: charge.rule.name,
     name: limit.name,
     amount: limit.amount,
@@ -299,4 +299,5 @@ function statusOfLimit(
     resetMs: Math.ceil((algorithm.endUs(state, i, limit, now) - now) / 1000),
     retryAfterMs: Math.ceil(waitUs / 1000),
   }
+  return algorithm.pace === undefined ? status : { ...status, pace: algorithm.pace(state, i, limit, now) }
 }

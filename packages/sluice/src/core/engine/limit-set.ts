@@ -49,6 +49,8 @@ export function limitSet(limits: readonly Limit[]): LimitSet {
     layout: tags.join(),
     needsHold: limits.some((limit) => limit.algorithm === 'concurrency'),
     windows: limits.every(({ algorithm }) => windows.has(algorithm)),
-    coarse: limits.every(({ algorithm }) => windows.has(algorithm) || algorithm === 'sliding-window'),
+    coarse: limits.every(
+      ({ algorithm }) => windows.has(algorithm) || algorithm === 'sliding-window' || algorithm === 'pace',
+    ),
   }
 }

@@ -1,7 +1,11 @@
 import type { CalendarUnit } from '../algorithms/calendar-period.ts'
+import type { Pace } from '../algorithms/pace-curve.ts'
 
 /** The algorithms a limit can use. Each file under `algorithms/` states what it admits at most. */
 export type AlgorithmName = 'fixed-window' | 'sliding-window' | 'sliding-log' | 'gcra' | 'calendar' | 'concurrency'
+
+/** The algorithms of limits that are decided on: a paced limit is a `calendar` limit and one with `pace` beside it. */
+export type LimitAlgorithm = AlgorithmName | 'pace'
 
 /**
  * An amount per period by an algorithm, ready to be decided on. Made by `compileLimit` in `policy/`, never by hand.
@@ -9,20 +13,22 @@ export type AlgorithmName = 'fixed-window' | 'sliding-window' | 'sliding-log' | 
  */
 export interface Limit {
   readonly name: string
-  readonly algorithm: AlgorithmName
+  readonly algorithm: LimitAlgorithm
   readonly amount: number
   /** Length of the period; 0 for `concurrency`, the longest possible one for `calendar`. */
   readonly periodMs: number
-  /** `gcra`: how many units may pass at once. Elsewhere the amount. */
+  /** `gcra` and `pace`: how many units may pass at once. Elsewhere the amount. */
   readonly burst: number
   /** `gcra`: microseconds per unit, rounded up. Elsewhere 0. */
   readonly intervalUs: number
   /** `fixed-window`: windows start at multiples of the period instead of at the first hit. */
   readonly aligned: boolean
-  /** `calendar`: which periods. */
+  /** `calendar` and `pace`: which periods. */
   readonly calendar: CalendarUnit | undefined
-  /** `calendar`: an IANA zone. */
+  /** `calendar` and `pace`: an IANA zone. */
   readonly zone: string | undefined
+  /** `pace`: along which curve. */
+  readonly pace: Pace | undefined
 }
 
 /** Largest amount, burst and cost, in units: every sum in the engine stays an exact integer. */

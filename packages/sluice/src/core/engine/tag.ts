@@ -16,7 +16,8 @@ const usualPeriods = [1000, 60_000, 3_600_000, 86_400_000]
 const units: readonly CalendarUnit[] = ['day', 'week', 'month']
 /** Longer than any period of the unit, whatever a zone does to its clocks. */
 const longestMs = [2, 8, 32].map((days) => days * 86_400_000)
-const calendarCode = algorithmNames.indexOf('calendar')
+/** Their periods are those of a calendar. */
+const calendarCodes: readonly number[] = [algorithmNames.indexOf('calendar'), algorithmNames.indexOf('pace')]
 const zoneBits = 22
 
 /** The tag of a limit, different from those that the set has already. */
@@ -49,22 +50,24 @@ function readTag(tag: number): Limit {
   const code = codeOf(tag)
   const isUsual = tag < 128
   const rest = isUsual ? tag % 16 : Math.floor((tag - 128) / 128)
-  const common = { name: '', amount: 0, burst: 0, intervalUs: 0, calendar: undefined, zone: undefined }
-  if (code === calendarCode)
+  const common = { name: '', amount: 0, burst: 0, intervalUs: 0, calendar: undefined, zone: undefined, pace: undefined }
+  if (calendarCodes.includes(code))
     return { ...common, algorithm: 'fixed-window', periodMs: longestMs[rest % 4] ?? maxPeriodMs, aligned: false }
   const periodMs = isUsual ? usualPeriods[rest % 4]! : Math.floor(rest / 2)
   return { ...common, algorithm: algorithmNames[code]!, periodMs, aligned: isUsual ? rest >= 4 : rest % 2 === 1 }
 }
 
 function usualKind({ algorithm, periodMs, aligned, calendar, zone }: Limit): number {
-  if (algorithm === 'calendar') return zone === 'UTC' ? units.indexOf(calendar!) : -1
+  if (algorithm === 'calendar' || algorithm === 'pace') return zone === 'UTC' ? units.indexOf(calendar!) : -1
   if (algorithm === 'concurrency') return 0
   const usual = usualPeriods.indexOf(periodMs)
   return usual < 0 || !aligned ? usual : usual + 4
 }
 
 function wideTag({ periodMs, aligned, calendar, zone }: Limit, code: number, number: number): number {
-  const what = code === calendarCode ? hash(zone!) * 4 + units.indexOf(calendar!) : periodMs * 2 + (aligned ? 1 : 0)
+  const what = calendarCodes.includes(code)
+    ? hash(zone!) * 4 + units.indexOf(calendar!)
+    : periodMs * 2 + (aligned ? 1 : 0)
   return 128 + (what * 16 + number) * 8 + code
 }
 

@@ -26,6 +26,7 @@ describe('limits', () => {
       aligned: false,
       calendar: undefined,
       zone: undefined,
+      pace: undefined,
     })
     expect(compileLimit({ amount: 5, per: '1500ms', align: 'clock' }, 'limit').aligned).toBe(true)
     expect(compileLimit({ amount: 9, algorithm: 'concurrency' }, 'limit')).toMatchObject({ periodMs: 0, amount: 9 })

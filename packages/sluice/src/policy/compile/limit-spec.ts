@@ -7,6 +7,7 @@ import type { LimitSpec, LimitsSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { limitsSpec } from '../document/schema.ts'
 import { checkShape } from '../document/schema-issues.ts'
+import { withPace } from './pace-spec.ts'
 
 /** What a rule says for all its limits. */
 export interface LimitDefaults {
@@ -70,15 +71,19 @@ function readOne(spec: LimitSpec, path: string, defaults: LimitDefaults, report:
     }
     return short.flatMap(({ name, per }) => {
       const unit = (spec.algorithm ?? defaults.algorithm) === 'calendar' && name === 'rpd' ? 'day' : per
-      return readLong({ ...spec, amount: spec[name], per: unit, name }, path, name, defaults, report) ?? []
+      return withPace(
+        readLong({ ...spec, amount: spec[name], per: unit, name }, path, name, defaults, report),
+        spec,
+        path,
+        report,
+      )
     })
   }
   if (spec.amount === undefined) {
     report(path, spec, 'give rps, rpm, rph or rpd, or amount and per')
     return []
   }
-  const limit = readLong(spec, path, 'amount', defaults, report)
-  return limit ? [limit] : []
+  return withPace(readLong(spec, path, 'amount', defaults, report), spec, path, report)
 }
 
 /** Reads one limit in long form; `field` is where its amount is written. */
@@ -129,6 +134,7 @@ function readLong(
     aligned: align === 'clock',
     calendar: unit,
     zone: algorithm === 'calendar' ? (zone ?? 'UTC') : undefined,
+    pace: undefined,
   }
 }
 

@@ -24,6 +24,18 @@ export interface LimitSpec {
   readonly align?: 'first-hit' | 'clock' | undefined
   /** `calendar`: an IANA zone; UTC unless said otherwise. */
   readonly zone?: string | undefined
+  /** `calendar`: spreads the amount over the period. */
+  readonly pace?: PaceSpec | undefined
+}
+
+/** Spreads the amount of a calendar limit over its period. */
+export interface PaceSpec {
+  /** `even`, or 24 weights, one for each hour of the day in the zone of the limit. */
+  readonly curve?: 'even' | readonly number[] | undefined
+  /** How many units may be spent ahead of the plan; one minute of it unless said otherwise. */
+  readonly burst?: number | undefined
+  /** When behind, at most so many times the planned rate; 1.5 unless said otherwise. */
+  readonly catchUp?: number | undefined
 }
 
 export type LimitsSpec = LimitSpec | readonly LimitSpec[]

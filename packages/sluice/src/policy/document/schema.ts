@@ -3,7 +3,7 @@ import { maxUnits } from '../../core/engine/limit.ts'
 import { maxLimitsPerRule } from '../../core/engine/limit-set.ts'
 import { maxParts } from '../../core/key.ts'
 import { capacitySchema } from '../capacity/capacity-schema.ts'
-import type { LimitSpec, LimitsSpec, OverrideSpec, PolicyDocument } from './document.ts'
+import type { LimitSpec, LimitsSpec, OverrideSpec, PaceSpec, PolicyDocument } from './document.ts'
 import { strictObject } from './strict-object.ts'
 import { upstreamSchema } from './upstream-schema.ts'
 
@@ -15,6 +15,23 @@ const algorithm = z
   .enum(['fixed-window', 'sliding-window', 'sliding-log', 'gcra', 'calendar', 'concurrency'])
   .describe('How units are counted; fixed-window, starting at the first hit, unless said otherwise.')
 const burst = units.min(1).describe('gcra: how many units may pass at once.')
+
+const pace: z.ZodType<PaceSpec> = strictObject(
+  {
+    curve: z
+      .union([z.literal('even'), z.array(z.number().min(0).max(1_000_000)).length(24)])
+      .optional()
+      .describe('even, or 24 weights by the hour of the day; even unless said otherwise.'),
+    burst: burst.optional().describe('How many units may be spent ahead of the plan; one minute of it by default.'),
+    catchUp: z
+      .number()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('When behind, at most so many times the planned rate; 1.5 by default.'),
+  },
+  'Spreads the amount over the period.',
+)
 
 /** The shape of one limit. */
 const limitSpec: z.ZodType<LimitSpec> = strictObject(
@@ -33,6 +50,7 @@ const limitSpec: z.ZodType<LimitSpec> = strictObject(
     name: label.optional().describe('What decisions, headers and metrics call the limit.'),
     align: z.enum(['first-hit', 'clock']).optional().describe('fixed-window: where windows start.'),
     zone: z.string().optional().describe('calendar: an IANA zone such as Europe/Berlin; UTC unless said otherwise.'),
+    pace: pace.optional().describe('calendar: spreads the amount over the period.'),
   },
   'A limit in long form (amount, per) or several in short form (rps, rpm, rph, rpd).',
 )

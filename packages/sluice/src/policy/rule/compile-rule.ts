@@ -179,7 +179,11 @@ function checkLease({ limits }: LimitSet, spec: LimitsSpec, path: string, report
 // A source of truth counts one period that both ends know.
 function checkRecount({ limits }: LimitSet, spec: LimitsSpec, path: string, report: Report): void {
   if (limits.length === 1 && limits[0]!.algorithm === 'calendar') return
-  report(path, spec, 'onStoreFailure: recount needs exactly one limit, per day, week or month of a calendar')
+  report(
+    path,
+    spec,
+    'onStoreFailure: recount needs exactly one limit, per day, week or month of a calendar, and without pace',
+  )
 }
 
 function checkBurst(spec: RuleSpec, sets: readonly (LimitSet | undefined)[], path: string, report: Report): void {

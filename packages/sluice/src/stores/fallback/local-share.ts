@@ -26,5 +26,6 @@ function shareOfLimit(limit: Limit, replicas: number): Limit {
     amount: Math.ceil(limit.amount / replicas),
     burst: Math.ceil(limit.burst / replicas),
     intervalUs: limit.intervalUs * replicas,
+    pace: limit.pace && { ...limit.pace, interval: limit.pace.interval * replicas },
   }
 }

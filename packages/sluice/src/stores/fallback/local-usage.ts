@@ -87,7 +87,10 @@ export class LocalUsage {
     const share = limitsPerReplica(charge, replicas)
     const local = this.#memory.decide({ kind: 'peek', charges: [share] }, 0) as Answer
     // What has passed out of a window since is not reported into the next one.
-    const spent = share.limits.limits.map((limit, l) => Math.min(units, limit.burst - local.statuses[0]![l]!.remaining))
+    const spent = share.limits.limits.map((limit, l) => {
+      const { remaining, pace } = local.statuses[0]![l]!
+      return Math.min(units, pace?.spent ?? limit.burst - remaining)
+    })
     if (!spent.some((left) => left > 0)) return true
     try {
       await store.decide({ kind: 'debit', charges: [charge], units: spent.map((left) => Math.max(0, left)) }, withinMs)

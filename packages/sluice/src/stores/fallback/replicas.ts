@@ -35,7 +35,7 @@ export class Replicas {
       lease: false,
     } as const
     const limit = { name: 'replicas', algorithm: 'concurrency', amount: maxConcurrency, burst: maxConcurrency } as const
-    const unused = { periodMs: 0, intervalUs: 0, aligned: false, calendar: undefined, zone: undefined }
+    const unused = { periodMs: 0, intervalUs: 0, aligned: false, calendar: undefined, zone: undefined, pace: undefined }
     this.#charge = { rule, subject: encodeKey('alive'), limits: limitSet([{ ...limit, ...unused }]), cost: 1 }
   }
 

@@ -166,11 +166,13 @@ export class DenyCache {
 }
 
 function later(
-  { rule, name, amount, remaining, windowMs, resetMs, retryAfterMs }: LimitStatus,
+  { rule, name, amount, remaining, windowMs, resetMs, retryAfterMs, pace }: LimitStatus,
   passedMs: number,
 ): LimitStatus {
   const retry = retryAfterMs === 0 ? 0 : Math.max(1, retryAfterMs - passedMs)
-  return { rule, name, amount, remaining, windowMs, resetMs: Math.max(0, resetMs - passedMs), retryAfterMs: retry }
+  const reset = Math.max(0, resetMs - passedMs)
+  const status = { rule, name, amount, remaining, windowMs, resetMs: reset, retryAfterMs: retry }
+  return pace === undefined ? status : { ...status, pace }
 }
 
 /** A denial of one charge as the answer to all: the others were not looked at. */

@@ -143,7 +143,7 @@ class Lane {
       case 'refund':
         return { kind: 'refund', charges, takenUs: one.agoUs === 0 ? undefined : this.nowUs - one.agoUs + 1000 }
       case 'debit':
-        return { kind: 'debit', charges, units: charges[0]!.limits.limits.map((_, l) => one.costs[l]!) }
+        return { kind: 'debit', charges, units: charges[0]!.limits.limits.map((_, l) => one.costs[l % 4]!) }
       case 'raise':
         return { kind: 'raise', charges, units: one.costs[1]! }
       default:

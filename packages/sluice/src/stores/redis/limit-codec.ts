@@ -1,5 +1,6 @@
 import { calendarPeriod } from '../../core/algorithms/calendar-period.ts'
 import { algorithmNames } from '../../core/algorithms/index.ts'
+import { type Segment, segmentAt } from '../../core/algorithms/pace-curve.ts'
 import { maxLogEntries } from '../../core/algorithms/sliding-log.ts'
 import type { Limit } from '../../core/engine/limit.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
@@ -32,6 +33,10 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): EncodedLimitSet {
     const first = last + 2
     if (limit.algorithm !== 'concurrency') last += 1 + set.algorithms[l]!.fields
     const own = ownNumbers(limit, nowMs)
+    if (limit.algorithm === 'pace') {
+      fromMs = Math.max(fromMs, own[2]!)
+      untilMs = Math.min(untilMs, own[3]!)
+    }
     if (limit.algorithm === 'calendar') {
       fromMs = Math.max(fromMs, own[0]!)
       untilMs = Math.min(untilMs, own[1]!)
@@ -50,6 +55,10 @@ function windowOf(limit: Limit, [startMs = 0, endMs = 0]: readonly number[]): [n
   return [limit.periodMs, limit.aligned ? 0 : -1]
 }
 
+function segmentNumbers({ startMs, endMs, from, to, period }: Segment): number[] {
+  return [startMs, endMs, from, to, period.startMs, period.endMs]
+}
+
 function ownNumbers(limit: Limit, nowMs: number): number[] {
   switch (limit.algorithm) {
     case 'fixed-window':
@@ -61,6 +70,11 @@ function ownNumbers(limit: Limit, nowMs: number): number[] {
     case 'calendar': {
       const { startMs, endMs } = calendarPeriod(limit.calendar!, limit.zone!, nowMs)
       return [startMs, endMs, calendarPeriod(limit.calendar!, limit.zone!, endMs).endMs]
+    }
+    case 'pace': {
+      const segment = segmentAt(limit, nowMs)
+      const { interval } = limit.pace!
+      return [interval, limit.burst, ...segmentNumbers(segment), ...segmentNumbers(segmentAt(limit, segment.endMs))]
     }
     default:
       return []

@@ -11,6 +11,7 @@ export const constants = {
   GCRA: 3,
   CALENDAR: 4,
   CONCURRENCY: 5,
+  PACE: 6,
   ALGORITHM: 1,
   TAG: 2,
   FIRST: 3,
@@ -23,6 +24,15 @@ export const constants = {
   START: 6,
   MIDDLE: 7,
   END: 8,
+  SEGMENT: 8,
+  SEGMENT_END: 1,
+  SEGMENT_FROM: 2,
+  SEGMENT_TO: 3,
+  PERIOD_START: 4,
+  PERIOD_END: 5,
+  SEGMENT_WIDTH: 6,
+  CURVE_END: 1125899906842624,
+  FARTHEST: 4503599627370496,
   LAST: 0,
   BASE: 1,
   HOLDS: 127,
@@ -77,7 +87,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '078095fe371cd770037d79dee5e84cc4e6f5891e',
+  sha1: '9b63a1f5151ec1fd4269f8d9798551e02e039df6',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -190,7 +200,7 @@ end
 end
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local widths = {
-[0] = 2, [1] = 3, [2] = 1, [3] = 2, [4] = 2,
+[0] = 2, [1] = 3, [2] = 1, [3] = 2, [4] = 2, [6] = 3,
 }
 local usual_periods = { [0] = 1000, 60000, 3600000, 86400000 }
 local longest_days = { [0] = 2, 8, 32 }
@@ -204,7 +214,7 @@ if limit then return limit end
 local algorithm, usual = algorithm_of(tag), tag < 128
 local rest = usual and tag % 16 or floor((tag - 128) / 128)
 local period, aligned
-if algorithm == 4 then
+if algorithm == 4 or algorithm == 6 then
 algorithm, period, aligned = 0, (longest_days[rest % 4] or 400) * 86400000, 0
 elseif usual then
 period, aligned = usual_periods[rest % 4], rest >= 4 and 1 or 0
@@ -254,6 +264,17 @@ end
 end
 return held
 end
+local function plan_at(limit, now_ms)
+local s = now_ms < limit[8 + 1] and 8 or 8 + 6
+local first, from = limit[s], limit[s + 2]
+return s, from + floor((now_ms - first) / (limit[s + 1] - first) * (limit[s + 3] - from))
+end
+local function paced(p, limit, now_ms)
+local o, s, position = limit[3], plan_at(limit, now_ms)
+local age = now_ms - limit[s + 4]
+if p[o] == age then return p[o + 1], p[o + 2], position, age, s end
+return 0, 0, position, age, s
+end
 local function fit(p, set, cost, copies, now_ms)
 if cost == 0 then return copies end
 for l = 1, #set do
@@ -269,6 +290,12 @@ if current then room = room - p[o + 1] end
 elseif algorithm == 1 then
 local count, previous, age = two_counts(p, o, limit, now_ms)
 room = floor(room - count - (previous * (limit[5] - age)) / limit[5])
+elseif algorithm == 6 then
+local count, full, position = paced(p, limit, now_ms)
+local burst, interval = limit[7], limit[6]
+local planned = floor(room * (position / 1125899906842624)) + burst
+room = min(room, planned) - count
+room = min(room, floor((burst * interval - max(0, full - position)) / interval))
 elseif algorithm == 2 then
 local log, period = p[o], limit[5] * 1000
 for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
@@ -297,6 +324,9 @@ p[o], p[o + 1] = age, current and p[o + 1] + units or units
 elseif algorithm == 1 then
 local count, previous, age = two_counts(p, o, limit, now_ms)
 p[o], p[o + 1], p[o + 2] = age, count + units, previous
+elseif algorithm == 6 then
+local count, full, position, age = paced(p, limit, now_ms)
+p[o], p[o + 1], p[o + 2] = age, count + units, min(4503599627370496, max(full, position) + units * limit[6])
 elseif algorithm == 2 and units > 0 then
 local log, age = live_entries(p[o], limit), entry_age(limit, now, now)
 local last = #log
@@ -346,6 +376,12 @@ local start, taken_start = now_ms - age, floor(floor(taken / 1000) / limit[5]) *
 if taken_start == start then count = max(0, count - units) end
 if taken_start == start - limit[5] then previous = max(0, previous - units) end
 p[o], p[o + 1], p[o + 2] = age, count, previous
+elseif algorithm == 6 then
+local count, _, _, age, s = paced(p, limit, now_ms)
+if p[o] == age and floor(taken / 1000) >= limit[s + 4] then
+p[o + 1] = max(0, count - units)
+if p[o + 1] == 0 then p[o], p[o + 2] = -1, 0 end
+end
 elseif algorithm == 2 then
 p[o] = live_entries(p[o], limit)
 give_back_to_log(p[o], limit, units, taken, now)
@@ -363,6 +399,9 @@ return current and length - age or 0
 elseif algorithm == 1 then
 local count, previous, age = two_counts(p, o, limit, now_ms)
 return count > 0 and 2 * limit[5] - age or previous > 0 and limit[5] - age or 0
+elseif algorithm == 6 then
+local count, _, _, _, s = paced(p, limit, now_ms)
+return count > 0 and limit[s + 5] - now_ms or 0
 elseif algorithm == 2 then
 local log = p[o]
 return #log > 0 and ceil((limit[5] * 1000 - log[#log - 1]) / 1000) or 0
@@ -373,6 +412,10 @@ local function calendars_cover(sets, now)
 for s = 1, #sets do
 for l = 1, #sets[s] do
 local limit = sets[s][l]
+if limit[1] == 6 then
+local second = 8 + 6
+if now < limit[8] * 1000 or now >= limit[second + 1] * 1000 then return false end
+end
 if limit[1] == 4 and (now < limit[6] * 1000 or now >= limit[8] * 1000) then return false end
 end
 end
@@ -438,7 +481,7 @@ if algorithm == 3 then p[o], p[o + 1] = 0, 0
 elseif algorithm == 2 then p[o] = {}
 else
 p[o], p[o + 1] = -1, 0
-if algorithm == 1 then p[o + 2] = 0 end
+if algorithm == 1 or algorithm == 6 then p[o + 2] = 0 end
 end
 end
 local function measure(sets)
@@ -578,9 +621,9 @@ if algorithm == 2 then
 if not is_log(a) then return false end
 elseif algorithm == 3 then
 if not (is_count(a) and is_count(b)) or (a > 0 and b == 0) then return false end
-elseif algorithm == 0 or algorithm == 4 or algorithm == 1 then
+elseif algorithm == 0 or algorithm == 4 or algorithm == 1 or algorithm == 6 then
 if not (is_count(b) and (a == -1 or is_count(a))) then return false end
-if algorithm == 1 and not is_count(p[at + 3]) then return false end
+if (algorithm == 1 or algorithm == 6) and not is_count(p[at + 3]) then return false end
 else
 return false
 end
@@ -754,6 +797,9 @@ local limit = charge.set[l]
 if limit[1] == 4 and units > 0 then
 local p, o, length, clock_age = charge.p, limit[3], window_at(limit, now_ms)
 p[o], p[o + 1] = clock_age, p[o] == clock_age and max(units, p[o + 1]) or units
+elseif limit[1] == 6 and units > 0 then
+local p, o, count, full, _, age = charge.p, limit[3], paced(charge.p, limit, now_ms)
+p[o], p[o + 1], p[o + 2] = age, max(units, count), full
 end
 end
 end

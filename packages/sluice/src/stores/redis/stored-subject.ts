@@ -77,6 +77,7 @@ export class StoredSubject {
       case 'sliding-log':
         this.#unpackLog(packed[p] as number[], state, at)
         return
+      case 'pace':
       case 'sliding-window':
         n[at + 2] = packed[p + 2] as number
     }

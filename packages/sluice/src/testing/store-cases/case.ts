@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Answer, Charge, HoldRequest, LimitStatus } from '../../core/engine/ask.ts'
-import type { AlgorithmName } from '../../core/engine/limit.ts'
+import type { LimitAlgorithm } from '../../core/engine/limit.ts'
 import type { HoldKind } from '../../core/engine/state.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import type { LimitSpec, RuleSpec } from '../../policy/document/document.ts'
@@ -34,7 +34,7 @@ let benches = 0
 
 /** What a store was said to have. */
 export interface StoreFeatures {
-  readonly algorithms: readonly AlgorithmName[]
+  readonly algorithms: readonly LimitAlgorithm[]
   readonly holds: boolean
 }
 
@@ -133,7 +133,7 @@ export class StoreBench {
     )
   }
 
-  #has(algorithm: AlgorithmName): boolean {
+  #has(algorithm: LimitAlgorithm): boolean {
     return this.#features.algorithms.includes(algorithm)
   }
 

@@ -7,6 +7,7 @@
 --- @const GCRA = 3
 --- @const CALENDAR = 4
 --- @const CONCURRENCY = 5
+--- @const PACE = 6
 
 -- An encoded limit: what every one has, then what only some algorithms have.
 --- @const ALGORITHM = 1
@@ -16,11 +17,21 @@
 --- @const PERIOD = 5  -- ms
 --- @const ALIGNED = 6 -- fixed-window: 1 when windows start at multiples of the period, 0 when at the first hit
 --- @const TICK = 6    -- sliding-log: us that entries share; 1 when each has its own time
---- @const INTERVAL = 6 -- gcra: us per unit
---- @const BURST = 7   -- gcra
+--- @const INTERVAL = 6 -- gcra: us per unit; pace: positions on the curve per unit
+--- @const BURST = 7   -- gcra, pace
 --- @const START = 6   -- calendar: the start of the period (ms),
 --- @const MIDDLE = 7  -- the end of it, which is the start of the next,
 --- @const END = 8     -- and the end of that
+
+--- @const SEGMENT = 8 -- pace: two segments of the curve one after the other, see core/algorithms/pace-curve.ts
+--- @const SEGMENT_END = 1 -- the places after the start of a segment (ms): its end,
+--- @const SEGMENT_FROM = 2 -- its positions at start
+--- @const SEGMENT_TO = 3   -- and end,
+--- @const PERIOD_START = 4 -- the start and
+--- @const PERIOD_END = 5   -- the end of its period
+--- @const SEGMENT_WIDTH = 6
+--- @const CURVE_END = 1125899906842624 -- 2^50
+--- @const FARTHEST = 4503599627370496 -- 2^52
 
 -- An encoded set is a list of limits. The script adds the place of the last field of the state.
 --- @const LAST = 0

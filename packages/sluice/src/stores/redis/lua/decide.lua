@@ -6,6 +6,7 @@
 --             { ALGORITHM, TAG, FIRST, AMOUNT, PERIOD, ... } and then, by algorithm:
 --             fixed-window: ALIGNED       sliding-log: TICK
 --             gcra: INTERVAL, BURST       calendar: START, MIDDLE, END
+--             pace: INTERVAL, BURST, SEGMENT...
 -- ARGV[3]   JSON: the asks, flat. `charges` stands for: count, then key index, set index, cost for each.
 --             TAKE_EACH: first key, last key, set, cost, copies: takes the same of one subject after the other
 --             TAKE: charges, hold id, hold ttl (us), hold kind (PLACES_ONLY: ACQUIRE where there is a concurrency limit)
@@ -172,6 +173,9 @@ local function raise(charge, units, now_ms)
     if limit[ALGORITHM] == CALENDAR and units > 0 then
       local p, o, length, clock_age = charge.p, limit[FIRST], window_at(limit, now_ms)
       p[o], p[o + 1] = clock_age, p[o] == clock_age and max(units, p[o + 1]) or units
+    elseif limit[ALGORITHM] == PACE and units > 0 then
+      local p, o, count, full, _, age = charge.p, limit[FIRST], paced(charge.p, limit, now_ms)
+      p[o], p[o + 1], p[o + 2] = age, max(units, count), full
     end
   end
 end

@@ -51,6 +51,21 @@ local function held_in(p, set)
   return held
 end
 
+-- The segment of the curve that an instant is in, and the position on the curve.
+local function plan_at(limit, now_ms)
+  local s = now_ms < limit[SEGMENT + SEGMENT_END] and SEGMENT or SEGMENT + SEGMENT_WIDTH
+  local first, from = limit[s], limit[s + SEGMENT_FROM]
+  return s, from + floor((now_ms - first) / (limit[s + SEGMENT_END] - first) * (limit[s + SEGMENT_TO] - from))
+end
+
+-- What was spent in the present period and the position at which the bucket is full; then the position of now and the period's age.
+local function paced(p, limit, now_ms)
+  local o, s, position = limit[FIRST], plan_at(limit, now_ms)
+  local age = now_ms - limit[s + PERIOD_START]
+  if p[o] == age then return p[o + 1], p[o + 2], position, age, s end
+  return 0, 0, position, age, s
+end
+
 -- How many copies of the cost fit into every limit, at most `copies`.
 local function fit(p, set, cost, copies, now_ms)
   if cost == 0 then return copies end
@@ -66,6 +81,12 @@ local function fit(p, set, cost, copies, now_ms)
     elseif algorithm == SLIDING_WINDOW then
       local count, previous, age = two_counts(p, o, limit, now_ms)
       room = floor(room - count - (previous * (limit[PERIOD] - age)) / limit[PERIOD])
+    elseif algorithm == PACE then
+      local count, full, position = paced(p, limit, now_ms)
+      local burst, interval = limit[BURST], limit[INTERVAL]
+      local planned = floor(room * (position / CURVE_END)) + burst
+      room = min(room, planned) - count
+      room = min(room, floor((burst * interval - max(0, full - position)) / interval))
     elseif algorithm == SLIDING_LOG then
       local log, period = p[o], limit[PERIOD] * 1000
       for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
@@ -95,6 +116,9 @@ local function spend_one(p, limit, units, now, now_ms)
   elseif algorithm == SLIDING_WINDOW then
     local count, previous, age = two_counts(p, o, limit, now_ms)
     p[o], p[o + 1], p[o + 2] = age, count + units, previous
+  elseif algorithm == PACE then
+    local count, full, position, age = paced(p, limit, now_ms)
+    p[o], p[o + 1], p[o + 2] = age, count + units, min(FARTHEST, max(full, position) + units * limit[INTERVAL])
   elseif algorithm == SLIDING_LOG and units > 0 then
     local log, age = live_entries(p[o], limit), entry_age(limit, now, now)
     local last = #log
@@ -151,6 +175,12 @@ local function give_back(p, limit, units, taken, held, now, now_ms)
     if taken_start == start then count = max(0, count - units) end
     if taken_start == start - limit[PERIOD] then previous = max(0, previous - units) end
     p[o], p[o + 1], p[o + 2] = age, count, previous
+  elseif algorithm == PACE then
+    local count, _, _, age, s = paced(p, limit, now_ms)
+    if p[o] == age and floor(taken / 1000) >= limit[s + PERIOD_START] then
+      p[o + 1] = max(0, count - units)
+      if p[o + 1] == 0 then p[o], p[o + 2] = -1, 0 end
+    end
   elseif algorithm == SLIDING_LOG then
     p[o] = live_entries(p[o], limit)
     give_back_to_log(p[o], limit, units, taken, now)
@@ -169,6 +199,9 @@ local function life(p, limit, now_ms)
   elseif algorithm == SLIDING_WINDOW then
     local count, previous, age = two_counts(p, o, limit, now_ms)
     return count > 0 and 2 * limit[PERIOD] - age or previous > 0 and limit[PERIOD] - age or 0
+  elseif algorithm == PACE then
+    local count, _, _, _, s = paced(p, limit, now_ms)
+    return count > 0 and limit[s + PERIOD_END] - now_ms or 0
   elseif algorithm == SLIDING_LOG then
     local log = p[o]
     return #log > 0 and ceil((limit[PERIOD] * 1000 - log[#log - 1]) / 1000) or 0
@@ -181,6 +214,10 @@ local function calendars_cover(sets, now)
   for s = 1, #sets do
     for l = 1, #sets[s] do
       local limit = sets[s][l]
+      if limit[ALGORITHM] == PACE then
+        local second = SEGMENT + SEGMENT_WIDTH
+        if now < limit[SEGMENT] * 1000 or now >= limit[second + SEGMENT_END] * 1000 then return false end
+      end
       if limit[ALGORITHM] == CALENDAR and (now < limit[START] * 1000 or now >= limit[END] * 1000) then return false end
     end
   end

@@ -16,7 +16,7 @@ local function add_fresh(p, limit)
   elseif algorithm == SLIDING_LOG then p[o] = {}
   else
     p[o], p[o + 1] = -1, 0
-    if algorithm == SLIDING_WINDOW then p[o + 2] = 0 end
+    if algorithm == SLIDING_WINDOW or algorithm == PACE then p[o + 2] = 0 end
   end
 end
 
@@ -174,9 +174,9 @@ local function is_sound(p)
       if not is_log(a) then return false end
     elseif algorithm == GCRA then
       if not (is_count(a) and is_count(b)) or (a > 0 and b == 0) then return false end
-    elseif algorithm == FIXED_WINDOW or algorithm == CALENDAR or algorithm == SLIDING_WINDOW then
+    elseif algorithm == FIXED_WINDOW or algorithm == CALENDAR or algorithm == SLIDING_WINDOW or algorithm == PACE then
       if not (is_count(b) and (a == -1 or is_count(a))) then return false end
-      if algorithm == SLIDING_WINDOW and not is_count(p[at + 3]) then return false end
+      if (algorithm == SLIDING_WINDOW or algorithm == PACE) and not is_count(p[at + 3]) then return false end
     else
       return false
     end

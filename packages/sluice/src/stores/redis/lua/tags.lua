@@ -4,7 +4,7 @@ local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 
 -- How many fields follow the tag, by algorithm.
 local widths = {
-  [FIXED_WINDOW] = 2, [SLIDING_WINDOW] = 3, [SLIDING_LOG] = 1, [GCRA] = 2, [CALENDAR] = 2,
+  [FIXED_WINDOW] = 2, [SLIDING_WINDOW] = 3, [SLIDING_LOG] = 1, [GCRA] = 2, [CALENDAR] = 2, [PACE] = 3,
 }
 local usual_periods = { [0] = 1000, 60000, 3600000, 86400000 }
 local longest_days = { [0] = 2, 8, 32 }
@@ -22,7 +22,7 @@ local function limit_of_tag(tag)
   local algorithm, usual = algorithm_of(tag), tag < FIRST_WIDE_TAG
   local rest = usual and tag % 16 or floor((tag - FIRST_WIDE_TAG) / 128)
   local period, aligned
-  if algorithm == CALENDAR then
+  if algorithm == CALENDAR or algorithm == PACE then
     -- A window from the start of the period, longer than it can be.
     algorithm, period, aligned = FIXED_WINDOW, (longest_days[rest % 4] or 400) * 86400000, 0
   elseif usual then
