@@ -20,6 +20,14 @@ export interface TakeOptions<Rule extends string = string> {
   readonly tier?: string
 }
 
+export interface RefundOptions<Rule extends string = string> extends TakeOptions<Rule> {
+  /**
+   * When the units were taken, in milliseconds since the epoch (`Date.now()` at the decision). Left out, they are taken to be of the
+   * present window: a refund that comes after its window has ended then gives back from the next one.
+   */
+  readonly takenAtMs?: number
+}
+
 export interface HoldOptions<Rule extends string = string> extends TakeOptions<Rule> {
   /** Makes asking again with the same id harmless. Made up when left out. */
   readonly id?: string
@@ -124,7 +132,8 @@ export interface Limiter<Rule extends string = string> {
   acquire(subject: Subject, options?: HoldOptions<Rule>): Promise<HoldHandle<Rule>>
   /** Ends a hold by its id from anywhere, such as another process. `actual` is what it really cost. */
   settle(subject: Subject, id: string, actual: Units<Rule>, options?: { readonly rule?: Rule }): Promise<boolean>
-  refund(key: Key, options?: TakeOptions<Rule>): Promise<void>
+  /** Gives units back to the windows they were taken from; those that are over get nothing. */
+  refund(key: Key, options?: RefundOptions<Rule>): Promise<void>
   /** Forgets everything a subject has used. */
   reset(key: Key, options?: { readonly rule?: Rule }): Promise<void>
   inspect(key: Key, options?: { readonly rule?: Rule }): Promise<Inspection>

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
 import type { Charge, HoldRequest, TakeAsk } from '../core/engine/ask.ts'
-import { SluiceError, show } from '../core/errors.ts'
+import { invalidOption, SluiceError, show } from '../core/errors.ts'
 import { encodeKey, type Key } from '../core/key.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
@@ -41,6 +41,7 @@ import type {
   HoldOptions,
   Inspection,
   Limiter,
+  RefundOptions,
   Subject,
   TakeOptions,
 } from './limiter.ts'
@@ -161,9 +162,10 @@ export class PolicyLimiter implements Limiter {
     return (await this.#store.decide(ask, this.#deadlineMs)).granted > 0
   }
 
-  async refund(key: Key, options?: TakeOptions): Promise<void> {
+  async refund(key: Key, options?: RefundOptions): Promise<void> {
     const charges = [this.#chargeNamed(key, options)]
-    await this.#store.decide({ kind: 'refund', charges, takenUs: undefined }, this.#deadlineMs)
+    const takenUs = options?.takenAtMs === undefined ? undefined : takenAt(options.takenAtMs)
+    await this.#store.decide({ kind: 'refund', charges, takenUs }, this.#deadlineMs)
   }
 
   async reset(key: Key, options?: { readonly rule?: string }): Promise<void> {
@@ -333,4 +335,9 @@ function withHold(hold: HoldHandle): Admission {
 
 function withoutHold(decision: Decision): Admission {
   return { decision, hold: undefined }
+}
+
+function takenAt(ms: number): number {
+  if (Number.isFinite(ms) && ms >= 0) return Math.floor(ms * 1000)
+  throw invalidOption('takenAtMs', ms, 'use the Date.now() of when the units were taken')
 }
