@@ -105,8 +105,10 @@ export class FlushRun {
         if (!(await this.#hasMore())) return 'drained'
         const answer = await this.#ask()
         if (typeof answer === 'string') return answer
+        if (capacity === undefined) await this.#keepDistance(answer)
         capacity = answer
         sinceAsked = 0
+        if (stop.aborted) return 'stopped'
       }
       const events = await log.take(Math.min(capacity.maxBatchSize, this.#batchLimit), maxBatchBytes)
       if (events.length === 0) return 'drained'
@@ -118,6 +120,16 @@ export class FlushRun {
       if (!(await this.#hasMore())) return 'drained'
       if (capacity.delayBetweenBatches > 0) await sleep(clock, capacity.delayBetweenBatches, stop)
     }
+  }
+
+  /** The delay also holds between the last batch of one pass and the first of the next, in whatever process that was. */
+  async #keepDistance({ delayBetweenBatches }: Capacity): Promise<void> {
+    const { memory, clock, stop } = this.#parts
+    const { lastSuccessTime } = memory.state
+    if (lastSuccessTime === null) return
+    // A clock that was set back makes it look longer than it can be.
+    const restMs = Math.min(delayBetweenBatches, lastSuccessTime + delayBetweenBatches - memory.nowMs)
+    if (restMs > 0) await sleep(clock, restMs, stop)
   }
 
   async #hasMore(): Promise<boolean> {

@@ -66,6 +66,25 @@ test('asks for capacity again every 100 events, and sends no larger batch than t
   expect(numbers(collector)).toEqual(Array.from({ length: 250 }, (_, i) => i))
 })
 
+test('the delay between batches also holds from one pass to the next, and across processes', async () => {
+  const times: number[] = []
+  const { collector, dir, shipper } = await setUp({}, ({ path }) => {
+    if (isBatch(path)) times.push(performance.now())
+    return false
+  })
+  collector.capacity = { ready: true, maxBatchSize: 10, delayBetweenBatches: 300 }
+  for (let pass = 0; pass < 2; pass++) {
+    await shipMany(shipper, 1)
+    await shipper.flush()
+  }
+  await shipper.close()
+  const hook = await open(dir, collector)
+  await shipMany(hook, 1)
+  await hook.flush()
+  expect(times).toHaveLength(3)
+  for (const [i, time] of times.slice(1).entries()) expect(time - times[i]!).toBeGreaterThanOrEqual(290)
+})
+
 test.each([404, 405])('goes on with 100 events at a time when capacity is answered with %s', async (status) => {
   const { collector, shipper } = await setUp({}, ({ path }, response) => {
     if (!isBatch(path)) json(response, status, {})
