@@ -40,7 +40,7 @@ export interface ShipperOptions {
   readonly maxEventBytes?: number
   readonly maxBatchEvents?: number
   readonly maxBatchBytes?: number
-  /** Bodies from so many bytes on are compressed; false for none. */
+  /** Bodies from so many bytes on are compressed; false for none. 64 KiB by default, and none to an address of this machine. */
   readonly gzipAboveBytes?: number | false
   /** How long a request may take. */
   readonly timeout?: Duration
@@ -90,7 +90,6 @@ const defaults = Object.freeze({
   maxEventBytes: 1 << 20,
   maxBatchEvents: 10_000,
   maxBatchBytes: 4 << 20,
-  gzipAboveBytes: 64 << 10,
   timeout: '30s',
   segmentBytes: 16 << 20,
   ownerTimeout: '15s',
@@ -136,7 +135,7 @@ export function resolveOptions(given: ShipperOptions): ResolvedShipperOptions {
     maxEventBytes,
     maxBatchEvents: bytes('maxBatchEvents', options.maxBatchEvents, 1, 1_000_000),
     maxBatchBytes: bytes('maxBatchBytes', options.maxBatchBytes, maxEventBytes),
-    gzipAboveBytes: options.gzipAboveBytes === false ? Infinity : bytes('gzipAboveBytes', options.gzipAboveBytes, 0),
+    gzipAboveBytes: gzipFrom(options.gzipAboveBytes, endpoint),
     timeoutMs: parseDuration(options.timeout, 'createShipper.timeout'),
     // With a limit there are several segments, so that the oldest can be dropped without dropping all.
     segmentBytes: Math.min(bytes('segmentBytes', options.segmentBytes, 1), Math.max(4096, Math.floor(maxBytes / 8))),
@@ -147,6 +146,14 @@ export function resolveOptions(given: ShipperOptions): ResolvedShipperOptions {
     random: options.random ?? Math.random,
     identity: options.identity ?? thisProcess(),
   }
+}
+
+function gzipFrom(given: number | false | undefined, endpoint: string | undefined): number {
+  if (given === false) return Infinity
+  if (given !== undefined) return bytes('gzipAboveBytes', given, 0)
+  // Between two processes of one machine compressing only costs.
+  const host = endpoint === undefined ? '' : new URL(endpoint).hostname
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host) ? Infinity : 64 << 10
 }
 
 function backoffRules(given: Partial<BackoffRules>): BackoffRules {
