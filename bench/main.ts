@@ -2,6 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { benchBreaker } from './breaker/index.ts'
 import { benchCache } from './cache/index.ts'
+import { benchEgress } from './egress/index.ts'
 import { benchMemory } from './memory/index.ts'
 import { type BenchOptions, readOptions, type Section, usage } from './options.ts'
 import { benchRedis } from './redis/index.ts'
@@ -14,7 +15,7 @@ type OtherBench = (options: BenchOptions) => Promise<unknown>
 
 /** Sections that print for themselves; what they return goes into the JSON as it is. Loaded only when asked for. */
 const others: Record<
-  Exclude<Section, 'redis' | 'memory' | 'breaker' | 'cache' | 'shipper'>,
+  Exclude<Section, 'redis' | 'memory' | 'breaker' | 'cache' | 'shipper' | 'egress'>,
   () => Promise<OtherBench | undefined>
 > = {
   policy: async () => (await import('./policy-match.ts')).benchPolicy,
@@ -41,7 +42,8 @@ async function run(section: Section, options: BenchOptions, measured: CaseResult
     section !== 'memory' &&
     section !== 'breaker' &&
     section !== 'cache' &&
-    section !== 'shipper'
+    section !== 'shipper' &&
+    section !== 'egress'
   )
     return runOther(section, options)
   const only = options.only ?? ''
@@ -51,6 +53,7 @@ async function run(section: Section, options: BenchOptions, measured: CaseResult
     memory: () => benchMemory(effort, keys, only),
     breaker: () => benchBreaker(effort, only),
     cache: () => benchCache(effort, only),
+    egress: () => benchEgress(effort, only),
     shipper: () => benchShipper(effort.rounds, options.quick, only),
   }
   const results = await benches[section]()

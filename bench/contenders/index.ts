@@ -19,6 +19,9 @@ const files = {
   cacheable: () => import('../cache/cacheable.ts'),
   'lru-cache': () => import('../cache/lru-cache.ts'),
   'raw GET': () => import('../cache/raw-get.ts'),
+  'sluice egress': () => import('../egress/sluice.ts'),
+  bottleneck: () => import('../egress/bottleneck.ts'),
+  'p-queue': () => import('../egress/p-queue.ts'),
 } satisfies Record<string, () => Promise<{ open: Open }>>
 
 export type ContenderName = keyof typeof files

@@ -59,7 +59,8 @@ export class PolicyEgress implements Egress {
     const { undici } = this.#options
     const body = inMemory(rest.body)
     const dispatcher = this.#dispatcherFor((request, handler) =>
-      this.#dispatch(body === undefined ? request : { ...request, body }, handler, sluice),
+      // A redirect may drop the body.
+      this.#dispatch(body === undefined || !request.body ? request : { ...request, body }, handler, sluice),
     )
     try {
       return await undici.fetch(input, { redirect: 'manual', ...rest, dispatcher })

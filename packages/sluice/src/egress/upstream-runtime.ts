@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Circuit, type Pass } from '../breaker/circuit.ts'
 import { failuresInARow } from '../breaker/strategy.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
+import { AdaptiveBooker } from './adaptive/adaptive-booker.ts'
 import type { BookingRules } from './booking/messages.ts'
 import type { EgressEvents } from './events.ts'
 import type { UpstreamHooks } from './options.ts'
@@ -75,6 +77,11 @@ export class UpstreamRuntime {
     return this.#circuit === undefined ? 0 : this.#circuit.enter(this.clock.monotonic())
   }
 
+  /** The vendor did not answer in time, or met a limit; an adaptive limit in flight is cut. */
+  refused(kind: 'timeout' | 'limited'): void {
+    if (this.#booking instanceof AdaptiveBooker) this.#booking.refused(kind)
+  }
+
   /** For how much longer the breaker lets nothing through. */
   get breakerOpenMs(): number {
     return this.#circuit?.retryAfterMs(this.clock.monotonic()) ?? 0
@@ -91,17 +98,21 @@ export class UpstreamRuntime {
     const { failures, cooldownMs } = this.#upstream.breaker ?? {}
     if (upstream.breaker?.failures !== failures || upstream.breaker?.cooldownMs !== cooldownMs)
       this.#circuit = circuitOf(upstream)
-    const before = this.#upstream.bound
+    const before = this.#upstream
     this.#upstream = upstream
     this.#rules = rulesOf(upstream, this.hooks)
-    if (before === upstream.bound) return
+    const isSame = before.bound === upstream.bound && isDeepStrictEqual(before.adaptive, upstream.adaptive)
+    if (isSame) return
     void this.#booking.close()
     this.#booking = bookerOf(upstream, this.#options)
   }
 }
 
-function bookerOf({ bound }: CompiledUpstream, options: BookerOptions): Booker {
-  return bound === 'strict' ? new BookingClient(options) : new InstantClient(options)
+function bookerOf({ bound, adaptive, maxQueue, name }: CompiledUpstream, options: BookerOptions): Booker {
+  const inner = bound === 'strict' ? new BookingClient(options) : new InstantClient(options)
+  if (adaptive === undefined) return inner
+  const { clock } = options
+  return new AdaptiveBooker({ inner, clock, upstream: name, bounds: adaptive, maxQueue: () => maxQueue })
 }
 
 function circuitOf({ breaker }: CompiledUpstream): Circuit | undefined {

@@ -199,6 +199,7 @@ export class Call implements AttemptObserver {
       error instanceof UpstreamError
         ? error
         : new UpstreamError(written ? 'reset' : 'unreachable', runtime.name, written, error)
+    if (failure.reason === 'timeout') runtime.refused('timeout')
     // Once the response has been passed on, it cannot be taken back.
     if (this.#peeked?.isPassing) this.#end(failure)
     else this.#retryOr({ kind: 'failure', written }, 0, failure.reason, () => this.#end(failure))
@@ -231,6 +232,7 @@ export class Call implements AttemptObserver {
     const nowMs = Math.floor(runtime.clock.now() / 1000)
     const signal = vendorSignal(presetOf(runtime.upstream.vendor), status, headers, nowMs, told, body)
     if (signal.pauses) this.#pause(signal, status)
+    if (signal.limited || status === 503) runtime.refused('limited')
     const { limited, mayRetry: vendorSays } = signal
     const isRefusal = limited || status >= 500 || status === 408
     if (!isRefusal) this.#passOn()

@@ -27,11 +27,14 @@ function named(remaining: string, reset: string, limits: readonly string[], read
     })
 }
 
+const xRateLimit = named('x-ratelimit-remaining', 'x-ratelimit-reset', [''], looseReset)
+const xRateLimitOfX = named('x-rate-limit-remaining', 'x-rate-limit-reset', [''], looseReset)
+
 const common: VendorPreset = {
   dimensions: (headers, nowMs) => [
     ...rateLimitFields(headers),
-    ...named('x-ratelimit-remaining', 'x-ratelimit-reset', [''], looseReset)(headers, nowMs),
-    ...named('x-rate-limit-remaining', 'x-rate-limit-reset', [''], looseReset)(headers, nowMs),
+    ...xRateLimit(headers, nowMs),
+    ...xRateLimitOfX(headers, nowMs),
   ],
   pausesWhenUsedUp: true,
 }

@@ -1,0 +1,46 @@
+import { Redis } from 'ioredis'
+import { createEgress } from 'sluice/egress'
+import { redisStore } from 'sluice/redis'
+import type { Contender, Setup } from '../contenders/contender.ts'
+import { places } from './places.ts'
+
+const origin = 'http://vendor.example'
+
+/** A vendor that answers at once and without a network: what is left is booking, and what egress does for each call. */
+const transport = (_: unknown, handler: Record<string, (...args: unknown[]) => unknown>): boolean => {
+  handler.onConnect?.(() => undefined)
+  handler.onHeaders?.(200, [], () => undefined, 'OK')
+  handler.onComplete?.([])
+  return true
+}
+
+/** Grants of Sluice. Limits are so wide that they are never reached. */
+export async function open({ redisUrl, prefix, isEstimated }: Setup): Promise<Contender<boolean>> {
+  const client = redisUrl === '' ? undefined : new Redis(redisUrl, { lazyConnect: true })
+  const bound = isEstimated ? { bound: 'estimated' as const, limits: { rps: 1_000_000 } } : { limits: places }
+  const upstream = { name: 'vendor', origin, ...bound, retry: false as const }
+  const egress = await createEgress({
+    policy: { service: prefix, upstreams: [upstream] },
+    ...(client ? { store: redisStore(client) } : {}),
+  })
+  const dispatch = egress.interceptor()(transport as never) as unknown as (request: object, handler: object) => boolean
+  const decide = (): Promise<boolean> =>
+    new Promise((resolve, reject) => {
+      const handler = {
+        onConnect: () => undefined,
+        onHeaders: () => true,
+        onData: () => true,
+        onComplete: () => resolve(true),
+        onError: reject,
+      }
+      dispatch({ origin, path: '/', method: 'GET' }, handler)
+    })
+  return {
+    decide,
+    allowed: (answer) => answer,
+    async close() {
+      await egress.close()
+      client?.disconnect()
+    },
+  }
+}
