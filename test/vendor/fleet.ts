@@ -66,7 +66,11 @@ export class Fleet {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.processes.push(child)
-    await once(child, 'message')
+    const ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`a process ended with ${code} before it began`)
+    })
+    await Promise.race([once(child, 'message'), ended])
+    ended.catch(() => undefined)
     return child
   }
 

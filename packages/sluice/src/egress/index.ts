@@ -13,3 +13,4 @@ export { type FailureReason, type RefusalReason, RefusedError, UpstreamError } f
 export type { EgressEvents } from './events.ts'
 export { egressMetrics, egressMetricTable } from './metrics.ts'
 export type { Classification, EgressOptions, IncomingResponse, OutgoingRequest, UpstreamHooks } from './options.ts'
+export { inspectUpstream, type UpstreamInspection } from './places/inspect-upstream.ts'

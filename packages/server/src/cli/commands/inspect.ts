@@ -7,10 +7,13 @@ import { readKey } from '../target/subject.ts'
 import { duration } from '../terminal/numbers.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { columns, safe } from '../terminal/text.ts'
+import { showUpstream, upstreamNamespace } from './inspect-upstream.ts'
 
 /** Shows the limits of a key and what is held of them. */
 export async function inspect(input: Input, terminal: Terminal): Promise<ExitCode> {
-  const key = readKey(input.args[0] ?? '', input.text('rule'))
+  const given = input.args[0] ?? ''
+  if (given.startsWith(upstreamNamespace)) return showUpstream(given, input, terminal)
+  const key = readKey(given, input.text('rule'))
   const target = await openTarget(input, { needsStore: true })
   try {
     const inspection = await target.inspect(key)
