@@ -103,10 +103,13 @@ describe.each<readonly [string, StartProxy]>([
     const gone = await startDaemon()
     const other = await start(portOf(gone.url), (app.address() as AddressInfo).port, away)
     await gone.close()
-    const seen: number[] = []
-    for (let i = 0; i < 5; i++) seen.push((await fetch(`${other.url}/login`, { method: 'POST', body: 'b' })).status)
-    expect(seen).toEqual(expected)
-    if (away === 'fail closed') expect(Math.min(...seen)).toBeGreaterThanOrEqual(502)
-    await other.stop()
+    try {
+      const seen: number[] = []
+      for (let i = 0; i < 5; i++) seen.push((await fetch(`${other.url}/login`, { method: 'POST', body: 'b' })).status)
+      expect(seen).toEqual(expected)
+      if (away === 'fail closed') expect(Math.min(...seen)).toBeGreaterThanOrEqual(502)
+    } finally {
+      await other.stop()
+    }
   })
 })
