@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
-import type { Charge, HoldRequest, TakeAsk } from '../core/engine/ask.ts'
 import { invalidOption, SluiceError, show } from '../core/errors.ts'
 import { encodeKey, type Key } from '../core/key.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
@@ -20,14 +19,13 @@ import {
   isRequest,
   noCharges,
   type RuleCharge,
-  type RuleTextTake,
   textTake,
 } from './decision/charges.ts'
+import { Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
 import { explain } from './decision/explain.ts'
-import { conclude, PendingDecision, startOf } from './decision/pending-decision.ts'
 import { RuleNames } from './decision/rule-names.ts'
-import { noShadow, refused, toDecision, toShadow, unmatched } from './decision/to-decision.ts'
+import { refused, toDecision, unmatched } from './decision/to-decision.ts'
 import { actualCosts, type Units, unitsAreFor } from './decision/units.ts'
 import type { LimiterEvents } from './events.ts'
 import { describePolicy, limiterHealth } from './health.ts'
@@ -69,6 +67,7 @@ export class PolicyLimiter implements Limiter {
   readonly #deadlineMs: number
   readonly #clock: Clock
   readonly #names = new RuleNames()
+  readonly #decider: Decider
   #described: { readonly current: CompiledPolicy; readonly policy: Limiter['policy'] } | undefined
   #stopWatching: (() => void) | undefined
   #counter: LimiterCounter | undefined
@@ -82,6 +81,7 @@ export class PolicyLimiter implements Limiter {
     this.#store = parts.store
     this.#events = parts.events
     this.#deadlineMs = parts.deadlineMs
+    this.#decider = new Decider(parts.store, parts.events, parts.deadlineMs)
     this.#clock = parts.clock
   }
 
@@ -97,12 +97,14 @@ export class PolicyLimiter implements Limiter {
       const policy = this.#policyNow()
       const rule = this.#names.find(policy, options?.rule)
       const asked = rule && typeof key === 'string' ? textTake(rule, key, options, this.#clock) : undefined
-      const known = asked && this.#takeByText(policy, asked)
+      const known = asked && this.#decider.takeByText(policy, asked)
       if (known !== undefined) return Promise.resolve(known)
       const subject = encodeKey(key)
-      if (rule === undefined) return Promise.resolve(this.#announce(unmatched(policy.version)))
+      if (rule === undefined) return Promise.resolve(this.#decider.announce(unmatched(policy.version)))
       const charge = asked?.text === subject ? chargeOf(asked) : chargeTo(rule, subject, options, this.#clock)
-      return rule.mode === 'shadow' ? this.#withShadow(policy, [], [charge]) : this.#submit(policy, [charge], asItIs)
+      return rule.mode === 'shadow'
+        ? this.#decider.withShadow(policy, [], [charge])
+        : this.#decider.submit(policy, [charge], asItIs)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -124,7 +126,7 @@ export class PolicyLimiter implements Limiter {
     this.#sawRequests = true
     try {
       const policy = this.#policyNow()
-      return this.#decide(policy, this.#chargesOf(policy, request, options), asItIs)
+      return this.#decider.decide(policy, this.#chargesOf(policy, request, options), asItIs)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -136,7 +138,7 @@ export class PolicyLimiter implements Limiter {
       const charges = this.#chargesOf(policy, subject, options)
       if (charges.enforced.some(hasPlace) || charges.shadow.some(hasPlace))
         return this.#hold(policy, charges, options, 'acquire', true).then(withHold)
-      if (isRequest(subject)) return this.#decide(policy, charges, withoutHold)
+      if (isRequest(subject)) return this.#decider.decide(policy, charges, withoutHold)
       return this.take(subject, options).then(withoutHold)
     } catch (error) {
       return Promise.reject(error)
@@ -219,14 +221,6 @@ export class PolicyLimiter implements Limiter {
     return this.#live.current
   }
 
-  /** Decides where the text of a key is enough to do so at once. */
-  #takeByText(policy: CompiledPolicy, take: RuleTextTake): Decision | undefined {
-    if (take.rule.mode === 'shadow' || hasPlace(take)) return undefined
-    const startMs = startOf(this.#events)
-    const answer = this.#store.takeByText(take)
-    return answer && conclude([take], answer, policy.version, noShadow, this.#events, startMs)
-  }
-
   #chargesOf(policy: CompiledPolicy, subject: Subject, options: TakeOptions | undefined): Charges {
     if (isRequest(subject)) {
       if (options?.rule === undefined) return chargesOfRequest(policy, subject, options?.cost, this.#clock)
@@ -243,48 +237,6 @@ export class PolicyLimiter implements Limiter {
     throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy no longer has the rule ${show(options?.rule)}.`)
   }
 
-  /** Decides without holding anything. */
-  #decide<T>(policy: CompiledPolicy, charges: Charges, resultOf: (decision: Decision) => T): Promise<T> {
-    const { enforced, shadow, refusedBy } = charges
-    if (refusedBy !== undefined) return Promise.resolve(resultOf(this.#announce(refused(refusedBy, policy.version))))
-    if (shadow.length > 0) return this.#withShadow(policy, enforced, shadow).then(resultOf)
-    if (enforced.length === 0) return Promise.resolve(resultOf(this.#announce(unmatched(policy.version))))
-    return this.#submit(policy, enforced, resultOf)
-  }
-
-  /** The result is made before the promise resolves: a promise for each step would cost as much as the decision. */
-  #submit<T>(policy: CompiledPolicy, charges: readonly Charge[], resultOf: (decision: Decision) => T): Promise<T> {
-    const pending = new PendingDecision(policy.version, charges, undefined, this.#events)
-    const answer = this.#store.submit(pending, this.#deadlineMs, pending)
-    return answer === undefined
-      ? pending.promise(resultOf)
-      : Promise.resolve(resultOf(pending.conclude(answer, noShadow)))
-  }
-
-  /** Announces a decision that no store took part in. */
-  #announce(decision: Decision): Decision {
-    if (this.#events.has('decision')) this.#events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
-    return decision
-  }
-
-  /** Shadow rules are asked beside the others, each for itself: they count as if they alone decided, and deny nothing. */
-  async #withShadow(
-    policy: CompiledPolicy,
-    charges: readonly Charge[],
-    watched: readonly Charge[],
-    hold?: HoldRequest,
-  ): Promise<Decision> {
-    const pending = new PendingDecision(policy.version, charges, hold, this.#events)
-    const real = charges.length === 0 ? undefined : this.#store.decide(pending, this.#deadlineMs)
-    const shadow = await Promise.all(
-      watched.map(async (charge) => {
-        const ask = takeOf(charge, hasPlace(charge) ? hold : undefined)
-        return toShadow(charge, await this.#store.decide(ask, this.#deadlineMs))
-      }),
-    )
-    return real === undefined ? this.#announce(unmatched(policy.version, shadow)) : pending.conclude(await real, shadow)
-  }
-
   async #hold(
     policy: CompiledPolicy,
     charges: Charges,
@@ -298,10 +250,15 @@ export class PolicyLimiter implements Limiter {
     const handleOf = (decision: Decision, held: readonly RuleCharge[]): HoldHandle =>
       holdHandle(id, decision, held, this.#settlement(policy, charges), ttlMs, this.#store, this.#deadlineMs)
     if (refusedBy !== undefined) {
-      const decision = this.#announce(refused(refusedBy, policy.version))
+      const decision = this.#decider.announce(refused(refusedBy, policy.version))
       return handleOf(decision, [])
     }
-    const decision = await this.#withShadow(policy, enforced, shadow, { id, ttlUs: ttlMs * 1000, kind, placesOnly })
+    const decision = await this.#decider.withShadow(policy, enforced, shadow, {
+      id,
+      ttlUs: ttlMs * 1000,
+      kind,
+      placesOnly,
+    })
     const places = shadow.filter(hasPlace)
     if (!decision.allowed) this.#leave(places, id)
     const held = [...(placesOnly ? enforced.filter(hasPlace) : enforced), ...places]
@@ -319,10 +276,6 @@ export class PolicyLimiter implements Limiter {
     // They expire by themselves if the store cannot be reached; the limiter has told of that already.
     Promise.resolve(this.#store.decide(ask, this.#deadlineMs)).catch(() => {})
   }
-}
-
-function takeOf(charge: Charge, hold: HoldRequest | undefined): TakeAsk {
-  return { kind: 'take', charges: [charge], copies: 1, hold }
 }
 
 function asItIs(decision: Decision): Decision {

@@ -1,0 +1,76 @@
+import type { Emitter } from '../../core/emitter.ts'
+import type { Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
+import type { CompiledPolicy } from '../../policy/compile/compiled-policy.ts'
+import type { CallbackStore } from '../../stores/callback-store.ts'
+import type { LimiterEvents } from '../events.ts'
+import { type Charges, hasPlace, type RuleTextTake } from './charges.ts'
+import type { Decision } from './decision.ts'
+import { conclude, PendingDecision, startOf } from './pending-decision.ts'
+import { noShadow, refused, toShadow, unmatched } from './to-decision.ts'
+
+/** Puts charges to a store and makes decisions of its answers. Everything that decides goes through here, and is announced here. */
+export class Decider {
+  readonly #store: CallbackStore
+  readonly #events: Emitter<LimiterEvents>
+  readonly #deadlineMs: number
+
+  constructor(store: CallbackStore, events: Emitter<LimiterEvents>, deadlineMs: number) {
+    this.#store = store
+    this.#events = events
+    this.#deadlineMs = deadlineMs
+  }
+
+  /** Decides where the text of a key is enough to do so at once. */
+  takeByText(policy: CompiledPolicy, take: RuleTextTake): Decision | undefined {
+    if (take.rule.mode === 'shadow' || hasPlace(take)) return undefined
+    const startMs = startOf(this.#events)
+    const answer = this.#store.takeByText(take)
+    return answer && conclude([take], answer, policy.version, noShadow, this.#events, startMs)
+  }
+
+  /** Decides without holding anything. */
+  decide<T>(policy: CompiledPolicy, charges: Charges, resultOf: (decision: Decision) => T): Promise<T> {
+    const { enforced, shadow, refusedBy } = charges
+    if (refusedBy !== undefined) return Promise.resolve(resultOf(this.announce(refused(refusedBy, policy.version))))
+    if (shadow.length > 0) return this.withShadow(policy, enforced, shadow).then(resultOf)
+    if (enforced.length === 0) return Promise.resolve(resultOf(this.announce(unmatched(policy.version))))
+    return this.submit(policy, enforced, resultOf)
+  }
+
+  /** The result is made before the promise resolves: a promise for each step would cost as much as the decision. */
+  submit<T>(policy: CompiledPolicy, charges: readonly Charge[], resultOf: (decision: Decision) => T): Promise<T> {
+    const pending = new PendingDecision(policy.version, charges, undefined, this.#events)
+    const answer = this.#store.submit(pending, this.#deadlineMs, pending)
+    return answer === undefined
+      ? pending.promise(resultOf)
+      : Promise.resolve(resultOf(pending.conclude(answer, noShadow)))
+  }
+
+  /** Announces a decision that no store took part in. */
+  announce(decision: Decision): Decision {
+    if (this.#events.has('decision')) this.#events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
+    return decision
+  }
+
+  /** Shadow rules are asked beside the others, each for itself: they count as if they alone decided, and deny nothing. */
+  async withShadow(
+    policy: CompiledPolicy,
+    charges: readonly Charge[],
+    watched: readonly Charge[],
+    hold?: HoldRequest,
+  ): Promise<Decision> {
+    const pending = new PendingDecision(policy.version, charges, hold, this.#events)
+    const real = charges.length === 0 ? undefined : this.#store.decide(pending, this.#deadlineMs)
+    const shadow = await Promise.all(
+      watched.map(async (charge) => {
+        const ask = takeOf(charge, hasPlace(charge) ? hold : undefined)
+        return toShadow(charge, await this.#store.decide(ask, this.#deadlineMs))
+      }),
+    )
+    return real === undefined ? this.announce(unmatched(policy.version, shadow)) : pending.conclude(await real, shadow)
+  }
+}
+
+function takeOf(charge: Charge, hold: HoldRequest | undefined): TakeAsk {
+  return { kind: 'take', charges: [charge], copies: 1, hold }
+}
