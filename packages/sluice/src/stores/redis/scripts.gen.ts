@@ -87,7 +87,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '9b63a1f5151ec1fd4269f8d9798551e02e039df6',
+  sha1: '93dc5c4b677b42a16adf15d7b24c6110da5686eb',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -122,12 +122,11 @@ if value then
 local rest, base, stored_tag
 rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
 if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
-if not (age >= -1 and count >= 0 and count < 9007199254740992) then return nil end
-if age >= 0 then age = age + clock_ms - floor(base / 1000) end
+if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
 end
 local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
 if not current then age = clock_age < 0 and 0 or clock_age end
-if not current then count = 0 end
+if not current then count = 0 elseif not (count >= 0 and count < 9007199254740992) then return nil end
 if amount - count < granted * cost then granted = floor((amount - count) / cost) end
 if granted > 0 then
 total = total + granted
@@ -150,13 +149,16 @@ for o = 3, size, 3 do
 local tag, room = plain[s + 1], plain[s + 2]
 local length, clock_age, age = plain[s + 3], plain[s + 4], -1
 if value then
-if p[o] ~= tag or not (p[o + 1] >= -1 and p[o + 2] >= 0 and p[o + 2] < 9007199254740992) then return nil end
-if p[o + 1] >= 0 then age = p[o + 1] + ms end
+if p[o] ~= tag then return nil end
+local stored = p[o + 1]
+if stored >= 0 then age = stored + ms elseif stored ~= -1 then return nil end
 end
 local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
 if not current then age = clock_age < 0 and 0 or clock_age end
 if current then
-room = room - p[o + 2]
+local count = p[o + 2]
+if not (count >= 0 and count < 9007199254740992) then return nil end
+room = room - count
 p[o + 1] = age
 if length - age > kept then kept = length - age end
 else

@@ -43,11 +43,10 @@ local function plain_takes(raw)
           local rest, base, stored_tag
           rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
           if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
-          if not (age >= -1 and count >= 0 and count < MAX_NUMBER) then return nil end
-          if age >= 0 then age = age + clock_ms - floor(base / 1000) end
+          if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
         end
         --- @inline window-rule.lua
-        if not current then count = 0 end
+        if not current then count = 0 elseif not (count >= 0 and count < MAX_NUMBER) then return nil end
         if amount - count < granted * cost then granted = floor((amount - count) / cost) end
         if granted > 0 then
           total = total + granted
@@ -72,12 +71,15 @@ local function plain_takes(raw)
           local tag, room = plain[s + WINDOW_TAG], plain[s + WINDOW_AMOUNT]
           local length, clock_age, age = plain[s + WINDOW_LENGTH], plain[s + WINDOW_START], -1
           if value then
-            if p[o] ~= tag or not (p[o + 1] >= -1 and p[o + 2] >= 0 and p[o + 2] < MAX_NUMBER) then return nil end
-            if p[o + 1] >= 0 then age = p[o + 1] + ms end
+            if p[o] ~= tag then return nil end
+            local stored = p[o + 1]
+            if stored >= 0 then age = stored + ms elseif stored ~= -1 then return nil end
           end
           --- @inline window-rule.lua
           if current then
-            room = room - p[o + 2]
+            local count = p[o + 2]
+            if not (count >= 0 and count < MAX_NUMBER) then return nil end
+            room = room - count
             p[o + 1] = age
             if length - age > kept then kept = length - age end
           else
