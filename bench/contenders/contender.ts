@@ -16,6 +16,8 @@ export interface Setup {
   readonly denyCache?: boolean
   /** How many independent limiters, each with its own connection, share the load. */
   readonly instances?: number
+  /** Calendar days in place of windows: a daily cap that would be recounted, or a budget that is spread over the day. Only Sluice. */
+  readonly daily?: 'cap' | 'paced'
   /** For breakers: open from the start, with a fallback that answers. */
   readonly isOpen?: boolean
   /** For egress: an estimated bound instead of a strict one, where there is a choice. */

@@ -2,9 +2,15 @@ import type { Decision, PolicyDocument } from 'sluice'
 import type { Setup } from './contender.ts'
 
 /** The policy that says what the setup asks for. */
-export function benchPolicyOf({ prefix, limits, lease }: Setup): PolicyDocument {
+export function benchPolicyOf({ prefix, limits, lease, daily }: Setup): PolicyDocument {
+  if (daily !== undefined) return dailyPolicy(prefix, limits[0]!.amount, daily)
   const spec = limits.map(({ amount, seconds }) => ({ name: `per-${seconds}s`, amount, per: `${seconds}s` as const }))
   return { service: prefix, rules: [{ name: 'bench', limits: spec, lease: lease === true }] }
+}
+
+function dailyPolicy(service: string, amount: number, daily: 'cap' | 'paced'): PolicyDocument {
+  const limits = { amount, per: 'day', name: 'per-day', ...(daily === 'paced' ? { pace: { burst: amount } } : {}) }
+  return { service, rules: [{ name: 'bench', limits, onStoreFailure: daily === 'cap' ? 'recount' : 'closed' }] }
 }
 
 /** A decision that was made without the store would make Sluice look faster than it is. */

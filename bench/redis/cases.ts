@@ -10,6 +10,7 @@ const four = [second, minute, hour, day]
 
 const flexible = 'rate-limiter-flexible'
 const sluice: CaseEntry = { label: 'sluice', contender: 'sluice' }
+const plain: CaseEntry = { label: 'plain take', contender: 'sluice' }
 const peer: CaseEntry = { label: flexible, contender: flexible }
 const union: CaseEntry = { label: 'RateLimiterUnion', contender: flexible }
 const block: CaseEntry = { label: 'inMemoryBlockOnConsumed', contender: flexible, setup: { denyCache: true } }
@@ -71,6 +72,19 @@ export const redisCases: readonly Case[] = [
     entries: [{ label: 'sluice with a lease', contender: 'sluice', setup: { lease: true } }, peer],
     loads: [{ inFlight: 512, targets: [{ against: flexible, atLeast: 30 }] }],
   },
+  ...(['cap', 'paced'] as const).map(
+    (daily): Case => ({
+      section,
+      title: daily === 'cap' ? 'a daily cap with recount beside a plain take' : 'a paced day beside a plain take',
+      // Few enough that all are known after the warm-up: the first decision of a process on a subject asks for the marker too.
+      subjects: 1000,
+      limits: [day],
+      expect: 'allowed',
+      entries: [{ label: daily, contender: 'sluice', setup: { daily } }, plain],
+      // At most 1.2 times the cost.
+      loads: [1, 64].map((inFlight) => ({ inFlight, targets: [{ against: plain.label, atLeast: 0.83 }] })),
+    }),
+  ),
   {
     section,
     title: 'denied flood of 100 subjects',

@@ -1,3 +1,4 @@
+import type { Period } from '../../core/algorithms/calendar-period.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import { periodOf } from './period.ts'
 
@@ -6,7 +7,7 @@ const maxSubjects = 50_000
 
 /** What this process knows of a subject in the present period. */
 export interface KnownSubject {
-  readonly periodStartMs: number
+  readonly period: Period
   charge: Charge
   /** The most that was known to be used, by the store or by the source and what was admitted since. */
   used: number
@@ -18,45 +19,69 @@ export interface KnownSubject {
   share: { left: number; readonly amount: number } | undefined
 }
 
-/** The subjects of recounted rules, by key; of each only the present period. */
+/** The subjects of recounted rules; of each only the present period. */
 export class KnownSubjects {
-  readonly #subjects = new Map<string, KnownSubject>()
+  /** By rule prefix, then by subject: strings that callers hold on to are hashed once. */
+  readonly #subjects = new Map<string, Map<string, KnownSubject>>()
+  #size = 0
 
   /** Undefined when nothing is known of the subject in this period. */
   get(charge: Charge, nowUs: number): KnownSubject | undefined {
-    const known = this.#subjects.get(charge.rule.prefix + charge.subject)
-    return known?.periodStartMs === periodOf(charge, nowUs).startMs ? known : undefined
+    const known = this.#subjects.get(charge.rule.prefix)?.get(charge.subject)
+    return known !== undefined && isOf(known, charge, nowUs) ? known : undefined
   }
 
   /** Undefined when there are too many that must not be forgotten. */
   getOrAdd(charge: Charge, nowUs: number): KnownSubject | undefined {
     const known = this.get(charge, nowUs)
     if (known !== undefined) return known
-    const key = charge.rule.prefix + charge.subject
-    if (!this.#subjects.has(key) && this.#subjects.size >= maxSubjects && !this.#forgetOne(nowUs)) return undefined
-    const { startMs } = periodOf(charge, nowUs)
-    const made = { periodStartMs: startMs, charge, used: 0, intactSinceUs: -1, unreported: 0, share: undefined }
-    this.#subjects.delete(key)
-    this.#subjects.set(key, made)
+    const { prefix } = charge.rule
+    let subjects = this.#subjects.get(prefix)
+    if (subjects === undefined) {
+      subjects = new Map()
+      this.#subjects.set(prefix, subjects)
+    }
+    if (!subjects.has(charge.subject)) {
+      if (this.#size >= maxSubjects && !this.#forgetOne(nowUs)) return undefined
+      this.#size += 1
+    }
+    const made: KnownSubject = {
+      period: periodOf(charge, nowUs),
+      charge,
+      used: 0,
+      intactSinceUs: -1,
+      unreported: 0,
+      share: undefined,
+    }
+    subjects.delete(charge.subject)
+    subjects.set(charge.subject, made)
     return made
   }
 
   /** Those whose usage the store has yet to hear of, of periods that are not over. */
   unreported(nowUs: number): KnownSubject[] {
-    return [...this.#subjects.values()].filter(
-      ({ unreported, charge, periodStartMs }) => unreported > 0 && periodStartMs === periodOf(charge, nowUs).startMs,
-    )
+    const all = [...this.#subjects.values()].flatMap((subjects) => [...subjects.values()])
+    return all.filter((known) => known.unreported > 0 && isOf(known, known.charge, nowUs))
   }
 
   #forgetOne(nowUs: number): boolean {
     let looked = 0
-    for (const [key, { unreported, periodStartMs, charge }] of this.#subjects) {
-      if (unreported === 0 || periodStartMs !== periodOf(charge, nowUs).startMs) {
-        this.#subjects.delete(key)
-        return true
+    for (const subjects of this.#subjects.values()) {
+      for (const [subject, known] of subjects) {
+        if (known.unreported === 0 || !isOf(known, known.charge, nowUs)) {
+          subjects.delete(subject)
+          this.#size -= 1
+          return true
+        }
+        if (++looked === 100) return false
       }
-      if (++looked === 100) return false
     }
     return false
   }
+}
+
+/** Whether what is known is about the period of a charge at an instant. */
+export function isOf({ period, charge: last }: KnownSubject, charge: Charge, nowUs: number): boolean {
+  if (charge.limits !== last.limits) return period.startMs === periodOf(charge, nowUs).startMs
+  return nowUs >= period.startMs * 1000 && nowUs < period.endMs * 1000
 }

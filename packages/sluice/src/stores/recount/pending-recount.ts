@@ -1,5 +1,6 @@
 import type { Answer, Ask, Charge, PeekAsk, TakeAsk } from '../../core/engine/ask.ts'
 import type { Waiter } from '../callback-store.ts'
+import type { KnownSubject } from './known-subjects.ts'
 import type { Source } from './source.ts'
 import type { StoreState } from './up-to-date.ts'
 
@@ -9,7 +10,7 @@ export interface RecountOwner {
   leftMs(endMs: number): number
   sourceOf(charge: Charge): Source | undefined
   send(pending: PendingRecount, withinMs: number): Answer | undefined
-  isComplete(ask: TakeAsk, answer: Answer, withinMs: number): boolean
+  isComplete(ask: TakeAsk, ready: KnownSubject | undefined, answer: Answer, withinMs: number): boolean
   again(ask: TakeAsk, answer: Answer, endMs: number): Promise<Answer>
   without(ask: TakeAsk | PeekAsk, failure: Answer['failure'], endMs: number): Promise<Answer>
 }
@@ -19,12 +20,21 @@ export class PendingRecount implements Waiter {
   readonly #owner: RecountOwner
   readonly ask: TakeAsk | PeekAsk
   readonly #endMs: number
+  /** The subject of the only charge, if the store was known to know of everything when it was asked. */
+  readonly #ready: KnownSubject | undefined
   readonly #waiter: Waiter
 
-  constructor(owner: RecountOwner, ask: TakeAsk | PeekAsk, endMs: number, waiter: Waiter) {
+  constructor(
+    owner: RecountOwner,
+    ask: TakeAsk | PeekAsk,
+    endMs: number,
+    ready: KnownSubject | undefined,
+    waiter: Waiter,
+  ) {
     this.#owner = owner
     this.ask = ask
     this.#endMs = endMs
+    this.#ready = ready
     this.#waiter = waiter
   }
 
@@ -44,7 +54,10 @@ export class PendingRecount implements Waiter {
     else if (state === 'incomplete')
       this.#finish(this.#owner.without(this.ask, undefined, this.#endMs), closedAnswer(this.ask, { nowUs }))
     else {
-      const answer = this.#owner.send(this, this.#owner.leftMs(storeEndMs))
+      const answer = this.#owner.send(
+        this,
+        Math.max(this.#owner.leftMs(storeEndMs), this.#owner.leftMs(this.#endMs) / 2),
+      )
       if (answer !== undefined) this.#waiter.answered(answer)
     }
   }
@@ -53,7 +66,7 @@ export class PendingRecount implements Waiter {
   check(answer: Answer): Answer | undefined {
     const { ask } = this
     if (answer.failure === undefined) {
-      if (ask.kind === 'peek' || this.#owner.isComplete(ask, answer, 1000)) return answer
+      if (ask.kind === 'peek' || this.#owner.isComplete(ask, this.#ready, answer, 1000)) return answer
       this.#finish(this.#owner.again(ask, answer, this.#endMs), closedAnswer(ask, answer))
       return undefined
     }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock, Timer } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, PeekAsk, TakeAsk, TextTake } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
 import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
@@ -7,9 +7,10 @@ import type { FallbackStore } from '../fallback/fallback.ts'
 import { Observers } from '../observers.ts'
 import type { Store, StoreHealth, StoreObserver } from '../store.ts'
 import { ContinuityCheck } from './continuity-check.ts'
-import { KnownSubjects } from './known-subjects.ts'
+import { isOf, type KnownSubject, KnownSubjects } from './known-subjects.ts'
 import { closedAnswer, PendingRecount, type RecountOwner } from './pending-recount.ts'
 import type { Recounts } from './recount.ts'
+import { RecountReports } from './recount-reports.ts'
 import { Source } from './source.ts'
 import { type StoreState, UpToDate } from './up-to-date.ts'
 import { type Outcome, WithoutStore } from './without-store.ts'
@@ -20,11 +21,6 @@ export interface RecountingOptions {
   readonly replicas: () => number
   readonly clock: Clock
 }
-
-/** How long to wait before the store is told again what was admitted without it. */
-const reportMs = 500
-/** How many subjects are reported at once, so that a store that comes back is not flooded. */
-const reportsAtOnce = 64
 
 /**
  * Asks the source of truth for rules with `onStoreFailure: recount` while the store cannot decide, and brings a store up to date that
@@ -45,8 +41,7 @@ class Recounting implements CallbackStore, RecountOwner {
   readonly #upToDate: UpToDate
   readonly #withoutStore: WithoutStore
   readonly #observers = new Observers()
-  #timer: Timer | undefined
-  #closed = false
+  readonly #reports: RecountReports
 
   constructor(inner: FallbackStore, store: Store, { recounts, replicas, clock }: RecountingOptions) {
     this.name = inner.name
@@ -55,6 +50,10 @@ class Recounting implements CallbackStore, RecountOwner {
     this.#sources = new Map(Object.entries(recounts).map(([rule, recount]) => [rule, new Source(recount, clock)]))
     this.#continuity = new ContinuityCheck(store.abilities?.continuity, clock)
     this.#upToDate = new UpToDate({ store, continuity: this.#continuity, subjects: this.#subjects, clock })
+    this.#reports = new RecountReports(this.#subjects, clock, async (charge, endMs) => {
+      const source = this.sourceOf(charge)
+      if (source !== undefined) await this.#bring(charge, source, endMs)
+    })
     this.#withoutStore = new WithoutStore({ subjects: this.#subjects, replicas, clock })
   }
 
@@ -70,17 +69,19 @@ class Recounting implements CallbackStore, RecountOwner {
   }
 
   submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
-    if (!ask.charges.some((charge) => this.sourceOf(charge) !== undefined))
-      return this.#inner.submit(ask, withinMs, waiter)
+    if (!this.#isRecounted(ask)) return this.#inner.submit(ask, withinMs, waiter)
     if (ask.kind !== 'take' && ask.kind !== 'peek') {
       this.#forget(ask)
       return this.#inner.submit(ask, withinMs, waiter)
     }
     const endMs = this.#clock.monotonic() + withinMs
-    const pending = new PendingRecount(this, ask, endMs, waiter)
-    if (ask.kind === 'peek' || this.#inner.breaker !== 'closed' || this.#isReady(ask, withinMs))
+    // Nearly all asks have one charge, and find its subject only once.
+    const ready =
+      ask.kind === 'take' && ask.charges.length === 1 ? this.#readySubject(ask.charges[0]!, withinMs) : undefined
+    const pending = new PendingRecount(this, ask, endMs, ready, waiter)
+    if (ready !== undefined || ask.kind === 'peek' || this.#inner.breaker !== 'closed' || this.#isReady(ask, withinMs))
       return this.send(pending, withinMs / 2)
-    this.#prepare(ask, endMs - (3 * withinMs) / 4).then(
+    this.#prepare(ask, endMs).then(
       (state) => pending.prepared(state, endMs - withinMs / 2),
       (error) => pending.failed(error),
     )
@@ -103,9 +104,7 @@ class Recounting implements CallbackStore, RecountOwner {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    this.#clock.clearTimeout(this.#timer)
-    if (this.#subjects.unreported(this.#clock.now()).length > 0) await this.#report()
+    await this.#reports.close()
     for (const source of this.#sources.values()) source.close()
     await this.#inner.close()
   }
@@ -120,14 +119,21 @@ class Recounting implements CallbackStore, RecountOwner {
 
   /** Whether the store is known to know of everything, so that it need only be asked. */
   #isReady(ask: TakeAsk, withinMs: number): boolean {
-    const nowUs = this.#clock.now()
     for (const charge of ask.charges) {
-      if (this.sourceOf(charge) === undefined) continue
-      const known = this.#subjects.get(charge, nowUs)
-      if (known === undefined || known.unreported > 0) return false
-      if (known.intactSinceUs !== this.#continuity.known(charge, withinMs)) return false
+      if (this.sourceOf(charge) !== undefined && this.#readySubject(charge, withinMs) === undefined) return false
     }
     return true
+  }
+
+  #readySubject(charge: Charge, withinMs: number): KnownSubject | undefined {
+    const known = this.#subjects.get(charge, this.#clock.now())
+    if (known === undefined || known.unreported > 0) return undefined
+    return known.intactSinceUs === this.#continuity.known(charge, withinMs) ? known : undefined
+  }
+
+  #isRecounted({ charges }: Ask): boolean {
+    for (let c = 0; c < charges.length; c++) if (this.sourceOf(charges[c]!) !== undefined) return true
+    return false
   }
 
   /** Brings all subjects of an ask up to date. Undefined when the store does not answer. */
@@ -148,9 +154,10 @@ class Recounting implements CallbackStore, RecountOwner {
   }
 
   /** Whether the store knew of everything when it answered. Remembers what it said. */
-  isComplete(ask: TakeAsk, answer: Answer, withinMs: number): boolean {
+  isComplete(ask: TakeAsk, ready: KnownSubject | undefined, answer: Answer, withinMs: number): boolean {
     // What a store has lost only makes room.
     if (!answer.allowed) return true
+    if (ready !== undefined && this.#isCompleteFor(ask, ready, answer, withinMs)) return true
     if (!this.#isReady(ask, withinMs)) return false
     for (const charge of ask.charges) {
       const known = this.sourceOf(charge) && this.#subjects.get(charge, answer.nowUs)
@@ -158,6 +165,17 @@ class Recounting implements CallbackStore, RecountOwner {
       if (known !== undefined && usedAfter(ask, charge, answer) - charge.cost < known.used) return false
     }
     this.#remember(ask, answer)
+    return true
+  }
+
+  #isCompleteFor(ask: TakeAsk, known: KnownSubject, answer: Answer, withinMs: number): boolean {
+    const charge = ask.charges[0]!
+    const { amount, remaining } = answer.statuses[0]![0]!
+    const used = amount - remaining
+    if (used - charge.cost < known.used || known.unreported > 0 || !isOf(known, charge, answer.nowUs)) return false
+    if (known.intactSinceUs !== this.#continuity.known(charge, withinMs)) return false
+    known.used = used
+    known.charge = charge
     return true
   }
 
@@ -210,7 +228,7 @@ class Recounting implements CallbackStore, RecountOwner {
       for (const [charge, outcome] of outcomes) if (outcome.allowed) this.#withoutStore.giveBack(charge, outcome)
     if (!allowed && answered?.allowed && answered.failure === undefined)
       await this.#giveBack({ ...ask, charges: others } as TakeAsk, answered, endMs)
-    this.#reportLater()
+    this.#reports.later()
     return {
       allowed,
       granted: allowed ? 1 : 0,
@@ -273,29 +291,6 @@ class Recounting implements CallbackStore, RecountOwner {
 
   leftMs(endMs: number): number {
     return Math.max(1, endMs - this.#clock.monotonic())
-  }
-
-  /** Other replicas should not wait for the next request of a subject to learn what was admitted here. */
-  #reportLater(): void {
-    if (this.#timer !== undefined || this.#closed) return
-    this.#timer = this.#clock.setTimeout(() => {
-      void this.#report().then(() => {
-        this.#timer = undefined
-        if (this.#subjects.unreported(this.#clock.now()).length > 0) this.#reportLater()
-      })
-    }, reportMs)
-    this.#timer.unref?.()
-  }
-
-  async #report(): Promise<void> {
-    const some = this.#subjects.unreported(this.#clock.now()).slice(0, reportsAtOnce)
-    const endMs = this.#clock.monotonic() + reportMs
-    await Promise.allSettled(
-      some.map(({ charge }) => {
-        const source = this.sourceOf(charge)
-        return source && this.#bring(charge, source, endMs)
-      }),
-    )
   }
 }
 

@@ -40,11 +40,11 @@ export class UpToDate {
 
   async #bring(charge: Charge, source: Source, endMs: number): Promise<StoreState> {
     const { continuity, subjects, clock } = this.#parts
-    const sinceUs = await continuity.ask(charge, endMs - clock.monotonic())
+    const sinceUs = await continuity.ask(charge, this.#storeMs(endMs))
     const subject = subjects.getOrAdd(charge, clock.now())
     if (subject === undefined)
       throw new StoreError('full', `Too many subjects of ${charge.rule.name} wait for the store.`)
-    const isIntact = sinceUs <= subject.periodStartMs * 1000 || sinceUs === subject.intactSinceUs
+    const isIntact = sinceUs <= subject.period.startMs * 1000 || sinceUs === subject.intactSinceUs
     if (!isIntact && !source.counts) return 'incomplete'
     const state = isIntact ? await this.#report(subject, endMs) : await this.#raise(subject, source, endMs)
     if (state === 'unknown') return state
@@ -53,24 +53,28 @@ export class UpToDate {
     return state
   }
 
+  /** The store may take a quarter of the time that is left: a store that hangs must not use up that of the source. */
+  #storeMs(endMs: number): number {
+    return Math.max(1, (endMs - this.#parts.clock.monotonic()) / 4)
+  }
+
   /** Adds what was admitted without the store. A report whose reply was lost is made again: rather too strict than too lax. */
   async #report(subject: KnownSubject, endMs: number): Promise<StoreState> {
-    const { store, clock } = this.#parts
     const units = subject.unreported
     if (units === 0) return 'complete'
-    await store.decide({ kind: 'debit', charges: [subject.charge], units: [units] }, endMs - clock.monotonic())
+    await this.#parts.store.decide({ kind: 'debit', charges: [subject.charge], units: [units] }, this.#storeMs(endMs))
     subject.unreported -= units
     return 'corrected'
   }
 
   /** The store has lost what it knew: what the source has counted, and what this process has seen, is the least that was used. */
   async #raise(subject: KnownSubject, source: Source, endMs: number): Promise<StoreState> {
-    const { store, clock } = this.#parts
-    const counted = await source.count(subject.charge, endMs).catch(() => undefined)
+    const { store } = this.#parts
+    const counted = await source.count(subject.charge, endMs - this.#storeMs(endMs)).catch(() => undefined)
     if (counted === undefined) return 'unknown'
     const reported = subject.unreported
     const units = Math.max(counted, subject.used)
-    if (units > 0) await store.decide({ kind: 'raise', charges: [subject.charge], units }, endMs - clock.monotonic())
+    if (units > 0) await store.decide({ kind: 'raise', charges: [subject.charge], units }, this.#storeMs(endMs))
     subject.unreported -= reported
     subject.used = units
     return 'corrected'

@@ -1,0 +1,33 @@
+import type { Limiter, RecountTake } from 'sluice'
+import type { Database } from './database.ts'
+
+/** Asks PostgreSQL while Redis cannot decide, and brings a Redis up to date that has lost its counters. */
+export function recountMandatory(database: Database): RecountTake {
+  return {
+    take: ([customer], { start, amount }) => database.deliverMandatory(String(customer), start, amount),
+    count: ([customer], { start }) => database.mandatoryDelivered(String(customer), start),
+  }
+}
+
+/**
+ * Whether a mandatory offer may be delivered to a customer today. Redis refuses most of what is too much without a query; what it allows
+ * is recorded by the same statement that decides while it is away, so that the cap holds whoever allowed it.
+ */
+export async function mayDeliver(
+  customer: string,
+  cap: number,
+  limiter: Limiter,
+  database: Database,
+): Promise<boolean> {
+  const decision = await limiter.take(customer, { rule: 'mandatory' })
+  if (!decision.allowed) return false
+  if (decision.by === 'recount') return true
+  // An offer that cannot be recorded is not delivered.
+  return database.deliverMandatory(customer, utcDay(), cap).catch(() => false)
+}
+
+function utcDay(): Date {
+  const day = new Date()
+  day.setUTCHours(0, 0, 0, 0)
+  return day
+}

@@ -1,0 +1,90 @@
+import { Counter, Histogram, Registry } from 'prom-client'
+import { createLimiter, type Limiter, limiterMetrics } from 'sluice'
+import { breakerMetrics } from 'sluice/breaker'
+import { type Cache, cacheMetrics, createCache } from 'sluice/cache'
+import { prometheusMetrics } from 'sluice/prometheus'
+import { openRedis, type RedisClient, redisStore } from 'sluice/redis'
+import { partReport, redisReports, startReports } from 'sluice/reports'
+import type { Database } from './database.ts'
+import { recountMandatory } from './mandatory-cap.ts'
+import { readPolicy } from './policy.ts'
+import { type CallModel, type Scoring, scoring } from './scoring.ts'
+import type { Settings } from './settings.ts'
+
+/** What the routes work with. One Redis handle serves all parts. */
+export interface Services {
+  readonly settings: Settings
+  readonly database: Database
+  readonly cache: Cache
+  readonly limiter: Limiter
+  readonly scoring: Scoring
+  readonly registry: Registry
+  /** How long decisions take, in seconds. */
+  readonly latency: Histogram
+  readonly trace: (decision: object) => void
+  close(): Promise<void>
+}
+
+export interface ServiceOptions {
+  readonly redis: RedisClient
+  readonly database: Database
+  readonly settings: Settings
+  readonly callModel: CallModel
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Receives the decisions that are traced. */
+  readonly trace?: (decision: object) => void
+}
+
+export async function startServices(options: ServiceOptions): Promise<Services> {
+  const { database, settings } = options
+  const redis = openRedis(options.redis)
+  const cache = await createCache({ redis, namespace: 'recommend-api' })
+  const limiter: Limiter = await createLimiter({
+    policy: await readPolicy(settings),
+    store: redisStore(redis),
+    recount: { mandatory: recountMandatory(database) },
+    ...(options.env === undefined ? {} : { env: options.env }),
+  })
+  const models = scoring(options.callModel, settings)
+  const registry = new Registry()
+  const metrics = prometheusMetrics(registry, [
+    limiterMetrics(limiter),
+    cacheMetrics(cache),
+    breakerMetrics(models.breakers),
+  ])
+  // Under the names that dashboards of the original service know.
+  const latency = new Histogram({
+    name: 'decisionFlowExecutionLatency',
+    help: 'Time of a whole decision, in seconds.',
+    labelNames: ['tenant'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+    registers: [registry],
+  })
+  const failures = new Counter({
+    name: 'scoringModelFailureTotal',
+    help: 'Calls of scoring models that failed, by model key.',
+    labelNames: ['model'],
+    registers: [registry],
+  })
+  // `sluice stats` shows how all replicas stand.
+  const reports = startReports({
+    service: 'recommend-api',
+    to: redisReports(redis),
+    parts: [
+      partReport('limiter', limiter),
+      partReport('cache', cache),
+      partReport('breaker', models.breakers, 'models'),
+    ],
+  })
+  const stopCounting = models.breakers.on('failure', ({ key }) => failures.inc({ model: key }))
+  return {
+    ...{ settings, database, cache, limiter, scoring: models, registry, latency },
+    trace: options.trace ?? ((decision) => console.log(JSON.stringify(decision))),
+    async close() {
+      stopCounting()
+      metrics.close()
+      await Promise.all([reports.close(), cache.close(), limiter.close()])
+      await redis.close()
+    },
+  }
+}
