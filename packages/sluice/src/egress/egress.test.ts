@@ -117,4 +117,15 @@ describe('in process, strict', () => {
     expect(Buffer.concat(chunks).toString()).toBe('hello')
     expect(response.rawHeaders.map(String)).toContain('/graphql?x=1')
   })
+
+  test('names of tenants from requests cannot reach into the queue of another', async () => {
+    const vendor = await startVendor()
+    const upstream = { name: 'vendor', origin: vendor.origin, limits: { amount: 1, per: '50ms' } }
+    const hooks = { vendor: { fairBy: ({ path }: { path: string }) => decodeURIComponent(path.slice(1)) } }
+    const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] }, hooks })
+    opened.push(egress, vendor)
+    const tenants = ['a', 'a\0b', 'x'.repeat(5000), 'ü'.repeat(100), '{tag}', '__proto__']
+    const calls = tenants.map((tenant) => egress.fetch(`${vendor.origin}/${encodeURIComponent(tenant)}`))
+    for (const call of calls) expect((await call).status).toBe(200)
+  })
 })

@@ -7,29 +7,17 @@ import type { Classification, OutgoingRequest } from '../options.ts'
 import type { Grant } from '../places/grant.ts'
 import type { AttemptOutcome } from '../retry/may-retry.ts'
 import { isSafeToRetry, retryDelayMs } from '../retry/may-retry.ts'
-import type { UpstreamRuntime } from '../upstream-runtime.ts'
 import { estimateTokens } from '../usage/estimate.ts'
 import { type UsageReader, usageReader } from '../usage/usage-reader.ts'
 import { presetOf } from '../vendor/presets.ts'
 import { type VendorSignal, vendorSignal } from '../vendor/vendor-signal.ts'
 import type { Headers } from '../vendor/wait-forms.ts'
 import { Attempt, type AttemptObserver, LateGrant } from './attempt.ts'
-import type { Undici } from './load-undici.ts'
+import { type CallContext, nameOf } from './call-context.ts'
 import { isInMemory, outgoingRequest, parseRawHeaders } from './outgoing-request.ts'
 import { PeekedResponse } from './peeked-response.ts'
 import { type ResponseHandler, toResponseHandler } from './response-handler.ts'
-import { actualUnitsOf, unitsOf } from './units.ts'
-
-export interface CallContext {
-  readonly runtime: UpstreamRuntime
-  readonly undici: Undici
-  /** What the request is sent through once it has its grant. */
-  readonly transport: Dispatcher['dispatch']
-  readonly options: CallOptions
-  readonly timeoutMs?: number | undefined
-  /** What the caller learns beside the response itself. */
-  readonly onResponse?: (about: { readonly waitMs: number; readonly attempts: number }) => void
-}
+import { actualUnitsOf, raiseUnits, unitsOf } from './units.ts'
 
 /** One dispatch as its caller sees it: booked, sent, and sent again where that is allowed. */
 export class Call implements AttemptObserver {
@@ -58,7 +46,7 @@ export class Call implements AttemptObserver {
     this.#arrivedMs = clock.monotonic()
     this.#about = outgoingRequest(request)
     this.#tenant = hooks.fairBy?.(this.#about) ?? context.options.tenant ?? ''
-    this.#scope = hooks.scope?.(this.#about) ?? ''
+    this.#scope = nameOf(hooks.scope?.(this.#about))
   }
 
   start(): void {
@@ -86,7 +74,7 @@ export class Call implements AttemptObserver {
       return
     }
     const { grant, giveUp } = runtime.booking.book({
-      tenant: this.#tenant,
+      tenant: nameOf(this.#tenant),
       weight: upstream.weights[this.#tenant] ?? 1,
       priorityMs: Math.round(options.priority ?? 0),
       arrivedMs: this.#arrivedMs,
@@ -213,7 +201,7 @@ export class Call implements AttemptObserver {
     const usage = settle ? settle({ status, headers, body: this.#reader?.text() }) : this.#reader?.usage()
     const units = actualUnitsOf(runtime.upstream.limits, usage)
     // A stream that was cut has told of a part only: what was reserved stays, unless it cost more already.
-    return isCut && units ? raise(units, reserved) : units
+    return isCut && units ? raiseUnits(units, reserved) : units
   }
 
   // What a response means.
@@ -302,8 +290,4 @@ export class Call implements AttemptObserver {
       runtime.events.emit('failed', { upstream: runtime.name, tenant: this.#tenant, reason: error.reason, error })
     this.#handler.onError(error)
   }
-}
-
-function raise(units: Units, least: Units): Units {
-  return Object.fromEntries(Object.entries(units).map(([key, amount]) => [key, Math.max(amount, least[key] ?? 0)]))
 }

@@ -32,3 +32,8 @@ function costIn(cost: Cost | undefined, unit: string): number | undefined {
     throw new SluiceError('SLUICE_INVALID_COST', `a cost of ${show(amount)} ${unit} cannot be`)
   return Math.ceil(amount)
 }
+
+/** Each of the units, but no less than another amount of it. */
+export function raiseUnits(units: Units, least: Units): Units {
+  return Object.fromEntries(Object.entries(units).map(([key, amount]) => [key, Math.max(amount, least[key] ?? 0)]))
+}

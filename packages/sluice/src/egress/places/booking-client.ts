@@ -5,25 +5,14 @@ import { AnsweredPlaces } from './answered-places.ts'
 import type { Booked, Booker, BookerOptions, Booking } from './booker.ts'
 import { ExchangeLoop, type GrantBounds, type PendingStep } from './exchange-loop.ts'
 import { Grant, type GrantOwner } from './grant.ts'
+import { heldUnits, recoveryMs } from './held-units.ts'
 import type { OutageMode } from './outage.ts'
+import type { Waiter } from './waiter.ts'
 
 /** A grant may be written on for so long after it was asked for; then it is returned and booked again. */
 export const graceMs = 1000
 /** A process renews itself so often while it has anything in shared state. */
 const renewMs = 1000
-const leastRecoveryMs = 2000
-
-interface Waiter {
-  readonly id: string
-  readonly booking: Booking
-  readonly resolve: (grant: Grant) => void
-  readonly reject: (error: Error) => void
-  /** At its maximum wait it leaves, whatever happens. */
-  readonly leave: Timer
-  ahead: number
-  earliestMs: number
-  parked: Timer | undefined
-}
 
 /** This process' side of the booking of one upstream: who waits here, which places are held here, and when they come back. */
 export class BookingClient implements Booker, GrantOwner {
@@ -51,7 +40,7 @@ export class BookingClient implements Booker, GrantOwner {
     this.#loop = new ExchangeLoop({
       ...options,
       known: () => this.#known(),
-      held: () => this.#held(),
+      held: () => heldUnits(this.#options.rules().limits, this.#answered.all(), this.#grants.values()),
       onBounds: (bounds) => {
         this.#bounds = bounds
       },
@@ -262,17 +251,6 @@ export class BookingClient implements Booker, GrantOwner {
     return steps
   }
 
-  #held(): Units {
-    const held: Record<string, number> = {}
-    for (const { limit, units } of this.#answered.all()) held[limit] = (held[limit] ?? 0) + units
-    for (const { key, periodMs } of this.#options.rules().limits) {
-      for (const { units, isAnswered } of this.#grants.values()) {
-        if (!isAnswered || periodMs === 0) held[key] = (held[key] ?? 0) + (units[key] ?? 0)
-      }
-    }
-    return held
-  }
-
   // Timers. None keeps the process alive: whoever waits has one that does.
 
   #armFree(): void {
@@ -313,8 +291,7 @@ export class BookingClient implements Booker, GrantOwner {
   #watchRecovery({ recovering, epoch }: ExchangeReply): void {
     if (!recovering || this.#recovering === epoch) return
     this.#recovering = epoch
-    const periods = this.#options.rules().limits.map(({ periodMs }) => periodMs)
-    const waitMs = Math.max(leastRecoveryMs, Math.min(...periods.filter((ms) => ms > 0)))
+    const waitMs = recoveryMs(this.#options.rules().limits)
     const timer = this.#clock.setTimeout(() => {
       if (!this.#closed) this.#loop.add({ op: 'recovered', epoch })
     }, waitMs + 1)

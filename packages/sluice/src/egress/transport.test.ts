@@ -1,0 +1,157 @@
+import { getEventListeners, once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer, type Server } from 'node:net'
+import { Agent, interceptors, request } from 'undici'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { UpstreamSpec } from '../policy/document/upstream-spec.ts'
+import { createEgress } from './create-egress.ts'
+import type { Egress } from './egress.ts'
+import { startVendor, type Vendor } from './testing/vendor.ts'
+
+const opened: { close(): Promise<unknown> }[] = []
+afterEach(async () => {
+  for (const each of opened.splice(0)) await each.close()
+})
+
+async function egressTo(origin: string, spec: Partial<UpstreamSpec> = {}): Promise<Egress> {
+  const upstream = { name: 'vendor', origin, limits: { rps: 1000 }, ...spec }
+  const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] } })
+  opened.push(egress)
+  return egress
+}
+
+async function vendorOf(answer: Parameters<typeof startVendor>[0]): Promise<Vendor> {
+  const vendor = await startVendor(answer)
+  opened.push(vendor)
+  return vendor
+}
+
+const granted = (egress: Egress): number => egress.stats()[0]!.granted
+
+describe('what books is one dispatch', () => {
+  test('through an interceptor on an agent of the application, each redirect needs a grant of its own', async () => {
+    const vendor = await vendorOf((asked, response) => {
+      if (asked.url === '/end') response.end('there')
+      else response.writeHead(302, { location: '/end' }).end()
+    })
+    const egress = await egressTo(vendor.origin)
+    const agent = new Agent().compose(egress.interceptor(), interceptors.redirect({ maxRedirections: 3 }))
+    opened.push(agent)
+    const { body } = await request(`${vendor.origin}/start`, { dispatcher: agent })
+    expect(await body.text()).toBe('there')
+    expect(granted(egress)).toBe(2)
+  })
+
+  test('fetch leaves redirects to its caller, and one to a stranger is never followed', async () => {
+    const vendor = await vendorOf((_, response) => response.writeHead(302, { location: 'http://127.0.0.1:9/x' }).end())
+    const egress = await egressTo(vendor.origin)
+    expect((await egress.fetch(vendor.origin)).status).toBe(302)
+    await expect(egress.fetch(vendor.origin, { redirect: 'follow' })).rejects.toThrow()
+    expect(vendor.arrivals).toHaveLength(2)
+  })
+})
+
+describe('dispatchers of the application', () => {
+  test('that send several requests at once on a connection are refused', async () => {
+    const policy = { service: 's', upstreams: [{ name: 'v', origin: 'http://v.example', limits: { rps: 1 } }] }
+    for (const options of [{ pipelining: 4 }, { allowH2: true }]) {
+      const dispatcher = new Agent(options)
+      await expect(createEgress({ policy, dispatcher })).rejects.toMatchObject({ code: 'SLUICE_INVALID_OPTION' })
+      await dispatcher.close()
+    }
+  })
+
+  test('are left open when egress is closed', async () => {
+    const vendor = await vendorOf((_, response) => response.end('ok'))
+    const dispatcher = new Agent()
+    opened.push(dispatcher)
+    const upstream = { name: 'vendor', origin: vendor.origin, limits: { rps: 5 } }
+    const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] }, dispatcher })
+    expect((await egress.fetch(vendor.origin)).status).toBe(200)
+    await egress.close()
+    expect((await request(vendor.origin, { dispatcher })).statusCode).toBe(200)
+  })
+})
+
+test('1,500 calls that give up at once all settle, leave no listener, and cost nothing', async () => {
+  const vendor = await vendorOf((_, response) => response.end('ok'))
+  const egress = await egressTo(vendor.origin, { limits: { amount: 1, per: '500ms' }, maxWait: '1h', maxQueue: 2000 })
+  await (await egress.fetch(vendor.origin)).text()
+  const controller = new AbortController()
+  const calls = Array.from({ length: 1500 }, () =>
+    egress
+      .request({ upstream: 'vendor', path: '/', method: 'GET', signal: controller.signal })
+      .catch((error: Error) => error.name),
+  )
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(egress.stats()[0]).toMatchObject({ waiting: 1500, depth: 1500 })
+  controller.abort()
+  expect(new Set(await Promise.all(calls))).toEqual(new Set(['AbortError']))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(egress.stats()[0]).toMatchObject({ waiting: 0 })
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+  expect((await egress.fetch(vendor.origin)).status).toBe(200)
+  expect(vendor.arrivals).toHaveLength(2)
+})
+
+test('a call whose signal is aborted already is never booked', async () => {
+  const vendor = await vendorOf((_, response) => response.end('ok'))
+  const egress = await egressTo(vendor.origin)
+  await expect(egress.fetch(vendor.origin, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    name: 'AbortError',
+  })
+  expect(granted(egress)).toBe(0)
+})
+
+/** A vendor that speaks HTTP by hand. */
+async function rawVendor(speak: (socket: import('node:net').Socket) => void): Promise<string> {
+  const server: Server = createServer(speak)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  opened.push({ close: async () => server.close() })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('an interim response does not bring a place back', async () => {
+  const heads: number[] = []
+  const origin = await rawVendor((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', () => {
+      heads.push(performance.now())
+      socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')
+      setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'), 400)
+    })
+  })
+  const egress = await egressTo(origin, { limits: { amount: 1, per: '200ms' } })
+  const calls = [egress.fetch(origin), egress.fetch(origin)]
+  for (const call of calls) expect(await (await call).text()).toBe('ok')
+  expect(heads[1]! - heads[0]!).toBeGreaterThanOrEqual(600)
+})
+
+test('a vendor that takes too long ends with a timeout, and its place comes back a period after that', async () => {
+  const heads: number[] = []
+  const origin = await rawVendor((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', () => heads.push(performance.now()))
+  })
+  const spec = { limits: { amount: 1, per: '200ms' }, timeout: '300ms', retry: false as const }
+  const egress = await egressTo(origin, spec)
+  const calls = [egress.fetch(origin), egress.fetch(origin)]
+  for (const call of calls) await expect(call).rejects.toMatchObject({ reason: 'timeout', written: true })
+  expect(heads[1]! - heads[0]!).toBeGreaterThanOrEqual(500)
+})
+
+test('trailers and compressed bodies pass as they are', async () => {
+  const vendor = await vendorOf((_, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip', trailer: 'x-sum' })
+    response.write(Buffer.from([1, 2, 3]))
+    response.addTrailers({ 'x-sum': '6' })
+    response.end()
+  })
+  const egress = await egressTo(vendor.origin)
+  const response = await egress.request({ upstream: 'vendor', path: '/', method: 'GET' })
+  const chunks: Buffer[] = []
+  for await (const chunk of response.body) chunks.push(chunk as Buffer)
+  expect(Buffer.concat(chunks)).toEqual(Buffer.from([1, 2, 3]))
+  expect(response.trailers).toEqual({ 'x-sum': '6' })
+})
