@@ -13,7 +13,7 @@ import { ServerTime } from './server-time.ts'
 const maxAttempts = 5
 /** How long to wait before asking again for keys that are being moved between two cluster nodes. */
 const tryAgainMs = 20
-/** How many waiters of lost calls are told in one turn of the event loop. */
+/** How many waiters of lost calls are failed in one turn of the event loop. */
 const failuresPerTurn = 256
 
 /** A call on its way. */
@@ -37,7 +37,7 @@ export class ScriptRunner {
   readonly #loading = new Map<string, Promise<unknown>>()
   /** When each call was sent that has no reply yet; the oldest first. */
   readonly #unanswered = new Set<{ readonly sentMs: number }>()
-  /** Calls whose connection was lost, and that have not been told yet. */
+  /** Calls whose connection was lost, and that have not been failed yet. */
   readonly #failing: (readonly [Flight, StoreError])[] = []
   #attempted = false
 
@@ -79,8 +79,8 @@ export class ScriptRunner {
   }
 
   /**
-   * A lost connection fails all calls in flight at once. Told together, thousands of waiters would delay each other past their
-   * deadlines; so some are told per turn of the event loop, in the order of sending.
+   * A lost connection fails all calls in flight at once. Failed together, thousands of waiters would delay each other past their
+   * deadlines; so some are failed per turn of the event loop, in the order of sending.
    */
   #failInTurn(flight: Flight, failure: StoreError): void {
     if (this.#failing.push([flight, failure]) === 1) setImmediate(() => this.#failSome())

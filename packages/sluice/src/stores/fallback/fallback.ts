@@ -191,7 +191,7 @@ class StoreWithFallback implements FallbackStore {
   }
 }
 
-/** One ask under way. */
+/** One ask in flight. */
 class PendingAsk implements Waiter {
   readonly #owner: StoreWithFallback
   readonly #ask: Ask

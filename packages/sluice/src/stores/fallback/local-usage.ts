@@ -7,7 +7,7 @@ import { limitsPerReplica } from './local-share.ts'
 
 /** Most subjects that are counted locally, and most whose usage is remembered for the report after an outage. */
 const maxSubjects = 50_000
-/** How many reports are under way at once, so that a recovering store is not flooded. */
+/** How many reports are in flight at once, so that a recovering store is not flooded. */
 const reportsAtOnce = 256
 
 /** What a subject was allowed locally and the store does not know of yet. */
@@ -46,12 +46,12 @@ export class LocalUsage {
     return this.#size === 0
   }
 
-  /** Settles when the report that is under way has ended. */
+  /** Settles when the report in flight has ended. */
   get reported(): Promise<void> {
     return this.#reporting ?? Promise.resolve()
   }
 
-  /** Tells the store what was admitted without it. What cannot be told now stays for the next time. */
+  /** Debits the store for what was admitted without it. What fails now is kept for the next time. */
   report(store: Store, withinMs: number): Promise<void> {
     this.#reporting ??= this.#reportAll(store, withinMs).finally(() => {
       this.#reporting = undefined
@@ -62,8 +62,8 @@ export class LocalUsage {
   async #reportAll(store: Store, withinMs: number): Promise<void> {
     let away = false
     while (this.#size > 0 && !away) {
-      const told = await Promise.all(this.#some().map((entry) => this.#reportOne(entry, store, withinMs)))
-      away = told.includes(false)
+      const reported = await Promise.all(this.#some().map((entry) => this.#reportOne(entry, store, withinMs)))
+      away = reported.includes(false)
     }
   }
 

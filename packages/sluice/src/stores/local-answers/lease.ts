@@ -35,7 +35,7 @@ export class Lease {
   #statuses: readonly LimitStatus[] = []
   #statusesMs = 0
   #drawing = false
-  /** Grows when units drawn earlier must no longer be used: a draw under way then comes too late. */
+  /** Grows when units drawn earlier must no longer be used: a draw in flight then comes too late. */
   #epoch = 0
   #asks = 0
   #rate = 0
