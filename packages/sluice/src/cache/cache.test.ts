@@ -261,6 +261,19 @@ test('warms the most used keys with the fetchers that were given', async () => {
   expect((await cache.get(keys.price('c')))!.value).toBe('warm c')
 })
 
+test('closing aborts the fetches under way', async () => {
+  const { cache } = await setUp()
+  let signal: AbortSignal | undefined
+  const fetching = cache.getOrFetch(keys.price('XLM'), async (context) => {
+    signal = context.signal
+    await new Promise((_, reject) => context.signal.addEventListener('abort', () => reject(context.signal.reason)))
+  })
+  await Promise.resolve()
+  await cache.close()
+  expect(signal!.aborted).toBe(true)
+  await expect(fetching).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+})
+
 test('wrong use is refused early', async () => {
   const { cache } = await setUp()
   expect(() => cache.getOrFetch('price:XLM' as never, () => 1)).toThrow('use a key made by defineKeys')

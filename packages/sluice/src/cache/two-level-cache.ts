@@ -189,6 +189,8 @@ export class TwoLevelCache implements Cache {
   async close(): Promise<void> {
     this.#closed = true
     this.#core.memory.clear()
+    for (const controller of this.#core.fetching)
+      controller.abort(new SluiceError('SLUICE_CLOSED', 'the cache was closed during the fetch'))
     await this.#core.redis?.close()
   }
 

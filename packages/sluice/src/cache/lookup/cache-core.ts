@@ -32,6 +32,8 @@ export class CacheCore {
   readonly view: InvalidationView
   readonly memory: SieveMap<Entry>
   readonly redis: RedisSide | undefined
+  /** The fetches under way, which end when the cache closes. */
+  readonly fetching: Set<AbortController> = new Set()
   readonly #gates = new Map<string, FetchGate>()
   /** Told when entries became only stale; `sameLog` if messages were lost, else the log itself was. */
   onLost: (sameLog: boolean) => void = () => undefined

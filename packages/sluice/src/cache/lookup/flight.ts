@@ -43,6 +43,7 @@ export async function runFetch(core: CacheCore, flight: Flight, afterInvalidatio
     )
   }
   const controller = new AbortController()
+  core.fetching.add(controller)
   // The stamp is taken before the data is read: whatever is invalidated from here on makes the data suspect.
   const stamp = core.view.position
   const beganAt = core.moment()
@@ -72,6 +73,7 @@ export async function runFetch(core: CacheCore, flight: Flight, afterInvalidatio
     throw error
   } finally {
     clock.clearTimeout(timer)
+    core.fetching.delete(controller)
     gate.leave()
     if (events.has('fetch')) {
       events.emit('fetch', { name, tookMs: clock.monotonic() - beganAt.monotonicMs, error: failure })

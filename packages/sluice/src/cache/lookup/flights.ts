@@ -225,7 +225,7 @@ export class Flights {
         claim?.store(made.bytes!, made.keepMs)
       } else claim?.release()
       const { monotonicMs, wallMs } = core.moment()
-      const tookMs = Math.max(monotonicMs - fetched.beganAt.monotonicMs, wallMs - fetched.beganAt.wallMs)
+      const tookMs = Math.max(monotonicMs - fetched.beganAt.monotonicMs, Math.abs(wallMs - fetched.beganAt.wallMs))
       // An invalidation that was acknowledged strictly is older than D, so what was read since is newer.
       const young = core.redis === undefined || tookMs < core.options.proofMs
       const stale = verdict === 'dead' || !(young || (verdict === 'current' && core.proven()))

@@ -13,6 +13,8 @@ export interface Mutation extends Pick<LogModelOptions, 'ignoresRunId' | 'forget
   readonly trustsReads?: boolean
   /** Takes what any server answers, also one that took over a moment ago and has old copies. */
   readonly trustsAnyServer?: boolean
+  /** Counts the age of fetched data from the end of the fetch. */
+  readonly datesFetchByEnd?: boolean
   /** Stores without checking the claim. */
   readonly ignoresClaims?: boolean
   /** Acknowledges strictly as soon as Redis has answered. */

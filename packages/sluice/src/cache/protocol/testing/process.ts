@@ -15,6 +15,9 @@ export interface Answered {
 
 let tokens = 0
 
+const isYoung = (beganAt: Moment, now: Moment): boolean =>
+  Math.max(now.monotonicMs - beganAt.monotonicMs, Math.abs(now.wallMs - beganAt.wallMs)) < simulatedProofMs
+
 /** One process: reads, fetches and invalidates by the protocol, with pauses, skewed clocks and lost messages. */
 export class SimulatedProcess {
   readonly #world: World
@@ -138,6 +141,7 @@ export class SimulatedProcess {
     const world = this.#world
     const life = this.#life
     const before = this.#view.position
+    const beganAt = this.#moment()
     world.after(world.delay(), () => {
       const version = world.database.get(key)!
       world.after(world.delay(), () =>
@@ -151,7 +155,8 @@ export class SimulatedProcess {
           })
           const kept = this.#keep(key, copy, undefined, world.mutation.trustsFlights)
           if (!kept && attempts > 1) this.#fetch(key, token, attempts - 1)
-          else if (kept) this.#answer(key, copy)
+          else if (kept)
+            this.#answer(key, copy, undefined, false, world.mutation.datesFetchByEnd ? this.#moment() : beganAt)
         }, life),
       )
     })
@@ -165,7 +170,7 @@ export class SimulatedProcess {
     return true
   }
 
-  #answer(key: string, entry: Copy & { era?: number }, watchedFrom?: number, read = false): boolean {
+  #answer(key: string, entry: Copy & { era?: number }, watchedFrom?: number, read = false, beganAt?: Moment): boolean {
     const trusts = entry.era === undefined && this.#world.mutation[read ? 'trustsReads' : 'trustsFlights']
     const verdict = trusts ? 'current' : this.#view.judge({ key, scopes: scopesOf(key), ...entry }, watchedFrom)
     if (verdict === 'dead') {
@@ -173,7 +178,8 @@ export class SimulatedProcess {
       return false
     }
     const known = verdict === 'current' && (entry.era === undefined || entry.era === this.#view.era)
-    const stale = !(known && this.#view.proven(this.#moment()))
+    // What was read less than D ago is newer than anything that was acknowledged strictly.
+    const stale = !((beganAt && isYoung(beganAt, this.#moment())) || (known && this.#view.proven(this.#moment())))
     this.#answered({ key, version: entry.version, stale })
     return !stale
   }

@@ -86,6 +86,7 @@ const mutants: Record<string, Mutation> = {
   'stores without checking the claim': { ignoresClaims: true },
   'reads from another server than it asked': { trustsAnyServer: true },
   'acknowledges before D has passed': { acknowledgesEarly: true },
+  'counts the age of data from the end of its fetch': { datesFetchByEnd: true },
   'dates a proof by the reply': { datesProofByReply: true },
   'takes a missing log for an empty one': { missingIsZero: true },
   'continues the log of another node': { ignoresRunId: true },

@@ -1,0 +1,51 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
+
+const processes = 4
+const callers = 2500
+const childFile = fileURLToPath(new URL('./stampede-child.ts', import.meta.url))
+let server: RedisServer
+let children: ChildProcess[]
+
+beforeAll(async () => {
+  server = await startRedis()
+  children = Array.from({ length: processes }, () =>
+    fork(childFile, [String(server.port), String(callers)], {
+      execArgv: ['--conditions=sluice-source', '--import', 'tsx'],
+    }),
+  )
+  await Promise.all(children.map((child) => once(child, 'message')))
+})
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  await server.stop()
+})
+
+const rush = (round: number, dies: boolean): Promise<(string[] | 'died')[]> =>
+  Promise.all(
+    children.map(async (child) => {
+      const answer = Promise.race([once(child, 'message'), once(child, 'exit')])
+      child.send({ round, dies })
+      const [message] = (await answer) as [{ distinct: string[] } | null]
+      return message?.distinct ?? 'died'
+    }),
+  )
+
+test('10,000 callers in 4 processes cause one fetch, again and again', { timeout: 60_000 }, async () => {
+  for (let round = 1; round <= 3; round++) {
+    expect(await rush(round, false)).toEqual(Array(processes).fill([`value ${round}`]))
+    expect(await server.cli('GET', `fetches:${round}`)).toBe('1')
+  }
+})
+
+test('if the process that fetches is killed, one other takes over and all others get its value', {
+  timeout: 60_000,
+}, async () => {
+  const answers = await rush(9, true)
+  expect(answers.filter((answer) => answer === 'died')).toHaveLength(1)
+  expect(answers.filter((answer) => answer !== 'died')).toEqual(Array(processes - 1).fill(['value 9']))
+  expect(await server.cli('GET', 'fetches:9')).toBe('2')
+})
