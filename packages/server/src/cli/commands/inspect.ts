@@ -1,3 +1,4 @@
+import { isCacheKey } from 'sluice/cache'
 import { outOfReach } from '../cli-error.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
@@ -7,12 +8,14 @@ import { readKey } from '../target/subject.ts'
 import { duration } from '../terminal/numbers.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { columns, safe } from '../terminal/text.ts'
+import { inspectCache } from './inspect-cache.ts'
 import { showUpstream, upstreamNamespace } from './inspect-upstream.ts'
 
 /** Shows the limits of a key and what is held of them. */
 export async function inspect(input: Input, terminal: Terminal): Promise<ExitCode> {
   const given = input.args[0] ?? ''
   if (given.startsWith(upstreamNamespace)) return showUpstream(given, input, terminal)
+  if (isCacheKey(given)) return inspectCache(given, input, terminal)
   const key = readKey(given, input.text('rule'))
   const target = await openTarget(input, { needsStore: true })
   try {

@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { type RedisServer, startRedis } from 'sluice/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 
 const processes = 4
 const callers = 2500
-const childFile = fileURLToPath(new URL('./stampede-child.ts', import.meta.url))
+const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
 let server: RedisServer
 let children: ChildProcess[]
 

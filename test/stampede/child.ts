@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis'
-import { createCache } from '../create-cache.ts'
-import { defineKeys, key } from '../keys/define-keys.ts'
+import { createCache, defineKeys, key } from 'sluice/cache'
 
 // One of the processes of a stampede: all of its callers ask for one cold key at the same moment. Fetches are counted in Redis.
 const port = Number(process.argv[2])

@@ -1,0 +1,70 @@
+import { decodeKey, type KeyPart } from '../../core/key.ts'
+import type { RedisClient } from '../../redis/client.ts'
+import { defaultPrefix } from '../../redis/namespaces.ts'
+import { useRedis } from '../../redis/open-redis.ts'
+import type { Redis } from '../../redis/redis.ts'
+import { taggedCodec } from '../values/codec.ts'
+import { readCopy } from '../values/stored-copy.ts'
+import { cacheKeys } from './keys.ts'
+import { read } from './scripts.gen.ts'
+import { StoredCopyBytes, timeDigits } from './stored-value.ts'
+
+/** What Redis has of one key of a cache, for people. */
+export interface InspectedEntry {
+  readonly namespace: string
+  readonly name: string
+  readonly parts: readonly KeyPart[]
+  /** `damaged` is what no cache with the usual codec can read. */
+  readonly state: 'fresh' | 'stale' | 'none' | 'damaged'
+  readonly bytes: number
+  readonly ageMs: number
+  /** How long it is fresh from now; 0 when it is not. */
+  readonly freshMs: number
+  readonly tags: readonly string[]
+  /** The position of the invalidation log before the data was read. */
+  readonly generation: string | undefined
+  readonly sequence: number
+  readonly value: unknown
+}
+
+const start = '#cache/'
+
+/** Whether a text is a key of a cache as it is spelled in Redis: `#cache/shop/price/XLM`, with or without `sluice:`. */
+export function isCacheKey(text: string): boolean {
+  return text.startsWith(start) || text.startsWith(defaultPrefix + start)
+}
+
+/**
+ * Reads what Redis has under a key of a cache, spelled as in Redis.
+ *
+ * @example await inspectEntry(client, '#cache/shop/price/XLM')
+ */
+export async function inspectEntry(client: RedisClient | Redis, text: string): Promise<InspectedEntry> {
+  const spelled = text.startsWith(defaultPrefix) ? text.slice(defaultPrefix.length) : text
+  const [namespace = '', ...encoded] = spelled.slice(start.length).split('/')
+  const [name = '', ...parts] = decodeKey(encoded.join('/'))
+  const { redis, release } = useRedis(client, {}, 'inspectEntry')
+  try {
+    const key = cacheKeys(`${defaultPrefix}${start}${namespace}/`).value(encoded.join('/'))
+    const { reply, nowUs } = await redis.runScript({ script: read, keys: [key], withinMs: 5000 })
+    const [length = -1] = reply.read() as number[]
+    const stored = length < 0 ? undefined : new StoredCopyBytes(reply.raw(length), nowUs)
+    const copy = stored && readCopy(stored.bytes, timeDigits, taggedCodec, Number.POSITIVE_INFINITY)
+    const freshMs = copy && stored ? Math.max(0, copy.freshMs - stored.ageMs) : 0
+    return {
+      namespace: String(decodeKey(namespace)[0]),
+      name: String(name),
+      parts,
+      state: stored === undefined ? 'none' : copy === undefined ? 'damaged' : freshMs > 0 ? 'fresh' : 'stale',
+      bytes: Math.max(0, length),
+      ageMs: stored?.ageMs ?? 0,
+      freshMs,
+      tags: copy?.tags.map((tag) => String(decodeKey(tag.slice(2))[0])) ?? [],
+      generation: copy?.generation,
+      sequence: copy?.sequence ?? 0,
+      value: copy?.value,
+    }
+  } finally {
+    await release()
+  }
+}
