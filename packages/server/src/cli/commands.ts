@@ -168,6 +168,41 @@ export const commands: readonly Command[] = [
   },
   ...shipperCommands,
   {
+    name: 'proxy',
+    summary: 'serve the upstreams of a policy as a reverse proxy that holds their limits',
+    options: {
+      policy: {
+        value: 'PLACE',
+        env: ['SLUICE_POLICY'],
+        about: 'the policy with the upstreams',
+        default: 'sluice.yaml',
+      },
+      redis: { value: 'URL', env: ['SLUICE_REDIS_URL'], about: 'share the limits with other replicas through it' },
+      host: { value: 'HOST', about: 'the address to listen on', default: '127.0.0.1' },
+      port: { value: 'PORT', env: ['PORT'], about: 'the port to listen on', default: '8460' },
+      credential: {
+        value: 'UPSTREAM:HEADER=VARIABLE',
+        many: true,
+        about: 'send this header with the value of an environment variable; can be given again',
+      },
+      'max-body': { value: 'BYTES', about: 'the largest body of a request', default: '104857600' },
+      drain: { value: 'MS', about: 'how long accepted calls get to end', default: '30000' },
+      'log-level': { value: 'LEVEL', about: 'trace, debug, info, warn, error or silent', default: 'info' },
+    },
+    details: [
+      'The first path segment names the upstream; where there is only one, it may be left out. Calls wait first in, first out for a grant, ' +
+        "at most the upstream's maxWait. A caller's own timeout must exceed maxWait and timeout together.",
+      'With INTERNAL_SERVICE_TOKEN set, callers need it as x-internal-token; INTERNAL_SERVICE_TOKEN_NEXT is valid beside it. ' +
+        'GET /health and GET /ready are answered by the proxy itself.',
+      'SIGTERM or SIGINT drains: calls that were accepted are answered, new ones are refused with 503.',
+    ],
+    examples: [
+      'sluice proxy --policy sluice.yaml --redis redis://127.0.0.1:6379',
+      'sluice proxy --credential vendor:authorization=VENDOR_AUTHORIZATION',
+    ],
+    run: async (input, terminal) => (await import('./commands/proxy.ts')).proxyCommand(input, terminal),
+  },
+  {
     name: 'collect',
     summary: 'take in the events of shippers: capacity, deduplication, a file or another server',
     options: {

@@ -1,0 +1,21 @@
+/**
+ * Reads `upstream:header=VARIABLE` pairs: the header of every call to the upstream has the value of that environment variable. Secrets
+ * stand in the environment only, never on the command line. A text says what is wrong.
+ */
+export function credentialsOf(
+  pairs: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, Readonly<Record<string, string>>>> | string {
+  const credentials: Record<string, Record<string, string>> = Object.create(null)
+  for (const pair of pairs) {
+    const [, upstream, header, variable] = /^([\w.-]+):([\w-]+)=([A-Za-z_]\w*)$/.exec(pair) ?? []
+    if (!upstream || !header || !variable) return `--credential ${pair} is not upstream:header=VARIABLE`
+    const value = env[variable]
+    if (!value) return `--credential names the environment variable ${variable}, which is not set`
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end the header.
+    if (/[\x00-\x08\x0a-\x1f\x7f]/.test(value)) return `the value of ${variable} has characters that no header can have`
+    credentials[upstream] ??= Object.create(null) as Record<string, string>
+    credentials[upstream]![header.toLowerCase()] = value
+  }
+  return credentials
+}

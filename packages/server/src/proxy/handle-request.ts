@@ -1,0 +1,170 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline, type Readable, Transform } from 'node:stream'
+import type { Logger } from 'pino'
+import type { Egress, UpstreamResponse } from 'sluice/egress'
+import { callIds, requestHeaders, responseHeaders } from './proxy-headers.ts'
+import { type ProxyProblem, problemFor, problems } from './proxy-problem.ts'
+import { targetOf } from './target.ts'
+
+export interface ProxyParts {
+  readonly egress: Egress
+  readonly log: Logger
+  readonly isToken: (given: string | undefined) => boolean
+  /** By upstream: headers with the vendor's credentials. */
+  readonly credentials: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly maxBodyBytes: number
+  readonly isEnding: () => boolean
+}
+
+const refusedMethods: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
+
+/** Sends one request on, on a grant, and its response back. */
+export async function handleRequest(
+  parts: ProxyParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const begunMs = performance.now()
+  const { egress, log } = parts
+  const ids = callIds(one(request.headers['x-request-id']), one(request.headers.traceparent))
+  response.setHeader('x-request-id', ids.requestId)
+  let upstream = ''
+  let waitMs = 0
+  let reason: string | undefined
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  try {
+    const found = check(parts, request)
+    if ('status' in found) {
+      reason = found.reason
+      answer(response, found)
+      return
+    }
+    upstream = found.upstream
+    const reply = await egress.request({
+      upstream,
+      path: found.path,
+      method: request.method ?? 'GET',
+      headers: requestHeaders(request.rawHeaders, parts.credentials[upstream] ?? {}, ids),
+      body: hasBody(request) ? bounded(request, parts.maxBodyBytes) : null,
+      signal: gone.signal,
+      sluice: tenantOf(request),
+    })
+    waitMs = reply.waitMs
+    const { origin, pathPrefix } = egress.upstreams.find(({ name }) => name === upstream)!
+    await passOn(reply, response, `${origin}${pathPrefix.replace(/\/$/, '')}`)
+  } catch (error) {
+    const problem = problemFor(error)
+    reason = problem?.reason ?? 'client-gone'
+    if (problem === undefined || response.headersSent) response.destroy()
+    else answer(response, problem)
+  } finally {
+    // Never the query: vendors are given keys in it.
+    const path = (request.url ?? '').replace(/\?.*/s, '').slice(0, 200)
+    const durationMs = Math.round(performance.now() - begunMs)
+    const { statusCode: status } = response
+    log.info(
+      {
+        ...ids,
+        traceparent: undefined,
+        upstream,
+        method: request.method,
+        path,
+        waitMs: Math.round(waitMs),
+        durationMs,
+        status,
+        reason,
+      },
+      'call',
+    )
+  }
+}
+
+function check(
+  { egress, isToken, isEnding, maxBodyBytes }: ProxyParts,
+  request: IncomingMessage,
+): { upstream: string; path: string } | ProxyProblem {
+  if (isEnding()) return problems.ending
+  if (refusedMethods.has(request.method ?? '')) return problems.method
+  if (!isToken(one(request.headers['x-internal-token']))) return problems.token
+  if (/\bsluice\b/.test(one(request.headers.via) ?? '')) return problems.loop
+  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) return problems.tooLarge
+  const target = targetOf(
+    request.url ?? '',
+    egress.upstreams.map(({ name }) => name),
+  )
+  if (target === 'malformed') return problems.malformed
+  return target === 'unknown-upstream' ? problems.unknown : target
+}
+
+async function passOn(reply: UpstreamResponse, response: ServerResponse, base: string): Promise<void> {
+  const { body, status, rawHeaders, upstream } = reply
+  response.once('close', () => body.destroy())
+  response.writeHead(status, [
+    'x-request-id',
+    String(response.getHeader('x-request-id')),
+    ...responseHeaders(rawHeaders, upstream, base),
+  ])
+  response.flushHeaders()
+  await new Promise<void>((resolve, reject) => {
+    body.once('error', reject)
+    response.once('close', resolve)
+    body.on('data', (chunk: Buffer) => {
+      if (!response.write(chunk)) {
+        body.pause()
+        response.once('drain', () => body.resume())
+      }
+    })
+    body.once('end', () => {
+      const { trailers } = reply
+      if (Object.keys(trailers).length > 0) addTrailers(response, trailers)
+      response.end()
+    })
+  })
+}
+
+function addTrailers(response: ServerResponse, trailers: Readonly<Record<string, string>>): void {
+  try {
+    response.addTrailers(trailers)
+  } catch {
+    // A name or value that Node refuses to send is left out; the body is complete.
+  }
+}
+
+/** Counts what a body has, because one that is sent in chunks says nothing beforehand. */
+function bounded(request: IncomingMessage, maxBytes: number): Readable {
+  let bytes = 0
+  const counter = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length
+      if (bytes > maxBytes) done(new Error('the body is larger than the proxy allows'))
+      else done(null, chunk)
+    },
+  })
+  // An error reaches whoever reads the counter; the callback is there because a pipeline wants one.
+  return pipeline(request, counter, () => {})
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function tenantOf({ headers }: IncomingMessage): { tenant?: string } {
+  const tenant = one(headers['x-sluice-tenant'])
+  return tenant === undefined || tenant === '' ? {} : { tenant: tenant.slice(0, 200) }
+}
+
+function answer(response: ServerResponse, { retryAfter, ...problem }: ProxyProblem): void {
+  const body = JSON.stringify({ type: 'about:blank', ...problem })
+  response.writeHead(problem.status, {
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+    ...(problem.status === 413 ? { connection: 'close' } : {}),
+  })
+  response.end(body)
+}
+
+function one(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value.join(', ') : value
+}

@@ -1,0 +1,64 @@
+import { RefusedError, UpstreamError } from 'sluice/egress'
+
+/** An answer of the proxy itself. */
+export interface ProxyProblem {
+  readonly status: number
+  readonly title: string
+  readonly detail: string
+  readonly reason: string
+  /** Seconds. */
+  readonly retryAfter?: number
+}
+
+export const problems = {
+  malformed: { status: 400, title: 'Bad request', detail: 'The request target is malformed.', reason: 'malformed' },
+  unknown: {
+    status: 404,
+    title: 'Not found',
+    detail: 'The first path segment names no upstream.',
+    reason: 'unknown-upstream',
+  },
+  method: { status: 405, title: 'Method not allowed', detail: 'The method cannot be proxied.', reason: 'method' },
+  token: { status: 401, title: 'Unauthorized', detail: 'x-internal-token is missing or wrong.', reason: 'token' },
+  loop: { status: 508, title: 'Loop detected', detail: 'The request came through this proxy before.', reason: 'loop' },
+  tooLarge: {
+    status: 413,
+    title: 'Content too large',
+    detail: 'The body is larger than the proxy allows.',
+    reason: 'too-large',
+  },
+  ending: {
+    status: 503,
+    title: 'Shutting down',
+    detail: 'The proxy is ending; ask another replica.',
+    reason: 'closed',
+    retryAfter: 1,
+  },
+} as const satisfies Record<string, ProxyProblem>
+
+/** What a failed call is answered with; undefined when the caller is gone and nobody would read it. */
+export function problemFor(error: unknown): ProxyProblem | undefined {
+  if (error instanceof RefusedError) {
+    const seconds = error.retryAfterMs === undefined ? 1 : Math.max(1, Math.ceil(error.retryAfterMs / 1000))
+    const isOver = error.reason === 'queue-full' || error.reason === 'wait-too-long'
+    return {
+      status: isOver ? 429 : 503,
+      title: isOver ? 'Too many requests' : 'Service unavailable',
+      detail: error.message,
+      reason: error.reason,
+      retryAfter: seconds,
+    }
+  }
+  if (error instanceof UpstreamError) {
+    if (error.reason === 'aborted') return undefined
+    const isSlow = error.reason === 'timeout'
+    return {
+      status: isSlow ? 504 : 502,
+      title: isSlow ? 'Gateway timeout' : 'Bad gateway',
+      // The cause may name addresses inside; callers need only the kind.
+      detail: isSlow ? 'The upstream did not answer in time.' : 'The upstream could not be reached.',
+      reason: error.reason,
+    }
+  }
+  return { status: 500, title: 'Internal error', detail: 'The proxy has a fault.', reason: 'fault' }
+}
