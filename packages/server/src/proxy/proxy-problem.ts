@@ -10,7 +10,10 @@ export interface ProxyProblem {
   readonly retryAfter?: number
 }
 
-export const problems = {
+type OwnProblem = 'malformed' | 'unknown' | 'method' | 'token' | 'loop' | 'tooLarge' | 'ending'
+
+/** What the proxy refuses before it asks for a grant. */
+export const problems: Readonly<Record<OwnProblem, ProxyProblem>> = {
   malformed: { status: 400, title: 'Bad request', detail: 'The request target is malformed.', reason: 'malformed' },
   unknown: {
     status: 404,
@@ -34,7 +37,7 @@ export const problems = {
     reason: 'closed',
     retryAfter: 1,
   },
-} as const satisfies Record<string, ProxyProblem>
+}
 
 /** What a failed call is answered with; undefined when the caller is gone and nobody would read it. */
 export function problemFor(error: unknown): ProxyProblem | undefined {
