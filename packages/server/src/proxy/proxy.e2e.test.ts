@@ -5,7 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { pino } from 'pino'
 import { createEgress, type Egress } from 'sluice/egress'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Proxy, type ProxyConfig, startProxy } from './proxy.ts'
+import { type ProxyConfig, type RunningProxy, startProxy } from './proxy.ts'
 
 interface Seen {
   readonly url: string
@@ -19,7 +19,7 @@ let vendor: Server
 let seen: Seen[]
 let respond: (request: IncomingMessage, response: ServerResponse, body: string) => void
 let egress: Egress
-let proxy: Proxy
+let proxy: RunningProxy
 const logs: Record<string, unknown>[] = []
 const log = pino({}, { write: (line: string) => void logs.push(JSON.parse(line)) })
 

@@ -18,14 +18,14 @@ export interface ProxyConfig {
 }
 
 /** A proxy that listens. */
-export interface Proxy {
+export interface RunningProxy {
   readonly url: string
   readonly port: number
   close(): Promise<void>
 }
 
 /** Serves upstreams as a reverse proxy: every call waits for its grant. */
-export async function startProxy(egress: Egress, config: ProxyConfig, log: Logger): Promise<Proxy> {
+export async function startProxy(egress: Egress, config: ProxyConfig, log: Logger): Promise<RunningProxy> {
   let ending = false
   const { tokens, credentials, maxBodyBytes } = config
   const parts: ProxyParts = {
