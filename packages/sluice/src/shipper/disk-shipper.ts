@@ -102,7 +102,7 @@ export class DiskShipper implements Shipper {
       isOwner: log !== undefined,
       pending: this.#pending(),
       oldestAgeMs: oldestMs === undefined ? 0 : Math.max(0, this.#memory.nowMs - oldestMs),
-      bytesOnDisk: this.#bytes(),
+      bytesOnDisk: this.#room.usedBytes,
       backoffLevel: state.backoffLevel,
       breaker: this.#memory.breaker,
       nextAttemptInMs: this.#memory.waitMs,
@@ -130,7 +130,7 @@ export class DiskShipper implements Shipper {
     if (drainMs > 0) await this.#drainUntil(endMs)
     this.#stop.abort()
     await this.#loop.close()
-    const report = { pending: this.#pending(), bytesOnDisk: this.#bytes() }
+    const report = { pending: this.#pending(), bytesOnDisk: this.#room.usedBytes }
     await this.#buffer.release()
     return report
   }
@@ -199,10 +199,6 @@ export class DiskShipper implements Shipper {
   /** What the log saw when it last looked, and what this process has stored since. */
   #pending(): number {
     return (this.#buffer.present?.log.pending ?? 0) + this.#counts.stored - this.#storedWhenLooked
-  }
-
-  #bytes(): number {
-    return this.#buffer.present?.log.bytes ?? this.#room.usedBytes
   }
 
   async #dropOldest(): Promise<boolean> {

@@ -147,6 +147,26 @@ test('a full disk is drained all the same: the reserve is given up when nothing 
   expect(got).toEqual(ids)
 })
 
+test('a process that starts on a full disk becomes the owner and drains it', async () => {
+  const { fs, shipper } = await setUp()
+  const ids = await Promise.all([1, 2, 3].map((n) => shipper.ship({ n })))
+  await shipper.close()
+  fs.freeBytes = 0
+  fs.fault = (operation, path) => {
+    const needsSpace = ['write', 'link', 'rename'].includes(operation) && !path.endsWith('/reserve')
+    return needsSpace && fs.exists('/buffer/reserve') ? { code: 'ENOSPC' } : undefined
+  }
+  const got: string[] = []
+  const again = await createShipper({
+    dir: '/buffer',
+    fs,
+    flushInterval: false,
+    send: async (events) => void got.push(...events.map(({ id }) => id)),
+  })
+  expect(await again.flush()).toMatchObject({ outcome: 'drained', sent: 3, pending: 0 })
+  expect(got).toEqual(ids)
+})
+
 test('a segment that cannot be removed does not stop the shipper and is not sent again', async () => {
   const { fs, got, shipper } = await setUp({ segmentBytes: 200 })
   const ids = []

@@ -44,7 +44,7 @@ test('the events of 1,200 hooks go out in full batches, with few files open at a
   expect(mostOpen).toBeLessThan(before + 20)
   // Every hook was a producer: what is remembered of them stays small.
   const checkpoints = readdirSync(dir).filter((name) => name.startsWith('checkpoint-'))
-  for (const file of checkpoints) expect(statSync(join(dir, file)).size).toBe(262_144)
+  for (const file of checkpoints) expect(statSync(join(dir, file)).size).toBeLessThan(200_000)
   await shipper.close()
 })
 
@@ -81,7 +81,9 @@ test('after close nothing is stored, flushed or owned any more', async () => {
   expect(await shipper.flush()).toMatchObject({ outcome: 'stopped', sent: 0 })
   expect((await inspectBuffer(dir)).owner).toMatchObject({ isActive: false })
   expect(got).toEqual([])
-  expect(await shipper.close()).toMatchObject({ pending: 1 })
+  const report = await shipper.close()
+  expect(report).toMatchObject({ pending: 1 })
+  expect(report.bytesOnDisk).toBeGreaterThan(20)
 })
 
 test('a directory that is removed while the shipper runs is made again', async () => {

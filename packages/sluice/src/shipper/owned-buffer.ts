@@ -50,9 +50,10 @@ export class OwnedBuffer {
     const { fs, dir, events } = this.#options
     if (this.#owned !== undefined && this.#lock.isHeld) return this.#owned
     await this.#drop()
-    if (!(await this.#lock.acquire())) return undefined
-    const log = await SegmentLog.open(this.#logOptions(), this.#lock.epoch)
+    // To become the owner takes a little space, also on a full disk.
     const reserve = new Reserve(fs, dir)
+    if (!(await reserve.use(() => this.#lock.acquire()))) return undefined
+    const log = await SegmentLog.open(this.#logOptions(), this.#lock.epoch)
     this.#owned = { log, reserve, rejected: new RejectedFile(fs, dir, this.#lock.epoch) }
     await removeTemporary(fs, dir, this.#nowMs)
     await reserve.refill()

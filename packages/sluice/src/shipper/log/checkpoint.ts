@@ -16,8 +16,11 @@ export interface Checkpoint {
   readonly expected: Readonly<Record<string, number>>
 }
 
-/** Each slot has this size from the start, so that writing it needs no new space, also on a full disk. */
-const slotBytes = 256 * 1024
+/**
+ * Each slot has this size from the start, so that writing it needs no new space, also on a full disk. Both together are well below the
+ * reserve: a process that starts on a full disk has only that to begin with.
+ */
+const slotBytes = 64 * 1024
 const maxSlotBytes = 64 << 20
 /** Producers remembered at most; without it a directory used by short-lived processes would fill the slot. */
 export const maxProducers = 500
@@ -89,7 +92,7 @@ export class CheckpointFile {
     const isNew = slot === undefined
     slot ??= await this.#open(fileOf(this.#epoch, index))
     try {
-      const padding = isNew && bytes.length < slotBytes ? [Buffer.alloc(slotBytes - bytes.length)] : []
+      const padding = isNew && bytes.length < slotBytes ? [Buffer.alloc(slotBytes - bytes.length, 0x20)] : []
       await writeAll(slot, [bytes, ...padding], 0)
       await slot.datasync()
       if (isNew) await this.#fs.syncDir(this.#dir)

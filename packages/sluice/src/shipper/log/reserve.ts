@@ -36,7 +36,7 @@ export class Reserve {
     try {
       const { freeBytes } = await this.#fs.space(this.#dir)
       // Not zeros: some file systems store those as nothing.
-      if (freeBytes > 16 * reserveBytes) await createWhole(this.#fs, this.#path, Buffer.alloc(reserveBytes, 0xa5))
+      if (freeBytes > 4 * reserveBytes) await createWhole(this.#fs, this.#path, Buffer.alloc(reserveBytes, 0xa5))
     } catch {
       await quietly(this.#fs.remove(this.#path))
     }

@@ -141,7 +141,7 @@ export class SegmentLog {
     const oldest = this.#ordered.find((segment) => segment.sealed)
     if (oldest === undefined || !this.#options.isOwner()) return undefined
     const { producer } = oldest.info
-    this.#expect(producer, Math.max(oldest.nextSeq, this.#expected.get(producer) ?? 0))
+    this.#expect(producer, oldest.nextSeq)
     await this.#remove(oldest)
     return oldest
   }
@@ -174,8 +174,10 @@ export class SegmentLog {
 
   /** The latest come last. Every short-lived process is a producer, so the oldest are forgotten. */
   #expect(producer: string, seq: number): void {
+    // Never back: events of the next segment may have been shipped before this one is removed.
+    const next = Math.max(seq, this.#expected.get(producer) ?? 0)
     this.#expected.delete(producer)
-    this.#expected.set(producer, seq)
+    this.#expected.set(producer, next)
     const [oldest] = this.#expected.keys()
     if (this.#expected.size > maxProducers && oldest !== undefined) this.#expected.delete(oldest)
   }

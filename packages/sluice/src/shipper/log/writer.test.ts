@@ -50,6 +50,19 @@ test('a writer whose segment was taken over writes again, under the same ids, wh
   expect(sleeper.shipper.stats().lost).toBe(0)
 })
 
+test('a batch that ends one segment and begins the next does not make anything look lost', async () => {
+  const fs = modelFiles()
+  const { shipper, got } = await open(fs, { segmentBytes: 500, maxBatchEvents: 7 })
+  const ids: string[] = []
+  for (let n = 0; n < 40; n++) {
+    ids.push(await shipper.ship({ n, text: 'x'.repeat(60) }))
+    if (n % 5 === 0) await shipper.flush()
+  }
+  await shipper.flush()
+  expect(got).toEqual(ids)
+  expect(shipper.stats()).toMatchObject({ lost: 0, sent: 40 })
+})
+
 test('segments of one producer keep their order when the clock is set back', async () => {
   const [fs, clock] = [modelFiles(), virtualClock()]
   const { shipper, got } = await open(fs, { clock, segmentBytes: 300 })

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { codeOf, type FileSystem, quietly } from '../files/file-system.ts'
-import { createWhole, readWhole, replaceWhole } from '../files/whole-file.ts'
+import { createWhole, readWhole } from '../files/whole-file.ts'
+import { writeAll } from '../files/write-all.ts'
 import { isStale, type LockRecord, parseLock } from './lock-record.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
@@ -16,6 +17,8 @@ export interface LockOptions {
   readonly uptimeMs: () => number
 }
 
+/** Always as long, so that a shorter record does not leave the end of a longer one behind. */
+const recordBytes = 512
 const pattern = /^owner-(\d{12})$/
 /** The name of the lock file of an epoch. */
 export const ownerFileOf = (epoch: number): string => `owner-${String(epoch).padStart(12, '0')}`
@@ -117,16 +120,24 @@ export class OwnerLock {
     }
   }
 
-  #renew(released: boolean): Promise<void> {
+  /**
+   * Written in place, because that needs no space on a full disk, and fails if a successor has removed the file. It need not be durable:
+   * after a power cut nobody holds anything. Whoever reads it half-written goes by the age of the file.
+   */
+  async #renew(released: boolean): Promise<void> {
     const { fs, dir } = this.#options
-    const temporary = join(dir, `owner.${this.#instance}.tmp`)
-    return replaceWhole(fs, join(dir, ownerFileOf(this.epoch)), temporary, this.#record(released))
+    const file = await fs.open(join(dir, ownerFileOf(this.epoch)), 'update')
+    try {
+      await writeAll(file, [this.#record(released)], 0)
+    } finally {
+      await quietly(file.close())
+    }
   }
 
   #record(released: boolean): Buffer {
     const { identity, uptimeMs } = this.#options
     const times = { renewedMs: this.#nowMs, uptimeMs: uptimeMs() }
     const record: LockRecord = { ...identity, instance: this.#instance, ...times, released }
-    return Buffer.from(`${JSON.stringify(record)}\n`)
+    return Buffer.from(`${JSON.stringify(record)}\n`.padEnd(recordBytes))
   }
 }

@@ -186,8 +186,8 @@ function torn({ data, durable }: Inode, random: () => number): Buffer {
   const kept = durable.length + Math.floor(random() * (data.length - durable.length + 1))
   const result = Buffer.from(random() < 0.5 ? data.subarray(0, kept) : data)
   if (result.length > kept) result.fill(0, kept)
-  // What was overwritten is new up to some point and old from there on.
-  const cut = Math.floor(random() * (durable.length + 1))
+  // What was overwritten is new up to some sector and old from there on: disks write a sector of 512 bytes as a whole.
+  const cut = Math.min(durable.length, Math.floor(random() * (durable.length / 512 + 1)) * 512)
   durable.copy(result, cut, cut)
   return result
 }
