@@ -13,7 +13,7 @@ import { systemClock } from '../timing/system-clock.ts'
 import { loadUndici } from './call/load-undici.ts'
 import type { Egress } from './egress.ts'
 import type { EgressEvents } from './events.ts'
-import { checkOptions, type EgressOptions } from './options.ts'
+import { checkHooks, checkOptions, type EgressOptions } from './options.ts'
 import type { BookingPort } from './places/booking-port.ts'
 import { memoryPort } from './places/memory-port.ts'
 import { redisPort } from './places/redis-port.ts'
@@ -45,12 +45,20 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
     },
     onRejected: (error) => events.emit('policyRejected', { source: source.description, error }),
   })
+  let port: BookingPort
+  try {
+    checkHooks(options.hooks ?? {}, live.current.upstreams)
+    port = portOf(options.store, live.current.service, clock)
+  } catch (error) {
+    await live.close()
+    throw error
+  }
   const egress = new PolicyEgress({
     live,
     undici,
     clock,
     events,
-    port: portOf(options.store, live.current.service, clock),
+    port,
     owner: randomUUID(),
     hooks: options.hooks ?? {},
     dispatcher: options.dispatcher,

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { createLimiter } from '../limiter/create-limiter.ts'
 import type { UpstreamSpec } from '../policy/document/upstream-spec.ts'
 import { createEgress } from './create-egress.ts'
 import type { Egress } from './egress.ts'
@@ -128,4 +129,42 @@ describe('in process, strict', () => {
     const calls = tenants.map((tenant) => egress.fetch(`${vendor.origin}/${encodeURIComponent(tenant)}`))
     for (const call of calls) expect((await call).status).toBe(200)
   })
+})
+
+describe('options that cannot be meant are refused', () => {
+  const upstream = { name: 'vendor', origin: 'https://v.example', limits: { rps: 1 } }
+  test.each<[string, object]>([
+    ['an option that does not exist', { polcy: {} }],
+    ['hooks of an upstream that does not exist', { hooks: { vendr: {} } }],
+    ['a hook that does not exist', { hooks: { vendor: { costs: () => 1 } } }],
+    ['a hook that is no function', { hooks: { vendor: { cost: 1 } } }],
+  ])('%s', async (_, options) => {
+    const given = { policy: { service: 's', upstreams: [upstream] }, ...options }
+    await expect(createEgress(given)).rejects.toMatchObject({ code: 'SLUICE_INVALID_OPTION' })
+  })
+
+  test.each<[string, object]>([
+    ['an algorithm', { limits: { rps: 1, algorithm: 'gcra' } }],
+    ['a burst', { limits: { amount: 1, per: '1s', burst: 5 } }],
+    ['an alignment', { limits: { rpm: 1, align: 'clock' } }],
+    ['no limit at all', { limits: undefined }],
+    ['credentials in the origin', { origin: 'https://user:secret@v.example' }],
+    ['an origin that is none', { origin: 'ftp://v.example' }],
+    ['concurrency under an estimated bound', { bound: 'estimated', concurrency: 3 }],
+  ])('a policy with %s', async (_, changed) => {
+    const policy = { service: 's', upstreams: [{ ...upstream, ...changed }] }
+    await expect(createEgress({ policy })).rejects.toMatchObject({ code: 'SLUICE_INVALID_POLICY' })
+  })
+})
+
+test('a limiter ignores upstreams, and egress ignores rules', async () => {
+  const policy = {
+    service: 's',
+    rules: [{ name: 'per-user', limits: { rpm: 1 } }],
+    upstreams: [{ name: 'vendor', origin: 'https://v.example', limits: { rps: 1 } }],
+  }
+  const [limiter, egress] = [await createLimiter({ policy }), await createEgress({ policy })]
+  opened.push(limiter, egress)
+  expect((await limiter.take('u')).allowed).toBe(true)
+  expect(egress.upstreams.map(({ name }) => name)).toEqual(['vendor'])
 })

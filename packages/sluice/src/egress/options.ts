@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
+import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { Store } from '../stores/store.ts'
 
 /** A request before it is sent, as hooks see it. */
@@ -93,4 +94,24 @@ function checkDispatcher(dispatcher: Dispatcher): void {
     throw invalidOption('createEgress.dispatcher', `pipelining ${pipelining}`, 'use a dispatcher with pipelining 1')
   if (settings.some((each) => each?.allowH2 === true))
     throw invalidOption('createEgress.dispatcher', 'allowH2', 'use a dispatcher for HTTP/1.1')
+}
+
+/** Refuses hooks that no upstream of the policy can use. */
+export function checkHooks(
+  hooks: Readonly<Record<string, UpstreamHooks>>,
+  upstreams: readonly CompiledUpstream[],
+): void {
+  checkOptionNames(
+    'createEgress.hooks',
+    hooks,
+    upstreams.map(({ name }) => name),
+  )
+  for (const { name, bound } of upstreams) {
+    if (bound === 'estimated' && hooks[name]?.fairBy)
+      throw invalidOption(
+        `createEgress.hooks.${name}.fairBy`,
+        'a function',
+        'only bound: strict has a queue that can be fair',
+      )
+  }
 }

@@ -1,7 +1,7 @@
 import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
-import { invalidOption, isSluiceError, SluiceError } from '../core/errors.ts'
+import { isSluiceError, SluiceError } from '../core/errors.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
@@ -195,12 +195,6 @@ export class PolicyEgress implements Egress {
     if (known) return known
     const { live, owner, port, clock, events, hooks, deadlineMs, random } = this.#options
     const { service } = live.current
-    if (upstream.bound === 'estimated' && hooks[upstream.name]?.fairBy)
-      throw invalidOption(
-        `hooks.${upstream.name}.fairBy`,
-        'a function',
-        'only bound: strict has a queue that can be fair',
-      )
     const own = { service, owner, port, clock, events, hooks: hooks[upstream.name] ?? {}, deadlineMs, random }
     const runtime = new UpstreamRuntime(upstream, own)
     this.#runtimes.set(upstream.name, runtime)

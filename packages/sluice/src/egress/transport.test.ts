@@ -1,6 +1,8 @@
 import { getEventListeners, once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server } from 'node:net'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { Agent, interceptors, request } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { UpstreamSpec } from '../policy/document/upstream-spec.ts'
@@ -154,4 +156,28 @@ test('trailers and compressed bodies pass as they are', async () => {
   for await (const chunk of response.body) chunks.push(chunk as Buffer)
   expect(Buffer.concat(chunks)).toEqual(Buffer.from([1, 2, 3]))
   expect(response.trailers).toEqual({ 'x-sum': '6' })
+})
+
+test('a grant that is too old when the connection is there is returned, and the call books again with its body whole', async () => {
+  const vendor = await vendorOf((asked, response) => asked.pipe(response))
+  const agent = new Agent()
+  opened.push(agent)
+  let isFirst = true
+  const slow = {
+    dispatch(...args: Parameters<Agent['dispatch']>): boolean {
+      if (!isFirst) return agent.dispatch(...args)
+      isFirst = false
+      setTimeout(() => agent.dispatch(...args), 1200)
+      return true
+    },
+  } as unknown as Agent
+  const upstream = { name: 'vendor', origin: vendor.origin, limits: { rps: 5 } }
+  const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] }, dispatcher: slow })
+  opened.push(egress)
+  const body = Readable.from(['first, ', 'second'])
+  const response = await egress.request({ upstream: 'vendor', path: '/', method: 'POST', body })
+  expect(await text(response.body)).toBe('first, second')
+  expect(response.attempts).toBe(1)
+  expect(egress.stats()[0]).toMatchObject({ granted: 2 })
+  expect(vendor.arrivals).toHaveLength(1)
 })
