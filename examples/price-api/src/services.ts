@@ -12,6 +12,7 @@ import {
 import { createPresence, type Presence, presenceMetrics } from 'sluice/presence'
 import { prometheusMetrics } from 'sluice/prometheus'
 import { openRedis, type RedisClient, redisStore } from 'sluice/redis'
+import { partReport, redisReports, startReports } from 'sluice/reports'
 import type { Database } from './database.ts'
 
 /** What the routes and the producer work with. One Redis handle serves all parts. */
@@ -60,10 +61,16 @@ export async function startServices({
     presenceMetrics(presence),
     freshnessMetrics(freshness),
   ])
+  const reports = startReports({
+    service: 'price-api',
+    to: redisReports(redis),
+    parts: [partReport('limiter', limiter), partReport('cache', cache, 'prices'), partReport('presence', presence)],
+  })
   return {
     ...{ database, cache, limiter, presence, freshness, registry },
     async close() {
       metrics.close()
+      await reports.close()
       await Promise.all([cache.close(), limiter.close(), presence.close(), freshness.close()])
       await redis.close()
     },
