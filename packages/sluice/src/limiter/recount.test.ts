@@ -357,3 +357,33 @@ describe('what is not set up', () => {
     },
   )
 })
+
+describe('a store that is wiped while it is in use', () => {
+  it('gives back what it allowed before it is asked again, also beside a place that is held', async () => {
+    const clock = virtualClock(noon)
+    const policy: PolicyDocument = {
+      service: 'shop',
+      rules: [
+        { name: 'cap', key: 'headers.x-customer', limits: { amount: 5, per: 'day' }, onStoreFailure: 'recount' },
+        { name: 'busy', key: 'headers.x-customer', limits: { amount: 9, algorithm: 'concurrency' } },
+      ],
+    }
+    let inner = memoryStore({ clock })
+    const { abilities: _, ...store } = inner
+    const limiter = await createLimiter({
+      policy,
+      store: { ...store, decide: (ask) => inner.decide(ask, 0) },
+      clock,
+      replicas: 1,
+      recount: { cap: () => 2 },
+    })
+    const request = { method: 'GET', path: '/', headers: { 'x-customer': 'customer' } }
+    const admit = () => limiter.admit(request as never)
+    expect((await admit()).decision.allowed).toBe(true)
+    inner = memoryStore({ clock })
+    // The store counts from zero again, which shows by a count that has gone down.
+    expect((await admit()).decision.allowed).toBe(true)
+    expect((await limiter.inspect('customer', { rule: 'cap' })).limits[0]!.remaining).toBeLessThanOrEqual(2)
+    expect((await limiter.inspect('customer', { rule: 'busy' })).holds).toHaveLength(1)
+  })
+})

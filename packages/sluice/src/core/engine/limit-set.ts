@@ -20,6 +20,8 @@ export interface LimitSet {
   readonly needsHold: boolean
   /** Whether all limits count per window. */
   readonly windows: boolean
+  /** Whether it is one calendar limit and its pace. */
+  readonly paced: boolean
   /** Whether no limit looks at anything finer than a millisecond. */
   readonly coarse: boolean
 }
@@ -49,8 +51,14 @@ export function limitSet(limits: readonly Limit[]): LimitSet {
     layout: tags.join(),
     needsHold: limits.some((limit) => limit.algorithm === 'concurrency'),
     windows: limits.every(({ algorithm }) => windows.has(algorithm)),
+    paced: isPaced(limits),
     coarse: limits.every(
       ({ algorithm }) => windows.has(algorithm) || algorithm === 'sliding-window' || algorithm === 'pace',
     ),
   }
+}
+
+function isPaced([first, second, ...more]: readonly Limit[]): boolean {
+  if (first?.algorithm !== 'calendar' || second?.algorithm !== 'pace' || more.length > 0) return false
+  return first.calendar === second.calendar && first.zone === second.zone
 }

@@ -27,12 +27,16 @@ export class ContinuityCheck {
   }
 
   /** Since when the store has been intact for a subject, if that is known of the present connection. */
-  known(charge: Charge, withinMs: number): number | undefined {
+  known(charge: Charge): number | undefined {
+    const checked = this.#checked.get(this.#store.placeOf(charge))
+    return checked?.connection === this.#store.connection() ? checked.sinceUs : undefined
+  }
+
+  /** Asks anew in the background what was last asked a while ago. */
+  renew(charge: Charge, nowMs: number, withinMs: number): void {
     const place = this.#store.placeOf(charge)
     const checked = this.#checked.get(place)
-    if (checked === undefined || checked.connection !== this.#store.connection()) return undefined
-    if (this.#clock.monotonic() - checked.atMs > renewMs) this.#check(place, withinMs).catch(() => {})
-    return checked.sinceUs
+    if (checked !== undefined && nowMs - checked.atMs > renewMs) this.#check(place, withinMs).catch(() => {})
   }
 
   /**

@@ -10,7 +10,7 @@ export interface RecountOwner {
   leftMs(endMs: number): number
   sourceOf(charge: Charge): Source | undefined
   send(pending: PendingRecount, withinMs: number): Answer | undefined
-  isComplete(ask: TakeAsk, ready: KnownSubject | undefined, answer: Answer, withinMs: number): boolean
+  isComplete(ask: TakeAsk, ready: KnownSubject | undefined, answer: Answer): boolean
   again(ask: TakeAsk, answer: Answer, endMs: number): Promise<Answer>
   without(ask: TakeAsk | PeekAsk, failure: Answer['failure'], endMs: number): Promise<Answer>
 }
@@ -66,7 +66,7 @@ export class PendingRecount implements Waiter {
   check(answer: Answer): Answer | undefined {
     const { ask } = this
     if (answer.failure === undefined) {
-      if (ask.kind === 'peek' || this.#owner.isComplete(ask, this.#ready, answer, 1000)) return answer
+      if (ask.kind === 'peek' || this.#owner.isComplete(ask, this.#ready, answer)) return answer
       this.#finish(this.#owner.again(ask, answer, this.#endMs), closedAnswer(ask, answer))
       return undefined
     }

@@ -7,6 +7,7 @@ import type { FallbackStore } from '../fallback/fallback.ts'
 import { Observers } from '../observers.ts'
 import type { Store, StoreHealth, StoreObserver } from '../store.ts'
 import { ContinuityCheck } from './continuity-check.ts'
+import { giveBackAsks } from './give-back.ts'
 import { isOf, type KnownSubject, KnownSubjects } from './known-subjects.ts'
 import { closedAnswer, PendingRecount, type RecountOwner } from './pending-recount.ts'
 import type { Recounts } from './recount.ts'
@@ -74,12 +75,13 @@ class Recounting implements CallbackStore, RecountOwner {
       this.#forget(ask)
       return this.#inner.submit(ask, withinMs, waiter)
     }
-    const endMs = this.#clock.monotonic() + withinMs
+    const nowMs = this.#clock.monotonic()
+    const endMs = nowMs + withinMs
     // Nearly all asks have one charge, and find its subject only once.
-    const ready =
-      ask.kind === 'take' && ask.charges.length === 1 ? this.#readySubject(ask.charges[0]!, withinMs) : undefined
+    const ready = ask.kind === 'take' && ask.charges.length === 1 ? this.#readySubject(ask.charges[0]!) : undefined
+    for (const charge of ask.charges) if (this.sourceOf(charge)) this.#continuity.renew(charge, nowMs, withinMs)
     const pending = new PendingRecount(this, ask, endMs, ready, waiter)
-    if (ready !== undefined || ask.kind === 'peek' || this.#inner.breaker !== 'closed' || this.#isReady(ask, withinMs))
+    if (ready !== undefined || ask.kind === 'peek' || this.#inner.breaker !== 'closed' || this.#isReady(ask))
       return this.send(pending, withinMs / 2)
     this.#prepare(ask, endMs).then(
       (state) => pending.prepared(state, endMs - withinMs / 2),
@@ -118,17 +120,17 @@ class Recounting implements CallbackStore, RecountOwner {
   }
 
   /** Whether the store is known to know of everything, so that it need only be asked. */
-  #isReady(ask: TakeAsk, withinMs: number): boolean {
+  #isReady(ask: TakeAsk): boolean {
     for (const charge of ask.charges) {
-      if (this.sourceOf(charge) !== undefined && this.#readySubject(charge, withinMs) === undefined) return false
+      if (this.sourceOf(charge) !== undefined && this.#readySubject(charge) === undefined) return false
     }
     return true
   }
 
-  #readySubject(charge: Charge, withinMs: number): KnownSubject | undefined {
+  #readySubject(charge: Charge): KnownSubject | undefined {
     const known = this.#subjects.get(charge, this.#clock.now())
     if (known === undefined || known.unreported > 0) return undefined
-    return known.intactSinceUs === this.#continuity.known(charge, withinMs) ? known : undefined
+    return known.intactSinceUs === this.#continuity.known(charge) ? known : undefined
   }
 
   #isRecounted({ charges }: Ask): boolean {
@@ -154,11 +156,11 @@ class Recounting implements CallbackStore, RecountOwner {
   }
 
   /** Whether the store knew of everything when it answered. Remembers what it said. */
-  isComplete(ask: TakeAsk, ready: KnownSubject | undefined, answer: Answer, withinMs: number): boolean {
+  isComplete(ask: TakeAsk, ready: KnownSubject | undefined, answer: Answer): boolean {
     // What a store has lost only makes room.
     if (!answer.allowed) return true
-    if (ready !== undefined && this.#isCompleteFor(ask, ready, answer, withinMs)) return true
-    if (!this.#isReady(ask, withinMs)) return false
+    if (ready !== undefined && this.#isCompleteFor(ask, ready, answer)) return true
+    if (!this.#isReady(ask)) return false
     for (const charge of ask.charges) {
       const known = this.sourceOf(charge) && this.#subjects.get(charge, answer.nowUs)
       // A count that has gone down was lost, or given back elsewhere.
@@ -168,12 +170,12 @@ class Recounting implements CallbackStore, RecountOwner {
     return true
   }
 
-  #isCompleteFor(ask: TakeAsk, known: KnownSubject, answer: Answer, withinMs: number): boolean {
+  #isCompleteFor(ask: TakeAsk, known: KnownSubject, answer: Answer): boolean {
     const charge = ask.charges[0]!
     const { amount, remaining } = answer.statuses[0]![0]!
     const used = amount - remaining
     if (used - charge.cost < known.used || known.unreported > 0 || !isOf(known, charge, answer.nowUs)) return false
-    if (known.intactSinceUs !== this.#continuity.known(charge, withinMs)) return false
+    if (known.intactSinceUs !== this.#continuity.known(charge)) return false
     known.used = used
     known.charge = charge
     return true
@@ -270,7 +272,9 @@ class Recounting implements CallbackStore, RecountOwner {
     for (const charge of ask.charges) {
       const known = this.#subjects.get(charge, this.#clock.now())
       if (known === undefined) continue
-      if (ask.kind === 'refund' || ask.kind === 'settle') known.used = Math.max(0, known.used - charge.cost)
+      if (ask.kind === 'refund') known.used = Math.max(0, known.used - charge.cost)
+      // How much of a hold comes back is not known here.
+      if (ask.kind === 'settle') known.used = 0
       if (ask.kind === 'reset') {
         known.used = 0
         known.unreported = 0
@@ -281,12 +285,7 @@ class Recounting implements CallbackStore, RecountOwner {
 
   async #giveBack(ask: TakeAsk | PeekAsk, answer: Answer, endMs: number): Promise<void> {
     if (ask.kind === 'peek') return
-    const { charges, hold } = ask
-    const back: Ask =
-      hold === undefined
-        ? { kind: 'refund', charges, takenUs: answer.nowUs }
-        : { kind: 'settle', charges: charges.map((charge) => ({ ...charge, cost: 0 })), id: hold.id }
-    await this.#inner.decide(back, this.leftMs(endMs))
+    await Promise.all(giveBackAsks(ask, answer.nowUs).map((back) => this.#inner.decide(back, this.leftMs(endMs))))
   }
 
   leftMs(endMs: number): number {

@@ -44,7 +44,9 @@ export class UpToDate {
     const subject = subjects.getOrAdd(charge, clock.now())
     if (subject === undefined)
       throw new StoreError('full', `Too many subjects of ${charge.rule.name} wait for the store.`)
-    const isIntact = sinceUs <= subject.period.startMs * 1000 || sinceUs === subject.intactSinceUs
+    // A store that cannot tell is asked about only when there is reason to doubt it.
+    const isAsBefore = sinceUs === subject.intactSinceUs && sinceUs !== Infinity
+    const isIntact = isAsBefore || sinceUs <= subject.period.startMs * 1000
     if (!isIntact && !source.counts) return 'incomplete'
     const state = isIntact ? await this.#report(subject, endMs) : await this.#raise(subject, source, endMs)
     if (state === 'unknown') return state

@@ -25,13 +25,18 @@ const startMs = Date.UTC(2026, 2, 28, 22)
 function mostlyPlain(kind: fc.Arbitrary<History>): fc.Arbitrary<History> {
   return fc.tuple(kind, fc.array(fc.nat(9), { minLength: 12, maxLength: 12 })).map(([one, dice]) => ({
     ...one,
-    versions: one.versions.map((limits) => limits.map(asWindow)),
+    versions: one.versions.map(asPlain),
     ticks: one.ticks.map((tick, t) => {
       if (dice[t] === 0) return tick
       const steps = tick.steps.map(asTake)
       return { ...tick, steps: dice[t]! < 4 ? steps : steps.map((step) => ({ ...step, version: 0 })) }
     }),
   }))
+}
+
+/** One paced limit alone, or nothing but windows. */
+function asPlain(limits: readonly LimitSpec[]): readonly LimitSpec[] {
+  return limits[0]!.pace === undefined ? limits.map(asWindow) : limits.slice(0, 1)
 }
 
 function asWindow(limit: LimitSpec): LimitSpec {

@@ -4,6 +4,7 @@ import { type Segment, segmentAt } from '../../core/algorithms/pace-curve.ts'
 import { maxLogEntries } from '../../core/algorithms/sliding-log.ts'
 import type { Limit } from '../../core/engine/limit.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
+import { constants } from './scripts.gen.ts'
 
 /** Most limits of a set that `lua/plain-takes.lua` knows: with four, the stored array is still one of the short kind. */
 export const maxPlainLimits = 4
@@ -44,7 +45,8 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): EncodedLimitSet {
     windows.push(set.tags[l]!, limit.amount, ...windowOf(limit, own))
     return [algorithmNames.indexOf(limit.algorithm), set.tags[l], first, limit.amount, limit.periodMs, ...own]
   })
-  const made = { general: JSON.stringify(limits), windows: windows.join(), fromMs, untilMs }
+  const short = set.paced ? pacedNumbers(set, nowMs) : windows
+  const made = { general: JSON.stringify(limits), windows: short.join(), fromMs, untilMs }
   encoded.set(set, made)
   return made
 }
@@ -53,6 +55,13 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): EncodedLimitSet {
 function windowOf(limit: Limit, [startMs = 0, endMs = 0]: readonly number[]): [number, number] {
   if (limit.algorithm === 'calendar') return [endMs - startMs, startMs]
   return [limit.periodMs, limit.aligned ? 0 : -1]
+}
+
+/** A calendar limit and its pace, in short. */
+function pacedNumbers({ limits, tags }: LimitSet, nowMs: number): number[] {
+  const { amount, burst, pace } = limits[1]!
+  const segment = segmentNumbers(segmentAt(limits[1]!, nowMs))
+  return [constants.PACED, tags[0]!, limits[0]!.amount, tags[1]!, amount, burst, pace!.interval, ...segment]
 }
 
 function segmentNumbers({ startMs, endMs, from, to, period }: Segment): number[] {

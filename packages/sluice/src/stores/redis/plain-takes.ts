@@ -1,4 +1,5 @@
 import type { Answer, Ask, TakeAsk } from '../../core/engine/ask.ts'
+import { takeOne } from '../../core/engine/engine.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import type { State } from '../../core/engine/state.ts'
 import { takeWindows } from '../../core/engine/take-windows.ts'
@@ -11,8 +12,9 @@ const firstSet = 2
 
 /**
  * The takes of a batch, as long as it consists of nothing but those that `lua/plain-takes.lua` can decide: without holds, of subjects
- * whose limits are all windows, each subject always for the same cost. Such asks of different subjects do not touch each other, so that
- * all on one subject become one take of more copies, and a subject that is asked for only once needs no state of its own here.
+ * whose limits are all windows or one calendar limit and its pace, each subject always for the same cost. Such asks of different
+ * subjects do not touch each other, so that all on one subject become one take of more copies, and a subject that is asked for only
+ * once needs no state of its own here.
  */
 export class PlainTakes {
   /** By subject. */
@@ -39,7 +41,7 @@ export class PlainTakes {
     const { limits, cost } = ask.charges[0]!
     if (place === this.#copies.length) {
       if (limits !== this.#windows) {
-        this.#all = limits.windows && limits.limits.length <= maxPlainLimits
+        this.#all = limits.paced || (limits.windows && limits.limits.length <= maxPlainLimits)
         this.#windows = limits
       }
       this.#sets.push(limits)
@@ -74,7 +76,7 @@ export class PlainTakes {
       if (s < 0) {
         s = known.push(set) - 1
         places.push(place)
-        place += 1 + constants.WINDOW_WIDTH * set.limits.length
+        place += 1 + (set.paced ? constants.PACED_WIDTH : constants.WINDOW_WIDTH * set.limits.length)
         const encoded = encodeLimitSet(set, nowMs)
         general += `${s === 0 ? '' : ','}${encoded.general}`
         windows += `,${encoded.windows}`
@@ -112,9 +114,12 @@ export class PlainTakes {
           state = { n: new Float64Array(set.fields), at: 0, extra: undefined }
           kept[place] = state
         }
-        if (!readWindows(reader, set, state.n, clockUs)) return undefined
+        if (!readPlain(reader, set, state.n, clockUs)) return undefined
       }
-      const answer = takeWindows(ask.charges[0]!, state, ask.copies, clockUs)
+      const charge = ask.charges[0]!
+      const answer = charge.limits.paced
+        ? takeOne(charge, state, ask.copies, clockUs)
+        : takeWindows(charge, state, ask.copies, clockUs)
       granted += answer.granted
       answers.push(answer)
     }
@@ -124,23 +129,24 @@ export class PlainTakes {
 
 const shared: State = { n: new Float64Array(2 * maxPlainLimits), at: 0, extra: undefined }
 
-/** Reads a stored subject (see `lua/state.lua`) into `n`. Returns false when it is anything but the windows of this set. */
-function readWindows(reader: MsgpackReader, { tags, limits }: LimitSet, n: Float64Array, clockUs: number): boolean {
-  const fields = 2 * limits.length
+/** Reads a stored subject (see `lua/state.lua`) into `n`. Returns false when it is anything but the limits of this set. */
+function readPlain(reader: MsgpackReader, set: LimitSet, n: Float64Array, clockUs: number): boolean {
+  const { tags, limits, fields, paced } = set
   const type = reader.byte()
   if (type === nil) {
     for (let i = 0; i < fields; i++) n[i] = 0
     return true
   }
-  if (type !== constants.EMPTY_ARRAY + 1 + 3 * limits.length) return false
+  if (type !== constants.EMPTY_ARRAY + 1 + limits.length + fields) return false
   const baseUs = reader.read() as number
   if (!(baseUs <= clockUs)) return false
   const baseMs = Math.floor(baseUs / 1000)
-  for (let i = 0; i < fields; i += 2) {
+  for (let i = 0; i < 2 * limits.length; i += 2) {
     if (reader.read() !== tags[i >> 1]) return false
     const age = reader.read() as number
     n[i] = age === -1 ? 0 : baseMs - age
     n[i + 1] = reader.read() as number
+    if (paced && i === 2) n[i + 2] = reader.read() as number
   }
   return true
 }

@@ -62,6 +62,14 @@ export const constants = {
   WINDOW_AMOUNT: 2,
   WINDOW_LENGTH: 3,
   WINDOW_START: 4,
+  PACED: -1,
+  PACED_WIDTH: 12,
+  PACED_TOTAL: 2,
+  PACED_TAG: 3,
+  PACED_AMOUNT: 4,
+  PACED_BURST: 5,
+  PACED_INTERVAL: 6,
+  PACED_SEGMENT: 7,
   EMPTY_ARRAY: 144,
   LONGEST_SHORT_ARRAY: 159,
   ARRAY_16: 220,
@@ -87,7 +95,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '93dc5c4b677b42a16adf15d7b24c6110da5686eb',
+  sha1: '350f52e1314feb3d578351bc22b555ff1c132bf2',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -96,10 +104,16 @@ local values, lives = {}, {}
 local function plain_takes(raw)
 local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
 local plain, clock_ms = cjson.decode(ARGV[4]), floor(clock / 1000)
+local max, min = math.max, math.min
 local set, runs = 2, plain[1]
 while set < runs do
-local last = set + 4 * plain[set]
-for s = set, last - 4, 4 do
+local paced = plain[set] == -1
+local last = set + (paced and 12 or 4 * plain[set])
+if paced then
+local segment = set + 7
+if clock_ms < plain[segment] or clock_ms >= plain[segment + 1] then return nil end
+end
+for s = set, paced and set - 1 or last - 4, 4 do
 local length, start = plain[s + 3], plain[s + 4]
 if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
 if start >= 0 then plain[s + 4] = (clock_ms - start) % length end
@@ -109,10 +123,42 @@ end
 local total, first = 0, 1
 for run = runs, #plain, 4 do
 local last, set, cost, copies = plain[run], plain[run + 1], plain[run + 2], plain[run + 3]
-local size = 1 + 3 * plain[set]
+local size = plain[set] == -1 and 8 or 1 + 3 * plain[set]
 local array = 144 + size
 local head = string.char(array) .. pack(clock)
-if plain[set] == 1 then
+if plain[set] == -1 then
+local tag, total_amount, pace_tag = plain[set + 1], plain[set + 2], plain[set + 3]
+local amount, burst, interval = plain[set + 4], plain[set + 5], plain[set + 6]
+local s = set + 7
+local begins, from = plain[s], plain[s + 2]
+local position = from + floor((clock_ms - begins) / (plain[s + 1] - begins) * (plain[s + 3] - from))
+local age, life = clock_ms - plain[s + 4], plain[s + 5] - clock_ms
+local most = min(amount, floor(amount * (position / 1125899906842624)) + burst)
+for k = first, last do
+local value, granted, count, spent, full = raw[k], copies, 0, 0, 0
+if value then
+local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2 = unpack_limit(value, size, 1)
+if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
+local since = age - (clock_ms - floor(base / 1000))
+if not (age_1 >= -1 and age_2 >= -1) then return nil end
+if age_1 >= 0 and age_1 == since then count = count_1 end
+if age_2 >= 0 and age_2 == since then spent, full = count_2, full_2 end
+if not (count >= 0 and count < 9007199254740992 and spent >= 0 and spent < 9007199254740992 and full >= 0 and full < 9007199254740992) then
+return nil
+end
+end
+local room = min(total_amount - count, most - spent)
+room = min(room, floor((burst * interval - max(0, full - position)) / interval))
+if room < granted * cost then granted = floor(room / cost) end
+if granted > 0 then
+local units = granted * cost
+total = total + granted
+full = min(4503599627370496, max(full, position) + units * interval)
+values[k] = head .. pack(tag, age, count + units, pace_tag, age, spent + units, full)
+if count == 0 or spent == 0 then lives[k] = life end
+end
+end
+elseif plain[set] == 1 then
 local tag, amount = plain[set + 1], plain[set + 2]
 local length, clock_age = plain[set + 3], plain[set + 4]
 head = head .. pack(tag)

@@ -74,6 +74,16 @@
 --- @const WINDOW_LENGTH = 3
 --- @const WINDOW_START = 4
 
+-- A calendar limit and its pace in that list: PACED in place of the number of windows, then these, of which the last is a segment.
+--- @const PACED = -1
+--- @const PACED_WIDTH = 12
+--- @const PACED_TOTAL = 2    -- after the tag of the calendar limit: its amount,
+--- @const PACED_TAG = 3      -- the tag of the pace,
+--- @const PACED_AMOUNT = 4   -- its amount,
+--- @const PACED_BURST = 5    -- burst
+--- @const PACED_INTERVAL = 6 -- and interval,
+--- @const PACED_SEGMENT = 7  -- and the segment of the curve
+
 -- First bytes of MessagePack values, as numbers and (in texts) as escapes: \192 is nil, \194 is false.
 --- @const EMPTY_ARRAY = 144
 --- @const LONGEST_SHORT_ARRAY = 159
