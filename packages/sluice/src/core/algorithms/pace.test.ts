@@ -237,4 +237,25 @@ describe('a paced limit', () => {
     expect(compile({ amount: 5, per: 'day', pace: { catchUp: 0.5 } })).toThrow('pace.catchUp')
     expect(compile({ amount: 5, per: 'day', pace: { catchup: 2 } })).toThrow('catchUp')
   })
+
+  it('is decided alike alone, in short, and beside another limit, one by one', () => {
+    const steps = fc.array(
+      fc.record({ gap: fc.nat(4_000_000), cost: fc.nat(40), copies: fc.integer({ min: 1, max: 5 }) }),
+    )
+    fc.assert(
+      fc.property(day, fc.integer({ min: 0, max: 50_000 }), pace, steps, ([zone, at], total, spec, taken) => {
+        const limit = { amount: total, per: 'day', zone, pace: spec }
+        const alone = new Subject(limit)
+        const beside = new Subject([limit, { amount: 1e12, per: '1s', name: 'other' }] as never)
+        expect([alone.charge.limits.paced, beside.charge.limits.paced]).toEqual([true, false])
+        let nowMs = calendarPeriod('day', zone, Date.parse(at)).startMs
+        for (const { gap, cost, copies } of taken) {
+          nowMs += gap
+          const general = beside.take(cost, nowMs, copies)
+          expect(alone.take(cost, nowMs, copies)).toEqual({ ...general, statuses: [general.statuses[0]!.slice(0, 2)] })
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
 })

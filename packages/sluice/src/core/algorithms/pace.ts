@@ -6,7 +6,7 @@ import { curveEnd, plannedAt, positionAt, type Segment, segmentAt, timeOf } from
 import { msOf } from './window.ts'
 
 /** Where the bucket's position is kept: a debit may go far beyond the end of the curve. */
-const farthest = 2 ** 52
+export const farthest: number = 2 ** 52
 
 /**
  * Spreads the amount of a calendar limit over its period along a curve. It stands beside that limit, which holds the total by itself.
@@ -80,9 +80,14 @@ function roomAt(state: State, i: number, limit: Limit, atMs: number): number {
   const count = isCurrent ? state.n[i + 1]! : 0
   const full = isCurrent ? state.n[i + 2]! : 0
   const { amount, burst } = limit
-  const { interval } = limit.pace!
-  const byRate = Math.floor((burst * interval - Math.max(0, full - position)) / interval)
-  return Math.max(0, Math.min(amount - count, plannedAt(limit, position) + burst - count, byRate))
+  const byPlan = Math.min(amount, plannedAt(limit, position) + burst) - count
+  return Math.max(0, Math.min(byPlan, rateRoom(limit, full, position)))
+}
+
+/** How many units the bucket has at a position. */
+export function rateRoom({ burst, pace }: Limit, full: number, position: number): number {
+  const { interval } = pace!
+  return Math.floor((burst * interval - Math.max(0, full - position)) / interval)
 }
 
 function begin(state: State, i: number, { period }: Segment): void {

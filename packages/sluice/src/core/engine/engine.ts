@@ -4,6 +4,7 @@ import { keptEndUs } from './convert-state.ts'
 import { type LimitSet, maxLimitsPerRule } from './limit-set.ts'
 import { extraOf, type Hold, type State } from './state.ts'
 import { limitOfTag } from './tag.ts'
+import { takePaced } from './take-paced.ts'
 import { takeWindows } from './take-windows.ts'
 
 /**
@@ -85,6 +86,7 @@ const rooms = new Float64Array(maxLimitsPerRule)
 /** `take` of one subject without a hold, which nearly all decisions are: what is left is what there was less what was spent. */
 export function takeOne(charge: ChargeTerms, state: State, copies: number, now: number): Answer {
   if (charge.limits.windows) return takeWindows(charge, state, copies, now)
+  if (charge.limits.paced) return takePaced(charge, state, copies, now)
   const { limits, algorithms, offsets } = charge.limits
   const { cost } = charge
   const { length } = limits

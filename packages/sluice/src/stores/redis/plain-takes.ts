@@ -1,7 +1,7 @@
 import type { Answer, Ask, TakeAsk } from '../../core/engine/ask.ts'
-import { takeOne } from '../../core/engine/engine.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import type { State } from '../../core/engine/state.ts'
+import { takePaced } from '../../core/engine/take-paced.ts'
 import { takeWindows } from '../../core/engine/take-windows.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'
 import { encodeLimitSet, maxPlainLimits } from './limit-codec.ts'
@@ -118,7 +118,7 @@ export class PlainTakes {
       }
       const charge = ask.charges[0]!
       const answer = charge.limits.paced
-        ? takeOne(charge, state, ask.copies, clockUs)
+        ? takePaced(charge, state, ask.copies, clockUs)
         : takeWindows(charge, state, ask.copies, clockUs)
       granted += answer.granted
       answers.push(answer)
