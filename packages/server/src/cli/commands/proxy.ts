@@ -32,7 +32,9 @@ export async function proxyCommand(input: Input, terminal: Terminal): Promise<Ex
     const redis = input.text('redis')
     const client = redis === undefined ? undefined : redisClient(parseRedisUrl(redis, '--redis'))
     if (client) opened.push(() => client.disconnect())
-    const egress = await createEgress({ policy: source, ...(client ? { store: redisStore(client) } : {}) })
+    const shared = client && redisStore(client)
+    if (shared) opened.push(() => shared.close())
+    const egress = await createEgress({ policy: source, ...(shared ? { store: shared } : {}) })
     opened.push(() => egress.close())
     const log = createLog((input.text('log-level') ?? 'info') as never)
     const host = input.text('host') ?? '127.0.0.1'

@@ -1,0 +1,49 @@
+// One replica of the proxy. All replicas share the vendor's limit through Redis.
+import { startProxy } from '@sluice/server'
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { createEgress } from 'sluice/egress'
+import { redisStore } from 'sluice/redis'
+import { readSettings } from './settings.ts'
+
+const settings = readSettings(process.env)
+const client = settings.redisUrl === undefined ? undefined : new Redis(settings.redisUrl, { lazyConnect: true })
+
+const store = client && redisStore(client)
+
+const egress = await createEgress({
+  policy: {
+    service: 'ingestion-proxy',
+    upstreams: [
+      {
+        name: 'vendor',
+        origin: settings.endpoint,
+        limits: { rps: settings.perSecond },
+        maxWait: `${settings.maxWaitMs}ms`,
+        timeout: `${settings.timeoutMs}ms`,
+      },
+    ],
+  },
+  ...(store === undefined ? {} : { store }),
+})
+
+const proxy = await startProxy(
+  egress,
+  {
+    host: '127.0.0.1',
+    port: settings.port,
+    tokens: settings.token === undefined ? [] : [settings.token],
+    credentials: settings.authorization === undefined ? {} : { vendor: { authorization: settings.authorization } },
+    maxBodyBytes: 10 * 1024 * 1024,
+    drainMs: 30_000,
+  },
+  pino({ level: process.env.LOG_LEVEL ?? 'info' }),
+)
+process.stdout.write(`${JSON.stringify({ listening: proxy.url })}\n`)
+
+process.once('SIGTERM', async () => {
+  await proxy.close()
+  await egress.close()
+  await store?.close()
+  client?.disconnect()
+})
