@@ -36,7 +36,7 @@ test('status shows the screen of the original', async () => {
   const dir = await filled(3)
   const state = {
     backoffLevel: 4,
-    nextAttemptAfter: Date.now() + 15_500,
+    nextAttemptAfter: Date.now() + 55_500,
     lastCapacity: { ready: false, maxBatchSize: 10, delayBetweenBatches: 5000, retryAfter: 30, loadPercent: 96.4 },
     consecutiveFailures: 4,
     lastSuccessTime: Date.now() - 120_500,
@@ -49,7 +49,7 @@ test('status shows the screen of the original', async () => {
     expect(out).toMatch(/Status: +backing off\n/)
     expect(out).toMatch(/Failures: +4\n/)
     expect(out).toMatch(/Backoff level: +4\/10\n/)
-    expect(out).toMatch(/Next attempt in: +1[0-9.]+ s\n/)
+    expect(out).toMatch(/Next attempt in: +\d[0-9.]* s\n/)
     expect(out).toMatch(/Last success: +2 min( \d+ s)? ago\n/)
     expect(out).toMatch(/Pending events: +3 /)
     expect(out).toMatch(
