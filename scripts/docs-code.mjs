@@ -14,7 +14,7 @@ const given = {
   another: "declare const another: import('sluice').Limiter",
   app: 'declare const app: any',
   handler: 'declare const handler: any',
-  log: 'declare const log: { warn(event: object): void }',
+  log: 'declare const log: { warn(event: object): void; error(event: object): void }',
   express: "import express from 'express'",
   createServer: "import { createServer } from 'node:http'",
   Module: "import { Module } from '@nestjs/common'",
@@ -22,6 +22,29 @@ const given = {
   Post: "import { Post } from '@nestjs/common'",
   RateLimit: "import { RateLimit } from 'sluice/nest'",
   rateLimit: "import { rateLimit } from 'sluice/express'",
+  createLimiter: "import { createLimiter } from 'sluice'",
+  limiterMetrics: "import { limiterMetrics } from 'sluice'",
+  policy: "declare const policy: import('sluice').PolicyDocument",
+  redisStore: "import { redisStore } from 'sluice/redis'",
+  openRedis: "import { openRedis } from 'sluice/redis'",
+  client: "declare const client: import('ioredis').Redis",
+  redis: "declare const redis: import('ioredis').Redis",
+  createCache: "import { createCache } from 'sluice/cache'",
+  defineKeys: "import { defineKeys, key } from 'sluice/cache'",
+  createFreshness: "import { createFreshness } from 'sluice/cache'",
+  createPresence: "import { createPresence } from 'sluice/presence'",
+  prices: "declare const prices: import('sluice/cache').Cache",
+  egress: "declare const egress: import('sluice/egress').Egress",
+  user: 'declare const user: { id: string; name: string }',
+  db: 'declare const db: any',
+  pool: 'declare const pool: any',
+  isDown: 'declare const isDown: boolean',
+  meterProvider: "declare const meterProvider: import('@opentelemetry/api').MeterProvider",
+  inTransaction: 'declare function inTransaction(pool: any, work: (client: any) => Promise<void>): Promise<void>',
+  readValues: 'declare function readValues(client: any, keys: readonly string[]): Promise<any>',
+  clockOf: 'declare function clockOf(client: any): Promise<number>',
+  writeOrDelete: 'declare function writeOrDelete(client: any, ...values: any[]): Promise<void>',
+  etcdStore: "declare function etcdStore(): import('sluice').Store",
 }
 
 function examplesOf(page) {
@@ -31,7 +54,7 @@ function examplesOf(page) {
 
 function complete(code) {
   const isUsed = (name) => new RegExp(`(?<![.\\w])${name}\\b`).test(code)
-  const isMade = (name) => new RegExp(`(?:const|class|^import [^\\n]*)[ {]${name}\\b`, 'm').test(code)
+  const isMade = (name) => new RegExp(`(?:const|class|^import(?: [^\\n]*)?)[ {]${name}\\b`, 'm').test(code)
   const prelude = Object.keys(given).filter((name) => isUsed(name) && !isMade(name))
   return `${prelude.map((name) => given[name]).join('\n')}\n${code}\nexport {}\n`
 }

@@ -8,7 +8,7 @@ export {
   type FreshnessOptions,
   type SourceFreshness,
 } from './freshness/freshness.ts'
-export { freshnessMetrics } from './freshness/metrics.ts'
+export { freshnessMetrics, freshnessMetricTable } from './freshness/metrics.ts'
 export {
   CacheKey,
   type Everything,
@@ -23,7 +23,7 @@ export type { EntryOptions } from './keys/key-spec.ts'
 export { type KeyDocument, loadKeys } from './keys/load-keys.ts'
 export type { Ttl, TtlOf } from './keys/ttl.ts'
 export { type InspectedEntry, inspectEntry, isCacheKey } from './link/inspect-entry.ts'
-export { cacheMetrics } from './metrics.ts'
+export { cacheMetrics, cacheMetricTable } from './metrics.ts'
 export type { Fetcher } from './options.ts'
 export type { CacheStats } from './stats.ts'
 export { type Codec, taggedCodec } from './values/codec.ts'

@@ -94,8 +94,6 @@ const presets: Readonly<Record<string, VendorPreset>> = {
   },
 }
 
-export const presetNames: readonly string[] = Object.keys(presets)
-
 /** The preset of a vendor; most vendors share one. */
 export function presetOf(vendor: string | undefined): VendorPreset {
   return presets[vendor ?? 'common'] ?? common
