@@ -20,8 +20,8 @@ const cases: readonly HttpCase[] = frameworks.flatMap((framework): HttpCase[] =>
 ])
 
 /**
- * Measures what a limiter adds to a request, as CPU time of the server: requests per second against a bare framework are noise on small
- * machines. What it is compared with awaits as the limiter does, but limits nothing.
+ * Measures what a limiter adds to a request, as CPU time of the server: requests per second against a bare framework
+ * are noise on small machines. What it is compared with awaits as the limiter does, but limits nothing.
  */
 export async function benchHttp(
   options: { readonly rounds?: number; readonly quick?: boolean; readonly only?: string | undefined } = {},

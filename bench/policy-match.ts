@@ -44,7 +44,10 @@ async function benchOverrides(): Promise<void> {
 const rounds = 200
 const perRound = 2000
 
-/** Runs two things in turn, so that both meet the same noise, and returns the nanoseconds per call of the best round of each. */
+/**
+ * Runs two things in turn, so that both meet the same noise, and returns the nanoseconds per call of the best round of
+ * each.
+ */
 function alternate(a: () => void, b: () => void): readonly [number, number] {
   const best = [Infinity, Infinity] as [number, number]
   for (let round = 0; round < rounds; round++) {

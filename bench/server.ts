@@ -28,8 +28,8 @@ interface Entrant {
 }
 
 /**
- * Measures the daemon from outside: single checks beside a bare handler of the same framework, a batch beside single checks, and many
- * connections at once. The daemon counts, logs and keeps its metrics as it does in production.
+ * Measures the daemon from outside: single checks beside a bare handler of the same framework, a batch beside single
+ * checks, and many connections at once. The daemon counts, logs and keeps its metrics as it does in production.
  */
 export async function benchServer(
   options: { readonly rounds?: number; readonly quick?: boolean } = {},
@@ -62,7 +62,10 @@ export async function benchServer(
   }
 }
 
-/** Warms every entrant up, and then asks all of them in turn: the machine drifts within minutes, but little from round to round. */
+/**
+ * Warms every entrant up, and then asks all of them in turn: the machine drifts within minutes, but little from round
+ * to round.
+ */
 async function interleaved(
   entrants: readonly Entrant[],
   rounds: number,

@@ -43,7 +43,10 @@ function archives() {
   }))
 }
 
-/** Apt options for a source list of our own with another suite of the machine's archives; its configuration stays as it is. */
+/**
+ * Apt options for a source list of our own with another suite of the machine's archives; its configuration stays as it
+ * is.
+ */
 export function otherSuite(suite, directory, more = []) {
   const lists = join(directory, 'lists')
   const archivesDirectory = join(directory, 'archives')
@@ -64,7 +67,9 @@ export function otherSuite(suite, directory, more = []) {
   ]
 }
 
-/** Downloads one package of another suite into `directory`, which need not be root's; answers `{ ok, output, file }`. */
+/**
+ * Downloads one package of another suite into `directory`, which need not be root's; answers `{ ok, output, file }`.
+ */
 export function download(packageName, version, suite, directory) {
   const options = otherSuite(suite, directory)
   run('apt-get', [...options, 'update', '-q'])

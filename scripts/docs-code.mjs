@@ -1,5 +1,5 @@
-// Compiles the TypeScript of the documentation, so that no example goes stale: each block, or each part of one that begins with a comment
-// after an empty line, as a module of its own.
+// Compiles the TypeScript of the documentation, so that no example goes stale: each block, or each part of one that
+// begins with a comment after an empty line, as a module of its own.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

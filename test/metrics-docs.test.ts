@@ -7,7 +7,9 @@ import type { MetricTable } from '../packages/sluice/src/core/metrics.ts'
 const root = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-/** Every table of metrics in the packages: what files named `metrics.ts` or `*-metrics.ts` export as `...MetricTable`. */
+/**
+ * Every table of metrics in the packages: what files named `metrics.ts` or `*-metrics.ts` export as `...MetricTable`.
+ */
 async function tables(): Promise<readonly { readonly name: string; readonly table: MetricTable }[]> {
   const entries = readdirSync(join(root, 'packages'), { recursive: true, encoding: 'utf8' })
   const files = entries.filter((file) => /^[^/]+\/src\/.*(\/|-)metrics\.ts$/.test(file)).sort()

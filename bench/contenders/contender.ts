@@ -16,7 +16,10 @@ export interface Setup {
   readonly denyCache?: boolean
   /** How many independent limiters, each with its own connection, share the load. */
   readonly instances?: number
-  /** Calendar days in place of windows: a daily cap that would be recounted, or a budget that is spread over the day. Only Sluice. */
+  /**
+   * Calendar days in place of windows: a daily cap that would be recounted, or a budget that is spread over the day.
+   * Only Sluice.
+   */
   readonly daily?: 'cap' | 'paced'
   /** For breakers: open from the start, with a fallback that answers. */
   readonly isOpen?: boolean
@@ -30,7 +33,10 @@ export interface Setup {
   readonly tags?: readonly string[]
 }
 
-/** A limiter under measurement. It may deny by resolving to something or by rejecting with something that is not an error. */
+/**
+ * A limiter under measurement. It may deny by resolving to something or by rejecting with something that is not an
+ * error.
+ */
 export interface Contender<Result = unknown> {
   /** Decides for the subject; `lane` tells apart the callers in flight. */
   decide(subject: string, lane: number): Promise<Result>

@@ -5,7 +5,9 @@ import type { Contender, Setup } from './contender.ts'
 
 type UpstashClient = ConstructorParameters<typeof Ratelimit>[0]['redis']
 
-/** Its sliding window. It speaks HTTP to a hosted Redis by itself; here an adapter lets it speak RESP, which is faster. */
+/**
+ * Its sliding window. It speaks HTTP to a hosted Redis by itself; here an adapter lets it speak RESP, which is faster.
+ */
 export async function open({ redisUrl, prefix, limits }: Setup): Promise<Contender<{ success: boolean }>> {
   const client = new Redis(redisUrl)
   const { amount, seconds } = limits[0]!

@@ -23,8 +23,8 @@ const warmUpRequests = 12_000
 export const nameOf = ({ framework, situation }: HttpCase): string => `${framework}, ${situation}`
 
 /**
- * Measures the CPU time per request of a case: all servers stand ready and take turns of a second. A round goes through them forwards, then
- * backwards, and so on, so that a machine that slows down meanwhile does so for all of them.
+ * Measures the CPU time per request of a case: all servers stand ready and take turns of a second. A round goes through
+ * them forwards, then backwards, and so on, so that a machine that slows down meanwhile does so for all of them.
  */
 export async function runHttpCase(
   spec: HttpCase,
@@ -58,7 +58,10 @@ export async function runHttpCase(
   return resultOf(spec, measured)
 }
 
-/** By number and not by time, as the compiler has to see the code often enough also on a machine that is busy with something else. */
+/**
+ * By number and not by time, as the compiler has to see the code often enough also on a machine that is busy with
+ * something else.
+ */
 async function warmUp(server: ServerProcess): Promise<void> {
   for (let requests = 0; requests < warmUpRequests; ) requests += (await load(server.url, turnMs)).requests
 }

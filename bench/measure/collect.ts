@@ -6,7 +6,10 @@ export interface Step {
   readonly run: () => Promise<readonly CaseResult[]>
 }
 
-/** Prints what each step with `only` in its title measured, as soon as it is there. One that fails is told of, and the others still run. */
+/**
+ * Prints what each step with `only` in its title measured, as soon as it is there. One that fails is told of, and the
+ * others still run.
+ */
 export async function collect(steps: readonly Step[], only: string): Promise<CaseResult[]> {
   const results: CaseResult[] = []
   for (const step of steps.filter(({ title }) => title.includes(only))) {

@@ -7,8 +7,9 @@ export interface Entrant {
 }
 
 /**
- * Runs every entrant to warm up, as long as three rounds, and then all of them in turn, round by round: the machine drifts by tens of percent within
- * minutes, but little between one round and the next. Every other round goes through them backwards, so that none always follows the same.
+ * Runs every entrant to warm up, as long as three rounds, and then all of them in turn, round by round: the machine
+ * drifts by tens of percent within minutes, but little between one round and the next. Every other round goes through
+ * them backwards, so that none always follows the same.
  */
 export async function interleave(entrants: readonly Entrant[], rounds: number): Promise<Map<string, RoundResult[]>> {
   const results = new Map<string, RoundResult[]>(entrants.map(({ label }) => [label, []]))

@@ -18,8 +18,9 @@ const manyConnections = 8
 const limits = [{ amount: 1_000_000_000, seconds: 60 }]
 
 /**
- * Batches of 64 against redis-benchmark with the same script, arguments and batch size, on as many connections. A limiter with 64
- * callers in flight sends batches of 64; eight of them keep Redis as busy as eight connections of redis-benchmark do.
+ * Batches of 64 against redis-benchmark with the same script, arguments and batch size, on as many connections. A
+ * limiter with 64 callers in flight sends batches of 64; eight of them keep Redis as busy as eight connections of
+ * redis-benchmark do.
  */
 export async function benchCeiling(redis: RedisServer, effort: Effort): Promise<CaseResult[]> {
   const setup = { redisUrl: redis.url, prefix: 'bench0', limits }

@@ -35,7 +35,8 @@ export async function recordCall(setup: Setup, batch: number): Promise<RecordedC
   }
   const limiter = await createLimiter({ policy: benchPolicyOf(setup), store: redisStore(client) })
   const subjects = subjectNames(batch)
-  // The first call may only ask for the server's time. While another is under way, all that ask in one turn go out in one call.
+  // The first call may only ask for the server's time. While another is under way, all that ask in one turn go out in
+  // one call.
   await limiter.take('first')
   const other = limiter.take('other')
   await Promise.resolve()

@@ -13,7 +13,10 @@ export interface CeilingLoad {
   readonly subjects: number
 }
 
-/** Replays a recorded script call for random subjects with redis-benchmark: what Redis does when the client costs next to nothing. */
+/**
+ * Replays a recorded script call for random subjects with redis-benchmark: what Redis does when the client costs next
+ * to nothing.
+ */
 export async function redisBenchmark(call: RecordedCall, load: CeilingLoad): Promise<RoundResult> {
   const { stdout } = await run(needBinary('redis-benchmark', 'it comes with Redis'), [
     ...['-p', `${load.port}`, '-c', `${load.connections}`, '-n', `${load.calls}`, '-r', `${load.subjects}`, '--csv'],

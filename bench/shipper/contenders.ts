@@ -8,7 +8,9 @@ export interface Contender {
   close(): Promise<unknown>
 }
 
-/** Peers are given what arrives in one turn of the event loop as one batch: without that they would sync for each event. */
+/**
+ * Peers are given what arrives in one turn of the event loop as one batch: without that they would sync for each event.
+ */
 function batched(store: (events: readonly string[]) => Promise<unknown> | unknown): (event: object) => Promise<void> {
   let gathered: { text: string; done: () => void; fail: (error: unknown) => void }[] = []
   let busy = false
@@ -96,7 +98,10 @@ interface Sqlite {
   close(): void
 }
 
-/** Where `npm install --no-save --prefix .cache/bench better-sqlite3@^12` puts it: it compiles for minutes, so it is no dependency. */
+/**
+ * Where `npm install --no-save --prefix .cache/bench better-sqlite3@^12` puts it: it compiles for minutes, so it is no
+ * dependency.
+ */
 export const sqliteHome: string = join(import.meta.dirname, '..', '..', '.cache', 'bench', 'package.json')
 
 async function sqlite(dir: string): Promise<Contender> {

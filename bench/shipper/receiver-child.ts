@@ -1,4 +1,5 @@
-// A receiver that takes 5,000 events at a time without delay and counts them. Prints its port, and ends with its parent.
+// A receiver that takes 5,000 events at a time without delay and counts them. Prints its port, and ends with its
+// parent.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'

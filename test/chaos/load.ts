@@ -87,7 +87,10 @@ export class Load {
     this.#sharedAsked = 0
   }
 
-  /** Thousands of these wait at the same time: with an async function each, the load would be what keeps the collector busy. */
+  /**
+   * Thousands of these wait at the same time: with an async function each, the load would be what keeps the collector
+   * busy.
+   */
   takeOnce(): Promise<void> {
     const subject = `e${this.#epoch}-${this.once.length}`
     const entry: Once = { subject, deadlineMs: Date.now() + this.#options.deadlineMs, outcome: 'open' }

@@ -1,6 +1,9 @@
 const tickMs = 2
 
-/** Notes when this process wanted to run and the machine did not let it, so that a busy machine is not taken for a late decision. */
+/**
+ * Notes when this process wanted to run and the machine did not let it, so that a busy machine is not taken for a late
+ * decision.
+ */
 export class Stalls {
   readonly #stalls: { readonly fromMs: number; readonly toMs: number; readonly awayMs: number }[] = []
   #timer: NodeJS.Timeout | undefined

@@ -18,8 +18,8 @@ local clock = tonumber(ARGV[5])
 `
 
 /**
- * Takes the time from an argument, and leaves expiring to the test: the life of a key stands at `ttl:<key>`. Counts at `short` the calls
- * that the short way decided: where it cannot, the general way reads all keys once more.
+ * Takes the time from an argument, and leaves expiring to the test: the life of a key stands at `ttl:<key>`. Counts at
+ * `short` the calls that the short way decided: where it cannot, the general way reads all keys once more.
  */
 export const virtualTime = `
 local clock, reads = tonumber(ARGV[5]), 0

@@ -16,7 +16,9 @@ const client =
       )
 const store: Store = redisStore(client, patience)
 
-/** Which subjects each ask is about: a walk that differs from process to process, and meets each of 1,000 subjects once. */
+/**
+ * Which subjects each ask is about: a walk that differs from process to process, and meets each of 1,000 subjects once.
+ */
 function* asks({ subjects, asks: count, perAsk }: Load): Generator<number[]> {
   const stride = [1, 3, 7, 9][process.pid % 4]! + 10 * (process.pid % 97)
   for (let i = 0; i < count; i++) {

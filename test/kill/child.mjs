@@ -1,4 +1,5 @@
-// One process of the kill test: stores events and flushes (`write`, `slow`), or only flushes (`flush`), until it is killed or done.
+// One process of the kill test: stores events and flushes (`write`, `slow`), or only flushes (`flush`), until it is
+// killed or done.
 import { writeSync } from 'node:fs'
 import { createShipper } from 'sluice/shipper'
 

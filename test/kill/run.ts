@@ -60,7 +60,10 @@ function start(role: string, dir: string, endpoint: string, from: keyof typeof e
   return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-/** Reads what was acknowledged, and kills the process at a random moment after it is at work: so many events or so much time later. */
+/**
+ * Reads what was acknowledged, and kills the process at a random moment after it is at work: so many events or so much
+ * time later.
+ */
 async function killed(process: ChildProcess, acknowledged: Set<string>): Promise<void> {
   const killAfterEvents = Math.floor(Math.random() ** 2 * 400)
   const kill = (): void => void setTimeout(() => process.kill('SIGKILL'), Math.random() * 5)

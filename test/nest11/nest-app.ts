@@ -12,8 +12,8 @@ export interface NestVersion {
 }
 
 /**
- * The app of the HTTP suite in Nest. The decorators are called as functions, so that it does not depend on how a compiler sees them,
- * and so that one app serves all versions.
+ * The app of the HTTP suite in Nest. The decorators are called as functions, so that it does not depend on how a
+ * compiler sees them, and so that one app serves all versions.
  */
 export function startNestWith({ common, core, sluice }: NestVersion): StartHttpApp {
   const { Body, Controller, Get, HttpCode, Options, Post, Req, Res } = common

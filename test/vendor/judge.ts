@@ -41,7 +41,10 @@ export function judge(fleet: Fleet, reports: readonly WorkerReport[], expected: 
   return { arrivals: arrivals.length, most, rate, wanted: (0.96 * limit) / (1 + answerMs / 1000), wrong }
 }
 
-/** Arrivals may come in bursts of the whole limit; so the rate is that of whole rounds, from one arrival to that of the same place. */
+/**
+ * Arrivals may come in bursts of the whole limit; so the rate is that of whole rounds, from one arrival to that of the
+ * same place.
+ */
 function rateOf(arrivals: readonly number[], limit: number): number {
   const count = Math.floor((arrivals.length - 1) / limit) * limit
   return count <= 0 ? 0 : (count * 1000) / (arrivals[count]! - arrivals[0]!)

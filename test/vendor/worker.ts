@@ -1,5 +1,5 @@
-// One of several processes whose workers call one vendor as fast as they may. Its settings come as JSON in its first argument; it is
-// told what to do by messages, and reports what it did.
+// One of several processes whose workers call one vendor as fast as they may. Its settings come as JSON in its first
+// argument; it is told what to do by messages, and reports what it did.
 import { createHash } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { exchange as exchangeScript } from '../../packages/sluice/src/egress/booking/scripts.gen.ts'

@@ -1,4 +1,5 @@
-// One agent and one collector through everything that can happen, and then twenty agents after an outage. About a minute.
+// One agent and one collector through everything that can happen, and then twenty agents after an outage. About a
+// minute.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -5,8 +5,8 @@ import type { Candle, Price } from './database.ts'
 const lastResort = { staleIfError: '10m' } as const
 
 /**
- * Everything that is cached, in one table. Besides it, Redis holds the minute counters of the limiter, the health of data sources
- * (`freshness`) and the live subscribers (`presence`), each in a namespace of its own.
+ * Everything that is cached, in one table. Besides it, Redis holds the minute counters of the limiter, the health of
+ * data sources (`freshness`) and the live subscribers (`presence`), each in a namespace of its own.
  */
 export const keys = defineKeys({
   price: key('price', ['assetId'], {

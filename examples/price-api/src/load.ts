@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { startPostgres, startSentinel } from 'sluice/testing'
 
-/** What the original promises: 200 ms p95 at a burst of 2,000 requests per second, 50 ms p95 for cold reads, warm again in 2 minutes. */
+/**
+ * What the original promises: 200 ms p95 at a burst of 2,000 requests per second, 50 ms p95 for cold reads, warm again
+ * in 2 minutes.
+ */
 const promised = { burstMs: 200, coldMs: 50, warmMs: 120_000 } as const
 const perSecond = Number(process.env.RATE ?? 2000)
 const assetIds = Array.from({ length: 500 }, (_, i) => `A${i}`)
@@ -11,7 +14,9 @@ const assetIds = Array.from({ length: 500 }, (_, i) => `A${i}`)
 interface Seen {
   readonly status: number
   readonly stale: boolean
-  /** From when the request was due, not from when it could be sent: a slow server cannot slow down its own measurement. */
+  /**
+   * From when the request was due, not from when it could be sent: a slow server cannot slow down its own measurement.
+   */
   readonly ms: number
 }
 

@@ -10,8 +10,9 @@ export function recountMandatory(database: Database): RecountTake {
 }
 
 /**
- * Whether a mandatory offer may be delivered to a customer today. Redis refuses most of what is too much without a query; what it allows
- * is recorded by the same statement that decides while it is away, so that the cap holds whoever allowed it.
+ * Whether a mandatory offer may be delivered to a customer today. Redis refuses most of what is too much without a
+ * query; what it allows is recorded by the same statement that decides while it is away, so that the cap holds whoever
+ * allowed it.
  */
 export async function mayDeliver(
   customer: string,

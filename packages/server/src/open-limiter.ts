@@ -60,7 +60,10 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
   }
 }
 
-/** The example, under the name of the service that the database was asked for: another name would be another service's counters. */
+/**
+ * The example, under the name of the service that the database was asked for: another name would be another service's
+ * counters.
+ */
 function exampleFor(place: ServerConfig['policy']): PolicyDocument {
   const example = documentOf(examplePolicy) as PolicyDocument
   return 'service' in place ? { ...example, service: place.service } : example

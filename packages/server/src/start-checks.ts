@@ -9,8 +9,8 @@ const probeMs = 2000
 const remindEveryMs = 60_000
 
 /**
- * Tries Redis once before anything listens. Wrong credentials are no outage: a rollout with a wrong secret must not turn green while
- * nothing is limited. An outage is only reported, unless Redis is required.
+ * Tries Redis once before anything listens. Wrong credentials are no outage: a rollout with a wrong secret must not
+ * turn green while nothing is limited. An outage is only reported, unless Redis is required.
  */
 export async function checkRedis({ redis, requireRedis }: ServerConfig): Promise<string | undefined> {
   if (redis === undefined) return undefined

@@ -12,7 +12,10 @@ const allowedMb = 16
 /** A port below 1024 that nothing listens on. */
 const nobody = '1'
 
-/** How much a process grows by while it decides without Redis. It is a process of its own, so that nothing else is measured. */
+/**
+ * How much a process grows by while it decides without Redis. It is a process of its own, so that nothing else is
+ * measured.
+ */
 export async function grownWhileDown(
   library: string,
   decisions: number,

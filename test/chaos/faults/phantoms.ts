@@ -7,7 +7,9 @@ import { inTurn } from './single.ts'
 
 const decisions = 10_000
 
-/** Freezes Redis, sends decisions until they have all timed out, and lets Redis go on: nothing may have been charged. */
+/**
+ * Freezes Redis, sends decisions until they have all timed out, and lets Redis go on: nothing may have been charged.
+ */
 async function frozen(library: (typeof libraries)[number], context: Context): Promise<Row> {
   context.progress(`${library}: ${decisions} decisions while frozen`)
   const redis = await startRedis()

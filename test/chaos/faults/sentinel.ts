@@ -26,7 +26,8 @@ async function failOver(servers: SentinelServers, how: How, load: Load): Promise
 }
 
 async function trial(servers: SentinelServers, library: Library, how: How, context: Context): Promise<Row> {
-  // The Sentinel client of node-redis waits until the failover is over on all nodes, which may take seconds: it is not judged by time.
+  // The Sentinel client of node-redis waits until the failover is over on all nodes, which may take seconds: it is not
+  // judged by time.
   const cycles = library === 'ioredis' ? context.cycles : Math.min(context.cycles, 3)
   const fault = `${library}, Sentinel: master ${how}, ${cycles} times`
   const tookMs: number[] = []

@@ -141,8 +141,8 @@ function text(name: string, flags: Flags, env: Environment): Given {
     if (typeof flag === 'boolean') throw wrongOption(`--${name}`, flag, 'give it a value')
     return { value: String(flag), from: `--${name}` }
   }
-  // An empty variable is as good as none: that is how composed environments leave things out. Kubernetes sets SLUICE_PORT to
-  // tcp://... for a service named sluice.
+  // An empty variable is as good as none: that is how composed environments leave things out. Kubernetes sets
+  // SLUICE_PORT to tcp://... for a service named sluice.
   const isSet = (value: string | undefined): boolean =>
     value !== undefined && value !== '' && !value.startsWith('tcp://')
   const variable = variables.find((each) => isSet(env[each]))
@@ -177,8 +177,8 @@ function policyOf(flags: Flags, env: Environment): PolicyPlace {
   const given = text('policy', flags, env)
   const service = text('service', flags, env).value
   if (given.value !== undefined) return parsePolicyPlace(given.value, service, given.from!)
-  // A database that everything else uses may well hold no policy; the example is then in force until it does. Of a kind that cannot
-  // hold one, nobody meant it.
+  // A database that everything else uses may well hold no policy; the example is then in force until it does. Of a kind
+  // that cannot hold one, nobody meant it.
   if (/^(postgres(ql)?|mongodb(\+srv)?):\/\//i.test(env.DATABASE_URL ?? '') && env.DATABASE_URL)
     return { ...parsePolicyPlace(env.DATABASE_URL, service, 'DATABASE_URL'), optional: true }
   return { kind: 'example' }

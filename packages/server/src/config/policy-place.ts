@@ -87,7 +87,10 @@ function takeOwn(text: string, names: readonly string[]): { url: string; own: Re
   return { url: rest === '' ? bare! : `${bare}?${rest}`, own }
 }
 
-/** Whether documents can be written to a place, as far as that can be told without trying. A file is replaced in its folder. */
+/**
+ * Whether documents can be written to a place, as far as that can be told without trying. A file is replaced in its
+ * folder.
+ */
 export function isWritable(place: PolicyPlace): boolean {
   if (place.kind !== 'file') return true
   try {

@@ -27,7 +27,8 @@ const percentEncode =
 const shape = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/?#]*)@)?([^/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/
 
 /**
- * Reads a Redis URL, also of Sentinel (`redis+sentinel://h1:p,h2:p/master/db`) and Cluster (`redis+cluster://h1:p,h2:p`).
+ * Reads a Redis URL, also of Sentinel (`redis+sentinel://h1:p,h2:p/master/db`) and Cluster
+ * (`redis+cluster://h1:p,h2:p`).
  *
  * @example parseRedisUrl('redis+sentinel://10.0.0.1,10.0.0.2/mymaster', '--redis')
  */

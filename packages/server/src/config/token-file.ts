@@ -16,7 +16,10 @@ export function tokenFileOf(port: number, env: Environment): string {
   return join(folder, `daemon-${port}.token`)
 }
 
-/** Writes a token that only this user can read. Throws when the folder belongs to somebody else or others may write to it. */
+/**
+ * Writes a token that only this user can read. Throws when the folder belongs to somebody else or others may write to
+ * it.
+ */
 export function writeTokenFile(file: string, token: string): void {
   const folder = join(file, '..')
   mkdirSync(folder, { recursive: true, mode: 0o700 })

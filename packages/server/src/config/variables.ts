@@ -2,7 +2,10 @@ import { nearest } from '../cli/did-you-mean.ts'
 import { wrongOption } from './option-error.ts'
 
 const prefix = 'SLUICE_'
-/** Variables that Kubernetes sets for services such as `sluice` and `sluice-redis`: `SLUICE_PORT_8440_TCP_ADDR` and so on. */
+/**
+ * Variables that Kubernetes sets for services such as `sluice` and `sluice-redis`: `SLUICE_PORT_8440_TCP_ADDR` and so
+ * on.
+ */
 const ofKubernetes = /_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP)\w*)?$/
 /** Without these the daemon would count in memory, enforce an example or be open, and nobody would notice. */
 const mustBeRead = /^SLUICE_(REDIS|POLICY|ADMIN|DECIDE|TRUSTED)/

@@ -15,8 +15,8 @@ const maxValueLength = 150
 const hashed = 'sha256:'
 
 /**
- * A descriptor as rules see it: the path is the domain and the keys in their order, the body has the values by key. A key that occurs
- * more than once has a list of values.
+ * A descriptor as rules see it: the path is the domain and the keys in their order, the body has the values by key. A
+ * key that occurs more than once has a list of values.
  *
  * @example descriptorView('mongo', [{ key: 'database', value: 'users' }]) // RLS /mongo/database { database: 'users' }
  */
@@ -54,8 +54,8 @@ export function fieldsOf(keys: readonly string[]): string[] {
 }
 
 /**
- * An empty value is hashed too, as an empty text counts as missing: a client that sends an empty header would go around its limit. So is
- * what looks like a hash already, so that no value ever meets another's bucket.
+ * An empty value is hashed too, as an empty text counts as missing: a client that sends an empty header would go around
+ * its limit. So is what looks like a hash already, so that no value ever meets another's bucket.
  */
 function bounded(value: string): string {
   const isPlain = value !== '' && value.length <= maxValueLength && !value.startsWith(hashed)

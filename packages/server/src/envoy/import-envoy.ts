@@ -18,8 +18,8 @@ export interface ImportOptions {
 }
 
 /**
- * Turns configurations of Envoy's `ratelimit` service into a policy that answers the same. Several files, each with its domain, become
- * one policy. Throws when something cannot be kept as it was.
+ * Turns configurations of Envoy's `ratelimit` service into a policy that answers the same. Several files, each with its
+ * domain, become one policy. Throws when something cannot be kept as it was.
  *
  * @example importEnvoy([readFileSync('ratelimit.yaml', 'utf8')]).yaml
  */

@@ -9,9 +9,9 @@ type Rule = Record<string, unknown>
 type Trail = readonly EnvoyNode[]
 
 /**
- * The rules of a domain, special before general. Envoy walks down the tree and never turns back: once a descriptor with the very value
- * is found, the one for any value no longer counts, even if nothing below the first fits. Where the flat list would fall through to the
- * general one, a rule without a limit stops it.
+ * The rules of a domain, special before general. Envoy walks down the tree and never turns back: once a descriptor with
+ * the very value is found, the one for any value no longer counts, even if nothing below the first fits. Where the flat
+ * list would fall through to the general one, a rule without a limit stops it.
  */
 export function rulesOf(domain: string, nodes: readonly EnvoyNode[], names: Set<string>): Rule[] {
   return walk(domain, nodes, [], names)

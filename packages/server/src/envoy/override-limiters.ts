@@ -16,8 +16,8 @@ export interface OverrideOptions {
 }
 
 /**
- * Decides on descriptors that bring their own limit. Each distinct limit has a limiter of its own on the shared store. Usage is kept by
- * unit, not by amount, so changing the amount does not begin anew.
+ * Decides on descriptors that bring their own limit. Each distinct limit has a limiter of its own on the shared store.
+ * Usage is kept by unit, not by amount, so changing the amount does not begin anew.
  */
 export class OverrideLimiters {
   readonly #options: OverrideOptions

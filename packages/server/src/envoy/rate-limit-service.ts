@@ -76,7 +76,8 @@ async function decide(
 async function spend(take: (units: number) => Promise<Decision>, cost: number): Promise<DescriptorStatus> {
   const decision = await take(cost)
   if (!decision.allowed && cost > 1) {
-    // Envoy's service counts hits that pass the limit, so that it stays used up; a denial here spends nothing by itself.
+    // Envoy's service counts hits that pass the limit, so that it stays used up; a denial here spends nothing by
+    // itself.
     const left = Math.min(...decision.limits.map(({ remaining }) => remaining))
     if (left > 0 && left < cost) await take(left)
     return { ...statusOf(decision, false), limitRemaining: 0 }

@@ -10,8 +10,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 type Document = { readonly rules?: readonly Rule[]; readonly version?: unknown }
 
 /**
- * A policy whose rules for descriptors are tried in their order: the first that matches decides, alone. Elsewhere all rules that match
- * a request are charged; Envoy's descriptors fall through from the special to the general instead.
+ * A policy whose rules for descriptors are tried in their order: the first that matches decides, alone. Elsewhere all
+ * rules that match a request are charged; Envoy's descriptors fall through from the special to the general instead.
  */
 export interface RoutedPolicy {
   /** The policy for the limiter: each rule for descriptors answers only requests that were routed to it. */

@@ -12,8 +12,9 @@ export interface NodeEnv {
 export type TokenCheck = (request: IncomingMessage) => void
 
 /**
- * Accepts a request with one of these tokens, as `Authorization: Bearer` or as `X-Sluice-Token`. The second is for proxies, whose
- * clients have an `Authorization` of their own. Where a request comes from never counts: a proxy in front makes everybody local.
+ * Accepts a request with one of these tokens, as `Authorization: Bearer` or as `X-Sluice-Token`. The second is for
+ * proxies, whose clients have an `Authorization` of their own. Where a request comes from never counts: a proxy in
+ * front makes everybody local.
  */
 export function requireToken(name: string, tokens: readonly string[]): TokenCheck {
   const accepted = tokens.map(digest)
@@ -41,8 +42,8 @@ export const sameSite: MiddlewareHandler<NodeEnv> = async function sameSite(c, n
 }
 
 /**
- * Throws when a request was made by a page of another site. A page whose name was pointed at this machine afterwards (DNS rebinding)
- * counts as another site, too: its requests carry an origin with that name.
+ * Throws when a request was made by a page of another site. A page whose name was pointed at this machine afterwards
+ * (DNS rebinding) counts as another site, too: its requests carry an origin with that name.
  */
 export function refuseOtherSites({ headers }: IncomingMessage): void {
   const site = headers['sec-fetch-site']

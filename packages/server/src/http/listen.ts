@@ -34,7 +34,8 @@ export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, other
       maxHeaderSize: 64 * 1024,
       headersTimeout: 10_000,
       requestTimeout: 30_000,
-      // Node looks for connections that are too slow only this often; the default of 30 s would quadruple the timeout above.
+      // Node looks for connections that are too slow only this often; the default of 30 s would quadruple the timeout
+      // above.
       connectionsCheckingInterval: 2000,
       keepAliveTimeout: 65_000,
     } as never,
@@ -69,7 +70,8 @@ function urlHost(host: string): string {
 }
 
 async function drain(server: Server, drainMs: number): Promise<void> {
-  // Only the listening ends here. http.Server.close would also cut idle connections, on which a request may be under way.
+  // Only the listening ends here. http.Server.close would also cut idle connections, on which a request may be under
+  // way.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
   const idle = setTimeout(() => server.closeIdleConnections(), quietMs)
   const again = setInterval(() => server.closeIdleConnections(), 4 * quietMs)

@@ -16,14 +16,17 @@ export const headerFamilies: readonly HeaderFamily[] = ['x-original', 'x-forward
 export type Described = Pick<RequestView, 'method' | 'path' | 'query'>
 
 const methodShape = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** Some proxies and apps resolve `/a/../b`, also in its encoded spellings, and some do not: no rule could be right for both. */
+/**
+ * Some proxies and apps resolve `/a/../b`, also in its encoded spellings, and some do not: no rule could be right for
+ * both.
+ */
 const dotSegment = /(^|\/|%2f|\\|%5c)(\.|%2e){1,2}(\/|%2f|\\|%5c|;|$)/i
 const targetShape = /^(\/|\*$|https?:\/\/)/i
 
 /**
- * The request that a proxy asks about. A proxy overwrites the headers of its own family and passes the others on as the client sent them,
- * so the operator names the family. Where none is named, both are read and must not contradict each other: a client could
- * choose which rules it meets otherwise.
+ * The request that a proxy asks about. A proxy overwrites the headers of its own family and passes the others on as the
+ * client sent them, so the operator names the family. Where none is named, both are read and must not contradict each
+ * other: a client could choose which rules it meets otherwise.
  */
 export function originalRequest(incoming: IncomingMessage, family: HeaderFamily | undefined): Described {
   const read = family === undefined ? headerFamilies : [family]

@@ -2,8 +2,8 @@ import type { Context } from 'hono'
 import { HttpProblem } from './problem.ts'
 
 /**
- * The parameters of a request. An unknown or repeated one is refused: where `?dryRun` decides whether a policy is pushed, a spelling
- * mistake must not count as "no".
+ * The parameters of a request. An unknown or repeated one is refused: where `?dryRun` decides whether a policy is
+ * pushed, a spelling mistake must not count as "no".
  */
 export function readQuery<Name extends string>(
   c: Context,

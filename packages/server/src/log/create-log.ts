@@ -4,7 +4,9 @@ import { hideSecrets } from '../config/hide-secrets.ts'
 
 const secretFields = ['password', 'token', 'adminToken', 'authorization', 'cookie', 'secret', 'apiKey', 'x-api-key']
 
-/** The daemon's log: one JSON object per line; fields that hold secrets are left out, and so are the secrets in URLs. */
+/**
+ * The daemon's log: one JSON object per line; fields that hold secrets are left out, and so are the secrets in URLs.
+ */
 export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {
     level,

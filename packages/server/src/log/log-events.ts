@@ -18,7 +18,8 @@ export function logEvents(limiter: Limiter, log: Logger, now: () => number = () 
     limiter.on('storeFailure', ({ kind, error }) => failures('the store failed', () => ({ kind, err: error }))),
     limiter.on('evicted', ({ keys }) => log.error({ keys }, 'redis evicted keys: what was spent may be forgotten')),
     limiter.on('breaker', ({ state }) => {
-      // During an outage it tries again and again: half-open, open, half-open. Only the first and the last change are news.
+      // During an outage it tries again and again: half-open, open, half-open. Only the first and the last change are
+      // news.
       const news = state === 'closed' ? isOpen : state === 'open' && !isOpen
       if (state !== 'half-open') isOpen = state === 'open'
       log[!news ? 'debug' : state === 'closed' ? 'info' : 'warn']({ state }, 'the breaker changed')

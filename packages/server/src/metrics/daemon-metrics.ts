@@ -46,7 +46,8 @@ export interface DaemonMetrics extends MetricsPage {
 export function daemonMetrics(): DaemonMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  // These are gauges with the name of a counter, which Prometheus' own check refuses; the same is there without the ending.
+  // These are gauges with the name of a counter, which Prometheus' own check refuses; the same is there without the
+  // ending.
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`)
   let inFlight = 0
   let http!: (value: number, route: string, status: string) => void

@@ -6,7 +6,10 @@ const hopByHop: ReadonlySet<string> = new Set([
   ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'http2-settings'],
 ])
 
-/** Fields of requests that a vendor must not see, or that are made anew: who asked whom inside is nobody's business outside. */
+/**
+ * Fields of requests that a vendor must not see, or that are made anew: who asked whom inside is nobody's business
+ * outside.
+ */
 const kept: ReadonlySet<string> = new Set([
   ...['host', 'content-length', 'expect', 'forwarded', 'via', 'x-internal-token', 'x-real-ip', 'x-sluice-tenant'],
   ...['x-request-id', 'traceparent'],
@@ -44,8 +47,8 @@ function pairsOf(raw: readonly string[]): readonly (readonly [name: string, valu
 }
 
 /**
- * The headers of a request as the vendor gets them. Those of one hop are removed before ours are added, so that `Connection` cannot
- * name, and thereby remove, a credential.
+ * The headers of a request as the vendor gets them. Those of one hop are removed before ours are added, so that
+ * `Connection` cannot name, and thereby remove, a credential.
  */
 export function requestHeaders(
   raw: readonly string[],

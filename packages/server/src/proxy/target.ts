@@ -9,8 +9,9 @@ export interface ProxyTarget {
 export type TargetProblem = 'malformed' | 'unknown-upstream'
 
 /**
- * Finds the target of a request line. The first segment names the upstream; where there is only one, it may be left out. Only names of
- * the configuration are ever compared: no host, authority or decoded text of a request chooses where it goes.
+ * Finds the target of a request line. The first segment names the upstream; where there is only one, it may be left
+ * out. Only names of the configuration are ever compared: no host, authority or decoded text of a request chooses where
+ * it goes.
  */
 export function targetOf(requestTarget: string, upstreams: readonly string[]): ProxyTarget | TargetProblem {
   const text = pathOf(requestTarget)
@@ -34,7 +35,10 @@ function pathOf(requestTarget: string): string | undefined {
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 
-/** Whether every reader of a path agrees on what it means: no empty first segment, no dot segments, however they are written. */
+/**
+ * Whether every reader of a path agrees on what it means: no empty first segment, no dot segments, however they are
+ * written.
+ */
 function isPlainPath(path: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there.
   if (path.startsWith('//') || /[\x00-\x20\x7f-\uffff\\#]/.test(path)) return false

@@ -9,7 +9,9 @@ export interface FleetLook {
   readonly complete: boolean
 }
 
-/** Several pages and terminals that look at the same time share one look: the reports of a large fleet are megabytes. */
+/**
+ * Several pages and terminals that look at the same time share one look: the reports of a large fleet are megabytes.
+ */
 export function sharedLook(readers: readonly ReportReader[]): (service: string) => Promise<FleetLook> {
   const looking = new Map<string, Promise<FleetLook>>()
   return (service) => {
@@ -21,7 +23,10 @@ export function sharedLook(readers: readonly ReportReader[]): (service: string) 
   }
 }
 
-/** Reads the reports of a service wherever they may be: in Redis, and those posted to this daemon. Each process counts once. */
+/**
+ * Reads the reports of a service wherever they may be: in Redis, and those posted to this daemon. Each process counts
+ * once.
+ */
 async function lookAtFleet(readers: readonly ReportReader[], service: string): Promise<FleetLook> {
   const looks = await Promise.allSettled(readers.map((reader) => reader.read(service, withinMs)))
   const newest = new Map<string, ReceivedReport>()

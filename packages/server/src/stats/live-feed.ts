@@ -14,8 +14,8 @@ export const maxListeners = 100
 const samplesPerSecond = 20
 
 /**
- * What happens, for pages and terminals: every change of policy and breaker, a tick each second, and a sample of denials. It listens to
- * the limiter only while somebody listens to it.
+ * What happens, for pages and terminals: every change of policy and breaker, a tick each second, and a sample of
+ * denials. It listens to the limiter only while somebody listens to it.
  */
 export class LiveFeed {
   readonly #limiter: Limiter

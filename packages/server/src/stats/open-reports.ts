@@ -4,8 +4,8 @@ import type { ApiParts } from '../http/api-parts.ts'
 import type { Opened, OpenLimiter } from '../open-limiter.ts'
 
 /**
- * Reports how this daemon stands like every other process of its service, and reads the reports of all: through Redis if it has one, and
- * those that processes without Redis post to it.
+ * Reports how this daemon stands like every other process of its service, and reads the reports of all: through Redis
+ * if it has one, and those that processes without Redis post to it.
  */
 export function openReports(
   { limiter, redis }: OpenLimiter,

@@ -7,8 +7,8 @@ type DecidedBy<Each> = Each extends Guard<never, infer Decided> ? Decided : neve
 const refusedLater = (denial: Denial<unknown>): ResponseEnd => ({ status: denial.status, bytes: 0, completed: true })
 
 /**
- * Asks several guards one after the other; the first that refuses ends it. Put the cheapest first: a request that is shed should not
- * spend anybody's quota.
+ * Asks several guards one after the other; the first that refuses ends it. Put the cheapest first: a request that is
+ * shed should not spend anybody's quota.
  *
  * @example app.use(protect(allOf(shedding, limiterGuard(limiter))))
  */

@@ -2,8 +2,8 @@ import type { RequestView } from '../policy/match/request-view.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
- * Decides whether a request is admitted: a limiter's rules, load shedding, anything else. Adapters turn a framework's request into a
- * view, ask one guard, and write its outcome; a guard knows no framework.
+ * Decides whether a request is admitted: a limiter's rules, load shedding, anything else. Adapters turn a framework's
+ * request into a view, ask one guard, and write its outcome; a guard knows no framework.
  *
  * @example
  * const maintenance: Guard<unknown> = {
@@ -12,10 +12,12 @@ import type { Outcome } from './outcome.ts'
  */
 export interface Guard<Request, Decided = undefined> {
   /**
-   * Decides on a request. `gone` gives a signal that is aborted when the client goes away; call it only when the request has to wait.
-   * An allowed request whose outcome has a `finish` is in flight until the adapter calls that.
+   * Decides on a request. `gone` gives a signal that is aborted when the client goes away; call it only when the
+   * request has to wait. An allowed request whose outcome has a `finish` is in flight until the adapter calls that.
    */
   decide(view: RequestView, request: Request, gone?: () => AbortSignal): Promise<Outcome<Decided>>
-  /** Whether it looks into bodies at present, so that adapters parse them first. It may change while the service runs. */
+  /**
+   * Whether it looks into bodies at present, so that adapters parse them first. It may change while the service runs.
+   */
   readonly readsBody?: boolean
 }

@@ -14,7 +14,10 @@ export interface Problem {
 /** The media type of a problem. */
 export const problemType = 'application/problem+json'
 
-/** The answer to a request that was denied. `Decided` is what the guard hands over beside it; a limiter's guard, its decision. */
+/**
+ * The answer to a request that was denied. `Decided` is what the guard hands over beside it; a limiter's guard, its
+ * decision.
+ */
 export interface Denial<Decided = undefined> {
   readonly status: number
   /** Everything to send, such as the rate-limit headers, `Retry-After` and `Content-Type`. */

@@ -26,8 +26,8 @@ export interface CacheHeaders {
 const longestSeconds = 31_536_000
 
 /**
- * The headers that let clients and CDNs cache an answer as long as it is fresh here (RFC 9111, RFC 5861). A stale answer may be used once
- * and must not be kept.
+ * The headers that let clients and CDNs cache an answer as long as it is fresh here (RFC 9111, RFC 5861). A stale
+ * answer may be used once and must not be kept.
  *
  * @example
  * const answer = await cache.lookup(keys.price('XLM'), fetchPrice)
@@ -61,7 +61,10 @@ export function cacheHeaders(answer: Answer<unknown>, options: CacheHeaderOption
 
 const known = new WeakMap<object, string>()
 
-/** A weak tag: equal values have equal tags, however their bytes are sent. Cached values are shared and frozen, so once is enough. */
+/**
+ * A weak tag: equal values have equal tags, however their bytes are sent. Cached values are shared and frozen, so once
+ * is enough.
+ */
 function etagOf(value: unknown): string {
   const isShared = typeof value === 'object' && value !== null && Object.isFrozen(value)
   const before = isShared ? known.get(value) : undefined

@@ -6,7 +6,9 @@ import type { CacheStats } from './stats.ts'
 
 /** What a fetch is given. */
 export interface FetchContext {
-  /** Aborted when the fetch takes longer than its deadline, or the cache closes. Never by a caller: others may wait too. */
+  /**
+   * Aborted when the fetch takes longer than its deadline, or the cache closes. Never by a caller: others may wait too.
+   */
   readonly signal: AbortSignal
   /** Whether the data was invalidated a moment ago: read it from the primary, a replica may not have it yet. */
   readonly afterInvalidation: boolean
@@ -37,8 +39,8 @@ export interface SetOptions<T> extends EntryOptions<T> {}
 
 export interface InvalidateOptions {
   /**
-   * `fast` returns when Redis has it, and other processes follow within D. `strict` returns when no process answers the old value as fresh
-   * any more, at most D and a deadline later, and rejects if Redis cannot be asked.
+   * `fast` returns when Redis has it, and other processes follow within D. `strict` returns when no process answers the
+   * old value as fresh any more, at most D and a deadline later, and rejects if Redis cannot be asked.
    */
   readonly mode?: 'fast' | 'strict'
   /** How many replicas must have the invalidation, so that a failover does not lose it. */

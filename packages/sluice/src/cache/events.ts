@@ -16,7 +16,10 @@ export interface CacheEvents {
   skipped: { readonly name: string; readonly reason: 'unencodable' | 'oversized' | 'damaged' }
   /** An invalidation: sent by this process, received as a message, or recovered after messages were lost. */
   invalidation: { readonly way: 'sent' | 'received' | 'recovered' | 'queued'; readonly scopes: number }
-  /** What was known before can no longer be compared: a wipe, an eviction of the log, a failover. Entries are only stale. */
+  /**
+   * What was known before can no longer be compared: a wipe, an eviction of the log, a failover. Entries are only
+   * stale.
+   */
   unproven: { readonly reason: 'generation' | 'lost' }
   /** Redis stopped or started to answer. */
   redis: { readonly state: 'up' | 'down'; readonly error?: unknown }

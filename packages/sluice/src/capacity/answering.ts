@@ -4,7 +4,8 @@ import { invalidOption } from '../core/errors.ts'
 import type { Capacity } from './capacity.ts'
 
 /**
- * Answers `POST <path>` with what the server can take, on every framework that has an adapter. Not ready is 200 with `ready: false`.
+ * Answers `POST <path>` with what the server can take, on every framework that has an adapter. Not ready is 200 with
+ * `ready: false`.
  *
  * @example app.use(protect(answering(capacity, '/v1/events/capacity')))
  */

@@ -1,6 +1,9 @@
 import type { CompiledCapacity, CompiledCapacityRow } from '../policy/capacity/compile-capacity.ts'
 
-/** A lighter row is used again only when the load is this far below the heavier one, so that it does not flap at the edge. */
+/**
+ * A lighter row is used again only when the load is this far below the heavier one, so that it does not flap at the
+ * edge.
+ */
 const hysteresis = 5
 
 /** The row for a load: the first whose bound is above it; undefined when the load is above all of them: not ready. */

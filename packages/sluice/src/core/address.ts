@@ -11,8 +11,8 @@ const digit0 = 48
 const dot = 46
 
 /**
- * Reads an address as it is found in headers and on sockets: with or without a port, brackets or a zone. Everything that is
- * not exactly one address is `undefined`.
+ * Reads an address as it is found in headers and on sockets: with or without a port, brackets or a zone. Everything
+ * that is not exactly one address is `undefined`.
  *
  * @example parseAddress('[::ffff:192.0.2.1]:443') // { family: 4, value: 0xc0000201 }
  */

@@ -12,7 +12,10 @@ export interface Clock {
   now(): number
   /** The same time, at least to the millisecond, where that can be had more cheaply. */
   coarse?(): number
-  /** Milliseconds since the epoch by the wall clock as it is, steps included: shows at once that a machine was suspended. */
+  /**
+   * Milliseconds since the epoch by the wall clock as it is, steps included: shows at once that a machine was
+   * suspended.
+   */
   wall?(): number
   /** Milliseconds from an arbitrary start, with fractions. Never steps back, whatever happens to the wall clock. */
   monotonic(): number

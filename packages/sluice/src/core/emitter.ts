@@ -1,7 +1,8 @@
 type Listener = (event: never) => void
 
 /**
- * Typed events of one part. Emitting costs a map lookup while nobody listens; `has` lets a hot path skip building the event.
+ * Typed events of one part. Emitting costs a map lookup while nobody listens; `has` lets a hot path skip building the
+ * event.
  *
  * @example
  * const events = new Emitter<{ opened: { readonly atMs: number } }>()
@@ -27,7 +28,10 @@ export class Emitter<Events> {
     }
   }
 
-  /** A listener that throws must not make the emitting call fail: its error surfaces as an unhandled rejection of its own. */
+  /**
+   * A listener that throws must not make the emitting call fail: its error surfaces as an unhandled rejection of its
+   * own.
+   */
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {

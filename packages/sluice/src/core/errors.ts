@@ -76,7 +76,10 @@ export type FailureKind =
   | 'closed'
   | 'other'
 
-/** A store that could not decide. The limiter turns it into a degraded decision; it reaches callers only of admin operations. */
+/**
+ * A store that could not decide. The limiter turns it into a degraded decision; it reaches callers only of admin
+ * operations.
+ */
 export class StoreError extends SluiceError {
   override readonly name = 'StoreError'
   readonly kind: FailureKind

@@ -11,13 +11,14 @@ export type Key = string | readonly KeyPart[]
 export const maxPartLength = 200
 export const maxParts = 32
 
-// Everything else is written as %XXXX: the separator, the escape itself, the braces that choose a slot in Redis Cluster,
-// the marks of numbers and hashes at the start of a part, white space, controls, and all that is not ASCII.
+// Everything else is written as %XXXX: the separator, the escape itself, the braces that choose a slot in Redis
+// Cluster, the marks of numbers and hashes at the start of a part, white space, controls, and all that is not ASCII.
 const plain = /^(?![#~])[\w.:@+=,;!$*()'&^|[\]<>?#~-]*$/
 const special = /[^\w.:@+=,;!$*()'&^|[\]<>?#~-]/g
 
 /**
- * Writes a key so that distinct tuples never meet: (`a:b`, `c`) is not (`a`, `b:c`), and no part can reach beyond itself.
+ * Writes a key so that distinct tuples never meet: (`a:b`, `c`) is not (`a`, `b:c`), and no part can reach beyond
+ * itself.
  *
  * @example encodeKey(['client/corp', 'en']) // 'client%002fcorp/en'
  */
@@ -66,7 +67,8 @@ export function isPlainKey(encoded: string): boolean {
 }
 
 function escapeUnit(character: string): string {
-  // `special` has no `u` flag, so it hands over one UTF-16 unit at a time and lone surrogates need no case of their own.
+  // `special` has no `u` flag, so it hands over one UTF-16 unit at a time and lone surrogates need no case of their
+  // own.
   return `%${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 

@@ -2,13 +2,19 @@
 export interface MetricSpec {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
-  /** Label names. Their values are names from a policy or fixed words, never keys: the number of series must stay bounded. */
+  /**
+   * Label names. Their values are names from a policy or fixed words, never keys: the number of series must stay
+   * bounded.
+   */
   readonly labels: readonly string[]
   /** Upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[]
 }
 
-/** The metrics of one part, by name. Names follow Prometheus: `sluice_` first, base units, `_total` at the end of a counter. */
+/**
+ * The metrics of one part, by name. Names follow Prometheus: `sluice_` first, base units, `_total` at the end of a
+ * counter.
+ */
 export type MetricTable = Readonly<Record<string, MetricSpec>>
 
 /** Buckets for the duration of a decision or a round trip, in seconds. */

@@ -1,4 +1,5 @@
-// FIPS 180-4 in plain JavaScript: the core has no node: imports, and a key must not meet another's however it is chosen.
+// FIPS 180-4 in plain JavaScript: the core has no node: imports, and a key must not meet another's however it is
+// chosen.
 const fraction = (x: number): number => ((x - Math.floor(x)) * 0x100000000) | 0
 const primes: number[] = []
 for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p !== 0)) primes.push(n)
@@ -14,7 +15,9 @@ export function useSha256(faster: (text: string) => string): void {
   hash = faster
 }
 
-/** The SHA-256 of a text's UTF-16 units, big-endian (so that lone surrogates stay distinct), as 64 hexadecimal digits. */
+/**
+ * The SHA-256 of a text's UTF-16 units, big-endian (so that lone surrogates stay distinct), as 64 hexadecimal digits.
+ */
 export function sha256(text: string): string {
   return hash(text)
 }

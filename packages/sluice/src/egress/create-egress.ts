@@ -71,7 +71,9 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
 
 const inProcess = new WeakMap<Store, BookingPort>()
 
-/** Where the state of upstreams lives: in the store's Redis, or in this process, shared by all that use the same store. */
+/**
+ * Where the state of upstreams lives: in the store's Redis, or in this process, shared by all that use the same store.
+ */
 function portOf(store: Store | undefined, service: string, clock: Clock): BookingPort {
   if (store === undefined) return memoryPort(clock)
   const lent = store.abilities?.lendRedis?.()

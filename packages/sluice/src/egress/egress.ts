@@ -81,7 +81,10 @@ export interface UpstreamStats {
 
 /** Calls going out, held to what each vendor allows. */
 export interface Egress {
-  /** Like the platform's `fetch`, on a grant. Redirects are not followed unless the request says so, as each one needs a grant. */
+  /**
+   * Like the platform's `fetch`, on a grant. Redirects are not followed unless the request says so, as each one needs a
+   * grant.
+   */
   fetch(input: RequestInfo, init?: RequestInit & { readonly sluice?: CallOptions }): Promise<Response>
   /** Sends one request to an upstream by name; for proxies. */
   request(request: UpstreamRequest): Promise<UpstreamResponse>

@@ -53,7 +53,10 @@ export interface EgressOptions {
   readonly store?: Store
   /** By the name of the upstream. */
   readonly hooks?: Readonly<Record<string, UpstreamHooks>>
-  /** What requests are sent through, such as an `Agent` of the application; HTTP/1.1, one request per connection at a time. */
+  /**
+   * What requests are sent through, such as an `Agent` of the application; HTTP/1.1, one request per connection at a
+   * time.
+   */
   readonly dispatcher?: Dispatcher
   /** Within how many milliseconds shared state must answer. */
   readonly deadlineMs?: number

@@ -6,13 +6,15 @@ export interface AdapterOptions<Request, Exchange, Answer = never, Decided = unk
   /** Who a client is. */
   readonly identity?: IdentityOptions
   /**
-   * What rules may read as `context.…`, such as the user that authentication found. It is called when a rule asks for it.
+   * What rules may read as `context.…`, such as the user that authentication found. It is called when a rule asks for
+   * it.
    *
    * @example context: (req) => ({ user: req.user }) // key: context.user.id
    */
   readonly context?: (request: Request) => Readonly<Record<string, unknown>> | undefined
   /**
-   * Answers a denial instead of the usual problem: return a changed denial to have it written, or nothing if the answer was written here.
+   * Answers a denial instead of the usual problem: return a changed denial to have it written, or nothing if the answer
+   * was written here.
    */
   readonly onDenied?: OnDenied<Exchange, Answer, Decided>
 }

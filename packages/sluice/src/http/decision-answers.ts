@@ -15,8 +15,8 @@ export interface DecisionAnswer {
 const defaults = Object.freeze({ headers: 'draft-11', retryAfterJitterMs: 0 } as const)
 
 /**
- * Makes the function that turns the decisions of a limiter into answers. Whoever answers for a limiter uses it, so that the same
- * decision looks the same everywhere.
+ * Makes the function that turns the decisions of a limiter into answers. Whoever answers for a limiter uses it, so that
+ * the same decision looks the same everywhere.
  *
  * @example
  * const answerTo = decisionAnswers(limiter)

@@ -12,8 +12,8 @@ export type OwnKey = FoundKey | Promise<FoundKey>
 type FoundKey = Key | number | bigint | boolean | null | undefined
 
 /**
- * Which bucket to take from and how much, said in code. Given a rule or a key, the request is charged to that alone; otherwise all rules
- * of the policy that match it are.
+ * Which bucket to take from and how much, said in code. Given a rule or a key, the request is charged to that alone;
+ * otherwise all rules of the policy that match it are.
  */
 export interface ChargeOptions<Request> {
   /** The rule to charge. May be left out when the policy has only one. */
@@ -28,9 +28,13 @@ export interface ChargeOptions<Request> {
 export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
   /** Which rate-limit headers to send: a version, several, or false. `draft-11` by default. */
   readonly headers?: HeaderVersion | readonly HeaderVersion[] | false
-  /** How clients see a limit named. By default its own name, with the rule before it where the policy has several rules. */
+  /**
+   * How clients see a limit named. By default its own name, with the rule before it where the policy has several rules.
+   */
   readonly policyName?: NameOf
-  /** The partition to tell clients, as a hash in the `pk` parameter. Replicas agree on it only if they share a `secret`. */
+  /**
+   * The partition to tell clients, as a hash in the `pk` parameter. Replicas agree on it only if they share a `secret`.
+   */
   readonly partition?: {
     readonly of: (request: Request, view: RequestView) => string | undefined
     readonly secret?: string | undefined
@@ -46,8 +50,9 @@ export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
   /** The most requests that wait at once; others are refused. 1000 by default. */
   readonly maxDelayed?: number
   /**
-   * Charges by outcome: the cost is reserved first, and when the response has ended this says whether it is spent, or how much is.
-   * To a client that hung up, `false` gives nothing back: its request may have been worked on. A number is spent in any case.
+   * Charges by outcome: the cost is reserved first, and when the response has ended this says whether it is spent, or
+   * how much is. To a client that hung up, `false` gives nothing back: its request may have been worked on. A number is
+   * spent in any case.
    *
    * @example chargeWhen: ({ status }) => status === 401 // only failed log-ins
    * @example chargeWhen: ({ bytes }) => Math.ceil(bytes / 1024)
@@ -55,8 +60,8 @@ export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
    */
   readonly chargeWhen?: (end: ResponseEnd, request: Request, decision: Decision) => boolean | Units
   /**
-   * Whether a request occupies a place of the `concurrency` limits it meets until its response has ended. True by default; false only
-   * asks that a place is free, for guards that never see the end of the response.
+   * Whether a request occupies a place of the `concurrency` limits it meets until its response has ended. True by
+   * default; false only asks that a place is free, for guards that never see the end of the response.
    */
   readonly inFlight?: boolean
 }

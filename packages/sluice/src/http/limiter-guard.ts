@@ -76,7 +76,8 @@ export function limiterGuard<Request>(
         warnOfCharge(`chargeWhen threw, so the full cost was spent: ${error}`)
       }
       holds.end(hold, (open) => {
-        // A client that hung up may have had what it wanted, such as a guess at a password: only a whole response is free.
+        // A client that hung up may have had what it wanted, such as a guess at a password: only a whole response is
+        // free.
         if (charge === false && end.completed) return open.cancel()
         return typeof charge === 'boolean' ? open.release() : settle(open, charge)
       })

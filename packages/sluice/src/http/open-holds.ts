@@ -4,7 +4,10 @@ const ttlMs = 30_000
 /** The longest that a response is believed to take; after that its hold is left to expire. */
 const longestMs = 24 * 3_600_000
 
-/** The holds of requests that are being answered. They live for as long as their responses do, and not longer than a crash. */
+/**
+ * The holds of requests that are being answered. They live for as long as their responses do, and not longer than a
+ * crash.
+ */
 export class OpenHolds {
   /** By hold: when its request came. */
   readonly #open = new Map<HoldHandle, number>()

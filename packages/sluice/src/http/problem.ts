@@ -6,8 +6,8 @@ import type { NameOf } from './headers/rate-limit-headers.ts'
 const registry = 'https://iana.org/assignments/http-problem-types'
 
 /**
- * What to tell a client that was denied: 429 when a quota is used up, 503 when the store failed and the rule is closed, and 400 when
- * the request lacks what a rule's key is made of, as waiting would not help there.
+ * What to tell a client that was denied: 429 when a quota is used up, 503 when the store failed and the rule is closed,
+ * and 400 when the request lacks what a rule's key is made of, as waiting would not help there.
  */
 export function problemOf(decision: Decision, nameOf: NameOf): Problem {
   const names = decision.limits.filter((limit) => limit.retryAfterMs > 0).map(nameOf)

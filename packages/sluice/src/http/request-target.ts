@@ -1,6 +1,7 @@
 /**
- * The path of a request target as sent, without query and fragment: of `/a?b`, and also of `http://host/a?b`, which clients send to
- * proxies. A target such as `http://host?/a`, in which some see one path and some another, is left as it is for the rules to see.
+ * The path of a request target as sent, without query and fragment: of `/a?b`, and also of `http://host/a?b`, which
+ * clients send to proxies. A target such as `http://host?/a`, in which some see one path and some another, is left as
+ * it is for the rules to see.
  *
  * @example pathOf('/users/42?full=1') // '/users/42'
  */

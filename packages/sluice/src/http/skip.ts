@@ -6,7 +6,10 @@ import type { RequestView } from '../policy/match/request-view.ts'
 export interface SkipOptions<Request> {
   /** CORS preflights: browsers send them unasked, and cannot show a refusal. True by default. */
   readonly preflight?: boolean
-  /** Whole paths, or beginnings that end in `/*`. By default the usual health checks: /health, /healthz, /livez, /readyz. */
+  /**
+   * Whole paths, or beginnings that end in `/*`. By default the usual health checks: /health, /healthz, /livez,
+   * /readyz.
+   */
   readonly paths?: readonly string[]
   /** Methods, such as `HEAD`. None by default: a HEAD request costs a service as much as its GET. */
   readonly methods?: readonly string[]
@@ -44,7 +47,9 @@ export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Reques
     (when?.(request, view) ?? false)
 }
 
-/** Whether a path is below another by every reading of it: `/static/../login` must not be let through as a static file. */
+/**
+ * Whether a path is below another by every reading of it: `/static/../login` must not be let through as a static file.
+ */
 const isBelow = (path: string, beginning: string): boolean =>
   path.startsWith(beginning) &&
   (!isStrange(path) || (!couldBeAny(path) && pathSpellings(path).every((spelling) => spelling.startsWith(beginning))))

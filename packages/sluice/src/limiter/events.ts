@@ -5,7 +5,10 @@ import type { Decision } from './decision/decision.ts'
 
 /** Everything that can be watched. Metrics, logs and the dashboard all listen here. */
 export interface LimiterEvents {
-  /** After every decision. `subjects` are readable keys, one per charged rule; `tookMs` is only measured while somebody listens. */
+  /**
+   * After every decision. `subjects` are readable keys, one per charged rule; `tookMs` is only measured while somebody
+   * listens.
+   */
   decision: {
     readonly decision: Decision
     readonly subjects: readonly string[]

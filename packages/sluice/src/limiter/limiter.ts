@@ -22,8 +22,8 @@ export interface TakeOptions<Rule extends string = string> {
 
 export interface RefundOptions<Rule extends string = string> extends TakeOptions<Rule> {
   /**
-   * When the units were taken, in milliseconds since the epoch (`Date.now()` at the decision). Left out, they are taken to be of the
-   * present window: a refund that comes after its window has ended then gives back from the next one.
+   * When the units were taken, in milliseconds since the epoch (`Date.now()` at the decision). Left out, they are taken
+   * to be of the present window: a refund that comes after its window has ended then gives back from the next one.
    */
   readonly takenAtMs?: number
 }
@@ -42,8 +42,8 @@ export interface HoldHandle<Rule extends string = string> {
   /** Shorthand for `decision.allowed`. Settling a hold that was not allowed does nothing. */
   readonly allowed: boolean
   /**
-   * Ends the hold: what it really cost is spent, the rest comes back. A number is for the rules whose cost is read from the request, if
-   * any, and leaves others as they are; 0 gives everything back. True when the hold was still open.
+   * Ends the hold: what it really cost is spent, the rest comes back. A number is for the rules whose cost is read from
+   * the request, if any, and leaves others as they are; 0 gives everything back. True when the hold was still open.
    *
    * @example await hold.settle(1240)
    * @example await hold.settle({ tpm: 1240 }) // by the name of the rule; those not named keep what they took
@@ -70,7 +70,10 @@ export type Subject = Key | RequestView
 export interface CheckOptions<Rule extends string = string> {
   /** Decide by this rule alone, if it matches; by all that match when left out. */
   readonly rule?: Rule
-  /** Units to spend, in place of what the rules read from the request; where no rule reads its cost, in place of what all of them say. */
+  /**
+   * Units to spend, in place of what the rules read from the request; where no rule reads its cost, in place of what
+   * all of them say.
+   */
   readonly cost?: number
 }
 
@@ -113,11 +116,15 @@ export interface Health {
   readonly warnings: readonly string[]
 }
 
-/** Decides how much may flow. Made by `createLimiter`. `Rule` are the names of the rules, where the policy is written in code. */
+/**
+ * Decides how much may flow. Made by `createLimiter`. `Rule` are the names of the rules, where the policy is written in
+ * code.
+ */
 export interface Limiter<Rule extends string = string> {
   /**
-   * Decides on a request by all rules that match it, or on a key: all are spent, or none. Where a rule has a concurrency limit, the
-   * decision comes with a hold of its place, to be released when the work is done. The other rules are spent for good, as by `check`.
+   * Decides on a request by all rules that match it, or on a key: all are spent, or none. Where a rule has a
+   * concurrency limit, the decision comes with a hold of its place, to be released when the work is done. The other
+   * rules are spent for good, as by `check`.
    */
   admit(subject: Subject, options?: HoldOptions<Rule>): Promise<Admission<Rule>>
   /** Decides like `admit`, but occupies no place: a concurrency limit only has to have one that is free. */
@@ -139,7 +146,9 @@ export interface Limiter<Rule extends string = string> {
   inspect(key: Key, options?: { readonly rule?: Rule }): Promise<Inspection>
   explain(request: RequestView): Promise<Explanation>
   health(): Promise<Health>
-  /** How it stands and what it decided. Counting begins with the first call, as it costs a little with every decision. */
+  /**
+   * How it stands and what it decided. Counting begins with the first call, as it costs a little with every decision.
+   */
   stats(): LimiterStats
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
   readonly policy: {

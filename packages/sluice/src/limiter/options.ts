@@ -13,8 +13,8 @@ export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = P
   /** What to enforce: a plain policy object, or a source such as `filePolicy('sluice.yaml')`. */
   readonly policy?: Policy
   /**
-   * In place of a policy: limits of one rule, `default`, such as `{ rpm: 100 }`. Requests are told apart by their address (`ip`), all
-   * else by the key that is given to `take`.
+   * In place of a policy: limits of one rule, `default`, such as `{ rpm: 100 }`. Requests are told apart by their
+   * address (`ip`), all else by the key that is given to `take`.
    */
   readonly limits?: LimitsSpec
   /** With `limits`: what the counters of this service are called in a shared store. `default` when left out. */
@@ -27,17 +27,21 @@ export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = P
   readonly deadlineMs?: number
   /** When to stop asking a failing store: after `failures` in a row, for `cooldownMs`. */
   readonly breaker?: { readonly failures?: number; readonly cooldownMs?: number }
-  /** How many replicas share the limits of `local` rules while the store is away; counted by heartbeat when left out. */
+  /**
+   * How many replicas share the limits of `local` rules while the store is away; counted by heartbeat when left out.
+   */
   readonly replicas?: number
-  /** How long a denial may be repeated without asking the store (`maxMs`), for how many subjects; false turns it off. */
+  /**
+   * How long a denial may be repeated without asking the store (`maxMs`), for how many subjects; false turns it off.
+   */
   readonly denyCache?: { readonly maxMs?: number; readonly maxSubjects?: number } | false
   /** For rules with `lease: true`: how far ahead units are drawn, and the most drawn at once. */
   readonly lease?: { readonly aheadMs?: number; readonly maxUnits?: number }
   /** Functions that the policy can name as keys: `key: fn:tenantOf` calls `functions.tenantOf(request)`. */
   readonly functions?: KeyFunctions
   /**
-   * By the names of rules with `onStoreFailure: recount`: asks the source of truth while the store cannot decide. A function counts what
-   * was used; `{ take }` decides, and only that holds a limit across replicas then.
+   * By the names of rules with `onStoreFailure: recount`: asks the source of truth while the store cannot decide. A
+   * function counts what was used; `{ take }` decides, and only that holds a limit across replicas then.
    */
   readonly recount?: Recounts
   /** Where `RATE_LIMIT_TIER...` is read from; the process' environment when left out. */

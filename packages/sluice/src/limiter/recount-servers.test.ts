@@ -64,7 +64,10 @@ describe('a cap whose source of truth is PostgreSQL', () => {
     return rows[0]?.delivered ?? 0
   }
 
-  /** One statement: the row is locked before its count is compared. `count(*)` in its place would read an older snapshot. */
+  /**
+   * One statement: the row is locked before its count is compared. `count(*)` in its place would read an older
+   * snapshot.
+   */
   const take: RecountTake['take'] = async ([customer], { start, amount }) => {
     const { rowCount } = await db.query(
       `insert into delivered as d values ($1, $2, 1)

@@ -1,8 +1,8 @@
 type Branch = Map<string, Branch | { sum: number }>
 
 /**
- * Counts by label values. They are looked up one after the other, so that adding builds no text: all of them are strings that live on
- * anyway, whose hashes are known.
+ * Counts by label values. They are looked up one after the other, so that adding builds no text: all of them are
+ * strings that live on anyway, whose hashes are known.
  */
 export class LabelCounter {
   readonly #names: readonly string[]

@@ -1,13 +1,18 @@
 import { invalidOption } from '../core/errors.ts'
 
-/** The members by which an ioredis client (5 and 6; `Redis` or `Cluster`) is recognised. Sluice only uses duplicates of it. */
+/**
+ * The members by which an ioredis client (5 and 6; `Redis` or `Cluster`) is recognised. Sluice only uses duplicates of
+ * it.
+ */
 export interface IoredisClient {
   readonly isCluster?: boolean
   readonly status: string
   duplicate(...args: never[]): unknown
 }
 
-/** The member by which a node-redis client (5 and 6; `createClient`, `createSentinel` or `createCluster`) is recognised. */
+/**
+ * The member by which a node-redis client (5 and 6; `createClient`, `createSentinel` or `createCluster`) is recognised.
+ */
 export interface NodeRedisClient {
   withTypeMapping(mapping: never): unknown
 }

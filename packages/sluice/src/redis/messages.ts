@@ -6,7 +6,9 @@ import { ioredisSubscriber } from './connection/ioredis-subscriber.ts'
 import { nodeRedisSubscriber } from './connection/node-redis-subscriber.ts'
 import type { SubscriberConnection } from './connection/subscriber.ts'
 
-/** Who receives the messages of a channel. Redis keeps no messages: those sent while there is no connection are lost. */
+/**
+ * Who receives the messages of a channel. Redis keeps no messages: those sent while there is no connection are lost.
+ */
 export interface Subscriber {
   message(text: string): void
   /** Messages are received from now on. Called again after each reconnection: those in between were lost. */
@@ -88,7 +90,8 @@ export class Messages {
     try {
       await connection.subscribe(channel)
     } catch {
-      // A lost connection comes back and then calls `#ready`; a refusal (permissions) is tried again with the next connection.
+      // A lost connection comes back and then calls `#ready`; a refusal (permissions) is tried again with the next
+      // connection.
       return
     }
     if (connection !== this.#connection || !this.#isReady) return

@@ -1,8 +1,8 @@
 import { encodeKey } from '../core/key.ts'
 
 /**
- * Where each part keeps its keys. Counters of limits are at `<prefix><service>/<rule>/<subject>`; a service name that begins with `#` is
- * escaped there, so nothing of theirs can collide with these.
+ * Where each part keeps its keys. Counters of limits are at `<prefix><service>/<rule>/<subject>`; a service name that
+ * begins with `#` is escaped there, so nothing of theirs can collide with these.
  */
 const namespaces = {
   cache: '#cache/',
@@ -18,7 +18,8 @@ export type Namespace = keyof typeof namespaces
 export const defaultPrefix = 'sluice:'
 
 /**
- * The start of every key of one part of one service. What follows must be encoded (`encodeKey`), or be known to be harmless.
+ * The start of every key of one part of one service. What follows must be encoded (`encodeKey`), or be known to be
+ * harmless.
  *
  * @example namespaceOf('cache', 'shop') + encodeKey(['user', 7]) // 'sluice:#cache/shop/user/#7'
  */

@@ -7,7 +7,10 @@ import { SharedRedis } from './shared-redis.ts'
 
 /** How the connections of a handle behave. */
 export interface RedisOptions {
-  /** After how much silence a connection with calls in flight is given up, as a frozen server would never end it. 600 ms by default. */
+  /**
+   * After how much silence a connection with calls in flight is given up, as a frozen server would never end it. 600 ms
+   * by default.
+   */
   readonly socketTimeoutMs?: number
   /** Longest wait between two attempts to connect. 200 ms by default. */
   readonly reconnectMs?: number
@@ -19,14 +22,14 @@ export const redisOptionNames: readonly (keyof RedisOptions)[] = ['socketTimeout
 const handles = new WeakMap<object, SharedRedis>()
 
 /**
- * Opens connections like a client's, for all parts of Sluice to share. The client itself, of ioredis or node-redis, is not used. The
- * same client always gives the same handle, so parts that are given the client share it too. Whoever opens a handle closes it.
+ * Opens connections like a client's, for all parts of Sluice to share. The client itself, of ioredis or node-redis, is
+ * not used. The same client always gives the same handle, so parts that are given the client share it too. Whoever
+ * opens a handle closes it.
  *
  * @example
  * const redis = openRedis(new Redis('redis://localhost'), { socketTimeoutMs: 400 })
- * const limiter = await createLimiter({ policy: redisPolicy(redis, { key: 'sluice:policy:shop' }), store: redisStore(redis) })
- * await limiter.close()
- * await redis.close()
+ * const limiter = await createLimiter({ policy: redisPolicy(redis, { key: 'sluice:policy:shop' }), store:
+ * redisStore(redis) }) await limiter.close() await redis.close()
  */
 export function openRedis(client: RedisClient, options: RedisOptions = {}): Redis {
   return sharedRedis(client, options, 'openRedis').opened()

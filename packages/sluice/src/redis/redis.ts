@@ -36,8 +36,8 @@ export interface NodeFacts {
 export interface Redis {
   readonly isCluster: boolean
   /**
-   * Waits until the server answers, for calls that can wait for a server to come back. All others fail at once while there is no
-   * connection. Rejects with the last failure after `withinMs`.
+   * Waits until the server answers, for calls that can wait for a server to come back. All others fail at once while
+   * there is no connection. Rejects with the last failure after `withinMs`.
    */
   ready(withinMs: number, lane?: Lane): Promise<void>
   /** Sends a script call as it is; for parts that batch. It ends with `settle` or `fail`. */
@@ -50,9 +50,13 @@ export interface Redis {
   subscribe(channel: string, subscriber: Subscriber): () => void
   /** Sends a message to every subscriber of a channel; returns how many of them the asked node knows. */
   publish(channel: string, text: string): Promise<number>
-  /** The server's time (ms since the epoch) as learned from replies, never ahead of it; undefined while it is not known. */
+  /**
+   * The server's time (ms since the epoch) as learned from replies, never ahead of it; undefined while it is not known.
+   */
   serverTimeMs(key?: string): number | undefined
-  /** Which run of which server serves a key: it changes when a server is restarted or replaced, and may then be empty. */
+  /**
+   * Which run of which server serves a key: it changes when a server is restarted or replaced, and may then be empty.
+   */
   runId(key: string, withinMs: number): Promise<string>
   /** Grows with every new connection of a lane, as it may lead to another server than the one before. */
   connection(lane?: Lane): number

@@ -8,7 +8,9 @@ for (let byte = 0; byte < 256; byte++) {
 /** One server that is not a cluster has no slots. */
 export const noSlot = -1
 
-/** The Redis Cluster slot of a key: CRC16 (XMODEM) modulo 16384, of the hash tag where the key has one. Keys are ASCII. */
+/**
+ * The Redis Cluster slot of a key: CRC16 (XMODEM) modulo 16384, of the hash tag where the key has one. Keys are ASCII.
+ */
 export function slotOf(key: string): number {
   const open = key.indexOf('{')
   const close = open < 0 ? -1 : key.indexOf('}', open + 1)

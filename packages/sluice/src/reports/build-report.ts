@@ -7,8 +7,8 @@ export type Reporting = Pick<Report, 'service' | 'replica' | 'host' | 'pid' | 's
 const headBytes = 2048
 
 /**
- * The report of a process as text. A section that does not fit, or whose `stats` throws, is left out and named: one part must not keep
- * the others from reporting.
+ * The report of a process as text. A section that does not fit, or whose `stats` throws, is left out and named: one
+ * part must not keep the others from reporting.
  */
 export function buildReport(process: Reporting, parts: readonly ReportPart[]): string {
   const sections: string[] = []

@@ -1,7 +1,10 @@
 import { type ReportDestination, type ReportReader, reportTtlMs } from './destination.ts'
 import { readReport } from './read-report.ts'
 
-/** Most reports that are kept, and most characters of them all: more processes than one daemon without Redis should serve. */
+/**
+ * Most reports that are kept, and most characters of them all: more processes than one daemon without Redis should
+ * serve.
+ */
 const maxReports = 1000
 const maxLength = 16 * 1024 * 1024
 

@@ -7,8 +7,8 @@ export interface ReceivedReport {
 }
 
 /**
- * Reads a report that may come from anywhere: undefined when it is too large, of another version, or no report. What is inside `stats`
- * is left as it is.
+ * Reads a report that may come from anywhere: undefined when it is too large, of another version, or no report. What is
+ * inside `stats` is left as it is.
  */
 export function readReport(text: string): Report | undefined {
   if (text.length > maxReportBytes) return undefined

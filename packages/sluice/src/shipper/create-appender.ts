@@ -17,8 +17,8 @@ export type AppenderOptions = Pick<
 >
 
 /**
- * Opens a buffer only to leave events behind, as a hook that runs for a moment does while a service ships them. It never becomes the
- * owner, and does not wait when the buffer is full.
+ * Opens a buffer only to leave events behind, as a hook that runs for a moment does while a service ships them. It
+ * never becomes the owner, and does not wait when the buffer is full.
  *
  * @example
  * const appender = await createAppender({ dir: 'buffer' })

@@ -135,7 +135,10 @@ export class DiskShipper implements Shipper {
     return report
   }
 
-  /** Passes until nothing is left, the server does not take more, or the time is up; then the batch in flight is given up. */
+  /**
+   * Passes until nothing is left, the server does not take more, or the time is up; then the batch in flight is given
+   * up.
+   */
   async #drainUntil(endMs: number): Promise<void> {
     const { clock } = this.#options
     const timer = clock.setTimeout(
@@ -184,7 +187,10 @@ export class DiskShipper implements Shipper {
     return { outcome, sent: 0, duplicates: 0, rejected: 0, pending: this.#pending(), nextAttemptInMs: waitMs }
   }
 
-  /** Becomes the owner if nobody is, and learns what is in the directory. Whoever is not the owner hands over what it wrote. */
+  /**
+   * Becomes the owner if nobody is, and learns what is in the directory. Whoever is not the owner hands over what it
+   * wrote.
+   */
   async #lookAround(): Promise<OwnedBuffer['present']> {
     const owned = await this.#buffer.acquire()
     if (owned === undefined) await this.#writer.seal()

@@ -26,7 +26,10 @@ export interface ShipperOptions {
   readonly send?: Send
   /** Asks for capacity instead of HTTP; with `send` alone, 100 events every 100 ms are sent. */
   readonly capacity?: AskCapacity
-  /** `sync` (the default): on the disk before `ship` resolves. `interval`: synced every `syncInterval`. `os`: never synced by us. */
+  /**
+   * `sync` (the default): on the disk before `ship` resolves. `interval`: synced every `syncInterval`. `os`: never
+   * synced by us.
+   */
   readonly durability?: Durability
   readonly syncInterval?: Duration
   /** Whether it flushes by itself, and how often it looks; false for hooks that call `flush`. */
@@ -40,7 +43,10 @@ export interface ShipperOptions {
   readonly maxEventBytes?: number
   readonly maxBatchEvents?: number
   readonly maxBatchBytes?: number
-  /** Bodies from so many bytes on are compressed; false for none. 64 KiB by default, and none to an address of this machine. */
+  /**
+   * Bodies from so many bytes on are compressed; false for none. 64 KiB by default, and none to an address of this
+   * machine.
+   */
   readonly gzipAboveBytes?: number | false
   /** How long a request may take. */
   readonly timeout?: Duration

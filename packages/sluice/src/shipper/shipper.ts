@@ -12,7 +12,10 @@ export interface CloseReport {
 export interface Shipper {
   /** Stores an event; resolves with its id when it is on the disk (see `durability`). */
   ship(event: unknown): Promise<string>
-  /** One pass: sends what waits now, if the server is ready and an attempt is due. It never throws because of the server. */
+  /**
+   * One pass: sends what waits now, if the server is ready and an attempt is due. It never throws because of the
+   * server.
+   */
   flush(): Promise<FlushReport>
   stats(): ShipperStats
   on<Name extends keyof ShipperEvents>(name: Name, listener: (event: ShipperEvents[Name]) => void): () => void

@@ -5,7 +5,10 @@ import type { FlushState } from './flush/state.ts'
 export interface ShipperStats {
   readonly producer: string
   readonly isOwner: boolean
-  /** Events that wait, as far as this process knows: the owner knows of all producers, others of what they stored themselves. */
+  /**
+   * Events that wait, as far as this process knows: the owner knows of all producers, others of what they stored
+   * themselves.
+   */
   readonly pending: number
   readonly oldestAgeMs: number
   readonly bytesOnDisk: number

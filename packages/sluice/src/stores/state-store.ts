@@ -22,9 +22,9 @@ export type DecideOnValues = (values: readonly (string | undefined)[], nowUs: nu
 export interface StateStoreOptions {
   readonly name: string
   /**
-   * Reads the values of distinct keys, calls `decideOn` with them and the time of whoever keeps them, and writes what that returns. All
-   * of it is one transaction: nobody else reads or writes these keys in between. After a conflict it may do all of it again. When it
-   * rejects, nothing must have been written.
+   * Reads the values of distinct keys, calls `decideOn` with them and the time of whoever keeps them, and writes what
+   * that returns. All of it is one transaction: nobody else reads or writes these keys in between. After a conflict it
+   * may do all of it again. When it rejects, nothing must have been written.
    */
   transact(keys: readonly string[], decideOn: DecideOnValues, withinMs: number): Promise<void> | void
   health?(withinMs: number): Promise<StoreHealth>
@@ -34,7 +34,8 @@ export interface StateStoreOptions {
 }
 
 /**
- * A store on anything that can read and write texts by key in a transaction. All algorithms, holds and changed limits come with it.
+ * A store on anything that can read and write texts by key in a transaction. All algorithms, holds and changed limits
+ * come with it.
  *
  * @example
  * const values = new Map<string, string>()

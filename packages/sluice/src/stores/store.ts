@@ -7,8 +7,8 @@ import type { Redis } from '../redis/redis.ts'
 export type { StoreHealth } from '../core/store-health.ts'
 
 /**
- * `allowed`, `denied`: the source of truth decided. `failed`: it did not answer, so the rule was closed. `raised`: a store that had lost
- * a counter was told what the source counts.
+ * `allowed`, `denied`: the source of truth decided. `failed`: it did not answer, so the rule was closed. `raised`: a
+ * store that had lost a counter was told what the source counts.
  */
 export type RecountOutcome = 'allowed' | 'denied' | 'failed' | 'raised'
 
@@ -57,13 +57,13 @@ export interface StoreAbilities {
   /** `withinMs` is kept whatever happens. Otherwise the limiter waits no longer by itself. */
   readonly keepsDeadlines?: true
   /**
-   * `decide` without a promise for every layer that an answer passes, as thousands may be waiting for one. Returns the answer if there
-   * is one at once; else the waiter is called, after this has returned.
+   * `decide` without a promise for every layer that an answer passes, as thousands may be waiting for one. Returns the
+   * answer if there is one at once; else the waiter is called, after this has returned.
    */
   readonly submit?: (ask: Ask, withinMs: number, waiter: Waiter) => Answer | undefined
   /**
-   * Takes from one subject at once, where that needs neither a round trip nor the encoding of its key. Undefined when no subject whose
-   * encoded key equals the text is known; then nothing was done.
+   * Takes from one subject at once, where that needs neither a round trip nor the encoding of its key. Undefined when
+   * no subject whose encoded key equals the text is known; then nothing was done.
    */
   readonly takeByText?: (take: TextTake) => Answer | undefined
   /** Without it, every subject of a rule with `onStoreFailure: recount` is recounted once by each process. */
@@ -73,8 +73,8 @@ export interface StoreAbilities {
 }
 
 /**
- * Where counters live. A store answers an ask exactly once and exactly (see `Ask`), and settles within `withinMs`: with an
- * answer, or by rejecting with a `StoreError`. It may answer at once instead of with a promise.
+ * Where counters live. A store answers an ask exactly once and exactly (see `Ask`), and settles within `withinMs`: with
+ * an answer, or by rejecting with a `StoreError`. It may answer at once instead of with a promise.
  *
  * Whoever makes a store closes it. To change one, use `wrapStore`.
  */
@@ -84,7 +84,9 @@ export interface Store {
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer>
   /** Adds an observer; the returned function removes it. */
   watch?(observer: StoreObserver): () => void
-  /** A limiter uses the store until it calls the returned function. A store without users may let go of its connections. */
+  /**
+   * A limiter uses the store until it calls the returned function. A store without users may let go of its connections.
+   */
   use?(): () => Promise<void>
   health(withinMs: number): Promise<StoreHealth>
   /** Waits for what is in flight, and frees what the store opened. Asks after it are refused with kind `closed`. */

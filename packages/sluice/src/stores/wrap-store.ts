@@ -13,8 +13,9 @@ export interface StoreChanges {
 }
 
 /**
- * A store like another one, except for what is changed. It keeps all abilities of the store, unless `decide` is changed: then those that
- * are about deciding are left out, as they would go past the change. Declare them again where they still hold.
+ * A store like another one, except for what is changed. It keeps all abilities of the store, unless `decide` is
+ * changed: then those that are about deciding are left out, as they would go past the change. Declare them again where
+ * they still hold.
  *
  * @example
  * const counted = wrapStore(store, { decide: (ask, withinMs) => (count++, store.decide(ask, withinMs)) })

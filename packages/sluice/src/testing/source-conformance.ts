@@ -5,7 +5,10 @@ import { waitFor } from './wait-for.ts'
 
 /** A place where a policy lives, for the suite to write to while sources read it. */
 export interface SourcePlace {
-  /** A source over a place of this name; different names never affect each other. Polls too seldom to matter when it can push. */
+  /**
+   * A source over a place of this name; different names never affect each other. Polls too seldom to matter when it can
+   * push.
+   */
   open(name: string): PolicySource
   /** Writes a document, as whoever changes a policy does. */
   write(name: string, document: object): Promise<void>
@@ -204,7 +207,8 @@ export function sourceConformance(framework: TestFramework, { name: subject, sta
         const all = await Promise.all([1, 2, 3, 4].map(() => follow(name)))
         await Promise.all(all.map(({ source }) => source.close()))
       }
-      // The pool of a client, which is not the source's to empty, fills in the first rounds; what is left behind grows in every one.
+      // The pool of a client, which is not the source's to empty, fills in the first rounds; what is left behind grows
+      // in every one.
       await openAndClose()
       const stays = async (): Promise<boolean> => {
         const before = handles()

@@ -18,7 +18,10 @@ export interface StoreConformanceOptions {
   readonly name: string
   /** Starts a store with nothing in it, and whatever it needs. */
   start(): Promise<StoreUnderTest>
-  /** The algorithms that the store knows; all unless said otherwise. Cases that need another are skipped, with the reason. */
+  /**
+   * The algorithms that the store knows; all unless said otherwise. Cases that need another are skipped, with the
+   * reason.
+   */
   readonly algorithms?: readonly LimitAlgorithm[]
   /** Whether the store keeps holds; it does unless said otherwise. */
   readonly holds?: boolean

@@ -35,7 +35,9 @@ export interface ProxyStats {
 export interface TcpProxy {
   readonly port: number
   readonly stats: Readonly<ProxyStats>
-  /** Discards what the server answers, after the request was forwarded; then closes that connection, unless told not to. */
+  /**
+   * Discards what the server answers, after the request was forwarded; then closes that connection, unless told not to.
+   */
   dropReplies(which: DropReplies, options?: { readonly thenClose?: boolean }): void
   /** Holds everything, in both directions, without losing it; also on connections made meanwhile. */
   stall(on?: boolean): void

@@ -1,7 +1,9 @@
 import type { Clock, Timer } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 
-/** What `setTimeout` of a virtual clock returns; `ref` and `unref` are there because callers of Node timers use them. */
+/**
+ * What `setTimeout` of a virtual clock returns; `ref` and `unref` are there because callers of Node timers use them.
+ */
 export interface VirtualTimer extends Timer {
   ref(): VirtualTimer
   unref(): VirtualTimer
@@ -9,11 +11,16 @@ export interface VirtualTimer extends Timer {
 
 /** A clock that stands still until it is told to move. */
 export interface VirtualClock extends Clock {
-  /** Moves time forward and fires the timers that fall due, in order; all that they started in microtasks runs before the next one. */
+  /**
+   * Moves time forward and fires the timers that fall due, in order; all that they started in microtasks runs before
+   * the next one.
+   */
   advance(duration: Duration): Promise<void>
   /** Only moves time (also the wall clock backwards): no timer fires until the next `advance`. */
   tick(duration: Duration): void
-  /** Steps the wall clock to a moment in milliseconds since the epoch (also backwards). Monotonic time and timers stay. */
+  /**
+   * Steps the wall clock to a moment in milliseconds since the epoch (also backwards). Monotonic time and timers stay.
+   */
   set(ms: number): void
   setTimeout<A extends unknown[]>(callback: (...args: A) => void, ms?: number, ...args: A): VirtualTimer
   clearTimeout(timer: Timer | undefined): void

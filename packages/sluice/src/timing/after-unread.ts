@@ -2,8 +2,8 @@
 const blockedMs = 10
 
 /**
- * Runs what a timer was set for. When the event loop was blocked, replies may lie unread in sockets although they came in time; timers
- * fire before sockets are read, so then the task runs after they were.
+ * Runs what a timer was set for. When the event loop was blocked, replies may lie unread in sockets although they came
+ * in time; timers fire before sockets are read, so then the task runs after they were.
  */
 export function afterUnread(lateMs: number, task: () => void): void {
   if (lateMs < blockedMs) task()

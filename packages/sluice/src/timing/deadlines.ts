@@ -9,8 +9,8 @@ interface Entry {
 }
 
 /**
- * Many deadlines, one timer. Deadlines are mostly added in the order in which they end, so adding one is an append. The timer is set
- * for the first deadline that is still open.
+ * Many deadlines, one timer. Deadlines are mostly added in the order in which they end, so adding one is an append. The
+ * timer is set for the first deadline that is still open.
  */
 export class Deadlines {
   readonly #clock: Clock

@@ -20,9 +20,10 @@ const confirmMs = 1000
 const machine: MachineClocks = { wall: () => Date.now(), monotonic: () => performance.now() }
 
 /**
- * The machine's time. It is read from the monotonic clock, so that a step back of the wall clock never stalls or repeats a window. A step
- * forward (as after a suspended machine wakes) is followed once it has lasted a second: a wall clock that is wrong for a moment must not
- * begin windows in the future. While the wall clock goes on as it should, it is also the coarse time.
+ * The machine's time. It is read from the monotonic clock, so that a step back of the wall clock never stalls or
+ * repeats a window. A step forward (as after a suspended machine wakes) is followed once it has lasted a second: a wall
+ * clock that is wrong for a moment must not begin windows in the future. While the wall clock goes on as it should, it
+ * is also the coarse time.
  */
 export function systemClock(clocks: MachineClocks = machine): Clock {
   const { wall, monotonic } = clocks

@@ -64,7 +64,9 @@ export function judgeLatency(timesMs: readonly number[], deadlineMs = 500): Find
   return ok('latency', text)
 }
 
-/** Says how far the clocks are apart. Limits go by the clock of Redis, so this only matters to people who compare logs. */
+/**
+ * Says how far the clocks are apart. Limits go by the clock of Redis, so this only matters to people who compare logs.
+ */
 export function judgeClock(offsetMs: number, uncertaintyMs: number): Finding {
   const away = Math.abs(offsetMs)
   const text = `Redis is ${duration(Math.round(away))} ${offsetMs < 0 ? 'behind' : 'ahead of'} this machine (±${duration(Math.ceil(uncertaintyMs))})`

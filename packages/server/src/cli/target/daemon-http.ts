@@ -77,7 +77,9 @@ function readUrl(text: string): URL {
   return url
 }
 
-/** The token comes from a file or the environment and never from the command line, which others on the machine can read. */
+/**
+ * The token comes from a file or the environment and never from the command line, which others on the machine can read.
+ */
 function readToken(input: Input): string | undefined {
   const file = input.text('token-file')
   if (file === undefined) return process.env.SLUICE_ADMIN_TOKEN || undefined

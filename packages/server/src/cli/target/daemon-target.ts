@@ -42,7 +42,10 @@ interface Policy {
   readonly rules: readonly string[]
 }
 
-/** A full key of another service must not spend from this one's. Who may not see the policy cannot be told, and spends by rule. */
+/**
+ * A full key of another service must not spend from this one's. Who may not see the policy cannot be told, and spends
+ * by rule.
+ */
 async function checkService(daemon: DaemonHttp, { service }: NamedKey): Promise<void> {
   if (service === undefined) return
   const own = await policyOf(daemon).catch((error) => {

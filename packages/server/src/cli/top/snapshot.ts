@@ -1,4 +1,7 @@
-/** How often a key was seen in the last one to two minutes. The true count is at most `count` and at least `count - error`. */
+/**
+ * How often a key was seen in the last one to two minutes. The true count is at most `count` and at least `count -
+ * error`.
+ */
 export interface KeyCount {
   readonly key: string
   readonly count: number
@@ -45,8 +48,9 @@ export interface View {
 /**
  * What to show of a look; rates of keys are those since `before`, 0 without one. `shown` is what was shown last.
  *
- * Keys are counted in bounded memory, and a key that comes new takes over the count of the one it replaces as its `error`. Only what is
- * certain makes a rate, and keys of which most is uncertain are left out: they are not hot, they merely took a place.
+ * Keys are counted in bounded memory, and a key that comes new takes over the count of the one it replaces as its
+ * `error`. Only what is certain makes a rate, and keys of which most is uncertain are left out: they are not hot, they
+ * merely took a place.
  */
 export function viewOf(
   now: Snapshot,

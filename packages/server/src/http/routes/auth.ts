@@ -10,12 +10,13 @@ import { readQuery } from '../read-query.ts'
 const denyStatuses = ['401', '403', '429'] as const
 
 /**
- * `/v1/auth`: for nginx `auth_request`, HAProxy, Traefik ForwardAuth and Caddy `forward_auth`, which ask whether a request may pass and
- * send its method and target in headers.
+ * `/v1/auth`: for nginx `auth_request`, HAProxy, Traefik ForwardAuth and Caddy `forward_auth`, which ask whether a
+ * request may pass and send its method and target in headers.
  */
 export const authRoute: Routes = (app, { limiter, identity: options }) => {
   const addressOf = clientAddress(options)
-  // Made when a proxy asks for the first time: it warns when no rule can apply to requests, which a daemon without proxies may well want.
+  // Made when a proxy asks for the first time: it warns when no rule can apply to requests, which a daemon without
+  // proxies may well want.
   let guard: ReturnType<typeof limiterGuard<RequestView>> | undefined
 
   async function decide(c: Context<NodeEnv>, family: HeaderFamily | undefined): Promise<Response> {

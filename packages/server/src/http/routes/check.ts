@@ -16,8 +16,8 @@ const singleFields = new Set(['mirror'])
 const jsonHeaders = { 'content-type': 'application/json' }
 
 /**
- * `POST /v1/check`: decides on one key or request, or on many at once. It does by itself what middleware does for the other routes:
- * where Hono finds a single handler, it calls it without composing anything.
+ * `POST /v1/check`: decides on one key or request, or on many at once. It does by itself what middleware does for the
+ * other routes: where Hono finds a single handler, it calls it without composing anything.
  */
 export const checkRoute: Routes = (app, parts) => {
   const answerTo = decisionAnswers(parts.limiter)
@@ -93,7 +93,10 @@ async function checkAll(limiter: Limiter, body: Record<string, unknown>): Promis
   )
 }
 
-/** The decision as a response of its own, with what `/v1/auth` says to it; a denial also has the whole decision in its body. */
+/**
+ * The decision as a response of its own, with what `/v1/auth` says to it; a denial also has the whole decision in its
+ * body.
+ */
 function mirrored(decision: Decision, { headers, denial }: DecisionAnswer): Response {
   const json = decisionJson(decision)
   const body = denial === undefined ? json : { ...denial.problem, decision: json }

@@ -7,7 +7,9 @@ const encoder = new TextEncoder()
 /** Events a reader may lag behind before it misses some. */
 const maxLag = 256
 
-/** `GET /v1/events`: what happens, as server-sent events. Whoever reads too slowly misses events; memory stays bounded. */
+/**
+ * `GET /v1/events`: what happens, as server-sent events. Whoever reads too slowly misses events; memory stays bounded.
+ */
 export const eventsRoute: Routes = (app, { feed, isDraining }) => {
   app.get('/v1/events', function events(c) {
     readQuery(c)

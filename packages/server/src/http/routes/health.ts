@@ -12,7 +12,8 @@ export const healthRoutes: Routes = (app, { limiter, metrics, isDraining }) => {
       const health = await limiter.health()
       const status = health.ok ? 'ok' : 'degraded'
       const body = { status, breaker: health.store.breaker, policyVersion: health.policy.version }
-      // While the store is away, rules decide by `onStoreFailure`: taking every replica out would deny everything instead.
+      // While the store is away, rules decide by `onStoreFailure`: taking every replica out would deny everything
+      // instead.
       return c.json(body, health.ok || !strict ? 200 : 503)
     })
   }

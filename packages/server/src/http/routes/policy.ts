@@ -76,7 +76,10 @@ async function readDocument(c: Context<NodeEnv>): Promise<unknown> {
   return /^application\/json\b/i.test(c.req.header('content-type') ?? '') ? parseJson(text) : text
 }
 
-/** The names of the upstreams in the document in force. The daemon does not call them; services that share the policy do. */
+/**
+ * The names of the upstreams in the document in force. The daemon does not call them; services that share the policy
+ * do.
+ */
 function upstreamsOf(document: unknown): readonly string[] {
   const { upstreams } = (documentOf(document) ?? {}) as { readonly upstreams?: readonly { readonly name: string }[] }
   return (Array.isArray(upstreams) ? upstreams : []).map(({ name }) => name)
@@ -113,7 +116,9 @@ async function pushed(c: Context<NodeEnv>, parts: ApiParts, document: unknown): 
   return { ...outcome, pushed: true, revision: await write(archive, document, parts) }
 }
 
-/** A folder that is mounted read-only, or belongs to somebody else, is no fault of the daemon: operators can mend it. */
+/**
+ * A folder that is mounted read-only, or belongs to somebody else, is no fault of the daemon: operators can mend it.
+ */
 async function write(archive: PolicyArchive, document: unknown, { limiter }: ApiParts): Promise<number> {
   try {
     return await archive.push(document)

@@ -15,15 +15,18 @@ export interface ReadWaiter {
   reject(error: unknown): void
 }
 
-/** What a claim brought: a copy that somebody stored meanwhile, the right to fetch, or for how long another still has it. */
+/**
+ * What a claim brought: a copy that somebody stored meanwhile, the right to fetch, or for how long another still has
+ * it.
+ */
 export type ClaimReply =
   | { readonly kind: 'stored'; readonly stored: StoredValue }
   | { readonly kind: 'granted' }
   | { readonly kind: 'held'; readonly forMs: number }
 
 /**
- * What the cache needs of Redis. Every call settles by `withinMs`, and rejects when Redis did not answer by then. Keys are encoded, without
- * the namespace.
+ * What the cache needs of Redis. Every call settles by `withinMs`, and rejects when Redis did not answer by then. Keys
+ * are encoded, without the namespace.
  */
 export interface CacheLink {
   /** Grows with every new connection, as it may lead to another server than the one before. */
@@ -37,8 +40,8 @@ export interface CacheLink {
   /** Keeps a claim for longer; false when it is lost. */
   renew(key: string, token: string, claimMs: number, withinMs: number): Promise<boolean>
   /**
-   * Stores a value under a claim and ends the claim; false when the claim was lost. A producer needs no claim: without a token the value
-   * is stored unless one with a later stamp is there.
+   * Stores a value under a claim and ends the claim; false when the claim was lost. A producer needs no claim: without
+   * a token the value is stored unless one with a later stamp is there.
    */
   store(
     key: string,
@@ -54,7 +57,9 @@ export interface CacheLink {
   invalidate(scopes: readonly string[], wait: number, withinMs: number): Promise<Invalidation>
   /** What happened since a position. A log with the generation `refused` gets a new one. */
   sync(position: Position | undefined, withinMs: number, refused?: string): Promise<LogReply>
-  /** Calls the listener with each published invalidation; some may get lost, and `interrupted` says when that is likely. */
+  /**
+   * Calls the listener with each published invalidation; some may get lost, and `interrupted` says when that is likely.
+   */
   subscribe(listener: (message: Invalidation) => void, interrupted: () => void): () => void
   close(): Promise<void>
 }

@@ -1,4 +1,7 @@
-/** The Redis keys of one cache, under its prefix (`sluice:#cache/<namespace>/`). Names never start with `#`, so nothing collides. */
+/**
+ * The Redis keys of one cache, under its prefix (`sluice:#cache/<namespace>/`). Names never start with `#`, so nothing
+ * collides.
+ */
 export interface CacheKeys {
   value(encoded: string): string
   /** In the slot of its value. */

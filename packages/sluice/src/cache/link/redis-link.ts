@@ -22,7 +22,10 @@ export interface RedisLinkOptions {
   readonly release: () => Promise<void>
 }
 
-/** Replies may be large, so they go over a socket of their own. All of the cache's calls do: what it proves is about that socket. */
+/**
+ * Replies may be large, so they go over a socket of their own. All of the cache's calls do: what it proves is about
+ * that socket.
+ */
 const lane = 'values'
 /** More keys than this are removed by several calls. */
 const keysPerCall = 1000

@@ -17,8 +17,8 @@ export const maxKeys = 10_000
 const localGeneration = 'local'
 
 /**
- * How an entry may be answered: `fresh`; `unproven`, within its TTL but nobody knows whether it was invalidated; `revalidate`, past its
- * TTL while a fetch is under way; `error`, only if a fetch fails; `none`, not at all.
+ * How an entry may be answered: `fresh`; `unproven`, within its TTL but nobody knows whether it was invalidated;
+ * `revalidate`, past its TTL while a fetch is under way; `error`, only if a fetch fails; `none`, not at all.
  */
 export type Standing = 'fresh' | 'unproven' | 'revalidate' | 'error' | 'none'
 
@@ -108,7 +108,10 @@ export class CacheCore {
     this.memory.delete(entry.key)
   }
 
-  /** Removes all entries that one of these scopes covers, for an invalidation that is in no log yet. Looks at every entry. */
+  /**
+   * Removes all entries that one of these scopes covers, for an invalidation that is in no log yet. Looks at every
+   * entry.
+   */
   purge(scopes: readonly string[]): void {
     const gone = new Set(scopes)
     for (const [key, entry] of [...this.memory.entries()])

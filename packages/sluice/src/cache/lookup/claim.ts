@@ -7,8 +7,8 @@ const process = randomBytes(9).toString('base64url')
 let tokens = 0
 
 /**
- * The right to fill a key, which one process has at a time. Its token fences: what a holder stores after it lost the claim, because it
- * hung, died or the key was invalidated, is refused.
+ * The right to fill a key, which one process has at a time. Its token fences: what a holder stores after it lost the
+ * claim, because it hung, died or the key was invalidated, is refused.
  */
 export class Claim {
   readonly #core: CacheCore
@@ -41,8 +41,8 @@ export class Claim {
   }
 
   /**
-   * Asks until the claim is granted or a value is there; waits as long as another process holds it, which is no longer than that fetch may
-   * take and a claim outlives its holder.
+   * Asks until the claim is granted or a value is there; waits as long as another process holds it, which is no longer
+   * than that fetch may take and a claim outlives its holder.
    */
   async acquire(rejected: string, firstLeft: () => number): Promise<'stored' | 'granted' | undefined> {
     const { clock, options } = this.#core

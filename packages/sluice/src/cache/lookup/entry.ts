@@ -36,8 +36,8 @@ export function judgeEntry(view: InvalidationView, entry: Entry): Verdict {
 }
 
 /**
- * Whether to fetch before the TTL ends (XFetch, Vattani et al., VLDB'15): the nearer the end and the longer a fetch takes, the likelier. At
- * most half the TTL early. The claim sees to it that only one process does.
+ * Whether to fetch before the TTL ends (XFetch, Vattani et al., VLDB'15): the nearer the end and the longer a fetch
+ * takes, the likelier. At most half the TTL early. The claim sees to it that only one process does.
  */
 export function isEarly(entry: Entry, nowMs: number, random: () => number): boolean {
   const leftMs = entry.freshUntilMs - nowMs

@@ -7,8 +7,8 @@ interface Waiting {
 }
 
 /**
- * Bounds how many fetches of one source run at a time. Who has to wait for too long is turned away, so that a database that is slow, or
- * that everything falls through to, gets no more than it can bear.
+ * Bounds how many fetches of one source run at a time. Who has to wait for too long is turned away, so that a database
+ * that is slow, or that everything falls through to, gets no more than it can bear.
  */
 export class FetchGate {
   readonly #clock: Clock

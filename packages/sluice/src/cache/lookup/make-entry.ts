@@ -22,8 +22,8 @@ export interface Made {
 }
 
 /**
- * Makes an entry of a value. The value is written and read back, so that all callers get the same, from whichever level: equal types, and
- * frozen. Undefined for what cannot be written or is too large; that is counted.
+ * Makes an entry of a value. The value is written and read back, so that all callers get the same, from whichever
+ * level: equal types, and frozen. Undefined for what cannot be written or is too large; that is counted.
  */
 export function makeEntry(
   core: CacheCore,

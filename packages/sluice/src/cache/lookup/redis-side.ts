@@ -9,12 +9,14 @@ const firstProbeMs = 200
 const lastProbeMs = 2000
 /** Without a lookup for this long, the proof is no longer renewed in advance. */
 const idleMs = 10_000
-/** More invalidations than this are not kept apart while Redis is away: then all that others have is to be invalidated. */
+/**
+ * More invalidations than this are not kept apart while Redis is away: then all that others have is to be invalidated.
+ */
 const maxQueued = 10_000
 
 /**
- * The cache's dealings with Redis: keeps the proof that this process knows all invalidations, stops asking while Redis does not answer, and
- * sends later what could not be sent.
+ * The cache's dealings with Redis: keeps the proof that this process knows all invalidations, stops asking while Redis
+ * does not answer, and sends later what could not be sent.
  */
 export class RedisSide {
   readonly #core: CacheCore
@@ -79,8 +81,8 @@ export class RedisSide {
   }
 
   /**
-   * Whether all invalidations up to D ago are known. A proof belongs to a connection: another one may lead to a server that took over and
-   * has copies that were replaced.
+   * Whether all invalidations up to D ago are known. A proof belongs to a connection: another one may lead to a server
+   * that took over and has copies that were replaced.
    */
   proven(): boolean {
     return this.#link.connection === this.#connection && this.#core.view.proven(this.#core.moment())
@@ -94,7 +96,9 @@ export class RedisSide {
     return true
   }
 
-  /** Sees to it that the view is proven, if Redis can be asked. Resolves to whether it is; at once where it is already. */
+  /**
+   * Sees to it that the view is proven, if Redis can be asked. Resolves to whether it is; at once where it is already.
+   */
   prove(withinMs: number): Promise<boolean> | true {
     this.#usedMs = this.#core.clock.monotonic()
     if (this.proven()) {

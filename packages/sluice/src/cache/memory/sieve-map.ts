@@ -19,9 +19,9 @@ class Node<V> {
 }
 
 /**
- * A map bounded by entries and by bytes, with SIEVE eviction (Zhang et al., NSDI'24): entries stand in the order of insertion, a hit only
- * marks its entry, and a hand that moves from old to new evicts the first unmarked one and clears the marks that it passes. A scan of keys
- * that are read once is evicted before the marked ones.
+ * A map bounded by entries and by bytes, with SIEVE eviction (Zhang et al., NSDI'24): entries stand in the order of
+ * insertion, a hit only marks its entry, and a hand that moves from old to new evicts the first unmarked one and clears
+ * the marks that it passes. A scan of keys that are read once is evicted before the marked ones.
  *
  *     newest  o  o* o  o* o*  o  oldest        * visited
  *                      ^hand -> moves towards the newest, then starts again at the oldest

@@ -47,7 +47,9 @@ export class PresenceStore {
     return { lives, dead, nextDeathMs: nextUs === 0 ? undefined : Math.max(0, (nextUs - nowUs) / 1000) }
   }
 
-  /** Notes that this process has members in a channel, then adds them: in this order, so that a sweep finds them all. */
+  /**
+   * Notes that this process has members in a channel, then adds them: in this order, so that a sweep finds them all.
+   */
   async join(channel: string, joining: readonly (readonly [id: string, data: string])[]): Promise<void> {
     const { processes: key } = this.keys
     await this.#redis.command(['SADD', this.keys.channelsOf(this.#process), channel], this.#options(key))

@@ -1,6 +1,6 @@
 /**
- * When each scope was last invalidated, under one generation. Bounded: the oldest are forgotten first, and the floor then says up to
- * where nothing is known any more.
+ * When each scope was last invalidated, under one generation. Bounded: the oldest are forgotten first, and the floor
+ * then says up to where nothing is known any more.
  */
 export class InvalidationTable {
   readonly #max: number

@@ -12,7 +12,9 @@ export interface Stamped {
   readonly sequence: number
 }
 
-/** `dead`: invalidated, must not be answered. `unknown`: may be answered, but only as stale. `current`: not invalidated. */
+/**
+ * `dead`: invalidated, must not be answered. `unknown`: may be answered, but only as stale. `current`: not invalidated.
+ */
 export type Verdict = 'current' | 'unknown' | 'dead'
 
 /** What became of a message. After `gap` the log has to be asked. */
@@ -34,9 +36,10 @@ export interface ViewLimits {
 const remembered = 4
 
 /**
- * What one process knows of the invalidations of a namespace. It decides nothing by messages alone: only an answer of Redis proves that all
- * invalidations up to the moment of asking are known, and the proof ends D later, by whichever clock says so first. An invalidation that
- * was acknowledged strictly waited for D, so a process with a proof knows of it.
+ * What one process knows of the invalidations of a namespace. It decides nothing by messages alone: only an answer of
+ * Redis proves that all invalidations up to the moment of asking are known, and the proof ends D later, by whichever
+ * clock says so first. An invalidation that was acknowledged strictly waited for D, so a process with a proof knows of
+ * it.
  */
 export class InvalidationView {
   readonly #limits: ViewLimits
@@ -89,8 +92,8 @@ export class InvalidationView {
   }
 
   /**
-   * Whether the log had this generation before the present one. A server that comes back after another has taken over does not have the
-   * invalidations of the meantime, so its log must get a new generation first.
+   * Whether the log had this generation before the present one. A server that comes back after another has taken over
+   * does not have the invalidations of the meantime, so its log must get a new generation first.
    */
   hasLeft(generation: string): boolean {
     return this.#tables.some((tables, age) => age > 0 && tables.generation === generation)
@@ -107,8 +110,9 @@ export class InvalidationView {
   }
 
   /**
-   * Takes over an answer of the log. `askedAt` is when the question was sent: what happened later it may not contain. An answer that was
-   * overtaken by a later one is dropped, as it may come from a server that has since been replaced. Returns whether it was taken.
+   * Takes over an answer of the log. `askedAt` is when the question was sent: what happened later it may not contain.
+   * An answer that was overtaken by a later one is dropped, as it may come from a server that has since been replaced.
+   * Returns whether it was taken.
    */
   synchronize(reply: LogReply, askedAt: Moment): boolean {
     if (this.#proof !== undefined && askedAt.monotonicMs < this.#proof.monotonicMs) return false
@@ -133,14 +137,15 @@ export class InvalidationView {
   }
 
   /**
-   * Judges what was read after its stamp. An invalidation of a key also removes it from Redis and from the first level, so for those the
-   * log need not remember invalidations of the key since the stamp, but only since `watchedFrom`: where the view stood when the read was
-   * sent to Redis, and `Infinity` for what is in the first level.
+   * Judges what was read after its stamp. An invalidation of a key also removes it from Redis and from the first level,
+   * so for those the log need not remember invalidations of the key since the stamp, but only since `watchedFrom`:
+   * where the view stood when the read was sent to Redis, and `Infinity` for what is in the first level.
    */
   judge(subject: Stamped, watchedFrom: number = subject.sequence): Verdict {
     for (const tables of this.#tables) {
       const own = tables.generation === subject.generation
-      // Of other generations it is not known which came first. Those that are more recent here count whole, to be on the safe side.
+      // Of other generations it is not known which came first. Those that are more recent here count whole, to be on
+      // the safe side.
       const sequence = own ? subject.sequence : 0
       if (tables.keys.size > 0 && tables.keys.changedSince(`k:${subject.key}`, sequence)) return 'dead'
       if (tables.scopes.size > 0) {
@@ -154,7 +159,9 @@ export class InvalidationView {
     return 'unknown'
   }
 
-  /** Whether this process heard of an invalidation of the key or one of the scopes since then, by the monotonic clock. */
+  /**
+   * Whether this process heard of an invalidation of the key or one of the scopes since then, by the monotonic clock.
+   */
   heardSince(key: string, scopes: readonly string[], monotonicMs: number): boolean {
     return this.#tables.some(
       (tables) =>

@@ -1,7 +1,7 @@
 /**
- * What an invalidation changes. The log of a namespace has a *generation*, an id that Redis mints anew whenever the log is missing,
- * incomplete or found on another server, and a *sequence* that counts invalidations within it. Positions of different generations cannot
- * be compared: what is stamped with another one is unknown, never old or new.
+ * What an invalidation changes. The log of a namespace has a *generation*, an id that Redis mints anew whenever the log
+ * is missing, incomplete or found on another server, and a *sequence* that counts invalidations within it. Positions of
+ * different generations cannot be compared: what is stamped with another one is unknown, never old or new.
  */
 export interface Position {
   readonly generation: string

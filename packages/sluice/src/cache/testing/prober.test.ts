@@ -77,8 +77,8 @@ test('the prober notices a cache that acknowledges too early', { timeout: 60_000
 
 test('nothing that was replaced is read as fresh while Sentinel fails over', { timeout: 120_000 }, async () => {
   let failovers: number[] = []
-  // A busy machine can make the sentinels promote two servers. What one of two masters acknowledged is not known to the other, which no
-  // cache can help; so only a failover that happened once says something.
+  // A busy machine can make the sentinels promote two servers. What one of two masters acknowledged is not known to the
+  // other, which no cache can help; so only a failover that happened once says something.
   for (let attempt = 0; attempt < 5 && failovers.join() !== '1,1,1'; attempt++) {
     const sentinel = await startSentinel()
     open.push({ close: () => sentinel.stop() })

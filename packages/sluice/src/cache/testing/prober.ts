@@ -36,8 +36,8 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const groupOf = (id: string): string => `g${Number(id.slice(1)) % 3}`
 
 /**
- * Writes versions to a database, invalidates strictly, and compares what is read in all processes with what was acknowledged. Fetches are
- * slow, and read the database at some moment in between.
+ * Writes versions to a database, invalidates strictly, and compares what is read in all processes with what was
+ * acknowledged. Fetches are slow, and read the database at some moment in between.
  */
 export async function probe(options: ProberOptions): Promise<ProberResult> {
   const { caches, forMs, trouble, everyMs, mode = 'strict' } = options

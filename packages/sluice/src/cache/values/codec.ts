@@ -14,8 +14,9 @@ const tagField = '$'
 const maxDepth = 500
 
 /**
- * JSON, with tags for what JSON loses: Date, Map, Set, BigInt, Buffer, undefined, NaN, infinities and -0. Text that starts with `j` is
- * plain JSON, which is the common case and the fast one; text that starts with `t` has tags, written `{"$":[kind, content]}`.
+ * JSON, with tags for what JSON loses: Date, Map, Set, BigInt, Buffer, undefined, NaN, infinities and -0. Text that
+ * starts with `j` is plain JSON, which is the common case and the fast one; text that starts with `t` has tags, written
+ * `{"$":[kind, content]}`.
  */
 export const taggedCodec: Codec = {
   encode(value) {
@@ -83,7 +84,8 @@ function taggedObject(value: object, depth: number): unknown {
     throw new UnencodableError(`a ${value.constructor?.name ?? 'class instance'} cannot be cached; cache plain data`)
   const copy: Record<string, unknown> = Object.create(null)
   for (const [name, item] of Object.entries(value)) copy[name] = inner(item)
-  // An honest object that has our tag's name as a field, or a toJSON that JSON.stringify would call, is written as pairs.
+  // An honest object that has our tag's name as a field, or a toJSON that JSON.stringify would call, is written as
+  // pairs.
   return tagField in copy || 'toJSON' in copy ? wrap('o', Object.entries(copy)) : copy
 }
 

@@ -21,8 +21,8 @@ const noTags: readonly string[] = []
 const show = (value: number): string => (value === Infinity ? none : String(Math.round(value)))
 
 /**
- * Writes a copy: a line of fields apart by blanks (format, generation, sequence, fresh, stale, error and fetch milliseconds, checksum, tags),
- * then the text of the codec, deflated if that was asked for.
+ * Writes a copy: a line of fields apart by blanks (format, generation, sequence, fresh, stale, error and fetch
+ * milliseconds, checksum, tags), then the text of the codec, deflated if that was asked for.
  */
 export function writeCopy(copy: Omit<StoredCopy, 'value'>, text: string, compressBytes: number): Buffer {
   const compresses = text.length >= compressBytes

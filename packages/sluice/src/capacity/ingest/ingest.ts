@@ -21,8 +21,8 @@ export interface IngestAnswer {
 
 export interface IngestOptions {
   /**
-   * Takes new events in, each once. What it resolves with may refuse some for good, by id; when it rejects, the whole batch is to be
-   * sent again.
+   * Takes new events in, each once. What it resolves with may refuse some for good, by id; when it rejects, the whole
+   * batch is to be sent again.
    */
   readonly accept: (
     events: readonly IncomingEvent[],

@@ -10,7 +10,10 @@ interface Usage {
 const v2 = '/sys/fs/cgroup'
 const v1 = '/sys/fs/cgroup/cpuacct'
 
-/** Reads how much of its processors a container (or, where there is none, this process) uses: 0 to 1 since the last call. */
+/**
+ * Reads how much of its processors a container (or, where there is none, this process) uses: 0 to 1 since the last
+ * call.
+ */
 export function cpuUtilisation(nowMs: () => number): () => number {
   const read = reader()
   let before = read()
@@ -28,7 +31,8 @@ export function cpuUtilisation(nowMs: () => number): () => number {
 
 function reader(): () => Usage {
   for (const source of [readVersion2, readVersion1]) {
-    // Without a quota the group is the whole machine, or a container that may use all of it: then our own share is what counts.
+    // Without a quota the group is the whole machine, or a container that may use all of it: then our own share is what
+    // counts.
     if (source() !== undefined) return () => source() ?? ownUsage()
   }
   return ownUsage

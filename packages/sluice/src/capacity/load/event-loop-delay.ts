@@ -2,7 +2,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 const resolutionMs = 10
 
-/** How late the event loop ran, in milliseconds, since the last call: nearly the worst, so that one slow handler counts. */
+/**
+ * How late the event loop ran, in milliseconds, since the last call: nearly the worst, so that one slow handler counts.
+ */
 export function eventLoopDelay(): { read(): number; stop(): void } {
   const histogram = monitorEventLoopDelay({ resolution: resolutionMs })
   histogram.enable()

@@ -2,7 +2,10 @@
 const upMs = 1000
 const downMs = 10_000
 
-/** The smoothed load after a reading: up fast, down slowly, so that a short pause does not invite everybody back at once. */
+/**
+ * The smoothed load after a reading: up fast, down slowly, so that a short pause does not invite everybody back at
+ * once.
+ */
 export function smooth(before: number, reading: number, elapsedMs: number): number {
   const constantMs = reading > before ? upMs : downMs
   return before + (reading - before) * (1 - Math.exp(-Math.max(0, elapsedMs) / constantMs))

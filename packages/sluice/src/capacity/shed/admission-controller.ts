@@ -9,8 +9,9 @@ const admitBelow = 70
 const leastShare = 0.02
 
 /**
- * Decides which requests of an overloaded process are let through. The share of all that are is adjusted with every sample of the load:
- * down by a factor, up by steps. It goes to the more important requests first, by how many of each there were of late.
+ * Decides which requests of an overloaded process are let through. The share of all that are is adjusted with every
+ * sample of the load: down by a factor, up by steps. It goes to the more important requests first, by how many of each
+ * there were of late.
  */
 export class AdmissionController {
   readonly #random: () => number

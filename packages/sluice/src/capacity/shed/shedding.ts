@@ -8,7 +8,10 @@ import { MeasuredCapacity } from '../capacity.ts'
 import { type Priority, priorities } from './admission-controller.ts'
 
 export interface SheddingOptions {
-  /** How important a request is: `critical` is shed last, `bulk` first. `normal` when left out, or for anything else it returns. */
+  /**
+   * How important a request is: `critical` is shed last, `bulk` first. `normal` when left out, or for anything else it
+   * returns.
+   */
   readonly priority?: (view: RequestView) => Priority | undefined
   /** Requests that are never shed and not counted, such as health checks. */
   readonly skip?: (view: RequestView) => boolean
@@ -17,8 +20,8 @@ export interface SheddingOptions {
 }
 
 /**
- * A guard that sheds load: while the process is overloaded it answers 503 to some requests, the less important first, so that those
- * that are let through are still answered in time. It never sheds everything.
+ * A guard that sheds load: while the process is overloaded it answers 503 to some requests, the less important first,
+ * so that those that are let through are still answered in time. It never sheds everything.
  *
  * @example app.use(protect(allOf(shedding(capacity), limiterGuard(limiter))))
  */
@@ -61,7 +64,10 @@ const overloaded = {
   detail: 'The service is overloaded; the request was not begun.',
 }
 
-/** One end for each request, however often the adapter says so: a place that is given back twice would hide load for ever. */
+/**
+ * One end for each request, however often the adapter says so: a place that is given back twice would hide load for
+ * ever.
+ */
 function endOnce(capacity: MeasuredCapacity): () => void {
   let ended = false
   return () => {

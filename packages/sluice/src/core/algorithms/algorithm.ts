@@ -3,10 +3,12 @@ import type { Limit } from '../engine/limit.ts'
 import type { State } from '../engine/state.ts'
 
 /**
- * How one kind of limit counts. Every function is pure but for the numbers it is handed: it reads and writes only the fields of
- * its limit (`i` is the index of the first one in `state.n`), and time arrives as an argument, in microseconds.
+ * How one kind of limit counts. Every function is pure but for the numbers it is handed: it reads and writes only the
+ * fields of its limit (`i` is the index of the first one in `state.n`), and time arrives as an argument, in
+ * microseconds.
  *
- * `lua/limits.lua` holds the twin of `room`, `spend`, `giveBack` and `endUs`; the conformance suite holds the two equal.
+ * `lua/limits.lua` holds the twin of `room`, `spend`, `giveBack` and `endUs`; the conformance suite holds the two
+ * equal.
  */
 export interface Algorithm {
   /** How many numbers of state one limit needs. */
@@ -15,9 +17,14 @@ export interface Algorithm {
   room(state: State, i: number, limit: Limit, now: number): number
   /** Spends, also beyond the room: whoever asks has looked first, or settles a debt. */
   spend(state: State, i: number, limit: Limit, units: number, now: number): void
-  /** Returns units that were spent at `takenUs`, as far as they still count. Never makes room that was not used up by them. */
+  /**
+   * Returns units that were spent at `takenUs`, as far as they still count. Never makes room that was not used up by
+   * them.
+   */
   giveBack(state: State, i: number, limit: Limit, units: number, takenUs: number, now: number): void
-  /** Lets at least so much be spent in the present period. Only calendar limits have periods that others can count too. */
+  /**
+   * Lets at least so much be spent in the present period. Only calendar limits have periods that others can count too.
+   */
   raise?(state: State, i: number, limit: Limit, units: number, now: number): void
   /** `pace`: where on its curve the limit stands. */
   pace?(state: State, i: number, limit: Limit, now: number): PaceStatus

@@ -22,7 +22,8 @@ export function calendarPeriod(unit: CalendarUnit, zone: string, atMs: number): 
   if (known && atMs >= known.startMs && atMs < known.endMs) return known
   const today = Math.floor((atMs + offsetMs(zone, atMs)) / dayMs)
   let period = periodFrom(unit, zone, firstDay(unit, today))
-  // Where the clock is set back over midnight, the date is yesterday's once more: a period that has begun goes on all the same.
+  // Where the clock is set back over midnight, the date is yesterday's once more: a period that has begun goes on all
+  // the same.
   if (atMs >= period.endMs) period = periodFrom(unit, zone, nextPeriod(unit, firstDay(unit, today)))
   latest.set(id, period)
   return period

@@ -3,12 +3,13 @@ import type { State } from '../engine/state.ts'
 import type { Algorithm } from './algorithm.ts'
 
 /**
- * The generic cell rate algorithm, which is a token bucket written as one timestamp: the time at which the bucket would be full again.
+ * The generic cell rate algorithm, which is a token bucket written as one timestamp: the time at which the bucket would
+ * be full again.
  *
- * Bound: at most `burst + amount x W / period` in any stretch W. A unit takes a whole number of microseconds (rounded up), so a rate
- * that does not divide the period is held slightly below, never above.
- * State: that time (us), and the interval it was counted with, so that usage carries over when the rate changes: what was spent at the
- * old rate drains at the old rate until the next spend, which counts it anew.
+ * Bound: at most `burst + amount x W / period` in any stretch W. A unit takes a whole number of microseconds (rounded
+ * up), so a rate that does not divide the period is held slightly below, never above. State: that time (us), and the
+ * interval it was counted with, so that usage carries over when the rate changes: what was spent at the old rate drains
+ * at the old rate until the next spend, which counts it anew.
  */
 export const gcra: Algorithm = {
   fields: 2,

@@ -2,8 +2,9 @@ import type { Limit } from '../engine/limit.ts'
 import { type CalendarUnit, calendarPeriod, offsetMs, type Period } from './calendar-period.ts'
 
 /**
- * How a calendar limit is spread over its period. A position on the curve is the part of the amount that is planned until an instant, as a
- * whole number from 0 to `curveEnd`. It does not depend on the amount, so that a changed amount changes the plan and not the position.
+ * How a calendar limit is spread over its period. A position on the curve is the part of the amount that is planned
+ * until an instant, as a whole number from 0 to `curveEnd`. It does not depend on the amount, so that a changed amount
+ * changes the plan and not the position.
  */
 export interface Pace {
   /** By the hour of the day in the zone of the limit; undefined for an even curve. */
@@ -13,7 +14,10 @@ export interface Pace {
   readonly catchUp: number
 }
 
-/** A power of two, so that dividing by it is exact. With amounts of up to 10^13 one unit still reaches over a hundred positions. */
+/**
+ * A power of two, so that dividing by it is exact. With amounts of up to 10^13 one unit still reaches over a hundred
+ * positions.
+ */
 export const curveEnd: number = 2 ** 50
 
 /** A stretch of a period with one planned rate. */
@@ -47,7 +51,9 @@ export function segmentAt(limit: Limit, atMs: number): Segment {
   return curve.latest
 }
 
-/** The position on the curve at an instant of a segment. `lua/limits.lua` computes it in the same order of operations. */
+/**
+ * The position on the curve at an instant of a segment. `lua/limits.lua` computes it in the same order of operations.
+ */
 export function positionAt({ startMs, endMs, from, to }: Segment, atMs: number): number {
   return from + Math.floor(((atMs - startMs) / (endMs - startMs)) * (to - from))
 }
@@ -82,8 +88,8 @@ function even(period: Period): Segment[] {
   return [{ ...period, from: 0, to: curveEnd, period }]
 }
 
-// An hour that a change of the clock skips has no part in the day, and one that comes twice has two: the amount is spread over the hours
-// that there are.
+// An hour that a change of the clock skips has no part in the day, and one that comes twice has two: the amount is
+// spread over the hours that there are.
 function hourly(weights: readonly number[], zone: string, period: Period): Segment[] {
   const hours: { readonly startMs: number; readonly endMs: number; readonly weight: number }[] = []
   let total = 0

@@ -9,12 +9,13 @@ import { msOf } from './window.ts'
 export const farthest: number = 2 ** 52
 
 /**
- * Spreads the amount of a calendar limit over its period along a curve. It stands beside that limit, which holds the total by itself.
+ * Spreads the amount of a calendar limit over its period along a curve. It stands beside that limit, which holds the
+ * total by itself.
  *
- * Bound: at any instant at most what is planned until then plus `burst`; in any stretch at most `burst` plus `catchUp` times what is
- * planned in it; never more than the amount in a period. When demand is at least the planned rate throughout, the amount is used up.
- * The second bound is a gcra whose time is the position on the curve.
- * State: the period's start (ms), its count, and the position at which the bucket is full again.
+ * Bound: at any instant at most what is planned until then plus `burst`; in any stretch at most `burst` plus `catchUp`
+ * times what is planned in it; never more than the amount in a period. When demand is at least the planned rate
+ * throughout, the amount is used up. The second bound is a gcra whose time is the position on the curve. State: the
+ * period's start (ms), its count, and the position at which the bucket is full again.
  */
 export const pace: Algorithm = {
   fields: 3,

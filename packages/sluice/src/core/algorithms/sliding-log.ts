@@ -2,15 +2,18 @@ import type { Limit } from '../engine/limit.ts'
 import { extraOf, type Log, type State } from '../engine/state.ts'
 import type { Algorithm } from './algorithm.ts'
 
-/** Above this amount, entries share ticks of a thousandth of the period, so that no log grows beyond about a thousand entries. */
+/**
+ * Above this amount, entries share ticks of a thousandth of the period, so that no log grows beyond about a thousand
+ * entries.
+ */
 export const maxLogEntries = 1000
 
 /**
  * Remembers every spend until it is one period old.
  *
- * Bound: at most `amount` in any rolling window of the period. With amounts above 1,000, a unit comes back up to a thousandth of the
- * period late, never early.
- * State: one entry (time, units) per spend or tick. Its one field only gives the log an offset of its own to be filed under.
+ * Bound: at most `amount` in any rolling window of the period. With amounts above 1,000, a unit comes back up to a
+ * thousandth of the period late, never early. State: one entry (time, units) per spend or tick. Its one field only
+ * gives the log an offset of its own to be filed under.
  */
 export const slidingLog: Algorithm = {
   fields: 1,
@@ -24,7 +27,8 @@ export const slidingLog: Algorithm = {
     const log = logOf(state, i)
     dropExpired(log, limit, now)
     const last = log.times.length - 1
-    // A log stays in order also when a change of the amount ends the sharing of ticks, whose times are up to a tick ahead.
+    // A log stays in order also when a change of the amount ends the sharing of ticks, whose times are up to a tick
+    // ahead.
     const at = Math.max(tickOf(limit, now), log.times[last] ?? 0)
     if (last >= 0 && log.times[last] === at) log.costs[last]! += units
     else {
@@ -36,7 +40,8 @@ export const slidingLog: Algorithm = {
   giveBack(state, i, limit, units, takenUs, now) {
     const log = logOf(state, i)
     dropExpired(log, limit, now)
-    // The amount, and with it the sharing of ticks, may have changed since: what was taken stands at its time or at its tick.
+    // The amount, and with it the sharing of ticks, may have changed since: what was taken stands at its time or at its
+    // tick.
     const tick = nextTick(limit, takenUs)
     let left = units
     for (let e = log.times.length - 1; e >= 0 && left > 0; e--) {

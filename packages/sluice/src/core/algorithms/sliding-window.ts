@@ -5,9 +5,9 @@ import type { Algorithm } from './algorithm.ts'
 /**
  * Two counts: this clock-aligned window, and the one before weighted by how much of it the rolling window still covers.
  *
- * Bound: at most `amount` in each clock-aligned window, and less than twice `amount` in any stretch as long as the period. The
- * second is reached only by load that comes in one burst at the very end of a window; under steady load the excess is a few per cent.
- * State: the window's start (ms), its count, the count of the window before.
+ * Bound: at most `amount` in each clock-aligned window, and less than twice `amount` in any stretch as long as the
+ * period. The second is reached only by load that comes in one burst at the very end of a window; under steady load the
+ * excess is a few per cent. State: the window's start (ms), its count, the count of the window before.
  */
 export const slidingWindow: Algorithm = {
   fields: 3,

@@ -3,8 +3,9 @@ import type { Algorithm } from './algorithm.ts'
 import { calendarPeriod } from './calendar-period.ts'
 
 /**
- * `fixed-window` and `calendar`: counts units per window. A window starts at the first hit, at multiples of the period (`aligned`), or
- * with a day, week or month of a calendar, in UTC or a zone. One from which everything was given back never was.
+ * `fixed-window` and `calendar`: counts units per window. A window starts at the first hit, at multiples of the period
+ * (`aligned`), or with a day, week or month of a calendar, in UTC or a zone. One from which everything was given back
+ * never was.
  *
  * Bound: at most `amount` in each window, hence at most twice `amount` in any stretch as long as the period.
  * State: the window's start (ms) and its count.

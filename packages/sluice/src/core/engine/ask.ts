@@ -50,7 +50,8 @@ export interface HoldRequest {
  * - `peek`: what `take` would say, without spending.
  * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now.
  * - `refund`: return the charges' costs, spent at `takenUs` or just now. `reset`: forget the subjects.
- * - `debit`: spend `units[l]` of limit `l` of the one charge, whether they fit or not: they were spent while the store was away.
+ * - `debit`: spend `units[l]` of limit `l` of the one charge, whether they fit or not: they were spent while the store
+ * was away.
  * - `raise`: let each calendar limit of the one charge have at least `units` spent in its present period.
  */
 export type Ask = TakeAsk | PeekAsk | SettleAsk | ExtendAsk | RefundAsk | ResetAsk | DebitAsk | RaiseAsk

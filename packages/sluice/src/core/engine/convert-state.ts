@@ -4,14 +4,15 @@ import { blankState, extraOf, type KeptLimit, type State } from './state.ts'
 import { limitOfTag } from './tag.ts'
 
 /**
- * Most limits that a subject keeps for sets other than that of its last writer. Beyond it, those that end first are forgotten: what is
- * lost is what would soon not have counted any more.
+ * Most limits that a subject keeps for sets other than that of its last writer. Beyond it, those that end first are
+ * forgotten: what is lost is what would soon not have counted any more.
  */
 export const maxKeptLimits = 32
 
 /**
- * A copy of a subject's state in the layout of another set. Limits that both sets have carry over. What the new set does not have is
- * kept aside until its own end: tiers and policy versions that take turns on a subject must not erase each other's usage.
+ * A copy of a subject's state in the layout of another set. Limits that both sets have carry over. What the new set
+ * does not have is kept aside until its own end: tiers and policy versions that take turns on a subject must not erase
+ * each other's usage.
  */
 export function convertState(state: State, from: LimitSet, to: LimitSet): State {
   const made = blankState(to.fields)

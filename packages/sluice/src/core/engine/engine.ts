@@ -8,8 +8,9 @@ import { takePaced } from './take-paced.ts'
 import { takeWindows } from './take-windows.ts'
 
 /**
- * Decides one ask on the states of its charges, and leaves the states as they are after it. This is the whole meaning of a decision:
- * the memory store runs it on what it keeps, the Redis store on what a script read, in the same order and at the same instant.
+ * Decides one ask on the states of its charges, and leaves the states as they are after it. This is the whole meaning
+ * of a decision: the memory store runs it on what it keeps, the Redis store on what a script read, in the same order
+ * and at the same instant.
  */
 export function decide(ask: Ask, states: readonly State[], now: number): Answer {
   const { charges } = ask
@@ -83,7 +84,10 @@ export function setEndUs(set: LimitSet, state: State, now: number): number {
 /** The room of each limit of the charge that is being decided. */
 const rooms = new Float64Array(maxLimitsPerRule)
 
-/** `take` of one subject without a hold, which nearly all decisions are: what is left is what there was less what was spent. */
+/**
+ * `take` of one subject without a hold, which nearly all decisions are: what is left is what there was less what was
+ * spent.
+ */
 export function takeOne(charge: ChargeTerms, state: State, copies: number, now: number): Answer {
   if (charge.limits.windows) return takeWindows(charge, state, copies, now)
   if (charge.limits.paced) return takePaced(charge, state, copies, now)

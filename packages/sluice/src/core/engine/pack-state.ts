@@ -23,7 +23,10 @@ export interface UnpackedState {
   readonly writtenUs: number
 }
 
-/** A state as text, for stores that keep texts. Each limit is stored with its tag, so that another set finds its own again. */
+/**
+ * A state as text, for stores that keep texts. Each limit is stored with its tag, so that another set finds its own
+ * again.
+ */
 export function packState(set: LimitSet, state: State, nowUs: number): string {
   forgetEnded(state, nowUs)
   const limits = [...set.tags.keys()].flatMap((l) =>

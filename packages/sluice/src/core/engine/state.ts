@@ -8,7 +8,8 @@ export interface Hold {
   readonly tags: readonly number[]
   /**
    * `reserve`: when it expires its units come back. `acquire`: it occupies a place, and what else it spent stays spent.
-   * `receipt`: a decision over several slots that is not confirmed yet; it occupies nothing, and comes back when it expires.
+   * `receipt`: a decision over several slots that is not confirmed yet; it occupies nothing, and comes back when it
+   * expires.
    */
   readonly kind: HoldKind
 }
@@ -28,8 +29,8 @@ export interface KeptLimit {
 }
 
 /**
- * What a subject has besides numbers. Only those with a sliding log, a concurrency limit, open holds or usage under other limits have
- * it.
+ * What a subject has besides numbers. Only those with a sliding log, a concurrency limit, open holds or usage under
+ * other limits have it.
  */
 export interface Extra {
   holds: Hold[]

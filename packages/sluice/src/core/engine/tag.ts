@@ -2,9 +2,10 @@ import type { CalendarUnit } from '../algorithms/calendar-period.ts'
 import { algorithmNames } from '../algorithms/index.ts'
 import { type Limit, maxPeriodMs } from './limit.ts'
 
-// A tag is a number that is stored beside the fields of a limit and says what they count: the algorithm, the period and how windows are
-// aligned, not the amount. So the limits of one set are found again in what another set has stored, and a limit that the reader's set
-// does not have can still be kept until it ends. Usual limits have a tag below 128, which MessagePack keeps in one byte:
+// A tag is a number that is stored beside the fields of a limit and says what they count: the algorithm, the period and
+// how windows are aligned, not the amount. So the limits of one set are found again in what another set has stored, and
+// a limit that the reader's set does not have can still be kept until it ends. Usual limits have a tag below 128, which
+// MessagePack keeps in one byte:
 //
 //     usual:     code x 16 + kind, where kind is the index of the period, and 4 more when aligned
 //     other:     128 + ((periodMs x 2 + aligned) x 16 + number) x 8 + code
@@ -37,8 +38,8 @@ export function codeOf(tag: number): number {
 const known = new Map<number, Limit>()
 
 /**
- * As much of a limit as its tag says: enough to know when its state ends and to give back, not to decide. A calendar period counts as a
- * window from its start that is longer than the period.
+ * As much of a limit as its tag says: enough to know when its state ends and to give back, not to decide. A calendar
+ * period counts as a window from its start that is longer than the period.
  */
 export function limitOfTag(tag: number): Limit {
   const limit = known.get(tag) ?? readTag(tag)

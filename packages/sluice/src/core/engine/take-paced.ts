@@ -5,8 +5,8 @@ import type { Answer, ChargeTerms } from './ask.ts'
 import type { State } from './state.ts'
 
 /**
- * `take` of one subject with a calendar limit and its pace, without holds. Says what the engine would say by asking the algorithms of both
- * one by one; looking at the curve only once takes half of the time.
+ * `take` of one subject with a calendar limit and its pace, without holds. Says what the engine would say by asking the
+ * algorithms of both one by one; looking at the curve only once takes half of the time.
  */
 export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State, copies: number, now: number): Answer {
   const [total, paced] = set.limits as [(typeof set.limits)[0], (typeof set.limits)[0]]

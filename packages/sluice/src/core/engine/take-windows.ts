@@ -3,8 +3,9 @@ import type { Answer, ChargeTerms, LimitStatus } from './ask.ts'
 import type { State } from './state.ts'
 
 /**
- * `take` of one subject whose limits are all windows and which has no holds, as nearly all have. Says what the engine would say by asking
- * the algorithm of each limit for its room, to spend and when it ends; looking at every window only once takes a third of the time.
+ * `take` of one subject whose limits are all windows and which has no holds, as nearly all have. Says what the engine
+ * would say by asking the algorithm of each limit for its room, to spend and when it ends; looking at every window only
+ * once takes a third of the time.
  */
 export function takeWindows(
   { rule, limits: set, cost }: ChargeTerms,

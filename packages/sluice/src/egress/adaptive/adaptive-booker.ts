@@ -28,8 +28,8 @@ export interface AdaptiveOptions {
 }
 
 /**
- * Holds back calls of this process beyond a limit in flight that follows the vendor's latency, before they book. Each process finds its
- * own limit; a vendor that gets slower for all of them slows down all of them.
+ * Holds back calls of this process beyond a limit in flight that follows the vendor's latency, before they book. Each
+ * process finds its own limit; a vendor that gets slower for all of them slows down all of them.
  */
 export class AdaptiveBooker implements Booker, GrantOwner {
   readonly #options: AdaptiveOptions

@@ -5,7 +5,9 @@ export interface Gradient {
   readonly limit: number
   /** Latency without a queue at the vendor, as the last probe found it. */
   readonly normalMs: number
-  /** Calls to let pass before the next round, as they were sent under the limit before; then those of the round so far. */
+  /**
+   * Calls to let pass before the next round, as they were sent under the limit before; then those of the round so far.
+   */
   readonly skip: number
   readonly count: number
   readonly sumMs: number
@@ -33,9 +35,9 @@ export function limitOf({ limit, isProbing }: Gradient, bounds: AdaptiveConcurre
 }
 
 /**
- * Follows latency, one round of calls at a time: when calls take longer than is normal, they queue at the vendor, and the limit shrinks by
- * how much longer; when they do not, it grows, but only while it is used. An average of latency as the normal would drift upward with the
- * queue that it allows; so now and then it is measured anew.
+ * Follows latency, one round of calls at a time: when calls take longer than is normal, they queue at the vendor, and
+ * the limit shrinks by how much longer; when they do not, it grows, but only while it is used. An average of latency as
+ * the normal would drift upward with the queue that it allows; so now and then it is measured anew.
  */
 export function afterLatency(
   state: Gradient,

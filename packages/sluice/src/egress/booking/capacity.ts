@@ -1,7 +1,10 @@
 import type { BookedLimit, BookingRules, Units } from './messages.ts'
 import { add, rampMs, type UpstreamState } from './state.ts'
 
-/** What a call occupies of each limit. One that needs more than there can ever be gets all there is instead of waiting for ever. */
+/**
+ * What a call occupies of each limit. One that needs more than there can ever be gets all there is instead of waiting
+ * for ever.
+ */
 export function clampUnits(limits: readonly BookedLimit[], units: Units): Units {
   const clamped: Record<string, number> = {}
   for (const { key, amount } of limits) clamped[key] = Math.min(units[key] ?? 0, amount)
@@ -17,7 +20,10 @@ export function allowed(state: UpstreamState, limit: BookedLimit, nowMs: number)
   return Math.max(1, Math.floor(limit.amount * share))
 }
 
-/** Whether a call fits beside all that is taken. What needs more than a rising limit allows goes when nothing else is taken. */
+/**
+ * Whether a call fits beside all that is taken. What needs more than a rising limit allows goes when nothing else is
+ * taken.
+ */
 export function fits(state: UpstreamState, rules: BookingRules, units: Units, nowMs: number): boolean {
   return rules.limits.every((limit) => {
     const used = state.used.get(limit.key) ?? 0
@@ -35,7 +41,9 @@ export function unspend(state: UpstreamState, units: Units): void {
   for (const [key, amount] of Object.entries(units)) add(state.used, key, -amount)
 }
 
-/** How long a call with so many ahead waits at least: whole periods, as the places taken now may all come back at once. */
+/**
+ * How long a call with so many ahead waits at least: whole periods, as the places taken now may all come back at once.
+ */
 export function earliestMs(
   state: UpstreamState,
   rules: BookingRules,

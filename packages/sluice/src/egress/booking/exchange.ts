@@ -21,10 +21,11 @@ import {
 const rampStepMs = 100
 
 /**
- * One exchange: all steps of one process at one instant, then places for those who wait, in order. The Redis script does the same on
- * the same state; random histories hold the two equal.
+ * One exchange: all steps of one process at one instant, then places for those who wait, in order. The Redis script
+ * does the same on the same state; random histories hold the two equal.
  *
- * Time decides only about dead processes and pauses. That a period has passed is always measured by a process, which then says `free`.
+ * Time decides only about dead processes and pauses. That a period has passed is always measured by a process, which
+ * then says `free`.
  */
 export function exchange(state: UpstreamState, asked: Exchange, serverMs: number): ExchangeReply {
   const nowMs = advance(state, asked, serverMs)
@@ -60,8 +61,8 @@ export function exchange(state: UpstreamState, asked: Exchange, serverMs: number
 }
 
 /**
- * The time that decides: the server's, minus what its clock leapt ahead of what this process measured since its last exchange. Without
- * that, a leap would make every process look silent. It never runs backwards.
+ * The time that decides: the server's, minus what its clock leapt ahead of what this process measured since its last
+ * exchange. Without that, a leap would make every process look silent. It never runs backwards.
  */
 function advance(state: UpstreamState, { owner, sinceMs }: Exchange, serverMs: number): number {
   const seenMs = state.owners.get(owner)
@@ -157,8 +158,8 @@ function book(
 }
 
 /**
- * Looks at places whose time is up. One that was assigned and not confirmed goes back to the queue. One that is held by a process that is
- * gone is orphaned, as its request has surely arrived; one whose process lives is its own business.
+ * Looks at places whose time is up. One that was assigned and not confirmed goes back to the queue. One that is held by
+ * a process that is gone is orphaned, as its request has surely arrived; one whose process lives is its own business.
  */
 function expire(state: UpstreamState, rules: BookingRules, nowMs: number, orphaned: Map<string, number>): void {
   if (nowMs < state.nextExpiryMs) return
@@ -186,8 +187,8 @@ function orphan(state: UpstreamState, rules: BookingRules, call: CallRecord, orp
 }
 
 /**
- * What a process that is gone has left behind goes to the one that asks, which measures a period of its own before it frees it: groups
- * of answered calls at once, calls in flight when their requests have surely arrived.
+ * What a process that is gone has left behind goes to the one that asks, which measures a period of its own before it
+ * frees it: groups of answered calls at once, calls in flight when their requests have surely arrived.
  */
 function adopt(state: UpstreamState, { owner: heir, rules }: Exchange, nowMs: number): readonly Adopted[] {
   const gone = [...state.owners].filter(([owner, seenMs]) => owner !== heir && nowMs - seenMs >= silentMs)
@@ -247,7 +248,10 @@ function assign(
   }
 }
 
-/** Waiters must be looked at when a pause ends and while the rate rises after it: then nothing need be freed for them to go. */
+/**
+ * Waiters must be looked at when a pause ends and while the rate rises after it: then nothing need be freed for them to
+ * go.
+ */
 function wakeMs(state: UpstreamState, pausedUntil: number, nowMs: number): number {
   if (state.waiting === 0 || pausedUntil === 0 || nowMs >= pausedUntil + rampMs) return -1
   return nowMs < pausedUntil ? pausedUntil - nowMs : rampStepMs

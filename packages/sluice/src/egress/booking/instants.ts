@@ -5,8 +5,9 @@ import { rampMs, type UpstreamState } from './state.ts'
 const mostSingle = 100
 
 /**
- * Books instants: when each call may be sent, so that no period has more of them than a limit allows. The margin lengthens the period by
- * the spread of delays, as what is sent a period apart may arrive closer together. Instants are never given out of order.
+ * Books instants: when each call may be sent, so that no period has more of them than a limit allows. The margin
+ * lengthens the period by the spread of delays, as what is sent a period apart may arrive closer together. Instants are
+ * never given out of order.
  *
  *     even    one after the other, a period divided by the amount apart
  *     burst   at once while there is room; else a period after the one that makes room

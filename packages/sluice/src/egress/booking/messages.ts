@@ -1,4 +1,7 @@
-/** What one limit of an upstream is called in shared state, and how much it allows. A period of 0 counts what is in flight. */
+/**
+ * What one limit of an upstream is called in shared state, and how much it allows. A period of 0 counts what is in
+ * flight.
+ */
 export interface BookedLimit {
   readonly key: string
   readonly amount: number
@@ -15,9 +18,14 @@ export type Step =
   | BookStep
   /** Gives up a waiter, or returns a place on which nothing was written. */
   | { readonly op: 'cancel'; readonly id: string }
-  /** The final response of a call began. `ticks` name, by limit, the group of answered calls that the owner will free. */
+  /**
+   * The final response of a call began. `ticks` name, by limit, the group of answered calls that the owner will free.
+   */
   | { readonly op: 'answered'; readonly id: string; readonly ticks: Ticks }
-  /** The call is over. `units` are what it really cost; without them the reservation stays. `ticks` are for what it cost beyond it. */
+  /**
+   * The call is over. `units` are what it really cost; without them the reservation stays. `ticks` are for what it cost
+   * beyond it.
+   */
   | { readonly op: 'done'; readonly id: string; readonly units?: Units; readonly ticks: Ticks }
   /** A period has passed since the answered calls of a group began to be answered. */
   | { readonly op: 'free'; readonly limit: string; readonly tick: string }
@@ -77,8 +85,8 @@ export interface PauseStep {
 }
 
 /**
- * All that a process knows to be taken by it, told after state was lost or exchanges failed. It replaces what was known of it before;
- * everything is by id, so that telling twice changes nothing.
+ * All that a process knows to be taken by it, told after state was lost or exchanges failed. It replaces what was known
+ * of it before; everything is by id, so that telling twice changes nothing.
  */
 export interface RegisterStep {
   readonly op: 'register'
@@ -87,7 +95,9 @@ export interface RegisterStep {
   readonly groups: readonly { readonly limit: string; readonly tick: string; readonly units: number }[]
 }
 
-/** Settings of the upstream that decide; they come with every exchange, from the policy in force in the asking process. */
+/**
+ * Settings of the upstream that decide; they come with every exchange, from the policy in force in the asking process.
+ */
 export interface BookingRules {
   readonly limits: readonly BookedLimit[]
   readonly maxQueue: number

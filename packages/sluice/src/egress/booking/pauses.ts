@@ -7,8 +7,8 @@ const longestUnsaidMs = 60_000
 const grainMs = 1000
 
 /**
- * Pauses a scope; the empty scope is the whole upstream. Calls that were in flight when the pause began belong to the same event: they
- * neither lengthen it, unless the vendor asks for clearly more, nor count as another refusal.
+ * Pauses a scope; the empty scope is the whole upstream. Calls that were in flight when the pause began belong to the
+ * same event: they neither lengthen it, unless the vendor asks for clearly more, nor count as another refusal.
  */
 export function pause(state: UpstreamState, step: PauseStep, nowMs: number): StepResult {
   const before = state.pauses.get(step.scope)

@@ -2,8 +2,9 @@ import { add, type TenantRecord, type UpstreamState, type WaiterRecord } from '.
 import { TenantQueue } from './tenant-queue.ts'
 
 /**
- * Start-time fair queueing. Each tenant has a tag in virtual time; the smallest one is served next and moves on by what the service
- * costs, divided by the tenant's weight. A tenant that was idle starts at the present virtual time: it has no credit from before.
+ * Start-time fair queueing. Each tenant has a tag in virtual time; the smallest one is served next and moves on by what
+ * the service costs, divided by the tenant's weight. A tenant that was idle starts at the present virtual time: it has
+ * no credit from before.
  */
 export function nextTenant(state: UpstreamState): [string, TenantRecord] | undefined {
   let best: [string, TenantRecord] | undefined
@@ -44,7 +45,9 @@ export function dequeue(state: UpstreamState, waiter: WaiterRecord): boolean {
   return true
 }
 
-/** Charges a tenant for a service. Virtual time always moves on, so that whoever comes now is behind those who waited. */
+/**
+ * Charges a tenant for a service. Virtual time always moves on, so that whoever comes now is behind those who waited.
+ */
 export function serve(state: UpstreamState, tenantName: string, charge: number): void {
   let tenant = state.tenants.get(tenantName)
   if (tenant === undefined) {

@@ -111,7 +111,9 @@ export function newState(nowMs: number, epoch = '', recovering = false): Upstrea
   }
 }
 
-/** A process that was silent for so long counts as gone: its waiters are passed over and its answered places adopted. */
+/**
+ * A process that was silent for so long counts as gone: its waiters are passed over and its answered places adopted.
+ */
 export const silentMs = 3000
 /** An assigned place that is not confirmed goes to the next waiter after this. */
 export const confirmMs = 2000

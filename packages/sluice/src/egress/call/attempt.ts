@@ -69,8 +69,8 @@ export class Attempt implements ResponseHandler {
   }
 
   /**
-   * The caller gives up. Before the head is written, that returns the grant. After it, the request stays on its connection until its
-   * response begins or its timeout, as only then is it known to have arrived.
+   * The caller gives up. Before the head is written, that returns the grant. After it, the request stays on its
+   * connection until its response begins or its timeout, as only then is it known to have arrived.
    */
   giveUp(reason: Error): void {
     if (this.#isOver) return
@@ -80,7 +80,10 @@ export class Attempt implements ResponseHandler {
     else if (this.#hasResponse) this.#abort?.(reason)
   }
 
-  /** The response is of no use: it is read to its end so that the connection can be used again, unless that takes too long. */
+  /**
+   * The response is of no use: it is read to its end so that the connection can be used again, unless that takes too
+   * long.
+   */
   discard(): void {
     this.#isDetached = true
     this.#isDiscarded = true

@@ -4,8 +4,8 @@ import { SluiceError } from '../../core/errors.ts'
 export type Undici = typeof import('undici')
 
 /**
- * Loads the application's undici. The copy inside Node is never used: it is older than Node's release, and in some releases lets a
- * response that arrives on an idle connection answer the next request (CVE-2026-6733).
+ * Loads the application's undici. The copy inside Node is never used: it is older than Node's release, and in some
+ * releases lets a response that arrives on an idle connection answer the next request (CVE-2026-6733).
  */
 export async function loadUndici(): Promise<Undici> {
   try {

@@ -30,8 +30,8 @@ export function decodeBody(chunks: readonly Buffer[], encoding: string | undefin
 }
 
 /**
- * A response whose beginning is held back until somebody has looked at it. Then it is passed on as it came, at the pace at which it is
- * taken.
+ * A response whose beginning is held back until somebody has looked at it. Then it is passed on as it came, at the pace
+ * at which it is taken.
  */
 export class PeekedResponse {
   readonly #chunks: Buffer[] = []

@@ -5,8 +5,8 @@ import type { Units } from '../booking/messages.ts'
 export type Cost = number | Readonly<Record<string, number>>
 
 /**
- * What a call occupies of each limit: one request, and of other units what its cost says. A cost that is not told is one unit, so that
- * nothing is free by mistake.
+ * What a call occupies of each limit: one request, and of other units what its cost says. A cost that is not told is
+ * one unit, so that nothing is free by mistake.
  */
 export function unitsOf(limits: readonly UpstreamLimit[], cost: Cost | undefined): Units {
   const units: Record<string, number> = {}

@@ -12,8 +12,8 @@ export interface AnsweredGroup {
 }
 
 /**
- * The places of answered calls, by limit and tick. Each comes back one period after its tick ended, by the monotonic clock of this
- * process: the call that uses it next is sent at least a period after the response of this one began.
+ * The places of answered calls, by limit and tick. Each comes back one period after its tick ended, by the monotonic
+ * clock of this process: the call that uses it next is sent at least a period after the response of this one began.
  */
 export class AnsweredPlaces {
   /** By limit, then by tick; those of one limit come back in the order in which they were added. */
@@ -24,7 +24,10 @@ export class AnsweredPlaces {
     return this.#size
   }
 
-  /** The tick in which a call is answered now. Small limits have ticks of a millisecond, others a thousandth of their period. */
+  /**
+   * The tick in which a call is answered now. Small limits have ticks of a millisecond, others a thousandth of their
+   * period.
+   */
   tickOf({ amount, periodMs }: BookedLimit, nowMs: number): string {
     return String(Math.ceil(nowMs / tickMs(amount, periodMs)))
   }

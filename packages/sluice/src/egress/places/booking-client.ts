@@ -14,7 +14,10 @@ export const graceMs = 1000
 /** A process renews itself so often while it has anything in shared state. */
 const renewMs = 1000
 
-/** This process' side of the booking of one upstream: who waits here, which places are held here, and when they come back. */
+/**
+ * This process' side of the booking of one upstream: who waits here, which places are held here, and when they come
+ * back.
+ */
 export class BookingClient implements Booker, GrantOwner {
   readonly #options: BookerOptions
   readonly #clock: Clock

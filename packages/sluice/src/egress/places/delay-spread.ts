@@ -2,8 +2,9 @@ const kept = 200
 const leastMs = 10
 
 /**
- * How much the time from an instant to the response differs from call to call. What is sent a period apart may arrive closer together
- * by as much, so that is what an estimated bound keeps free. It includes the vendor's own work, so it errs on the safe side.
+ * How much the time from an instant to the response differs from call to call. What is sent a period apart may arrive
+ * closer together by as much, so that is what an estimated bound keeps free. It includes the vendor's own work, so it
+ * errs on the safe side.
  */
 export class DelaySpread {
   readonly #delays: number[] = []

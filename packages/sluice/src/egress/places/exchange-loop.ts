@@ -44,8 +44,9 @@ export interface ExchangeLoopOptions {
 const probeMs = 250
 
 /**
- * Brings steps to shared state, one exchange at a time, so that they arrive in order. While shared state cannot be reached, a state in
- * this process decides by the rules of the outage; when it is back, everything known here is told to it.
+ * Brings steps to shared state, one exchange at a time, so that they arrive in order. While shared state cannot be
+ * reached, a state in this process decides by the rules of the outage; when it is back, everything known here is told
+ * to it.
  */
 export class ExchangeLoop {
   readonly #options: ExchangeLoopOptions
@@ -84,7 +85,10 @@ export class ExchangeLoop {
     this.exchangeSoon()
   }
 
-  /** Exchanges in this tick, also when there is nothing to say: that renews this process and fetches what was assigned to it. */
+  /**
+   * Exchanges in this tick, also when there is nothing to say: that renews this process and fetches what was assigned
+   * to it.
+   */
   exchangeSoon(): void {
     if (this.#isScheduled || this.#isBusy) return
     this.#isScheduled = true
@@ -164,8 +168,8 @@ export class ExchangeLoop {
   }
 
   /**
-   * Whether the steps were taken is not known. That does not matter: everything that is known here will be told, and what is told
-   * replaces what was known there.
+   * Whether the steps were taken is not known. That does not matter: everything that is known here will be told, and
+   * what is told replaces what was known there.
    */
   #failed(steps: readonly PendingStep[], error: Error): void {
     for (const { step, settle } of steps) if (step.op !== 'book') settle?.(undefined)

@@ -20,7 +20,10 @@ export function heldUnits(
 
 const leastRecoveryMs = 2000
 
-/** For how long nothing is granted after state was lost: the shortest period, and long enough for every process to register. */
+/**
+ * For how long nothing is granted after state was lost: the shortest period, and long enough for every process to
+ * register.
+ */
 export function recoveryMs(limits: readonly BookedLimit[]): number {
   const periods = limits.map(({ periodMs }) => periodMs).filter((ms) => ms > 0)
   return periods.length === 0 ? leastRecoveryMs : Math.max(leastRecoveryMs, Math.min(...periods))

@@ -23,8 +23,8 @@ interface Waiter {
 }
 
 /**
- * The booking of an upstream with an estimated bound: each call is told an instant and sent then. There is no queue; everybody knows at
- * once when it will be served, or that it will not be in time.
+ * The booking of an upstream with an estimated bound: each call is told an instant and sent then. There is no queue;
+ * everybody knows at once when it will be served, or that it will not be in time.
  */
 export class InstantClient implements Booker, GrantOwner {
   readonly #options: BookerOptions

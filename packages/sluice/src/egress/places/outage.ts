@@ -1,15 +1,18 @@
 import type { BookedLimit, BookingRules, Units } from '../booking/messages.ts'
 import { silentMs } from '../booking/state.ts'
 
-/** What decides while shared state cannot be reached: the places held here, nothing, this replica's share, or no limit at all. */
+/**
+ * What decides while shared state cannot be reached: the places held here, nothing, this replica's share, or no limit
+ * at all.
+ */
 export type OutageMode = 'held' | 'closed' | 'local' | 'open'
 
 /** A call on a held place must have so much time left to arrive; otherwise it is not begun. */
 const leastArrivalMs = 1000
 
 /**
- * Which of them it is now. Places that this process held when it was last heard of are its own until others may take it for dead, which
- * is `silentMs` after that: whatever is written on them must have arrived by then.
+ * Which of them it is now. Places that this process held when it was last heard of are its own until others may take it
+ * for dead, which is `silentMs` after that: whatever is written on them must have arrived by then.
  */
 export function outageMode(lastSeenMs: number, nowMs: number, onStoreFailure: 'open' | 'closed' | 'local'): OutageMode {
   return lastSeenMs >= 0 && nowMs < lastSeenMs + silentMs - leastArrivalMs ? 'held' : onStoreFailure
@@ -26,8 +29,8 @@ export function modeEndsMs(mode: OutageMode, lastSeenMs: number): number {
 }
 
 /**
- * The rules that are enforced in this process meanwhile; undefined when nothing may be granted. A share is rounded down: the replicas
- * together never have more than the limit, as far as their number was known.
+ * The rules that are enforced in this process meanwhile; undefined when nothing may be granted. A share is rounded
+ * down: the replicas together never have more than the limit, as far as their number was known.
  */
 export function outageRules(
   mode: OutageMode,

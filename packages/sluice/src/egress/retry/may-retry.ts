@@ -20,8 +20,8 @@ const idempotent: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE',
 const passing: ReadonlySet<number> = new Set([408, 502, 503, 504])
 
 /**
- * Whether an attempt may be made again: only what did not reach the vendor, what the vendor says it did not serve, or what has the same
- * effect when it is done twice.
+ * Whether an attempt may be made again: only what did not reach the vendor, what the vendor says it did not serve, or
+ * what has the same effect when it is done twice.
  */
 export function isSafeToRetry(request: RetriedRequest, outcome: AttemptOutcome): boolean {
   if (!request.canRepeat) return false

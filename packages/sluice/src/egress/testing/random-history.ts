@@ -16,7 +16,10 @@ export function seeded(seed: number): () => number {
   }
 }
 
-/** A random life of an upstream: several processes that book, send, settle, fall silent, and forget or repeat themselves. */
+/**
+ * A random life of an upstream: several processes that book, send, settle, fall silent, and forget or repeat
+ * themselves.
+ */
 export function randomHistory(seed: number, length = 60): readonly HistoryStep[] {
   const random = seeded(seed)
   const below = (n: number): number => Math.floor(random() * n)

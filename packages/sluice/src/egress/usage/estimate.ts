@@ -7,8 +7,8 @@ const bytesPerToken = 4
 const capFields = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
 
 /**
- * Estimates the tokens of a request to a language model: its text, and the largest output that it allows. Of several caps the largest
- * counts, as vendors differ in which one they read.
+ * Estimates the tokens of a request to a language model: its text, and the largest output that it allows. Of several
+ * caps the largest counts, as vendors differ in which one they read.
  */
 export function estimateTokens(request: OutgoingRequest): Readonly<Record<string, number>> | undefined {
   if (request.body === undefined) return undefined

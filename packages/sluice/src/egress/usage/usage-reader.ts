@@ -5,7 +5,9 @@ import { mergeUsage, type Usage, usageIn, withTotal } from './usage.ts'
 const mostJson = 1024 * 1024
 const mostLine = 256 * 1024
 
-/** Looks for usage in a response as it passes by. It never holds anything back, and keeps at most a bounded part of it. */
+/**
+ * Looks for usage in a response as it passes by. It never holds anything back, and keeps at most a bounded part of it.
+ */
 export interface UsageReader {
   read(chunk: Buffer): void
   /** What was found so far; undefined when nothing was. */

@@ -7,7 +7,10 @@ export interface VendorPreset {
   isLimited?(status: number, headers: Headers): boolean
   /** The limits that a response reports. */
   dimensions?(headers: Headers, nowMs: number): readonly Dimension[]
-  /** Whether a limit with nothing left stops us although the call itself succeeded; only where its reset says when more is there. */
+  /**
+   * Whether a limit with nothing left stops us although the call itself succeeded; only where its reset says when more
+   * is there.
+   */
   readonly pausesWhenUsedUp?: boolean
   /** How long to wait at least when a limit was met and nothing says for how long. */
   readonly leastMs?: number

@@ -17,7 +17,10 @@ const secondsOf = (text: string | undefined): number | undefined => {
   return seconds === undefined ? undefined : Math.ceil(seconds * 1000)
 }
 
-/** Limits whose headers are named alike: `%` stands for the limit. Negative placeholders are not numbers here and so are ignored. */
+/**
+ * Limits whose headers are named alike: `%` stands for the limit. Negative placeholders are not numbers here and so are
+ * ignored.
+ */
 function named(remaining: string, reset: string, limits: readonly string[], read: ReadReset): Dimensions {
   return (headers, nowMs) =>
     limits.flatMap((limit): Dimension[] => {
@@ -48,7 +51,10 @@ const codeOf = (body: string | undefined): unknown => {
   }
 }
 
-/** Vendors whose headers differ from most. Resets of OpenAI and Anthropic say when a limit is full again, not when one more call fits. */
+/**
+ * Vendors whose headers differ from most. Resets of OpenAI and Anthropic say when a limit is full again, not when one
+ * more call fits.
+ */
 const presets: Readonly<Record<string, VendorPreset>> = {
   common,
   openai: {

@@ -44,8 +44,8 @@ function dimension(remaining: string | undefined, resetSeconds: string | undefin
 const known = (found: Dimension | undefined): Dimension[] => (found === undefined ? [] : [found])
 
 /**
- * `X-RateLimit-Reset` has no definition: a large number is a moment (ms or s since 1970), a small one is seconds from now. GitHub, X and
- * Discord send moments, many others send seconds.
+ * `X-RateLimit-Reset` has no definition: a large number is a moment (ms or s since 1970), a small one is seconds from
+ * now. GitHub, X and Discord send moments, many others send seconds.
  */
 export function looseResetMs(text: string | undefined, untilMoment: (momentMs: number) => number): number | undefined {
   const value = parseDecimal(text)

@@ -15,8 +15,8 @@ export interface VendorSignal {
 }
 
 /**
- * Reads a response. `Retry-After` beats every reset; of several limits the one that is used up for longest counts. A response can only
- * make us wait: nothing that a vendor sends raises our rate.
+ * Reads a response. `Retry-After` beats every reset; of several limits the one that is used up for longest counts. A
+ * response can only make us wait: nothing that a vendor sends raises our rate.
  */
 export function vendorSignal(
   preset: VendorPreset,

@@ -46,8 +46,8 @@ function parseLoosely(text: string): number {
 }
 
 /**
- * How long until a moment, by the vendor's own clock where its `Date` tells: ours may differ. A response from a cache (`Age`) has the
- * date of when it was made, so then ours counts.
+ * How long until a moment, by the vendor's own clock where its `Date` tells: ours may differ. A response from a cache
+ * (`Age`) has the date of when it was made, so then ours counts.
  */
 export function untilMs(momentMs: number, headers: Headers, nowMs: number): number {
   const isFresh = (parseDecimal(headers.age) ?? 0) === 0
@@ -56,8 +56,8 @@ export function untilMs(momentMs: number, headers: Headers, nowMs: number): numb
 }
 
 /**
- * `Retry-After` in all forms that vendors send: seconds, also with a fraction, or a date; and `retry-after-ms`. A repeated header is the
- * longest of its values. Anything else is nonsense and ignored.
+ * `Retry-After` in all forms that vendors send: seconds, also with a fraction, or a date; and `retry-after-ms`. A
+ * repeated header is the longest of its values. Anything else is nonsense and ignored.
  */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const exact = parseDecimal(headers['retry-after-ms'])

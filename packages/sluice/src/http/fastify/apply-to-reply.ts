@@ -32,7 +32,10 @@ function deny(reply: FastifyReply, { status, headers, body }: Denial<unknown>): 
   reply.send(body)
 }
 
-/** Fastify keeps names in lower case, and making that of a name costs more than all else about it; these come with every reply. */
+/**
+ * Fastify keeps names in lower case, and making that of a name costs more than all else about it; these come with every
+ * reply.
+ */
 const lowerCase: ReadonlyMap<string, string> = new Map([
   ['RateLimit-Policy', 'ratelimit-policy'],
   ['RateLimit', 'ratelimit'],

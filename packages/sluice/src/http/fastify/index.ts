@@ -35,8 +35,8 @@ const hooks = ['onRequest', 'preValidation', 'preHandler'] as const
 
 interface HookOptions {
   /**
-   * When to decide: `onRequest`, before the body is read; `preValidation`, once it is parsed; `preHandler`, once it is validated too. By
-   * default `preValidation` while the guard reads bodies, and `onRequest` while it does not.
+   * When to decide: `onRequest`, before the body is read; `preValidation`, once it is parsed; `preHandler`, once it is
+   * validated too. By default `preValidation` while the guard reads bodies, and `onRequest` while it does not.
    */
   readonly hook?: (typeof hooks)[number]
 }
@@ -52,11 +52,13 @@ export interface FastifyProtectOptions<Decided extends Decision | undefined = De
 }
 
 /**
- * Plugin that enforces a policy on all routes of the instance it is registered on. Routes may say otherwise in their `config`.
+ * Plugin that enforces a policy on all routes of the instance it is registered on. Routes may say otherwise in their
+ * `config`.
  *
  * @example
  * await app.register(rateLimit, { limiter })
- * app.post('/reports', { config: { rateLimit: { rule: 'reports', key: (request) => request.user.id, cost: 5 } } }, handler)
+ * app.post('/reports', { config: { rateLimit: { rule: 'reports', key: (request) => request.user.id, cost: 5 } } },
+ * handler)
  */
 export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('sluice', (app, options) => {
   const { limiter } = options
@@ -69,7 +71,8 @@ export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('s
     ofRoutes.set(charge, known)
     return known
   }
-  // Mistakes in a route's options show at start; routes that were there before the plugin are met with their first request.
+  // Mistakes in a route's options show at start; routes that were there before the plugin are met with their first
+  // request.
   app.addHook('onRoute', function noteRoute({ config }) {
     if (config?.rateLimit) guardOfRoute(config.rateLimit)
   })

@@ -10,8 +10,9 @@ export const bodyHint = 'only JSON and forms up to 1 MiB are read; such requests
 const form = /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/i
 
 /**
- * Reads the body of a request for rules to look into, and leaves it to be read again. Handlers parse JSON whatever the content type
- * says, and so does this. A body that is too long, or that is neither JSON nor a form, is `unreadableBody`.
+ * Reads the body of a request for rules to look into, and leaves it to be read again. Handlers parse JSON whatever the
+ * content type says, and so does this. A body that is too long, or that is neither JSON nor a form, is
+ * `unreadableBody`.
  */
 export async function readBody(request: Request): Promise<unknown> {
   if (request.body === null) return undefined

@@ -9,7 +9,10 @@ const policyTexts = () =>
     item: ({ amount, windowMs }) => (windowMs > 0 ? `${units(amount)};w=${seconds(windowMs)}` : `${units(amount)}`),
   })
 
-/** Draft 7: `RateLimit-Policy: 20;w=1, 1000;w=60` and `RateLimit: limit=1000, remaining=50, reset=30` of the tightest limit. */
+/**
+ * Draft 7: `RateLimit-Policy: 20;w=1, 1000;w=60` and `RateLimit: limit=1000, remaining=50, reset=30` of the tightest
+ * limit.
+ */
 export function draft7(): HeaderWriter {
   const texts = policyTexts()
   return ({ limits, policyVersion }) => {
@@ -23,7 +26,9 @@ export function draft7(): HeaderWriter {
   }
 }
 
-/** Draft 6: the tightest limit in `RateLimit-Limit`, `-Remaining` and `-Reset`, and all limits in `RateLimit-Policy`. */
+/**
+ * Draft 6: the tightest limit in `RateLimit-Limit`, `-Remaining` and `-Reset`, and all limits in `RateLimit-Policy`.
+ */
 export function draft6(): HeaderWriter {
   const texts = policyTexts()
   return ({ limits, policyVersion }) => {

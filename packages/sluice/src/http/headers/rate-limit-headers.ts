@@ -7,15 +7,18 @@ import { draft6, draft7 } from './older-drafts.ts'
 import { xRateLimit, xRateLimitEpoch } from './x-rate-limit.ts'
 
 /**
- * A form of the rate-limit headers. The IETF's draft still moves, so the form is chosen by its number. `x-ratelimit` counts
- * its reset from now, `x-ratelimit-epoch` from 1970.
+ * A form of the rate-limit headers. The IETF's draft still moves, so the form is chosen by its number. `x-ratelimit`
+ * counts its reset from now, `x-ratelimit-epoch` from 1970.
  */
 export type HeaderVersion = 'draft-11' | 'draft-7' | 'draft-6' | 'x-ratelimit' | 'x-ratelimit-epoch'
 
 /** The name under which clients see a limit. */
 export type NameOf = (status: LimitStatus) => string
 
-/** Writes the fields of one version for a decision on at least one limit. `partition` is the parameter `;pk=...`, or nothing. */
+/**
+ * Writes the fields of one version for a decision on at least one limit. `partition` is the parameter `;pk=...`, or
+ * nothing.
+ */
 export type HeaderWriter = (decision: Decision, partition: string) => Header[]
 
 const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf) => HeaderWriter>> = {

@@ -1,8 +1,9 @@
 import type { LimitStatus } from '../../core/engine/ask.ts'
 
 /**
- * The one limit that headers made for a single limit should tell of: the one that denies for longest, else the one with the least
- * left. Limits on what is in flight say nothing about a window, so they only count when there is nothing else.
+ * The one limit that headers made for a single limit should tell of: the one that denies for longest, else the one with
+ * the least left. Limits on what is in flight say nothing about a window, so they only count when there is nothing
+ * else.
  */
 export function tightest(limits: readonly LimitStatus[]): LimitStatus {
   let best = limits[0]!
@@ -16,7 +17,9 @@ function isTighter(a: LimitStatus, b: LimitStatus): boolean {
   return a.remaining !== b.remaining ? a.remaining < b.remaining : a.resetMs > b.resetMs
 }
 
-/** Until the limit is open again, if it denies; else until it is as good as unused. `Infinity` becomes the whole window. */
+/**
+ * Until the limit is open again, if it denies; else until it is as good as unused. `Infinity` becomes the whole window.
+ */
 export function resetMs({ retryAfterMs, resetMs: unusedMs, windowMs }: LimitStatus): number {
   if (retryAfterMs === Number.POSITIVE_INFINITY) return windowMs
   return retryAfterMs > 0 ? retryAfterMs : unusedMs

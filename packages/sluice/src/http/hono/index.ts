@@ -106,7 +106,10 @@ const reader: RequestReader<HonoSource, Context> = {
   route: ({ c }) => routeOf(c),
 }
 
-/** The pattern of the handler: middleware comes before it, so it is the last that matched; alone, nothing but middleware did. */
+/**
+ * The pattern of the handler: middleware comes before it, so it is the last that matched; alone, nothing but middleware
+ * did.
+ */
 function routeOf(c: Context): string | undefined {
   const last = c.req.matchedRoutes.at(-1)
   return last === undefined || last.path.endsWith('*') ? undefined : last.path

@@ -13,8 +13,9 @@ const forwarding = ['forwarded', 'x-forwarded-for'] as const
 export type ClientAddress = (peer: string | undefined, view: Pick<RequestView, 'headers'>) => string
 
 /**
- * Makes the function that tells the address of a client, and warns of what makes addresses useless as keys. The address is never
- * missing: a client that reset its connection, a Unix socket, a runtime that does not tell its peers must not be without a limit.
+ * Makes the function that tells the address of a client, and warns of what makes addresses useless as keys. The address
+ * is never missing: a client that reset its connection, a Unix socket, a runtime that does not tell its peers must not
+ * be without a limit.
  *
  * @example
  * const addressOf = clientAddress({ trustedProxies: ['10.0.0.0/8'] })

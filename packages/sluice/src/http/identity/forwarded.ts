@@ -6,8 +6,8 @@ const comma = 44
 const backslash = 92
 
 /**
- * The elements of a list header from the right, which is the end that the nearest proxy wrote. What a client put further left
- * cannot change how these are read, whatever quotes it left open. Empty elements are skipped.
+ * The elements of a list header from the right, which is the end that the nearest proxy wrote. What a client put
+ * further left cannot change how these are read, whatever quotes it left open. Empty elements are skipped.
  */
 export function* fromTheRight(header: string): Generator<string, void> {
   let end = header.length

@@ -7,8 +7,8 @@ import { forOf, fromTheRight } from './forwarded.ts'
 /** Who a client is, as far as its address tells. */
 export interface IdentityOptions {
   /**
-   * The proxies whose `Forwarded` and `X-Forwarded-For` are believed, as CIDR blocks; `'unix'` stands for peers on a Unix socket.
-   * None by default: the client is whoever is connected.
+   * The proxies whose `Forwarded` and `X-Forwarded-For` are believed, as CIDR blocks; `'unix'` stands for peers on a
+   * Unix socket. None by default: the client is whoever is connected.
    */
   readonly trustedProxies?: readonly string[]
   /** The header your proxies write. By default both are read, and where they disagree neither is believed. */
@@ -24,7 +24,8 @@ const defaults = Object.freeze({ trustedProxies: [] as readonly string[], forwar
 const knownAddresses = 4096
 
 /**
- * Makes the function that tells who a client is. `onDisagreement` is called when the headers of a trusted proxy contradict each other.
+ * Makes the function that tells who a client is. `onDisagreement` is called when the headers of a trusted proxy
+ * contradict each other.
  *
  * @example
  * const identify = identity({ trustedProxies: ['10.0.0.0/8'] })
@@ -77,8 +78,8 @@ export function identity(options: IdentityOptions = {}, onDisagreement?: () => v
 }
 
 /**
- * Follows the hops from the nearest: the first that is not a trusted proxy is the client. What cannot be read ends the chain at the
- * proxy that reported it, so nonsense shares that proxy's bucket and never gets one of its own.
+ * Follows the hops from the nearest: the first that is not a trusted proxy is the client. What cannot be read ends the
+ * chain at the proxy that reported it, so nonsense shares that proxy's bucket and never gets one of its own.
  */
 function clientOf(
   peer: Address | undefined,

@@ -96,8 +96,8 @@ function routeOf({ route, routeOptions }: PlatformRequest): string | undefined {
 }
 
 /**
- * Before version 12, Nest's own exception filter sends every object as `application/json`. Where it is this object that is sent, and not
- * what a filter of the app made of it, it goes out as the problem it is.
+ * Before version 12, Nest's own exception filter sends every object as `application/json`. Where it is this object that
+ * is sent, and not what a filter of the app made of it, it goes out as the problem it is.
  */
 function keepProblemType(response: PlatformResponse, problem: unknown): void {
   const name = response.json === undefined ? 'send' : 'json'

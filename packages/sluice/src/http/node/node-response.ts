@@ -31,7 +31,10 @@ export function onResponseEnd(response: ServerResponse, finish: (end: ResponseEn
   )
 }
 
-/** Whether all of the response was sent. A stream of HTTP/2 that the client cancelled also says that its writing has finished. */
+/**
+ * Whether all of the response was sent. A stream of HTTP/2 that the client cancelled also says that its writing has
+ * finished.
+ */
 function isComplete(response: ServerResponse): boolean {
   const { stream } = response as { stream?: { readonly aborted: boolean; readonly rstCode?: number } }
   if (stream === undefined) return response.writableFinished
@@ -51,12 +54,16 @@ interface Carrier {
   once(event: 'close', listener: () => void): unknown
 }
 
-/** What is to be done when a connection or stream closes. One listener does it all, as many requests may wait on one connection. */
+/**
+ * What is to be done when a connection or stream closes. One listener does it all, as many requests may wait on one
+ * connection.
+ */
 const onCarrierClose = new WeakMap<Carrier, Set<() => void>>()
 
 /**
- * Calls `end` once: when the response has closed, or what carries it. Node tells a response that waits behind another one on its
- * connection nothing when that closes, and a response of HTTP/2 nothing that is asked after its stream was cancelled.
+ * Calls `end` once: when the response has closed, or what carries it. Node tells a response that waits behind another
+ * one on its connection nothing when that closes, and a response of HTTP/2 nothing that is asked after its stream was
+ * cancelled.
  */
 function onClose(response: ServerResponse, end: () => void): void {
   const carrier: Carrier | undefined =

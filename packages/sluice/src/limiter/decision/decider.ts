@@ -8,7 +8,10 @@ import type { Decision } from './decision.ts'
 import { conclude, PendingDecision, startOf } from './pending-decision.ts'
 import { noShadow, refused, toShadow, unmatched } from './to-decision.ts'
 
-/** Puts charges to a store and makes decisions of its answers. Everything that decides goes through here, and is announced here. */
+/**
+ * Puts charges to a store and makes decisions of its answers. Everything that decides goes through here, and is
+ * announced here.
+ */
 export class Decider {
   readonly #store: CallbackStore
   readonly #events: Emitter<LimiterEvents>
@@ -52,7 +55,9 @@ export class Decider {
     return decision
   }
 
-  /** Shadow rules are asked beside the others, each for itself: they count as if they alone decided, and deny nothing. */
+  /**
+   * Shadow rules are asked beside the others, each for itself: they count as if they alone decided, and deny nothing.
+   */
   async withShadow(
     policy: CompiledPolicy,
     charges: readonly Charge[],

@@ -10,8 +10,9 @@ export type DenialReason = 'quota' | 'unavailable' | 'missing-key'
 export type Reason = 'allowed' | DenialReason
 
 /**
- * What decided. `store`, or without a round trip a `lease` or the `deny-cache`; while the store fails, by the rules' `onStoreFailure`:
- * `local`, `recount`, `open` or `closed`. `policy`: no rule applied, or a key was missing, so that nothing had to be counted.
+ * What decided. `store`, or without a round trip a `lease` or the `deny-cache`; while the store fails, by the rules'
+ * `onStoreFailure`: `local`, `recount`, `open` or `closed`. `policy`: no rule applied, or a key was missing, so that
+ * nothing had to be counted.
  */
 export type DecidedBy = AnsweredBy | 'policy'
 

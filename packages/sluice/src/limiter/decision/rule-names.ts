@@ -2,8 +2,9 @@ import { SluiceError, show } from '../../core/errors.ts'
 import type { CompiledPolicy, CompiledRule } from '../../policy/compile/compiled-policy.ts'
 
 /**
- * Finds the rules that code names. A name that no version of the policy had is a mistake in the code and throws. A rule that a newer
- * version has dropped does not: operators change the policy while the service runs, and that must never become an exception there.
+ * Finds the rules that code names. A name that no version of the policy had is a mistake in the code and throws. A rule
+ * that a newer version has dropped does not: operators change the policy while the service runs, and that must never
+ * become an exception there.
  */
 export class RuleNames {
   #policy: CompiledPolicy | undefined

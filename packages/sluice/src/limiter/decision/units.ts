@@ -2,8 +2,8 @@ import type { RuleCharge } from './charges.ts'
 import { checkCost } from './cost.ts'
 
 /**
- * Units that the caller knows better than the policy. A number is meant for the rules whose cost is estimated, which is read from the
- * request; where no rule estimates, for all of them. An object says it rule by rule.
+ * Units that the caller knows better than the policy. A number is meant for the rules whose cost is estimated, which is
+ * read from the request; where no rule estimates, for all of them. An object says it rule by rule.
  */
 export type Units<Rule extends string = string> = number | Readonly<Partial<Record<Rule, number>>>
 
@@ -14,8 +14,8 @@ export function unitsAreFor(charges: readonly RuleCharge[]): (charge: RuleCharge
 }
 
 /**
- * What each charge of a hold really cost. Rules that the units are not for keep what they took; zero gives everything back.
- * `checkRule` refuses names that no rule has.
+ * What each charge of a hold really cost. Rules that the units are not for keep what they took; zero gives everything
+ * back. `checkRule` refuses names that no rule has.
  */
 export function actualCosts(
   actual: Units,

@@ -14,8 +14,9 @@ interface Entry {
 }
 
 /**
- * The most frequent keys of a stream, in bounded memory ("space-saving", Metwally and others, 2005): when a new key comes and all places
- * are taken, it takes over the place and the count of the least frequent one. Every key with more than 1/capacity of the total is there.
+ * The most frequent keys of a stream, in bounded memory ("space-saving", Metwally and others, 2005): when a new key
+ * comes and all places are taken, it takes over the place and the count of the least frequent one. Every key with more
+ * than 1/capacity of the total is there.
  */
 export class HotKeys {
   readonly #capacity: number

@@ -24,7 +24,8 @@ const maxKeys = 120
 const maxRules = 60
 
 /**
- * Counts what a limiter decides, from the moment it is made, until `stop`. Other limiters of the same service can be added.
+ * Counts what a limiter decides, from the moment it is made, until `stop`. Other limiters of the same service can be
+ * added.
  *
  * @example
  * const counter = new LimiterCounter(limiter)

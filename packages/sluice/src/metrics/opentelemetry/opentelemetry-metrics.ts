@@ -6,9 +6,9 @@ import { Composer, type Metrics, type MetricsBackend, type Sample } from '../com
 const composers = new WeakMap<Meter, Composer>()
 
 /**
- * Reports the metrics of these parts to OpenTelemetry, from the same tables as Prometheus. Only metrics of parts that are given exist.
- * `sluice_decision_duration_seconds` is called `sluice.decision_duration` there, with the unit `s`; an exporter for Prometheus makes
- * the first of the second again.
+ * Reports the metrics of these parts to OpenTelemetry, from the same tables as Prometheus. Only metrics of parts that
+ * are given exist. `sluice_decision_duration_seconds` is called `sluice.decision_duration` there, with the unit `s`; an
+ * exporter for Prometheus makes the first of the second again.
  *
  * @example
  * const metrics = opentelemetryMetrics(meterProvider.getMeter('shop'), [limiterMetrics(limiter)])

@@ -13,8 +13,8 @@ export interface TracingOptions {
 }
 
 /**
- * A limiter whose decisions have spans, as children of whatever span is active: `sluice check` with the rule, the outcome and whether it
- * was degraded. A denial is no error. Keys are never attributes, as they may be personal data.
+ * A limiter whose decisions have spans, as children of whatever span is active: `sluice check` with the rule, the
+ * outcome and whether it was degraded. A denial is no error. Keys are never attributes, as they may be personal data.
  *
  * @example
  * const limiter = traceDecisions(await createLimiter(options), { sampleRate: 0.05 })

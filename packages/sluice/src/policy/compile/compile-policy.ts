@@ -36,7 +36,10 @@ export function compilePolicy(document: unknown, options: CompileOptions = {}): 
   return runAtOnce(compileSteps(document, options))
 }
 
-/** The same for a policy that is replaced while decisions go on: a large one is compiled in slices of a few milliseconds. */
+/**
+ * The same for a policy that is replaced while decisions go on: a large one is compiled in slices of a few
+ * milliseconds.
+ */
 export function compilePolicyInSlices(document: unknown, options: CompileOptions = {}): Promise<CompiledPolicy> {
   return runInSlices(compileSteps(document, options))
 }

@@ -12,13 +12,15 @@ export interface CompiledRule extends ChargedRule {
   readonly mode: RuleMode
   /** Whether it finds its key in requests; one that does not is used only through `take`. */
   readonly keyed: boolean
-  /** Whether its cost is read from the request: settling corrects it, and leaves rules with a fixed cost as they are. */
+  /**
+   * Whether its cost is read from the request: settling corrects it, and leaves rules with a fixed cost as they are.
+   */
   readonly estimatesCost: boolean
   /** Whether an override of the rule ends some day, so that the time matters to `limitsFor`. */
   readonly dated: boolean
   /**
-   * The limits in force for a subject: those of an override for exactly this subject, else of its tier, else the rule's own.
-   * `tier` names the subject's tier where the caller knows it.
+   * The limits in force for a subject: those of an override for exactly this subject, else of its tier, else the rule's
+   * own. `tier` names the subject's tier where the caller knows it.
    */
   limitsFor(subject: string, tier: string | undefined, nowMs: number): LimitSet
   /** Whether the subject has an override of its own, for people who ask why its limits are what they are. */

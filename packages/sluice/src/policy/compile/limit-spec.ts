@@ -44,7 +44,9 @@ export function compileLimit(spec: unknown, option: string, defaults: LimitDefau
   return limits[0]!
 }
 
-/** Makes the limits of a rule, a tier or an override whose shape is already checked, and reports what makes no sense. */
+/**
+ * Makes the limits of a rule, a tier or an override whose shape is already checked, and reports what makes no sense.
+ */
 export function readLimits(spec: LimitsSpec, path: string, defaults: LimitDefaults, report: Report): readonly Limit[] {
   const list = Array.isArray(spec) ? (spec as readonly LimitSpec[]) : undefined
   const limits = list
@@ -154,8 +156,8 @@ function readPeriod(per: LimitSpec['per'], path: string, wrong: Report): number 
   return 0
 }
 
-// `gcra` keeps time in whole microseconds: a rate that would come out more than a tenth too low is refused rather than bent, and so is a
-// bucket that takes so long to fill that its time could leave the exact integers.
+// `gcra` keeps time in whole microseconds: a rate that would come out more than a tenth too low is refused rather than
+// bent, and so is a bucket that takes so long to fill that its time could leave the exact integers.
 function readInterval(amount: number, periodMs: number, burst: number, path: string, wrong: Report): number {
   const periodUs = periodMs * 1000
   if (amount === 0) {

@@ -12,7 +12,10 @@ export function runAtOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
-/** Runs the steps in slices of a few milliseconds, so that decisions go on meanwhile. Short work ends in its first slice. */
+/**
+ * Runs the steps in slices of a few milliseconds, so that decisions go on meanwhile. Short work ends in its first
+ * slice.
+ */
 export async function runInSlices<Result>(steps: Steps<Result>): Promise<Result> {
   let sliceEndMs = performance.now() + sliceMs
   for (;;) {

@@ -8,7 +8,10 @@ import { checkShape } from './schema-issues.ts'
 /** Shorter lists of overrides are checked with the rest of the document. */
 const long = 64
 
-/** Checks the shape of a document, its long lists of overrides one by one. Mistakes go to `report`; what is right is kept. */
+/**
+ * Checks the shape of a document, its long lists of overrides one by one. Mistakes go to `report`; what is right is
+ * kept.
+ */
 export function* checkDocument(document: unknown, report: Report): Steps<PolicyDocument> {
   const lists = longOverrides(document)
   if (lists.size === 0) return checkShape(policySchema, document, '', report) ?? salvageDocument(document)

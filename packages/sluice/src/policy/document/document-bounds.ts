@@ -23,8 +23,8 @@ export function measureDocument(document: unknown, report: Report): DocumentSize
 }
 
 /**
- * Measures a document before anything else reads it, and refuses what no policy needs and a reader could fail on: depth, a
- * document that contains itself, aliases that multiply, and fields called `__proto__`.
+ * Measures a document before anything else reads it, and refuses what no policy needs and a reader could fail on:
+ * depth, a document that contains itself, aliases that multiply, and fields called `__proto__`.
  */
 export function* measureSteps(document: unknown, report: Report): Steps<DocumentSize | undefined> {
   const measure = new Measure()

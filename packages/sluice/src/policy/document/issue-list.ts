@@ -1,6 +1,8 @@
 import type { PolicyIssue } from './policy-error.ts'
 
-/** Gathers mistakes. What was found wrong once is not told again by those who build upon it, nor is what contains it. */
+/**
+ * Gathers mistakes. What was found wrong once is not told again by those who build upon it, nor is what contains it.
+ */
 export class IssueList {
   readonly all: PolicyIssue[] = []
   readonly #announce = new Set<string>()

@@ -29,8 +29,9 @@ export function isLegacyDocument(document: unknown): boolean {
 }
 
 /**
- * Reads `{ _id, last_updated, general_rate_limit, custom_rate_limits }` as what it meant: for the service `_id` one rule, `default`, whose
- * keys are the texts given to `take`; an exact match in the custom limits, else the general ones; fixed windows from the first hit.
+ * Reads `{ _id, last_updated, general_rate_limit, custom_rate_limits }` as what it meant: for the service `_id` one
+ * rule, `default`, whose keys are the texts given to `take`; an exact match in the custom limits, else the general
+ * ones; fixed windows from the first hit.
  */
 export function readLegacyDocument(document: unknown, report: Report): PolicyDocument | undefined {
   const legacy = checkShape(legacySchema, document, '', report)
@@ -55,7 +56,10 @@ export function readLegacyDocument(document: unknown, report: Report): PolicyDoc
   return { service: legacy._id, rules: [{ name: 'default', limits, overrides }] }
 }
 
-/** Takes off what a database adds to a document: `_id`, which names the service unless it does so itself, and `last_updated`. */
+/**
+ * Takes off what a database adds to a document: `_id`, which names the service unless it does so itself, and
+ * `last_updated`.
+ */
 export function withoutDatabaseFields(document: unknown): unknown {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return document
   if (!Object.hasOwn(document, '_id') && !Object.hasOwn(document, 'last_updated')) return document

@@ -3,8 +3,9 @@ import { parseYaml } from './parse-yaml.ts'
 import { PolicyError, type PolicyIssue } from './policy-error.ts'
 
 /**
- * Reads a policy document from YAML 1.2 or JSON text. Fields given twice are refused, aliases are read but `<<` is not, and what the
- * text could blow up to is bounded. JSON reads about fifty times faster: use it for tens of thousands of overrides.
+ * Reads a policy document from YAML 1.2 or JSON text. Fields given twice are refused, aliases are read but `<<` is not,
+ * and what the text could blow up to is bounded. JSON reads about fifty times faster: use it for tens of thousands of
+ * overrides.
  *
  * @example parseDocument('service: api\nrules: [{ name: per-user, limits: { rpm: 100 } }]')
  */
@@ -20,7 +21,9 @@ function refused(value: unknown, message: string): PolicyError {
   return new PolicyError([{ path: '', value, message }])
 }
 
-/** Reads strict JSON; undefined when it is not, or when a field is given twice, so that the slower reader can say where. */
+/**
+ * Reads strict JSON; undefined when it is not, or when a field is given twice, so that the slower reader can say where.
+ */
 function parseJson(text: string): unknown {
   let value: unknown
   try {

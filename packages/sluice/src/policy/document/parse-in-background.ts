@@ -10,8 +10,9 @@ interface Message {
 }
 
 /**
- * `parseDocument` in a thread of its own: YAML with ten thousand overrides takes a second to parse, and decisions must go on meanwhile.
- * Where no thread can be started (sources run without a build, or a bundle without the worker's file) it is parsed here.
+ * `parseDocument` in a thread of its own: YAML with ten thousand overrides takes a second to parse, and decisions must
+ * go on meanwhile. Where no thread can be started (sources run without a build, or a bundle without the worker's file)
+ * it is parsed here.
  */
 export async function parseInBackground(text: string): Promise<unknown> {
   let worker: Worker

@@ -31,8 +31,8 @@ export function parseYaml(text: string): unknown {
   }
 }
 
-// The parser keeps a stack of its own, but what composes its tokens recurses: text of 10^5 dashes ends the process there. And it looks
-// for the anchor of each alias through the whole document.
+// The parser keeps a stack of its own, but what composes its tokens recurses: text of 10^5 dashes ends the process
+// there. And it looks for the anchor of each alias through the whole document.
 function beyondBounds(token: CST.Token): { offset: number; message: string } | undefined {
   let level: CST.Token[] = [token]
   let aliases = 0
@@ -77,8 +77,8 @@ function repeatedFields(document: Document.Parsed): number[] {
 }
 
 /**
- * Numbers that would be compared as another text than the one that was written: `007` would be the key 7, `1.10` the value 1.1. Only
- * where keys and values stand for texts.
+ * Numbers that would be compared as another text than the one that was written: `007` would be the key 7, `1.10` the
+ * value 1.1. Only where keys and values stand for texts.
  */
 function changedNumbers(document: Document.Parsed): { offset: number; message: string }[] {
   const found: { offset: number; message: string }[] = []

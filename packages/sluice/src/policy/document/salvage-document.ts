@@ -2,8 +2,8 @@ import type { PolicyDocument, RuleSpec } from './document.ts'
 import { ruleFields, tiersSchema } from './schema.ts'
 
 /**
- * What is left of a document of the wrong shape when everything of the wrong shape is taken out. It is never put in force: reading it
- * finds the mistakes of meaning beside those of shape, so that one look lists them all.
+ * What is left of a document of the wrong shape when everything of the wrong shape is taken out. It is never put in
+ * force: reading it finds the mistakes of meaning beside those of shape, so that one look lists them all.
  */
 export function salvageDocument(document: unknown): PolicyDocument {
   const fields = fieldsOf(document)

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** A strict object whose complaint about an unknown key is the list of the known ones; `schema-issues.ts` finds the nearest. */
+/**
+ * A strict object whose complaint about an unknown key is the list of the known ones; `schema-issues.ts` finds the
+ * nearest.
+ */
 export function strictObject<Shape extends z.core.$ZodShape>(
   shape: Shape,
   description: string,

@@ -39,8 +39,8 @@ export interface LivePolicy {
 const longestPauseMs = 5000
 
 /**
- * A document with a lower revision than the one in force may come from a lagging replica of the source, or be a restored backup. It takes
- * effect when it is still there after this time.
+ * A document with a lower revision than the one in force may come from a lagging replica of the source, or be a
+ * restored backup. It takes effect when it is still there after this time.
  */
 const olderPersistsMs = 5000
 

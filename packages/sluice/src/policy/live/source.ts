@@ -2,7 +2,9 @@
 export interface SourcedDocument {
   /** The parsed document, or YAML or JSON text. */
   readonly document: unknown
-  /** Grows with every change, where the source knows: a later one replaces an earlier one, never the other way round. */
+  /**
+   * Grows with every change, where the source knows: a later one replaces an earlier one, never the other way round.
+   */
   readonly revision: number | undefined
   /** Parses `document` without blocking the process; given where it is a long text. */
   readonly parse?: () => Promise<unknown>
@@ -10,7 +12,10 @@ export interface SourcedDocument {
 
 /** Receives what a source reads. */
 export interface SourceListener {
-  /** False when the document is older than the one in force: it was not taken, and the source delivers it again at its next reading. */
+  /**
+   * False when the document is older than the one in force: it was not taken, and the source delivers it again at its
+   * next reading.
+   */
   changed(document: SourcedDocument): boolean
   /** The source cannot be read. Called once for each outage, and again when the reason changes. */
   failed(error: Error): void
@@ -21,9 +26,9 @@ export interface SourceListener {
 }
 
 /**
- * Where a policy comes from. `start` reads the document once and rejects when it cannot; afterwards, also after it has rejected, the
- * source pushes changes to the listener, keeps trying with jittered backoff while it is down, and never delivers the same text twice
- * in a row. `close` ends all that.
+ * Where a policy comes from. `start` reads the document once and rejects when it cannot; afterwards, also after it has
+ * rejected, the source pushes changes to the listener, keeps trying with jittered backoff while it is down, and never
+ * delivers the same text twice in a row. `close` ends all that.
  */
 export interface PolicySource {
   /** For people: `file sluice.yaml`, `mongodb policies/sentiment-service`. Never contains a secret. */

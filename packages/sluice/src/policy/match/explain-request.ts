@@ -53,7 +53,10 @@ function matchedPath({ patterns }: Matcher, request: RequestView): MatchedPath |
   return undefined
 }
 
-/** The first condition that does not hold. Names what the rule wants, never what the request carries, which may be secret. */
+/**
+ * The first condition that does not hold. Names what the rule wants, never what the request carries, which may be
+ * secret.
+ */
 function failedCondition(
   { methods, patterns, conditions }: Matcher,
   request: RequestView,

@@ -12,10 +12,11 @@ export interface PathPattern {
 const maxSegments = 64
 
 /**
- * Takes a pattern apart, or tells what is wrong with it. There are no regular expressions: a segment is text, `:name`, or a last `*`.
+ * Takes a pattern apart, or tells what is wrong with it. There are no regular expressions: a segment is text, `:name`,
+ * or a last `*`.
  *
- * Some frameworks route `/V1/Users/`, `/v1//users` and `/v1/%75sers` to the handler of `/v1/users`, so a pattern matches all of these:
- * no spelling of a path gets around its limit.
+ * Some frameworks route `/V1/Users/`, `/v1//users` and `/v1/%75sers` to the handler of `/v1/users`, so a pattern
+ * matches all of these: no spelling of a path gets around its limit.
  */
 export function parsePattern(text: string): PathPattern | string {
   if (!text.startsWith('/')) return 'begin with a slash, such as /v1/users/:id'
@@ -43,7 +44,9 @@ export function parsePattern(text: string): PathPattern | string {
   return { text, segments, open }
 }
 
-/** Compares one path with one pattern and returns what it captured. The index does the same for many patterns at once. */
+/**
+ * Compares one path with one pattern and returns what it captured. The index does the same for many patterns at once.
+ */
 export function matchPattern(pattern: PathPattern, path: string): readonly string[] | undefined {
   if (couldBeAny(path)) return captureNames(pattern).map(() => '')
   for (const spelling of pathSpellings(path)) {

@@ -1,4 +1,7 @@
-/** What some routers or proxies read in another way than it stands there. Nearly no path of an honest client has any of it. */
+/**
+ * What some routers or proxies read in another way than it stands there. Nearly no path of an honest client has any of
+ * it.
+ */
 const strange = /[\\;]|%(?:2[ef]|5c)|\/\/|\/\.\.?(?:\/|$)|^[^/]/i
 
 /** Whether a path may mean something else to another router. */
@@ -10,16 +13,16 @@ export function isStrange(path: string): boolean {
 const longest = 1024
 
 /**
- * Whether a path is strange and too long to take apart. It is then taken for any path: no honest client sends one, and it must neither
- * get around a rule nor keep the process busy.
+ * Whether a path is strange and too long to take apart. It is then taken for any path: no honest client sends one, and
+ * it must neither get around a rule nor keep the process busy.
  */
 export function couldBeAny(path: string): boolean {
   return path.length > longest && isStrange(path)
 }
 
 /**
- * Everything that routers and proxies take a path for, as sent first. A request is covered by a rule when one of these is: the handler
- * runs by one reading or another, and no spelling may get around its limit.
+ * Everything that routers and proxies take a path for, as sent first. A request is covered by a rule when one of these
+ * is: the handler runs by one reading or another, and no spelling may get around its limit.
  *
  * - `\` is `/` to `url.parse` (Express, Koa) and to the URL standard (Hono, fetch, `new URL`).
  * - `.` and `..`, also as `%2e`, are resolved by the URL standard, and `//host/path` is another host's `/path` to it.
@@ -50,7 +53,8 @@ export function pathSpellings(path: string): readonly string[] {
 }
 
 /**
- * The one spelling of a path that all others have in common: decoded, in lower case, without empty segments, dots and parameters.
+ * The one spelling of a path that all others have in common: decoded, in lower case, without empty segments, dots and
+ * parameters.
  *
  * @example canonicalPath('/Users//%61/../42/') // '/users/42'
  */

@@ -19,5 +19,8 @@ export interface RequestView {
   readonly context?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Stands for a body that is there but could not be read, such as one that is too long: rules that look into it count it all the same. */
+/**
+ * Stands for a body that is there but could not be read, such as one that is too long: rules that look into it count it
+ * all the same.
+ */
 export const unreadableBody: unique symbol = Symbol('unreadable body')

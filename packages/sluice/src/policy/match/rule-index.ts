@@ -14,8 +14,8 @@ export interface Candidate {
 }
 
 /**
- * Finds the rules that apply to a request without asking each of them: a tree of path segments leads to the few that share the path, and
- * there a value that one of their conditions asks for leads to the few that want it.
+ * Finds the rules that apply to a request without asking each of them: a tree of path segments leads to the few that
+ * share the path, and there a value that one of their conditions asks for leads to the few that want it.
  *
  *     /v1 ── users ── :id      each node: rules that end here, rules that take all below (`*`)
  *        └── analyze
@@ -63,7 +63,8 @@ const none: readonly string[] = []
 /** Of a path that was not taken apart: every capture is there, and empty. */
 const noCaptures: readonly string[] = []
 
-// Most nodes have little of their own, so everything is made when it is needed: what is not there need not be looked at.
+// Most nodes have little of their own, so everything is made when it is needed: what is not there need not be looked
+// at.
 class TreeNode {
   here: EntryList | undefined
   below: EntryList | undefined

@@ -165,7 +165,8 @@ function withOverrides(
   }
 }
 
-// Units drawn ahead must be spent in the window they were debited from, and only these two have windows that both ends agree on.
+// Units drawn ahead must be spent in the window they were debited from, and only these two have windows that both ends
+// agree on.
 function checkLease({ limits }: LimitSet, spec: LimitsSpec, path: string, report: Report): void {
   const other = limits.find(({ algorithm }) => algorithm !== 'fixed-window' && algorithm !== 'calendar')
   if (!other) return

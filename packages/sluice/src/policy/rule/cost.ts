@@ -15,8 +15,9 @@ export interface CompiledCost {
 }
 
 /**
- * Compiles `cost`. One that is read from a request is rounded up to a whole number from 1 to 10^13, so that nobody pays less by asking
- * for a fraction or for more than there can be; what is no number at all, or is missing, costs the selector's default, else 1.
+ * Compiles `cost`. One that is read from a request is rounded up to a whole number from 1 to 10^13, so that nobody pays
+ * less by asking for a fraction or for more than there can be; what is no number at all, or is missing, costs the
+ * selector's default, else 1.
  */
 export function compileCost(spec: RuleSpec['cost'], path: string, report: Report): CompiledCost {
   if (spec === undefined || spec === 1) return { read: one, readsBody: false, isEstimate: false }

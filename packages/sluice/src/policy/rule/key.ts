@@ -29,8 +29,8 @@ export interface RuleKey {
   readonly numbered: boolean
   subject(request: RequestView, captured: Captured | undefined): string | undefined
   /**
-   * The subject of a request that has the parts of the key, but of the wrong type, empty or contradicting: all of these share a bucket.
-   * A client must not get out of a rule by sending nonsense.
+   * The subject of a request that has the parts of the key, but of the wrong type, empty or contradicting: all of these
+   * share a bucket. A client must not get out of a rule by sending nonsense.
    */
   sharedSubject(request: RequestView, captured: Captured | undefined): string | undefined
   lacking(request: RequestView, captured: Captured | undefined): string
@@ -162,7 +162,8 @@ function readAll(selectors: readonly Selector[]): Alternative['read'] {
   }
 }
 
-// A function that throws, or returns what cannot name anybody, leaves the request without this key; `onMissing` says what then.
+// A function that throws, or returns what cannot name anybody, leaves the request without this key; `onMissing` says
+// what then.
 function byFunction(find: KeyFunction, name: string): Alternative {
   return {
     selectors: undefined,

@@ -64,7 +64,10 @@ function wantedKey(key: RuleKey | undefined): string {
 const date = /^\d{4}-\d{2}-\d{2}$/
 const time = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([Zz]|[+-]\d{2}:?\d{2})$/
 
-/** False for the 31st of February, which `Date.parse` takes for a day in March. What is no date at all is left to others. */
+/**
+ * False for the 31st of February, which `Date.parse` takes for a day in March. What is no date at all is left to
+ * others.
+ */
 function isCalendarDate(text: string): boolean {
   const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})/.exec(text) ?? []
   if (day === undefined) return true

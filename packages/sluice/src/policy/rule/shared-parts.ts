@@ -3,8 +3,8 @@ import type { Report } from '../document/policy-error.ts'
 import type { RuleKey } from './key.ts'
 
 /**
- * Parts of rules that say the same, made once. A thousand rules usually have a handful of keys and methods between them; shared, they stay
- * in the processor's cache, which is most of what matching many rules costs.
+ * Parts of rules that say the same, made once. A thousand rules usually have a handful of keys and methods between
+ * them; shared, they stay in the processor's cache, which is most of what matching many rules costs.
  */
 export class SharedParts {
   readonly #keys = new Map<string, RuleKey>()

@@ -8,8 +8,8 @@ export interface EnvironmentTiers {
 }
 
 /**
- * Reads tiers from the environment: `RATE_LIMIT_TIER=standard` for everybody, `RATE_LIMIT_TIER_ACME_CORP=enterprise` for `acme-corp`.
- * An id is upper-cased and its hyphens become underscores. Read once, when the policy is compiled.
+ * Reads tiers from the environment: `RATE_LIMIT_TIER=standard` for everybody, `RATE_LIMIT_TIER_ACME_CORP=enterprise`
+ * for `acme-corp`. An id is upper-cased and its hyphens become underscores. Read once, when the policy is compiled.
  */
 export function environmentTiers(
   prefix: string | true,

@@ -65,8 +65,8 @@ interface By {
   ofSubject(subject: string): string | undefined
 }
 
-// The id is a part of the key (`key[1]`, the first unless said otherwise), or read from the request. A selector that also stands in the key
-// is found there again, so that `take` with a key knows the tier too.
+// The id is a part of the key (`key[1]`, the first unless said otherwise), or read from the request. A selector that
+// also stands in the key is found there again, so that `take` with a key knows the tier too.
 function compileBy(text: string | undefined, key: RuleKey | undefined, path: string, report: Report): By | undefined {
   const selector = compileSelector(text ?? 'key[0]')
   if (typeof selector === 'string') {

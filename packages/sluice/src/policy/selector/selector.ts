@@ -80,7 +80,10 @@ function isThere(parsed: ParsedSelector, request: RequestView): boolean {
   return value !== undefined && value !== null
 }
 
-/** Whether the field was set at all: `null` and empty text were. Of a body that was not taken apart, any field may have been. */
+/**
+ * Whether the field was set at all: `null` and empty text were. Of a body that was not taken apart, any field may have
+ * been.
+ */
 function isSet(parsed: ParsedSelector, request: RequestView, captured: Captured | undefined): boolean {
   if (rawValue(parsed, request) !== undefined) return true
   if (parsed.root === 'params') return captured?.names.includes(parsed.path[0]!) ?? false

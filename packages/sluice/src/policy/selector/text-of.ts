@@ -9,8 +9,8 @@ export function textOf(value: unknown): string | undefined {
 }
 
 /**
- * The same for a field that may come several times, such as `?a=1&a=1`: equal values are one. What a handler would do with different
- * ones nobody knows, so they name nobody.
+ * The same for a field that may come several times, such as `?a=1&a=1`: equal values are one. What a handler would do
+ * with different ones nobody knows, so they name nobody.
  */
 export function textOfRepeated(value: unknown): string | undefined {
   if (!Array.isArray(value)) return textOf(value)

@@ -14,7 +14,10 @@ export interface Reading extends SourcedDocument {
 
 /** What a place of storage tells by itself. */
 export interface Push {
-  /** Something may have changed. Also told once as soon as pushing has begun, and begun again: what came before was missed. */
+  /**
+   * Something may have changed. Also told once as soon as pushing has begun, and begun again: what came before was
+   * missed.
+   */
   changed(): void
   /** Pushing has ended and shall be taken up again. */
   broken(): void

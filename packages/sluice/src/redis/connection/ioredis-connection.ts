@@ -57,7 +57,8 @@ export function ioredisConnection(
       },
       (error: Error) => {
         silence.ended()
-        // Without a connection ioredis only says that it cannot write. The reason is in the last error of the connection.
+        // Without a connection ioredis only says that it cannot write. The reason is in the last error of the
+        // connection.
         throw own.status === 'ready' || lastError === undefined ? error : lastError
       },
     )
@@ -86,8 +87,9 @@ export function ioredisConnection(
 }
 
 /**
- * A cluster emits 'close' for every node, so only 'reconnecting' means that it has failed. It emits 'ready' as soon as it knows its
- * slots, and then fails commands for nodes whose connection is still being made; so this waits for those too.
+ * A cluster emits 'close' for every node, so only 'reconnecting' means that it has failed. It emits 'ready' as soon as
+ * it knows its slots, and then fails commands for nodes whose connection is still being made; so this waits for those
+ * too.
  */
 async function clusterAttempted(own: Duplicated): Promise<void> {
   await once(own, ['ready', 'reconnecting', 'end'])
@@ -96,8 +98,8 @@ async function clusterAttempted(own: Duplicated): Promise<void> {
 }
 
 /**
- * A frozen server accepts connections and never answers. During the handshake no call is in flight, so it can be left sooner. Once
- * ready, `Silence` takes over: ioredis would set a timer and a listener for each call.
+ * A frozen server accepts connections and never answers. During the handshake no call is in flight, so it can be left
+ * sooner. Once ready, `Silence` takes over: ioredis would set a timer and a listener for each call.
  */
 function leaveSilentHandshakes(own: Duplicated, socketTimeoutMs: number): void {
   if (own.isCluster === true) return
@@ -126,15 +128,16 @@ function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Dupli
     lazyConnect: false,
     retryStrategy: retry,
     sentinelRetryStrategy: retry,
-    // In a planned failover the old master takes writes for up to ten seconds more; the sentinels announce the new one at once.
+    // In a planned failover the old master takes writes for up to ten seconds more; the sentinels announce the new one
+    // at once.
     failoverDetector: true,
     reconnectOnError: (error: Error) => /^(READONLY|MASTERDOWN)/.test(error.message),
   }
   if (client.isCluster !== true) return client.duplicate(safe)
   return client.duplicate([], {
     enableOfflineQueue: false,
-    // Without an offline queue this check fails on a node that is still connecting, and then the cluster starts over. A cluster that
-    // is down answers every script with CLUSTERDOWN anyway.
+    // Without an offline queue this check fails on a node that is still connecting, and then the cluster starts over. A
+    // cluster that is down answers every script with CLUSTERDOWN anyway.
     enableReadyCheck: false,
     // Above 0, ioredis sends a command again after its connection was lost, although it may have run.
     retryDelayOnFailover: 0,

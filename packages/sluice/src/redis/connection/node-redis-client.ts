@@ -57,7 +57,8 @@ export function duplicateOf(client: NodeRedisClient, capMs: number): OwnNodeRedi
     }
     case 'sentinel':
       // Above 0, it sends a command again after its connection was lost, although it may have run.
-      // It listens for `switch-master`, but sentinels announce `+switch-master`: only asking them shows a planned failover.
+      // It listens for `switch-master`, but sentinels announce `+switch-master`: only asking them shows a planned
+      // failover.
       return source.duplicate({ maxCommandRediscovers: 0, scanInterval: sentinelScanMs })
   }
 }
@@ -87,8 +88,8 @@ export interface ConnectingClient {
 }
 
 /**
- * node-redis does not close the socket of a client that is destroyed while it connects, and the process then never exits. So a client
- * that is connecting is destroyed when the attempt has ended.
+ * node-redis does not close the socket of a client that is destroyed while it connects, and the process then never
+ * exits. So a client that is connecting is destroyed when the attempt has ended.
  */
 export function connectClient(own: OwnNodeRedis): ConnectingClient {
   let isConnecting = true

@@ -16,9 +16,9 @@ import { once } from './once.ts'
 const blobString = 36
 
 /**
- * Opens a connection like the user's, with options that make it safe for counting. Its client is replaced by a new one when it stays
- * silent or does not get ready: node-redis counts every write as activity, so it never leaves a frozen server that is being written
- * to, and a cluster or sentinel client that could not connect at first does not try again.
+ * Opens a connection like the user's, with options that make it safe for counting. Its client is replaced by a new one
+ * when it stays silent or does not get ready: node-redis counts every write as activity, so it never leaves a frozen
+ * server that is being written to, and a cluster or sentinel client that could not connect at first does not try again.
  */
 export function nodeRedisConnection(client: NodeRedisClient, options: ConnectionOptions): RedisConnection {
   const connection = new NodeRedisConnection(client, options)
@@ -150,7 +150,9 @@ class NodeRedisConnection implements RedisConnection {
     if (this.#isReady) this.#settleAttempted()
   }
 
-  /** The new client is made in the next turn of the event loop, so that the failures of the old one are settled first. */
+  /**
+   * The new client is made in the next turn of the event loop, so that the failures of the old one are settled first.
+   */
   #renew(): void {
     if (this.#closed || this.#isRenewing) return
     this.#isRenewing = true
@@ -173,8 +175,8 @@ class NodeRedisConnection implements RedisConnection {
 }
 
 /**
- * Whether only a new connection finds the right server: the master has changed, or the client read the slots before the cluster had
- * any. In that case it throws a TypeError for every call and never reads them again.
+ * Whether only a new connection finds the right server: the master has changed, or the client read the slots before the
+ * cluster had any. In that case it throws a TypeError for every call and never reads them again.
  */
 function isLost(error: unknown): boolean {
   return error instanceof TypeError || /^(READONLY|MASTERDOWN|CLUSTERDOWN)/.test((error as Error).message)

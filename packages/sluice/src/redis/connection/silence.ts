@@ -2,8 +2,8 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import { afterUnread } from '../../timing/after-unread.ts'
 
 /**
- * Notices that a server does not answer although calls are in flight, which is all that shows of a frozen one. One timer serves all
- * calls, and is only set while there are any.
+ * Notices that a server does not answer although calls are in flight, which is all that shows of a frozen one. One
+ * timer serves all calls, and is only set while there are any.
  */
 export class Silence {
   readonly #clock: Clock

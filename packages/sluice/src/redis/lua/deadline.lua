@@ -2,7 +2,8 @@
 --
 -- ARGV[1]   deadline in this server's time (us); a script that starts later does nothing. 0 asks only for the time.
 --
--- Reply of every script: one string of MessagePack values. The first two are the status and the time: `cmsgpack.pack(RAN, clock, ...)`.
+-- Reply of every script: one string of MessagePack values. The first two are the status and the time:
+-- `cmsgpack.pack(RAN, clock, ...)`.
 --
 -- Defines `call` (redis.call) and `clock`, the time in us: everything in one script happens at one instant.
 

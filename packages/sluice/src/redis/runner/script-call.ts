@@ -15,11 +15,14 @@ export interface ScriptCall {
   /** For how many waiters it stands; 1 when left out. */
   readonly size?: number
   /**
-   * ARGV from ARGV[2] on: the first is the deadline. Made when the call is sent, and again should it be sent again. `nowMs` is the
-   * server's time as far as it is known, never ahead of it.
+   * ARGV from ARGV[2] on: the first is the deadline. Made when the call is sent, and again should it be sent again.
+   * `nowMs` is the server's time as far as it is known, never ahead of it.
    */
   args(nowMs: number): readonly RedisArgument[]
-  /** The script ran at `nowUs` of the server's time; `reply` stands at what it returned after status and time. A throw fails the call. */
+  /**
+   * The script ran at `nowUs` of the server's time; `reply` stands at what it returned after status and time. A throw
+   * fails the call.
+   */
   settle(reply: MsgpackReader, nowUs: number): void
   fail(error: StoreError): void
   /** A reply came, `tookMs` after the call was sent; also one that only says "too late". */

@@ -79,8 +79,8 @@ export class ScriptRunner {
   }
 
   /**
-   * A lost connection fails all calls in flight at once. Failed together, thousands of waiters would delay each other past their
-   * deadlines; so some are failed per turn of the event loop, in the order of sending.
+   * A lost connection fails all calls in flight at once. Failed together, thousands of waiters would delay each other
+   * past their deadlines; so some are failed per turn of the event loop, in the order of sending.
    */
   #failInTurn(flight: Flight, failure: StoreError): void {
     if (this.#failing.push([flight, failure]) === 1) setImmediate(() => this.#failSome())
@@ -98,7 +98,10 @@ export class ScriptRunner {
     if (this.#failing.length > 0) setImmediate(() => this.#failSome())
   }
 
-  /** `lastTime` is the clock of the node that has just said "too late"; used when that of the next node is not known yet. */
+  /**
+   * `lastTime` is the clock of the node that has just said "too late"; used when that of the next node is not known
+   * yet.
+   */
   #send(flight: Flight, attempt: number, lastTime?: ServerTime): void {
     const { call, slot } = flight
     const sentMs = this.#clock.monotonic()
@@ -148,8 +151,8 @@ export class ScriptRunner {
   }
 
   /**
-   * When the connection will be given up, at the earliest, because the oldest call is not answered. All calls fail with it, before
-   * their own deadlines; a server that wakes up after that must not run them.
+   * When the connection will be given up, at the earliest, because the oldest call is not answered. All calls fail with
+   * it, before their own deadlines; a server that wakes up after that must not run them.
    */
   #givenUpMs(): number {
     for (const { sentMs } of this.#unanswered) return sentMs + this.#socketTimeoutMs
@@ -169,7 +172,10 @@ export class ScriptRunner {
     return this.#run(flight, args)
   }
 
-  /** One call brings the script to its node. Others that miss it there wait for that call, and need not send the script too. */
+  /**
+   * One call brings the script to its node. Others that miss it there wait for that call, and need not send the script
+   * too.
+   */
   async #load(flight: Flight, args: readonly RedisArgument[]): Promise<Buffer> {
     const { script, keys } = flight.call
     const place = `${this.#connection.nodeOf(flight.slot)} ${script.sha1}`
@@ -190,7 +196,8 @@ export class ScriptRunner {
   #timeOf(slot: number): ServerTime {
     const { generation } = this.#connection
     if (generation !== this.#generation) {
-      // A new connection may lead to another server with another clock: a deadline by the old one could be far too late.
+      // A new connection may lead to another server with another clock: a deadline by the old one could be far too
+      // late.
       this.#generation = generation
       this.#times.clear()
     }

@@ -1,6 +1,7 @@
 /**
- * What this client knows of the server's clock, learned from replies. The estimate is never ahead of the truth, so a deadline
- * translated with it is never later than meant: a reply that took `d` to arrive makes it at most `d` too early.
+ * What this client knows of the server's clock, learned from replies. The estimate is never ahead of the truth, so a
+ * deadline translated with it is never later than meant: a reply that took `d` to arrive makes it at most `d` too
+ * early.
  */
 export class ServerTime {
   #offsetMs: number | undefined

@@ -21,8 +21,8 @@ export interface TickBatcherOptions<Batch> {
  * Gathers what is asked for in one turn of the event loop into one call per cluster slot.
  *
  * @example
- * const batcher = new TickBatcher({ make: (slot, withinMs) => new Batch(slot, withinMs), send: (batch) => redis.run(batch) })
- * batcher.add(slot, 500, item, waiter)
+ * const batcher = new TickBatcher({ make: (slot, withinMs) => new Batch(slot, withinMs), send: (batch) =>
+ * redis.run(batch) }) batcher.add(slot, 500, item, waiter)
  * // in settle and fail of the batch: batcher.ended()
  */
 export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
@@ -89,8 +89,9 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
   }
 
   /**
-   * Requests that arrive on different sockets ask in different microtasks of one turn of the event loop; waiting for its end lets them
-   * share a call. A lone item is sent at once: we wait only while calls are in flight, or if the last wait gathered more items.
+   * Requests that arrive on different sockets ask in different microtasks of one turn of the event loop; waiting for
+   * its end lets them share a call. A lone item is sent at once: we wait only while calls are in flight, or if the last
+   * wait gathered more items.
    */
   readonly #flushSoon = (): void => {
     if (this.#inFlight === 0 && !this.#waitingPays) {

@@ -1,6 +1,7 @@
 -- Keeps the report of one process, or takes it back.
 --
--- KEYS[1]   the reports of a service: a hash with `d:<replica>` (the report) and `t:<replica>` (when it came, in us); `pruned` says when
+-- KEYS[1]   the reports of a service: a hash with `d:<replica>` (the report) and `t:<replica>` (when it came, in us);
+-- `pruned` says when
 --           expired ones were last removed
 -- ARGV[1]   the deadline, see deadline.lua
 -- ARGV[2]   the replica

@@ -17,14 +17,14 @@ export interface FileStatus {
 }
 
 /**
- * `create` fails if the file is there; `update` and `read` fail if it is not. In a file opened with `create-durable` every write is
- * durable when it resolves, as if `datasync` came with it, in one call instead of two.
+ * `create` fails if the file is there; `update` and `read` fail if it is not. In a file opened with `create-durable`
+ * every write is durable when it resolves, as if `datasync` came with it, in one call instead of two.
  */
 export type OpenMode = 'read' | 'create' | 'create-durable' | 'update'
 
 /**
- * The file operations of the shipper, and no others. They are a port so that tests can run them on a file system that forgets what
- * was not synced, runs out of space, or fails at a chosen step.
+ * The file operations of the shipper, and no others. They are a port so that tests can run them on a file system that
+ * forgets what was not synced, runs out of space, or fails at a chosen step.
  */
 export interface FileSystem {
   open(path: string, mode: OpenMode): Promise<OpenFile>

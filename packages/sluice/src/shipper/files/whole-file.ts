@@ -31,8 +31,8 @@ export async function createWhole(fs: FileSystem, path: string, contents: Uint8A
 }
 
 /**
- * Replaces a file: after a crash at any moment it has either the old contents or the new, never a mixture. `temporary` must be a name
- * that no other process uses.
+ * Replaces a file: after a crash at any moment it has either the old contents or the new, never a mixture. `temporary`
+ * must be a name that no other process uses.
  */
 export async function replaceWhole(
   fs: FileSystem,

@@ -63,7 +63,10 @@ const inMs = (seconds: number | null): number | undefined => (seconds === null ?
 const number = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** The capacity in a body; undefined when it says nothing about it. Unknown fields are ignored, and absurd ones brought to sense. */
+/**
+ * The capacity in a body; undefined when it says nothing about it. Unknown fields are ignored, and absurd ones brought
+ * to sense.
+ */
 export function readCapacity(body: unknown): Capacity | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const raw = body as Partial<Record<keyof Capacity, unknown>>

@@ -30,8 +30,8 @@ export interface Delivered {
 const maxRefusalsInRow = 100
 
 /**
- * Sends events in order. A batch that is refused for good is split in halves, down to the one event that the server does not take; that
- * one is set aside. A batch that is too large is split too.
+ * Sends events in order. A batch that is refused for good is split in halves, down to the one event that the server
+ * does not take; that one is set aside. A batch that is too large is split too.
  */
 export async function deliver(events: readonly StoredEvent[], ports: DeliverPorts): Promise<Delivered> {
   const parts: (readonly StoredEvent[])[] = [events]

@@ -56,7 +56,10 @@ export interface FlushRunParts {
 
 const askAgainEvery = 100
 
-/** One pass of the flow: may we try, ask capacity, send batches, until all is shipped, the server is not ready, or something fails. */
+/**
+ * One pass of the flow: may we try, ask capacity, send batches, until all is shipped, the server is not ready, or
+ * something fails.
+ */
 export class FlushRun {
   readonly #parts: FlushRunParts
   #counts = { sent: 0, duplicates: 0, rejected: 0 }
@@ -122,7 +125,9 @@ export class FlushRun {
     }
   }
 
-  /** The delay also holds between the last batch of one pass and the first of the next, in whatever process that was. */
+  /**
+   * The delay also holds between the last batch of one pass and the first of the next, in whatever process that was.
+   */
   async #keepDistance({ delayBetweenBatches }: Capacity): Promise<void> {
     const { memory, clock, stop } = this.#parts
     const { lastSuccessTime } = memory.state

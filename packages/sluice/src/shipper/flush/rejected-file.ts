@@ -4,7 +4,10 @@ import { writeAll } from '../files/write-all.ts'
 import { eventId } from '../log/segment-name.ts'
 import type { Rejection } from './deliver.ts'
 
-/** Events that the server refused for good, one JSON object per line in `rejected-<epoch>.ndjson`. Nothing is ever deleted there. */
+/**
+ * Events that the server refused for good, one JSON object per line in `rejected-<epoch>.ndjson`. Nothing is ever
+ * deleted there.
+ */
 export class RejectedFile {
   readonly #fs: FileSystem
   readonly #dir: string

@@ -88,7 +88,10 @@ export async function readState(dir: string, fs: FileSystem = nodeFiles): Promis
   return parseState((await readWhole(fs, join(dir, stateFileName)))?.toString() ?? '')
 }
 
-/** Lets the next flush try at once: level, failures and the next attempt are forgotten. A running shipper reads it with its next pass. */
+/**
+ * Lets the next flush try at once: level, failures and the next attempt are forgotten. A running shipper reads it with
+ * its next pass.
+ */
 export async function resetState(dir: string, fs: FileSystem = nodeFiles): Promise<void> {
   const state = (await readState(dir, fs)) ?? freshState
   await new StateFile(fs, dir).save({ ...state, backoffLevel: 0, consecutiveFailures: 0, nextAttemptAfter: null })

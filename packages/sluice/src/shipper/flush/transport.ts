@@ -17,7 +17,9 @@ export interface OutgoingEvent {
   readonly data: unknown
 }
 
-/** What such a function may return instead of nothing, which accepts all. To throw is a failure, and tried again later. */
+/**
+ * What such a function may return instead of nothing, which accepts all. To throw is a failure, and tried again later.
+ */
 export interface SendResult {
   /** An HTTP status; 200 when left out. */
   readonly status?: number

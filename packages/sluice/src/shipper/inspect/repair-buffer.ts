@@ -30,8 +30,8 @@ export interface RepairReport {
 }
 
 /**
- * Writes damaged segments anew with the records that are good, and keeps the damaged bytes in `damaged/`. A shipper does the same when it
- * comes to them, so this is only needed to know now. Fails while another process owns the buffer.
+ * Writes damaged segments anew with the records that are good, and keeps the damaged bytes in `damaged/`. A shipper
+ * does the same when it comes to them, so this is only needed to know now. Fails while another process owns the buffer.
  */
 export async function repairBuffer(
   dir: string,
@@ -65,9 +65,9 @@ export async function repairBuffer(
 }
 
 /**
- * The new segment gets a name of its own, a millisecond later than the old one but before the next of the same producer: the checkpoint
- * has an offset in the old file, which would mean something else in the new one. After a crash in between both are there, and the
- * repeated numbers are skipped.
+ * The new segment gets a name of its own, a millisecond later than the old one but before the next of the same
+ * producer: the checkpoint has an offset in the old file, which would mean something else in the new one. After a crash
+ * in between both are there, and the repeated numbers are skipped.
  */
 async function rewrite(
   fs: FileSystem,

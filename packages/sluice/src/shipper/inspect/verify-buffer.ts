@@ -19,7 +19,10 @@ export interface VerifyReport {
   readonly damage: readonly DamageReport[]
 }
 
-/** Checks every record of a buffer. It changes nothing; an open segment may end with a record that is just being written. */
+/**
+ * Checks every record of a buffer. It changes nothing; an open segment may end with a record that is just being
+ * written.
+ */
 export async function verifyBuffer(
   dir: string,
   { fs = nodeFiles }: { readonly fs?: FileSystem } = {},

@@ -16,8 +16,9 @@ export interface AdoptOptions {
 }
 
 /**
- * Takes over an open segment whose writer is gone; false if it is not. Renaming the file also stops a writer that only slept: it looks
- * for the name before it confirms anything (see `Writer`), so a wrong guess costs duplicates at the most.
+ * Takes over an open segment whose writer is gone; false if it is not. Renaming the file also stops a writer that only
+ * slept: it looks for the name before it confirms anything (see `Writer`), so a wrong guess costs duplicates at the
+ * most.
  */
 export async function adopt(options: AdoptOptions, segment: SegmentName, isLatest: boolean): Promise<boolean> {
   const { fs, dir, isOwner } = options

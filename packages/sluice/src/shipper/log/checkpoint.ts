@@ -17,8 +17,8 @@ export interface Checkpoint {
 }
 
 /**
- * Each slot has this size from the start, so that writing it needs no new space, also on a full disk. Both together are well below the
- * reserve: a process that starts on a full disk has only that to begin with.
+ * Each slot has this size from the start, so that writing it needs no new space, also on a full disk. Both together are
+ * well below the reserve: a process that starts on a full disk has only that to begin with.
  */
 const slotBytes = 64 * 1024
 const maxSlotBytes = 64 << 20
@@ -53,7 +53,9 @@ function decode(bytes: Buffer | undefined): Slot | undefined {
   }
 }
 
-/** The newest valid checkpoint of a directory. Without one everything is shipped again: duplicates, but never a loss. */
+/**
+ * The newest valid checkpoint of a directory. Without one everything is shipped again: duplicates, but never a loss.
+ */
 export async function readCheckpoint(fs: FileSystem, dir: string, files: readonly string[]): Promise<Checkpoint> {
   let newest: Slot | undefined
   for (const file of files.filter((name) => pattern.test(name))) {
@@ -66,8 +68,8 @@ export async function readCheckpoint(fs: FileSystem, dir: string, files: readonl
 }
 
 /**
- * Writes checkpoints of one owner, in two slots by turns: a crash while one is written leaves the other. The slots carry the epoch in
- * their names, so a former owner that wakes up cannot overwrite those of its successor.
+ * Writes checkpoints of one owner, in two slots by turns: a crash while one is written leaves the other. The slots
+ * carry the epoch in their names, so a former owner that wakes up cannot overwrite those of its successor.
  */
 export class CheckpointFile {
   readonly #fs: FileSystem

@@ -6,7 +6,10 @@ interface Waiter {
   readonly reject: (error: unknown) => void
 }
 
-/** Records on their way to the disk, already in the form in which they will be there, and the callers that wait for them. */
+/**
+ * Records on their way to the disk, already in the form in which they will be there, and the callers that wait for
+ * them.
+ */
 export class Chunk {
   readonly buffer: Buffer
   readonly firstSeq: number

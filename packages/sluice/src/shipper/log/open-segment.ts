@@ -39,7 +39,9 @@ export class OpenSegment {
     return this.#size
   }
 
-  /** Appends; durable when it resolves, if the segment was created so. After an error the file ends where it did before. */
+  /**
+   * Appends; durable when it resolves, if the segment was created so. After an error the file ends where it did before.
+   */
   async append(chunks: readonly Uint8Array[]): Promise<void> {
     try {
       this.#size = await writeAll(this.#file, chunks, this.#size)
@@ -54,12 +56,18 @@ export class OpenSegment {
     return this.#file.datasync()
   }
 
-  /** Whether the file still has its name. If not, another process took the segment over, and will not see what is appended now. */
+  /**
+   * Whether the file still has its name. If not, another process took the segment over, and will not see what is
+   * appended now.
+   */
   get isOurs(): boolean {
     return this.#fs.exists(join(this.#dir, openFileOf(this.name)))
   }
 
-  /** Closes the file and marks it as finished. Its name is durable once the directory is synced; either name is found after a crash. */
+  /**
+   * Closes the file and marks it as finished. Its name is durable once the directory is synced; either name is found
+   * after a crash.
+   */
   async seal(): Promise<void> {
     await quietly(this.#file.close())
     await quietly(this.#fs.rename(join(this.#dir, openFileOf(this.name)), join(this.#dir, sealedFileOf(this.name))))

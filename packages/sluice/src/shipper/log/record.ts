@@ -8,8 +8,9 @@ import { crc32 } from 'node:zlib'
  *   | crc32 | length | seq  | time | payload (JSON) |
  *   +-------+--------+------+------+----------------+
  *
- * The checksum covers everything after it and begins from the producer's salt: a record of another producer, or one that was shifted,
- * does not pass. A length with the top bit set is a mark, which has no payload; `seq` is the number of the record that comes next:
+ * The checksum covers everything after it and begins from the producer's salt: a record of another producer, or one
+ * that was shifted, does not pass. A length with the top bit set is a mark, which has no payload; `seq` is the number
+ * of the record that comes next:
  *
  *   skip   the numbers from `time` up to `seq` were refused, not lost
  *   foot   the segment ends here
@@ -80,8 +81,8 @@ export function markAt(bytes: Buffer, at: number): Mark {
 export const found = { mark: 0, partial: -1, bad: -2 } as const
 
 /**
- * Tells what stands at an offset: a record (the length of its payload), a mark, the beginning of something that runs past the end, or
- * nothing valid. The length is checked before anything is done with it.
+ * Tells what stands at an offset: a record (the length of its payload), a mark, the beginning of something that runs
+ * past the end, or nothing valid. The length is checked before anything is done with it.
  */
 export function lookAt(bytes: Buffer, at: number, end: number, salt: number): number {
   if (end - at < recordHeaderBytes) return found.partial
@@ -95,8 +96,8 @@ export function lookAt(bytes: Buffer, at: number, end: number, salt: number): nu
 }
 
 /**
- * The offset of the next valid record or mark from `at` on, whose sequence number is not below `expected`; undefined if there is none.
- * Sequence numbers are compared first, which rules out nearly every offset without computing a checksum.
+ * The offset of the next valid record or mark from `at` on, whose sequence number is not below `expected`; undefined if
+ * there is none. Sequence numbers are compared first, which rules out nearly every offset without computing a checksum.
  */
 export function findValid(bytes: Buffer, at: number, end: number, salt: number, expected: number): number | undefined {
   for (let here = at; here + recordHeaderBytes <= end; here++) {

@@ -5,8 +5,8 @@ import { createWhole } from '../files/whole-file.ts'
 const reserveBytes = 256 * 1024
 
 /**
- * Space that is kept taken, so that a full disk can still be drained: even to record that events were shipped, and then to remove
- * them, some file systems need space. It is given up when there is none, and taken again when there is.
+ * Space that is kept taken, so that a full disk can still be drained: even to record that events were shipped, and then
+ * to remove them, some file systems need space. It is given up when there is none, and taken again when there is.
  */
 export class Reserve {
   readonly #fs: FileSystem

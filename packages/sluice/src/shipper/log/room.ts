@@ -22,7 +22,10 @@ const retryMs = 100
 /** How old a look at the disk may be. */
 const measureMs = 1000
 
-/** Decides whether more may be written: by the bytes of all segments, by what is free on the disk, and by what the disk itself says. */
+/**
+ * Decides whether more may be written: by the bytes of all segments, by what is free on the disk, and by what the disk
+ * itself says.
+ */
 export class Room {
   readonly #options: RoomOptions
   #usedBytes = 0

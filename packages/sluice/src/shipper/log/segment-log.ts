@@ -17,8 +17,9 @@ export interface SegmentLogOptions extends AdoptOptions {
 export class OwnershipLost extends Error {}
 
 /**
- * All segments of a directory, in the order in which they are shipped: by name, which is by time across producers and by number within
- * one. Only the owner has one. Memory does not grow with what waits, only (little) with the number of segments.
+ * All segments of a directory, in the order in which they are shipped: by name, which is by time across producers and
+ * by number within one. Only the owner has one. Memory does not grow with what waits, only (little) with the number of
+ * segments.
  */
 export class SegmentLog {
   readonly #options: SegmentLogOptions
@@ -44,7 +45,10 @@ export class SegmentLog {
     return this.#ordered
   }
 
-  /** Whether there may be events that were not taken yet. What is left of a damaged segment cannot be counted, so this does not count. */
+  /**
+   * Whether there may be events that were not taken yet. What is left of a damaged segment cannot be counted, so this
+   * does not count.
+   */
   get hasMore(): boolean {
     return this.#ordered.some((segment) => (segment.sealed ? !segment.isDone : segment.shipped.offset < segment.size))
   }
@@ -62,7 +66,10 @@ export class SegmentLog {
     return this.#ordered.find((segment) => segment.pending > 0)?.shippedMs
   }
 
-  /** Looks for segments that were added, adopts those of processes that are gone, and learns how far the own writer has come. */
+  /**
+   * Looks for segments that were added, adopts those of processes that are gone, and learns how far the own writer has
+   * come.
+   */
   async refresh(active: ActiveSegment | undefined): Promise<void> {
     const { fs, dir } = this.#options
     const found = (await fs.list(dir)).map(parseSegmentName).filter((parsed) => parsed !== undefined)
@@ -99,7 +106,8 @@ export class SegmentLog {
     let bytes = 0
     for (const segment of this.#ordered) {
       const { name, producer, number } = segment.info
-      // To go on with a later segment of the same producer would change the order, and skip the unreadable one for good.
+      // To go on with a later segment of the same producer would change the order, and skip the unreadable one for
+      // good.
       if (unreadable.has(producer)) continue
       const next = expected.get(producer) ?? (number === 0 ? 1 : undefined)
       try {
@@ -124,7 +132,10 @@ export class SegmentLog {
     for (const segment of this.#ordered) await segment.rewind()
   }
 
-  /** Records that these events, the first of those taken, were shipped; durable when it resolves. Then removes what is done with. */
+  /**
+   * Records that these events, the first of those taken, were shipped; durable when it resolves. Then removes what is
+   * done with.
+   */
   async shipped(events: readonly StoredEvent[]): Promise<void> {
     for (const { segment, producer, seq, end, timeMs } of events) {
       const at = this.#segments.get(segment)

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 /**
- * A segment is one file of one producer: `<created ms>-<producer>-<number>` with `.open` while its producer appends to it and `.seg`
- * once it is sealed. The names of one producer sort in the order in which they were written.
+ * A segment is one file of one producer: `<created ms>-<producer>-<number>` with `.open` while its producer appends to
+ * it and `.seg` once it is sealed. The names of one producer sort in the order in which they were written.
  */
 export interface SegmentName {
   readonly name: string
@@ -13,7 +13,9 @@ export interface SegmentName {
 
 const pattern = /^(\d{15})-([0-9a-f]{24})-(\d{8})\.(open|seg)$/
 
-/** A new producer: every writer takes one when it starts and never shares it, so no sequence number is ever used twice. */
+/**
+ * A new producer: every writer takes one when it starts and never shares it, so no sequence number is ever used twice.
+ */
 export function newProducer(): string {
   return randomBytes(12).toString('hex')
 }

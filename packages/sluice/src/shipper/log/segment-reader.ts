@@ -13,7 +13,9 @@ export interface StoredEvent {
   readonly end: number
 }
 
-/** Bytes of a segment that are no records. A tail was torn off by a crash, or never written; damage is anything else. */
+/**
+ * Bytes of a segment that are no records. A tail was torn off by a crash, or never written; damage is anything else.
+ */
 export interface Damage {
   readonly segment: string
   readonly kind: 'damaged' | 'tail'
@@ -44,7 +46,9 @@ const windowBytes = 1 << 20
 /** What an event costs in a batch besides its data: its id and the JSON around it. */
 export const framingBytes = 64
 
-/** Reads the records of one segment in order. Skips what is damaged, and counts what is missing by the sequence numbers. */
+/**
+ * Reads the records of one segment in order. Skips what is damaged, and counts what is missing by the sequence numbers.
+ */
 export class SegmentReader {
   readonly #file: OpenFile
   readonly #start: ReaderStart
@@ -89,8 +93,8 @@ export class SegmentReader {
   }
 
   /**
-   * Adds events until there are so many, they have so many bytes, or the segment (up to `end`) has no more. Returns the bytes that were
-   * added, and whether the segment has no more. The first event is added however long it is.
+   * Adds events until there are so many, they have so many bytes, or the segment (up to `end`) has no more. Returns the
+   * bytes that were added, and whether the segment has no more. The first event is added however long it is.
    */
   async read(into: StoredEvent[], limits: ReadLimits, end: number, sealed: boolean): Promise<[number, boolean]> {
     let bytes = 0
@@ -173,7 +177,9 @@ export class SegmentReader {
     return true
   }
 
-  /** Goes on with the next valid record. Everything up to it is reported as damage, or as a torn tail if there is none. */
+  /**
+   * Goes on with the next valid record. Everything up to it is reported as damage, or as a torn tail if there is none.
+   */
   async #passDamage(end: number): Promise<void> {
     const rest = Buffer.alloc(Math.max(0, end - this.#offset))
     const length = await this.#file.read(rest, this.#offset)

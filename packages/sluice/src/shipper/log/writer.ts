@@ -40,12 +40,12 @@ export interface ActiveSegment {
 const attempts = 2
 
 /**
- * Appends records with group commit: one commit (one write that the disk has confirmed) is in flight, and what arrives meanwhile is gathered for the
- * next. A record's promise resolves when the sync that covers it is done.
+ * Appends records with group commit: one commit (one write that the disk has confirmed) is in flight, and what arrives
+ * meanwhile is gathered for the next. A record's promise resolves when the sync that covers it is done.
  *
- * Every writer is a producer of its own with files of its own, so processes never share a file. When another process takes a segment
- * over (it believed this one dead), it renames the file; the writer looks for the name after each sync and before it confirms, and
- * writes what it could not confirm again, with the same sequence numbers, to a new segment.
+ * Every writer is a producer of its own with files of its own, so processes never share a file. When another process
+ * takes a segment over (it believed this one dead), it renames the file; the writer looks for the name after each sync
+ * and before it confirms, and writes what it could not confirm again, with the same sequence numbers, to a new segment.
  */
 export class Writer {
   readonly producer: string = newProducer()
@@ -109,7 +109,10 @@ export class Writer {
     })
   }
 
-  /** Runs until nothing is left to do: the present run may be past the point where it would have seen what was added last. */
+  /**
+   * Runs until nothing is left to do: the present run may be past the point where it would have seen what was added
+   * last.
+   */
   async #settle(): Promise<void> {
     do await this.#run()
     while (!this.#gathering.isEmpty || this.#sealAsked)
@@ -194,7 +197,9 @@ export class Writer {
     return this.#segment
   }
 
-  /** Marks the end of the segment and seals it. The mark only saves a scan, so a failure to write it changes nothing. */
+  /**
+   * Marks the end of the segment and seals it. The mark only saves a scan, so a failure to write it changes nothing.
+   */
   async #endSegment(ended: boolean): Promise<void> {
     const segment = this.#segment
     if (segment === undefined) return

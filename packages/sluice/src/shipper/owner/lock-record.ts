@@ -28,9 +28,9 @@ export function parseLock(bytes: Buffer | undefined): LockRecord | undefined {
 }
 
 /**
- * Whether the owner is gone. On the same machine its process tells: if it ended, or another process has its pid, the lock is stale at
- * once. A process that runs but does not renew (it is stopped, or hangs) loses the lock when it expires. Elsewhere only expiry counts.
- * Time since boot is compared where it can be, because it does not jump.
+ * Whether the owner is gone. On the same machine its process tells: if it ended, or another process has its pid, the
+ * lock is stale at once. A process that runs but does not renew (it is stopped, or hangs) loses the lock when it
+ * expires. Elsewhere only expiry counts. Time since boot is compared where it can be, because it does not jump.
  */
 export function isStale(
   lock: LockRecord,

@@ -29,9 +29,10 @@ export function highestEpoch(files: readonly string[]): number {
 }
 
 /**
- * One owner per directory: the process that ships and removes segments. The lock is the file `owner-<epoch>` with the highest epoch. To
- * take over from an owner that is gone is to create the file of the next epoch, which only one process can do. A former owner that
- * wakes up finds that file and stops; it never removes or overwrites anything of its successor's.
+ * One owner per directory: the process that ships and removes segments. The lock is the file `owner-<epoch>` with the
+ * highest epoch. To take over from an owner that is gone is to create the file of the next epoch, which only one
+ * process can do. A former owner that wakes up finds that file and stops; it never removes or overwrites anything of
+ * its successor's.
  */
 export class OwnerLock {
   readonly #options: LockOptions
@@ -56,7 +57,10 @@ export class OwnerLock {
     return held
   }
 
-  /** Becomes the owner if nobody else is, and stays it until `release`, or until another process takes over while this one is stopped. */
+  /**
+   * Becomes the owner if nobody else is, and stays it until `release`, or until another process takes over while this
+   * one is stopped.
+   */
   async acquire(): Promise<boolean> {
     const { fs, dir } = this.#options
     if (this.isHeld) return true
@@ -83,7 +87,8 @@ export class OwnerLock {
     const { clock, leaseMs } = this.#options
     this.#heartbeat = clock.setTimeout(() => {
       if (!this.isHeld) return
-      // A renewal that fails (a full disk) lets the lock expire; whoever takes over raises the epoch, which stops this process.
+      // A renewal that fails (a full disk) lets the lock expire; whoever takes over raises the epoch, which stops this
+      // process.
       void quietly(this.#renew(false)).then(() => this.isHeld && this.#renewLater())
     }, leaseMs / 3)
     this.#heartbeat.unref?.()
@@ -121,8 +126,9 @@ export class OwnerLock {
   }
 
   /**
-   * Written in place, because that needs no space on a full disk, and fails if a successor has removed the file. It need not be durable:
-   * after a power cut nobody holds anything. Whoever reads it half-written goes by the age of the file.
+   * Written in place, because that needs no space on a full disk, and fails if a successor has removed the file. It
+   * need not be durable: after a power cut nobody holds anything. Whoever reads it half-written goes by the age of the
+   * file.
    */
   async #renew(released: boolean): Promise<void> {
     const { fs, dir } = this.#options

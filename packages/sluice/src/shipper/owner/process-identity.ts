@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 
-/** Which process something belongs to. A pid alone says little: it is reused, and in containers it is nearly always the same. */
+/**
+ * Which process something belongs to. A pid alone says little: it is reused, and in containers it is nearly always the
+ * same.
+ */
 export interface ProcessIdentity {
   /** A hash of host name, boot and pid namespace: pids of equal machines can be compared. 16 hex digits. */
   readonly machine: string
@@ -19,7 +22,9 @@ function orEmpty(read: () => string): string {
   }
 }
 
-/** When a process started, in ticks since boot: undefined if there is no such process, 0 where the system does not tell. */
+/**
+ * When a process started, in ticks since boot: undefined if there is no such process, 0 where the system does not tell.
+ */
 export function startOf(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -54,7 +59,9 @@ export function thisProcess(): ProcessIdentity {
   return own
 }
 
-/** Milliseconds since boot: on one machine it is the same for all processes, and setting the clock does not change it. */
+/**
+ * Milliseconds since boot: on one machine it is the same for all processes, and setting the clock does not change it.
+ */
 export function uptimeMs(): number {
   return Math.round(uptime() * 1000)
 }

@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { type FileSystem, quietly } from '../files/file-system.ts'
 import { createWhole, readWhole } from '../files/whole-file.ts'
 
-/** The id by which a server counts those that ask it for capacity: one for each directory, whatever processes come and go. */
+/**
+ * The id by which a server counts those that ask it for capacity: one for each directory, whatever processes come and
+ * go.
+ */
 export async function shipperId(fs: FileSystem, dir: string): Promise<string> {
   const path = join(dir, 'shipper-id')
   const stored = (): Promise<string | undefined> =>

@@ -30,15 +30,21 @@ const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'full', 'script', 
 /** Of one charge about which nothing is known. Thousands may be answered so at the same moment. */
 const noStatuses: Answer['statuses'] = Object.freeze([Object.freeze([])])
 
-/** Which rule of a decision prevails. Whoever can recount looks at a denial again, see `recounting`; else it is the same as closed. */
+/**
+ * Which rule of a decision prevails. Whoever can recount looks at a denial again, see `recounting`; else it is the same
+ * as closed.
+ */
 const strictness: Readonly<Record<OnStoreFailure, number>> = { open: 0, local: 1, recount: 2, closed: 3 }
 
-/** Made once: while the store is away every decision meets it, and a stack for each would cost more than the decision. */
+/**
+ * Made once: while the store is away every decision meets it, and a stack for each would cost more than the decision.
+ */
 const breakerOpen = new StoreError('breaker', 'The store has failed repeatedly and is not asked for a moment.')
 
 /**
- * Puts a breaker before a store, and answers by each rule's `onStoreFailure` when the store cannot: `open` allows, `closed` denies,
- * `local` decides on this replica's share. Only `take` and `peek` are answered so; whoever resets or settles learns of the fault.
+ * Puts a breaker before a store, and answers by each rule's `onStoreFailure` when the store cannot: `open` allows,
+ * `closed` denies, `local` decides on this replica's share. Only `take` and `peek` are answered so; whoever resets or
+ * settles learns of the fault.
  */
 export function fallback(store: Store, options: FallbackOptions): FallbackStore {
   return new StoreWithFallback(store, options)
@@ -125,7 +131,10 @@ class StoreWithFallback implements FallbackStore {
     return !this.#failing && this.#local.isEmpty
   }
 
-  /** A store that does not promise to keep its deadline gets one here; Redis does, and better: it also writes nothing after it. */
+  /**
+   * A store that does not promise to keep its deadline gets one here; Redis does, and better: it also writes nothing
+   * after it.
+   */
   #ask(ask: Ask, withinMs: number, call: Waiter): Answer | undefined {
     const { submit, keepsDeadlines } = this.#abilities
     if (submit !== undefined && keepsDeadlines) return submit(ask, withinMs, call)

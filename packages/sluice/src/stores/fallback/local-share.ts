@@ -4,7 +4,10 @@ import { type LimitSet, limitSet } from '../../core/engine/limit-set.ts'
 
 const shares = new WeakMap<LimitSet, Map<number, LimitSet>>()
 
-/** A charge against one replica's share of the limits: the N-th part, rounded up, so N replicas exceed them by less than N units. */
+/**
+ * A charge against one replica's share of the limits: the N-th part, rounded up, so N replicas exceed them by less than
+ * N units.
+ */
 export function limitsPerReplica(charge: Charge, replicas: number): Charge {
   if (replicas <= 1) return charge
   let bySize = shares.get(charge.limits)

@@ -18,9 +18,9 @@ interface Unreported {
 }
 
 /**
- * Decides in process while the store is away, on this replica's share of the limits, and reports what it admitted when the store is
- * back, so that an outage is not a free window. The local counts stay: should the store go away again within the window, the share is
- * not given a second time.
+ * Decides in process while the store is away, on this replica's share of the limits, and reports what it admitted when
+ * the store is back, so that an outage is not a free window. The local counts stay: should the store go away again
+ * within the window, the share is not given a second time.
  */
 export class LocalUsage {
   readonly #memory: Store
@@ -82,7 +82,9 @@ export class LocalUsage {
     return some
   }
 
-  /** False when the store is away again. A report whose reply was lost is made again: rather too strict than too lax. */
+  /**
+   * False when the store is away again. A report whose reply was lost is made again: rather too strict than too lax.
+   */
   async #reportOne({ charge, replicas, units }: Unreported, store: Store, withinMs: number): Promise<boolean> {
     const share = limitsPerReplica(charge, replicas)
     const local = this.#memory.decide({ kind: 'peek', charges: [share] }, 0) as Answer

@@ -11,9 +11,10 @@ const ttlUs = 10_000_000
 const beatsRemembered = ttlUs / 1000 / beatMs
 
 /**
- * Counts the replicas of a service by their heartbeats, which are nothing but holds of a concurrency limit in the store. While the
- * store is away the last known number stands. It grows at once and falls late: after an outage, or in a store that came back empty,
- * the others may not have been heard yet, and too small a number would let every replica admit too much.
+ * Counts the replicas of a service by their heartbeats, which are nothing but holds of a concurrency limit in the
+ * store. While the store is away the last known number stands. It grows at once and falls late: after an outage, or in
+ * a store that came back empty, the others may not have been heard yet, and too small a number would let every replica
+ * admit too much.
  */
 export class Replicas {
   readonly #store: Pick<Store, 'decide'>

@@ -4,7 +4,10 @@ import { isPlainKey } from '../../core/key.ts'
 import type { StoreObserver } from '../store.ts'
 
 export interface DenyCacheOptions {
-  /** Longest time a denial is repeated without asking: the bound within which resets and refunds made elsewhere are noticed. */
+  /**
+   * Longest time a denial is repeated without asking: the bound within which resets and refunds made elsewhere are
+   * noticed.
+   */
   readonly maxMs: number
   /** Most denials remembered; forgetting one costs a round trip, nothing else. */
   readonly maxSubjects: number
@@ -27,8 +30,9 @@ interface Denial {
 }
 
 /**
- * Refuses without I/O what was just refused: a subject denied until T is denied locally until T for costs at least as large. A smaller
- * cost is asked. What changes a subject in this process is noticed at once, and so is a changed limit; elsewhere within `maxMs`.
+ * Refuses without I/O what was just refused: a subject denied until T is denied locally until T for costs at least as
+ * large. A smaller cost is asked. What changes a subject in this process is noticed at once, and so is a changed limit;
+ * elsewhere within `maxMs`.
  */
 export class DenyCache {
   readonly #options: DenyCacheOptions
@@ -97,7 +101,8 @@ export class DenyCache {
       if (this.#changes > changes && this.#changedAt(charge) > changes) continue
       const first = answer.statuses[c]!
       let waitMs = 0
-      // A place in flight may come back at any moment (its window is 0), and a cost that never passes says nothing about the subject.
+      // A place in flight may come back at any moment (its window is 0), and a cost that never passes says nothing
+      // about the subject.
       for (const { retryAfterMs, windowMs } of first) {
         if (windowMs > 0 && retryAfterMs !== Infinity && retryAfterMs > waitMs) waitMs = retryAfterMs
       }

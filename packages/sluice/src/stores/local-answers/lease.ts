@@ -14,8 +14,9 @@ const marginMs = 5
 const idleMs = 500
 
 /**
- * The lease on one subject. Units are good only within the window they were drawn from: they end with it, counted from before the draw
- * was sent, on the monotonic clock, and on the wall clock too: the first one stands still while a machine is suspended.
+ * The lease on one subject. Units are good only within the window they were drawn from: they end with it, counted from
+ * before the draw was sent, on the monotonic clock, and on the wall clock too: the first one stands still while a
+ * machine is suspended.
  */
 export class Lease {
   readonly #store: Pick<Store, 'decide'>

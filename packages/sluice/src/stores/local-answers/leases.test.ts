@@ -99,7 +99,8 @@ it('does not spend beyond its window', async () => {
   let local = 0
   limiter.on('local', () => local++)
   for (let window = 0; window < 8; window++) {
-    // By turns a quiet window, at whose end units are left over, and a busy one, in which those would come on top of the limit.
+    // By turns a quiet window, at whose end units are left over, and a busy one, in which those would come on top of
+    // the limit.
     const isBusy = window % 2 === 1
     let admitted = 0
     const endMs = clock.monotonic() + 200

@@ -16,9 +16,9 @@ const sweepMs = 250
 const maxLeases = 10_000
 
 /**
- * Spends hot subjects of rules with `lease: true` locally. Units are drawn from the store first and spent after, never the other way
- * round, so replicas together never admit more than the limit. What a lease holds is lost only to a crash, and only until the window
- * ends. Before and besides, every ask goes to the store.
+ * Spends hot subjects of rules with `lease: true` locally. Units are drawn from the store first and spent after, never
+ * the other way round, so replicas together never admit more than the limit. What a lease holds is lost only to a
+ * crash, and only until the window ends. Before and besides, every ask goes to the store.
  */
 export class Leases {
   readonly #store: Pick<Store, 'decide'>

@@ -14,7 +14,10 @@ export interface LocalAnswersOptions {
   readonly clock: Clock
 }
 
-/** Stands before a store that is a round trip away, and answers what needs none: denials just made, and units drawn ahead. */
+/**
+ * Stands before a store that is a round trip away, and answers what needs none: denials just made, and units drawn
+ * ahead.
+ */
 export function localAnswers(store: CallbackStore, options: LocalAnswersOptions): CallbackStore {
   return new LocalAnswers(store, options)
 }

@@ -2,13 +2,19 @@ import type { Clock, Timer, TimeSource } from '../../core/clock.ts'
 import { sweep } from './sweep.ts'
 import type { Table } from './table.ts'
 
-/** How often, and how many slots at a time, expired subjects are looked for; a million slots take less than half a minute. */
+/**
+ * How often, and how many slots at a time, expired subjects are looked for; a million slots take less than half a
+ * minute.
+ */
 const everyMs = 500
 const slotsAtOnce = 20_000
 
 const nobody: ReadonlySet<string> = new Set()
 
-/** Forgets expired subjects bit by bit, so that a store that nobody asks empties itself too. A clock without timers has no such thing. */
+/**
+ * Forgets expired subjects bit by bit, so that a store that nobody asks empties itself too. A clock without timers has
+ * no such thing.
+ */
 export class BackgroundSweep {
   readonly #clock: TimeSource & Partial<Clock>
   readonly #tables: ReadonlyMap<string, readonly Table[]>

@@ -25,10 +25,12 @@ export interface MemoryStore extends Store {
 }
 
 /**
- * Keeps counters in this process: exact within it and bounded in number. Expired subjects are forgotten in the background.
+ * Keeps counters in this process: exact within it and bounded in number. Expired subjects are forgotten in the
+ * background.
  *
- * When it is full, a new subject takes the place of an expired one, or of the one soonest forgotten among those that still have units left.
- * A subject that is denied or has nothing left never makes way; if all are like that, the store fails with kind `full` and the rule's `onStoreFailure` decides.
+ * When it is full, a new subject takes the place of an expired one, or of the one soonest forgotten among those that
+ * still have units left. A subject that is denied or has nothing left never makes way; if all are like that, the store
+ * fails with kind `full` and the rule's `onStoreFailure` decides.
  *
  * @example createLimiter({ policy, store: memoryStore({ maxSubjects: 100_000 }) })
  */
@@ -252,7 +254,10 @@ class InProcess implements MemoryStore {
     this.#size -= 1
   }
 
-  /** Where a subject stands among the tables of its rule's other layouts, if anywhere: it has at most one slot in all of them. */
+  /**
+   * Where a subject stands among the tables of its rule's other layouts, if anywhere: it has at most one slot in all of
+   * them.
+   */
   #elsewhere(charge: Charge, here: Table): Slot | undefined {
     for (const table of this.#tables.get(charge.rule.prefix)!) {
       const slot = table === here ? undefined : table.slotOf(charge.subject)

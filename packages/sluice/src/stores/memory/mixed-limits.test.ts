@@ -6,7 +6,10 @@ import { blankState, type State } from '../../core/engine/state.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import { memoryStore } from './memory-store.ts'
 
-/** Every limit of a subject on its own, found again by what it counts: the plainest way to say what a mixture of sets must do. */
+/**
+ * Every limit of a subject on its own, found again by what it counts: the plainest way to say what a mixture of sets
+ * must do.
+ */
 class Alone {
   readonly #states = new Map<string, State>()
 

@@ -2,7 +2,9 @@ import type { Answer, Charge } from '../../core/engine/ask.ts'
 import type { State } from '../../core/engine/state.ts'
 import type { Table } from './table.ts'
 
-/** A charge and the state it is decided on: that of its slot, or a copy that gets a slot only if the decision writes. */
+/**
+ * A charge and the state it is decided on: that of its slot, or a copy that gets a slot only if the decision writes.
+ */
 export interface Place {
   readonly charge: Charge
   readonly table: Table

@@ -2,7 +2,9 @@ import type { Clock } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import type { Continuity } from '../store.ts'
 
-/** How old an answer may become before it is asked for again in the background: a wiped server keeps its connections. */
+/**
+ * How old an answer may become before it is asked for again in the background: a wiped server keeps its connections.
+ */
 const renewMs = 1000
 
 /** A store that cannot tell may have lost everything a moment ago: its subjects are recounted once by each process. */
@@ -40,8 +42,8 @@ export class ContinuityCheck {
   }
 
   /**
-   * Asks the store. One answer serves all who wait for it: a call that is under way when somebody has an answer of the store in hand was
-   * sent after that answer was given, as both go over the same connection.
+   * Asks the store. One answer serves all who wait for it: a call that is under way when somebody has an answer of the
+   * store in hand was sent after that answer was given, as both go over the same connection.
    */
   ask(charge: Charge, withinMs: number): Promise<number> {
     return this.#check(this.#store.placeOf(charge), withinMs)

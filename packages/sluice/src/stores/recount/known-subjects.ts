@@ -2,7 +2,10 @@ import type { Period } from '../../core/algorithms/calendar-period.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import { periodOf } from './period.ts'
 
-/** Most subjects that are remembered. A forgotten one costs a count of the source, unless the store has yet to hear of its usage. */
+/**
+ * Most subjects that are remembered. A forgotten one costs a count of the source, unless the store has yet to hear of
+ * its usage.
+ */
 const maxSubjects = 50_000
 
 /** What this process knows of a subject in the present period. */
@@ -15,7 +18,10 @@ export interface KnownSubject {
   intactSinceUs: number
   /** Units admitted without the store that it has not heard of. */
   unreported: number
-  /** How many more units this process may admit without the store, of which amount. Undefined until the source has counted. */
+  /**
+   * How many more units this process may admit without the store, of which amount. Undefined until the source has
+   * counted.
+   */
   share: { left: number; readonly amount: number } | undefined
 }
 

@@ -7,7 +7,10 @@ const reportMs = 500
 /** How many subjects are reported at once, so that a store that comes back is not flooded. */
 const reportsAtOnce = 64
 
-/** Tells the store what was admitted without it: other replicas should not wait for the next request of a subject to learn of it. */
+/**
+ * Tells the store what was admitted without it: other replicas should not wait for the next request of a subject to
+ * learn of it.
+ */
 export class RecountReports {
   readonly #subjects: KnownSubjects
   readonly #clock: Clock

@@ -15,24 +15,32 @@ export interface RecountPeriod {
   readonly signal: AbortSignal
 }
 
-/** How many units of the period the source of truth knows of. `key` is the key's parts: `([customer], { start, end }) => ...`. */
+/**
+ * How many units of the period the source of truth knows of. `key` is the key's parts: `([customer], { start, end }) =>
+ * ...`.
+ */
 export type RecountCount = (key: readonly KeyPart[], period: RecountPeriod) => number | Promise<number>
 
 /** A source of truth that decides by itself, atomically. */
 export interface RecountTake {
   /**
-   * Records one delivery under `id` if the period has room for it, in one atomic step such as one SQL statement, and says whether it did.
+   * Records one delivery under `id` if the period has room for it, in one atomic step such as one SQL statement, and
+   * says whether it did.
    */
   take(key: readonly KeyPart[], period: RecountPeriod, id: string): boolean | Promise<boolean>
   /**
-   * Lets a store that came back empty be brought up to date. Without it, the source decides instead of the store until the period ends.
+   * Lets a store that came back empty be brought up to date. Without it, the source decides instead of the store until
+   * the period ends.
    */
   readonly count?: RecountCount
   /** How many calls of the source may run at once; 16 by default. */
   readonly concurrency?: number
 }
 
-/** Asks the source of truth while the store cannot decide: counts, which is exact in one process, or decides, which is exact everywhere. */
+/**
+ * Asks the source of truth while the store cannot decide: counts, which is exact in one process, or decides, which is
+ * exact everywhere.
+ */
 export type Recount = RecountCount | RecountTake
 
 /** By the names of rules with `onStoreFailure: recount`. */

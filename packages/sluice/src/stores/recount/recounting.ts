@@ -24,9 +24,9 @@ export interface RecountingOptions {
 }
 
 /**
- * Asks the source of truth for rules with `onStoreFailure: recount` while the store cannot decide, and brings a store up to date that
- * comes back without having known of everything. `inner` answers for all other rules, and denies such ones when the store fails; `store`
- * is the store behind it.
+ * Asks the source of truth for rules with `onStoreFailure: recount` while the store cannot decide, and brings a store
+ * up to date that comes back without having known of everything. `inner` answers for all other rules, and denies such
+ * ones when the store fails; `store` is the store behind it.
  */
 export function recounting(inner: FallbackStore, store: Store, options: RecountingOptions): CallbackStore {
   return new Recounting(inner, store, options)
@@ -192,8 +192,8 @@ class Recounting implements CallbackStore, RecountOwner {
   }
 
   /**
-   * The store has allowed what it may not have known enough for: a server behind the same connection was wiped or replaced, or others have
-   * given units back. What it took is given back, it is brought up to date, and asked again.
+   * The store has allowed what it may not have known enough for: a server behind the same connection was wiped or
+   * replaced, or others have given units back. What it took is given back, it is brought up to date, and asked again.
    */
   async again(ask: TakeAsk, answer: Answer, endMs: number): Promise<Answer> {
     await this.#giveBack(ask, answer, endMs)

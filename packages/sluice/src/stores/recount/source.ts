@@ -9,7 +9,10 @@ import { periodOf } from './period.ts'
 import type { Recount, RecountPeriod } from './recount.ts'
 
 const defaultConcurrency = 16
-/** A call that has not ended after this loses its place, so that sources that never answer do not end recounting for good. */
+/**
+ * A call that has not ended after this loses its place, so that sources that never answer do not end recounting for
+ * good.
+ */
 const abandonedMs = 30_000
 /** How many calls may wait for their turn; they leave when their time is up. */
 const maxWaiting = 100_000
@@ -23,8 +26,9 @@ interface Line {
 }
 
 /**
- * Calls the source of truth of one rule: a bounded number of calls at once, and one per subject. Who counts the same subject at the same
- * time shares one call; takes of one subject wait for each other, and end with the first that is refused.
+ * Calls the source of truth of one rule: a bounded number of calls at once, and one per subject. Who counts the same
+ * subject at the same time shares one call; takes of one subject wait for each other, and end with the first that is
+ * refused.
  */
 export class Source {
   readonly counts: boolean

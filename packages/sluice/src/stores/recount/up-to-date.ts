@@ -7,8 +7,8 @@ import type { KnownSubject, KnownSubjects } from './known-subjects.ts'
 import type { Source } from './source.ts'
 
 /**
- * What a store knows of a subject: `complete`, everything, as it was; `corrected`, everything, now that it has been told; `incomplete`,
- * not what the source of truth knows, which has to decide; `unknown`, as the source did not answer.
+ * What a store knows of a subject: `complete`, everything, as it was; `corrected`, everything, now that it has been
+ * told; `incomplete`, not what the source of truth knows, which has to decide; `unknown`, as the source did not answer.
  */
 export type StoreState = 'complete' | 'corrected' | 'incomplete' | 'unknown'
 
@@ -28,7 +28,10 @@ export class UpToDate {
     this.#parts = parts
   }
 
-  /** Whoever asks for the same subject meanwhile shares the answer. Rejects with a `StoreError` when the store does not answer. */
+  /**
+   * Whoever asks for the same subject meanwhile shares the answer. Rejects with a `StoreError` when the store does not
+   * answer.
+   */
   bring(charge: Charge, source: Source, endMs: number): Promise<StoreState> {
     const key = charge.rule.prefix + charge.subject
     const running = this.#running.get(key)
@@ -60,7 +63,10 @@ export class UpToDate {
     return Math.max(1, (endMs - this.#parts.clock.monotonic()) / 4)
   }
 
-  /** Adds what was admitted without the store. A report whose reply was lost is made again: rather too strict than too lax. */
+  /**
+   * Adds what was admitted without the store. A report whose reply was lost is made again: rather too strict than too
+   * lax.
+   */
   async #report(subject: KnownSubject, endMs: number): Promise<StoreState> {
     const units = subject.unreported
     if (units === 0) return 'complete'
@@ -69,7 +75,10 @@ export class UpToDate {
     return 'corrected'
   }
 
-  /** The store has lost what it knew: what the source has counted, and what this process has seen, is the least that was used. */
+  /**
+   * The store has lost what it knew: what the source has counted, and what this process has seen, is the least that was
+   * used.
+   */
   async #raise(subject: KnownSubject, source: Source, endMs: number): Promise<StoreState> {
     const { store } = this.#parts
     const counted = await source.count(subject.charge, endMs - this.#storeMs(endMs)).catch(() => undefined)

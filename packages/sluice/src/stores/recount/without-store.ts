@@ -58,8 +58,8 @@ export class WithoutStore {
   }
 
   /**
-   * The source is asked once for a subject; what this process admits afterwards is added here, as the source may hear of it late. What the
-   * store had counted before it failed is the least that was used, for the same reason.
+   * The source is asked once for a subject; what this process admits afterwards is added here, as the source may hear
+   * of it late. What the store had counted before it failed is the least that was used, for the same reason.
    */
   async #count(ask: TakeAsk | PeekAsk, charge: Charge, source: Source, endMs: number): Promise<Outcome> {
     const { subjects, clock } = this.#parts

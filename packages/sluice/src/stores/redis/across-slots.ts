@@ -3,8 +3,8 @@ import type { Answer, Ask, Charge, HoldRequest, LimitStatus, TakeAsk } from '../
 import type { Hold } from '../../core/engine/state.ts'
 
 /**
- * How long a decision over several slots may stay unconfirmed. When its receipt expires its units come back, as after the death of
- * the process that asked; so it is far longer than confirming ever takes.
+ * How long a decision over several slots may stay unconfirmed. When its receipt expires its units come back, as after
+ * the death of the process that asked; so it is far longer than confirming ever takes.
  */
 const receiptTtlUs = 60_000_000
 /** How often ending a receipt is tried, with pauses that grow: together less than its life. */
@@ -28,12 +28,13 @@ export interface AcrossSlots {
 }
 
 /**
- * Decides an ask over several slots of a cluster, where no script sees all of it. Every slot takes its part under a receipt, in
- * parallel. If all allow, the receipts are confirmed in the background; if one denies or fails, the others give theirs back by the
- * receipt's id, which does nothing where nothing was taken. While a denial is being given back, others may be denied for a moment.
+ * Decides an ask over several slots of a cluster, where no script sees all of it. Every slot takes its part under a
+ * receipt, in parallel. If all allow, the receipts are confirmed in the background; if one denies or fails, the others
+ * give theirs back by the receipt's id, which does nothing where nothing was taken. While a denial is being given back,
+ * others may be denied for a moment.
  *
- * When the process is killed, what is not confirmed comes back with the receipt's expiry: the units of denied decisions, and those of
- * the decisions that it allowed in its last moment.
+ * When the process is killed, what is not confirmed comes back with the receipt's expiry: the units of denied
+ * decisions, and those of the decisions that it allowed in its last moment.
  */
 export async function decideAcrossSlots(ask: Ask, across: AcrossSlots): Promise<Answer> {
   const hold = ask.kind === 'take' ? ask.hold : undefined

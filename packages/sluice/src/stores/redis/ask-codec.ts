@@ -58,8 +58,8 @@ export class AskList {
   }
 
   /**
-   * Takes of the same cost and limits fold together: on one subject into one take of more copies, on one subject after the other into
-   * one walk over them. Either is decided as if each came by itself.
+   * Takes of the same cost and limits fold together: on one subject into one take of more copies, on one subject after
+   * the other into one walk over them. Either is decided as if each came by itself.
    */
   #takeOne(place: number, { limits, cost }: Charge, copies: number): void {
     const out = this.#out

@@ -28,8 +28,8 @@ export interface BatchOwner {
 }
 
 /**
- * Everything asked in one tick, on its way through one script call. `add` notes the asks; `settle` runs them on the states that the
- * script found, so that the script need not return what it decided for each ask.
+ * Everything asked in one tick, on its way through one script call. `add` notes the asks; `settle` runs them on the
+ * states that the script found, so that the script need not return what it decided for each ask.
  */
 export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
   readonly script: Script = decideScript
@@ -51,8 +51,8 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
   #isOver = false
   readonly #keys: string[] = []
   /**
-   * The index of each subject among the keys, by the prefix of its rule. Looked up by subject and not by key: a known subject then needs
-   * no key, and the hash of its text is often cached already.
+   * The index of each subject among the keys, by the prefix of its rule. Looked up by subject and not by key: a known
+   * subject then needs no key, and the hash of its text is often cached already.
    */
   readonly #placesByRule = new Map<string, Map<string, number>>()
   #prefix: string | undefined

@@ -4,7 +4,10 @@ import { noSlot, slotOf } from '../../redis/slots.ts'
 import type { Continuity } from '../store.ts'
 import { continuity } from './scripts.gen.ts'
 
-/** Keeps a marker in Redis, in each slot of a cluster that is asked for: data is lost with the node that serves the slot. */
+/**
+ * Keeps a marker in Redis, in each slot of a cluster that is asked for: data is lost with the node that serves the
+ * slot.
+ */
 export function redisContinuity(prefix: string, keyOf: (charge: Charge) => string, redis: () => Redis): Continuity {
   return {
     placeOf: (charge) => (redis().isCluster ? slotOf(keyOf(charge)) : noSlot),
@@ -21,7 +24,10 @@ export function redisContinuity(prefix: string, keyOf: (charge: Charge) => strin
 const tags = new Map<number, string>()
 let tried = 0
 
-/** A hash tag in a slot. Tags are found by trying one after the other; about ten times as many as there are slots find them all. */
+/**
+ * A hash tag in a slot. Tags are found by trying one after the other; about ten times as many as there are slots find
+ * them all.
+ */
 function tagOf(slot: number): string {
   for (; !tags.has(slot); tried++) {
     const tag = tried.toString(36)

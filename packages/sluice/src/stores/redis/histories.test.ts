@@ -96,9 +96,12 @@ class Lane {
     return { batch, answers }
   }
 
-  /** Holds what Redis answered against what memory does, and the life that it gave to its keys against what they need. */
+  /**
+   * Holds what Redis answered against what memory does, and the life that it gave to its keys against what they need.
+   */
   check(round: number, asks: readonly Ask[], answers: readonly Answer[], lives: readonly (string | null)[]): void {
-    // Where the clock goes back, memory is no measure: that client and script count the same is what was checked before.
+    // Where the clock goes back, memory is no measure: that client and script count the same is what was checked
+    // before.
     if (!this.#history.steady) return
     for (const [i, ask] of asks.entries()) {
       const expected = this.#memory.decide(ask, 0) as Answer

@@ -6,7 +6,9 @@ import type { Limit } from '../../core/engine/limit.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { constants } from './scripts.gen.ts'
 
-/** Most limits of a set that `lua/plain-takes.lua` knows: with four, the stored array is still one of the short kind. */
+/**
+ * Most limits of a set that `lua/plain-takes.lua` knows: with four, the stored array is still one of the short kind.
+ */
 export const maxPlainLimits = 4
 
 export interface EncodedLimitSet {

@@ -11,10 +11,10 @@ import { constants } from './scripts.gen.ts'
 const firstSet = 2
 
 /**
- * The takes of a batch, as long as it consists of nothing but those that `lua/plain-takes.lua` can decide: without holds, of subjects
- * whose limits are all windows or one calendar limit and its pace, each subject always for the same cost. Such asks of different
- * subjects do not touch each other, so that all on one subject become one take of more copies, and a subject that is asked for only
- * once needs no state of its own here.
+ * The takes of a batch, as long as it consists of nothing but those that `lua/plain-takes.lua` can decide: without
+ * holds, of subjects whose limits are all windows or one calendar limit and its pace, each subject always for the same
+ * cost. Such asks of different subjects do not touch each other, so that all on one subject become one take of more
+ * copies, and a subject that is asked for only once needs no state of its own here.
  */
 export class PlainTakes {
   /** By subject. */
@@ -55,8 +55,8 @@ export class PlainTakes {
   }
 
   /**
-   * ARGV of `lua/decide.lua` after the deadline: the sets and the asks for the general way, and both in short. Subjects one after the
-   * other that are asked for the same make one run. `nowMs` is the server's time, as far as it is known.
+   * ARGV of `lua/decide.lua` after the deadline: the sets and the asks for the general way, and both in short. Subjects
+   * one after the other that are asked for the same make one run. `nowMs` is the server's time, as far as it is known.
    */
   encode(nowMs: number): [string, string, string] {
     const sets = this.#sets
@@ -90,8 +90,8 @@ export class PlainTakes {
   }
 
   /**
-   * Runs the asks on the states as the script found them, read one after the other. Returns how much was granted; undefined when a
-   * state is not plain, in which case the general way has to be gone.
+   * Runs the asks on the states as the script found them, read one after the other. Returns how much was granted;
+   * undefined when a state is not plain, in which case the general way has to be gone.
    */
   replay(
     asks: readonly Ask[],
@@ -129,7 +129,9 @@ export class PlainTakes {
 
 const shared: State = { n: new Float64Array(2 * maxPlainLimits), at: 0, extra: undefined }
 
-/** Reads a stored subject (see `lua/state.lua`) into `n`. Returns false when it is anything but the limits of this set. */
+/**
+ * Reads a stored subject (see `lua/state.lua`) into `n`. Returns false when it is anything but the limits of this set.
+ */
 function readPlain(reader: MsgpackReader, set: LimitSet, n: Float64Array, clockUs: number): boolean {
   const { tags, limits, fields, paced } = set
   const type = reader.byte()

@@ -30,8 +30,9 @@ export interface RedisStoreOptions extends RedisOptions {
 }
 
 /**
- * Keeps counters in Redis or Valkey, exactly across all replicas. Takes a handle of `openRedis`, or the service's own client (ioredis or
- * node-redis; standalone, Sentinel or Cluster), and then opens a connection like it whose options make counting safe.
+ * Keeps counters in Redis or Valkey, exactly across all replicas. Takes a handle of `openRedis`, or the service's own
+ * client (ioredis or node-redis; standalone, Sentinel or Cluster), and then opens a connection like it whose options
+ * make counting safe.
  *
  * @example createLimiter({ policy, store: redisStore(new Redis('redis://localhost')) })
  */
@@ -94,7 +95,10 @@ class RedisStore implements Store {
     }
   }
 
-  /** While limiters use it, it has a connection; after the last one it lets go of it, and opens another when it is asked again. */
+  /**
+   * While limiters use it, it has a connection; after the last one it lets go of it, and opens another when it is asked
+   * again.
+   */
   use(): () => Promise<void> {
     this.#users += 1
     if (!this.#closed) this.#redis.redis.connect()

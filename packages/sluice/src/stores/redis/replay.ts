@@ -9,8 +9,8 @@ export type StoredSubjects = (StoredSubject | undefined)[]
 const one: [State] = [{ n: new Float64Array(0), at: 0, extra: undefined }]
 
 /**
- * Runs an ask on the subjects as a script found them and the asks before it left them. `places` are those of its subjects; undefined for
- * a subject that is not ours, and so for the answer.
+ * Runs an ask on the subjects as a script found them and the asks before it left them. `places` are those of its
+ * subjects; undefined for a subject that is not ours, and so for the answer.
  */
 export function replay(
   ask: Ask,
@@ -57,7 +57,10 @@ function repair(places: number | readonly number[], subjects: StoredSubjects): v
   for (const place of [places].flat()) subjects[place] ??= new StoredSubject(undefined)
 }
 
-/** Where the server's clock is behind the last write, a subject waits until the clock has caught up, and then for its limits. */
+/**
+ * Where the server's clock is behind the last write, a subject waits until the clock has caught up, and then for its
+ * limits.
+ */
 function byClock(answer: Answer, clockUs: number): Answer {
   if (answer.nowUs <= clockUs) return answer
   const behindMs = Math.ceil((answer.nowUs - clockUs) / 1000)

@@ -12,7 +12,8 @@ export interface HttpAppOptions extends GuardOptions<unknown, unknown> {
 }
 
 /**
- * Starts a real app with the adapter in front, on a free port of 127.0.0.1. It serves, behind the adapter with `options`:
+ * Starts a real app with the adapter in front, on a free port of 127.0.0.1. It serves, behind the adapter with
+ * `options`:
  *
  * - `GET /hello`, `GET /healthz`: the text `hello`
  * - `POST /echo`: the parsed JSON body as JSON

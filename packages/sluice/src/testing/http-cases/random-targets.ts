@@ -47,7 +47,10 @@ const paths: readonly (readonly string[])[] = [
   ['/', 'status', '/', '299'],
 ]
 
-/** Targets near the paths of two handlers: a piece is put in, taken out, doubled or spelt in another way, a few times over. */
+/**
+ * Targets near the paths of two handlers: a piece is put in, taken out, doubled or spelt in another way, a few times
+ * over.
+ */
 export function randomTargets(seed: number, count: number): readonly string[] {
   const random = generator(seed)
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!

@@ -127,7 +127,10 @@ interface Tried {
   readonly counted: boolean
 }
 
-/** Sends a target as it stands. A handler ran if it answered; a rule counted the request if there are rate-limit headers. */
+/**
+ * Sends a target as it stands. A handler ran if it answered; a rule counted the request if there are rate-limit
+ * headers.
+ */
 function send(agent: Agent, port: number, target: string): Promise<Tried> {
   return new Promise((resolve) => {
     const outgoing = request({ host: '127.0.0.1', port, path: target, agent, headers: { host: '127.0.0.1' } })

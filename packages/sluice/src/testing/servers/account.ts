@@ -5,8 +5,8 @@ export interface Account {
 }
 
 /**
- * `nobody`, when the tests run as root: PostgreSQL and MongoDB refuse to run as root, or should not. Undefined otherwise: the
- * server then runs as whoever runs the tests.
+ * `nobody`, when the tests run as root: PostgreSQL and MongoDB refuse to run as root, or should not. Undefined
+ * otherwise: the server then runs as whoever runs the tests.
  */
 export function unprivileged(): Account | undefined {
   return process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined

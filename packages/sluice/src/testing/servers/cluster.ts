@@ -32,7 +32,10 @@ export interface ClusterServers {
 
 const slotCount = 16_384
 
-/** Starts all nodes in parallel, joins them, and waits until every node finds the cluster whole and every replica is in step. */
+/**
+ * Starts all nodes in parallel, joins them, and waits until every node finds the cluster whole and every replica is in
+ * step.
+ */
 export function startCluster(options: ClusterOptions = {}): Promise<ClusterServers> {
   const { masters = 3, replicas = 1 } = options
   const size = masters * (1 + replicas)

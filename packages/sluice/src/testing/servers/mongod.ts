@@ -34,7 +34,9 @@ export interface MongodUnavailable {
 
 const set = 'sluice'
 
-/** Starts MongoDB; or uses the server at MONGODB_URL, unless three members are asked for, which tests stop and start. */
+/**
+ * Starts MongoDB; or uses the server at MONGODB_URL, unless three members are asked for, which tests stop and start.
+ */
 export async function startMongod(options: MongodOptions = {}): Promise<MongodServer | MongodUnavailable> {
   const external = process.env.MONGODB_URL
   if (external && options.replicaSet !== 3) return externalServer(external)

@@ -6,8 +6,8 @@ export interface PortReservation {
   release(): Promise<void>
 }
 
-// Below the range from which Linux (32768 and up) and macOS (49152 and up) take the ports of outgoing connections: a client that
-// keeps reconnecting to a stopped server must neither be given the server's own port nor connect to itself.
+// Below the range from which Linux (32768 and up) and macOS (49152 and up) take the ports of outgoing connections: a
+// client that keeps reconnecting to a stopped server must neither be given the server's own port nor connect to itself.
 const first = 10_000
 const count = 22_000
 

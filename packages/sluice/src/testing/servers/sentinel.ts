@@ -17,8 +17,8 @@ export interface SentinelServers {
   /** The server that the sentinels hold to be the master now. */
   master(): Promise<RedisServer>
   /**
-   * Makes the topology whole again after a failover: starts killed nodes as replicas, thaws frozen ones, and waits until
-   * every node and every sentinel agrees. Returns the master.
+   * Makes the topology whole again after a failover: starts killed nodes as replicas, thaws frozen ones, and waits
+   * until every node and every sentinel agrees. Returns the master.
    */
   settled(): Promise<RedisServer>
   stop(): Promise<void>
@@ -56,7 +56,8 @@ export function startSentinel(options: RedisOptions = {}): Promise<SentinelServe
           return startNode(port, { ...options, args: ['sentinel.conf', '--sentinel'], prepare })
         }),
       )
-      // Sentinels look at replicas every ten seconds, which is long for a test. Redis before 7.0 cannot be told otherwise.
+      // Sentinels look at replicas every ten seconds, which is long for a test. Redis before 7.0 cannot be told
+      // otherwise.
       const hurry = ['SENTINEL', 'DEBUG', 'info-period', '500', 'publish-period', '500']
       await Promise.allSettled(sentinels.map((sentinel) => sentinel.cli(...hurry)))
       const topology = sentinelServers(nodes, sentinels, stop)
@@ -107,7 +108,8 @@ function sentinelServers(
       const [seen] = await views(sentinel, 'MASTERS')
       const replicas = await views(sentinel, 'REPLICAS', name)
       const others = await views(sentinel, 'SENTINELS', name)
-      // `master_down` is a sentinel's last word on the master before; it is forgotten after five seconds, and does no harm.
+      // `master_down` is a sentinel's last word on the master before; it is forgotten after five seconds, and does no
+      // harm.
       const flags = [seen, ...replicas, ...others].map((view) => view?.flags?.replace(',master_down', '')).join(' ')
       if (replicas.length !== 2 || others.length !== 2) return `sentinel ${sentinel.port} does not know everyone`
       if (flags !== 'master slave slave sentinel sentinel') return `sentinel ${sentinel.port} sees ${flags}`
@@ -146,7 +148,8 @@ function replicaOf(port: number): string[] {
 }
 
 /**
- * The configuration of each sentinel names all the others and the replicas: left to find each other they would take seconds.
+ * The configuration of each sentinel names all the others and the replicas: left to find each other they would take
+ * seconds.
  */
 function sentinelConfig(nodes: readonly number[], sentinels: readonly number[]): (port: number) => string {
   const id = (port: number): string => createHash('sha1').update(`${process.pid}:${port}`).digest('hex')

@@ -4,7 +4,10 @@ import type { RedisServer } from './redis.ts'
 /** A slot on its way from one master to another. Until `end`, the source answers ASK for the keys that are gone. */
 export interface SlotMove {
   readonly slot: number
-  /** Moves up to so many keys and returns how many it moved. Between two steps a command on keys of both sides gets TRYAGAIN. */
+  /**
+   * Moves up to so many keys and returns how many it moved. Between two steps a command on keys of both sides gets
+   * TRYAGAIN.
+   */
   step(keys?: number): Promise<number>
   /** Moves the keys that are left and gives the slot to its new master. */
   end(): Promise<void>

@@ -39,8 +39,9 @@ function error(code: string, path: string): Error {
 }
 
 /**
- * A file system in memory that forgets what was not synced: contents without `datasync`, names without `syncDir`. Changes of names
- * that are not synced survive a crash in the order in which they were made, as on a journaling file system.
+ * A file system in memory that forgets what was not synced: contents without `datasync`, names without `syncDir`.
+ * Changes of names that are not synced survive a crash in the order in which they were made, as on a journaling file
+ * system.
  */
 export function modelFiles(): ModelFiles {
   return build(new Map())
@@ -179,7 +180,10 @@ function build(entries: Map<string, Inode>): ModelFiles {
   return files
 }
 
-/** Some part of what was not synced; what was appended is perhaps followed by zeros up to the full length, as ext4 may show it. */
+/**
+ * Some part of what was not synced; what was appended is perhaps followed by zeros up to the full length, as ext4 may
+ * show it.
+ */
 function torn({ data, durable }: Inode, random: () => number): Buffer {
   if (data.equals(durable)) return data
   if (data.length < durable.length) return random() < 0.5 ? data : durable

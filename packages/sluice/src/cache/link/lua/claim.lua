@@ -4,7 +4,8 @@
 -- ARGV[1]   see deadline.lua
 -- ARGV[2]   the token of the claim   ARGV[3]   how long it is held (ms)
 -- ARGV[4]   the first 16 characters of a copy that counts as none; empty for no such copy
--- Reply: status, time, then STORED and the copy, or GRANTED, or HELD and for how long the claim of another still is (ms)
+-- Reply: status, time, then STORED and the copy, or GRANTED, or HELD and for how long the claim of another still is
+-- (ms)
 
 --- @const STORED = 0
 --- @const GRANTED = 1

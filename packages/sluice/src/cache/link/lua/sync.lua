@@ -6,7 +6,8 @@
 -- ARGV[3]   its sequence
 -- ARGV[4]   a text that no other caller sends, for a new generation
 -- ARGV[5]   a generation that is replaced by a new one, if the log has it; empty for none
--- Reply: status, time, generation, sequence, the sequence from which the changes continue (-1: they are all there are), keyFloor,
+-- Reply: status, time, generation, sequence, the sequence from which the changes continue (-1: they are all there are),
+-- keyFloor,
 --   scopeFloor, and the changes: scope, sequence, scope, sequence, ...
 
 --- @include ../../../redis/lua/deadline.lua

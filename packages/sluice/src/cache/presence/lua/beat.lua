@@ -4,7 +4,8 @@
 -- ARGV[1]   see deadline.lua
 -- ARGV[2]   the process        ARGV[3]   how long it lives from now (us)
 -- ARGV[4]   1 for the first beat of a process
--- Reply: status, time, 1 if it lives, 0 if it was taken for dead: its members are being removed, so it stays dead; the dead processes,
+-- Reply: status, time, 1 if it lives, 0 if it was taken for dead: its members are being removed, so it stays dead; the
+-- dead processes,
 --   and until when the next of the others lives (us; 0 for none)
 
 --- @include ../../../redis/lua/deadline.lua

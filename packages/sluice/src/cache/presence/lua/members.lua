@@ -3,7 +3,8 @@
 -- KEYS      see join.lua
 -- ARGV[1]   see deadline.lua
 -- ARGV[2]   1 for all members, 0 for how many
--- Reply: status, time, how many members are noted, the processes that have some of them, and pairs of a member and where it is
+-- Reply: status, time, how many members are noted, the processes that have some of them, and pairs of a member and
+-- where it is
 
 --- @include ../../../redis/lua/deadline.lua
 

@@ -59,7 +59,10 @@ export class SimulatedProcess {
     this.#lostMonotonicMs += forMs
   }
 
-  /** Sets the wall clock. Set back by just what a suspended machine slept, it would hide the sleep: a stated limit, so not both. */
+  /**
+   * Sets the wall clock. Set back by just what a suspended machine slept, it would hide the sleep: a stated limit, so
+   * not both.
+   */
   stepWallClock(byMs: number): void {
     if (this.#lostMonotonicMs === 0) this.#wallOffsetMs += byMs
   }
@@ -93,7 +96,8 @@ export class SimulatedProcess {
       this.#ask(
         () => this.#readOrClaim(key),
         ({ copy, token, server }) => {
-          // What another server answers than the one that was asked for invalidations is not taken: a new connection first asks.
+          // What another server answers than the one that was asked for invalidations is not taken: a new connection
+          // first asks.
           if (server !== this.#server && !this.#world.mutation.trustsAnyServer) return
           if (copy !== undefined) {
             const from = sentAt?.generation === this.#view.generation ? (sentAt?.sequence ?? 0) : 0

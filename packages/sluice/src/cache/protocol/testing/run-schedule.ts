@@ -14,8 +14,8 @@ export interface ScheduleResult {
 const lengthMs = 1500
 
 /**
- * Runs one random schedule: three processes that read, write and invalidate while messages are lost, doubled and reordered, processes
- * pause, sleep and crash, and Redis is wiped, evicts and fails over.
+ * Runs one random schedule: three processes that read, write and invalidate while messages are lost, doubled and
+ * reordered, processes pause, sleep and crash, and Redis is wiped, evicts and fails over.
  */
 export function runSchedule(seed: number, mutation: Mutation = {}): ScheduleResult {
   const world = new World(seed, mutation)

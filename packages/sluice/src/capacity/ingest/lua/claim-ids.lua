@@ -1,6 +1,7 @@
 -- Claims, finishes or releases events of one producer.
 --
--- KEYS[1]   the producer: a hash with `first` and `last` (everything between was taken in) and one field for each other event: 'done', or
+-- KEYS[1]   the producer: a hash with `first` and `last` (everything between was taken in) and one field for each other
+-- event: 'done', or
 --           until when its claim holds, in us
 -- ARGV[1]   the deadline, see deadline.lua
 -- ARGV[2]   what to do: claim, finish or release

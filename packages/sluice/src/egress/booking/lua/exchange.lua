@@ -7,7 +7,8 @@
 -- ARGV[2]   JSON: the exchange (see messages.ts)
 -- ARGV[3]   channels of processes begin with this
 --
--- Reply after status and time: nowMs, epoch, recovering, known, results, held, paused, adopted, wakeMs, pausedMs, depth, processes, used, notify.
+-- Reply after status and time: nowMs, epoch, recovering, known, results, held, paused, adopted, wakeMs, pausedMs,
+-- depth, processes, used, notify.
 --   A result is { name, a, b }.
 
 --- @include ../../../redis/lua/deadline.lua

@@ -40,14 +40,16 @@ do
     meta = { run = '', last = server_ms, skew = 0, seq = 0, virtual = 0, tokens = 0, retry_ms = server_ms - 1000 }
   end
   if meta.run ~= run then
-    -- Another server, or one that lost its memory: what happened last may be missing, so nothing is granted for a while.
+    -- Another server, or one that lost its memory: what happened last may be missing, so nothing is granted for a
+    -- while.
     meta.run, meta.epoch, meta.recovering = run, run .. ':' .. server_ms, 1
     meta.skew = server_ms - meta.last
     for _, id in ipairs(call('ZRANGE', E, 0, -1)) do call('ZADD', E, meta.last + rules.heldMs, id) end
   end
 end
 
--- The time that decides: the server's, minus what its clock leapt ahead of what this process measured. It never runs backwards.
+-- The time that decides: the server's, minus what its clock leapt ahead of what this process measured. It never runs
+-- backwards.
 if owners[owner] and asked.sinceMs >= 0 then
   local leap = server_ms - meta.skew - owners[owner] - ceil(asked.sinceMs)
   if leap > LEAP_MS and owners[owner] ~= LEFT then meta.skew = meta.skew + leap end

@@ -4,8 +4,8 @@ import { stringify } from 'yaml'
 import type { PolicyArchive, PolicyVersion } from '../archive.ts'
 
 /**
- * Writes a policy file, and keeps every version in `<file>.history/` beside it: `1.yaml`, `2.yaml` and so on. What was edited by hand
- * since the last push is kept as a version too, before it is replaced.
+ * Writes a policy file, and keeps every version in `<file>.history/` beside it: `1.yaml`, `2.yaml` and so on. What was
+ * edited by hand since the last push is kept as a version too, before it is replaced.
  */
 export function fileArchive(file: string): PolicyArchive {
   const folder = `${file}.history`

@@ -19,8 +19,8 @@ const settleMs = 25
 const youngMs = 2000
 
 /**
- * A policy in a YAML or JSON file. Changes are in force within a second, also when an editor replaces the file or Kubernetes swaps
- * the links to it.
+ * A policy in a YAML or JSON file. Changes are in force within a second, also when an editor replaces the file or
+ * Kubernetes swaps the links to it.
  *
  * @example
  * const limiter = await createLimiter({ policy: filePolicy('sluice.yaml') })

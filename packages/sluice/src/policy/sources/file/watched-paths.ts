@@ -11,8 +11,8 @@ export interface WatchedName {
 const mostLinks = 40
 
 /**
- * Every directory entry that decides what is read at a path: the file itself and each symbolic link on the way to it. Kubernetes mounts
- * `sluice.yaml -> ..data/sluice.yaml` with `..data -> ..2026_01_01`, and swaps only `..data`.
+ * Every directory entry that decides what is read at a path: the file itself and each symbolic link on the way to it.
+ * Kubernetes mounts `sluice.yaml -> ..data/sluice.yaml` with `..data -> ..2026_01_01`, and swaps only `..data`.
  */
 export async function watchedNames(path: string): Promise<readonly WatchedName[]> {
   const names: WatchedName[] = []

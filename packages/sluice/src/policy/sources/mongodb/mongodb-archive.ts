@@ -5,7 +5,10 @@ import { type MongoCollection, type MongoHistory, revisionOf } from './mongodb-c
 
 const duplicateKey = 11000
 
-/** Replaces the document of a service. Its `last_updated` is the revision, and always later than that of the document before. */
+/**
+ * Replaces the document of a service. Its `last_updated` is the revision, and always later than that of the document
+ * before.
+ */
 export function mongoArchive(
   policies: MongoCollection,
   service: string,

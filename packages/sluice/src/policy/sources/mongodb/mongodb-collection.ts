@@ -21,7 +21,9 @@ export interface MongoHistory {
   }
 }
 
-/** When a document was last changed, in milliseconds; undefined when it does not say so in a way that can be understood. */
+/**
+ * When a document was last changed, in milliseconds; undefined when it does not say so in a way that can be understood.
+ */
 export function revisionOf(document: unknown): number | undefined {
   const stated = (document as { last_updated?: unknown } | null)?.last_updated
   const ms = stated instanceof Date ? stated.getTime() : typeof stated === 'string' ? Date.parse(stated) : stated

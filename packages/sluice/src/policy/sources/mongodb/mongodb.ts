@@ -22,8 +22,8 @@ export interface MongoPolicyOptions {
 const cannotStream: readonly number[] = [40573, 40324, 115]
 
 /**
- * A policy in a collection of MongoDB, one document for each service. Where the server offers change streams, a change is in force at
- * once; otherwise within one poll, provided that `last_updated` was changed with it.
+ * A policy in a collection of MongoDB, one document for each service. Where the server offers change streams, a change
+ * is in force at once; otherwise within one poll, provided that `last_updated` was changed with it.
  *
  * @example
  * const policies = mongo.db('shop').collection('rate_limits')

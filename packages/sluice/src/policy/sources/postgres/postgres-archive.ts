@@ -13,7 +13,10 @@ export interface PostgresArchivePlace {
 
 const uniqueViolation = '23505'
 
-/** Writes policies as rows, each a version, and announces them. YAML is stored as the document it says: the column is `jsonb`. */
+/**
+ * Writes policies as rows, each a version, and announces them. YAML is stored as the document it says: the column is
+ * `jsonb`.
+ */
 export function postgresArchive(pool: PostgresPool, place: PostgresArchivePlace): PolicyArchive {
   const { tableName, channel, service, ready } = place
   const insert = `

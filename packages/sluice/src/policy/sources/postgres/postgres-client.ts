@@ -19,8 +19,8 @@ export interface PostgresPool {
 }
 
 /**
- * Listens over one connection of the pool. `heard` is called for every announcement with its payload, and without one when listening
- * has begun; `over` when the connection is lost or cannot be had. Returns how to end it.
+ * Listens over one connection of the pool. `heard` is called for every announcement with its payload, and without one
+ * when listening has begun; `over` when the connection is lost or cannot be had. Returns how to end it.
  */
 export function listen(
   pool: PostgresPool,

@@ -21,8 +21,8 @@ export function quoteTable(table: string): string {
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
- * The table of policies, one row for each version, with a trigger that announces rows written by any hand. Safe to run again, and by many
- * at once: the lock is there because `CREATE TABLE IF NOT EXISTS` is not.
+ * The table of policies, one row for each version, with a trigger that announces rows written by any hand. Safe to run
+ * again, and by many at once: the lock is there because `CREATE TABLE IF NOT EXISTS` is not.
  */
 export function createTableSql(table: string, channel: string): string {
   const [name = '', schema] = table.split('.').reverse()

@@ -27,8 +27,8 @@ export interface PostgresPolicyOptions extends PostgresPolicyPlace {
 }
 
 /**
- * A policy in a table of PostgreSQL, one row for each version; the one with the highest revision is in force. Takes your pool of `pg`, and
- * keeps one connection of it to listen (unless it has only one).
+ * A policy in a table of PostgreSQL, one row for each version; the one with the highest revision is in force. Takes
+ * your pool of `pg`, and keeps one connection of it to listen (unless it has only one).
  *
  * @example
  * const limiter = await createLimiter({ policy: postgresPolicy(pool, { service: 'shop', createTable: true }) })

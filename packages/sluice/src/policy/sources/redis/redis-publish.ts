@@ -5,7 +5,9 @@ import type { PolicyArchive } from '../archive.ts'
 import { publish } from './scripts.gen.ts'
 
 export interface RedisPolicyPlace {
-  /** The Redis key that holds the policy: a hash with `document` and `revision`, or a string with the document alone. */
+  /**
+   * The Redis key that holds the policy: a hash with `document` and `revision`, or a string with the document alone.
+   */
   readonly key: string
   /** Where changes are announced; `<key>:changed` unless said otherwise. */
   readonly channel?: string

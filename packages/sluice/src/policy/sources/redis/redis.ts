@@ -16,11 +16,12 @@ export interface RedisPolicyOptions extends RedisPolicyPlace {
 }
 
 /**
- * A policy in Redis: `publishRedisPolicy` puts it there. Takes a handle of `openRedis`, or a client of ioredis or node-redis, whose
- * connections are then shared with everything else that was given the client.
+ * A policy in Redis: `publishRedisPolicy` puts it there. Takes a handle of `openRedis`, or a client of ioredis or
+ * node-redis, whose connections are then shared with everything else that was given the client.
  *
  * @example
- * const limiter = await createLimiter({ policy: redisPolicy(redis, { key: 'sluice:policy:shop' }), store: redisStore(redis) })
+ * const limiter = await createLimiter({ policy: redisPolicy(redis, { key: 'sluice:policy:shop' }), store:
+ * redisStore(redis) })
  */
 export function redisPolicy(redis: RedisClient | Redis, options: RedisPolicyOptions): ArchivedSource {
   const { key, channel = channelOf(key), pollMs = 5000, timeoutMs = 5000 } = options

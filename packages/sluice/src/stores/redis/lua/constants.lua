@@ -1,4 +1,5 @@
--- The names for the numbers that scripts and client exchange. The generator fills in the values and gives the names to the client too.
+-- The names for the numbers that scripts and client exchange. The generator fills in the values and gives the names to
+-- the client too.
 
 -- The algorithms, in the order of core/algorithms.
 --- @const FIXED_WINDOW = 0
@@ -36,7 +37,8 @@
 -- An encoded set is a list of limits. The script adds the place of the last field of the state.
 --- @const LAST = 0
 
--- A state is an array: the time of the last write, then the tag and the fields of each limit, then HOLDS and the holds, if any.
+-- A state is an array: the time of the last write, then the tag and the fields of each limit, then HOLDS and the holds,
+-- if any.
 --- @const BASE = 1
 --- @const HOLDS = 127
 --- @const FIRST_WIDE_TAG = 128
@@ -74,7 +76,8 @@
 --- @const WINDOW_LENGTH = 3
 --- @const WINDOW_START = 4
 
--- A calendar limit and its pace in that list: PACED in place of the number of windows, then these, of which the last is a segment.
+-- A calendar limit and its pace in that list: PACED in place of the number of windows, then these, of which the last is
+-- a segment.
 --- @const PACED = -1
 --- @const PACED_WIDTH = 12
 --- @const PACED_TOTAL = 2    -- after the tag of the calendar limit: its amount,

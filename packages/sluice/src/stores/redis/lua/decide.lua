@@ -17,7 +17,8 @@
 -- ARGV[4]   JSON: the same in short, where plain-takes.lua can do with that; else empty
 -- The names are those of constants.lua.
 --
--- Reply: one string of MessagePack values: status (RAN, or NOT_RUN when it is too late or outside the calendar periods that
+-- Reply: one string of MessagePack values: status (RAN, or NOT_RUN when it is too late or outside the calendar periods
+-- that
 --   were sent: then nothing was written), the time (us), how many copies were granted in all, and the state of each subject as it was
 --   before, nil for none, false for one that is not ours. The client runs the same asks on these states to learn each outcome; the
 --   grants let it check that it agrees.
@@ -67,7 +68,8 @@ local function take_one(k, s, cost, copies)
   return granted
 end
 
--- The charges that start at `at`, brought to their common instant: no earlier than any of their subjects was last written.
+-- The charges that start at `at`, brought to their common instant: no earlier than any of their subjects was last
+-- written.
 local function read_charges()
   local first, count, charges, now, ours = at + 1, asks[at], {}, clock, true
   at = first + count * 3
@@ -228,7 +230,8 @@ for k = 1, #KEYS do
     local p, value, life_ms = states[k], nil, 0
     if p then value, life_ms = pack_state(p, sets[laid_out[k]]) end
     if life_ms > 0 then
-      -- By this server's clock, which may be behind that of the state; and one more, as Redis counts whole ms from before the script.
+      -- By this server's clock, which may be behind that of the state; and one more, as Redis counts whole ms from
+      -- before the script.
       if p[BASE] > clock then life_ms = life_ms + ceil((p[BASE] - clock) / 1000) end
       call('SET', KEYS[k], value, 'PX', life_ms + 1)
     else

@@ -44,8 +44,9 @@ local function give_back_held(p, set, tags, units, taken, held, now, now_ms)
   end
 end
 
--- Expired holds leave, in the order and as of the instant in which they expired; what a reservation or an unconfirmed decision took comes back. So the outcome does
--- not depend on when somebody looks, and need not be written for its own sake.
+-- Expired holds leave, in the order and as of the instant in which they expired; what a reservation or an unconfirmed
+-- decision took comes back. So the outcome does not depend on when somebody looks, and need not be written for its own
+-- sake.
 local function expire_holds(p, set, now, now_ms)
   while true do
     local holds, first = p[set[LAST] + 2], nil

@@ -1,6 +1,7 @@
 -- The twin of core/algorithms: how much fits, spending it, giving back, and how long it matters.
--- `p` is the state of a subject (see state.lua), already brought to `now`: a window has its age in ms (-1: there is none), a gcra
--- the us until it is full again, a log entry its age in us. `set` is the subject's limits. `o` is the place of a limit's first field.
+-- `p` is the state of a subject (see state.lua), already brought to `now`: a window has its age in ms (-1: there is
+-- none), a gcra the us until it is full again, a log entry its age in us. `set` is the subject's limits. `o` is the
+-- place of a limit's first field.
 
 -- The length of a limit's window at an instant, and the age of that window; -1 when a window starts at the first hit.
 local function window_at(limit, now_ms)
@@ -58,7 +59,8 @@ local function plan_at(limit, now_ms)
   return s, from + floor((now_ms - first) / (limit[s + SEGMENT_END] - first) * (limit[s + SEGMENT_TO] - from))
 end
 
--- What was spent in the present period and the position at which the bucket is full; then the position of now and the period's age.
+-- What was spent in the present period and the position at which the bucket is full; then the position of now and the
+-- period's age.
 local function paced(p, limit, now_ms)
   local o, s, position = limit[FIRST], plan_at(limit, now_ms)
   local age = now_ms - limit[s + PERIOD_START]
@@ -139,8 +141,8 @@ local function spend(p, set, units, now, now_ms)
   for l = 1, #set do spend_one(p, set[l], units, now, now_ms) end
 end
 
--- Takes units out of the entries of a log that were made at `taken`. The amount, and with it the sharing of ticks, may have changed
--- since: what was taken stands at its time or at its tick.
+-- Takes units out of the entries of a log that were made at `taken`. The amount, and with it the sharing of ticks, may
+-- have changed since: what was taken stands at its time or at its tick.
 local function give_back_to_log(log, limit, units, taken, now)
   local tick = ceil(limit[PERIOD] / 1000) * 1000
   local youngest, at_tick = now - taken, now - ceil(taken / tick) * tick

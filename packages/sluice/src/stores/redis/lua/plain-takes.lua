@@ -1,7 +1,7 @@
--- The short way, for what nearly every call is: takes without holds, of subjects whose limits are all fixed windows or calendar periods, or
--- one calendar period and its pace.
--- When a subject is anything else (other limits, holds, a clock that is ahead, a value that is not ours), nothing has been written, and
--- the general way further down decides on everything. Its functions are not even made before.
+-- The short way, for what nearly every call is: takes without holds, of subjects whose limits are all fixed windows or
+-- calendar periods, or one calendar period and its pace. When a subject is anything else (other limits, holds, a clock
+-- that is ahead, a value that is not ours), nothing has been written, and the general way further down decides on
+-- everything. Its functions are not even made before.
 --
 -- ARGV[4]   JSON, empty when the asks are of another kind: { place of the first run, sets, runs }
 --             set: how many windows, then for each: tag, amount, length (ms), start of one of them

@@ -1,11 +1,12 @@
 -- A subject as it is stored: one MessagePack array
 --   { base, tag, fields of that limit..., tag, fields..., HOLDS, holds }
--- `base` is the time of the last write (us); every other time is its distance from it, so that a number takes 1 to 5 bytes instead of 9
--- and a subject with four windows fits into the 44 bytes that Redis embeds in the object itself. Scripts work on the array as it is.
+-- `base` is the time of the last write (us); every other time is its distance from it, so that a number takes 1 to 5
+-- bytes instead of 9 and a subject with four windows fits into the 44 bytes that Redis embeds in the object itself.
+-- Scripts work on the array as it is.
 --
--- The limits of the last writer come first, in the order of its set. Those that follow are kept for other sets, until they end: tiers and
--- policy versions that take turns on a subject must not erase each other's usage. A state that is worked on has them in `kept`, each as
--- { tag, fields... }.
+-- The limits of the last writer come first, in the order of its set. Those that follow are kept for other sets, until
+-- they end: tiers and policy versions that take turns on a subject must not erase each other's usage. A state that is
+-- worked on has them in `kept`, each as { tag, fields... }.
 
 -- Fields per algorithm, by code: what a limit without a past has.
 local function add_fresh(p, limit)
@@ -47,7 +48,8 @@ local function is_laid_out(p, set)
   return true
 end
 
--- The state in the layout of a set. Limits that it does not have are kept; those that are new to the subject are unused.
+-- The state in the layout of a set. Limits that it does not have are kept; those that are new to the subject are
+-- unused.
 local function lay_out(p, set)
   if is_laid_out(p, set) then return p end
   local to, places, kept, from = fresh(set, p[BASE]), {}, {}, 2

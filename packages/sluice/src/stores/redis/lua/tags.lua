@@ -15,7 +15,8 @@ end
 
 local limits_by_tag = {}
 
--- As much of a limit as its tag says: enough to know when its fields end and to give back, not to decide. The fields follow the tag.
+-- As much of a limit as its tag says: enough to know when its fields end and to give back, not to decide. The fields
+-- follow the tag.
 local function limit_of_tag(tag)
   local limit = limits_by_tag[tag]
   if limit then return limit end

@@ -1,14 +1,15 @@
 -- Puts a new version of a policy in force and announces it.
 --
--- KEYS[1]   the policy: a hash with `document`, `revision` and the last versions (`v:<revision>`). All lies in one key, and so in one
+-- KEYS[1]   the policy: a hash with `document`, `revision` and the last versions (`v:<revision>`). All lies in one key,
+-- and so in one
 --           cluster slot. A text that somebody has set by hand is kept as the version before.
 -- ARGV[1]   the deadline, see deadline.lua
 -- ARGV[2]   the document as text
 -- ARGV[3]   the channel where the revision is announced
 -- ARGV[4]   how many versions are kept, the new one included
 --
--- Reply: status, time, and the revision as text. It is the server's time in milliseconds, or one more than the last one: it grows even
--- when everything was lost.
+-- Reply: status, time, and the revision as text. It is the server's time in milliseconds, or one more than the last
+-- one: it grows even when everything was lost.
 
 --- @include ../../../../redis/lua/deadline.lua
 
