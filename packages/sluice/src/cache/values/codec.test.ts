@@ -17,7 +17,11 @@ test('whatever is written comes back equal, with the same types', () => {
   })
   fc.assert(
     fc.property(anything, (value) => {
-      expect(isDeepStrictEqual(roundTrip(value), value)).toBe(true)
+      const back = roundTrip(value)
+      // Node does not hold two invalid dates equal, so values with one are compared as they are written.
+      const text = taggedCodec.encode(value)
+      const isEqual = text.includes('["d",null]') ? taggedCodec.encode(back) === text : isDeepStrictEqual(back, value)
+      expect(isEqual).toBe(true)
     }),
     { numRuns: 2000 },
   )

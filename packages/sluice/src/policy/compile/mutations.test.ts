@@ -173,7 +173,8 @@ describe('a mutated document', { timeout: 30_000 + runs * 20 }, () => {
             if (places.length === 0) break
             const { holder, field } = places[pick % places.length]!
             if (how === 'add')
-              Object.defineProperty(holder, typeof value === 'string' ? value : 'added', {
+              // The length of a list cannot be defined anew.
+              Object.defineProperty(holder, typeof value === 'string' && value !== 'length' ? value : 'added', {
                 value,
                 enumerable: true,
                 configurable: true,
