@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { Hono } from 'hono'
 import type { Capacity, Ingest } from 'sluice/capacity'
+import { tokenCheck } from '../proxy/internal-token.ts'
 
 export interface CollectParts {
   readonly capacity: Capacity
@@ -20,14 +20,14 @@ const inflate = promisify(gunzip)
 /** The HTTP side of a collector: batches, capacity, health. */
 export function collectApp({ capacity, ingest, path, token }: CollectParts): Hono {
   const app = new Hono()
+  const isToken = tokenCheck(token === undefined ? [] : [`Bearer ${token}`])
   app.get('/health', (c) => c.json({ ok: true }))
   app.get('/ready', (c) => {
     const { ready, load } = capacity.stats()
     return c.json({ ready, load }, ready ? 200 : 503)
   })
   app.use('*', async (c, next) => {
-    if (token !== undefined && !isToken(c.req.header('authorization'), token))
-      return c.json({ error: 'a token is needed' }, 401)
+    if (!isToken(c.req.header('authorization'))) return c.json({ error: 'a token is needed' }, 401)
     return next()
   })
   app.get('/stats', (c) => c.json({ capacity: capacity.stats(), ingest: ingest.stats() }))
@@ -64,9 +64,4 @@ async function readBody(request: Request): Promise<unknown> {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : undefined
   }
-}
-
-function isToken(header: string | undefined, token: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(header ?? ''), digest(`Bearer ${token}`))
 }

@@ -69,7 +69,8 @@ function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-async function drain(server: Server, drainMs: number): Promise<void> {
+/** Stops accepting, answers what was accepted, and ends; after `drainMs` it ends regardless. */
+export async function drain(server: Server, drainMs: number): Promise<void> {
   // Only the listening ends here. http.Server.close would also cut idle connections, on which a request may be under
   // way.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))

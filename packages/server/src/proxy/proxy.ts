@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import { type AddressInfo, Server as NetServer } from 'node:net'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import type { Egress } from 'sluice/egress'
+import { drain } from '../http/listen.ts'
 import { handleRequest, type ProxyParts } from './handle-request.ts'
 import { tokenCheck } from './internal-token.ts'
 
@@ -76,14 +77,4 @@ function healthOf(egress: Egress, url: string, ending: boolean): { status: numbe
   const { ready, reason, warnings } = egress.health()
   const isReady = ready && !ending
   return { status: isReady ? 200 : 503, body: { ready: isReady, reason: ending ? 'closed' : reason, warnings } }
-}
-
-/** Answers what was accepted; connections that are kept open get a refusal with their next request. */
-async function drain(server: Server, drainMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
-  const again = setInterval(() => server.closeIdleConnections(), 250)
-  const force = setTimeout(() => server.closeAllConnections(), drainMs)
-  await closed
-  clearInterval(again)
-  clearTimeout(force)
 }
