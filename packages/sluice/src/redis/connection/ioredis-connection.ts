@@ -7,6 +7,7 @@ import {
   reconnectDelayMs,
 } from './connection.ts'
 import { once } from './once.ts'
+import { reconnectEnded } from './reconnect-ended.ts'
 import { Silence } from './silence.ts'
 
 interface Duplicated extends IoredisClient {
@@ -36,6 +37,7 @@ export function ioredisConnection(
     lastError = error
   })
   leaveSilentHandshakes(own, socketTimeoutMs)
+  const stopReconnecting = reconnectEnded(own, reconnectMs)
   let generation = 0
   // A cluster emits '+node' for each node that it has connected to; other clients emit 'ready'.
   for (const event of ['ready', '+node']) {
@@ -81,6 +83,7 @@ export function ioredisConnection(
     nodeOf: (slot) => own.slots?.[slot]?.[0] ?? '',
     async close() {
       silence.close()
+      stopReconnecting()
       own.disconnect()
     },
   }

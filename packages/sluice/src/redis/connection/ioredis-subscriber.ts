@@ -1,5 +1,6 @@
 import type { IoredisClient } from '../client.ts'
 import { type ConnectionOptions, reconnectDelayMs } from './connection.ts'
+import { reconnectEnded } from './reconnect-ended.ts'
 import type { SubscriberConnection, SubscriberEvents } from './subscriber.ts'
 
 interface Duplicated extends IoredisClient {
@@ -9,6 +10,7 @@ interface Duplicated extends IoredisClient {
   subscribe(channel: string): Promise<unknown>
   unsubscribe(channel: string): Promise<unknown>
   ping(): Promise<unknown>
+  connect(): Promise<unknown>
   disconnect(reconnect?: boolean): void
   duplicate(...args: unknown[]): Duplicated
 }
@@ -45,12 +47,16 @@ export function ioredisSubscriber(
   own.on('ready', () => events.ready())
   own.on('close', () => events.lost())
   own.on('message', ((channel: string, text: string) => events.message(channel, text)) as never)
+  const stopReconnecting = reconnectEnded(own, reconnectMs)
   const reconnect = (): void => own.disconnect(true)
   return {
     subscribe: (channel) => own.subscribe(channel),
     unsubscribe: (channel) => own.unsubscribe(channel),
     reconnect,
-    close: () => own.disconnect(),
+    close: () => {
+      stopReconnecting()
+      own.disconnect()
+    },
     ...(isCluster ? {} : { ping: () => own.ping() }),
   }
 }
