@@ -20,6 +20,19 @@ export function checkOptionNames(owner: string, options: unknown, known: readonl
   }
 }
 
+/**
+ * The names of an options type, for `checkOptionNames`. The compiler refuses a name that the type lacks, and one that is
+ * missing here.
+ */
+export function optionNames<Options>(names: Readonly<Record<keyof Options, true>>): readonly string[] {
+  return Object.keys(names)
+}
+
+/** The options with these names, for a function that refuses all others. */
+export function pickOptions<Options extends object>(options: object, names: readonly string[]): Options {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name))) as Options
+}
+
 /** Refuses what is not a whole number of something from `least`; `what` says of what, in the plural. */
 export function checkWhole(option: string, value: unknown, least: number, what: string): void {
   if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > largest) {

@@ -1,8 +1,9 @@
 import type { Denial } from '../admission/outcome.ts'
+import { checkFunction, checkOptionNames, optionNames, pickOptions } from '../core/check-options.ts'
 import type { IdentityOptions } from './identity/identity.ts'
 
-/** What an adapter makes of a request, and of a denial. `Exchange` is what handlers of the framework get. */
-export interface AdapterOptions<Request, Exchange, Answer = never, Decided = unknown> {
+/** What an adapter makes of a request. */
+export interface ViewOptions<Request> {
   /** Who a client is. */
   readonly identity?: IdentityOptions
   /**
@@ -12,6 +13,10 @@ export interface AdapterOptions<Request, Exchange, Answer = never, Decided = unk
    * @example context: (req) => ({ user: req.user }) // key: context.user.id
    */
   readonly context?: (request: Request) => Readonly<Record<string, unknown>> | undefined
+}
+
+/** What an adapter makes of a request, and of a denial. `Exchange` is what handlers of the framework get. */
+export interface AdapterOptions<Request, Exchange, Answer = never, Decided = unknown> extends ViewOptions<Request> {
   /**
    * Answers a denial instead of the usual problem: return a changed denial to have it written, or nothing if the answer
    * was written here.
@@ -21,10 +26,27 @@ export interface AdapterOptions<Request, Exchange, Answer = never, Decided = unk
 
 /** What `onDenied` returns. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that writes the answer itself usually returns nothing.
-type OwnAnswer<Answer, Decided> = Denial<Decided> | Answer | undefined | void
+export type OwnAnswer<Answer, Decided> = Denial<Decided> | Answer | undefined | void
 
 /** Answers a denial in one's own way. */
 export type OnDenied<Exchange, Answer, Decided> = (
   denial: Denial<Decided>,
   exchange: Exchange,
 ) => OwnAnswer<Answer, Decided> | Promise<OwnAnswer<Answer, Decided>>
+
+export const viewOptionNames: readonly string[] = optionNames<ViewOptions<never>>({ identity: true, context: true })
+
+/** The names of an adapter's options; `own` are those that only this adapter has. */
+export function adapterOptionNames(own: readonly string[] = []): readonly string[] {
+  return [...own, ...viewOptionNames, 'onDenied']
+}
+
+/** Refuses options that `protect` of an adapter does not have, and gives those that make views of its requests. */
+export function viewOptions<Request, Exchange, Answer, Decided>(
+  options: AdapterOptions<Request, Exchange, Answer, Decided>,
+  known: readonly string[],
+): ViewOptions<Request> {
+  checkOptionNames('protect', options, known)
+  checkFunction('onDenied', options.onDenied)
+  return pickOptions(options, viewOptionNames)
+}

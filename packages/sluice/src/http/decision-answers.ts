@@ -1,4 +1,5 @@
 import { type Denial, type Header, problemType } from '../admission/outcome.ts'
+import { checkOptionNames, optionNames } from '../core/check-options.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { LimiterGuardOptions } from './guard-options.ts'
@@ -12,6 +13,15 @@ export interface DecisionAnswer {
   readonly denial: Denial<Decision> | undefined
 }
 
+/** How decisions are told to clients. */
+export type AnswerOptions = Pick<LimiterGuardOptions<never>, 'headers' | 'policyName' | 'retryAfterJitterMs'>
+
+export const answerOptionNames: readonly string[] = optionNames<AnswerOptions>({
+  headers: true,
+  policyName: true,
+  retryAfterJitterMs: true,
+})
+
 const defaults = Object.freeze({ headers: 'draft-11', retryAfterJitterMs: 0 } as const)
 
 /**
@@ -24,8 +34,9 @@ const defaults = Object.freeze({ headers: 'draft-11', retryAfterJitterMs: 0 } as
  */
 export function decisionAnswers(
   limiter: Limiter,
-  options: Pick<LimiterGuardOptions<never>, 'headers' | 'policyName' | 'retryAfterJitterMs'> = {},
+  options: AnswerOptions = {},
 ): (decision: Decision, partition?: string) => DecisionAnswer {
+  checkOptionNames('decisionAnswers', options, answerOptionNames)
   const { headers: version, retryAfterJitterMs } = { ...defaults, ...options }
   const nameOf: NameOf =
     options.policyName ?? ((limit) => (limiter.policy.rules.length > 1 ? `${limit.rule}/${limit.name}` : limit.name))

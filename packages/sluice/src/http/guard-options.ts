@@ -1,4 +1,5 @@
 import type { ResponseEnd } from '../admission/outcome.ts'
+import { checkOptionNames, optionNames, pickOptions } from '../core/check-options.ts'
 import type { Key } from '../core/key.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
 import type { Units } from '../limiter/decision/units.ts'
@@ -43,9 +44,9 @@ export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
   readonly retryAfterJitterMs?: number
   /** Requests that are let through without a decision. */
   readonly skip?: SkipOptions<Request>
-  /** `delay` lets a request wait until it passes, if that takes no longer than `maxDelayMs`. */
-  readonly onDeny?: 'refuse' | 'delay'
-  /** The longest a request waits. 1000 by default. */
+  /**
+   * Lets a denied request wait until it passes, if that takes no longer than this. 0 by default: it is refused at once.
+   */
   readonly maxDelayMs?: number
   /** The most requests that wait at once; others are refused. 1000 by default. */
   readonly maxDelayed?: number
@@ -70,3 +71,27 @@ export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
 export interface GuardOptions<Request, Exchange, Answer = never>
   extends LimiterGuardOptions<Request>,
     AdapterOptions<Request, Exchange, Answer, Decision> {}
+
+export const chargeOptionNames: readonly string[] = optionNames<ChargeOptions<never>>({
+  rule: true,
+  key: true,
+  cost: true,
+})
+
+export const limiterGuardOptionNames: readonly string[] = optionNames<LimiterGuardOptions<never>>({
+  ...{ rule: true, key: true, cost: true },
+  ...{ headers: true, policyName: true, partition: true, retryAfterJitterMs: true },
+  ...{ skip: true, maxDelayMs: true, maxDelayed: true, chargeWhen: true, inFlight: true },
+})
+
+/**
+ * The options of `rateLimit` of an adapter, for the limiter's guard and for the adapter, each of which refuses what is
+ * not its own. `known` are the names of the adapter's.
+ */
+export function splitOptions<Options extends LimiterGuardOptions<never>>(
+  options: Options,
+  known: readonly string[],
+): { readonly forGuard: Pick<Options, keyof LimiterGuardOptions<never>>; readonly forAdapter: Options } {
+  checkOptionNames('rateLimit', options, [...limiterGuardOptionNames, ...known])
+  return { forGuard: pickOptions(options, limiterGuardOptionNames), forAdapter: pickOptions(options, known) }
+}

@@ -11,8 +11,8 @@ export {
   type ResponseEnd,
   refusal,
 } from '../admission/outcome.ts'
-export type { AdapterOptions, OnDenied } from './adapter-options.ts'
-export { type DecisionAnswer, decisionAnswers } from './decision-answers.ts'
+export type { AdapterOptions, OnDenied, OwnAnswer, ViewOptions } from './adapter-options.ts'
+export { type AnswerOptions, type DecisionAnswer, decisionAnswers } from './decision-answers.ts'
 export type { ChargeOptions, GuardOptions, LimiterGuardOptions } from './guard-options.ts'
 export { type HeaderVersion, type NameOf, rateLimitHeaders } from './headers/rate-limit-headers.ts'
 export { type ClientAddress, clientAddress, unknownAddress } from './identity/client-address.ts'

@@ -238,7 +238,7 @@ describe('charging by outcome', () => {
 })
 
 describe('waiting', () => {
-  const options = { onDeny: 'delay', maxDelayMs: 120_000, maxDelayed: 1 } as const
+  const options = { maxDelayMs: 120_000, maxDelayed: 1 } as const
 
   it('ends at once when the client is gone, and makes room for another', async () => {
     const { decide } = await guardOf(options)
@@ -264,7 +264,10 @@ describe('waiting', () => {
 
 describe('options', () => {
   it.each([
-    [{ onDeny: 'wait' }, /onDeny is "wait"/],
+    [{ onDeny: 'delay' }, /limiterGuard\.onDeny is "delay"; there is no such option/],
+    [{ maxDelaydMs: 1 }, /did you mean "maxDelayMs"/],
+    [{ skip: { path: ['/a'] } }, /skip\.path .*did you mean "paths"/],
+    [{ partition: { fo: () => 'x' } }, /partition\.fo .*did you mean "of"/],
     [{ maxDelayMs: -1 }, /maxDelayMs is -1/],
     [{ maxDelayMs: 2 ** 31 }, /maxDelayMs/],
     [{ retryAfterJitterMs: Number.NaN }, /retryAfterJitterMs is NaN/],

@@ -1,5 +1,6 @@
 import type { Guard } from '../admission/guard.ts'
 import { type Outcome, passed, type ResponseEnd } from '../admission/outcome.ts'
+import { checkFunction, checkOptionNames, pickOptions } from '../core/check-options.ts'
 import { maxUnits } from '../core/engine/limit.ts'
 import { invalidOption, isSluiceError } from '../core/errors.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
@@ -7,9 +8,9 @@ import type { Units } from '../limiter/decision/units.ts'
 import type { Admission, HoldHandle, Limiter } from '../limiter/limiter.ts'
 import { type RequestView, unreadableBody } from '../policy/match/request-view.ts'
 import { charging } from './charging.ts'
-import { decisionAnswers } from './decision-answers.ts'
+import { answerOptionNames, decisionAnswers } from './decision-answers.ts'
 import { delays } from './delay.ts'
-import type { LimiterGuardOptions } from './guard-options.ts'
+import { type LimiterGuardOptions, limiterGuardOptionNames } from './guard-options.ts'
 import { partitionKey } from './headers/partition-key.ts'
 import { OpenHolds } from './open-holds.ts'
 import { carriesBody } from './request-views.ts'
@@ -18,7 +19,7 @@ import { turns } from './turn.ts'
 import { warnOnce } from './warn-once.ts'
 
 const passing: Promise<Outcome<Decision>> = Promise.resolve(passed)
-const defaults = Object.freeze({ maxDelayMs: 1000, maxDelayed: 1000, retryAfterJitterMs: 0 } as const)
+const defaults = Object.freeze({ maxDelayMs: 0, maxDelayed: 1000, retryAfterJitterMs: 0 } as const)
 
 /**
  * The guard that enforces a limiter's policy. It knows requests only as views, and answers only as values.
@@ -32,11 +33,15 @@ export function limiterGuard<Request>(
   options: LimiterGuardOptions<Request> = {},
   bodyHint = 'parse the body before the limiter sees the request',
 ): Guard<Request, Decision> & { readonly readsBody: boolean } {
+  checkOptionNames('limiterGuard', options, limiterGuardOptionNames)
+  if (options.partition !== undefined) checkOptionNames('partition', options.partition, ['of', 'secret'])
+  checkFunction('chargeWhen', options.chargeWhen)
+  checkFunction('key', options.key)
   const { maxDelayMs, maxDelayed, chargeWhen, partition } = refuseWrong({ ...defaults, ...options })
-  const answerTo = decisionAnswers(limiter, options)
+  const answerTo = decisionAnswers(limiter, pickOptions(options, answerOptionNames))
   const isSkipped = skips(options.skip)
   const hash = partitionKey(partition?.secret)
-  const delay = options.onDeny === 'delay' ? delays(maxDelayMs, maxDelayed) : undefined
+  const delay = maxDelayMs > 0 ? delays(maxDelayMs, maxDelayed) : undefined
   const holds = new OpenHolds()
   const presentTurn = turns<Outcome<Decision>>()
   const ask = charging(limiter, options, holds.ttlMs)
@@ -160,12 +165,8 @@ function refuseWrong<
     readonly maxDelayMs: number
     readonly maxDelayed: number
     readonly retryAfterJitterMs: number
-    readonly onDeny?: unknown
   },
 >(options: Options): Options {
-  if (!['refuse', 'delay', undefined].includes(options.onDeny as string)) {
-    throw invalidOption('onDeny', options.onDeny, 'use "refuse" or "delay"')
-  }
   for (const name of ['maxDelayMs', 'maxDelayed', 'retryAfterJitterMs'] as const) {
     // A longer timer fires at once in Node.
     if (!(options[name] >= 0 && options[name] < 2 ** 31)) {

@@ -1,5 +1,6 @@
+import { checkFunction, checkOptionNames } from '../core/check-options.ts'
 import { type RequestView, unreadableBody } from '../policy/match/request-view.ts'
-import type { AdapterOptions } from './adapter-options.ts'
+import { type ViewOptions, viewOptionNames } from './adapter-options.ts'
 import { clientAddress } from './identity/client-address.ts'
 import { LazyView, type RequestParts } from './lazy-view.ts'
 import { warnOnce } from './warn-once.ts'
@@ -28,8 +29,10 @@ export function carriesBody(headers: RequestView['headers']): boolean {
  */
 export function requestViews<Source, Request>(
   reader: RequestReader<Source, Request>,
-  options: Pick<AdapterOptions<Request, never>, 'identity' | 'context'>,
+  options: ViewOptions<Request> = {},
 ): (method: string, path: string, source: Source) => RequestView {
+  checkOptionNames('requestViews', options, viewOptionNames)
+  checkFunction('context', options.context)
   const addressOf = clientAddress(options.identity)
   const warnOfRoute = warnOnce('SLUICE_NO_ROUTE')
   const { context } = options

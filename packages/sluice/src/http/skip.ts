@@ -1,3 +1,4 @@
+import { checkFunction, checkOptionNames, optionNames } from '../core/check-options.ts'
 import { invalidOption } from '../core/errors.ts'
 import { couldBeAny, isStrange, pathSpellings } from '../policy/match/path-spellings.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
@@ -26,8 +27,12 @@ const defaults = Object.freeze({
   methods: [] as readonly string[],
 })
 
+const names = optionNames<SkipOptions<never>>({ preflight: true, paths: true, methods: true, when: true })
+
 /** Resolves the skip lists once. */
 export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Request> {
+  checkOptionNames('skip', options, names)
+  checkFunction('skip.when', options.when)
   const { preflight, paths, methods, when } = { ...defaults, ...options }
   if (!Array.isArray(paths)) throw invalidOption('skip.paths', paths, 'use a list such as ["/healthz", "/static/*"]')
   for (const path of paths) {

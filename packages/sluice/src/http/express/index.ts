@@ -2,8 +2,8 @@ import type { Request, RequestHandler, Response } from 'express'
 import type { Guard } from '../../admission/guard.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import type { AdapterOptions } from '../adapter-options.ts'
-import type { GuardOptions } from '../guard-options.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
+import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { applyOutcome } from '../node/apply-outcome.ts'
 import { goneSignal } from '../node/node-response.ts'
@@ -30,6 +30,8 @@ export interface ExpressExchange {
 
 export type ExpressOptions = GuardOptions<Request, ExpressExchange>
 
+const names = adapterOptionNames()
+
 /**
  * Middleware that enforces a policy, for a whole app or for one route.
  *
@@ -39,7 +41,9 @@ export type ExpressOptions = GuardOptions<Request, ExpressExchange>
  * app.post('/reports', rateLimit(limiter, { rule: 'reports', key: (req) => req.user.id, cost: 5 }), handler)
  */
 export function rateLimit(limiter: Limiter, options: ExpressOptions = {}): RequestHandler {
-  return protect(limiterGuard(limiter, options, 'put the parser, such as express.json(), before rateLimit()'), options)
+  const { forGuard, forAdapter } = splitOptions(options, names)
+  const hint = 'put the parser, such as express.json(), before rateLimit()'
+  return protect(limiterGuard(limiter, forGuard, hint), forAdapter)
 }
 
 /**
@@ -51,7 +55,7 @@ export function protect<Decided extends Decision | undefined>(
   guard: Guard<Request, Decided>,
   options: AdapterOptions<Request, ExpressExchange, never, Decided> = {},
 ): RequestHandler {
-  const viewOf = requestViews(reader, options)
+  const viewOf = requestViews(reader, viewOptions(options, names))
   const { onDenied } = options
   return function sluice(req, res, next) {
     guard

@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Guard } from '../../admission/guard.ts'
+import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import type { AdapterOptions } from '../adapter-options.ts'
-import type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
+import { type ChargeOptions, chargeOptionNames, type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { goneSignal } from '../node/node-response.ts'
 import { pathOf, queryOf } from '../request-target.ts'
@@ -41,6 +42,10 @@ interface HookOptions {
   readonly hook?: (typeof hooks)[number]
 }
 
+/** What Fastify itself understands when a plugin is registered, and hands on to the plugin. */
+const ofFastify = ['prefix', 'logLevel', 'logSerializers']
+const names = (own: string): readonly string[] => adapterOptionNames([own, 'hook', ...ofFastify])
+
 export interface FastifyOptions extends GuardOptions<FastifyRequest, FastifyExchange>, HookOptions {
   readonly limiter: Limiter
 }
@@ -62,8 +67,12 @@ export interface FastifyProtectOptions<Decided extends Decision | undefined = De
  */
 export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('sluice', (app, options) => {
   const { limiter } = options
+  const { forGuard, forAdapter } = splitOptions(options, names('limiter'))
   const hint = 'add a parser for the content type'
-  const guardFor = (charge?: ChargeOptions<FastifyRequest>) => limiterGuard(limiter, { ...options, ...charge }, hint)
+  const guardFor = (charge: ChargeOptions<FastifyRequest> = {}) => {
+    checkOptionNames('config.rateLimit', charge, chargeOptionNames)
+    return limiterGuard(limiter, { ...forGuard, ...charge }, hint)
+  }
   const guard = guardFor()
   const ofRoutes = new WeakMap<ChargeOptions<FastifyRequest>, Guard<FastifyRequest, Decision>>()
   const guardOfRoute = (charge: ChargeOptions<FastifyRequest>): Guard<FastifyRequest, Decision> => {
@@ -76,7 +85,7 @@ export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('s
   app.addHook('onRoute', function noteRoute({ config }) {
     if (config?.rateLimit) guardOfRoute(config.rateLimit)
   })
-  addGuard(app, options, (request) => {
+  addGuard(app, forAdapter, names('limiter'), (request) => {
     const own = request.routeOptions.config.rateLimit
     return own === undefined ? guard : own === false ? undefined : guardOfRoute(own)
   })
@@ -89,18 +98,19 @@ export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('s
  */
 export const protect: FastifyPluginCallback<FastifyProtectOptions> = onTheInstance('sluice-guard', (app, options) => {
   const { guard } = options
-  addGuard(app, options, () => guard)
+  addGuard(app, options, names('guard'), () => guard)
 })
 
 function addGuard<Decided extends Decision | undefined>(
   app: FastifyInstance,
   options: AdapterOptions<FastifyRequest, FastifyExchange, never, Decided> & HookOptions,
+  known: readonly string[],
   guardOf: (request: FastifyRequest) => Guard<FastifyRequest, Decided> | undefined,
 ): void {
   const { onDenied, hook } = options
   if (hook !== undefined && !hooks.includes(hook))
     throw invalidOption('hook', hook, `use one of ${hooks.map((each) => `"${each}"`).join(', ')}`)
-  const viewOf = requestViews(reader, options)
+  const viewOf = requestViews(reader, viewOptions(options, known))
   if (!app.hasRequestDecorator('sluice')) app.decorateRequest('sluice', undefined)
 
   function decide(

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import type { Guard } from '../../admission/guard.ts'
 import type { Denial } from '../../admission/outcome.ts'
+import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import type { AdapterOptions } from '../adapter-options.ts'
-import type { GuardOptions } from '../guard-options.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
+import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { onResponseEnd } from '../node/node-response.ts'
 import { requestViews } from '../request-views.ts'
@@ -29,6 +30,8 @@ export interface FetchProtectOptions<Rest extends readonly unknown[], Decided>
   extends AdapterOptions<Request, Request, Response, Decided>,
     PeerOptions<Rest> {}
 
+const names = adapterOptionNames(optionNames<PeerOptions<never>>({ remoteAddress: true }))
+
 type Handler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>
 type ProtectedHandler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
 
@@ -50,7 +53,8 @@ export function rateLimit<Rest extends readonly unknown[]>(
   handler: Handler<Rest>,
   options: FetchOptions<Rest> = {},
 ): ProtectedHandler<Rest> {
-  return protect(limiterGuard(limiter, options, bodyHint), handler, options)
+  const { forGuard, forAdapter } = splitOptions(options, names)
+  return protect(limiterGuard(limiter, forGuard, bodyHint), handler, forAdapter)
 }
 
 /**
@@ -64,7 +68,7 @@ export function protect<Rest extends readonly unknown[], Decided extends Decisio
   handler: Handler<Rest>,
   options: FetchProtectOptions<Rest, Decided> = {},
 ): ProtectedHandler<Rest> {
-  const viewOf = requestViews(fetchReader(requestOf), options)
+  const viewOf = requestViews(fetchReader(requestOf), viewOptions(options, names))
   const { onDenied, remoteAddress } = options
   return async function sluice(request, ...rest) {
     const body = guard.readsBody ? await readBody(request) : undefined

@@ -2,14 +2,15 @@ import type { ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Guard } from '../../admission/guard.ts'
 import type { Denial } from '../../admission/outcome.ts'
+import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { unreadableBody } from '../../policy/match/request-view.ts'
-import type { AdapterOptions } from '../adapter-options.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
 import { denialResponse, onGone, withEnd, withHeaders } from '../fetch/fetch-response.ts'
 import { type FetchSource, fetchReader, type NodeIncoming, targetOf } from '../fetch/fetch-view.ts'
 import { bodyHint, isShortJson, parseJson, readBody } from '../fetch/read-body.ts'
-import type { GuardOptions } from '../guard-options.ts'
+import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
 import { type RequestReader, requestViews } from '../request-views.ts'
@@ -34,6 +35,8 @@ export interface HonoOptions extends GuardOptions<Context, Context, Response>, P
 /** What `protect` understands. */
 export interface HonoProtectOptions<Decided> extends AdapterOptions<Context, Context, Response, Decided>, PeerOptions {}
 
+const names = adapterOptionNames(optionNames<PeerOptions>({ remoteAddress: true }))
+
 /** What @hono/node-server puts into `c.env`. */
 interface NodeBindings {
   readonly incoming?: NodeIncoming
@@ -54,7 +57,8 @@ const onNode = (c: Context): string | undefined => (c.env as NodeBindings | unde
  * app.get('/', (c) => c.text(`${c.get('sluice')?.limits[0]?.remaining} left`))
  */
 export function rateLimit(limiter: Limiter, options: HonoOptions = {}): MiddlewareHandler {
-  return protect(limiterGuard(limiter, options, bodyHint), options)
+  const { forGuard, forAdapter } = splitOptions(options, names)
+  return protect(limiterGuard(limiter, forGuard, bodyHint), forAdapter)
 }
 
 /**
@@ -66,7 +70,7 @@ export function protect<Decided extends Decision | undefined>(
   guard: Guard<Context, Decided>,
   options: HonoProtectOptions<Decided> = {},
 ): MiddlewareHandler {
-  const viewOf = requestViews(reader, options)
+  const viewOf = requestViews(reader, viewOptions(options, names))
   const { onDenied, remoteAddress = onNode } = options
   return async function sluice(c, next) {
     const { incoming, outgoing } = (c.env ?? {}) as NodeBindings

@@ -1,4 +1,5 @@
 import { type Address, formatAddress, parseAddress } from '../../core/address.ts'
+import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { RequestView } from '../../policy/match/request-view.ts'
 import { parseBlocks } from './cidr.ts'
@@ -21,6 +22,7 @@ export interface IdentityOptions {
 export type Identify = (socketAddress: string | undefined, headers: RequestView['headers']) => string | undefined
 
 const defaults = Object.freeze({ trustedProxies: [] as readonly string[], forwardedBy: 'either', ipv6Prefix: 64 })
+const names = optionNames<IdentityOptions>({ trustedProxies: true, forwardedBy: true, ipv6Prefix: true })
 const knownAddresses = 4096
 
 /**
@@ -32,6 +34,7 @@ const knownAddresses = 4096
  * identify('10.0.0.1', { 'x-forwarded-for': '203.0.113.7' }) // '203.0.113.7'
  */
 export function identity(options: IdentityOptions = {}, onDisagreement?: () => void): Identify {
+  checkOptionNames('identity', options, names)
   const { trustedProxies, forwardedBy, ipv6Prefix } = { ...defaults, ...options }
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 1 || ipv6Prefix > 128) {
     throw invalidOption('identity.ipv6Prefix', ipv6Prefix, 'use a whole number of bits from 1 to 128')

@@ -3,8 +3,8 @@ import type { Guard } from '../../admission/guard.ts'
 import type { Denial } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import type { AdapterOptions } from '../adapter-options.ts'
-import type { GuardOptions } from '../guard-options.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
+import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
 import { pathOf } from '../request-target.ts'
@@ -21,6 +21,8 @@ export interface SluiceState {
 
 export type KoaOptions = GuardOptions<Context, Context>
 
+const names = adapterOptionNames()
+
 /**
  * Middleware that enforces a policy.
  *
@@ -29,8 +31,9 @@ export type KoaOptions = GuardOptions<Context, Context>
  * app.use(rateLimit(limiter))
  */
 export function rateLimit(limiter: Limiter, options: KoaOptions = {}): Middleware<SluiceState, DefaultContext> {
+  const { forGuard, forAdapter } = splitOptions(options, names)
   const hint = 'put the parser, such as @koa/bodyparser, before rateLimit()'
-  return protect(limiterGuard(limiter, options, hint), options)
+  return protect(limiterGuard(limiter, forGuard, hint), forAdapter)
 }
 
 /**
@@ -42,7 +45,7 @@ export function protect<Decided extends Decision | undefined>(
   guard: Guard<Context, Decided>,
   options: AdapterOptions<Context, Context, never, Decided> = {},
 ): Middleware<SluiceState, DefaultContext> {
-  const viewOf = requestViews(reader, options)
+  const viewOf = requestViews(reader, viewOptions(options, names))
   const { onDenied } = options
   return async function sluice(context, next) {
     const ctx = context as unknown as Context

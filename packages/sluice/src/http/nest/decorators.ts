@@ -1,5 +1,6 @@
 import { type CustomDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common'
-import type { ChargeOptions } from '../guard-options.ts'
+import { checkOptionNames } from '../../core/check-options.ts'
+import { type ChargeOptions, chargeOptionNames } from '../guard-options.ts'
 
 /** Where the decorators leave their options. */
 export const metadataKey = 'sluice:rate-limit'
@@ -13,6 +14,7 @@ export const metadataKey = 'sluice:rate-limit'
  * create() {}
  */
 export function RateLimit(charge: ChargeOptions<ExecutionContext>): CustomDecorator {
+  checkOptionNames('RateLimit', charge, chargeOptionNames)
   return SetMetadata(metadataKey, charge)
 }
 

@@ -4,11 +4,13 @@ import type { Guard } from '../../admission/guard.ts'
 import { type Denial, type Header, type Outcome, problemType } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { RequestView } from '../../policy/match/request-view.ts'
-import type { AdapterOptions } from '../adapter-options.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
 import { goneSignal, onResponseEnd } from '../node/node-response.ts'
 import { pathOf } from '../request-target.ts'
 import { type RequestReader, requestViews } from '../request-views.ts'
 import { RateLimitException } from './rate-limit-exception.ts'
+
+export const nestOptionNames: readonly string[] = adapterOptionNames()
 
 /** A request of Express or of Fastify, which keeps Node's own in `raw`. */
 interface PlatformRequest extends IncomingMessage {
@@ -38,7 +40,7 @@ export class NestAdapter<Decided extends Decision | undefined> {
 
   constructor(options: AdapterOptions<ExecutionContext, ExecutionContext, never, Decided>) {
     this.#onDenied = options.onDenied
-    this.#viewOf = requestViews(reader, options)
+    this.#viewOf = requestViews(reader, viewOptions(options, nestOptionNames))
   }
 
   /** True when the request may pass; throws a `RateLimitException` when not. */

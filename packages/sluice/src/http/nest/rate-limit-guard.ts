@@ -3,10 +3,10 @@ import type { Guard } from '../../admission/guard.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { AdapterOptions } from '../adapter-options.ts'
-import type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+import { type ChargeOptions, type GuardOptions, type LimiterGuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { metadataKey } from './decorators.ts'
-import { NestAdapter } from './nest-adapter.ts'
+import { NestAdapter, nestOptionNames } from './nest-adapter.ts'
 
 export type NestOptions = GuardOptions<ExecutionContext, ExecutionContext>
 
@@ -15,16 +15,17 @@ const metadata = Reflect as unknown as { getMetadata(key: string, target: object
 /** The guard that enforces a policy on each request. `RateLimitModule` installs it for the whole app. */
 export class RateLimitGuard implements CanActivate {
   readonly #limiter: Limiter
-  readonly #options: NestOptions
+  readonly #options: LimiterGuardOptions<ExecutionContext>
   readonly #guard: Guard<ExecutionContext, Decision>
   readonly #adapter: NestAdapter<Decision>
   readonly #own = new WeakMap<object, Guard<ExecutionContext, Decision>>()
 
   constructor(limiter: Limiter, options: NestOptions = {}) {
     this.#limiter = limiter
-    this.#options = options
+    const { forGuard, forAdapter } = splitOptions(options, nestOptionNames)
+    this.#options = forGuard
     this.#guard = this.#guardFor({})
-    this.#adapter = new NestAdapter(options)
+    this.#adapter = new NestAdapter(forAdapter)
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {

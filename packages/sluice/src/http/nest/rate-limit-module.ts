@@ -1,6 +1,9 @@
 import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import { APP_GUARD } from '@nestjs/core'
+import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import { splitOptions } from '../guard-options.ts'
+import { nestOptionNames } from './nest-adapter.ts'
 import { type NestOptions, RateLimitGuard } from './rate-limit-guard.ts'
 
 export interface NestModuleOptions extends NestOptions {
@@ -13,6 +16,8 @@ export interface NestModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> 
   readonly useFactory: (...args: never[]) => NestModuleOptions | Promise<NestModuleOptions>
 }
 
+const asyncNames = optionNames<NestModuleAsyncOptions>({ imports: true, inject: true, useFactory: true })
+
 /**
  * Guards all handlers of an app by a policy.
  *
@@ -23,10 +28,13 @@ export interface NestModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> 
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows modules by their class.
 export class RateLimitModule {
   static forRoot(options: NestModuleOptions): DynamicModule {
+    splitOptions(options, [...nestOptionNames, 'limiter'])
     return RateLimitModule.forRootAsync({ useFactory: () => options })
   }
 
-  static forRootAsync({ imports, inject, useFactory }: NestModuleAsyncOptions): DynamicModule {
+  static forRootAsync(options: NestModuleAsyncOptions): DynamicModule {
+    checkOptionNames('RateLimitModule.forRootAsync', options, asyncNames)
+    const { imports, inject, useFactory } = options
     return {
       module: RateLimitModule,
       ...(imports === undefined ? {} : { imports }),
@@ -35,8 +43,8 @@ export class RateLimitModule {
           provide: RateLimitGuard,
           inject: inject ?? [],
           useFactory: async (...args: never[]) => {
-            const { limiter, ...options } = await useFactory(...args)
-            return new RateLimitGuard(limiter, options)
+            const { limiter, ...given } = await useFactory(...args)
+            return new RateLimitGuard(limiter, given)
           },
         },
         { provide: APP_GUARD, useExisting: RateLimitGuard },

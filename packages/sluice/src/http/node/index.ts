@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Guard } from '../../admission/guard.ts'
+import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import type { AdapterOptions } from '../adapter-options.ts'
-import type { GuardOptions } from '../guard-options.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
+import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { pathOf, queryOf } from '../request-target.ts'
 import { type RequestReader, requestViews } from '../request-views.ts'
@@ -39,6 +40,8 @@ export interface NodeProtectOptions<Decided>
   extends AdapterOptions<LimitedRequest, NodeExchange, never, Decided>,
     ErrorOptions {}
 
+const names = adapterOptionNames(optionNames<ErrorOptions>({ onError: true }))
+
 type Handler = (req: LimitedRequest, res: ServerResponse) => unknown
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
@@ -49,8 +52,9 @@ type Listener = (req: IncomingMessage, res: ServerResponse) => void
  * createServer(rateLimit(limiter, (req, res) => res.end('hello'))).listen(3000)
  */
 export function rateLimit(limiter: Limiter, handler: Handler, options: NodeOptions = {}): Listener {
+  const { forGuard, forAdapter } = splitOptions(options, names)
   const hint = 'parse it into req.body and wrap the handler below that'
-  return protect(limiterGuard(limiter, options, hint), handler, options)
+  return protect(limiterGuard(limiter, forGuard, hint), handler, forAdapter)
 }
 
 /**
@@ -64,7 +68,7 @@ export function protect<Decided extends Decision | undefined>(
   handler: Handler,
   options: NodeProtectOptions<Decided> = {},
 ): Listener {
-  const viewOf = requestViews(reader, options)
+  const viewOf = requestViews(reader, viewOptions(options, names))
   const { onDenied, onError = answerFault } = options
   return function sluice(req: LimitedRequest, res): void {
     const pass = () => handler(req, res)
