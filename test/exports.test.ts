@@ -6,7 +6,11 @@ import { describe, expect, it } from 'vitest'
 type Target = string | { readonly 'sluice-source': string; readonly types: string; readonly default: string }
 
 const home = join(import.meta.dirname, '..', 'packages', 'sluice')
-const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { exports: Record<string, Target> }
+const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
+  exports: Record<string, Target>
+  peerDependencies: Record<string, string>
+  peerDependenciesMeta: Record<string, { optional?: boolean }>
+}
 const subpaths = Object.entries(manifest.exports)
 const modules = subpaths.flatMap(([subpath, target]) => (typeof target === 'string' ? [] : [{ subpath, target }]))
 const files = subpaths.flatMap(([subpath, target]) => (typeof target === 'string' ? [{ subpath, target }] : []))
@@ -37,3 +41,22 @@ describe('sluice .', () => {
     expect(names.length, names.join(', ')).toBeLessThanOrEqual(16)
   })
 })
+
+describe('the peers of sluice', () => {
+  it.each(Object.entries(manifest.peerDependencies))('%s is optional and has an upper bound: %s', (name, range) => {
+    expect(range).toMatch(/^>=\d[\d.]* <\d[\d.]*$/)
+    expect(manifest.peerDependenciesMeta[name]?.optional).toBe(true)
+  })
+  it.each(Object.entries(manifest.peerDependencies))('%s is tested within %s', (name, range) => {
+    const installed = JSON.parse(readFileSync(join(home, '..', '..', 'node_modules', name, 'package.json'), 'utf8'))
+    const numbers = (text: string): number[] => text.split('.').map(Number)
+    const [from, below] = range.replace(/[>=<]/g, '').split(' ').map(numbers)
+    expect(compare(numbers(installed.version), from!)).toBeGreaterThanOrEqual(0)
+    expect(compare(numbers(installed.version), below!)).toBeLessThan(0)
+  })
+})
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const at = [0, 1, 2].find((i) => (a[i] ?? 0) !== (b[i] ?? 0)) ?? 0
+  return (a[at] ?? 0) - (b[at] ?? 0)
+}
