@@ -27,11 +27,16 @@ export class MsgpackReader {
     return this.#bytes.subarray(at, at + length)
   }
 
-  /** Takes bytes that a script appended after its values, without copying them. */
-  raw(length: number): Buffer {
+  /** What is read from. */
+  get source(): Buffer {
+    return this.#bytes
+  }
+
+  /** Passes over bytes that a script appended after its values, and returns where in `source` they start. */
+  pass(length: number): number {
     const at = this.#skip(length)
     if (this.at > this.#bytes.length) throw new RangeError('the reply ends too early')
-    return this.#bytes.subarray(at, at + length)
+    return at
   }
 
   read(): Packed {

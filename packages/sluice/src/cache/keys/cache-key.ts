@@ -20,6 +20,11 @@ export class CacheKey {
   get scope(): string {
     return `k:${this.encoded}`
   }
+
+  /** The prefixes that cover it. */
+  get prefixScopes(): readonly string[] {
+    return this.parts.length > 1 ? prefixScopes(this.encoded) : this.spec.prefixScopes
+  }
 }
 
 /** All keys of a name, or those whose first parts are these. */

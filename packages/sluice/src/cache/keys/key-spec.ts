@@ -27,6 +27,8 @@ export interface EntryOptions<T = unknown> {
 export interface KeySpec {
   readonly name: string
   readonly encodedName: string
+  /** The scopes that cover all of its keys: everything, and the name. */
+  readonly prefixScopes: readonly string[]
   readonly parts: readonly string[]
   readonly options: EntryRules
 }
@@ -78,9 +80,11 @@ export function makeSpec(name: string, parts: readonly string[], options: EntryO
     throw invalidOption('key name', name, "use a text such as key('price', ['assetId'], { ttl: '60s' })")
   if (!Array.isArray(parts) || new Set(parts).size !== parts.length)
     throw invalidOption(`key(${JSON.stringify(name)}) parts`, parts, 'name each part once, in an array')
+  const encodedName = encodeKey(name)
   return {
     name,
-    encodedName: encodeKey(name),
+    encodedName,
+    prefixScopes: ['p:', `p:${encodedName}/`],
     parts,
     options: readEntryOptions(options, `key(${JSON.stringify(name)})`),
   }

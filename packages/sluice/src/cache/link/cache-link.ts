@@ -5,8 +5,10 @@ export interface StoredValue {
   /** When it was stored, by Redis; tells this copy of the key from any other. */
   readonly id: number
   readonly ageMs: number
-  /** 16 digits of the time it was stored at, then the copy. */
+  /** From `start` to `end`: 16 digits of the time it was stored at, then the copy. */
   readonly bytes: Buffer
+  readonly start: number
+  readonly end: number
 }
 
 /** Who waits for the copy of one key. */

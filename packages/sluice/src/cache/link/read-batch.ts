@@ -6,9 +6,10 @@ import type { ReadWaiter } from './cache-link.ts'
 import { read } from './scripts.gen.ts'
 import { StoredCopyBytes } from './stored-value.ts'
 
-const maxKeys = 512
+/** Larger calls would only let Redis and this process wait for each other in turn. */
+const maxKeys = 128
 /** As many as are worth a call of their own while nothing else is under way. */
-const enough = 64
+const enough = 32
 
 /** The keys that are read together: what was asked for in one turn of the event loop, per cluster slot. */
 export class ReadBatch implements TickBatch<string, ReadWaiter>, ScriptCall {
@@ -53,7 +54,7 @@ export class ReadBatch implements TickBatch<string, ReadWaiter>, ScriptCall {
     const lengths = reply.read() as number[]
     for (const [index, waiter] of this.#waiters.entries()) {
       const length = lengths[index]!
-      waiter.resolve(length < 0 ? undefined : new StoredCopyBytes(reply.raw(length), nowUs))
+      waiter.resolve(length < 0 ? undefined : StoredCopyBytes.next(reply, length, nowUs))
     }
   }
 

@@ -87,7 +87,7 @@ export class RedisLink implements CacheLink {
     const { reply, nowUs } = await this.#run(claim, keys, [token, whole(claimMs), rejected], withinMs)
     switch (reply.read()) {
       case constants.STORED:
-        return { kind: 'stored', stored: new StoredCopyBytes(reply.bytes()!, nowUs) }
+        return { kind: 'stored', stored: StoredCopyBytes.whole(reply.bytes()!, nowUs) }
       case constants.GRANTED:
         return { kind: 'granted' }
       default:

@@ -1,3 +1,4 @@
+import type { MsgpackReader } from '../../redis/msgpack.ts'
 import type { StoredValue } from './cache-link.ts'
 
 /** How many digits of time Redis puts before what was stored. */
@@ -6,14 +7,28 @@ export const timeDigits = 16
 /** A stored copy: the time that Redis put before it, and the rest. What is damaged is found out when it is read. */
 export class StoredCopyBytes implements StoredValue {
   readonly bytes: Buffer
+  readonly start: number
+  readonly end: number
   readonly id: number
   readonly ageMs: number
 
-  constructor(bytes: Buffer, nowUs: number) {
+  /** The copy that a reply goes on with. It is left where it is: a buffer of its own would cost more than reading it. */
+  static next(reply: MsgpackReader, length: number, nowUs: number): StoredCopyBytes {
+    const start = reply.pass(length)
+    return new StoredCopyBytes(reply.source, start, start + length, nowUs)
+  }
+
+  static whole(bytes: Buffer, nowUs: number): StoredCopyBytes {
+    return new StoredCopyBytes(bytes, 0, bytes.length, nowUs)
+  }
+
+  private constructor(bytes: Buffer, start: number, end: number, nowUs: number) {
     this.bytes = bytes
+    this.start = start
+    this.end = end
     // Read digit by digit: this is done for every read from Redis, and a text would only be garbage.
     let us = 0
-    for (let i = 0; i < timeDigits; i++) us = us * 10 + ((bytes[i] ?? 48) - 48)
+    for (let i = start; i < start + timeDigits && i < end; i++) us = us * 10 + (bytes[i]! - 48)
     this.id = us
     this.ageMs = us > 0 && us < nowUs ? (nowUs - us) / 1000 : 0
   }
@@ -21,7 +36,7 @@ export class StoredCopyBytes implements StoredValue {
 
 /** What a copy begins with, to tell Redis which one is meant; empty for none. */
 export function beginningOf(stored: StoredValue | null | undefined): string {
-  return stored ? stored.bytes.toString('latin1', 0, timeDigits) : ''
+  return stored ? stored.bytes.toString('latin1', stored.start, Math.min(stored.start + timeDigits, stored.end)) : ''
 }
 
 /** The same for a copy of which only the time is known; 0 for none. */

@@ -1,8 +1,9 @@
 import type { Fetch } from '../cache.ts'
-import { type CacheKey, prefixScopes } from '../keys/cache-key.ts'
+import type { CacheKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
 import type { StoredValue } from '../link/cache-link.ts'
 import { beginningOf, timeText } from '../link/stored-value.ts'
+import type { Position } from '../protocol/messages.ts'
 import type { CacheCore } from './cache-core.ts'
 import { Claim } from './claim.ts'
 import type { Entry } from './entry.ts'
@@ -21,6 +22,9 @@ export interface Landed {
 interface InFlight extends Flight {
   landing: Promise<Landed>
 }
+
+/** What Redis has of a key: null for nothing, undefined when it did not answer. */
+type Stored = StoredValue | null | undefined
 
 /** Stands in until the lookup has returned its promise. */
 const noLanding: Promise<never> = new Promise(() => undefined)
@@ -55,7 +59,9 @@ export class Flights {
   /** Fetches anew in the background, unless a flight or another process already does. */
   refresh(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
     if (this.#flights.has(key.encoded)) return
-    this.#start(key, fetch, rules, (flight) => this.#revalidate(flight, known)).catch(() => undefined)
+    this.#start(key, fetch, rules, (flight) => this.#over(flight, this.#revalidate(flight, known))).catch(
+      () => undefined,
+    )
   }
 
   /** While Redis is away: fetches what was cached before, once. What was fetched since then lives out its TTL. */
@@ -67,7 +73,7 @@ export class Flights {
   /** For an invalidation that is in no log: what is under way now must not be answered to those who come later. */
   kill(scopes: readonly string[]): void {
     for (const flight of this.#flights.values()) {
-      const own = [flight.key.scope, ...prefixScopes(flight.key.encoded)]
+      const own = [flight.key.scope, ...flight.key.prefixScopes]
       if (scopes.some((scope) => own.includes(scope) || scope.startsWith('t:'))) flight.dead = true
     }
   }
@@ -91,78 +97,114 @@ export class Flights {
   #isDead(flight: Flight): boolean {
     if (flight.dead) return true
     if (flight.stamp === undefined) return false
-    const { encoded } = flight.key
-    return this.#core.view.judge({ key: encoded, scopes: prefixScopes(encoded), ...flight.stamp }) === 'dead'
+    const { encoded, prefixScopes } = flight.key
+    return this.#core.view.judge({ key: encoded, scopes: prefixScopes, ...flight.stamp }) === 'dead'
   }
 
-  async #look(flight: InFlight): Promise<Landed> {
+  #look(flight: InFlight): Promise<Landed> {
+    const { memory, redis, options, view } = this.#core
+    const known = memory.peek(flight.key.encoded)
+    if (redis === undefined) return this.#over(flight, this.#fetch(flight, undefined, known, 1))
+    const endMs = this.#core.clock.monotonic() + options.redisDeadlineMs
+    const proof = redis.prove(options.redisDeadlineMs)
+    if (known !== undefined || proof !== true) return this.#over(flight, this.#lookWith(flight, known, proof, endMs))
+    // The common case, a fresh copy in Redis, needs no more than this one promise.
+    const sentAt = view.position
+    return new Promise((resolve) =>
+      redis.read(flight.key.encoded, options.redisDeadlineMs, (stored) => {
+        const entry = stored ? this.take(flight.key, stored, sentAt) : undefined
+        if (entry !== undefined && this.#core.standing(entry) === 'fresh') {
+          this.#landed(flight)
+          resolve({ value: entry.value, stale: false, from: 'redis', entry })
+        } else resolve(this.#over(flight, this.#afterRead(flight, undefined, stored, entry, sentAt, endMs)))
+      }),
+    )
+  }
+
+  async #over(flight: InFlight, landing: Promise<Landed>): Promise<Landed> {
     try {
-      const core = this.#core
-      const { redis } = core
-      let known = core.memory.peek(flight.key.encoded)
-      if (redis === undefined) return await this.#fetch(flight, undefined, known, 1)
-      const endMs = core.clock.monotonic() + core.options.redisDeadlineMs
-      const left = (): number => endMs - core.clock.monotonic()
-      const proof = redis.prove(left())
-      const proven = proof === true || (await proof)
-      if (known !== undefined) {
-        // The proof may have been all that was missing. Where there is none to be had, what is in process does.
-        const standing = core.standing(known)
-        if (standing === 'fresh' || (standing === 'unproven' && !proven)) {
-          const stale = standing !== 'fresh'
-          const entry = known
-          if (stale) queueMicrotask(() => this.refreshUnproven(flight.key, flight.fetch, flight.rules, entry))
-          return { value: known.value, stale, from: 'memory', entry }
-        }
-        if (standing === 'none') known = undefined
-      }
-      const sentAt = core.view.position
-      const stored = await redis.read(flight.key.encoded, left())
-      const entry = stored ? this.take(flight.key, stored, sentAt) : undefined
-      if (entry) {
-        const standing = core.standing(entry)
-        if (standing === 'fresh') return { value: entry.value, stale: false, from: 'redis', entry }
-        if (standing === 'revalidate') {
-          queueMicrotask(() => this.refresh(flight.key, flight.fetch, flight.rules, entry))
-          return { value: entry.value, stale: true, from: 'redis', entry }
-        }
-        if (standing !== 'none') known = entry
-      }
-      core.count.misses += 1
-      if (core.events.has('miss')) core.events.emit('miss', { name: flight.key.spec.name })
-      const rejected = beginningOf(stored)
-      const claim = stored === undefined ? undefined : new Claim(core, flight.key.encoded)
-      const claimed = await claim?.acquire(rejected, left)
-      if (claimed === 'stored') {
-        const landed = this.#landStored(flight.key, claim!.stored!, sentAt)
-        if (landed) return landed
-      }
-      return await this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
+      return await landing
     } finally {
       this.#landed(flight)
     }
+  }
+
+  /** Looks where something is in process already, or where it must first be proven what is known. */
+  async #lookWith(
+    flight: InFlight,
+    found: Entry | undefined,
+    proof: Promise<boolean> | true,
+    endMs: number,
+  ): Promise<Landed> {
+    const core = this.#core
+    const proven = proof === true || (await proof)
+    let known = found
+    if (known !== undefined) {
+      // The proof may have been all that was missing. Where there is none to be had, what is in process does.
+      const standing = core.standing(known)
+      if (standing === 'fresh' || (standing === 'unproven' && !proven)) {
+        const stale = standing !== 'fresh'
+        const entry = known
+        if (stale) queueMicrotask(() => this.refreshUnproven(flight.key, flight.fetch, flight.rules, entry))
+        return { value: known.value, stale, from: 'memory', entry }
+      }
+      if (standing === 'none') known = undefined
+    }
+    const sentAt = core.view.position
+    const leftMs = endMs - core.clock.monotonic()
+    const stored = await new Promise<Stored>((resolve) => core.redis!.read(flight.key.encoded, leftMs, resolve))
+    const entry = stored ? this.take(flight.key, stored, sentAt) : undefined
+    return this.#afterRead(flight, known, stored, entry, sentAt, endMs)
+  }
+
+  /** Goes on with what Redis had: answers it, or claims the right to fetch. */
+  async #afterRead(
+    flight: InFlight,
+    found: Entry | undefined,
+    stored: Stored,
+    entry: Entry | undefined,
+    sentAt: Position | undefined,
+    endMs: number,
+  ): Promise<Landed> {
+    const core = this.#core
+    let known = found
+    if (entry) {
+      const standing = core.standing(entry)
+      if (standing === 'fresh') return { value: entry.value, stale: false, from: 'redis', entry }
+      if (standing === 'revalidate') {
+        queueMicrotask(() => this.refresh(flight.key, flight.fetch, flight.rules, entry))
+        return { value: entry.value, stale: true, from: 'redis', entry }
+      }
+      if (standing !== 'none') known = entry
+    }
+    core.count.misses += 1
+    if (core.events.has('miss')) core.events.emit('miss', { name: flight.key.spec.name })
+    const rejected = beginningOf(stored)
+    const claim = stored === undefined ? undefined : new Claim(core, flight.key.encoded)
+    const claimed = await claim?.acquire(rejected, () => endMs - core.clock.monotonic())
+    if (claimed === 'stored') {
+      const landed = this.#landStored(flight.key, claim!.stored!, sentAt)
+      if (landed) return landed
+    }
+    return this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
   }
 
   /** A refresh of a value that callers are still answered with. Whoever holds the claim does it. */
   async #revalidate(flight: InFlight, known: Entry): Promise<Landed> {
-    try {
-      const core = this.#core
-      if (core.redis === undefined || core.redis.state === 'down') return await this.#fetch(flight, undefined, known, 1)
-      const claim = new Claim(core, flight.key.encoded)
-      const sentAt = core.view.position
-      const claimed = await claim.tryOnce(timeText(known.id))
-      if (claimed === 'stored') {
-        const landed = this.#landStored(flight.key, claim.stored!, sentAt)
-        if (landed) return landed
-      }
-      if (claimed === 'held') return { value: known.value, stale: true, from: 'memory', entry: known }
-      return await this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
-    } finally {
-      this.#landed(flight)
+    const core = this.#core
+    if (core.redis === undefined || core.redis.state === 'down') return this.#fetch(flight, undefined, known, 1)
+    const claim = new Claim(core, flight.key.encoded)
+    const sentAt = core.view.position
+    const claimed = await claim.tryOnce(timeText(known.id))
+    if (claimed === 'stored') {
+      const landed = this.#landStored(flight.key, claim.stored!, sentAt)
+      if (landed) return landed
     }
+    if (claimed === 'held') return { value: known.value, stale: true, from: 'memory', entry: known }
+    return this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
   }
 
-  #landStored(key: CacheKey, stored: StoredValue, sentAt: CacheCore['view']['position']): Landed | undefined {
+  #landStored(key: CacheKey, stored: StoredValue, sentAt: Position | undefined): Landed | undefined {
     const entry = this.take(key, stored, sentAt)
     if (entry === undefined) return undefined
     const standing = this.#core.standing(entry)
@@ -171,7 +213,7 @@ export class Flights {
   }
 
   /** Judges what Redis answered and keeps it, in one step: nothing can come between. Undefined for what is invalid. */
-  take(key: CacheKey, stored: StoredValue, sentAt: CacheCore['view']['position']): Entry | undefined {
+  take(key: CacheKey, stored: StoredValue, sentAt: Position | undefined): Entry | undefined {
     const { view } = this.#core
     const entry = readEntry(this.#core, key, stored)
     if (entry === undefined) return undefined
@@ -196,7 +238,7 @@ export class Flights {
     const core = this.#core
     const { key } = flight
     const sinceMs = core.clock.monotonic() - core.options.replicaLagMs
-    const scopes = known?.scopes ?? prefixScopes(key.encoded)
+    const scopes = known?.scopes ?? key.prefixScopes
     const afterInvalidation = attempt > 1 || core.view.heardSince(key.encoded, scopes, sinceMs)
     claim?.hold()
     try {
@@ -205,7 +247,7 @@ export class Flights {
       const made = makeEntry(core, key, fetched.value, flight.rules, source)
       const subject = made?.entry ?? {
         key: key.encoded,
-        scopes: prefixScopes(key.encoded),
+        scopes: key.prefixScopes,
         generation: undefined,
         sequence: 0,
         ...fetched.stamp,

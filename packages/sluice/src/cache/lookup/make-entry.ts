@@ -1,8 +1,6 @@
 import type { CacheKey } from '../keys/cache-key.ts'
-import { prefixScopes } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
 import type { StoredValue } from '../link/cache-link.ts'
-import { timeDigits } from '../link/stored-value.ts'
 import type { Position } from '../protocol/messages.ts'
 import { deepFreeze } from '../values/freeze.ts'
 import { readCopy, writeCopy } from '../values/stored-copy.ts'
@@ -76,19 +74,19 @@ export function makeEntry(
 
 /** Reads an entry that Redis has. What is damaged, foreign or too large is a counted miss. */
 export function readEntry(core: CacheCore, key: CacheKey, stored: StoredValue): Entry | undefined {
-  const copy = readCopy(stored.bytes, timeDigits, core.options.codec, core.options.maxValueBytes)
+  const copy = readCopy(stored, core.options.codec, core.options.maxValueBytes)
   if (copy === undefined) {
     skip(core, key, 'damaged')
     return undefined
   }
   const madeAtMs = core.nowMs() - stored.ageMs
-  const prefixes = prefixScopes(key.encoded)
+  const prefixes = key.prefixScopes
   // Written out, in one order with the above: this is made for every read from Redis.
   return {
     key: key.encoded,
     spec: key.spec,
-    value: deepFreeze(copy.value),
-    bytes: stored.bytes.length + 2 * key.encoded.length + overheadBytes,
+    value: copy.value,
+    bytes: stored.end - stored.start + 2 * key.encoded.length + overheadBytes,
     scopes: copy.tags.length === 0 ? prefixes : [...prefixes, ...copy.tags],
     generation: copy.generation,
     sequence: copy.sequence,

@@ -1,6 +1,6 @@
 import type { Timer } from '../../core/clock.ts'
 import { everythingScope } from '../keys/cache-key.ts'
-import type { CacheLink, StoredValue } from '../link/cache-link.ts'
+import type { CacheLink, ReadWaiter, StoredValue } from '../link/cache-link.ts'
 import type { Invalidation } from '../protocol/messages.ts'
 import type { CacheCore } from './cache-core.ts'
 
@@ -63,21 +63,19 @@ export class RedisSide {
   }
 
   /** Reads the copy of one key: null for none, undefined when Redis did not answer. */
-  read(key: string, withinMs: number): Promise<StoredValue | null | undefined> {
-    if (this.#down || withinMs < 1 || this.#closed) return Promise.resolve(undefined)
-    return new Promise((resolve) =>
-      this.#link.readOne(key, withinMs, {
-        resolve: (stored) => {
-          this.#failures = 0
-          this.lastAnswerMs = this.#core.nowMs()
-          resolve(stored ?? null)
-        },
-        reject: (error) => {
-          this.#failed(error)
-          resolve(undefined)
-        },
-      }),
-    )
+  read(key: string, withinMs: number, answered: (stored: StoredValue | null | undefined) => void): void {
+    if (this.#down || withinMs < 1 || this.#closed) answered(undefined)
+    else this.#link.readOne(key, withinMs, new Reading(this, answered))
+  }
+
+  /** Redis answered a read. */
+  heard(): void {
+    this.#failures = 0
+    this.lastAnswerMs = this.#core.nowMs()
+  }
+
+  failed(error: unknown): void {
+    this.#failed(error)
   }
 
   /**
@@ -233,5 +231,26 @@ export class RedisSide {
   #unschedule(): void {
     this.#core.clock.clearTimeout(this.#timer)
     this.#timer = undefined
+  }
+}
+
+/** Waits for one read. */
+class Reading implements ReadWaiter {
+  readonly #side: RedisSide
+  readonly #answered: (stored: StoredValue | null | undefined) => void
+
+  constructor(side: RedisSide, answered: (stored: StoredValue | null | undefined) => void) {
+    this.#side = side
+    this.#answered = answered
+  }
+
+  resolve(stored: StoredValue | undefined): void {
+    this.#side.heard()
+    this.#answered(stored ?? null)
+  }
+
+  reject(error: unknown): void {
+    this.#side.failed(error)
+    this.#answered(undefined)
   }
 }

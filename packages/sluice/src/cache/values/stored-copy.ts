@@ -1,5 +1,8 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
+import type { StoredValue } from '../link/cache-link.ts'
+import { timeDigits } from '../link/stored-value.ts'
 import type { Codec } from './codec.ts'
+import { deepFreeze } from './freeze.ts'
 
 /** What is stored of an entry in Redis, besides the time, which Redis adds. */
 export interface StoredCopy {
@@ -11,6 +14,7 @@ export interface StoredCopy {
   readonly fetchMs: number
   /** Scopes of tags; prefixes follow from the key. */
   readonly tags: readonly string[]
+  /** Frozen. */
   readonly value: unknown
 }
 
@@ -33,10 +37,12 @@ export function writeCopy(copy: Omit<StoredCopy, 'value'>, text: string, compres
   return Buffer.concat([Buffer.from(`${fields}\n`), deflateRawSync(Buffer.from(text))])
 }
 
-/** Reads a copy back, from `start` on; undefined for what is damaged, foreign, or unpacks to more than it may. */
-export function readCopy(bytes: Buffer, start: number, codec: Codec, maxBytes: number): StoredCopy | undefined {
+/** Reads a copy back; undefined for what is damaged, foreign, or unpacks to more than it may. */
+export function readCopy(stored: StoredValue, codec: Codec, maxBytes: number): StoredCopy | undefined {
+  const { bytes } = stored
+  const start = stored.start + timeDigits
   const end = bytes.indexOf(10, start)
-  if (end < 0 || bytes.length - end - 1 > maxBytes) return undefined
+  if (end < 0 || end >= stored.end || stored.end - end - 1 > maxBytes) return undefined
   const fields = new Fields(bytes, start + 2, end)
   const format = bytes[start]
   const generation = fields.text()
@@ -50,11 +56,11 @@ export function readCopy(bytes: Buffer, start: number, codec: Codec, maxBytes: n
   try {
     const text =
       format === 49
-        ? bytes.toString('utf8', end + 1)
-        : inflateRawSync(bytes.subarray(end + 1), { maxOutputLength: maxBytes }).toString()
+        ? bytes.toString('utf8', end + 1, stored.end)
+        : inflateRawSync(bytes.subarray(end + 1, stored.end), { maxOutputLength: maxBytes }).toString()
     if (crc32(text) !== checksum) return undefined
     const tags = fields.isOver ? noTags : fields.text(end).split(' ')
-    const value = codec.decode(text)
+    const value = deepFreeze(codec.decode(text))
     const known = generation === none ? undefined : generation
     return { generation: known, sequence, freshMs, staleMs, errorMs, fetchMs, tags, value }
   } catch {
