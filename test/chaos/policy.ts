@@ -18,3 +18,12 @@ export function chaosPolicy(service: string): PolicyDocument {
     ],
   }
 }
+
+/** Each request is charged to a user and to a device, which lie in different slots of a cluster. */
+export const stranded: PolicyDocument = {
+  service: 'stranded',
+  rules: [
+    { name: 'user', key: 'headers.user', limits: { rph: 100 } },
+    { name: 'device', key: 'headers.device', limits: { rph: 2 } },
+  ],
+}

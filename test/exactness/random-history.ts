@@ -9,7 +9,7 @@ export interface Step {
   readonly costs: readonly number[]
   readonly copies: number
   readonly id: string
-  readonly hold: 'reserve' | 'acquire' | 'receipt' | 'places' | undefined
+  readonly hold: 'reserve' | 'acquire' | 'receipt' | 'pending' | 'places' | undefined
   /** Whether each subject of the step is charged under another version. */
   readonly mixed: boolean
   readonly ttlUs: number
@@ -88,6 +88,7 @@ const kinds = [
   'take',
   'peek',
   'settle',
+  'resize',
   'extend',
   'refund',
   'reset',
@@ -117,7 +118,17 @@ const step: fc.Arbitrary<Step> = fc.record({
   costs: fc.tuple(cost, cost, cost, cost),
   copies: fc.constantFrom(1, 1, 1, 2, 5),
   id: fc.constantFrom('h1', 'h2', 'h3'),
-  hold: fc.constantFrom(undefined, undefined, undefined, 'reserve', 'reserve', 'acquire', 'receipt', 'places'),
+  hold: fc.constantFrom(
+    undefined,
+    undefined,
+    undefined,
+    'reserve',
+    'reserve',
+    'acquire',
+    'receipt',
+    'pending',
+    'places',
+  ),
   mixed: fc.boolean(),
   ttlUs: us.map((ttl) => ttl + 1),
   agoUs: us,

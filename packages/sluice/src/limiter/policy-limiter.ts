@@ -258,6 +258,7 @@ export class PolicyLimiter implements Limiter {
       ttlUs: ttlMs * 1000,
       kind,
       placesOnly,
+      isNew: options.id === undefined,
     })
     const places = shadow.filter(hasPlace)
     if (!decision.allowed) this.#leave(places, id)

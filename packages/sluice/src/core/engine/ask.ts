@@ -40,6 +40,14 @@ export interface HoldRequest {
   readonly kind: HoldKind
   /** Hold only the charges that have a concurrency limit; the others are spent for good, in the same step. */
   readonly placesOnly?: boolean
+  /** The id was made for this ask, so that nobody can have asked with it before. */
+  readonly isNew?: boolean
+}
+
+/** What a hold was before it was asked for again. */
+export interface KnownHold {
+  readonly cost: number
+  readonly kind: HoldKind
 }
 
 /**
@@ -48,13 +56,15 @@ export interface HoldRequest {
  * - `take`: spend the cost of every charge, or of none. With `copies` above 1 (one charge, no hold), do that as many
  *   times as passes, up to `copies`. With a hold whose id is known, only what it does not have yet is spent. Without a hold, a concurrency limit must have room but no place is occupied.
  * - `peek`: what `take` would say, without spending.
- * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now.
+ * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now; one
+ *   that is `pending` is confirmed by it.
+ * - `resize`: let the hold `id` have taken the charges' costs instead of what it took, and stay open.
  * - `refund`: return the charges' costs, spent at `takenUs` or just now. `reset`: forget the subjects.
  * - `debit`: spend `units[l]` of limit `l` of the one charge, whether they fit or not: they were spent while the store
  * was away.
  * - `raise`: let each calendar limit of the one charge have at least `units` spent in its present period.
  */
-export type Ask = TakeAsk | PeekAsk | SettleAsk | ExtendAsk | RefundAsk | ResetAsk | DebitAsk | RaiseAsk
+export type Ask = TakeAsk | PeekAsk | SettleAsk | ResizeAsk | ExtendAsk | RefundAsk | ResetAsk | DebitAsk | RaiseAsk
 
 export interface TakeAsk {
   readonly kind: 'take'
@@ -68,6 +78,11 @@ export interface PeekAsk {
 }
 export interface SettleAsk {
   readonly kind: 'settle'
+  readonly charges: readonly Charge[]
+  readonly id: string
+}
+export interface ResizeAsk {
+  readonly kind: 'resize'
   readonly charges: readonly Charge[]
   readonly id: string
 }
@@ -138,6 +153,8 @@ export interface Answer {
   readonly statuses: readonly (readonly LimitStatus[])[]
   /** `peek`: the holds open on each subject. */
   readonly holds?: readonly (readonly Hold[])[]
+  /** `take` with a hold: what the hold was on each subject before; undefined where it was not open. */
+  readonly known?: readonly (KnownHold | undefined)[]
   /** How the store failed, when the answer was given without it. Then a charge may have no statuses. */
   readonly failure?: FailureKind
   /** What answered instead of the store, if anything did. */

@@ -1,9 +1,9 @@
-import { algorithms } from '../algorithms/index.ts'
 import type { Answer, Ask, Charge, ChargeTerms, HoldRequest, LimitStatus } from './ask.ts'
 import { keptEndUs } from './convert-state.ts'
+import { addHold, dueOf, expireHolds, extend, findHold, isToHold, knownHold, resize, settle } from './holds.ts'
 import { type LimitSet, maxLimitsPerRule } from './limit-set.ts'
-import { extraOf, type Hold, type State } from './state.ts'
-import { limitOfTag } from './tag.ts'
+import { spend } from './spend.ts'
+import type { State } from './state.ts'
 import { takePaced } from './take-paced.ts'
 import { takeWindows } from './take-windows.ts'
 
@@ -21,13 +21,12 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
     case 'take': {
       if (charges.length === 1 && ask.hold === undefined && !charges[0]!.limits.needsHold)
         return takeOne(charges[0]!, states[0]!, ask.copies, now)
-      const granted = take(charges, states, ask.copies, ask.hold, now)
-      return {
-        allowed: granted === ask.copies,
-        granted,
-        nowUs: now,
-        statuses: statusesOf(charges, states, granted === ask.copies, now),
-      }
+      const known = ask.hold && states.map((state) => knownHold(state, ask.hold!.id))
+      const due = known === undefined ? charges : dueOf(charges, known, ask.hold!)
+      const granted = take(due, states, ask.copies, ask.hold, now)
+      const allowed = granted === ask.copies
+      const answer = { allowed, granted, nowUs: now, statuses: statusesOf(due, states, allowed, now) }
+      return known === undefined ? answer : { ...answer, known }
     }
     case 'peek': {
       const granted = copiesThatFit(charges, states, 1, now)
@@ -40,6 +39,13 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
         states,
         now,
         count(states, (state, c) => settle(charges[c]!, state, ask.id, now)),
+      )
+    case 'resize':
+      return done(
+        ask,
+        states,
+        now,
+        count(states, (state, c) => resize(charges[c]!, state, ask.id, now)),
       )
     case 'extend':
       return done(
@@ -115,12 +121,11 @@ function take(
   hold: HoldRequest | undefined,
   now: number,
 ): number {
-  const due = hold === undefined ? charges : dueOf(charges, states, hold)
-  const granted = copiesThatFit(due, states, copies, now)
+  const granted = copiesThatFit(charges, states, copies, now)
   if (granted === 0) return 0
   for (let c = 0; c < charges.length; c++) {
     const state = states[c]!
-    const charge = due[c]!
+    const charge = charges[c]!
     spend(charge, state, granted * charge.cost, now)
     if (hold === undefined || !isToHold(charge, hold)) continue
     const held = findHold(state, hold.id)
@@ -128,27 +133,6 @@ function take(
     else held.cost += charge.cost
   }
   return granted
-}
-
-function addHold(state: State, { cost, limits }: Charge, { id, kind, ttlUs }: HoldRequest, now: number): void {
-  extraOf(state).holds.push({ id, kind, takenUs: now, expiresUs: now + ttlUs, cost, tags: limits.tags })
-}
-
-function isToHold(charge: Charge, hold: HoldRequest): boolean {
-  return !hold.placesOnly || charge.limits.needsHold
-}
-
-/** What is still to be spent for a hold: who asks again with the same id pays only for what was not granted before. */
-function dueOf(charges: readonly Charge[], states: readonly State[], hold: HoldRequest): readonly Charge[] {
-  const known = states.map((state) => findHold(state, hold.id))
-  if (known.every((held) => held === undefined)) return charges
-  const toHold = charges.map((charge) => isToHold(charge, hold))
-  const isRepeated = toHold.includes(true) && toHold.every((is, c) => !is || known[c] !== undefined)
-  return charges.map((charge, c) => {
-    const held = known[c]
-    if (held === undefined) return isRepeated ? { ...charge, cost: 0 } : charge
-    return { ...charge, cost: Math.max(0, charge.cost - held.cost) }
-  })
 }
 
 function copiesThatFit(charges: readonly Charge[], states: readonly State[], copies: number, now: number): number {
@@ -171,13 +155,6 @@ function copiesThatFit(charges: readonly Charge[], states: readonly State[], cop
   return fit
 }
 
-function spend(charge: ChargeTerms, state: State, units: number, now: number): void {
-  // Nothing spent must not start a window.
-  if (units === 0) return
-  const { limits, algorithms, offsets } = charge.limits
-  for (let l = 0; l < limits.length; l++) algorithms[l]!.spend(state, state.at + offsets[l]!, limits[l]!, units, now)
-}
-
 function debit(charge: Charge, state: State, units: readonly number[], now: number): void {
   const { limits, algorithms, offsets } = charge.limits
   for (let l = 0; l < limits.length; l++) {
@@ -194,53 +171,6 @@ function giveBack(charge: Charge, state: State, units: number, takenUs: number, 
   const { limits, algorithms, offsets } = charge.limits
   for (let l = 0; l < limits.length; l++)
     algorithms[l]!.giveBack(state, state.at + offsets[l]!, limits[l]!, units, takenUs, now)
-}
-
-/** Returns units of a hold to the limits they were taken from, also to those that the present set does not have. */
-function giveBackHeld(charge: Charge, state: State, hold: Hold, units: number, now: number): void {
-  const { limits, algorithms: own, offsets, tags } = charge.limits
-  for (let l = 0; l < limits.length; l++) {
-    if (hold.tags.includes(tags[l]!))
-      own[l]!.giveBack(state, state.at + offsets[l]!, limits[l]!, units, hold.takenUs, now)
-  }
-  for (const kept of state.extra!.kept) {
-    if (!hold.tags.includes(kept.tag)) continue
-    const limit = limitOfTag(kept.tag)
-    algorithms[limit.algorithm].giveBack(kept.state, 0, limit, units, hold.takenUs, now)
-  }
-}
-
-function settle(charge: Charge, state: State, id: string, now: number): boolean {
-  const hold = findHold(state, id)
-  if (hold === undefined) return false
-  state.extra!.holds = state.extra!.holds.filter((each) => each !== hold)
-  const unused = hold.cost - charge.cost
-  if (unused > 0) giveBackHeld(charge, state, hold, unused, now)
-  else if (unused < 0) spend(charge, state, -unused, now)
-  return true
-}
-
-function extend(state: State, id: string, expiresUs: number): boolean {
-  const hold = findHold(state, id)
-  if (hold === undefined) return false
-  hold.expiresUs = expiresUs
-  return true
-}
-
-/** Ends the holds that have expired, each at the instant it did: the outcome does not depend on when somebody looks. */
-function expireHolds(charge: Charge, state: State, now: number): void {
-  const { holds } = state.extra!
-  if (holds.length === 0) return
-  const gone = holds.filter((hold) => hold.expiresUs <= now)
-  if (gone.length === 0) return
-  state.extra!.holds = holds.filter((hold) => hold.expiresUs > now)
-  for (const hold of gone.sort((a, b) => a.expiresUs - b.expiresUs)) {
-    if (hold.kind !== 'acquire') giveBackHeld(charge, state, hold, hold.cost, hold.expiresUs)
-  }
-}
-
-function findHold(state: State, id: string): Hold | undefined {
-  return state.extra?.holds.find((hold) => hold.id === id)
 }
 
 function clear(state: State, fields: number): void {

@@ -9,12 +9,13 @@ export interface Hold {
   /**
    * `reserve`: when it expires its units come back. `acquire`: it occupies a place, and what else it spent stays spent.
    * `receipt`: a decision over several slots that is not confirmed yet; it occupies nothing, and comes back when it
-   * expires.
+   * expires. `pending`: an acquisition of such a decision; it occupies its place, comes back when it expires, and becomes
+   * `acquire` when it is confirmed by extending it.
    */
-  readonly kind: HoldKind
+  kind: HoldKind
 }
 
-export type HoldKind = 'reserve' | 'acquire' | 'receipt'
+export type HoldKind = 'reserve' | 'acquire' | 'receipt' | 'pending'
 
 /** The entries of one sliding log, oldest first. */
 export interface Log {

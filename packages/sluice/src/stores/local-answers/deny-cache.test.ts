@@ -142,4 +142,20 @@ describe('the deny-cache', () => {
     expect((await take(chargeOf(rule, 1, 's49'))).allowed).toBe(false)
     expect(asked()).toBe(before + 1)
   })
+
+  it('does not refuse who asks again with the id of a hold that is open', async () => {
+    const { cache, take, asked } = counted()
+    const charge = chargeOf(ruleOf(1))
+    const reserve = async (id: string, isNew: boolean) =>
+      cache.decide(
+        { kind: 'take', charges: [charge], copies: 1, hold: { id, ttlUs: 60e6, kind: 'reserve', isNew } },
+        500,
+      )
+    expect(await reserve('mine', false)).toMatchObject({ allowed: true })
+    expect(await take(charge)).toMatchObject({ allowed: false })
+    expect(await reserve('mine', false)).toMatchObject({ allowed: true })
+    const before = asked()
+    expect(await reserve('made for this ask', true)).toMatchObject({ allowed: false, by: 'deny-cache' })
+    expect(asked()).toBe(before)
+  })
 })

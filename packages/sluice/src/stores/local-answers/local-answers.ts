@@ -75,7 +75,10 @@ class LocalAnswers implements CallbackStore {
   #take(ask: TakeAsk, withinMs: number, waiter: Waiter): Answer | undefined {
     // A lease ends with its window, to the millisecond.
     const nowMs = ask.charges[0]?.rule.lease ? this.#clock.monotonic() : this.#tickMs()
-    const known = this.#denials?.find(ask.charges, nowMs) ?? this.#leases.spend(ask, nowMs, withinMs)
+    // Who asks again with the id of an open hold pays nothing, so that a full limit does not deny it.
+    const mayBeHeld = ask.hold !== undefined && ask.hold.isNew !== true
+    const denial = mayBeHeld ? undefined : this.#denials?.find(ask.charges, nowMs)
+    const known = denial ?? this.#leases.spend(ask, nowMs, withinMs)
     if (known !== undefined) return known
     const changes = this.#denials?.changes ?? 0
     const answer = this.#store.submit(ask, withinMs, new Learner(this, ask, nowMs, changes, waiter))

@@ -11,6 +11,7 @@ const codes = {
   reset: constants.RESET,
   debit: constants.DEBIT,
   raise: constants.RAISE,
+  resize: constants.RESIZE,
 } as const
 
 /** Asks as `lua/decide.lua` takes them: one flat list, and the limit sets that it speaks of. */
@@ -37,6 +38,7 @@ export class AskList {
         out.push(ask.hold?.id ?? '', ask.hold?.ttlUs ?? 0, ask.hold ? holdCode(ask.hold) : 0)
         return
       case 'settle':
+      case 'resize':
         out.push(ask.id)
         return
       case 'extend':

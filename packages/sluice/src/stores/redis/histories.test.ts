@@ -145,7 +145,8 @@ class Lane {
         return { kind: 'take', charges, hold, copies: hold || charges.length > 1 ? 1 : one.copies }
       }
       case 'settle':
-        return { kind: 'settle', charges, id: one.id }
+      case 'resize':
+        return { kind: one.kind, charges, id: one.id }
       case 'extend':
         return { kind: 'extend', charges, id: one.id, ttlUs: one.ttlUs }
       case 'refund':

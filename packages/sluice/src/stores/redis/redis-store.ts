@@ -175,6 +175,7 @@ class RedisStore implements Store {
           this.#batcher.add(slotOf(this.#keyOf(part.charges[0]!)), withinMs, part, { answered, failed })
         }),
       inTime: (work) => this.#deadlines.inTime(work, endMs),
+      monotonicMs: () => performance.now(),
       id: randomUUID,
     }).then(
       (answer) => waiter.answered(answer),

@@ -48,7 +48,8 @@ export const constants = {
   RESERVE: 0,
   ACQUIRE: 1,
   RECEIPT: 2,
-  PLACES_ONLY: 3,
+  PENDING: 3,
+  PLACES_ONLY: 4,
   TAKE_EACH: 0,
   TAKE: 1,
   SETTLE: 2,
@@ -57,6 +58,7 @@ export const constants = {
   RESET: 5,
   DEBIT: 6,
   RAISE: 7,
+  RESIZE: 8,
   WINDOW_WIDTH: 4,
   WINDOW_TAG: 1,
   WINDOW_AMOUNT: 2,
@@ -95,7 +97,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '350f52e1314feb3d578351bc22b555ff1c132bf2',
+  sha1: '2dd244942e54da5fa5075557e6f5ff615d210a5d',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -656,7 +658,7 @@ for h = 1, #holds, 6 do
 local left, kind, tags = holds[h + 2], holds[h + 4], holds[h + 5]
 if type(holds[h]) ~= 'string' or not is_count(holds[h + 1]) or not is_count(holds[h + 3])
 or type(left) ~= 'number' or not is_count(left + 9007199254740992 / 2)
-or (kind ~= 0 and kind ~= 1 and kind ~= 2) or type(tags) ~= 'table' then return false end
+or (kind ~= 0 and kind ~= 1 and kind ~= 2 and kind ~= 3) or type(tags) ~= 'table' then return false end
 end
 return true
 end
@@ -774,7 +776,7 @@ local function find_dues(charges, id, kind)
 local to_hold, known = 0, 0
 for c = 1, #charges do
 local charge = charges[c]
-charge.held = kind ~= 3 or has_places(charge.set)
+charge.held = kind ~= 4 or has_places(charge.set)
 charge.h = find_hold(charge.p, charge.set, id)
 if charge.held then
 to_hold = to_hold + 1
@@ -794,7 +796,7 @@ end
 end
 local function take_all(charges, id, ttl, kind, now, now_ms)
 if id ~= '' then find_dues(charges, id, kind) end
-if kind == 3 then kind = 1 end
+if kind == 4 then kind = 1 end
 for c = 1, #charges do
 local charge = charges[c]
 if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then return 0 end
@@ -825,7 +827,19 @@ end
 local function extend(charge, id, ttl)
 local h = find_hold(charge.p, charge.set, id)
 if not h then return 0 end
-charge.p[charge.set[0] + 2][h + 2] = ttl
+local holds = charge.p[charge.set[0] + 2]
+holds[h + 2] = ttl
+if holds[h + 4] == 3 then holds[h + 4] = 1 end
+return 1
+end
+local function resize(charge, id, now, now_ms)
+local h = find_hold(charge.p, charge.set, id)
+if not h then return 0 end
+local holds = charge.p[charge.set[0] + 2]
+local age, unused, tags = holds[h + 1], holds[h + 3] - charge.cost, holds[h + 5]
+holds[h + 3] = charge.cost
+if unused > 0 then give_back_held(charge.p, charge.set, tags, unused, now - age, age, now, now_ms)
+elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
 return 1
 end
 local function refund(charge, taken, now, now_ms)
@@ -879,6 +893,7 @@ else
 done = 0
 for i = 1, ours and #charges or 0 do
 if kind == 2 then done = done + settle(charges[i], a, now, now_ms)
+elseif kind == 8 then done = done + resize(charges[i], a, now, now_ms)
 elseif kind == 3 then done = done + extend(charges[i], a, b)
 else done = done + refund(charges[i], a, now, now_ms) end
 end

@@ -7,7 +7,7 @@ import type { Packed } from '../../redis/msgpack.ts'
 import { constants } from './scripts.gen.ts'
 
 /** The kinds of holds; the index of one is its code. */
-export const holdKinds: readonly HoldKind[] = ['reserve', 'acquire', 'receipt']
+export const holdKinds: readonly HoldKind[] = ['reserve', 'acquire', 'receipt', 'pending']
 
 /** A subject as a script found it, and as the asks of the batch leave it. The twin of `lua/state.lua`. */
 export class StoredSubject {

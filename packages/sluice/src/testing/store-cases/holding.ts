@@ -203,6 +203,42 @@ export const holding: readonly StoreCase[] = [
       const hold = bench.places()
       for (let i = 0; i < 2; i++) assert.equal((await bench.take([busy, spent], { hold })).allowed, true)
       assert.deepEqual(await bench.left(spent), [1])
+      await bench.use(spent, 1)
+      assert.equal((await bench.take([busy, spent], { hold })).allowed, true, 'asked again when nothing is left')
+      assert.deepEqual(await bench.left(spent), [0])
+    },
+  },
+  {
+    name: 'the same hold of several subjects, refused more, stays as it was on all of them',
+    async check(bench) {
+      const wide = [bench.charge(perHour(100), { cost: 4 }), bench.charge(perHour(100), { cost: 4 })]
+      const tight = bench.charge(perHour(6), { cost: 4, rule: 'tight' })
+      for (const kind of ['reserve', 'acquire'] as const) {
+        const charges = [wide[0]!, tight, wide[1]!]
+        const hold = bench.hold(kind)
+        assert.equal((await bench.take(charges, { hold })).allowed, true)
+        const more = charges.map((charge) => costing(charge, 7))
+        assert.equal((await bench.take(more, { hold })).allowed, false)
+        assert.deepEqual(
+          (await bench.peek(charges)).holds!.map((holds) => holds.map(({ id, cost }) => [id, cost])),
+          [[[hold.id, 4]], [[hold.id, 4]], [[hold.id, 4]]],
+        )
+        for (const [charge, left] of [
+          [wide[0]!, 96],
+          [tight, 2],
+          [wide[1]!, 96],
+        ] as const)
+          assert.deepEqual(await bench.left(charge), [left])
+        assert.equal(
+          (
+            await bench.settle(
+              charges.map((charge) => costing(charge, 0)),
+              hold.id,
+            )
+          ).granted,
+          3,
+        )
+      }
     },
   },
   {

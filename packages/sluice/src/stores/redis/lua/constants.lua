@@ -57,7 +57,8 @@
 --- @const RESERVE = 0
 --- @const ACQUIRE = 1
 --- @const RECEIPT = 2
---- @const PLACES_ONLY = 3 -- never stored: a request to acquire only where there is a concurrency limit
+--- @const PENDING = 3
+--- @const PLACES_ONLY = 4 -- never stored: a request to acquire only where there is a concurrency limit
 
 -- The kinds of asks.
 --- @const TAKE_EACH = 0
@@ -68,6 +69,7 @@
 --- @const RESET = 5
 --- @const DEBIT = 6
 --- @const RAISE = 7
+--- @const RESIZE = 8
 
 -- A window in the short list of plain-takes.lua.
 --- @const WINDOW_WIDTH = 4

@@ -10,7 +10,7 @@
 -- ARGV[3]   JSON: the asks, flat. `charges` stands for: count, then key index, set index, cost for each.
 --             TAKE_EACH: first key, last key, set, cost, copies: takes the same of one subject after the other
 --             TAKE: charges, hold id, hold ttl (us), hold kind (PLACES_ONLY: ACQUIRE where there is a concurrency limit)
---             SETTLE: charges, hold id          EXTEND: charges, hold id, ttl (us)
+--             SETTLE, RESIZE: charges, hold id  EXTEND: charges, hold id, ttl (us)
 --             REFUND: charges, taken at (us; -1 is now)
 --             RESET: charges                    DEBIT: one charge, units of each of its limits
 --             RAISE: one charge, units
@@ -151,7 +151,21 @@ end
 local function extend(charge, id, ttl)
   local h = find_hold(charge.p, charge.set, id)
   if not h then return 0 end
-  charge.p[charge.set[LAST] + 2][h + HOLD_LEFT] = ttl
+  local holds = charge.p[charge.set[LAST] + 2]
+  holds[h + HOLD_LEFT] = ttl
+  if holds[h + HOLD_KIND] == PENDING then holds[h + HOLD_KIND] = ACQUIRE end
+  return 1
+end
+
+-- Setting the cost, instead of changing it by so much, makes doing it twice harmless.
+local function resize(charge, id, now, now_ms)
+  local h = find_hold(charge.p, charge.set, id)
+  if not h then return 0 end
+  local holds = charge.p[charge.set[LAST] + 2]
+  local age, unused, tags = holds[h + HOLD_AGE], holds[h + HOLD_COST] - charge.cost, holds[h + HOLD_TAGS]
+  holds[h + HOLD_COST] = charge.cost
+  if unused > 0 then give_back_held(charge.p, charge.set, tags, unused, now - age, age, now, now_ms)
+  elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
   return 1
 end
 
@@ -212,6 +226,7 @@ while at <= last do
       done = 0
       for i = 1, ours and #charges or 0 do
         if kind == SETTLE then done = done + settle(charges[i], a, now, now_ms)
+        elseif kind == RESIZE then done = done + resize(charges[i], a, now, now_ms)
         elseif kind == EXTEND then done = done + extend(charges[i], a, b)
         else done = done + refund(charges[i], a, now, now_ms) end
       end

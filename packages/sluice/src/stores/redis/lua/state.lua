@@ -161,7 +161,7 @@ local function are_holds(holds)
     local left, kind, tags = holds[h + HOLD_LEFT], holds[h + HOLD_KIND], holds[h + HOLD_TAGS]
     if type(holds[h]) ~= 'string' or not is_count(holds[h + HOLD_AGE]) or not is_count(holds[h + HOLD_COST])
       or type(left) ~= 'number' or not is_count(left + MAX_NUMBER / 2)
-      or (kind ~= RESERVE and kind ~= ACQUIRE and kind ~= RECEIPT) or type(tags) ~= 'table' then return false end
+      or (kind ~= RESERVE and kind ~= ACQUIRE and kind ~= RECEIPT and kind ~= PENDING) or type(tags) ~= 'table' then return false end
   end
   return true
 end
