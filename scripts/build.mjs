@@ -1,14 +1,16 @@
-// Builds the packages with tsc, each only if something in it changed since its last build.
+// Builds the packages with tsc and the page with vite, each only if something in it changed since its last build.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { writeScripts } from './lua.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const packages = [
   { name: 'sluice', needs: [] },
   { name: 'server', needs: ['sluice'] },
+  { name: 'dashboard', needs: [], compile: compilePage, more: ['index.html', 'vite.config.ts'] },
 ]
 
 const folder = (name) => join(root, 'packages', name)
@@ -20,15 +22,16 @@ const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 const isTest = (name) => name.endsWith('.test.ts')
 const hasSources = (name) =>
   existsSync(join(folder(name), 'src')) &&
-  readdirSync(join(folder(name), 'src'), { recursive: true }).some((file) => file.endsWith('.ts') && !isTest(file))
+  readdirSync(join(folder(name), 'src'), { recursive: true }).some((file) => /\.tsx?$/.test(file) && !isTest(file))
 
 /** Directories count too: their time tells of files that were removed. */
-function newestSource({ name, needs }) {
+function newestSource({ name, needs, more = [] }) {
   const src = join(folder(name), 'src')
   const entries = readdirSync(src, { recursive: true }).filter((file) => !isTest(file))
   const inputs = [
     ...[src, ...entries.map((file) => join(src, file))],
-    ...[join(folder(name), 'tsconfig.json'), join(folder(name), 'package.json'), join(root, 'tsconfig.base.json')],
+    ...['tsconfig.json', 'package.json', ...more].map((file) => join(folder(name), file)),
+    ...[join(root, 'tsconfig.base.json'), ...(more.length > 0 ? [join(root, 'package-lock.json')] : [])],
   ]
   return Math.max(...inputs.map(timeOf), ...needs.map(builtUpTo))
 }
@@ -36,18 +39,48 @@ function newestSource({ name, needs }) {
 /** Files tsc does not know, such as protocol definitions and pages, go along as they are. */
 const isAsset = (path) => (statSync(path).isDirectory() ? !path.endsWith('/lua') : !/\.(ts|lua|md)$/.test(path))
 
+function node(script, ...args) {
+  return spawnSync(process.execPath, [join(root, 'node_modules', script), ...args], { stdio: 'inherit' }).status === 0
+}
+
+function compileLibrary(home) {
+  if (!node('typescript/bin/tsc', '-p', join(home, 'tsconfig.json'))) return false
+  cpSync(join(home, 'src'), join(home, 'dist'), { recursive: true, filter: isAsset })
+  const cli = join(home, 'dist', 'cli.js')
+  if (existsSync(cli)) chmodSync(cli, 0o755)
+  return true
+}
+
+/** Compressed once here, so that the daemon need not do it for each request. */
+function compilePage(home) {
+  if (!node('typescript/bin/tsc', '-p', join(home, 'tsconfig.json'))) return false
+  if (!node('vite/bin/vite.js', 'build', home)) return false
+  const files = readdirSync(join(home, 'dist'), { recursive: true, withFileTypes: true })
+  for (const file of files.filter((each) => each.isFile())) {
+    const path = join(file.parentPath, file.name)
+    const bytes = readFileSync(path)
+    writeFileSync(`${path}.br`, brotliCompressSync(bytes))
+    writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
+  }
+  return true
+}
+
+/** The server serves the page from its own folder: there it is published, and there it is when run from source. */
+function copyPage() {
+  const [from, to] = [join(folder('dashboard'), 'dist'), join(folder('server'), 'dist', 'page')]
+  const stampOf = (home) => (existsSync(join(home, '.built')) ? readFileSync(join(home, '.built'), 'utf8') : undefined)
+  if (!existsSync(from) || stampOf(from) === stampOf(to)) return
+  rmSync(to, { recursive: true, force: true })
+  cpSync(from, to, { recursive: true })
+}
+
 function build(entry) {
   const started = performance.now()
   const home = folder(entry.name)
   const newest = newestSource(entry)
   if (builtUpTo(entry.name) >= newest) return true
   rmSync(join(home, 'dist'), { recursive: true, force: true })
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const result = spawnSync(process.execPath, [tsc, '-p', join(home, 'tsconfig.json')], { stdio: 'inherit' })
-  if (result.status !== 0) return false
-  cpSync(join(home, 'src'), join(home, 'dist'), { recursive: true, filter: isAsset })
-  const cli = join(home, 'dist', 'cli.js')
-  if (existsSync(cli)) chmodSync(cli, 0o755)
+  if (!(entry.compile ?? compileLibrary)(home)) return false
   writeFileSync(stamp(entry.name), String(newest))
   console.log(`built packages/${entry.name} in ${((performance.now() - started) / 1000).toFixed(1)} s`)
   return true
@@ -55,4 +88,5 @@ function build(entry) {
 
 writeScripts()
 const ok = packages.filter(({ name }) => hasSources(name)).every(build)
+if (ok) copyPage()
 process.exitCode = ok ? 0 : 1

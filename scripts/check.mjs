@@ -85,7 +85,7 @@ function machinePaths() {
 
 const checks = [
   ['lint and format', () => command('biome', 'ci', '--colors=off', '.')],
-  ['types', () => command('tsc', '-p', 'tsconfig.json')],
+  ['types', () => ['tsconfig.json', 'packages/dashboard', 'test/page'].map((project) => command('tsc', '-p', project))],
   ['examples in the documentation', () => node('scripts/docs-code.mjs')],
   ['generated files', generated],
   ['build', () => node('scripts/build.mjs')],

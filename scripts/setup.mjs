@@ -13,6 +13,8 @@ const postgresPlaces = [
   '/usr/local/opt/postgresql*/bin',
 ]
 
+const chromiumPlaces = ['/Applications/Chromium.app/Contents/MacOS']
+
 const parts = [
   { command: 'redis-server', why: 'the Redis store', apt: 'redis-server', brew: 'redis', required: true },
   { command: 'redis-cli', why: 'to form a Redis Cluster', apt: 'redis-tools', brew: 'redis', required: true },
@@ -34,6 +36,14 @@ const parts = [
   { command: 'nginx', why: 'auth_request against the daemon', apt: 'nginx', brew: 'nginx', required: true },
   { command: 'haproxy', why: 'the recipe for HAProxy', apt: 'haproxy', brew: 'haproxy', required: false },
   { command: 'caddy', why: 'the recipe for Caddy', apt: 'caddy', brew: 'caddy', required: false },
+  {
+    command: 'chromium',
+    why: 'the tests of the page',
+    apt: 'chromium',
+    brew: '--cask chromium',
+    required: true,
+    places: chromiumPlaces,
+  },
   { command: 'promtool', why: 'to check metrics and alerts', apt: 'prometheus', brew: 'prometheus', required: true },
   {
     command: 'valkey-server',

@@ -66,7 +66,7 @@ const named = (node: unknown): string | undefined => {
 function read(source: Source): { imports: string[]; impurities: string[] } {
   const imports: string[] = []
   const impurities: string[] = []
-  walk(parseAst(source.code, { lang: 'ts' }), (node) => {
+  walk(parseAst(source.code, { lang: source.path.endsWith('.tsx') ? 'tsx' : 'ts' }), (node) => {
     const from = (node.source as { value?: unknown } | undefined)?.value
     if (typeof from === 'string') imports.push(from)
     if (node.type === 'NewExpression' && named(node.callee) === 'Date' && (node.arguments as unknown[]).length === 0) {

@@ -294,7 +294,13 @@ describe('the HTTP API', () => {
     expect((await send(`${daemon.url}/openapi.json`, 'GET')).body).toEqual(JSON.parse(JSON.stringify(openApi)))
     const page = await send(`${daemon.url}/`, 'GET')
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
-    for (const asset of ['page.js', 'page.css']) expect((await send(`${daemon.url}/${asset}`, 'GET')).status).toBe(200)
+    const assets = [...String(page.body).matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path]) => path!)
+    expect(assets.length).toBeGreaterThan(1)
+    for (const path of assets) {
+      const asset = await send(`${daemon.url}/${path}`, 'GET')
+      expect([asset.status, asset.headers.get('cache-control')]).toEqual([200, expect.stringContaining('immutable')])
+    }
+    expect((await send(`${daemon.url}/assets/..%2f..%2f..%2fpackage.json`, 'GET')).status).toBe(404)
   })
 
   test('every route of the description was held to it', () => {

@@ -1,25 +1,26 @@
-import { readFileSync } from 'node:fs'
 import type { Routes } from '../app.ts'
 import { openApi } from '../openapi/document.ts'
-
-const file = (name: string): string => readFileSync(new URL(`../page/${name}`, import.meta.url), 'utf8')
+import { pageFiles } from '../page-files.ts'
 
 const security = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
-  'cache-control': 'no-cache',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
 }
 
-/** `/`: a small page with what the daemon does right now; and `/openapi.json`. */
+/** `/`: the page; and `/openapi.json`. */
 export const pageRoutes: Routes = (app) => {
-  const pages = [
-    { path: '/', type: 'text/html; charset=utf-8', text: file('index.html') },
-    { path: '/page.js', type: 'text/javascript; charset=utf-8', text: file('page.js') },
-    { path: '/page.css', type: 'text/css; charset=utf-8', text: file('page.css') },
-  ]
-  for (const { path, type, text } of pages)
-    app.get(path, (c) => c.body(text, 200, { ...security, 'content-type': type }))
+  const files = pageFiles()
+  for (const path of ['/', '/assets/*']) {
+    app.get(path, function page(c) {
+      const file = files.find(c.req.path, c.req.header('accept-encoding') ?? '')
+      if (file !== undefined) return c.body(file.body, 200, { ...security, ...file.headers })
+      if (c.req.path !== '/') return c.notFound()
+      return c.text('The page has not been built: run npm run build. The API works; /openapi.json describes it.\n', 503)
+    })
+  }
   app.get('/openapi.json', (c) => c.json(openApi))
 }

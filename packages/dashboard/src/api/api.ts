@@ -1,0 +1,76 @@
+import { session } from '../app/session.ts'
+import { tokenHeaders } from './sign-in.ts'
+
+/** An answer that is an error, by RFC 9457, or a daemon that did not answer (status 0). */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  /** The `SLUICE_*` code, if the answer has one. */
+  readonly code: string | undefined
+  /** Everything else of the problem document: `issues`, `inForce`, ... */
+  readonly extra: Readonly<Record<string, unknown>>
+
+  constructor(status: number, detail: string, problem: Readonly<Record<string, unknown>> = {}) {
+    super(detail)
+    this.status = status
+    this.code = typeof problem.code === 'string' ? problem.code : undefined
+    this.extra = problem
+  }
+
+  get isUnreachable(): boolean {
+    return this.status === 0
+  }
+}
+
+export interface ApiOptions {
+  /** Sent as JSON; a string is sent as it is, as YAML. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** An answer with its headers, where those matter (`etag`). */
+export interface ApiAnswer<T> {
+  readonly body: T
+  readonly headers: Headers
+}
+
+/**
+ * Asks the daemon. Errors are ApiError; a 401 shows the sign-in.
+ *
+ * @example const stats = await api<Stats>('GET', '/v1/stats?top=5')
+ */
+export async function api<T>(method: string, path: string, options: ApiOptions = {}): Promise<T> {
+  return (await apiAnswer<T>(method, path, options)).body
+}
+
+export async function apiAnswer<T>(method: string, path: string, options: ApiOptions = {}): Promise<ApiAnswer<T>> {
+  const { body, headers, signal } = options
+  const isText = typeof body === 'string'
+  const response = await fetch(`.${path}`, {
+    method,
+    headers: {
+      ...tokenHeaders(),
+      // A form of another site cannot send this header.
+      'x-sluice-page': '1',
+      ...(body === undefined ? {} : { 'content-type': isText ? 'application/yaml' : 'application/json' }),
+      ...headers,
+    },
+    credentials: 'same-origin',
+    redirect: 'error',
+    ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((error) => {
+    if (signal?.aborted) throw error
+    throw new ApiError(0, 'The daemon cannot be reached.')
+  })
+  if (!response.ok) throw await failure(response)
+  return { body: (await response.json()) as T, headers: response.headers }
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  if (response.status === 401) session.set('signed-out')
+  const problem = (await response.json().catch(() => ({}))) as Record<string, unknown>
+  const detail = typeof problem.detail === 'string' ? problem.detail : `The daemon answered ${response.status}.`
+  return new ApiError(response.status, detail, problem)
+}

@@ -1,0 +1,36 @@
+import { useEffect } from 'preact/hooks'
+import { resumeSession } from '../api/sign-in.ts'
+import { EmptyState, Loading } from '../components/states.tsx'
+import { Header } from './header.tsx'
+import { LazyPage } from './lazy-page.tsx'
+import { pages } from './pages.ts'
+import { useRoute } from './router.ts'
+import { useSession } from './session.ts'
+import { SignIn } from './sign-in.tsx'
+
+export function App() {
+  const route = useRoute()
+  const session = useSession()
+  const entry = pages.find(({ segment }) => segment === (route.path[0] ?? ''))
+  useEffect(() => {
+    document.title = `${[...route.path.slice(1), entry?.title ?? 'Not found'].join(' · ')} · Sluice`
+  }, [entry, route.path.join('/')])
+  useEffect(() => void resumeSession(), [])
+  if (session === 'unknown') return <Loading />
+  if (session === 'signed-out') return <SignIn />
+  return (
+    <>
+      <button type="button" class="button skip" onClick={() => document.getElementById('main')?.focus()}>
+        Skip to content
+      </button>
+      <Header current={entry?.segment} />
+      <main class="page" id="main" tabIndex={-1}>
+        {entry === undefined ? (
+          <EmptyState title="There is no such page" text="The address may be of another version of Sluice." />
+        ) : (
+          <LazyPage key={entry.segment} entry={entry} route={route} />
+        )}
+      </main>
+    </>
+  )
+}

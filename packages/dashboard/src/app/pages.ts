@@ -1,0 +1,35 @@
+import type { ComponentType } from 'preact'
+import { Overview } from '../pages/overview/overview.tsx'
+import type { Route } from './router.ts'
+
+/** What every page is given. */
+export interface PageProps {
+  readonly route: Route
+}
+
+export type Page = ComponentType<PageProps>
+
+export interface PageEntry {
+  /** The first segment of the address; empty for the overview. */
+  readonly segment: string
+  readonly title: string
+  /** A page that is there at once, or loads when it is first opened. */
+  readonly page: Page | (() => Promise<Page>)
+  readonly lazy: boolean
+}
+
+const lazily = (segment: string, title: string, load: () => Promise<{ readonly default: Page }>): PageEntry => ({
+  segment,
+  title,
+  page: async () => (await load()).default,
+  lazy: true,
+})
+
+/** The pages in the order of the header. */
+export const pages: readonly PageEntry[] = [
+  { segment: '', title: 'Overview', page: Overview, lazy: false },
+  lazily('rules', 'Rules', () => import('../pages/rules/index.tsx')),
+  lazily('keys', 'Keys', () => import('../pages/keys/index.tsx')),
+  lazily('policy', 'Policy', () => import('../pages/policy/index.tsx')),
+  lazily('parts', 'Parts', () => import('../pages/parts/index.tsx')),
+]

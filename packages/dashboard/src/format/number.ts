@@ -1,0 +1,27 @@
+const scales = [
+  { above: 1e9, divide: 1e9, unit: 'G' },
+  { above: 1e6, divide: 1e6, unit: 'M' },
+  { above: 1e4, divide: 1e3, unit: 'k' },
+]
+
+/** At most three significant digits, but whole numbers below 10,000 in full: 0.123, 4.4, 1,034, 12.3k, 4.56M. */
+export function formatNumber(value: number | undefined | null): string {
+  if (value === undefined || value === null || !Number.isFinite(value)) return '–'
+  const scale = scales.find(({ above }) => Math.abs(value) >= above)
+  if (scale) return `${significant(value / scale.divide)}${scale.unit}`
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
+  return significant(value)
+}
+
+/** A share of one as a percentage: 4.4%, 0.9%, <0.1%. */
+export function formatShare(share: number | undefined): string {
+  if (share === undefined || !Number.isFinite(share)) return '–'
+  const percent = share * 100
+  if (percent > 0 && percent < 0.1) return '<0.1%'
+  if (percent < 100 && percent > 99.9) return '>99.9%'
+  return `${percent >= 10 || percent === 0 ? Math.round(percent) : percent.toFixed(1)}%`
+}
+
+function significant(value: number): string {
+  return String(Number(value.toPrecision(3)))
+}

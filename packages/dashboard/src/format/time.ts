@@ -1,0 +1,31 @@
+const units = [
+  { ms: 86_400_000, name: 'd' },
+  { ms: 3_600_000, name: 'h' },
+  { ms: 60_000, name: 'min' },
+  { ms: 1000, name: 's' },
+]
+
+/** A length of time in its largest unit: 0.4 s, 52 s, 6 min, 2 h, 3 d. Below 10 s with one decimal. */
+export function formatDuration(ms: number): string {
+  if (!Number.isFinite(ms)) return 'never'
+  if (ms < 1) return ms <= 0 ? '0 s' : `${Number(ms.toPrecision(2))} ms`
+  if (ms < 100) return `${Math.round(ms)} ms`
+  if (ms < 10_000) return `${Number((ms / 1000).toFixed(1))} s`
+  const unit = units.find((each) => ms >= each.ms)!
+  return `${Math.floor(ms / unit.ms)} ${unit.name}`
+}
+
+/** How long ago: "just now", "6 min ago". */
+export function formatAgo(ms: number): string {
+  return ms < 2000 ? 'just now' : `${formatDuration(Math.floor(ms / 1000) * 1000)} ago`
+}
+
+/** The time of day in the reader's zone: 10:45:07. */
+export function formatClock(atMs: number): string {
+  return new Date(atMs).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+}
+
+/** Date and time in the reader's zone. */
+export function formatMoment(atMs: number): string {
+  return new Date(atMs).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' })
+}

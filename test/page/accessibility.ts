@@ -1,0 +1,24 @@
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+
+/** What axe-core finds serious or critical, in words: `expect(await seriousFindings(page)).toEqual([])`. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  // Evaluated by the debugger, which the content security policy does not concern.
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run(document))
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ''}`))
+}
+
+/** Whether the page scrolls sideways, which it never should: the widest element that is too wide, or undefined. */
+export function sidewaysScroll(page: Page): Promise<string | undefined> {
+  return page.evaluate(() => {
+    const { clientWidth, scrollWidth } = document.documentElement
+    if (scrollWidth <= clientWidth) return undefined
+    const wide = [...document.querySelectorAll('body *')].filter(
+      (element) => element.getBoundingClientRect().right > clientWidth + 1,
+    )
+    return `${scrollWidth} > ${clientWidth}: ${wide.at(-1)?.outerHTML.slice(0, 200)}`
+  })
+}

@@ -1,0 +1,92 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Daemon } from '../../packages/server/src/serve.ts'
+import { adminToken, startDaemon } from '../../packages/server/src/testing/started.ts'
+
+/** Where Debian's and Homebrew's Chromium are; SLUICE_CHROMIUM names another one. */
+const places = ['/usr/bin/chromium', '/Applications/Chromium.app/Contents/MacOS/Chromium']
+
+/** Chromium must not call home, and nothing of one test may be seen by another. */
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Widths that are looked at: a phone and a desktop. */
+export const widths = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const
+
+export async function startBrowser(): Promise<Browser> {
+  const executablePath = process.env.SLUICE_CHROMIUM ?? places.find((place) => existsSync(place))
+  if (executablePath === undefined) throw new Error('there is no Chromium: run npm run setup')
+  return chromium.launch({ executablePath, args: flags })
+}
+
+export interface ViewOptions {
+  readonly width?: keyof typeof widths
+  readonly theme?: 'light' | 'dark'
+  /** What stands behind `#`: `/rules/per-user`. */
+  readonly view?: string
+  /** False: the sign-in is left to the test. */
+  readonly signedIn?: boolean
+}
+
+/** A page of a daemon in a context of its own, with everything that must not happen written down. */
+export interface View {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Requests to other hosts, errors in the console, and exceptions. Each test ends with `expect(view.wrong).toEqual([])`. */
+  readonly wrong: string[]
+  close(): Promise<void>
+}
+
+/**
+ * Opens the page of a daemon.
+ *
+ * @example
+ * const browser = await startBrowser()
+ * const daemon = await startDaemon({ policy: file })
+ * const { page, wrong } = await openView(browser, daemon, { view: '/rules', width: 'phone' })
+ */
+export async function openView(browser: Browser, daemon: Daemon, options: ViewOptions = {}): Promise<View> {
+  const { width = 'desktop', theme = 'light', view = '/', signedIn = true } = options
+  const context = await browser.newContext({ viewport: widths[width], colorScheme: theme, timezoneId: 'Europe/Berlin' })
+  const page = await context.newPage()
+  const wrong: string[] = []
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${daemon.url}/`)) wrong.push(`request to ${request.url()}`)
+  })
+  page.on('pageerror', (error) => wrong.push(`exception: ${error.message}`))
+  page.on('console', (message) => {
+    // A failed request is written to the console by the browser itself; the test looks at what the page made of it.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) wrong.push(message.text())
+  })
+  await page.goto(`${daemon.url}/#${view}`)
+  if (signedIn) await signIn(page)
+  return { page, context, wrong, close: () => context.close() }
+}
+
+/** Signs in as a person does, with the token. */
+export async function signIn(page: Page, secret: string = adminToken): Promise<void> {
+  await page.getByLabel('Code or admin token').fill(secret)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('navigation', { name: 'Main' }).waitFor()
+}
+
+const pictures = fileURLToPath(new URL('../../.cache/page/', import.meta.url))
+
+/** Leaves a picture of the whole page in .cache/page/, to be looked at: `keys-phone-dark.png`. */
+export async function picture(page: Page, name: string): Promise<string> {
+  const path = join(pictures, `${name}.png`)
+  mkdirSync(dirname(path), { recursive: true })
+  await page.screenshot({ path, fullPage: true, animations: 'disabled' })
+  return path
+}
+
+export { adminToken, startDaemon }

@@ -1,0 +1,41 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Daemon } from '../../packages/server/src/serve.ts'
+import { seriousFindings, sidewaysScroll } from './accessibility.ts'
+import { openView, picture, startBrowser, startDaemon } from './browser.ts'
+
+describe('the shell of the page', () => {
+  let browser: Browser
+  let daemon: Daemon
+  beforeAll(async () => {
+    browser = await startBrowser()
+    daemon = await startDaemon()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await daemon?.close()
+  })
+
+  test.each([
+    ['light', 'desktop'],
+    ['dark', 'phone'],
+  ] as const)('signs in and opens every page, %s, %s', async (theme, width) => {
+    const { page, wrong, close } = await openView(browser, daemon, { theme, width })
+    for (const name of ['Rules', 'Keys', 'Policy', 'Parts', 'Overview']) {
+      await page.getByRole('link', { name, exact: true }).click()
+      await page.locator('#main :text-matches(".")').first().waitFor()
+      expect(await page.title()).toContain(name)
+      expect(await seriousFindings(page)).toEqual([])
+      expect(await sidewaysScroll(page)).toBeUndefined()
+    }
+    await picture(page, `shell-${width}-${theme}`)
+    expect(wrong).toEqual([])
+    await close()
+  })
+
+  test('says so when an address leads nowhere', async () => {
+    const { page, close } = await openView(browser, daemon, { view: '/nowhere' })
+    await page.getByText('There is no such page').waitFor()
+    await close()
+  })
+})
