@@ -23,8 +23,8 @@ describe('the shell of the page', () => {
     const { page, wrong, close } = await openView(browser, daemon, { theme, width })
     for (const name of ['Rules', 'Keys', 'Policy', 'Parts', 'Overview']) {
       await page.getByRole('link', { name, exact: true }).click()
-      await page.locator('#main :text-matches(".")').first().waitFor()
-      expect(await page.title()).toContain(name)
+      await page.waitForFunction((title) => document.title === title, `${name} · Sluice`)
+      await page.locator('#main > :not(.loading)').first().waitFor()
       expect(await seriousFindings(page)).toEqual([])
       expect(await sidewaysScroll(page)).toBeUndefined()
     }
