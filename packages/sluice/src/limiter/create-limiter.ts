@@ -40,6 +40,7 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
   let countReplicas: ((policy: CompiledPolicy) => Promise<void>) | undefined
   const live = await livePolicy({
     source,
+    clock: resolved.clock,
     compile: (document) => compilePolicyInSlices(document, { env: options.env, functions: options.functions }),
     ...(options.fallbackPolicy === undefined ? {} : { fallback: options.fallbackPolicy }),
     onLoaded: (policy) => {

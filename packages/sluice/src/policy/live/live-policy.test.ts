@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { virtualClock } from '../../testing/virtual-clock.ts'
+import { systemClock } from '../../timing/system-clock.ts'
 import type { CompiledPolicy } from '../compile/compiled-policy.ts'
 import { staticPolicy } from '../sources/static.ts'
 import { type LivePolicyOptions, livePolicy } from './live-policy.ts'
@@ -31,6 +33,8 @@ function follow(source: PolicySource, more: Partial<LivePolicyOptions> = {}) {
   const seen = { compiled: [] as string[], loaded: [] as string[], rejected: [] as string[] }
   const live = livePolicy({
     source,
+    // Read anew each time, as tests replace the timers of the process.
+    clock: { ...systemClock(), monotonic: () => performance.now() },
     compile: (document) => {
       const { version } = document as { version?: string }
       seen.compiled.push(String(version))
@@ -274,9 +278,9 @@ describe('livePolicy', () => {
   })
 
   it('tells the age of the version in force', async () => {
-    let nowMs = 1000
-    const live = await follow(staticPolicy({ version: '1' }), { now: () => nowMs }).live
-    nowMs = 4500
+    const clock = virtualClock()
+    const live = await follow(staticPolicy({ version: '1' }), { clock }).live
+    await clock.advance(3500)
     expect(live.status.ageMs).toBe(3500)
   })
 

@@ -1,5 +1,7 @@
+import type { Clock, Timer } from '../../core/clock.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { toError } from '../../core/to-error.ts'
+import { systemClock } from '../../timing/system-clock.ts'
 import type { CompiledPolicy } from '../compile/compiled-policy.ts'
 import { parseDocument } from '../document/parse-document.ts'
 import { PolicyError } from '../document/policy-error.ts'
@@ -23,8 +25,8 @@ export interface LivePolicyOptions {
   readonly fallback?: unknown
   readonly onLoaded?: (policy: CompiledPolicy) => void
   readonly onRejected?: (error: Error) => void
-  /** Milliseconds from any origin; only differences count. */
-  readonly now?: () => number
+  /** The machine's when left out. */
+  readonly clock?: Clock
 }
 
 /** A policy that follows its source. */
@@ -58,7 +60,7 @@ export async function livePolicy(options: LivePolicyOptions): Promise<LivePolicy
 
 class FollowedPolicy implements LivePolicy, SourceListener {
   readonly #options: LivePolicyOptions
-  readonly #now: () => number
+  readonly #clock: Clock
   #current: CompiledPolicy | undefined
   #loadedMs = 0
   #sourceError: Error | undefined
@@ -71,14 +73,14 @@ class FollowedPolicy implements LivePolicy, SourceListener {
   #older: { readonly revision: number; readonly sinceMs: number } | undefined
   #compiledMs = Number.NEGATIVE_INFINITY
   #compileTookMs = 0
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   /** While the source starts or a document is compiled, changes wait in `#pending`. */
   #busy = true
   #closed = false
 
   constructor(options: LivePolicyOptions) {
     this.#options = options
-    this.#now = options.now ?? (() => performance.now())
+    this.#clock = options.clock ?? systemClock()
   }
 
   get current(): CompiledPolicy {
@@ -89,7 +91,7 @@ class FollowedPolicy implements LivePolicy, SourceListener {
   get status(): PolicyStatus {
     return {
       version: this.current.version,
-      ageMs: Math.max(0, this.#now() - this.#loadedMs),
+      ageMs: Math.max(0, this.#clock.monotonic() - this.#loadedMs),
       source: this.#options.source.description,
       lastError: this.#sourceError ?? this.#documentError,
     }
@@ -144,14 +146,14 @@ class FollowedPolicy implements LivePolicy, SourceListener {
 
   async close(): Promise<void> {
     this.#closed = true
-    clearTimeout(this.#timer)
+    this.#clock.clearTimeout(this.#timer)
     this.#pending = undefined
     await this.#options.source.close()
   }
 
   /** Whether an older document has been there for long enough to be meant. Reports it when it is first read. */
   #persists(revision: number): boolean {
-    const nowMs = this.#now()
+    const nowMs = this.#clock.monotonic()
     if (this.#older?.revision === revision) return nowMs - this.#older.sinceMs >= olderPersistsMs
     this.#older = { revision, sinceMs: nowMs }
     const message =
@@ -165,9 +167,9 @@ class FollowedPolicy implements LivePolicy, SourceListener {
   /** A burst of changes costs one compilation per turn of the loop, and fewer when compiling takes long. */
   #schedule(): void {
     if (this.#busy || this.#timer !== undefined || this.#closed) return
-    const pauseMs = Math.min(this.#compileTookMs, longestPauseMs) - (performance.now() - this.#compiledMs)
-    this.#timer = setTimeout(() => void this.#load(), Math.max(0, pauseMs))
-    this.#timer.unref()
+    const pauseMs = Math.min(this.#compileTookMs, longestPauseMs) - (this.#clock.monotonic() - this.#compiledMs)
+    this.#timer = this.#clock.setTimeout(() => void this.#load(), Math.max(0, pauseMs))
+    this.#timer.unref?.()
   }
 
   async #load(): Promise<void> {
@@ -191,7 +193,7 @@ class FollowedPolicy implements LivePolicy, SourceListener {
   }
 
   async #compile({ document, parse }: SourcedDocument): Promise<CompiledPolicy> {
-    const begunMs = performance.now()
+    const begunMs = this.#clock.monotonic()
     try {
       const parsed = parse ? await parse() : typeof document === 'string' ? parseDocument(document) : document
       const policy = await this.#options.compile(parsed)
@@ -202,14 +204,14 @@ class FollowedPolicy implements LivePolicy, SourceListener {
       }
       return policy
     } finally {
-      this.#compiledMs = performance.now()
+      this.#compiledMs = this.#clock.monotonic()
       this.#compileTookMs = this.#compiledMs - begunMs
     }
   }
 
   #accept(policy: CompiledPolicy): void {
     this.#current = policy
-    this.#loadedMs = this.#now()
+    this.#loadedMs = this.#clock.monotonic()
     this.#options.onLoaded?.(policy)
   }
 }

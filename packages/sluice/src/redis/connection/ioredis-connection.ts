@@ -37,7 +37,7 @@ export function ioredisConnection(
     lastError = error
   })
   leaveSilentHandshakes(own, socketTimeoutMs)
-  const stopReconnecting = reconnectEnded(own, reconnectMs)
+  const stopReconnecting = reconnectEnded(own, reconnectMs, clock)
   let generation = 0
   // A cluster emits '+node' for each node that it has connected to; other clients emit 'ready'.
   for (const event of ['ready', '+node']) {

@@ -18,7 +18,7 @@ interface Duplicated extends IoredisClient {
 /** Opens a connection like the user's that receives messages. It reconnects for as long as it is open. */
 export function ioredisSubscriber(
   client: IoredisClient,
-  { socketTimeoutMs, reconnectMs }: ConnectionOptions,
+  { socketTimeoutMs, reconnectMs, clock }: ConnectionOptions,
   events: SubscriberEvents,
 ): SubscriberConnection {
   const retry = (attempt: number): number => reconnectDelayMs(attempt, reconnectMs, Math.random)
@@ -47,7 +47,7 @@ export function ioredisSubscriber(
   own.on('ready', () => events.ready())
   own.on('close', () => events.lost())
   own.on('message', ((channel: string, text: string) => events.message(channel, text)) as never)
-  const stopReconnecting = reconnectEnded(own, reconnectMs)
+  const stopReconnecting = reconnectEnded(own, reconnectMs, clock)
   const reconnect = (): void => own.disconnect(true)
   return {
     subscribe: (channel) => own.subscribe(channel),

@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../../core/clock.ts'
 import { reconnectDelayMs } from './connection.ts'
 
 interface Reconnecting {
@@ -10,10 +11,10 @@ interface Reconnecting {
  * failover detector does just that when a switch of masters is announced at that moment. Connects again until the
  * returned function is called.
  */
-export function reconnectEnded(own: Reconnecting, capMs: number): () => void {
+export function reconnectEnded(own: Reconnecting, capMs: number, clock: Clock): () => void {
   let isClosed = false
   let attempt = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let timer: Timer | undefined
   own.on('ready', () => {
     attempt = 0
   })
@@ -21,11 +22,11 @@ export function reconnectEnded(own: Reconnecting, capMs: number): () => void {
     if (isClosed) return
     // What went wrong is emitted as an error too; the next 'end' starts the next attempt.
     const connect = (): void => void own.connect().catch(() => undefined)
-    timer = setTimeout(connect, reconnectDelayMs(attempt++, capMs, Math.random))
+    timer = clock.setTimeout(connect, reconnectDelayMs(attempt++, capMs, Math.random))
     timer.unref?.()
   })
   return () => {
     isClosed = true
-    clearTimeout(timer)
+    clock.clearTimeout(timer)
   }
 }

@@ -69,9 +69,10 @@ class RedisStore implements Store {
     }
     this.#open = open
     this.#prefix = prefix
+    const { clock } = this.#redis.redis.options
     this.#evictions = new EvictionWatch(
       () => this.#redis.redis,
-      this.#redis.redis.options.clock,
+      clock,
       (keys) => this.#observers.evicted(keys),
     )
     const owner: BatchOwner = {
@@ -80,7 +81,7 @@ class RedisStore implements Store {
       ended: () => this.#batcher.ended(),
     }
     this.#batcher = new TickBatcher({
-      make: (slot, withinMs) => new Batch(slot, performance.now() + withinMs, withinMs, owner),
+      make: (slot, withinMs) => new Batch(slot, clock.monotonic() + withinMs, withinMs, owner),
       send: (batch) => this.#redis.redis.run(batch),
     })
     this.#redis.redis.connect()
@@ -167,7 +168,7 @@ class RedisStore implements Store {
       this.#batcher.add(slots[0]!, withinMs, ask, waiter)
       return
     }
-    const endMs = performance.now() + withinMs
+    const endMs = this.#redis.redis.options.clock.monotonic() + withinMs
     decideAcrossSlots(ask, {
       slotOf: (charge) => slotOf(this.#keyOf(charge)),
       decide: (part) =>
