@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ModelFiles, modelFiles } from '../testing/shipper/model-files.ts'
+import { ModelInode } from '../testing/shipper/model-inode.ts'
 import { createShipper } from './create-shipper.ts'
 import { findValid, lookAt, recordHeaderBytes, saltOf } from './log/record.ts'
 import { segmentHeaderBytes } from './log/segment-header.ts'
@@ -121,8 +122,8 @@ test('all good records of a segment are found behind a damaged one, and its byte
 test('a file of zeros, an empty one and one of garbage do not keep it from starting', async () => {
   const { fs, ids } = await buffer()
   const producer = '0123456789abcdef01234567'
-  const inode = (data: Buffer) => ({ data, durable: data, modifiedMs: 0 })
-  const files = fs.files as Map<string, ReturnType<typeof inode>>
+  const inode = (data: Buffer) => Object.assign(new ModelInode(), { data, durable: data, modifiedMs: 0 })
+  const files = fs.files as Map<string, ModelInode>
   files.set(`/buffer/000000000000001-${producer}-00000000.seg`, inode(Buffer.alloc(5000)))
   files.set(`/buffer/000000000000002-${producer}-00000001.seg`, inode(Buffer.alloc(0)))
   files.set(`/buffer/000000000000003-${producer}-00000002.open`, inode(Buffer.alloc(3000, 0xee)))
@@ -134,6 +135,28 @@ test('a file of zeros, an empty one and one of garbage do not keep it from start
   await shipper.flush()
   expect(ids.filter((id) => !got.includes(id))).toEqual([])
   expect([...fs.files.keys()].some((path) => path.includes('.backpressure-state.damaged-'))).toBe(true)
+})
+
+test.each([
+  ['the only commit, which nobody can have been promised', 1, 0],
+  ['a commit that another one follows', 2, 'missing'],
+])('zeros at the beginning of %s', async (_, commits, expected) => {
+  const fs = modelFiles()
+  const writer = await createShipper(options(fs))
+  const ids: string[] = []
+  for (let commit = 0; commit < commits; commit++) {
+    const events = Array.from({ length: 10 }, (_, n) => writer.ship({ n, text: 'x'.repeat(200) }))
+    ids.push(...(await Promise.all(events)))
+  }
+  const [segment] = [...fs.files].filter(([path]) => path.endsWith('.open')).map(([, inode]) => inode)
+  segment!.data = Buffer.from(segment!.data).fill(0, segmentHeaderBytes, 1024)
+  const got: string[] = []
+  const shipper = await createShipper(options(fs.afterCrash('keep'), got))
+  await shipper.flush()
+  const missing = ids.length - got.length
+  expect(missing).toBeGreaterThan(2)
+  expect(shipper.stats().lost).toBe(expected === 'missing' ? missing : expected)
+  await shipper.close()
 })
 
 test('a missing segment is counted exactly', async () => {

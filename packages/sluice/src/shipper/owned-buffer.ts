@@ -89,7 +89,7 @@ export class OwnedBuffer {
         lost: (producer, from, to) => {
           if (this.#isNew(`${producer}-${from}`)) events.emit('lost', { producer, from, events: to - from })
         },
-        damage: (damage) => void this.#keep(damage),
+        damage: (damage) => this.#keep(damage),
       },
     }
   }

@@ -36,6 +36,7 @@ export interface FileSystem {
   /** Gives a file a second name; fails with EEXIST if that name is taken. */
   link(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
+  /** Creates a directory, and those above it, unless they are there; durable when it resolves. */
   makeDir(dir: string): Promise<void>
   /** Makes created, renamed and removed names of a directory survive a power cut. */
   syncDir(dir: string): Promise<void>

@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { codeOf, type FileSystem, type OpenFile, type OpenMode } from './file-system.ts'
 
 const { O_CREAT, O_EXCL, O_RDWR, O_DSYNC } = fs.constants
@@ -43,6 +44,34 @@ function openFile(fd: number, syncsWrites: boolean): OpenFile {
   }
 }
 
+/**
+ * From the top down, each synced before the next: so where a directory is, those above it are durable. Its own name is
+ * synced also if it was there, because whoever made it may have been killed before it did that.
+ */
+async function makeDir(dir: string): Promise<void> {
+  try {
+    await call<void>((done) => fs.mkdir(dir, { mode: 0o700 }, done))
+  } catch (error) {
+    const parent = dirname(resolve(dir))
+    if (codeOf(error) === 'ENOENT' && parent !== dir) {
+      await makeDir(parent)
+      return makeDir(dir)
+    }
+    if (codeOf(error) !== 'EEXIST' && !(await isDirectory(dir))) throw error
+  }
+  await nodeFiles.syncDir(dirname(resolve(dir))).catch((error: unknown) => {
+    // A directory may be used by those who may not read the one above it.
+    if (codeOf(error) !== 'EACCES' && codeOf(error) !== 'EPERM') throw error
+  })
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return await fs.promises.stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  )
+}
+
 /** The real file system. */
 export const nodeFiles: FileSystem = {
   async open(path, mode) {
@@ -63,7 +92,7 @@ export const nodeFiles: FileSystem = {
   rename: (from, to) => call<void>((done) => fs.rename(from, to, done)),
   link: (from, to) => call<void>((done) => fs.link(from, to, done)),
   remove: (path) => call<void>((done) => fs.unlink(path, done)),
-  makeDir: (dir) => fs.promises.mkdir(dir, { recursive: true, mode: 0o700 }).then(() => {}),
+  makeDir,
   async syncDir(dir) {
     let fd: number
     try {

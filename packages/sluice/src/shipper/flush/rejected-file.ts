@@ -1,24 +1,33 @@
 import { join } from 'node:path'
-import { codeOf, type FileSystem, type OpenFile, quietly } from '../files/file-system.ts'
+import { type FileSystem, isNoSpace, type OpenFile, quietly } from '../files/file-system.ts'
 import { writeAll } from '../files/write-all.ts'
 import { eventId } from '../log/segment-name.ts'
 import type { Rejection } from './deliver.ts'
 
+const pattern = /^rejected-\d{12}(-\d+)?\.ndjson$/
+
+/** The files of a directory with events that the server refused for good, oldest first. */
+export function rejectedFiles(files: readonly string[]): string[] {
+  return files.filter((file) => pattern.test(file)).sort()
+}
+
 /**
- * Events that the server refused for good, one JSON object per line in `rejected-<epoch>.ndjson`. Nothing is ever
- * deleted there.
+ * Events that the server refused for good, one JSON object per line in `rejected-<epoch>.ndjson`. A shipper never
+ * deletes anything there.
  */
 export class RejectedFile {
   readonly #fs: FileSystem
   readonly #dir: string
-  readonly #name: string
+  readonly #epoch: number
+  /** Names that cannot be used. */
+  #taken = 0
   #file: OpenFile | undefined
   #size = 0
 
   constructor(fs: FileSystem, dir: string, epoch: number) {
     this.#fs = fs
     this.#dir = dir
-    this.#name = `rejected-${String(epoch).padStart(12, '0')}.ndjson`
+    this.#epoch = epoch
   }
 
   /** Durable when it resolves: only then may the event leave the buffer. */
@@ -35,6 +44,8 @@ export class RejectedFile {
       this.#size = end
     } catch (error) {
       await quietly(file.truncate(this.#size))
+      // After a failed sync the system may take for written what is not: nothing more is added to that file.
+      if (!isNoSpace(error)) await this.#abandon()
       throw error
     }
   }
@@ -43,17 +54,29 @@ export class RejectedFile {
     if (this.#file !== undefined) await quietly(this.#file.close())
   }
 
+  async #abandon(): Promise<void> {
+    await this.close()
+    this.#file = undefined
+    this.#taken++
+  }
+
+  /** A new file. Epochs begin again if somebody removes the lock file, so a name may be taken. */
   async #open(): Promise<OpenFile> {
-    const path = join(this.#dir, this.#name)
-    try {
-      const file = await this.#fs.open(path, 'create')
-      await this.#fs.syncDir(this.#dir)
-      return file
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
+    const suffix = this.#taken === 0 ? '' : `-${this.#taken}`
+    const path = join(this.#dir, `rejected-${String(this.#epoch).padStart(12, '0')}${suffix}.ndjson`)
+    if (this.#fs.exists(path)) {
+      this.#taken++
+      return this.#open()
     }
-    const file = await this.#fs.open(path, 'update')
-    this.#size = await file.size()
+    const file = await this.#fs.open(path, 'create')
+    try {
+      await this.#fs.syncDir(this.#dir)
+    } catch (error) {
+      await quietly(file.close())
+      await quietly(this.#fs.remove(path))
+      throw error
+    }
+    this.#size = 0
     return file
   }
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { type FileSystem } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
 import { readWhole } from '../files/whole-file.ts'
+import { rejectedFiles } from '../flush/rejected-file.ts'
 import { type Checkpoint, readCheckpoint } from '../log/checkpoint.ts'
 import { recordHeaderBytes, timeAt } from '../log/record.ts'
 import { measureSegment } from '../log/segment.ts'
@@ -69,7 +70,7 @@ export async function inspectBuffer(
     bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
     oldestMs: oldest === undefined ? null : await firstTime(fs, dir, oldest),
     owner: await ownerOf(fs, dir, files, leaseMs),
-    rejectedFiles: files.filter((file) => /^rejected-\d+\.ndjson$/.test(file)),
+    rejectedFiles: rejectedFiles(files),
     checkpoint,
   }
 }
@@ -93,7 +94,9 @@ async function ownerOf(
   leaseMs: number,
 ): Promise<OwnerReport | null> {
   const epoch = highestEpoch(files)
-  const lock = parseLock(await readWhole(fs, join(dir, ownerFileOf(epoch))).catch(() => undefined))
+  const path = join(dir, ownerFileOf(epoch))
+  const status = await fs.status(path).catch(() => undefined)
+  const lock = parseLock(await readWhole(fs, path).catch(() => undefined), status?.modifiedMs ?? 0)
   if (lock === undefined) return null
   const stale = isStale(lock, thisProcess(), { nowMs: Date.now(), uptimeMs: uptimeMs(), leaseMs })
   return { ...lock, epoch, isActive: !stale }

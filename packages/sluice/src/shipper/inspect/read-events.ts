@@ -30,12 +30,12 @@ export async function readThrough(
     const { name, producer } = segment
     const reader = new SegmentReader(
       file,
-      { name, producer, offset, expected: undefined },
+      { name, producer, offset, expected: undefined, confirmedSeq: () => 0 },
       {
         lost: (_, from, to) => {
           lost += to - from
         },
-        damage: (found) => damage.push(found),
+        damage: (found) => void damage.push(found),
       },
     )
     const size = await file.size()

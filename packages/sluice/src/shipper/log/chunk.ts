@@ -1,4 +1,4 @@
-import { recordHeaderBytes, sealRecord } from './record.ts'
+import { recordHeaderBytes, sealFirst, sealRecord } from './record.ts'
 import { eventId } from './segment-name.ts'
 
 interface Waiter {
@@ -47,6 +47,11 @@ export class Chunk {
     return new Promise((resolve, reject) => {
       this.#waiters.push({ resolve, reject })
     })
+  }
+
+  /** A commit begins with this chunk. */
+  beginCommit(salt: number): void {
+    sealFirst(this.buffer, 0, salt)
   }
 
   resolve(producer: string): void {

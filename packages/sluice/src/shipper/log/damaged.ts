@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { codeOf, type FileSystem } from '../files/file-system.ts'
+import type { FileSystem } from '../files/file-system.ts'
 import { createWhole } from '../files/whole-file.ts'
 import type { Damage } from './segment-reader.ts'
 
@@ -10,14 +10,20 @@ const maxDamagedBytes = 64 << 20
 export async function keepDamaged(fs: FileSystem, dir: string, damage: Damage): Promise<string | undefined> {
   const folder = join(dir, 'damaged')
   const name = `${damage.segment}-${damage.offset}.bin`
+  const path = join(folder, name)
   try {
     await fs.makeDir(folder)
+    const present = (await fs.status(path))?.size
+    if (present === damage.bytes.length) return join('damaged', name)
+    // A crash has cut it off.
+    if (present !== undefined) await fs.remove(path)
     let kept = 0
     for (const file of await fs.list(folder)) kept += (await fs.status(join(folder, file)))?.size ?? 0
     if (kept + damage.bytes.length > maxDamagedBytes) return undefined
-    await createWhole(fs, join(folder, name), damage.bytes)
+    await createWhole(fs, path, damage.bytes)
+    await fs.syncDir(folder)
     return join('damaged', name)
-  } catch (error) {
-    return codeOf(error) === 'EEXIST' ? join('damaged', name) : undefined
+  } catch {
+    return undefined
   }
 }

@@ -16,6 +16,9 @@ import { crc32 } from 'node:zlib'
  *   foot   the segment ends here
  *   last   the segment ends here, and so does the producer
  *
+ * The first record of a commit has a bit of its length set: it says that everything before it was confirmed. Without
+ * it nobody could tell a confirmed event that is missing from one that a power cut took before it was confirmed.
+ *
  * (zlib's crc32 is the IEEE polynomial, not CRC-32C.)
  */
 
@@ -25,6 +28,8 @@ export const maxPayloadBytes: number = 16 * 1024 * 1024
 
 const marks = { skip: 0x8000_0000, foot: 0xc000_0000, last: 0xe000_0000 } as const
 export type Mark = keyof typeof marks
+
+const firstBit = 0x2000_0000
 
 const high = 2 ** 32
 
@@ -59,6 +64,18 @@ export function sealRecord(
   return end
 }
 
+/** Marks a record as the first of its commit. */
+export function sealFirst(bytes: Buffer, at: number, salt: number): void {
+  const length = bytes.readUInt32LE(at + 4) & ~firstBit
+  bytes.writeUInt32LE(length | firstBit, at + 4)
+  bytes.writeUInt32LE(crc32(bytes.subarray(at + 4, at + recordHeaderBytes + length), salt), at)
+}
+
+/** Whether a record or mark at an offset shows that everything before it was confirmed. */
+export function isFirstAt(bytes: Buffer, at: number): boolean {
+  return bytes.readUInt32LE(at + 4) >= firstBit
+}
+
 export function markRecord(mark: Mark, seq: number, time: number, salt: number): Buffer {
   const bytes = Buffer.alloc(recordHeaderBytes)
   bytes.writeUInt32LE(marks[mark], 4)
@@ -86,8 +103,9 @@ export const found = { mark: 0, partial: -1, bad: -2 } as const
  */
 export function lookAt(bytes: Buffer, at: number, end: number, salt: number): number {
   if (end - at < recordHeaderBytes) return found.partial
-  const length = bytes.readUInt32LE(at + 4)
-  const isMark = length === marks.skip || length === marks.foot || length === marks.last
+  const field = bytes.readUInt32LE(at + 4)
+  const isMark = field === marks.skip || field === marks.foot || field === marks.last
+  const length = isMark || field < firstBit ? field : field - firstBit
   if (!isMark && (length === 0 || length > maxPayloadBytes)) return found.bad
   const stop = at + recordHeaderBytes + (isMark ? 0 : length)
   if (stop > end) return found.partial
@@ -105,4 +123,14 @@ export function findValid(bytes: Buffer, at: number, end: number, salt: number, 
     if (seq >= expected && seq - expected < high && lookAt(bytes, here, end, salt) >= 0) return here
   }
   return undefined
+}
+
+/** Whether anything from `at` on shows that what came before was confirmed. */
+export function hasFirst(bytes: Buffer, at: number, end: number, salt: number): boolean {
+  for (let here: number | undefined = at; here !== undefined; ) {
+    const look = lookAt(bytes, here, end, salt)
+    if (look >= 0 && isFirstAt(bytes, here)) return true
+    here = look >= 0 ? here + recordHeaderBytes + look : findValid(bytes, here + 1, end, salt, 1)
+  }
+  return false
 }

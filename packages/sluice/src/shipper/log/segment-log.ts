@@ -109,7 +109,9 @@ export class SegmentLog {
       // To go on with a later segment of the same producer would change the order, and skip the unreadable one for
       // good.
       if (unreadable.has(producer)) continue
-      const next = expected.get(producer) ?? (number === 0 ? 1 : undefined)
+      // A producer that was forgotten (see `maxProducers`) may still have a segment of which a part was shipped.
+      const first = segment.shipped.offset > 0 ? segment.shipped.seq : number === 0 ? 1 : undefined
+      const next = { expected: expected.get(producer) ?? first, confirmedSeq: () => this.#confirmedAfter(segment) }
       try {
         const limits = { events: maxEvents, bytes: maxBytes - bytes }
         const [added, exhausted] = await segment.read(fs, dir, taken, limits, next, events)
@@ -125,6 +127,14 @@ export class SegmentLog {
     }
     this.#ordered = this.#ordered.filter(({ info }) => this.#segments.has(info.name))
     return taken
+  }
+
+  /** A segment begins with the number after the last one that was confirmed before it. */
+  #confirmedAfter({ info }: Segment): number {
+    const later = this.#ordered.filter(
+      (other) => other.info.producer === info.producer && other.info.number > info.number,
+    )
+    return Math.max(0, ...later.map(({ firstSeq }) => firstSeq))
   }
 
   /** Forgets what was taken and not shipped. */

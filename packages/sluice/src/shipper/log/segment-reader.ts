@@ -1,5 +1,5 @@
 import { type OpenFile, quietly } from '../files/file-system.ts'
-import { findValid, found, lookAt, markAt, recordHeaderBytes, saltOf, seqAt, timeAt } from './record.ts'
+import { findValid, found, hasFirst, lookAt, markAt, recordHeaderBytes, saltOf, seqAt, timeAt } from './record.ts'
 import { decodeHeader, segmentHeaderBytes } from './segment-header.ts'
 
 /** One event as it is stored. */
@@ -26,7 +26,8 @@ export interface Damage {
 export interface ReaderEvents {
   /** The numbers from `from` up to and without `to` of this producer are missing. */
   lost(producer: string, from: number, to: number): void
-  damage(damage: Damage): void
+  /** May keep the bytes; the segment is not removed before it resolves. */
+  damage(damage: Damage): void | Promise<void>
 }
 
 export interface ReaderStart {
@@ -35,6 +36,8 @@ export interface ReaderStart {
   readonly offset: number
   /** The number that should come next; undefined if it is not known. */
   readonly expected: number | undefined
+  /** The number up to which later segments show that events were confirmed. */
+  readonly confirmedSeq: () => number
 }
 
 export interface ReadLimits {
@@ -120,7 +123,7 @@ export class SegmentReader {
         bytes += look + framingBytes
         this.#lastEnd = event.end
       } else if (look === found.mark) this.#passMark(at)
-      else if (look === found.bad || !(await this.#fill(end))) await this.#passDamage(end)
+      else if (look === found.bad || !(await this.#fill(end))) await this.#passDamage(end, sealed)
     }
     return [bytes, false]
   }
@@ -179,15 +182,23 @@ export class SegmentReader {
 
   /**
    * Goes on with the next valid record. Everything up to it is reported as damage, or as a torn tail if there is none.
+   * Numbers that are missing are lost only if they were confirmed: a power cut may leave any part of the last commit.
    */
-  async #passDamage(end: number): Promise<void> {
+  async #passDamage(end: number, sealed: boolean): Promise<void> {
     const rest = Buffer.alloc(Math.max(0, end - this.#offset))
     const length = await this.#file.read(rest, this.#offset)
     const next = findValid(rest, 1, length, this.#salt, this.#expected ?? 1)
     const bytes = rest.subarray(0, next ?? length)
     const kind = next === undefined ? 'tail' : 'damaged'
     const isZero = bytes.every((byte) => byte === 0)
-    if (!isZero) this.#events.damage({ segment: this.#start.name, kind, offset: this.#offset, bytes })
+    if (!isZero) await this.#events.damage({ segment: this.#start.name, kind, offset: this.#offset, bytes })
+    if (next !== undefined && sealed && !hasFirst(rest, next, length, this.#salt)) {
+      // Up to here they were confirmed, from here on nobody knows and nobody was promised anything.
+      const seq = seqAt(rest, next)
+      const confirmed = Math.min(seq, this.#start.confirmedSeq())
+      this.#miss(confirmed)
+      this.#expected = seq
+    }
     this.#offset = next === undefined ? end : this.#offset + next
     this.#window = next === undefined ? Buffer.alloc(0) : rest.subarray(next, length)
     this.#windowAt = this.#offset

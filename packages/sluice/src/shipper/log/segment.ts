@@ -4,7 +4,13 @@ import type { Position } from './checkpoint.ts'
 import { found, lookAt, markAt, recordHeaderBytes, saltOf, seqAt } from './record.ts'
 import { decodeHeader, type SegmentHeader, segmentHeaderBytes } from './segment-header.ts'
 import { openFileOf, type SegmentName, sealedFileOf } from './segment-name.ts'
-import { type ReaderEvents, type ReadLimits, SegmentReader, type StoredEvent } from './segment-reader.ts'
+import {
+  type ReaderEvents,
+  type ReaderStart,
+  type ReadLimits,
+  SegmentReader,
+  type StoredEvent,
+} from './segment-reader.ts'
 
 /** What a look at the head and the end of a segment tells. */
 export interface SegmentMeasure {
@@ -108,12 +114,13 @@ export class Segment {
     dir: string,
     into: StoredEvent[],
     limits: ReadLimits,
-    expected: number | undefined,
+    next: Pick<ReaderStart, 'expected' | 'confirmedSeq'>,
     events: ReaderEvents,
   ): Promise<[number, boolean]> {
+    const { name, producer } = this.info
     this.#reader ??= new SegmentReader(
-      await openEither(fs, dir, this.info.name),
-      { name: this.info.name, producer: this.info.producer, offset: this.shipped.offset, expected },
+      await openEither(fs, dir, name),
+      { name, producer, offset: this.shipped.offset, ...next },
       events,
     )
     if (this.#reader.finished) return [0, true]

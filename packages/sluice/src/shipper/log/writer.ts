@@ -129,6 +129,7 @@ export class Writer {
   async #commitAll(): Promise<void> {
     while (!this.#gathering.isEmpty) {
       const chunks = this.#gathering.take()
+      chunks[0]!.beginCommit(this.#salt)
       try {
         await this.#commit(chunks)
         this.#confirmedSeq = chunks.at(-1)!.nextSeq

@@ -1,12 +1,27 @@
 import { livenessOf, type ProcessIdentity, startOf } from './process-identity.ts'
 
-/** What stands in the lock file. */
-export interface LockRecord extends ProcessIdentity {
+/** Which process has the lock. Written once, when the file is created. */
+export interface LockHolder extends ProcessIdentity {
   readonly instance: string
-  /** When it was last renewed: by the wall clock, and since boot. */
+}
+
+/** When the lock was last renewed: by the wall clock, and since boot. Written again and again. */
+export interface LockRenewal {
   readonly renewedMs: number
   readonly uptimeMs: number
   readonly released: boolean
+}
+
+export type LockRecord = LockHolder & LockRenewal
+
+/**
+ * The holder and its renewals each have a sector of their own, always filled: a renewal that a power cut has torn leaves
+ * the holder readable, and so a dead one is replaced at once.
+ */
+export const lockPartBytes = 512
+
+export function encodePart(part: LockHolder | LockRenewal): Buffer {
+  return Buffer.from(`${JSON.stringify(part)}\n`.padEnd(lockPartBytes))
 }
 
 export interface LockTime {
@@ -15,13 +30,25 @@ export interface LockTime {
   readonly leaseMs: number
 }
 
-/** Undefined for what is no lock record: a cut file, or one that somebody edited. */
-export function parseLock(bytes: Buffer | undefined): LockRecord | undefined {
+/**
+ * Reads a lock file. Undefined without a holder: somebody cut or edited the file. A renewal that cannot be read counts
+ * as made when the file was last changed.
+ */
+export function parseLock(bytes: Buffer | undefined, modifiedMs: number): LockRecord | undefined {
+  const holder = parsePart<LockHolder>(bytes?.subarray(0, lockPartBytes))
+  if (holder === undefined || typeof holder.machine !== 'string') return undefined
+  if (!areNumbers(holder.pid, holder.started)) return undefined
+  const renewal = parsePart<LockRenewal>(bytes?.subarray(lockPartBytes))
+  if (renewal !== undefined && areNumbers(renewal.renewedMs, renewal.uptimeMs)) return { ...holder, ...renewal }
+  return { ...holder, renewedMs: modifiedMs, uptimeMs: Number.NaN, released: false }
+}
+
+const areNumbers = (...values: readonly unknown[]): boolean => values.every((value) => Number.isFinite(value))
+
+function parsePart<Part>(bytes: Buffer | undefined): Part | undefined {
   try {
-    const lock = JSON.parse(bytes?.toString() ?? '') as LockRecord
-    const numbers = [lock.pid, lock.started, lock.renewedMs, lock.uptimeMs]
-    const isWhole = numbers.every((number) => Number.isFinite(number)) && typeof lock.machine === 'string'
-    return isWhole ? lock : undefined
+    const part: unknown = JSON.parse(bytes?.toString() ?? '')
+    return typeof part === 'object' && part !== null ? (part as Part) : undefined
   } catch {
     return undefined
   }
@@ -40,7 +67,7 @@ export function isStale(
 ): boolean {
   if (lock.released) return true
   if (livenessOf(lock, self, start) === 'dead') return true
-  const sameMachine = lock.machine === self.machine
+  const sameMachine = lock.machine === self.machine && Number.isFinite(lock.uptimeMs)
   const ageMs = sameMachine ? time.uptimeMs - lock.uptimeMs : time.nowMs - lock.renewedMs
   // A renewal in the future means that a clock was set back: it cannot be told when the lock expires, so it has.
   return ageMs > time.leaseMs || ageMs < -time.leaseMs

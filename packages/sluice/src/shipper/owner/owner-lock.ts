@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import { codeOf, type FileSystem, quietly } from '../files/file-system.ts'
 import { createWhole, readWhole } from '../files/whole-file.ts'
 import { writeAll } from '../files/write-all.ts'
-import { isStale, type LockRecord, parseLock } from './lock-record.ts'
+import { encodePart, isStale, lockPartBytes, parseLock } from './lock-record.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 export interface LockOptions {
@@ -17,8 +17,6 @@ export interface LockOptions {
   readonly uptimeMs: () => number
 }
 
-/** Always as long, so that a shorter record does not leave the end of a longer one behind. */
-const recordBytes = 512
 const pattern = /^owner-(\d{12})$/
 /** The name of the lock file of an epoch. */
 export const ownerFileOf = (epoch: number): string => `owner-${String(epoch).padStart(12, '0')}`
@@ -101,11 +99,12 @@ export class OwnerLock {
   async #isStale(epoch: number): Promise<boolean> {
     const { fs, dir, identity, leaseMs, uptimeMs } = this.#options
     const path = join(dir, ownerFileOf(epoch))
-    const lock = parseLock(await readWhole(fs, path))
-    if (lock !== undefined) return isStale(lock, identity, { nowMs: this.#nowMs, uptimeMs: uptimeMs(), leaseMs })
-    // Unreadable: it may be about to be written, so only its age tells.
     const status = await fs.status(path)
-    return status === undefined || Math.abs(this.#nowMs - status.modifiedMs) > leaseMs
+    if (status === undefined) return true
+    const lock = parseLock(await readWhole(fs, path), status.modifiedMs)
+    if (lock !== undefined) return isStale(lock, identity, { nowMs: this.#nowMs, uptimeMs: uptimeMs(), leaseMs })
+    // Nobody can tell whose it is, so only its age counts.
+    return Math.abs(this.#nowMs - status.modifiedMs) > leaseMs
   }
 
   /** Creates the file with its contents in one step; false if another process was faster. */
@@ -113,7 +112,9 @@ export class OwnerLock {
     const { fs, dir } = this.#options
     const temporary = join(dir, `owner.${this.#instance}.tmp`)
     try {
-      await createWhole(fs, temporary, this.#record(false))
+      const { machine, pid, started } = this.#options.identity
+      const holder = encodePart({ machine, pid, started, instance: this.#instance })
+      await createWhole(fs, temporary, Buffer.concat([holder, this.#renewal(false)]))
       await fs.link(temporary, join(dir, ownerFileOf(epoch)))
       await fs.syncDir(dir)
       return true
@@ -127,23 +128,20 @@ export class OwnerLock {
 
   /**
    * Written in place, because that needs no space on a full disk, and fails if a successor has removed the file. It
-   * need not be durable: after a power cut nobody holds anything. Whoever reads it half-written goes by the age of the
-   * file.
+   * need not be durable: after a power cut nobody holds anything. Whoever reads it half-written goes by the holder, and
+   * the age of the file.
    */
   async #renew(released: boolean): Promise<void> {
     const { fs, dir } = this.#options
     const file = await fs.open(join(dir, ownerFileOf(this.epoch)), 'update')
     try {
-      await writeAll(file, [this.#record(released)], 0)
+      await writeAll(file, [this.#renewal(released)], lockPartBytes)
     } finally {
       await quietly(file.close())
     }
   }
 
-  #record(released: boolean): Buffer {
-    const { identity, uptimeMs } = this.#options
-    const times = { renewedMs: this.#nowMs, uptimeMs: uptimeMs() }
-    const record: LockRecord = { ...identity, instance: this.#instance, ...times, released }
-    return Buffer.from(`${JSON.stringify(record)}\n`.padEnd(recordBytes))
+  #renewal(released: boolean): Buffer {
+    return encodePart({ renewedMs: this.#nowMs, uptimeMs: this.#options.uptimeMs(), released })
   }
 }

@@ -37,6 +37,12 @@ test('this process is alive, and one that ended is not', () => {
   expect(startOf(4_999_999)).toBeUndefined()
 })
 
+async function emptyBuffer() {
+  const fs = modelFiles()
+  await fs.makeDir('/d')
+  return fs
+}
+
 const lockOn = (fs: ReturnType<typeof modelFiles>, clock: ReturnType<typeof virtualClock>, pid: number) =>
   new OwnerLock({
     fs,
@@ -49,14 +55,14 @@ const lockOn = (fs: ReturnType<typeof modelFiles>, clock: ReturnType<typeof virt
   })
 
 test('of many that try at the same time one becomes the owner', async () => {
-  const [fs, clock] = [modelFiles(), virtualClock()]
+  const [fs, clock] = [await emptyBuffer(), virtualClock()]
   const locks = Array.from({ length: 20 }, () => lockOn(fs, clock, process.pid))
   const held = await Promise.all(locks.map((each) => each.acquire()))
   expect(held.filter(Boolean)).toHaveLength(1)
 })
 
 test('the owner renews its lock by itself; one that stops renewing is replaced, and knows it at once', async () => {
-  const [fs, clock] = [modelFiles(), virtualClock()]
+  const [fs, clock] = [await emptyBuffer(), virtualClock()]
   const [first, second] = [lockOn(fs, clock, process.pid), lockOn(fs, clock, process.pid)]
   expect(await first.acquire()).toBe(true)
   await clock.advance('60s')
@@ -73,7 +79,7 @@ test('the owner renews its lock by itself; one that stops renewing is replaced, 
 })
 
 test('a released lock is free at once, and epochs only grow', async () => {
-  const [fs, clock] = [modelFiles(), virtualClock()]
+  const [fs, clock] = [await emptyBuffer(), virtualClock()]
   for (let epoch = 1; epoch <= 3; epoch++) {
     const owner = lockOn(fs, clock, process.pid)
     expect(await owner.acquire()).toBe(true)
@@ -81,4 +87,23 @@ test('a released lock is free at once, and epochs only grow', async () => {
     await owner.release()
   }
   expect([...fs.files.keys()].filter((path) => path.includes('owner-'))).toHaveLength(1)
+})
+
+test('a renewal that a power cut tore at any byte does not keep a dead owner in place', async () => {
+  const clock = virtualClock()
+  const dead = { ...thisProcess(), pid: 5_000_000, started: 1 }
+  const options = { dir: '/d', clock, leaseMs: 9000, uptimeMs: () => clock.monotonic() }
+  for (let cut = 0; cut <= 1024; cut += 8) {
+    const fs = await emptyBuffer()
+    const former = new OwnerLock({ ...options, fs, identity: dead })
+    await former.acquire()
+    const file = fs.files.get('/d/owner-000000000001')!
+    const before = Buffer.from(file.data)
+    await former.release()
+    // New up to the cut and old from there on: `"released":false` over `true` reads as `truse`.
+    before.copy(file.data, cut, cut)
+    const next = new OwnerLock({ ...options, fs, identity: thisProcess() })
+    expect({ cut, isOwner: await next.acquire() }).toEqual({ cut, isOwner: true })
+    await next.release()
+  }
 })

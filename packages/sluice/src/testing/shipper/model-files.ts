@@ -1,21 +1,45 @@
 import { dirname } from 'node:path'
 import type { FileSystem, OpenFile } from '../../shipper/files/file-system.ts'
+import { type Inode, ModelInode } from './model-inode.ts'
 
-/** A file's contents, as programs see them and as they are on the disk. */
-interface Inode {
-  data: Buffer
-  durable: Buffer
-  modifiedMs: number
+/** Names of files and directories. */
+interface Names {
+  readonly files: Map<string, Inode>
+  readonly dirs: Set<string>
 }
 
-/** A change of a directory that is not synced yet. */
+/** A change of a directory that is not synced yet. A rename both removes and adds. */
 interface Change {
   readonly dir: string
-  readonly apply: (entries: Map<string, Inode>) => void
+  readonly removes?: string
+  readonly adds?: string
+  /** What is added; a directory if there is none. */
+  readonly inode?: Inode
 }
 
-/** What a crash leaves of unsynced changes: nothing, everything (only the process died), or a random part. */
+function apply({ removes, adds, inode }: Change, { files, dirs }: Names): void {
+  if (removes !== undefined) files.delete(removes)
+  if (adds !== undefined && inode !== undefined) files.set(adds, inode)
+  else if (adds !== undefined) dirs.add(adds)
+}
+
+/** Names as programs see them, as they are on the disk, and what was done in between. */
+interface Disk {
+  readonly names: Names
+  readonly durable: Names
+  changes: Change[]
+}
+
+/**
+ * What a crash leaves of changes that were not synced.
+ *
+ * - `drop`: nothing.
+ * - `keep`: everything, because only the process died. It is still not synced: a power cut may take it later.
+ * - `torn`: any part. Names survive each for itself; contents by the sector, in any order, one of them cut at any byte;
+ *   what was appended may read as zeros or as something else that was on the disk.
+ */
 export type CrashMode = 'drop' | 'keep' | 'torn'
+export const crashModes: readonly CrashMode[] = ['drop', 'keep', 'torn']
 
 /** What a fault does to one operation: it fails with this code, or a write stops short after so many bytes. */
 export type Fault = { readonly code: string } | { readonly shortTo: number }
@@ -30,7 +54,7 @@ export interface ModelFiles extends FileSystem {
   /** The file system as a new process finds it after the crash. */
   afterCrash(mode: CrashMode, random?: () => number): ModelFiles
   /** All files, to damage them. */
-  readonly files: ReadonlyMap<string, { data: Buffer; durable: Buffer }>
+  readonly files: ReadonlyMap<string, Inode>
   freeBytes: number
 }
 
@@ -39,17 +63,16 @@ function error(code: string, path: string): Error {
 }
 
 /**
- * A file system in memory that forgets what was not synced: contents without `datasync`, names without `syncDir`.
- * Changes of names that are not synced survive a crash in the order in which they were made, as on a journaling file
- * system.
+ * A file system in memory that forgets what was not synced: contents without `datasync`, names without `syncDir` of
+ * their directory. It is meant to be as unkind as POSIX allows; what it does promise is in decision record 8.
  */
 export function modelFiles(): ModelFiles {
-  return build(new Map())
+  const nothing = (): Names => ({ files: new Map(), dirs: new Set() })
+  return build({ names: nothing(), durable: nothing(), changes: [] })
 }
 
-function build(entries: Map<string, Inode>): ModelFiles {
-  const durableEntries = new Map(entries)
-  let changes: Change[] = []
+function build(disk: Disk): ModelFiles {
+  const { files: entries, dirs } = disk.names
 
   const files: ModelFiles = {
     steps: 0,
@@ -66,12 +89,14 @@ function build(entries: Map<string, Inode>): ModelFiles {
         return openFile(found, path, false)
       }
       if (found !== undefined) throw error('EEXIST', path)
-      const inode: Inode = { data: Buffer.alloc(0), durable: Buffer.alloc(0), modifiedMs: Date.now() }
-      change(dirname(path), (names) => names.set(path, inode))
+      if (!dirs.has(dirname(path))) throw error('ENOENT', path)
+      const inode = new ModelInode()
+      change({ dir: dirname(path), adds: path, inode })
       return openFile(inode, path, mode === 'create-durable')
     },
     async list(dir) {
       await step('list', dir)
+      if (!dirs.has(dir)) throw error('ENOENT', dir)
       return [...entries.keys()].filter((path) => dirname(path) === dir).map((path) => path.slice(dir.length + 1))
     },
     async status(path) {
@@ -83,37 +108,38 @@ function build(entries: Map<string, Inode>): ModelFiles {
       await step('rename', from)
       const inode = entries.get(from)
       if (inode === undefined) throw error('ENOENT', from)
-      change(dirname(from), (names) => {
-        names.delete(from)
-        names.set(to, inode)
-      })
+      change({ dir: dirname(from), removes: from, adds: to, inode })
     },
     async link(from, to) {
       await step('link', from)
       const inode = entries.get(from)
       if (inode === undefined) throw error('ENOENT', from)
       if (entries.has(to)) throw error('EEXIST', to)
-      change(dirname(to), (names) => names.set(to, inode))
+      change({ dir: dirname(to), adds: to, inode })
     },
     async remove(path) {
       await step('remove', path)
       if (!entries.has(path)) throw error('ENOENT', path)
-      change(dirname(path), (names) => names.delete(path))
+      change({ dir: dirname(path), removes: path })
     },
-    makeDir: (dir) => step('makeDir', dir),
+    async makeDir(dir) {
+      await step('makeDir', dir)
+      if (!dirs.has(dir)) change({ dir: dirname(dir), adds: dir })
+      await files.syncDir(dirname(dir))
+    },
     async syncDir(dir) {
       await step('syncDir', dir)
-      for (const each of changes) if (each.dir === dir) each.apply(durableEntries)
-      changes = changes.filter((each) => each.dir !== dir)
+      for (const each of disk.changes) if (each.dir === dir) apply(each, disk.durable)
+      disk.changes = disk.changes.filter((each) => each.dir !== dir)
     },
     async space() {
       return { freeBytes: files.freeBytes, totalBytes: Number.MAX_SAFE_INTEGER }
     },
   }
 
-  function change(dir: string, apply: Change['apply']): void {
-    apply(entries)
-    changes.push({ dir, apply })
+  function change(made: Change): void {
+    apply(made, disk.names)
+    disk.changes.push(made)
   }
 
   async function step(operation: string, path: string): Promise<void> {
@@ -123,6 +149,17 @@ function build(entries: Map<string, Inode>): ModelFiles {
     if (steps >= files.crashAt) throw error('ECRASHED', path)
     const fault = files.fault?.(operation, path)
     if (fault !== undefined && 'code' in fault) throw error(fault.code, path)
+  }
+
+  /** A sync that fails leaves the pages clean, as Linux does: the next one succeeds without having written them. */
+  async function sync(inode: Inode, operation: () => Promise<void>): Promise<void> {
+    try {
+      await operation()
+    } catch (thrown) {
+      if (files.steps <= files.crashAt) inode.forget()
+      throw thrown
+    }
+    inode.sync()
   }
 
   function openFile(inode: Inode, path: string, syncsWrites: boolean): OpenFile {
@@ -140,26 +177,20 @@ function build(entries: Map<string, Inode>): ModelFiles {
         if (dies) length = Math.floor(bytes.length / 2)
         const failed = await step('write', path).catch((thrown: unknown) => thrown)
         if (failed !== undefined && !dies) throw failed
-        const data = Buffer.alloc(Math.max(inode.data.length, position + length))
-        inode.data.copy(data)
-        bytes.copy(data, position, 0, length)
-        inode.data = data
-        inode.modifiedMs = Date.now()
+        inode.write(bytes.subarray(0, length), position)
         if (failed !== undefined) throw failed
         if (syncsWrites) {
-          const sync = files.fault?.('datasync', path)
-          if (sync !== undefined && 'code' in sync) throw error(sync.code, path)
-          inode.durable = data
+          await sync(inode, async () => {
+            const fails = files.fault?.('datasync', path)
+            if (fails !== undefined && 'code' in fails) throw error(fails.code, path)
+          })
         }
         return length
       },
-      async datasync() {
-        await step('datasync', path)
-        inode.durable = inode.data
-      },
+      datasync: () => sync(inode, () => step('datasync', path)),
       async truncate(length) {
         await step('truncate', path)
-        inode.data = Buffer.from(inode.data.subarray(0, length))
+        inode.truncate(length)
       },
       size: async () => inode.data.length,
       close: async () => {},
@@ -167,31 +198,44 @@ function build(entries: Map<string, Inode>): ModelFiles {
   }
 
   function afterCrash(mode: CrashMode, random: () => number = Math.random): ModelFiles {
-    const names = new Map(mode === 'keep' ? entries : durableEntries)
-    if (mode === 'torn')
-      for (const each of changes.slice(0, Math.floor(random() * (changes.length + 1)))) each.apply(names)
-    const kept = [...names].map(([path, inode]): [string, Inode] => {
-      const data = mode === 'keep' ? inode.data : mode === 'drop' ? inode.durable : torn(inode, random)
-      return [path, { data, durable: data, modifiedMs: inode.modifiedMs }]
-    })
-    return build(new Map(kept))
+    if (mode === 'keep') return build(copyOf(disk))
+    const names = { files: new Map(disk.durable.files), dirs: new Set(disk.durable.dirs) }
+    if (mode === 'torn') for (const each of kept(disk.changes, random)) apply(each, names)
+    const survivors = [...names.files]
+      .filter(([path]) => isReachable(path, names.dirs))
+      .map(([path, inode]): [string, Inode] => [path, inode.afterPowerCut(mode === 'torn' ? random : undefined)])
+    const reached = [...names.dirs].filter((dir) => isReachable(dir, names.dirs))
+    const both = (): Names => ({ files: new Map(survivors), dirs: new Set(reached) })
+    return build({ names: both(), durable: both(), changes: [] })
   }
 
   return files
 }
 
-/**
- * Some part of what was not synced; what was appended is perhaps followed by zeros up to the full length, as ext4 may
- * show it.
- */
-function torn({ data, durable }: Inode, random: () => number): Buffer {
-  if (data.equals(durable)) return data
-  if (data.length < durable.length) return random() < 0.5 ? data : durable
-  const kept = durable.length + Math.floor(random() * (data.length - durable.length + 1))
-  const result = Buffer.from(random() < 0.5 ? data.subarray(0, kept) : data)
-  if (result.length > kept) result.fill(0, kept)
-  // What was overwritten is new up to some sector and old from there on: disks write a sector of 512 bytes as a whole.
-  const cut = Math.min(durable.length, Math.floor(random() * (durable.length / 512 + 1)) * 512)
-  durable.copy(result, cut, cut)
-  return result
+/** The same disk for another process, so that a test can go two ways from here. */
+function copyOf({ names, durable, changes }: Disk): Disk {
+  const copies = new Map<Inode, Inode>()
+  const copy = (inode: Inode): Inode => {
+    const made = copies.get(inode) ?? inode.copy()
+    copies.set(inode, made)
+    return made
+  }
+  const copyNames = ({ files, dirs }: Names): Names => ({
+    files: new Map([...files].map(([path, inode]) => [path, copy(inode)])),
+    dirs: new Set(dirs),
+  })
+  const copied = changes.map((each) => (each.inode === undefined ? each : { ...each, inode: copy(each.inode) }))
+  return { names: copyNames(names), durable: copyNames(durable), changes: copied }
+}
+
+/** A journal keeps changes of names in order, so the first ones survive; POSIX promises not even that. */
+function kept(changes: readonly Change[], random: () => number): readonly Change[] {
+  if (random() < 0.5) return changes.slice(0, Math.floor(random() * (changes.length + 1)))
+  return changes.filter(() => random() < 0.5)
+}
+
+/** A file whose directory is gone is gone too. */
+function isReachable(path: string, dirs: ReadonlySet<string>): boolean {
+  for (let dir = dirname(path); dir !== '/'; dir = dirname(dir)) if (!dirs.has(dir)) return false
+  return true
 }
