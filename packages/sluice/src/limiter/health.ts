@@ -1,4 +1,5 @@
 import type { ChargedRule } from '../core/engine/ask.ts'
+import type { ReadField } from '../policy/compile/compiled-policy.ts'
 import { policyWarnings } from '../policy/compile/policy-warnings.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
@@ -60,6 +61,11 @@ export function describePolicy(live: LivePolicy): Limiter['policy'] {
     service,
     rules: rules.map((rule) => rule.name),
     readsBody,
+    reads: distinct(rules.flatMap(({ reads }) => reads)),
     hasRequestRules: rules.some(({ keyed }) => keyed),
   }
+}
+
+function distinct(fields: readonly ReadField[]): readonly ReadField[] {
+  return [...new Map(fields.map(({ root, path }) => [JSON.stringify([root, path]), { root, path }])).values()]
 }

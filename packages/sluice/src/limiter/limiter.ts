@@ -1,6 +1,7 @@
 import type { BreakerState } from '../breaker/circuit.ts'
 import type { LimitStatus } from '../core/engine/ask.ts'
 import type { Key } from '../core/key.ts'
+import type { ReadField } from '../policy/compile/compiled-policy.ts'
 import type { PolicyStatus } from '../policy/live/live-policy.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import type { StoreHealth } from '../stores/store.ts'
@@ -156,6 +157,8 @@ export interface Limiter<Rule extends string = string> {
     readonly service: string
     readonly rules: readonly Rule[]
     readonly readsBody: boolean
+    /** Every field of a request that some rule looks at. */
+    readonly reads: readonly ReadField[]
     /** Whether any rule can apply to requests; the others are used only by `take` and its like. */
     readonly hasRequestRules: boolean
   }

@@ -1,6 +1,13 @@
 export { parseReadableKey } from '../core/key.ts'
 export { type CompileOptions, compilePolicy, compilePolicyInSlices } from './compile/compile-policy.ts'
-export type { CompiledPolicy, CompiledRule, MatchedRule, RuleMode, RuleTrace } from './compile/compiled-policy.ts'
+export type {
+  CompiledPolicy,
+  CompiledRule,
+  MatchedRule,
+  ReadField,
+  RuleMode,
+  RuleTrace,
+} from './compile/compiled-policy.ts'
 export { policyWarnings } from './compile/policy-warnings.ts'
 export type * from './document/document.ts'
 export { withoutDatabaseFields } from './document/legacy-document.ts'

@@ -77,6 +77,28 @@ rules:
     )
   })
 
+  it('tells which fields of a request it looks at, for its match, key, tier and cost', () => {
+    const { rules } = compilePolicy({
+      service: 's',
+      rules: [
+        {
+          name: 'r',
+          match: { headers: { 'X-Plan': 'pro' } },
+          key: ['ip', 'body.tenant.id'],
+          tier: { by: 'query.tier', default: 'free' },
+          cost: 'body.tokens ?? 1',
+        },
+      ],
+    })
+    expect(rules[0]!.reads.map(({ root, path }) => [root, ...path].join('.'))).toEqual([
+      'ip',
+      'body.tenant.id',
+      'headers.x-plan',
+      'body.tokens',
+      'query.tier',
+    ])
+  })
+
   it('knows whether it reads the body', () => {
     const reads = (more: object) => compilePolicy({ service: 's', rules: [{ ...rule, key: 'ip', ...more }] }).readsBody
     expect(reads({})).toBe(false)

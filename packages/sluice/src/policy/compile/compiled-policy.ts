@@ -2,10 +2,14 @@ import type { ChargedRule } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import type { CompiledCapacity } from '../capacity/compile-capacity.ts'
 import type { RequestView } from '../match/request-view.ts'
+import type { Selector } from '../selector/selector.ts'
 import type { CompiledUpstream } from '../upstream/upstream.ts'
 
 /** Whether a rule denies, or only watches. */
 export type RuleMode = 'enforce' | 'shadow'
+
+/** A field of a request that a rule looks at, such as `headers.x-api-key`. */
+export type ReadField = Pick<Selector, 'root' | 'path'>
 
 /** A rule, ready to be decided on. */
 export interface CompiledRule extends ChargedRule {
@@ -18,6 +22,8 @@ export interface CompiledRule extends ChargedRule {
   readonly estimatesCost: boolean
   /** Whether an override of the rule ends some day, so that the time matters to `limitsFor`. */
   readonly dated: boolean
+  /** What it looks at in requests: for its match, key, tier and cost. */
+  readonly reads: readonly ReadField[]
   /**
    * The limits in force for a subject: those of an override for exactly this subject, else of its tier, else the rule's
    * own. `tier` names the subject's tier where the caller knows it.

@@ -57,7 +57,8 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
   const { tier, limitsFor, overrideFor } = yield* compileLimitsInForce(spec, key, path, context)
   const selectors = key?.alternatives.flatMap(({ selectors }) => selectors ?? []) ?? []
   checkCaptures(selectors, matcher, path, report)
-  const looks = [...selectors, ...matcher.conditions.map(({ selector }) => selector)]
+  const looks = [...selectors, ...matcher.conditions.map(({ selector }) => selector), cost.selector, tier?.selector]
+  const reads = looks.filter((selector) => selector !== undefined)
   return {
     rule: {
       name: spec.name,
@@ -68,6 +69,7 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
       keyed: spec.key !== undefined,
       estimatesCost: cost.isEstimate,
       dated: spec.overrides?.some(({ until }) => until !== undefined) ?? false,
+      reads,
       limitsFor,
       overrideFor,
     },
@@ -76,7 +78,7 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
     denyMissing: spec.onMissing === 'deny',
     cost: cost.read,
     tier,
-    readsBody: cost.readsBody || (tier?.readsBody ?? false) || looks.some(({ root }) => root === 'body'),
+    readsBody: reads.some(({ root }) => root === 'body'),
   }
 }
 

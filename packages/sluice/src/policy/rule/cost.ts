@@ -2,14 +2,15 @@ import { maxUnits } from '../../core/engine/limit.ts'
 import type { RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import type { RequestView } from '../match/request-view.ts'
-import { type Captured, compileSelector } from '../selector/selector.ts'
+import { type Captured, compileSelector, type Selector } from '../selector/selector.ts'
 
 /** How many units a request spends. */
 export type CostReader = (request: RequestView, captured: Captured | undefined) => number
 
 export interface CompiledCost {
   readonly read: CostReader
-  readonly readsBody: boolean
+  /** What it is read with, where it is read from the request. */
+  readonly selector: Selector | undefined
   /** Whether it depends on the request: what the request really costs is known later. */
   readonly isEstimate: boolean
 }
@@ -20,21 +21,21 @@ export interface CompiledCost {
  * selector's default, else 1.
  */
 export function compileCost(spec: RuleSpec['cost'], path: string, report: Report): CompiledCost {
-  if (spec === undefined || spec === 1) return { read: one, readsBody: false, isEstimate: false }
-  if (typeof spec === 'number') return { read: () => spec, readsBody: false, isEstimate: false }
+  if (spec === undefined || spec === 1) return { read: one, selector: undefined, isEstimate: false }
+  if (typeof spec === 'number') return { read: () => spec, selector: undefined, isEstimate: false }
   if (typeof spec === 'function')
-    return { read: (request) => unitsOf(called(spec, request)) ?? 1, readsBody: false, isEstimate: true }
+    return { read: (request) => unitsOf(called(spec, request)) ?? 1, selector: undefined, isEstimate: true }
   const selector = compileSelector(spec)
   if (typeof selector === 'string' || selector.root === 'key') {
     report(path, spec, typeof selector === 'string' ? selector : 'a cost cannot come from the key')
-    return { read: () => 1, readsBody: false, isEstimate: true }
+    return { read: () => 1, selector: undefined, isEstimate: true }
   }
   const otherwise = selector.finish(undefined)
   const fallback = otherwise === undefined ? 1 : unitsOf(otherwise)
   if (fallback === undefined) report(path, spec, `its default ${JSON.stringify(otherwise)} is not a number`)
   return {
     read: (request, captured) => unitsOf(selector.read(request, captured)) ?? fallback ?? 1,
-    readsBody: selector.root === 'body',
+    selector,
     isEstimate: true,
   }
 }

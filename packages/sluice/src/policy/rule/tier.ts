@@ -15,7 +15,8 @@ export interface TierFinder {
   ofSubject(subject: string): string | undefined
   /** The tier of those whose tier is unknown; undefined when the rule's own limits are theirs. */
   readonly otherwise: string | undefined
-  readonly readsBody: boolean
+  /** What the id is read with, where it is read from the request and not found in the key. */
+  readonly selector: Selector | undefined
 }
 
 const nothing: RequestView = Object.freeze({ method: '', path: '', headers: {} })
@@ -52,7 +53,7 @@ export function compileTier(
   const ofSubject = (subject: string): string | undefined => nameOf(by?.ofSubject(subject))
   return {
     otherwise,
-    readsBody: by?.selector?.root === 'body',
+    selector: by?.selector,
     ofSubject,
     ofRequest: (request, captured, subject) =>
       by?.selector ? nameOf(by.selector.read(request, captured)) : ofSubject(subject),

@@ -13,6 +13,8 @@ export interface Captured {
 export interface Selector {
   readonly text: string
   readonly root: SelectorRoot
+  /** The field, where the root has fields. */
+  readonly path: readonly string[]
   /** `key`: which part. */
   readonly part: number
   /** The value, or undefined when the request has none. Never throws. */
@@ -38,6 +40,7 @@ export function compileSelector(text: string): Selector | string {
   return {
     text,
     root: parsed.root,
+    path: parsed.path,
     part: Number(parsed.path[0]),
     read: finish ? (request, captured) => finish(source(request, captured)) : source,
     has: (request) => isThere(parsed, request),
