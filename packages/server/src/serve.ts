@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Limiter } from 'sluice'
 import { LimiterCounter } from 'sluice/reports'
 import { adminAccess } from './admin-access.ts'
+import { AuditLog } from './audit/audit-log.ts'
 import type { ServerConfig } from './config/config.ts'
 import { isWritable } from './config/policy-place.ts'
 import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
@@ -12,6 +13,8 @@ import { createLog } from './log/create-log.ts'
 import { logEvents } from './log/log-events.ts'
 import { type DaemonMetrics, daemonMetrics } from './metrics/daemon-metrics.ts'
 import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-limiter.ts'
+import { openRing } from './replay/open-ring.ts'
+import { createHide } from './replay/secret-names.ts'
 import { checkRedis, startWarnings, watchStore } from './start-checks.ts'
 import { LiveFeed } from './stats/live-feed.ts'
 import { openReports } from './stats/open-reports.ts'
@@ -66,6 +69,9 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const counter = new LimiterCounter(limiter)
     const feed = new LiveFeed(limiter, counter.counts)
     opened.push(logEvents(limiter, log), metrics.watch(limiter), () => counter.stop())
+    const audit = new AuditLog(log)
+    const hide = createHide()
+    const ring = openRing(limiter, policy, hide)
     const reports = openReports(open, config, counter, opened)
     let draining = false
     const { trustedProxies, forwardedBy, env } = config
@@ -79,6 +85,9 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       isWritable: () => archive !== undefined && isWritable(config.policy),
       reports,
       feed,
+      ring,
+      hide,
+      audit,
       metrics,
       log,
       access: admin.access,

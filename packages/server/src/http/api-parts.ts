@@ -1,6 +1,9 @@
 import type { Logger } from 'pino'
 import type { Limiter, PolicyArchive } from 'sluice'
 import type { ReportDestination, ReportReader } from 'sluice/reports'
+import type { AuditLog } from '../audit/audit-log.ts'
+import type { RequestRing } from '../replay/request-ring.ts'
+import type { Hide } from '../replay/secret-names.ts'
 import type { LiveFeed } from '../stats/live-feed.ts'
 import type { TokenCheck } from './access.ts'
 
@@ -34,6 +37,11 @@ export interface ApiParts {
     readonly sendOwn: () => Promise<void>
   }
   readonly feed: LiveFeed
+  /** The last requests, to try policies with. */
+  readonly ring: RequestRing
+  /** Hides what is secret in requests and policies in the same way. */
+  readonly hide: Hide
+  readonly audit: AuditLog
   readonly metrics: MetricsPage
   readonly log: Logger
   readonly access: Access

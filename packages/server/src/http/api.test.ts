@@ -311,6 +311,11 @@ describe('the HTTP API', () => {
     expect(untried).toEqual([
       'GET /v1/auth',
       'POST /v1/auth',
+      'GET /v1/policy/schema',
+      'POST /v1/policy/try',
+      'PUT /v1/policy/overrides/{key}',
+      'DELETE /v1/policy/overrides/{key}',
+      'GET /v1/audit',
       'POST /v1/reports',
       'DELETE /v1/reports/{service}/{replica}',
       'GET /v1/events',

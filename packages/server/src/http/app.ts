@@ -4,6 +4,7 @@ import type { ApiParts } from './api-parts.ts'
 import { failed } from './failed.ts'
 import { methodsOf } from './openapi/methods-of.ts'
 import { HttpProblem, problemResponse } from './problem.ts'
+import { auditRoute } from './routes/audit.ts'
 import { authRoute } from './routes/auth.ts'
 import { checkRoute } from './routes/check.ts'
 import { eventsRoute } from './routes/events.ts'
@@ -13,15 +14,26 @@ import { holdRoutes } from './routes/holds.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { pageRoutes } from './routes/page.ts'
 import { policyRoutes } from './routes/policy.ts'
+import { policySchemaRoute } from './routes/policy-schema.ts'
 import { reportsRoute } from './routes/reports.ts'
 import { statsRoute } from './routes/stats.ts'
+import { tryPolicyRoute } from './routes/try-policy.ts'
 
 /** A part of the API: adds its routes. */
 export type Routes = (app: Hono<NodeEnv>, parts: ApiParts) => void
 
 const open: readonly Routes[] = [holdRoutes, authRoute, healthRoutes, pageRoutes, reportsRoute]
-const admin: readonly Routes[] = [keyRoutes, explainRoute, policyRoutes, statsRoute, eventsRoute]
-const adminPaths = ['/v1/keys/*', '/v1/explain', '/v1/policy', '/v1/policy/*', '/v1/stats', '/v1/events']
+const admin: readonly Routes[] = [
+  keyRoutes,
+  explainRoute,
+  policyRoutes,
+  policySchemaRoute,
+  tryPolicyRoute,
+  auditRoute,
+  statsRoute,
+  eventsRoute,
+]
+const adminPaths = ['/v1/keys/*', '/v1/explain', '/v1/policy', '/v1/policy/*', '/v1/audit', '/v1/stats', '/v1/events']
 
 /** The HTTP API of the daemon: the one route that must be fast by itself, and everything else behind it. */
 export function createApp(parts: ApiParts): Hono<NodeEnv> {

@@ -25,6 +25,7 @@ const titles: Readonly<Record<number, string>> = {
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
+  428: 'Precondition Required',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 }

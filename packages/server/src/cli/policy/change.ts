@@ -1,8 +1,8 @@
 import { compilePolicy } from 'sluice/policy'
+import { diffDocuments } from '../../policy/diff-documents.ts'
 import { documentOf } from '../../policy/rule-changes.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { diffDocuments } from './diff-documents.ts'
 import type { PolicyTarget } from './policy-target.ts'
 import { showDifferences } from './show-differences.ts'
 

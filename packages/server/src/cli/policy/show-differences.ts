@@ -1,6 +1,6 @@
+import type { Difference } from '../../policy/diff-documents.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { safe } from '../terminal/text.ts'
-import type { Difference } from './diff-documents.ts'
 
 /** Prints differences, one per line. */
 export function showDifferences(differences: readonly Difference[], terminal: Terminal): void {

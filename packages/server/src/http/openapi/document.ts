@@ -39,6 +39,21 @@ const checking = {
   409: wrong('The operation does not fit the rule.'),
 }
 
+const ifMatch: Part = {
+  name: 'If-Match',
+  in: 'header',
+  description: 'The ETag of GET /v1/policy: refuses when somebody else has changed the policy since.',
+  schema: { type: 'string' },
+}
+const editing = {
+  ...malformed,
+  404: wrong('The policy is of another service.'),
+  409: wrong('The source cannot be written to, or no override can name this key.'),
+  412: wrong('Another version is in force than If-Match says.'),
+  422: wrong('The policy would make no sense with it.'),
+  428: wrong('If-Match is missing.'),
+}
+
 function get(operationId: string, summary: string, responses: Part, more: Part = {}): Part {
   return { operationId, summary, security: [], responses, ...more }
 }
@@ -156,8 +171,8 @@ export const openApi: Part = {
     '/v1/explain': {
       post: admin(
         'explain',
-        'Tells which rules apply to a request and why, without spending',
-        { 200: answer('Every rule.', 'Explanation'), ...malformed },
+        'Tells which rules apply to a request or a key and why, without spending',
+        { 200: answer('Every rule.', 'Explanation'), 404: wrong('The policy has no such rule.'), ...malformed },
         { requestBody: body('Explain') },
       ),
     },
@@ -173,7 +188,43 @@ export const openApi: Part = {
           422: wrong('The policy was refused; issues lists every mistake.'),
           ...malformed,
         },
-        { requestBody: policyBody, parameters: [dryRun] },
+        { requestBody: policyBody, parameters: [dryRun, ifMatch] },
+      ),
+    },
+    '/v1/policy/schema': {
+      get: admin('policySchema', 'The JSON Schema of policies', {
+        200: {
+          description: 'The schema.',
+          content: { 'application/schema+json': { schema: { type: 'object' } } },
+        },
+      }),
+    },
+    '/v1/policy/try': {
+      post: admin(
+        'tryPolicy',
+        'Replays the last requests of this daemon through a policy, and through the one that runs; nothing is spent',
+        {
+          200: answer('Who would have been denied, side by side.', 'Trial'),
+          409: wrong('The policy is for another service.'),
+          422: wrong('The policy was refused; issues lists every mistake.'),
+          503: wrong('Another policy is being tried.'),
+          ...malformed,
+        },
+        { requestBody: policyBody },
+      ),
+    },
+    '/v1/policy/overrides/{key}': {
+      put: admin(
+        'setOverride',
+        'Gives a key other limits until a given time, by pushing the policy with it',
+        { 200: answer('What it changes.', 'PolicyOutcome'), ...editing },
+        { requestBody: body('Override'), parameters: [keyPath, ifMatch] },
+      ),
+      delete: admin(
+        'removeOverride',
+        'Takes the override of a key out of the policy',
+        { 200: answer('What it changes.', 'PolicyOutcome'), ...editing },
+        { parameters: [keyPath, ifMatch] },
       ),
     },
     '/v1/policy/validate': {
@@ -220,10 +271,19 @@ export const openApi: Part = {
           200: answer('What it changes.', 'PolicyOutcome'),
           404: wrong('No such version is kept.'),
           409: wrong('The source keeps none.'),
+          412: wrong('Another version is in force than If-Match says.'),
           422: wrong('The version no longer makes sense.'),
           ...malformed,
         },
-        { requestBody: body('Rollback'), parameters: [dryRun] },
+        { requestBody: body('Rollback'), parameters: [dryRun, ifMatch] },
+      ),
+    },
+    '/v1/audit': {
+      get: admin(
+        'audit',
+        'What operators changed through this daemon, newest first: at most the last 1,000 changes since it started',
+        { 200: answer('The changes.', 'Audit') },
+        { parameters: [query('limit', 'At most how many.', { type: 'integer', minimum: 1, maximum: 1000 })] },
       ),
     },
     '/v1/stats': {

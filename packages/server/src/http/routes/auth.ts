@@ -13,7 +13,7 @@ const denyStatuses = ['401', '403', '429'] as const
  * `/v1/auth`: for nginx `auth_request`, HAProxy, Traefik ForwardAuth and Caddy `forward_auth`, which ask whether a
  * request may pass and send its method and target in headers.
  */
-export const authRoute: Routes = (app, { limiter, identity: options }) => {
+export const authRoute: Routes = (app, { limiter, ring, identity: options }) => {
   const addressOf = clientAddress(options)
   // Made when a proxy asks for the first time: it warns when no rule can apply to requests, which a daemon without
   // proxies may well want.
@@ -27,7 +27,9 @@ export const authRoute: Routes = (app, { limiter, identity: options }) => {
     for (const name of ['content-length', 'content-type', 'transfer-encoding']) delete headers[name]
     const view = { ...original, headers, ip: addressOf(incoming.socket.remoteAddress, { headers }) }
     guard ??= limiterGuard<RequestView>(limiter, { inFlight: false })
+    const atMs = Date.now()
     const outcome = await guard.decide(view, view)
+    ring.add({ request: view, cost: undefined }, { allowed: outcome.denial === undefined }, atMs)
     const sent = Object.fromEntries(outcome.headers)
     if (outcome.denial === undefined) return new Response(null, { status: 200, headers: sent })
     const { status, body } = outcome.denial

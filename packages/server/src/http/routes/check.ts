@@ -27,7 +27,7 @@ export const checkRoute: Routes = (app, parts) => {
       refuseOtherSites(c.env.incoming)
       refuseRebinding(c.env.incoming)
       parts.access.decide(c.env.incoming)
-      return answered(parts, counted, await answer(c, parts.limiter, answerTo))
+      return answered(parts, counted, await answer(c, parts, answerTo))
     } catch (error) {
       return answered(parts, counted, failed(parts, error))
     }
@@ -36,16 +36,16 @@ export const checkRoute: Routes = (app, parts) => {
 
 async function answer(
   c: Context<NodeEnv>,
-  limiter: Limiter,
+  parts: ApiParts,
   answerTo: (decision: Decision) => DecisionAnswer,
 ): Promise<Response> {
   const { mirror } = readQuery(c, 'mirror')
   const body = await readJson(c)
-  if (body.checks !== undefined) return json({ decisions: await checkAll(limiter, body) })
+  if (body.checks !== undefined) return json({ decisions: await checkAll(parts, body) })
   if (body.mirror !== undefined && typeof body.mirror !== 'boolean')
     throw new HttpProblem(400, 'mirror must be true or false.')
   const isMirrored = body.mirror === true || readFlag('mirror', mirror)
-  const decision = await decide(limiter, readCheck(body, '', singleFields))
+  const decision = await decide(parts, readCheck(body, '', singleFields))
   if (isMirrored) return mirrored(decision, answerTo(decision))
   return json(decisionJson(decision))
 }
@@ -64,8 +64,15 @@ function answered(
   return response
 }
 
-/** Decides on one key or request. */
-export function decide(limiter: Limiter, input: CheckInput): Promise<Decision> {
+/** Decides on one key or request, and keeps it to try policies with. */
+async function decide({ limiter, ring }: ApiParts, input: CheckInput): Promise<Decision> {
+  const atMs = Date.now()
+  const decision = await decided(limiter, input)
+  ring.add(input, decision, atMs)
+  return decision
+}
+
+function decided(limiter: Limiter, input: CheckInput): Promise<Decision> {
   const cost = input.cost === undefined ? {} : { cost: input.cost }
   if ('request' in input) return limiter.check(input.request, cost)
   const { rule, tier } = input
@@ -77,7 +84,7 @@ export function decide(limiter: Limiter, input: CheckInput): Promise<Decision> {
 }
 
 /** Each check is decided for itself: one that cannot be decided does not keep the others from it. */
-async function checkAll(limiter: Limiter, body: Record<string, unknown>): Promise<unknown[]> {
+async function checkAll(parts: ApiParts, body: Record<string, unknown>): Promise<unknown[]> {
   const { checks } = body
   if (!Array.isArray(checks) || checks.length === 0 || checks.length > maxChecks || Object.keys(body).length > 1) {
     throw new HttpProblem(400, `checks must be a list of 1 to ${maxChecks} checks, and stand alone.`)
@@ -85,7 +92,7 @@ async function checkAll(limiter: Limiter, body: Record<string, unknown>): Promis
   const inputs = checks.map((check, index) => readCheck(check, `checks[${index}]`))
   return Promise.all(
     inputs.map((input) =>
-      decide(limiter, input).then(decisionJson, (error) => {
+      decide(parts, input).then(decisionJson, (error) => {
         const { status, message, extra } = toProblem(error)
         return { error: { status, detail: message, ...extra } }
       }),

@@ -1,25 +1,97 @@
+import type { Context } from 'hono'
+import type { Decision, Explanation, Key } from 'sluice'
+import { keyShapes, whyNotKeyOf } from '../../policy/key-shapes.ts'
+import { documentOf } from '../../policy/rule-changes.ts'
+import type { NodeEnv } from '../access.ts'
+import type { ApiParts } from '../api-parts.ts'
 import type { Routes } from '../app.ts'
 import { decisionJson } from '../decision-json.ts'
-import { readRequest } from '../inputs.ts'
+import { readCheck } from '../inputs.ts'
+import { HttpProblem } from '../problem.ts'
 import { readJson } from '../read-body.ts'
 import { readQuery } from '../read-query.ts'
 
-/** `POST /v1/explain`: which rules apply to a request and why, without spending. */
-export const explainRoute: Routes = (app, { limiter }) => {
+/** `POST /v1/explain`: which rules apply to a request or a key, why, and how they stand, without spending. */
+export const explainRoute: Routes = (app, parts) => {
   app.post('/v1/explain', async function explain(c) {
     readQuery(c)
-    const { request } = await readJson(c, 'request')
-    const { service, policyVersion, rules, decision } = await limiter.explain(readRequest(request))
-    return c.json({
-      service,
-      policyVersion,
-      rules: rules.map(({ key, tier, cost, ...rest }) => ({
-        ...rest,
-        key: key ?? null,
-        tier: tier ?? null,
-        cost: cost ?? null,
-      })),
-      decision: decisionJson(decision),
-    })
+    return c.json(explanationJson(await explained(c, parts)))
   })
+}
+
+async function explained(c: Context<NodeEnv>, parts: ApiParts): Promise<Explanation> {
+  const input = readCheck(await readJson(c, 'request', 'key', 'rule'))
+  return 'request' in input ? parts.limiter.explain(input.request) : explainKey(parts, input.key, input.rule)
+}
+
+/** Tells of each rule, or of the named one, how a key stands there. */
+async function explainKey({ limiter, policy }: ApiParts, key: Key, only: string | undefined): Promise<Explanation> {
+  const { service, rules, status } = limiter.policy
+  if (only !== undefined && !rules.includes(only))
+    throw new HttpProblem(404, `There is no rule ${JSON.stringify(only)}.`)
+  const shapes = keyShapes(documentOf(policy.document))
+  const parts = typeof key === 'string' ? [key] : key
+  const told = await Promise.all(
+    (only === undefined ? rules : [only]).map(async (rule) => {
+      const mode = shapes.get(rule)?.mode ?? 'enforce'
+      const whyNot = whyNotKeyOf(shapes.get(rule), parts)
+      const nothing = { rule, mode, tier: undefined, cost: undefined }
+      if (whyNot !== undefined) return { ...nothing, matched: false, why: whyNot, key: undefined, limits: [] }
+      const [inspection, decision] = await Promise.all([limiter.inspect(key, { rule }), limiter.peek(key, { rule })])
+      const { limits } = inspection
+      return { ...nothing, matched: true, why: 'a key of this form', key: inspection.key, limits, decision }
+    }),
+  )
+  const decisions = told.flatMap(({ mode, ...rule }) =>
+    'decision' in rule && rule.decision !== undefined && mode === 'enforce' ? [rule.decision] : [],
+  )
+  return {
+    service,
+    policyVersion: status.version,
+    rules: told.map(({ rule, mode, matched, why, key: found, tier, cost, limits }) => ({
+      rule,
+      mode,
+      matched,
+      why,
+      key: found,
+      tier,
+      cost,
+      limits,
+    })),
+    decision: strictest(decisions) ?? nothingApplies(status.version),
+  }
+}
+
+/** Of several decisions the one that denies for longest, else the first. */
+function strictest(decisions: readonly Decision[]): Decision | undefined {
+  return [...decisions].sort((a, b) => Number(a.allowed) - Number(b.allowed) || b.retryAfterMs - a.retryAfterMs)[0]
+}
+
+function nothingApplies(policyVersion: string): Decision {
+  return {
+    allowed: true,
+    reason: 'allowed',
+    rule: undefined,
+    limits: [],
+    retryAfterMs: 0,
+    by: 'policy',
+    degraded: false,
+    failure: undefined,
+    shadow: [],
+    policyVersion,
+  }
+}
+
+function explanationJson({ service, policyVersion, rules, decision }: Explanation): object {
+  return {
+    service,
+    policyVersion,
+    rules: rules.map(({ key, tier, cost, ...rest }) => ({
+      ...rest,
+      key: key ?? null,
+      tier: tier ?? null,
+      cost: cost ?? null,
+    })),
+    decision: decisionJson(decision),
+  }
 }

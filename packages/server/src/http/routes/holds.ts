@@ -10,7 +10,7 @@ const reserveFields = new Set(['id', 'ttlMs', 'kind'])
 const settleFields = new Set(['id', 'actual'])
 
 /** `POST /v1/reserve` takes units whose final cost is not known yet; `POST /v1/settle` says what it was. */
-export const holdRoutes: Routes = (app, { limiter }) => {
+export const holdRoutes: Routes = (app, { limiter, ring }) => {
   app.post('/v1/reserve', async function reserve(c) {
     readQuery(c)
     const body = await readJson(c)
@@ -24,7 +24,9 @@ export const holdRoutes: Routes = (app, { limiter }) => {
       ...(id === undefined ? {} : { id }),
       ...(ttlMs === undefined ? {} : { ttlMs }),
     }
+    const atMs = Date.now()
     const hold = await limiter[kind](subjectOf(input), options)
+    ring.add(input, hold, atMs)
     return c.json({ id: hold.id, allowed: hold.allowed, decision: decisionJson(hold.decision) })
   })
 

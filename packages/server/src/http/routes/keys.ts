@@ -1,47 +1,41 @@
-import type { Context } from 'hono'
-import { type Inspection, type KeyPart, type Limiter } from 'sluice'
-import { parseReadableKey } from 'sluice/policy'
+import { type Inspection } from 'sluice'
+import { actorOf } from '../../audit/actor.ts'
+import { overrideIn } from '../../policy/edit-overrides.ts'
+import { documentOf } from '../../policy/rule-changes.ts'
 import type { Routes } from '../app.ts'
-import { HttpProblem } from '../problem.ts'
+import { keyInPath } from '../key-path.ts'
 import { readQuery } from '../read-query.ts'
 
 const prefix = '/v1/keys/'
 
 /** `GET` and `DELETE /v1/keys/service/rule/part...`: where a key stands and why, and forgetting what it has used. */
-export const keyRoutes: Routes = (app, { limiter }) => {
+export const keyRoutes: Routes = (app, parts) => {
+  const { limiter, audit, policy } = parts
+  const whoIs = actorOf(parts)
+
   app.get(`${prefix}*`, async function inspect(c) {
     readQuery(c)
-    const { rule, key } = keyOf(c, limiter)
+    const { rule, key } = keyInPath(c, prefix, limiter)
     const inspection = await limiter.inspect(key, { rule })
-    return c.json({ ...inspection, explanation: explanationOf(inspection) })
+    const override = overrideIn(documentOf(policy.document), rule, key) ?? null
+    return c.json({ ...inspection, explanation: explanationOf(inspection), override })
   })
 
   app.delete(`${prefix}*`, async function reset(c) {
     readQuery(c)
-    const { rule, key } = keyOf(c, limiter)
+    const { rule, key, readable } = keyInPath(c, prefix, limiter)
+    const before = await limiter.inspect(key, { rule })
     await limiter.reset(key, { rule })
-    return c.json({ reset: true, key: decodedPath(c) })
+    audit.add({ who: whoIs(c), what: 'key.reset', target: readable, before: usedOf(before), after: null })
+    return c.json({ reset: true, key: readable })
   })
 }
 
-function keyOf(c: Context, limiter: Limiter): { rule: string; key: KeyPart[] } {
-  const { service, rule, key } = parseReadableKey(decodedPath(c))
-  if (service !== limiter.policy.service) {
-    throw new HttpProblem(
-      404,
-      `This daemon enforces the policy of ${JSON.stringify(limiter.policy.service)}, not of ${JSON.stringify(service)}.`,
-    )
-  }
-  return { rule, key }
-}
-
-/** Parts may hold escapes of their own (`%002f`), so the path is decoded exactly once, by segment. */
-function decodedPath(c: Context): string {
-  const { pathname } = new URL(c.req.url)
-  try {
-    return pathname.slice(prefix.length).split('/').map(decodeURIComponent).join('/')
-  } catch {
-    throw new HttpProblem(400, 'The path is not validly percent-encoded.')
+/** What was used of each limit, and how much was held. */
+function usedOf({ limits, holds }: Inspection): object {
+  return {
+    used: Object.fromEntries(limits.map(({ name, amount, remaining }) => [name, Math.max(0, amount - remaining)])),
+    holds: holds.length,
   }
 }
 

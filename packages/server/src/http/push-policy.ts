@@ -1,0 +1,150 @@
+import type { Context } from 'hono'
+import { type PolicyArchive, PolicyError } from 'sluice'
+import { type CompiledPolicy, compilePolicy, policyWarnings } from 'sluice/policy'
+import { actorOf } from '../audit/actor.ts'
+import { diffDocuments } from '../policy/diff-documents.ts'
+import { locateIssues } from '../policy/locate-issues.ts'
+import { conflictOf, policyTag, type Standing } from '../policy/policy-tag.ts'
+import { documentOf, ruleChanges } from '../policy/rule-changes.ts'
+import type { NodeEnv } from './access.ts'
+import type { ApiParts } from './api-parts.ts'
+import { HttpProblem } from './problem.ts'
+
+/** Most differences that an answer lists. */
+const maxDifferences = 200
+
+/** Checks a document; a mistake is answered with where in the text it stands. */
+export function compiled({ env }: Pick<ApiParts, 'env'>, document: unknown): CompiledPolicy {
+  try {
+    return compilePolicy(document, { env })
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    const places = typeof document === 'string' ? locateIssues(document, error.issues) : []
+    const issues = error.issues.map(({ path, value, message }, i) => ({
+      path,
+      value: shortened(value),
+      message,
+      ...(places[i] === undefined ? {} : { range: places[i] }),
+    }))
+    throw new HttpProblem(422, error.message, { code: error.code, issues })
+  }
+}
+
+/** What a document would do; throws with every mistake when it makes no sense. */
+export function tried(parts: ApiParts, document: unknown): Record<string, unknown> {
+  const { limiter, policy: inForce } = parts
+  const policy = compiled(parts, document)
+  const [before, after] = [documentOf(inForce.document), documentOf(document)]
+  return {
+    valid: true,
+    service: policy.service,
+    version: policy.version,
+    inForce: limiter.policy.status.version,
+    rules: policy.rules.map(({ name }) => name),
+    upstreams: policy.upstreams.map(({ name }) => name),
+    warnings: policyWarnings(policy),
+    changes: inForce.document === undefined ? null : ruleChanges(before, after),
+    differences: inForce.document === undefined ? null : diffDocuments(before, after).slice(0, maxDifferences),
+  }
+}
+
+/** The policy that runs beside the newest version at its source. */
+export async function standingOf({ limiter, policy, archive }: ApiParts): Promise<Standing> {
+  const [newest] = (await archive?.history(1)) ?? []
+  const { version, ageMs, lastError } = limiter.policy.status
+  return { version, ageMs, hasError: lastError !== undefined, document: policy.document, newest }
+}
+
+/** Puts documents in force, one after the other: between a look at what is there and the push, nobody else pushes. */
+export class PolicyPusher {
+  readonly #parts: ApiParts
+  readonly #whoIs: ReturnType<typeof actorOf>
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: ApiParts) {
+    this.#parts = parts
+    this.#whoIs = actorOf(parts)
+  }
+
+  /**
+   * Makes a document of the one in force and pushes it, unless somebody else was quicker than `If-Match` says.
+   * `needsMatch` refuses to push without that header: for changes to a part of what runs.
+   */
+  push(
+    c: Context<NodeEnv>,
+    make: () => unknown | Promise<unknown>,
+    { what, needsMatch = false, target }: PushOptions,
+  ): Promise<Record<string, unknown>> {
+    const pushed = this.#last.then(async () => {
+      const archive = writable(this.#parts)
+      const expected = c.req.header('if-match')
+      if (needsMatch && expected === undefined)
+        throw new HttpProblem(428, 'Say with If-Match on top of which policy this change is made.')
+      const standing = await standingOf(this.#parts)
+      const conflict = conflictOf(expected, standing, Date.now())
+      if (conflict !== undefined) throw new HttpProblem(412, conflict, { version: standing.version })
+      const document = await make()
+      const outcome = tried(this.#parts, document)
+      const { service } = this.#parts.limiter.policy
+      // Counters are kept under the service's name: another name would silently begin everything anew.
+      if (outcome.service !== service)
+        throw new HttpProblem(
+          409,
+          `The document is for ${JSON.stringify(outcome.service)}, the daemon enforces ${JSON.stringify(service)}.`,
+        )
+      const revision = await write(archive, document, this.#parts)
+      const { version, differences } = outcome
+      this.#parts.audit.add({
+        who: this.#whoIs(c),
+        what,
+        target: target ?? `revision ${revision}`,
+        before: { version: standing.version, revision: standing.newest?.revision ?? null },
+        after: { version, revision, differences },
+      })
+      c.header('etag', `"${policyTag({ document, newest: { revision, createdAt: new Date(), document } })}"`)
+      return { ...outcome, pushed: true, revision }
+    })
+    this.#last = pushed.catch(() => {})
+    return pushed
+  }
+}
+
+export interface PushOptions {
+  /** For the audit log, such as `policy.push`. */
+  readonly what: string
+  readonly target?: string
+  readonly needsMatch?: boolean
+}
+
+/**
+ * A folder that is mounted read-only, or belongs to somebody else, is no fault of the daemon: operators can mend it.
+ */
+async function write(archive: PolicyArchive, document: unknown, { limiter }: ApiParts): Promise<number> {
+  try {
+    return await archive.push(document)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined || !['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EBUSY'].includes(code)) throw error
+    throw new HttpProblem(409, `The policy at ${limiter.policy.status.source} cannot be written: ${code}.`)
+  }
+}
+
+export function writable({ archive, limiter }: ApiParts): PolicyArchive {
+  if (archive !== undefined) return archive
+  throw new HttpProblem(409, `The policy comes from ${limiter.policy.status.source}, which cannot be written to.`)
+}
+
+/** Why a policy cannot be pushed, for people; null when it can, as far as that can be told without trying. */
+export function readOnlyReason({ archive, limiter, isWritable }: ApiParts): string | null {
+  const { source } = limiter.policy.status
+  if (archive === undefined) return `The policy comes from ${source}, which cannot be written to.`
+  return isWritable()
+    ? null
+    : `The daemon may not write to ${source}. Change the policy there, or let the daemon write.`
+}
+
+/** A value short enough to print. */
+function shortened(value: unknown): unknown {
+  const text = JSON.stringify(value) ?? 'null'
+  return text.length <= 200 ? (value ?? null) : `${text.slice(0, 197)}...`
+}

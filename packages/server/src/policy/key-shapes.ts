@@ -1,0 +1,40 @@
+/** How the keys of a rule look. */
+export interface KeyShape {
+  readonly mode: 'enforce' | 'shadow'
+  /** Selectors by alternative; undefined for a rule whose keys are given by the caller. */
+  readonly alternatives: readonly (readonly string[])[] | undefined
+}
+
+type Rule = { readonly name?: unknown; readonly key?: unknown; readonly mode?: unknown }
+
+/** The shapes of the keys in a document, by the names of the rules. */
+export function keyShapes(document: unknown): ReadonlyMap<string, KeyShape> {
+  const rules = (document as { readonly rules?: unknown } | null | undefined)?.rules
+  return new Map(
+    (Array.isArray(rules) ? (rules as Rule[]) : []).map(({ name, key, mode }) => [
+      String(name),
+      { mode: mode === 'shadow' ? 'shadow' : 'enforce', alternatives: alternativesOf(key) },
+    ]),
+  )
+}
+
+/** Why a key cannot be one of a rule's; undefined when it can. */
+export function whyNotKeyOf(shape: KeyShape | undefined, parts: readonly unknown[]): string | undefined {
+  const { alternatives } = shape ?? {}
+  if (alternatives === undefined) return undefined
+  const [only] = alternatives
+  if (alternatives.length === 1 && only?.length === parts.length) return undefined
+  // Where the first of several is taken, a key begins with the place of the one it was made from.
+  const place = parts[0]
+  if (alternatives.length > 1 && typeof place === 'number' && alternatives[place]?.length === parts.length - 1)
+    return undefined
+  const texts = alternatives.map((selectors) => selectors.join(' + ')).join(' / ')
+  return `its keys are made of ${texts}`
+}
+
+function alternativesOf(key: unknown): KeyShape['alternatives'] {
+  if (typeof key === 'string') return key.startsWith('fn:') ? undefined : [[key]]
+  if (Array.isArray(key)) return [key.map(String)]
+  const { first } = (key ?? {}) as { readonly first?: readonly unknown[] }
+  return Array.isArray(first) ? first.map((each) => [each].flat().map(String)) : undefined
+}

@@ -1,0 +1,78 @@
+import { setImmediate } from 'node:timers/promises'
+import { createLimiter, type Decision, type Limiter, memoryStore, type PolicyDocument } from 'sluice'
+import { replayClock } from './replay-clock.ts'
+import type { KeptRequest } from './request-ring.ts'
+
+/** What a policy makes of one request. */
+export interface Replayed {
+  readonly allowed: boolean
+  /** The rule that denied. */
+  readonly rule: string | undefined
+  /** The readable keys that were charged, or would have been. */
+  readonly subjects: readonly string[]
+  /** Shadow rules that would have denied. */
+  readonly shadow: readonly string[]
+}
+
+export interface ReplayOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Requests between two turns of the event loop: the daemon decides meanwhile. */
+  readonly sliceLength?: number
+}
+
+/** Decides on requests as if they came again at the times they came, with counters of their own that start empty. */
+export async function replay(
+  document: unknown,
+  requests: readonly KeptRequest[],
+  { env, sliceLength = 50 }: ReplayOptions,
+): Promise<readonly Replayed[]> {
+  const clock = replayClock(requests[0]?.atMs ?? 0)
+  const store = memoryStore({ clock })
+  const limiter = await createLimiter({
+    policy: document as PolicyDocument,
+    store,
+    clock,
+    env,
+    replicas: 1,
+    denyCache: false,
+  })
+  let subjects: readonly string[] = []
+  limiter.on('decision', (event) => {
+    subjects = event.subjects
+  })
+  const outcomes: Replayed[] = []
+  try {
+    for (const [i, request] of requests.entries()) {
+      if (i % sliceLength === sliceLength - 1) await setImmediate()
+      clock.moveTo(request.atMs)
+      subjects = []
+      const decision = await decide(limiter, request)
+      outcomes.push({
+        allowed: decision?.allowed ?? true,
+        rule: decision?.allowed === false ? decision.rule : undefined,
+        subjects,
+        shadow: decision?.shadow.filter(({ allowed }) => !allowed).map(({ rule }) => rule) ?? [],
+      })
+    }
+    return outcomes
+  } finally {
+    await limiter.close()
+    await store.close()
+  }
+}
+
+/** Undefined when the policy has no such rule: then nothing limits the request. */
+async function decide(limiter: Limiter, { asked }: KeptRequest): Promise<Decision | undefined> {
+  const cost = asked.cost === undefined ? {} : { cost: asked.cost }
+  if ('request' in asked) return limiter.check(asked.request, cost)
+  const { key, rule, tier } = asked
+  try {
+    return await limiter.take(key, {
+      ...cost,
+      ...(rule === undefined ? {} : { rule }),
+      ...(tier === undefined ? {} : { tier }),
+    })
+  } catch {
+    return undefined
+  }
+}
