@@ -1,4 +1,4 @@
-import type { PolicyArchive, PolicyDocument } from 'sluice'
+import type { PolicyArchive, PolicyDocument, PolicySource } from 'sluice'
 import { createLimiter, type Limiter, memoryStore, type Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
 import type { ServerConfig } from './config/config.ts'
@@ -6,6 +6,7 @@ import { examplePolicy } from './config/example-policy.ts'
 import { archiveOf } from './config/policy-archive.ts'
 import { openPolicy } from './config/policy-place.ts'
 import { redisClient } from './config/redis-target.ts'
+import { teePolicy } from './config/tee-policy.ts'
 import { type RoutedPolicy, routedPolicy } from './envoy/routed-policy.ts'
 import { documentOf } from './policy/rule-changes.ts'
 
@@ -19,6 +20,8 @@ export interface OpenLimiter {
   readonly redis: ReturnType<typeof redisClient> | undefined
   readonly archive: PolicyArchive | undefined
   readonly policy: RoutedPolicy
+  /** The source of the policy for another reader, beside the limiter. */
+  readonly policyForOthers: PolicySource
   /** Whether the built-in example stands in for a policy that could not be read. */
   isExampleInstead(): boolean
   /** What is in force, for people. */
@@ -32,7 +35,8 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
   const redis = openRedis(config, opened)
   const store = redis === undefined ? memoryStore() : redisStore(redis, { prefix: config.redisPrefix })
   opened.push(() => store.close())
-  const policy = routedPolicy(source, config.env)
+  const teed = teePolicy(source)
+  const policy = routedPolicy(teed.first, config.env)
   const limiter = await createLimiter({
     policy: policy.source,
     store,
@@ -55,6 +59,7 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     redis,
     archive: archiveOf(source),
     policy,
+    policyForOthers: teed.second,
     isExampleInstead: () => isExample,
     policySource: () => (isExample ? `the built-in example, as ${place()} could not be read` : place()),
   }

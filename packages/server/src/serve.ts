@@ -13,6 +13,7 @@ import { createLog } from './log/create-log.ts'
 import { logEvents } from './log/log-events.ts'
 import { type DaemonMetrics, daemonMetrics } from './metrics/daemon-metrics.ts'
 import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-limiter.ts'
+import { openProxy } from './proxy/open-proxy.ts'
 import { openRing } from './replay/open-ring.ts'
 import { createHide } from './replay/secret-names.ts'
 import { checkRedis, startWarnings, watchStore } from './start-checks.ts'
@@ -27,6 +28,8 @@ export interface Daemon {
   readonly url: string
   /** Where the Envoy rate-limit service is, if it was asked for: `host:port`. */
   readonly grpcUrl: string | undefined
+  /** Where the proxy for upstreams is, if it was asked for. */
+  readonly proxyUrl: string | undefined
   readonly service: string
   /** Where the policy comes from, for people. */
   readonly policySource: string
@@ -97,9 +100,10 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     })
     const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, counter, metrics, log, opened)
     opened.push(async () => grpc?.close(drainMs))
+    const proxy = await openProxy(config, open, { metrics, reports, log, drainMs }, opened)
     const http = await listenHttp(app, config, otherPort)
     opened.push(async () => {
-      await Promise.all([http.close(drainMs), grpc?.close(drainMs)])
+      await Promise.all([http.close(drainMs), grpc?.close(drainMs), proxy?.close()])
     })
     const { service, status } = limiter.policy
     const store = config.redis === undefined ? 'memory' : 'redis'
@@ -111,6 +115,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const daemon: Daemon = {
       url: http.url,
       grpcUrl: grpc?.url,
+      proxyUrl: proxy?.url,
       service,
       policySource,
       store,
@@ -126,10 +131,20 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     }
     options.onListening?.(daemon)
     log.info(
-      { url: http.url, address: http.address, grpc: grpc?.url, service, policy: policySource, version, store },
+      {
+        url: http.url,
+        address: http.address,
+        grpc: grpc?.url,
+        proxy: proxy?.url,
+        service,
+        policy: policySource,
+        version,
+        store,
+      },
       'listening',
     )
-    for (const warning of startWarnings(config, open, [redisTrouble, token.warning])) log.warn(warning)
+    for (const warning of startWarnings(config, open, [redisTrouble, token.warning, ...(proxy?.warnings ?? [])]))
+      log.warn(warning)
     opened.push(watchStore(limiter, log))
     return daemon
   } catch (error) {

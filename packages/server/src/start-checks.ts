@@ -12,7 +12,10 @@ const remindEveryMs = 60_000
  * Tries Redis once before anything listens. Wrong credentials are no outage: a rollout with a wrong secret must not
  * turn green while nothing is limited. An outage is only reported, unless Redis is required.
  */
-export async function checkRedis({ redis, requireRedis }: ServerConfig): Promise<string | undefined> {
+export async function checkRedis({
+  redis,
+  requireRedis,
+}: Pick<ServerConfig, 'redis' | 'requireRedis'>): Promise<string | undefined> {
   if (redis === undefined) return undefined
   const client = redisClient(redis)
   try {
@@ -24,7 +27,7 @@ export async function checkRedis({ redis, requireRedis }: ServerConfig): Promise
       throw new StoreError(isAuthFailure(cause) ? 'auth' : 'connection', `Redis cannot be used: ${cause.message}`, {
         cause,
       })
-    return `Redis cannot be reached, so rules do what their onStoreFailure says: ${cause.message}`
+    return `Redis cannot be reached, so rules and upstreams do what their onStoreFailure says: ${cause.message}`
   } finally {
     client.disconnect()
   }

@@ -25,7 +25,17 @@ const aboutServe: OptionTable = {
   },
   'grpc-host': { value: 'ADDRESS', about: 'where the Envoy rate-limit service listens', default: 'as --host' },
   'grpc-port': { value: 'PORT', about: 'the port of the Envoy rate-limit service', default: 'it is off' },
-  'tls-cert': { value: 'FILE', about: 'the certificate chain, PEM; HTTP and gRPC then speak TLS only' },
+  'proxy-host': { value: 'ADDRESS', about: 'where the proxy for upstreams listens', default: 'as --host' },
+  'proxy-port': {
+    value: 'PORT',
+    about: "the port of a proxy that holds the limits of the policy's upstreams, as sluice proxy does",
+    default: 'it is off',
+  },
+  'proxy-credentials': {
+    value: 'UPSTREAM:HEADER=VARIABLE',
+    about: 'headers that the proxy adds, with the values of environment variables; with commas between',
+  },
+  'tls-cert': { value: 'FILE', about: 'the certificate chain, PEM; HTTP, gRPC and the proxy then speak TLS only' },
   'tls-key': { value: 'FILE', about: 'the private key of the certificate, PEM' },
   'tls-client-ca': { value: 'FILE', about: 'clients must show a certificate that this authority has signed, PEM' },
   redis: { value: 'URL', about: `${storeOptions.redis?.about}; counters live in memory without it` },

@@ -1,3 +1,4 @@
+import { credentialsOf } from '../proxy/credentials.ts'
 import { wrongOption } from './option-error.ts'
 import { type PolicyPlace, parsePolicyPlace } from './policy-place.ts'
 import { parseRedisUrl, type RedisTarget } from './redis-target.ts'
@@ -14,7 +15,12 @@ export interface ServerConfig {
   readonly grpcHost: string
   /** Undefined: no Envoy rate-limit service. */
   readonly grpcPort: number | undefined
-  /** Undefined: HTTP and gRPC without encryption. */
+  readonly proxyHost: string
+  /** Undefined: no proxy for upstreams. */
+  readonly proxyPort: number | undefined
+  /** By upstream: headers with the vendor's credentials. */
+  readonly proxyCredentials: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** Undefined: HTTP, gRPC and the proxy without encryption. */
   readonly tls: Tls | undefined
   /** Undefined: counters live in the daemon. */
   readonly redis: RedisTarget | undefined
@@ -56,6 +62,9 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     port: { env: ['SLUICE_PORT', 'PORT'], default: '8440' },
     'grpc-host': { env: ['SLUICE_GRPC_HOST'] },
     'grpc-port': { env: ['SLUICE_GRPC_PORT'] },
+    'proxy-host': { env: ['SLUICE_PROXY_HOST'] },
+    'proxy-port': { env: ['SLUICE_PROXY_PORT'] },
+    'proxy-credentials': { env: ['SLUICE_PROXY_CREDENTIALS'] },
     'tls-cert': { env: ['SLUICE_TLS_CERT'] },
     'tls-key': { env: ['SLUICE_TLS_KEY'] },
     'tls-client-ca': { env: ['SLUICE_TLS_CLIENT_CA'] },
@@ -99,6 +108,7 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
   const host = text('host', flags, env).value!
   const port = text('port', flags, env)
   const grpcPort = text('grpc-port', flags, env)
+  const proxyPort = text('proxy-port', flags, env)
   const redis = text('redis', flags, env)
   const level = text('log-level', flags, env)
   const deadline = text('deadline', flags, env)
@@ -108,6 +118,9 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
     portGiven: port.from !== undefined,
     grpcHost: text('grpc-host', flags, env).value ?? host,
     grpcPort: grpcPort.value === undefined ? undefined : portOf(grpcPort),
+    proxyHost: text('proxy-host', flags, env).value ?? host,
+    proxyPort: proxyPort.value === undefined ? undefined : portOf(proxyPort),
+    proxyCredentials: credentialsFrom(text('proxy-credentials', flags, env), env),
     tls: readTls(text('tls-cert', flags, env), text('tls-key', flags, env), text('tls-client-ca', flags, env)),
     redis: redis.value === undefined ? undefined : parseRedisUrl(redis.value, redis.from!),
     redisPrefix: text('redis-prefix', flags, env).value!,
@@ -171,6 +184,12 @@ function isOn(name: string, flags: Flags, env: Environment, redis: string | unde
   const on = !['', '0', 'no', 'off', 'false', undefined].includes(value?.toLowerCase())
   if (on && redis === undefined) throw wrongOption(from ?? `--${name}`, value, 'name the Redis with --redis')
   return on
+}
+
+function credentialsFrom({ value, from }: Given, env: Environment): ServerConfig['proxyCredentials'] {
+  const credentials = credentialsOf(value?.split(',').map((pair) => pair.trim()) ?? [], env)
+  if (typeof credentials === 'string') throw wrongOption(from ?? '--proxy-credentials', value, credentials)
+  return credentials
 }
 
 function policyOf(flags: Flags, env: Environment): PolicyPlace {

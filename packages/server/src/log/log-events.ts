@@ -1,8 +1,6 @@
 import type { Logger } from 'pino'
 import type { Limiter, LimiterEvents } from 'sluice'
-
-/** Most denials, and most failures of the store, that are logged in a second; the others are only counted. */
-const perSecond = 10
+import { sampled } from './sampled.ts'
 
 /** Writes what a limiter does to the log: changes always, denials and failures as a sample. */
 export function logEvents(limiter: Limiter, log: Logger, now: () => number = () => performance.now()): () => void {
@@ -29,26 +27,5 @@ export function logEvents(limiter: Limiter, log: Logger, now: () => number = () 
   ]
   return () => {
     for (const end of ends) end()
-  }
-}
-
-/** Logs the first few of each second, and with the next one how many were left out. */
-function sampled(
-  log: Logger,
-  level: 'info' | 'warn',
-  now: () => number,
-): (message: string, fields: () => object) => void {
-  let second = -1
-  let count = 0
-  let suppressed = 0
-  return (message, fields) => {
-    const present = Math.floor(now() / 1000)
-    if (present !== second) [second, count] = [present, 0]
-    if (++count > perSecond) {
-      suppressed++
-      return
-    }
-    log[level](suppressed > 0 ? { ...fields(), suppressed } : fields(), message)
-    suppressed = 0
   }
 }

@@ -1,8 +1,8 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type Limiter, type LimiterMetricsOptions, limiterMetrics } from 'sluice'
-import { type MetricTable, partMetrics, prometheusMetrics } from 'sluice/prometheus'
+import { type MetricTable, type PartMetrics, partMetrics, prometheusMetrics } from 'sluice/prometheus'
 import { version } from '../cli/version.ts'
 import type { MetricsPage } from '../http/api-parts.ts'
+import { processRegistry } from './process-registry.ts'
 
 const table = {
   sluice_build_info: {
@@ -38,17 +38,15 @@ export const daemonMetricTable: MetricTable = table
 
 export interface DaemonMetrics extends MetricsPage {
   watch(limiter: Limiter, options?: LimiterMetricsOptions): () => void
+  /** Adds the metrics of another part; the returned function removes its listeners. */
+  add(part: PartMetrics): () => void
   /** Counts one gRPC call that was answered. */
   called(status: string): void
 }
 
 /** Makes the daemon's registry of metrics. */
 export function daemonMetrics(): DaemonMetrics {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  // These are gauges with the name of a counter, which Prometheus' own check refuses; the same is there without the
-  // ending.
-  for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`)
+  const registry = processRegistry()
   let inFlight = 0
   let http!: (value: number, route: string, status: string) => void
   let duration!: (seconds: number, route: string) => void
@@ -65,6 +63,7 @@ export function daemonMetrics(): DaemonMetrics {
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
+    add: (part) => metrics.add(part),
     watch: (limiter, options) => metrics.add(limiterMetrics(limiter, options)),
     begin() {
       const startedMs = performance.now()

@@ -9,9 +9,9 @@ export function credentialsOf(
   const credentials: Record<string, Record<string, string>> = Object.create(null)
   for (const pair of pairs) {
     const [, upstream, header, variable] = /^([\w.-]+):([\w-]+)=([A-Za-z_]\w*)$/.exec(pair) ?? []
-    if (!upstream || !header || !variable) return `--credential ${pair} is not upstream:header=VARIABLE`
+    if (!upstream || !header || !variable) return `${JSON.stringify(pair)} is not UPSTREAM:HEADER=VARIABLE`
     const value = env[variable]
-    if (!value) return `--credential names the environment variable ${variable}, which is not set`
+    if (!value) return `it names the environment variable ${variable}, which is not set`
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end the header.
     if (/[\x00-\x08\x0a-\x1f\x7f]/.test(value)) return `the value of ${variable} has characters that no header can have`
     credentials[upstream] ??= Object.create(null) as Record<string, string>

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline, type Readable, Transform } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Egress, UpstreamResponse } from 'sluice/egress'
 import { callIds, requestHeaders, responseHeaders } from './proxy-headers.ts'
-import { type ProxyProblem, problemFor, problems } from './proxy-problem.ts'
+import { answerProblem, type ProxyProblem, problemFor, problems } from './proxy-problem.ts'
+import { requestBody } from './request-body.ts'
 import { targetOf } from './target.ts'
 
 export interface ProxyParts {
@@ -13,6 +13,7 @@ export interface ProxyParts {
   /** By upstream: headers with the vendor's credentials. */
   readonly credentials: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly maxBodyBytes: number
+  readonly bodyIdleMs: number
   readonly isEnding: () => boolean
 }
 
@@ -25,28 +26,34 @@ export async function handleRequest(
   response: ServerResponse,
 ): Promise<void> {
   const begunMs = performance.now()
-  const { egress, log } = parts
+  const { egress, log, isEnding } = parts
   const ids = callIds(one(request.headers['x-request-id']), one(request.headers.traceparent))
   response.setHeader('x-request-id', ids.requestId)
   let upstream = ''
   let waitMs = 0
   let reason: string | undefined
+  let bodyProblem: ProxyProblem | undefined
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   try {
     const found = check(parts, request)
     if ('status' in found) {
       reason = found.reason
-      answer(response, found)
+      answerProblem(response, found)
       return
     }
     upstream = found.upstream
+    const body = requestBody(request, parts, (problem) => {
+      bodyProblem = problem
+      gone.abort()
+    })
+    if (body) response.once('close', () => body.destroy())
     const reply = await egress.request({
       upstream,
       path: found.path,
       method: request.method ?? 'GET',
       headers: requestHeaders(request.rawHeaders, parts.credentials[upstream] ?? {}, ids),
-      body: hasBody(request) ? bounded(request, parts.maxBodyBytes) : null,
+      body,
       signal: gone.signal,
       sluice: tenantOf(request),
     })
@@ -54,10 +61,11 @@ export async function handleRequest(
     const { origin, pathPrefix } = egress.upstreams.find(({ name }) => name === upstream)!
     await passOn(reply, response, `${origin}${pathPrefix.replace(/\/$/, '')}`)
   } catch (error) {
-    const problem = problemFor(error)
-    reason = problem?.reason ?? 'client-gone'
+    const isGone = gone.signal.aborted && bodyProblem === undefined
+    const problem = isGone ? undefined : (bodyProblem ?? problemFor(error))
+    reason = problem?.reason ?? (isEnding() ? problems.ending.reason : 'client-gone')
     if (problem === undefined || response.headersSent) response.destroy()
-    else answer(response, problem)
+    else answerProblem(response, problem)
   } finally {
     // Never the query: vendors are given keys in it.
     const path = (request.url ?? '').replace(/\?.*/s, '').slice(0, 200)
@@ -131,38 +139,9 @@ function addTrailers(response: ServerResponse, trailers: Readonly<Record<string,
   }
 }
 
-/** Counts what a body has, because one that is sent in chunks says nothing beforehand. */
-function bounded(request: IncomingMessage, maxBytes: number): Readable {
-  let bytes = 0
-  const counter = new Transform({
-    transform(chunk: Buffer, _, done) {
-      bytes += chunk.length
-      if (bytes > maxBytes) done(new Error('the body is larger than the proxy allows'))
-      else done(null, chunk)
-    },
-  })
-  // An error reaches whoever reads the counter; the callback is there because a pipeline wants one.
-  return pipeline(request, counter, () => {})
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-}
-
 function tenantOf({ headers }: IncomingMessage): { tenant?: string } {
   const tenant = one(headers['x-sluice-tenant'])
   return tenant === undefined || tenant === '' ? {} : { tenant: tenant.slice(0, 200) }
-}
-
-function answer(response: ServerResponse, { retryAfter, ...problem }: ProxyProblem): void {
-  const body = JSON.stringify({ type: 'about:blank', ...problem })
-  response.writeHead(problem.status, {
-    'content-type': 'application/problem+json',
-    'content-length': Buffer.byteLength(body),
-    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
-    ...(problem.status === 413 ? { connection: 'close' } : {}),
-  })
-  response.end(body)
 }
 
 function one(value: string | readonly string[] | undefined): string | undefined {

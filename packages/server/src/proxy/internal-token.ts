@@ -12,3 +12,10 @@ export function tokenCheck(tokens: readonly string[]): (given: string | undefine
     return valid.map((each) => timingSafeEqual(each, shown)).includes(true)
   }
 }
+
+/** The tokens of the environment: the present one, and the next one while they are rotated. */
+export function tokensIn(env: Readonly<Record<string, string | undefined>>): string[] {
+  return [env.INTERNAL_SERVICE_TOKEN, env.INTERNAL_SERVICE_TOKEN_NEXT].filter(
+    (token) => token !== undefined && token !== '',
+  ) as string[]
+}

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { RefusedError, UpstreamError } from 'sluice/egress'
 
 /** An answer of the proxy itself. */
@@ -10,7 +11,7 @@ export interface ProxyProblem {
   readonly retryAfter?: number
 }
 
-type OwnProblem = 'malformed' | 'unknown' | 'method' | 'token' | 'loop' | 'tooLarge' | 'ending'
+type OwnProblem = 'malformed' | 'unknown' | 'method' | 'token' | 'loop' | 'tooLarge' | 'tooSlow' | 'ending'
 
 /** What the proxy refuses before it asks for a grant. */
 export const problems: Readonly<Record<OwnProblem, ProxyProblem>> = {
@@ -29,6 +30,12 @@ export const problems: Readonly<Record<OwnProblem, ProxyProblem>> = {
     title: 'Content too large',
     detail: 'The body is larger than the proxy allows.',
     reason: 'too-large',
+  },
+  tooSlow: {
+    status: 408,
+    title: 'Request timeout',
+    detail: 'The body of the request did not come.',
+    reason: 'slow-body',
   },
   ending: {
     status: 503,
@@ -64,4 +71,19 @@ export function problemFor(error: unknown): ProxyProblem | undefined {
     }
   }
   return { status: 500, title: 'Internal error', detail: 'The proxy has a fault.', reason: 'fault' }
+}
+
+const endsConnection: ReadonlySet<ProxyProblem> = new Set([problems.tooLarge, problems.tooSlow, problems.ending])
+
+/** Answers with a problem. Where the rest of the request is not wanted, the connection ends with it. */
+export function answerProblem(response: ServerResponse, about: ProxyProblem): void {
+  const { retryAfter, ...problem } = about
+  const body = JSON.stringify({ type: 'about:blank', ...problem })
+  response.writeHead(problem.status, {
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+    ...(endsConnection.has(about) ? { connection: 'close' } : {}),
+  })
+  response.end(body)
 }

@@ -1,11 +1,15 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import type { Egress } from 'sluice/egress'
+import type { Tls } from '../config/tls.ts'
 import { drain } from '../http/listen.ts'
 import { handleRequest, type ProxyParts } from './handle-request.ts'
 import { tokenCheck } from './internal-token.ts'
+import { OpenCalls } from './open-calls.ts'
+import { type OwnPages, ownPage } from './own-pages.ts'
 
 export interface ProxyConfig {
   readonly host: string
@@ -16,65 +20,75 @@ export interface ProxyConfig {
   readonly maxBodyBytes: number
   /** How long calls that were accepted get to end. */
   readonly drainMs: number
+  /** How long a caller may send nothing of a body that it has announced; 30 s when left out. */
+  readonly bodyIdleMs?: number
+  /** Callers must use TLS. */
+  readonly tls?: Tls | undefined
+  /** What `GET /metrics` answers; without it, that path goes to the upstream. */
+  readonly metrics?: OwnPages['metrics']
 }
 
 /** A proxy that listens. */
 export interface RunningProxy {
   readonly url: string
   readonly port: number
+  /** How many calls are being answered. */
+  readonly open: number
+  /** Answers what was accepted, refuses what is new with 503 meanwhile, and ends; after `drainMs` it ends regardless. */
   close(): Promise<void>
+}
+
+const limits: ServerOptions = {
+  insecureHTTPParser: false,
+  maxHeaderSize: 64 * 1024,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 2000,
+  keepAliveTimeout: 65_000,
+  // A call may wait for its grant before its body is read.
+  requestTimeout: 0,
 }
 
 /** Serves upstreams as a reverse proxy: every call waits for its grant. */
 export async function startProxy(egress: Egress, config: ProxyConfig, log: Logger): Promise<RunningProxy> {
-  let ending = false
-  const { tokens, credentials, maxBodyBytes } = config
-  const parts: ProxyParts = {
-    egress,
-    log,
-    isToken: tokenCheck(tokens),
-    credentials,
-    maxBodyBytes,
-    isEnding: () => ending,
-  }
-  const server = createServer(
-    {
-      insecureHTTPParser: false,
-      maxHeaderSize: 64 * 1024,
-      headersTimeout: 10_000,
-      connectionsCheckingInterval: 2000,
-      keepAliveTimeout: 65_000,
-      // A call may wait for its grant before its body is read.
-      requestTimeout: 0,
-    },
-    (request, response) => {
-      const health = request.method === 'GET' ? healthOf(egress, request.url ?? '', ending) : undefined
-      if (health === undefined) void handleRequest(parts, request, response)
-      else response.writeHead(health.status, { 'content-type': 'application/json' }).end(JSON.stringify(health.body))
-    },
-  )
+  const { tokens, credentials, maxBodyBytes, bodyIdleMs = 30_000, metrics, drainMs, tls } = config
+  const calls = new OpenCalls()
+  const isEnding = (): boolean => calls.isEnding
+  const isToken = tokenCheck(tokens)
+  const parts: ProxyParts = { egress, log, isToken, credentials, maxBodyBytes, bodyIdleMs, isEnding }
+  const pages: OwnPages = { egress, isEnding, metrics }
+  const server = listener(tls, (request, response) => {
+    const page = request.method === 'GET' ? ownPage(pages, request.url ?? '') : undefined
+    if (page === undefined) {
+      calls.add(response)
+      void handleRequest(parts, request, response)
+    } else void page.then(({ status, type, text }) => response.writeHead(status, { 'content-type': type }).end(text))
+  })
   // Without a listener Node would only close the connection, and a client would try again.
-  server.on('connect', (_, socket) =>
-    socket.end('HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'),
-  )
+  server.on('connect', (_, socket) => {
+    socket.on('error', () => {})
+    socket.end('HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+  })
   server.listen(config.port, config.host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const host = config.host === '0.0.0.0' || config.host === '::' ? '127.0.0.1' : config.host
+  let closing: Promise<void> | undefined
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
-    async close() {
-      ending = true
-      await drain(server, config.drainMs)
+    get open() {
+      return calls.size
+    },
+    close() {
+      // It goes on listening while there are calls, so that new ones are told 503 and not merely cut off.
+      closing ??= calls.end(drainMs).then(() => drain(server, 1000))
+      return closing
     },
   }
 }
 
-function healthOf(egress: Egress, url: string, ending: boolean): { status: number; body: unknown } | undefined {
-  if (url === '/health') return { status: 200, body: { ok: true } }
-  if (url !== '/ready') return undefined
-  const { ready, reason, warnings } = egress.health()
-  const isReady = ready && !ending
-  return { status: isReady ? 200 : 503, body: { ready: isReady, reason: ending ? 'closed' : reason, warnings } }
+function listener(tls: Tls | undefined, answer: RequestListener): Server {
+  if (tls === undefined) return createServer(limits, answer)
+  const { cert, key, clientCa } = tls
+  return createSecureServer({ ...limits, cert, key, ...(clientCa && { ca: clientCa, requestCert: true }) }, answer)
 }

@@ -1,4 +1,11 @@
-import { type LimiterCounter, memoryReports, partReport, redisReports, startReports } from 'sluice/reports'
+import {
+  type LimiterCounter,
+  memoryReports,
+  partReport,
+  type Reports,
+  redisReports,
+  startReports,
+} from 'sluice/reports'
 import type { ServerConfig } from '../config/config.ts'
 import type { ApiParts } from '../http/api-parts.ts'
 import type { Opened, OpenLimiter } from '../open-limiter.ts'
@@ -12,7 +19,7 @@ export function openReports(
   { redisPrefix }: ServerConfig,
   counter: LimiterCounter,
   opened: Opened,
-): ApiParts['reports'] {
+): ApiParts['reports'] & { readonly add: Reports['add'] } {
   const board = memoryReports()
   const shared = redis === undefined ? undefined : redisReports(redis, { prefix: redisPrefix })
   const reports = startReports({
@@ -21,5 +28,10 @@ export function openReports(
     parts: [partReport('limiter', counter)],
   })
   opened.push(() => reports.close())
-  return { board, readers: shared === undefined ? [board] : [shared, board], sendOwn: () => reports.send() }
+  return {
+    board,
+    readers: shared === undefined ? [board] : [shared, board],
+    sendOwn: () => reports.send(),
+    add: (part) => reports.add(part),
+  }
 }

@@ -96,8 +96,11 @@ export interface Egress {
   readonly policy: PolicyStatus & { readonly service: string }
   /** Whether calls can be granted now, and what an operator should know. */
   health(): EgressHealth
-  /** Refuses all that waits, lets what is in flight end, and lets go of everything. */
-  close(): Promise<void>
+  /**
+   * Refuses all that waits, lets what is in flight end, and lets go of everything. With `withinMs`, what is in flight
+   * after so long is ended, if the dispatcher is its own.
+   */
+  close(options?: { readonly withinMs?: number }): Promise<void>
 }
 
 export interface EgressHealth {

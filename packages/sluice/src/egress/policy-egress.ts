@@ -38,6 +38,7 @@ export class PolicyEgress implements Egress {
   readonly #stats: EgressStats
   readonly #dispatcher: Dispatcher
   #closed = false
+  #closing: Promise<void> | undefined
 
   constructor(options: PolicyEgressOptions) {
     this.#options = options
@@ -134,14 +135,30 @@ export class PolicyEgress implements Egress {
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return
+  close(options: { readonly withinMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(options.withinMs)
+    return this.#closing
+  }
+
+  async #close(withinMs: number | undefined): Promise<void> {
     this.#closed = true
     await Promise.all(Array.from(this.#runtimes.values(), ({ booking }) => booking.close()))
     // A dispatcher that was given belongs to the application.
-    if (this.#options.dispatcher === undefined) await this.#dispatcher.close()
+    if (this.#options.dispatcher === undefined) await this.#closeDispatcher(withinMs)
     await this.#options.port.close()
     await this.#options.live.close()
+  }
+
+  async #closeDispatcher(withinMs: number | undefined): Promise<void> {
+    const { clock } = this.#options
+    const bookings = Array.from(this.#runtimes.values(), ({ booking }) => booking)
+    const isBusy = (): boolean => bookings.some(({ inFlight }) => inFlight > 0)
+    // An agent that is closing can no longer be destroyed: it has let go of its connections. So it is waited for here.
+    const endMs = clock.monotonic() + (withinMs ?? Infinity)
+    while (withinMs !== undefined && isBusy() && clock.monotonic() < endMs)
+      await new Promise<void>((resolve) => clock.setTimeout(resolve, Math.min(20, withinMs)))
+    if (withinMs !== undefined && isBusy()) await this.#dispatcher.destroy()
+    else await this.#dispatcher.close()
   }
 
   readonly #transport: Dispatcher['dispatch'] = (request, handler) => this.#dispatcher.dispatch(request, handler)

@@ -41,11 +41,13 @@ async function start(config: ServerConfig, terminal: Terminal): Promise<Daemon> 
       ...log,
       otherPort: terminal.live,
       onListening(daemon) {
-        const { url, grpcUrl = null, service, policySource, store } = daemon
-        if (terminal.json) terminal.result({ url, grpcUrl, service, policySource, store }, () => {})
+        const { url, grpcUrl = null, proxyUrl = null, service, policySource, store } = daemon
+        if (terminal.json) terminal.result({ url, grpcUrl, proxyUrl, service, policySource, store }, () => {})
         else if (terminal.live) for (const line of banner(daemon, config, version, terminal.style)) terminal.line(line)
         else
-          terminal.note(`sluice ${version}: page ${url}/  API ${url}/v1/check  store ${store}  policy ${policySource}`)
+          terminal.note(
+            `sluice ${version}: page ${url}/  API ${url}/v1/check  ${proxyUrl === null ? '' : `proxy ${proxyUrl}  `}store ${store}  policy ${policySource}`,
+          )
       },
     })
   } catch (error) {

@@ -10,6 +10,7 @@ import { type FrameState, frame } from '../top/frame.ts'
 import { readSnapshot } from '../top/read-snapshot.ts'
 import { Screen } from '../top/screen.ts'
 import { type Snapshot, type View, viewOf } from '../top/snapshot.ts'
+import { upstreamText } from '../top/upstreams.ts'
 
 /** Watches the keys of a daemon until `q`, Ctrl-C or as often as was asked. */
 export async function top(input: Input, terminal: Terminal): Promise<ExitCode> {
@@ -148,8 +149,9 @@ class Watch {
               .map(({ key, perSecond }) => `${safe(key)} ${count(perSecond)}/s`)
               .join(', ')}`
       const rates = `${count(view.allowedPerSecond)}/s allowed, ${count(view.deniedPerSecond)}/s denied`
+      const calls = view.upstreams.map((each) => `  ${upstreamText(each)}`).join('')
       terminal.line(
-        `${new Date().toISOString()}  ${rates}${first('used:', view.hottest)}${first('denied:', view.mostDenied)}`,
+        `${new Date().toISOString()}  ${rates}${first('used:', view.hottest)}${first('denied:', view.mostDenied)}${calls}`,
       )
     })
   }

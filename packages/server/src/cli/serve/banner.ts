@@ -21,6 +21,14 @@ export function banner(daemon: Daemon, config: ServerConfig, version: string, st
     ...(daemon.grpcUrl === undefined
       ? []
       : [row('Envoy', `${style.accent(daemon.grpcUrl)}  ${style.faint('rate-limit service, gRPC')}`)]),
+    ...(daemon.proxyUrl === undefined
+      ? []
+      : [
+          row(
+            'proxy',
+            `${style.accent(daemon.proxyUrl)}  ${style.faint("holds the limits of the policy's upstreams")}`,
+          ),
+        ]),
     row(
       'store',
       daemon.store === 'memory'

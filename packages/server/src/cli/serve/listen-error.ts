@@ -1,15 +1,21 @@
 import type { ServerConfig } from '../../config/config.ts'
 import { CliError } from '../cli-error.ts'
 
+type Listening = Partial<Pick<ServerConfig, 'grpcHost' | 'grpcPort' | 'proxyHost' | 'proxyPort'>> &
+  Pick<ServerConfig, 'host' | 'port'>
+
 /** The error for an address that cannot be listened on; undefined when it was something else. */
-export function listenError(error: NodeJS.ErrnoException, config: ServerConfig): CliError | undefined {
+export function listenError(error: NodeJS.ErrnoException, config: Listening): CliError | undefined {
   const isGrpc = /No address added|bind/.test(error.message) && error.code === undefined
   const code = error.code ?? (isGrpc ? /\b(EADDRINUSE|EADDRNOTAVAIL|EACCES)\b/.exec(error.message)?.[1] : undefined)
   const syscall = error.syscall === 'listen' || isGrpc
   if (!syscall) return undefined
+  const isProxy = !isGrpc && 'port' in error && error.port === config.proxyPort && config.proxyPort !== config.port
   const [host, port, option] = isGrpc
     ? [config.grpcHost, config.grpcPort, '--grpc-port']
-    : [config.host, config.port, '--port']
+    : isProxy
+      ? [config.proxyHost, config.proxyPort, '--proxy-port']
+      : [config.host, config.port, '--port']
   const fail = (word: string, message: string, hint: string): CliError =>
     new CliError(2, word, message, { hint, cause: error })
   switch (code) {

@@ -2,6 +2,7 @@ import { bar, count } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { pad, safe, shorten, widthOf } from '../terminal/text.ts'
 import type { KeyRate, View } from './snapshot.ts'
+import { upstreamLines } from './upstreams.ts'
 
 export interface FrameSize {
   readonly columns: number
@@ -24,6 +25,7 @@ export function frame(view: View | undefined, state: FrameState, size: FrameSize
     headLine(view, state, width, style),
     view === undefined ? style.faint('waiting for the first answer') : totalsLine(view, width, style),
     '',
+    ...upstreamPart(view, size.rows, width, style),
   ]
   const foot = [state.trouble === undefined ? footLine(state, style) : style.bad(shorten(safe(state.trouble), width))]
   const room = Math.max(2, size.rows - head.length - foot.length)
@@ -39,6 +41,12 @@ export function frame(view: View | undefined, state: FrameState, size: FrameSize
   const body = [...(upper ?? []), '', ...(lower ?? [])].slice(0, room)
   while (body.length < room) body.push('')
   return [...head, ...body, ...foot].slice(0, size.rows)
+}
+
+/** Upstreams take at most a third of the height. */
+function upstreamPart(view: View | undefined, rows: number, width: number, style: Style): string[] {
+  const lines = upstreamLines(view?.upstreams ?? [], Math.floor(rows / 3), width, style)
+  return lines.length === 0 ? [] : [...lines, '']
 }
 
 function headLine(view: View | undefined, { address, clock, paused }: FrameState, width: number, style: Style): string {

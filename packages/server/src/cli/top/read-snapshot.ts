@@ -1,6 +1,7 @@
 import { outOfReach } from '../cli-error.ts'
 import type { DaemonHttp } from '../target/daemon-http.ts'
 import type { KeyCount, Snapshot } from './snapshot.ts'
+import { upstreamsOf } from './upstreams.ts'
 
 interface Counts {
   readonly allowed: number
@@ -15,7 +16,7 @@ interface StatsAnswer {
   readonly store: { readonly name: string; readonly ok: boolean }
   readonly decisions: Counts
   readonly recent: readonly Counts[]
-  readonly replicas: readonly unknown[]
+  readonly replicas: Parameters<typeof upstreamsOf>[0]
   readonly rules: readonly { readonly hottest: readonly KeyCount[]; readonly mostDenied: readonly KeyCount[] }[]
 }
 
@@ -41,6 +42,7 @@ export async function readSnapshot(daemon: DaemonHttp): Promise<Snapshot> {
     policyVersion: policy.version,
     store: store.ok ? store.name : `${store.name} (failing)`,
     replicas: replicas.length,
+    upstreams: upstreamsOf(replicas),
     perSecond: { allowed: mean('allowed'), denied: mean('denied'), degraded: mean('degraded') },
     allowed: decisions.allowed,
     denied: decisions.denied,

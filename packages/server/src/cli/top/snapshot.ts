@@ -1,3 +1,5 @@
+import type { UpstreamView } from './upstreams.ts'
+
 /**
  * How often a key was seen in the last one to two minutes. The true count is at most `count` and at least `count -
  * error`.
@@ -24,6 +26,8 @@ export interface Snapshot {
   readonly perSecond: { readonly allowed: number; readonly denied: number; readonly degraded: number }
   readonly used: readonly KeyCount[]
   readonly deniedKeys: readonly KeyCount[]
+  /** Calls to vendors; empty where no process reports any. */
+  readonly upstreams: readonly UpstreamView[]
 }
 
 /** A key in the list: how often per second since the last look, and how often in the recent past. */
@@ -43,6 +47,7 @@ export interface View {
   readonly denied: number
   readonly hottest: readonly KeyRate[]
   readonly mostDenied: readonly KeyRate[]
+  readonly upstreams: readonly UpstreamView[]
 }
 
 /**
@@ -88,6 +93,7 @@ export function viewOf(
     denied: now.denied,
     hottest: rates(now.used, before?.used, shown?.hottest),
     mostDenied: rates(now.deniedKeys, before?.deniedKeys, shown?.mostDenied),
+    upstreams: now.upstreams,
   }
 }
 

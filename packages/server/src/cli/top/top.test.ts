@@ -3,6 +3,7 @@ import { styleFor } from '../terminal/style.ts'
 import { widthOf } from '../terminal/text.ts'
 import { frame } from './frame.ts'
 import { type Snapshot, viewOf } from './snapshot.ts'
+import { upstreamsOf, upstreamText } from './upstreams.ts'
 
 const snapshot = (
   atMs: number,
@@ -14,6 +15,7 @@ const snapshot = (
   perSecond: { allowed: 30, denied: 0, degraded: 0 },
   used: Object.entries(used).map(([key, count]) => ({ key, count, error: 0 })),
   deniedKeys: Object.entries(denied).map(([key, count]) => ({ key, count, error: 0 })),
+  upstreams: [],
 })
 const every = (): boolean => true
 const state = {
@@ -73,6 +75,41 @@ describe('what top shows', () => {
     expect(lines).toHaveLength(rows)
     for (const line of lines) expect(widthOf(line), line).toBeLessThanOrEqual(columns)
     expect(lines.join('')).not.toContain('\u001b')
+  })
+
+  const egress = (name: string, changes: object = {}): object => ({
+    ...{ name, waiting: 7, inFlight: 2, pausedMs: 0, ratePerSecond: 12.5, degraded: false },
+    ...{ waitMs: { p50: 1, p99: 900, max: 1000 }, refused: { 'queue-full': 1, 'wait-too-long': 2 } },
+    ...{ limits: [{ name: 'requests', used: 20, amount: 25, periodMs: 1000 }] },
+    ...changes,
+  })
+
+  it('adds up the upstreams of all processes, and says which are paused', () => {
+    const upstreams = upstreamsOf([
+      { ageMs: 0, parts: [{ kind: 'egress', stats: [egress('vendor'), egress('idle', { waiting: 0 })] }] },
+      { ageMs: 500, parts: [{ kind: 'egress', stats: [egress('vendor', { pausedMs: 3500, degraded: true })] }] },
+      {
+        ageMs: 0,
+        parts: [
+          { kind: 'egress', stats: [{ name: 'of another version' }, null] },
+          { kind: 'cache', stats: 1 },
+        ],
+      },
+    ])
+    expect(upstreams.map(({ name }) => name)).toEqual(['vendor', 'idle'])
+    const counted = { grantsPerSecond: 25, waiting: 14, inFlight: 4, refused: 6, waitP99Ms: 900 }
+    expect(upstreams[0]).toMatchObject({ ...counted, pausedMs: 3000, degraded: 1 })
+    const view = viewOf({ ...snapshot(1000, 0, {}), upstreams }, undefined, undefined, every)
+    const lines = frame(view, state, { columns: 120, rows: 24 }, styleFor(false))
+    expect(lines.find((line) => line.includes('vendor'))).toMatch(
+      /25 +14 +900 ms +4 +6 +paused for 3 s, 1 without Redis/,
+    )
+    expect(upstreamText(upstreams[0]!)).toBe('vendor: 25 grants/s, 14 waiting, paused for 3 s, 1 without Redis')
+    for (const columns of [50, 80, 110]) {
+      const small = frame(view, state, { columns, rows: 12 }, styleFor(false))
+      expect(small).toHaveLength(12)
+      for (const line of small) expect(widthOf(line), line).toBeLessThanOrEqual(columns)
+    }
   })
 
   it('says why its figures are old', () => {

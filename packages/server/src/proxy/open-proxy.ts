@@ -1,0 +1,51 @@
+import type { Logger } from 'pino'
+import { createEgress, egressMetrics } from 'sluice/egress'
+import { partReport, type Reports } from 'sluice/reports'
+import type { ServerConfig } from '../config/config.ts'
+import { logEgress } from '../log/log-egress.ts'
+import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
+import type { Opened, OpenLimiter } from '../open-limiter.ts'
+import { tokensIn } from './internal-token.ts'
+import { startProxy } from './proxy.ts'
+
+/** What the proxy of a daemon shares with it. */
+interface Shared {
+  readonly metrics: DaemonMetrics
+  readonly reports: Pick<Reports, 'add'>
+  readonly log: Logger
+  readonly drainMs: number
+}
+
+/** The proxy of a daemon. */
+export interface DaemonProxy {
+  readonly url: string
+  readonly warnings: readonly string[]
+  close(): Promise<void>
+}
+
+const maxBodyBytes = 100 * 1024 * 1024
+
+/** Opens the proxy that `--proxy-port` asks for: on the daemon's policy and store, in its metrics and reports. */
+export async function openProxy(
+  { proxyHost: host, proxyPort: port, proxyCredentials: credentials, tls, deadlineMs, env }: ServerConfig,
+  { policyForOthers: policy, store }: OpenLimiter,
+  { metrics, reports, log, drainMs }: Shared,
+  opened: Opened,
+): Promise<DaemonProxy | undefined> {
+  if (port === undefined) return undefined
+  const egress = await createEgress({ policy, store, deadlineMs })
+  opened.push(() => egress.close({ withinMs: 500 }))
+  opened.push(logEgress(egress, log), metrics.add(egressMetrics(egress)), reports.add(partReport('egress', egress)))
+  const tokens = tokensIn(env)
+  const proxy = await startProxy(egress, { host, port, tokens, credentials, maxBodyBytes, drainMs, tls, metrics }, log)
+  opened.push(() => proxy.close())
+  return { url: proxy.url, warnings: warningsFor(tokens, egress.upstreams.length), close: () => proxy.close() }
+}
+
+/** What an operator of a proxy should hear at the start. */
+export function warningsFor(tokens: readonly string[], upstreams: number): readonly string[] {
+  return [
+    ...(upstreams === 0 ? ['The policy has no upstreams; the proxy answers 404 until it has.'] : []),
+    ...(tokens.length === 0 ? ['INTERNAL_SERVICE_TOKEN is not set: whoever reaches the proxy may call vendors.'] : []),
+  ]
+}
