@@ -73,16 +73,26 @@ const inProcess = new WeakMap<Store, BookingPort>()
 
 /**
  * Where the state of upstreams lives: in the store's Redis, or in this process, shared by all that use the same store.
+ * A store that was given stays open, as others may use it; without users it lets go of its connections.
  */
-function portOf(store: Store | undefined, service: string, clock: Clock): BookingPort {
+function portOf(store: Store | BookingPort | undefined, service: string, clock: Clock): BookingPort {
   if (store === undefined) return memoryPort(clock)
+  if (isPort(store)) return { ...store, close: async () => {} }
   const lent = store.abilities?.lendRedis?.()
-  if (lent) return redisPort(lent, service)
+  if (lent) {
+    const port = redisPort(lent, service)
+    const release = store.use?.()
+    return { ...port, close: async () => void (await Promise.all([port.close(), release?.()])) }
+  }
   if (!store.abilities?.inProcess)
     throw invalidOption('createEgress.store', store.name, 'it cannot book; pass memoryStore() or redisStore(client)')
   const port = inProcess.get(store) ?? memoryPort(clock)
   inProcess.set(store, port)
   return port
+}
+
+function isPort(store: Store | BookingPort): store is BookingPort {
+  return typeof (store as Partial<BookingPort>).exchange === 'function'
 }
 
 function isSource(policy: PolicyDocument | PolicySource): policy is PolicySource {

@@ -6,6 +6,7 @@ import type { PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { Store } from '../stores/store.ts'
+import type { BookingPort } from './places/booking-port.ts'
 
 /** A request before it is sent, as hooks see it. */
 export interface OutgoingRequest {
@@ -50,7 +51,7 @@ export interface EgressOptions {
   /** What to enforce: a plain policy object with `upstreams`, or a policy source. */
   readonly policy: PolicyDocument | PolicySource
   /** Where the state of upstreams lives; in this process when left out. */
-  readonly store?: Store
+  readonly store?: Store | BookingPort
   /** By the name of the upstream. */
   readonly hooks?: Readonly<Record<string, UpstreamHooks>>
   /**

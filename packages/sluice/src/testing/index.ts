@@ -1,3 +1,4 @@
+export * from './booking-conformance.ts'
 export * from './faulty-store.ts'
 export * from './http-conformance.ts'
 export { type ClusterOptions, type ClusterServers, startCluster } from './servers/cluster.ts'

@@ -1,0 +1,56 @@
+import { Cluster } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { slotOf } from '../redis/slots.ts'
+import { redisStore } from '../stores/redis/redis-store.ts'
+import { type ClusterServers, startCluster } from '../testing/servers/cluster.ts'
+import { createEgress } from './create-egress.ts'
+import { inspectUpstream } from './places/inspect-upstream.ts'
+import { upstreamKeys } from './places/redis-port.ts'
+import { mostInAnyPeriod, startVendor } from './testing/vendor.ts'
+
+let servers: ClusterServers
+beforeAll(async () => {
+  servers = await startCluster()
+}, 60_000)
+afterAll(() => servers.stop())
+
+describe('egress on a Redis Cluster', () => {
+  test('holds a limit over two replicas while the slot of its upstream moves to another node', async () => {
+    const vendor = await startVendor()
+    const upstreams = [{ name: 'vendor', origin: vendor.origin, limits: { amount: 10, per: '500ms' }, maxWait: '60s' }]
+    const replicas = await Promise.all(
+      [1, 2].map(async () => {
+        const client = new Cluster(
+          servers.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
+          { lazyConnect: true },
+        )
+        const store = redisStore(client)
+        const egress = await createEgress({ policy: { service: 'ingest', upstreams }, store })
+        return { client, store, egress }
+      }),
+    )
+    const call = async (of: number): Promise<number> => {
+      const response = await replicas[of]!.egress.fetch(`${vendor.origin}/x`)
+      await response.text()
+      return response.status
+    }
+    const calls = Array.from({ length: 120 }, (_, i) => call(i % 2))
+    await expect.poll(() => vendor.arrivals.length, { timeout: 30_000 }).toBeGreaterThan(20)
+    const slot = slotOf(upstreamKeys('ingest', 'vendor')[0]!)
+    const from = await servers.masterOf(slot)
+    const to = (await servers.masters()).find(({ port }) => port !== from.port)!
+    await servers.moveSlot(slot, from, to)
+    expect(await inspectUpstream(replicas[0]!.store, 'ingest', 'vendor')).toMatchObject({
+      recovering: expect.any(Boolean),
+    })
+    expect(new Set(await Promise.all(calls))).toEqual(new Set([200]))
+    expect(vendor.arrivals).toHaveLength(120)
+    expect(mostInAnyPeriod(vendor.arrivals, 500)).toBeLessThanOrEqual(10)
+    for (const { egress, store, client } of replicas) {
+      await egress.close()
+      await store.close()
+      client.disconnect()
+    }
+    await vendor.close()
+  }, 60_000)
+})

@@ -1,0 +1,62 @@
+import { Cluster, Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { redisStore } from '../../stores/redis/redis-store.ts'
+import { bookingConformance } from '../../testing/booking-conformance.ts'
+import { startCluster } from '../../testing/servers/cluster.ts'
+import { startRedis } from '../../testing/servers/redis.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
+import { memoryPort } from './memory-port.ts'
+import { redisPort } from './redis-port.ts'
+
+const framework = { afterAll, beforeAll, describe, it }
+
+bookingConformance(framework, {
+  name: 'memory',
+  histories: 300,
+  async start() {
+    const clock = virtualClock()
+    return { port: memoryPort(clock), advance: (ms) => clock.advance(`${ms}ms`), stop: async () => {} }
+  },
+})
+
+bookingConformance(framework, {
+  name: 'Redis',
+  async start() {
+    const server = await startRedis()
+    const client = new Redis(server.url, { lazyConnect: true })
+    const store = redisStore(client)
+    const port = redisPort(store.abilities!.lendRedis!(), 'conformance')
+    return {
+      port,
+      async stop() {
+        await port.close()
+        await store.close()
+        client.disconnect()
+        await server.stop()
+      },
+    }
+  },
+})
+
+bookingConformance(framework, {
+  name: 'Redis Cluster',
+  histories: 10,
+  async start() {
+    const servers = await startCluster()
+    const client = new Cluster(
+      servers.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
+      { lazyConnect: true },
+    )
+    const store = redisStore(client)
+    const port = redisPort(store.abilities!.lendRedis!(), 'conformance')
+    return {
+      port,
+      async stop() {
+        await port.close()
+        await store.close()
+        client.disconnect()
+        await servers.stop()
+      },
+    }
+  },
+})

@@ -1,0 +1,73 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createLimiter } from '../limiter/create-limiter.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { redisStore } from '../stores/redis/redis-store.ts'
+import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
+import { systemClock } from '../timing/system-clock.ts'
+import { createEgress } from './create-egress.ts'
+import { memoryPort } from './places/memory-port.ts'
+import { startVendor, type Vendor } from './testing/vendor.ts'
+
+let server: RedisServer
+let vendor: Vendor
+beforeAll(async () => {
+  server = await startRedis()
+  vendor = await startVendor()
+})
+afterAll(async () => {
+  await vendor.close()
+  await server.stop()
+})
+
+const policy = () => ({
+  service: 's',
+  rules: [{ name: 'r', limits: { rpm: 100 } }],
+  upstreams: [{ name: 'vendor', origin: vendor.origin, limits: { rps: 100 } }],
+})
+const connections = async (): Promise<number> => {
+  const clients = String(await server.cli('CLIENT', 'LIST'))
+    .trim()
+    .split('\n')
+  return clients.filter((line) => !line.includes('cmd=client')).length
+}
+
+describe('a store that was given to egress', () => {
+  test('stays open when egress closes, for whoever else uses it', async () => {
+    const client = new Redis(server.url, { lazyConnect: true })
+    const store = redisStore(client)
+    const limiter = await createLimiter({ policy: policy(), store })
+    const [first, second] = [
+      await createEgress({ policy: policy(), store }),
+      await createEgress({ policy: policy(), store }),
+    ]
+    expect((await first.fetch(vendor.origin)).status).toBe(200)
+    await first.close()
+    await first.close()
+    expect(await limiter.take('k')).toMatchObject({ allowed: true, by: 'store' })
+    expect((await second.fetch(vendor.origin)).status).toBe(200)
+    await limiter.close()
+    expect((await second.fetch(vendor.origin)).status).toBe(200)
+    await second.close()
+    // Without users it lets go of its connections, and opens others when it is used again.
+    await expect.poll(connections).toBe(0)
+    const third = await createEgress({ policy: policy(), store })
+    expect((await third.fetch(vendor.origin)).status).toBe(200)
+    await third.close()
+    await store.close()
+    await expect(createEgress({ policy: policy(), store })).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+    client.disconnect()
+  }, 30_000)
+
+  test('is shared by all egresses of a process, also in memory and as a port of booking', async () => {
+    for (const store of [memoryStore(), memoryPort(systemClock())]) {
+      const upstreams = [{ name: 'vendor', origin: vendor.origin, limits: { amount: 1, per: '20s' }, maxWait: '1ms' }]
+      const [a, b] = await Promise.all([1, 2].map(() => createEgress({ policy: { service: 's', upstreams }, store })))
+      expect((await a!.fetch(vendor.origin)).status).toBe(200)
+      await a!.close()
+      await expect(b!.fetch(vendor.origin)).rejects.toMatchObject({ code: 'SLUICE_REFUSED' })
+      await b!.close()
+      await store.close()
+    }
+  })
+})
