@@ -2,24 +2,28 @@ import type { ServerConfig } from './config/config.ts'
 import { newToken, removeTokenFile, tokenFileOf, writeTokenFile } from './config/token-file.ts'
 import { requireToken } from './http/access.ts'
 import type { Access } from './http/api-parts.ts'
+import { PageAccess } from './session/page-access.ts'
 
 export interface AdminAccess {
   readonly access: Access
+  readonly page: PageAccess
   readonly token: string
   /** Leaves a generated token where the command line finds it, once the port is known. */
   publish(port: number): { readonly file: string | undefined; readonly warning: string | undefined; remove(): void }
 }
 
 /** Who may do what. Admin routes always want a token; where none is configured, one is generated. */
-export function adminAccess({ adminToken, decideToken, env }: ServerConfig): AdminAccess {
+export function adminAccess({ adminToken, decideToken, env, tls }: ServerConfig): AdminAccess {
   const token = adminToken ?? newToken()
+  const page = new PageAccess(token, tls !== undefined)
   const access = {
-    admin: requireToken('admin', [token]),
+    admin: page.check,
     report: requireToken('decide or admin', decideToken === undefined ? [token] : [decideToken, token]),
     decide: decideToken === undefined ? () => {} : requireToken('decide', [decideToken, token]),
   }
   return {
     access,
+    page,
     token,
     publish(port) {
       const nothing = { file: undefined, warning: undefined, remove: () => {} }

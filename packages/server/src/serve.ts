@@ -37,6 +37,8 @@ export interface Daemon {
   /** What admin routes want, and the file that holds it when it was generated. */
   readonly adminToken: string
   readonly tokenFile: string | undefined
+  /** A new code that signs in to the page once, within a minute. */
+  signInCode(): string
   readonly log: Logger
   /** Answers what was accepted, gives leases back, and ends. */
   close(): Promise<void>
@@ -79,6 +81,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     let draining = false
     const { trustedProxies, forwardedBy, env } = config
     const admin = adminAccess(config)
+    opened.push(() => admin.page.close())
     const state = { startedAt: new Date(), isDraining: () => draining }
     const app = createApp({
       limiter,
@@ -94,6 +97,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       metrics,
       log,
       access: admin.access,
+      page: admin.page,
       identity: { trustedProxies, forwardedBy },
       env,
       ...state,
@@ -121,6 +125,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       store,
       adminToken: admin.token,
       tokenFile: token.file,
+      signInCode: () => admin.page.issueCode().code,
       log,
       close() {
         draining = true

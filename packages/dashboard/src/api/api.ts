@@ -1,5 +1,4 @@
 import { session } from '../app/session.ts'
-import { tokenHeaders } from './sign-in.ts'
 
 /** An answer that is an error, by RFC 9457, or a daemon that did not answer (status 0). */
 export class ApiError extends Error {
@@ -27,6 +26,8 @@ export interface ApiOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
+  /** A 401 then means a wrong secret, and no session that has ended. */
+  readonly isSignIn?: boolean
 }
 
 /** An answer with its headers, where those matter (`etag`). */
@@ -50,7 +51,6 @@ export async function apiAnswer<T>(method: string, path: string, options: ApiOpt
   const response = await fetch(`.${path}`, {
     method,
     headers: {
-      ...tokenHeaders(),
       // A form of another site cannot send this header.
       'x-sluice-page': '1',
       ...(body === undefined ? {} : { 'content-type': isText ? 'application/yaml' : 'application/json' }),
@@ -64,12 +64,12 @@ export async function apiAnswer<T>(method: string, path: string, options: ApiOpt
     if (signal?.aborted) throw error
     throw new ApiError(0, 'The daemon cannot be reached.')
   })
-  if (!response.ok) throw await failure(response)
+  if (!response.ok) throw await failure(response, options.isSignIn ?? false)
   return { body: (await response.json()) as T, headers: response.headers }
 }
 
-async function failure(response: Response): Promise<ApiError> {
-  if (response.status === 401) session.set('signed-out')
+async function failure(response: Response, isSignIn: boolean): Promise<ApiError> {
+  if (response.status === 401 && !isSignIn) session.set('expired')
   const problem = (await response.json().catch(() => ({}))) as Record<string, unknown>
   const detail = typeof problem.detail === 'string' ? problem.detail : `The daemon answered ${response.status}.`
   return new ApiError(response.status, detail, problem)

@@ -1,21 +1,33 @@
 import { session } from '../app/session.ts'
 import { api } from './api.ts'
 
-let token = ''
-
-/** Kept only in memory of this tab. */
-export const tokenHeaders = (): Record<string, string> => (token === '' ? {} : { authorization: `Bearer ${token}` })
-
-/** Finds out whether this browser is signed in already. */
-export async function resumeSession(): Promise<void> {
-  await api('GET', '/v1/policy').then(
-    () => session.set('signed-in'),
-    () => {},
-  )
+interface SessionState {
+  readonly signedIn: boolean
 }
 
+/**
+ * Finds out whether this browser is signed in. The link that `sluice serve` prints has a code behind `#`: it is taken
+ * out of the address at once, and used.
+ */
+export async function resumeSession(): Promise<void> {
+  const [, code] = /^#code=([\w-]+)$/.exec(location.hash) ?? []
+  if (code !== undefined) {
+    history.replaceState(null, '', '#/')
+    dispatchEvent(new HashChangeEvent('hashchange'))
+  }
+  const { signedIn } = await api<SessionState>('GET', '/v1/session').catch(() => ({ signedIn: false }))
+  if (signedIn) session.set('signed-in')
+  else if (code === undefined) session.set('signed-out')
+  else await signIn(code).catch(() => session.set('code-refused'))
+}
+
+/** Exchanges a one-time code or the admin token for a cookie that scripts cannot read; nothing is kept here. */
 export async function signIn(secret: string): Promise<void> {
-  token = secret
-  await api('GET', '/v1/policy')
+  await api('POST', '/v1/session', { body: { secret }, isSignIn: true })
   session.set('signed-in')
+}
+
+export async function signOut(): Promise<void> {
+  await api('DELETE', '/v1/session')
+  session.set('signed-out')
 }

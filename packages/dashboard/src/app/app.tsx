@@ -17,7 +17,7 @@ export function App() {
   }, [entry, route.path.join('/')])
   useEffect(() => void resumeSession(), [])
   if (session === 'unknown') return <Loading />
-  if (session === 'signed-out') return <SignIn />
+  if (session !== 'signed-in') return <SignIn why={session} />
   return (
     <>
       <button type="button" class="button skip" onClick={() => document.getElementById('main')?.focus()}>

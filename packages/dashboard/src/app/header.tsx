@@ -1,3 +1,4 @@
+import { signOut } from '../api/sign-in.ts'
 import { pages } from './pages.ts'
 import { linkTo } from './router.ts'
 
@@ -19,7 +20,11 @@ export function Header({ current }: { readonly current: string | undefined }) {
           </a>
         ))}
       </nav>
-      <div class="header-right" />
+      <div class="header-right">
+        <button type="button" class="copy" onClick={() => void signOut().catch(() => {})}>
+          Sign out
+        </button>
+      </div>
     </header>
   )
 }

@@ -1,7 +1,7 @@
 import { createValue, useValue } from './value.ts'
 
-/** Whether this page may ask the daemon. */
-export type Session = 'unknown' | 'signed-in' | 'signed-out'
+/** Whether this page may ask the daemon, and if not, why. */
+export type Session = 'unknown' | 'signed-in' | 'signed-out' | 'expired' | 'code-refused'
 
 export const session = createValue<Session>('unknown')
 

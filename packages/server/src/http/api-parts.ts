@@ -4,6 +4,7 @@ import type { ReportDestination, ReportReader } from 'sluice/reports'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { RequestRing } from '../replay/request-ring.ts'
 import type { Hide } from '../replay/secret-names.ts'
+import type { PageAccess } from '../session/page-access.ts'
 import type { LiveFeed } from '../stats/live-feed.ts'
 import type { TokenCheck } from './access.ts'
 
@@ -45,6 +46,8 @@ export interface ApiParts {
   readonly metrics: MetricsPage
   readonly log: Logger
   readonly access: Access
+  /** Signing in to the page. */
+  readonly page: PageAccess
   readonly identity: { readonly trustedProxies: readonly string[]; readonly forwardedBy: ForwardedBy }
   /** Where tiers are looked up when a policy is checked. */
   readonly env: Readonly<Record<string, string | undefined>>

@@ -319,6 +319,10 @@ describe('the HTTP API', () => {
       'POST /v1/reports',
       'DELETE /v1/reports/{service}/{replica}',
       'GET /v1/events',
+      'GET /v1/session',
+      'POST /v1/session',
+      'DELETE /v1/session',
+      'POST /v1/session/code',
     ])
   })
 })

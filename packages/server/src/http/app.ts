@@ -16,13 +16,14 @@ import { pageRoutes } from './routes/page.ts'
 import { policyRoutes } from './routes/policy.ts'
 import { policySchemaRoute } from './routes/policy-schema.ts'
 import { reportsRoute } from './routes/reports.ts'
+import { sessionRoutes } from './routes/session.ts'
 import { statsRoute } from './routes/stats.ts'
 import { tryPolicyRoute } from './routes/try-policy.ts'
 
 /** A part of the API: adds its routes. */
 export type Routes = (app: Hono<NodeEnv>, parts: ApiParts) => void
 
-const open: readonly Routes[] = [holdRoutes, authRoute, healthRoutes, pageRoutes, reportsRoute]
+const open: readonly Routes[] = [holdRoutes, authRoute, healthRoutes, pageRoutes, sessionRoutes, reportsRoute]
 const admin: readonly Routes[] = [
   keyRoutes,
   explainRoute,

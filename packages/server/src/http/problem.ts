@@ -26,6 +26,7 @@ const titles: Readonly<Record<number, string>> = {
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
   428: 'Precondition Required',
+  429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 }
@@ -37,6 +38,7 @@ export function problemResponse(error: unknown): Response {
   const body = { type: 'about:blank', title: titles[status] ?? 'Error', status, detail: message, ...extra }
   const headers = new Headers({ 'content-type': problemType })
   if (Array.isArray(allow)) headers.set('allow', allow.join(', '))
+  if (typeof extra.retryAfterMs === 'number') headers.set('retry-after', String(Math.ceil(extra.retryAfterMs / 1000)))
   if (status === 401) headers.set('www-authenticate', 'Bearer realm="sluice"')
   return new Response(JSON.stringify(body), { status, headers })
 }

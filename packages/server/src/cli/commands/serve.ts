@@ -3,7 +3,7 @@ import { createLog } from '../../log/create-log.ts'
 import { type Daemon, serve, validate } from '../../serve.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
-import { banner } from '../serve/banner.ts'
+import { banner, pageUrl } from '../serve/banner.ts'
 import { humanLog } from '../serve/human-log.ts'
 import { listenError } from '../serve/listen-error.ts'
 import { endSignal } from '../serve/signals.ts'
@@ -20,6 +20,7 @@ export async function serveCommand(input: Input, terminal: Terminal): Promise<Ex
   // Node would end at once. The policy is followed as it changes, so there is nothing left to reload.
   process.on('SIGHUP', () => daemon?.log.info('SIGHUP: the policy is followed as it changes; nothing to reload'))
   daemon = await start(config, terminal)
+  if (terminal.live && process.stdin.isTTY) offerLinks(daemon, terminal)
   const signal = await ended
   announce(terminal, `${signal}: answering what was accepted; once more ends at once`)
   await daemon.close()
@@ -46,13 +47,18 @@ async function start(config: ServerConfig, terminal: Terminal): Promise<Daemon> 
         else if (terminal.live) for (const line of banner(daemon, config, version, terminal.style)) terminal.line(line)
         else
           terminal.note(
-            `sluice ${version}: page ${url}/  API ${url}/v1/check  ${proxyUrl === null ? '' : `proxy ${proxyUrl}  `}store ${store}  policy ${policySource}`,
+            `sluice ${version}: page ${pageUrl(daemon)}  API ${url}/v1/check  ${proxyUrl === null ? '' : `proxy ${proxyUrl}  `}store ${store}  policy ${policySource}`,
           )
       },
     })
   } catch (error) {
     throw listenError(error as NodeJS.ErrnoException, config) ?? error
   }
+}
+
+/** Codes for the page last a minute; Enter prints a link with a new one. */
+function offerLinks(daemon: Daemon, terminal: Terminal): void {
+  process.stdin.on('data', () => announce(terminal, `page  ${pageUrl(daemon)}`)).unref()
 }
 
 function announce(terminal: Terminal, text: string): void {

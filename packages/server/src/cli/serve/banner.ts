@@ -16,6 +16,7 @@ export function banner(daemon: Daemon, config: ServerConfig, version: string, st
     `  ${style.strong('sluice')} ${version} is up`,
     '',
     row('page', `${style.accent(pageUrl(daemon))}${moved}`),
+    row('', style.faint('signs in once, within a minute; Enter prints another link')),
     row('API', `${style.accent(`${daemon.url}/v1/check`)}`),
     row('', style.faint(`described by ${daemon.url}/openapi.json`)),
     ...(daemon.grpcUrl === undefined
@@ -49,9 +50,12 @@ export function banner(daemon: Daemon, config: ServerConfig, version: string, st
   ]
 }
 
-/** The token stands behind #, which browsers do not send, so that it is in no log of a proxy. */
-function pageUrl({ url, adminToken, tokenFile }: Daemon): string {
-  return tokenFile === undefined ? `${url}/` : `${url}/#token=${adminToken}`
+/**
+ * The code works once and for a minute, so that it is harmless in the history of the browser; it stands behind #, which
+ * browsers do not send.
+ */
+export function pageUrl(daemon: Daemon): string {
+  return `${daemon.url}/#code=${daemon.signInCode()}`
 }
 
 function tries(url: string, style: Style): string[] {

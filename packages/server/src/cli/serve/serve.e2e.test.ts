@@ -20,7 +20,9 @@ describe('sluice serve', () => {
     const daemon = await startDaemon([], { cwd: folder })
     const answer = await fetch(`${daemon.url}/v1/check`, { method: 'POST', body: '{"key":"user:1","rule":"per-user"}' })
     expect(await answer.json()).toMatchObject({ allowed: true })
-    expect(daemon.err()).toMatch(/page http:\S+\/ {2}API http:\S+ {2}store memory {2}policy the built-in example/)
+    expect(daemon.err()).toMatch(
+      /page http:\S+\/#code=[A-Z2-9]{4}-[A-Z2-9]{4} {2}API http:\S+ {2}store memory {2}policy the built-in example/,
+    )
     daemon.child.kill('SIGTERM')
     expect(await daemon.ended).toBe(0)
     expect(daemon.out()).toContain('"msg":"ended"')

@@ -1,17 +1,9 @@
 import { version } from '../../cli/version.ts'
-import { ref, schemas } from './schemas.ts'
+import { admin, answer, body, get, malformed, type Part, query, wrong } from './operations.ts'
+import { pagePaths } from './page-paths.ts'
+import { ref } from './schema-parts.ts'
+import { schemas } from './schemas.ts'
 
-type Part = Readonly<Record<string, unknown>>
-
-const json = (schema: string): Part => ({ 'application/json': { schema: ref(schema) } })
-const problem: Part = { 'application/problem+json': { schema: ref('Problem') } }
-const answer = (description: string, schema: string): Part => ({ description, content: json(schema) })
-const wrong = (description: string): Part => ({ description, content: problem })
-const body = (...names: string[]): Part => {
-  const schema = names.length === 1 ? ref(names[0]!) : { oneOf: names.map(ref) }
-  return { required: true, content: { 'application/json': { schema } } }
-}
-const query = (name: string, description: string, schema: Part): Part => ({ name, in: 'query', description, schema })
 const policyBody: Part = {
   required: true,
   description: 'A policy: YAML, or JSON with the content type application/json.',
@@ -25,12 +17,6 @@ const keyPath: Part = {
   description: 'A readable key: service/rule/part/..., each segment percent-encoded.',
   schema: { type: 'string' },
 }
-const malformed = { 400: wrong('The input is malformed.'), 413: wrong('The body is too large.') }
-const refused = {
-  401: wrong('The admin token is missing or wrong.'),
-  403: wrong('Asked by a page of another site.'),
-}
-
 const checking = {
   ...malformed,
   401: wrong('The decide token is missing or wrong, where there is one.'),
@@ -52,16 +38,6 @@ const editing = {
   412: wrong('Another version is in force than If-Match says.'),
   422: wrong('The policy would make no sense with it.'),
   428: wrong('If-Match is missing.'),
-}
-
-function get(operationId: string, summary: string, responses: Part, more: Part = {}): Part {
-  return { operationId, summary, security: [], responses, ...more }
-}
-
-/** Operations that only operators may use. */
-function admin(operationId: string, summary: string, responses: Part, more: Part = {}): Part {
-  const answers = { 400: wrong('A parameter is unknown or makes no sense.'), ...responses, ...refused }
-  return { operationId, summary, security: [{ adminToken: [] }], responses: answers, ...more }
 }
 
 const authAnswers = {
@@ -104,6 +80,16 @@ const ready = (operationId: string): Part => ({
     { parameters: [query('strict', 'Say no while decisions are degraded.', { type: 'boolean' })] },
   ),
 })
+
+const securitySchemes: Part = {
+  adminToken: { type: 'http', scheme: 'bearer' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'sluice_session',
+    description: 'Of a browser that signed in. What changes something needs the header X-Sluice-Page, too.',
+  },
+}
 
 /** The description of the HTTP API, served at `/openapi.json`; tests hold the daemon to it. */
 export const openApi: Part = {
@@ -352,6 +338,7 @@ export const openApi: Part = {
         },
       ),
     },
+    ...pagePaths,
     '/health': health('health'),
     '/healthz': health('healthz'),
     '/ready': ready('ready'),
@@ -362,5 +349,5 @@ export const openApi: Part = {
       }),
     },
   },
-  components: { schemas, securitySchemes: { adminToken: { type: 'http', scheme: 'bearer' } } },
+  components: { schemas, securitySchemes },
 }

@@ -1,31 +1,5 @@
-/** The schemas of the API, in JSON Schema 2020-12 as OpenAPI 3.1 has it. */
-type Schema = Readonly<Record<string, unknown>>
-
-export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
-
-const text: Schema = { type: 'string' }
-const flag: Schema = { type: 'boolean' }
-const count: Schema = { type: 'integer', minimum: 0 }
-/** Units, or units by the names of rules. */
-const units: Schema = { oneOf: [count, { type: 'object', additionalProperties: count }] }
-const orNull = (type: string): Schema => ({ type: [type, 'null'] })
-const list = (items: Schema): Schema => ({ type: 'array', items })
-
-/** An object whose fields are all there, unless they are named as optional. */
-function object(
-  properties: Readonly<Record<string, Schema>>,
-  optional: readonly string[] = [],
-  more: Schema = {},
-): Schema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name))
-  return {
-    type: 'object',
-    properties,
-    ...(required.length === 0 ? {} : { required }),
-    additionalProperties: false,
-    ...more,
-  }
-}
+import { pageSchemas } from './page-schemas.ts'
+import { count, flag, list, object, orNull, ref, type Schema, text, units } from './schema-parts.ts'
 
 const key: Schema = {
   description: 'A key: a text, or a list of parts.',
@@ -49,6 +23,7 @@ const namedChanges = { added: list(text), removed: list(text), changed: list(tex
 const tally = { allowed: count, denied: count, degraded: count }
 
 export const schemas: Readonly<Record<string, Schema>> = {
+  ...pageSchemas,
   Request: object(
     {
       method: { ...text, default: 'GET' },
