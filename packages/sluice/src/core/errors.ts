@@ -46,11 +46,7 @@ export class SluiceError extends Error {
 
 /** Tells a Sluice error apart, also when two copies of the package are loaded. */
 export function isSluiceError(error: unknown): error is SluiceError {
-  return (
-    error instanceof Error &&
-    typeof (error as { code?: unknown }).code === 'string' &&
-    (error as SluiceError).code in errorCodes
-  )
+  return error instanceof Error && Object.hasOwn(errorCodes, (error as { code?: PropertyKey }).code ?? '')
 }
 
 /** The error for a wrong option: names the option, shows the value, tells what would be right. */

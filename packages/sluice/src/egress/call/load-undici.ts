@@ -1,4 +1,4 @@
-import { SluiceError } from '../../core/errors.ts'
+import { missingPeer } from '../../core/missing-peer.ts'
 
 /** The part of undici that calls go through. */
 export type Undici = typeof import('undici')
@@ -11,6 +11,6 @@ export async function loadUndici(): Promise<Undici> {
   try {
     return await import('undici')
   } catch (cause) {
-    throw new SluiceError('SLUICE_MISSING_PEER', 'sluice/egress needs undici: npm install undici@7', { cause })
+    throw missingPeer('sluice/egress', 'undici', '7', cause)
   }
 }

@@ -1,3 +1,4 @@
+import { missingPeer } from '../../core/missing-peer.ts'
 import { waitFor } from '../wait-for.ts'
 import { unprivileged } from './account.ts'
 import { findMongod, type MongodBinary } from './mongod-binary.ts'
@@ -169,7 +170,9 @@ function externalServer(url: string): MongodServer {
 
 /** Runs one command on one server. The driver is loaded here only: whoever tests without MongoDB need not have it. */
 async function admin(port: number, command: Record<string, unknown>): Promise<Record<string, unknown>> {
-  const { MongoClient } = await import('mongodb')
+  const { MongoClient } = await import('mongodb').catch((cause: unknown) => {
+    throw missingPeer('startMongod of sluice/testing', 'mongodb', '7', cause)
+  })
   const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
     serverSelectionTimeoutMS: 1000,
   })
