@@ -1,90 +1,86 @@
-// Compiles the TypeScript of the documentation, so that no example goes stale: each block, or each part of one that
-// begins with a comment after an empty line, as a module of its own.
+// Compiles the examples of the documentation and of the comments in the code, so that none goes stale. On a page: each
+// TypeScript block, or each part of one that begins with a comment after an empty line. In code: each `@example`.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { commentExamples, exportsOf } from './examples/comments.mjs'
+import { given, givenInComments, globals } from './examples/given.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, '.cache', 'docs-code')
+const read = (file) => readFileSync(join(root, file), 'utf8')
 
-/** What an example may take for granted, by the name it uses. */
-const given = {
-  limiter: "declare const limiter: import('sluice').Limiter",
-  another: "declare const another: import('sluice').Limiter",
-  app: 'declare const app: any',
-  handler: 'declare const handler: any',
-  log: 'declare const log: { warn(event: object): void; error(event: object): void }',
-  express: "import express from 'express'",
-  createServer: "import { createServer } from 'node:http'",
-  Module: "import { Module } from '@nestjs/common'",
-  Controller: "import { Controller } from '@nestjs/common'",
-  Post: "import { Post } from '@nestjs/common'",
-  RateLimit: "import { RateLimit } from 'sluice/nest'",
-  rateLimit: "import { rateLimit } from 'sluice/express'",
-  createLimiter: "import { createLimiter } from 'sluice'",
-  limiterMetrics: "import { limiterMetrics } from 'sluice'",
-  policy: "declare const policy: import('sluice').PolicyDocument",
-  redisStore: "import { redisStore } from 'sluice/redis'",
-  openRedis: "import { openRedis } from 'sluice/redis'",
-  client: "declare const client: import('ioredis').Redis",
-  redis: "declare const redis: import('ioredis').Redis",
-  createCache: "import { createCache } from 'sluice/cache'",
-  defineKeys: "import { defineKeys, key } from 'sluice/cache'",
-  createFreshness: "import { createFreshness } from 'sluice/cache'",
-  createPresence: "import { createPresence } from 'sluice/presence'",
-  prices: "declare const prices: import('sluice/cache').Cache",
-  egress: "declare const egress: import('sluice/egress').Egress",
-  user: 'declare const user: { id: string; name: string }',
-  db: 'declare const db: any',
-  pool: 'declare const pool: any',
-  isDown: 'declare const isDown: boolean',
-  meterProvider: "declare const meterProvider: import('@opentelemetry/api').MeterProvider",
-  inTransaction: 'declare function inTransaction(pool: any, work: (client: any) => Promise<void>): Promise<void>',
-  readValues: 'declare function readValues(client: any, keys: readonly string[]): Promise<any>',
-  clockOf: 'declare function clockOf(client: any): Promise<number>',
-  writeOrDelete: 'declare function writeOrDelete(client: any, ...values: any[]): Promise<void>',
-  etcdStore: "declare function etcdStore(): import('sluice').Store",
-}
+/** By name: the import of everything that the library publishes. */
+const published = Object.fromEntries(
+  Object.entries(JSON.parse(read('packages/sluice/package.json')).exports)
+    .filter(([, target]) => typeof target === 'object')
+    .flatMap(([subpath, target]) => {
+      const names = exportsOf(read(join('packages/sluice', target['sluice-source'])))
+      return names.map((name) => [name, `import { ${name} } from 'sluice${subpath.slice(1)}'`])
+    }),
+)
 
-function examplesOf(page) {
-  const blocks = readFileSync(join(root, page), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```/gm)
-  return [...blocks].flatMap(([, code]) => code.split(/\n\n(?=\/\/ )/))
-}
+/** The file as a module in front of the examples: what it exports is known to its own. */
+const fromSource = (file, names) => `import { ${names.join(', ')} } from '../../${file}'`
 
-function complete(code) {
+function complete(code, file) {
   const isUsed = (name) => new RegExp(`(?<![.\\w])${name}\\b`).test(code)
   const isMade = (name) => new RegExp(`(?:const|class|^import(?: [^\\n]*)?)[ {]${name}\\b`, 'm').test(code)
-  const prelude = Object.keys(given).filter((name) => isUsed(name) && !isMade(name))
-  return `${prelude.map((name) => given[name]).join('\n')}\n${code}\nexport {}\n`
+  const isNeeded = (name) => isUsed(name) && !isMade(name)
+  const own = file === undefined ? [] : exportsOf(read(file)).filter(isNeeded)
+  // On a page an example shows its imports; in a comment the reader's editor finds them.
+  const known = file === undefined ? given : { ...published, ...given, ...givenInComments }
+  const taken = Object.keys(known).filter((name) => isNeeded(name) && !own.includes(name))
+  const prelude = [...(own.length > 0 ? [fromSource(file, own)] : []), ...taken.map((name) => known[name])]
+  return `${prelude.join('\n')}\n${code}\nexport {}\n`
 }
 
-const pages = [
-  'README.md',
-  'packages/sluice/README.md',
-  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
-]
-const examples = pages
-  .filter((page) => page.endsWith('.md'))
-  .flatMap((page) => examplesOf(page).map((code) => [page, code]))
+function ofPage(page) {
+  const blocks = read(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)
+  return [...blocks]
+    .flatMap(([, code]) => code.split(/\n\n(?=\/\/ )/))
+    .map((code) => ({ from: page, text: complete(code) }))
+}
+
+const ofSource = (file) => commentExamples(read(file)).map((code) => ({ from: file, text: complete(code, file) }))
+
+const below = (directory, ending) =>
+  readdirSync(join(root, directory), { recursive: true })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${directory}/${name}`)
+const pages = ['README.md', 'packages/sluice/README.md', 'packages/server/README.md', ...below('docs', '.md')]
+const sources = ['sluice', 'server']
+  .flatMap((name) => below(`packages/${name}/src`, '.ts'))
+  .filter((file) => !file.endsWith('.test.ts') && !file.endsWith('.gen.ts'))
+const examples = { page: pages.flatMap(ofPage), comment: sources.flatMap(ofSource) }
+
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
-for (const [index, [page, code]] of examples.entries()) {
-  const name = `${page.replace(/\.md$/, '').replaceAll('/', '-').toLowerCase()}-${index + 1}.ts`
-  writeFileSync(join(folder, name), complete(code))
+for (const [index, { from, text }] of Object.values(examples).flat().entries()) {
+  const name = `${from
+    .replace(/\.(md|ts)$/, '')
+    .replaceAll('/', '-')
+    .toLowerCase()}-${index + 1}.ts`
+  writeFileSync(join(folder, name), text)
 }
+writeFileSync(join(folder, 'globals.d.ts'), globals)
 writeFileSync(
   join(folder, 'tsconfig.json'),
   JSON.stringify({
     extends: '../../tsconfig.json',
-    compilerOptions: { rootDir: '../..' },
+    // An example may leave the types of a callback's parameters to the framework that it shows.
+    compilerOptions: { rootDir: '../..', noImplicitAny: false, verbatimModuleSyntax: false },
     include: ['*.ts'],
     exclude: [],
   }),
 )
-const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--pretty', 'false'], {
+const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--pretty', 'false'], {
   encoding: 'utf8',
 })
-process.stdout.write(stdout)
-if (status === 0) console.log(`${examples.length} examples compile`)
-process.exitCode = status === 0 && examples.length > 0 ? 0 : 1
+// The sources that examples import are checked with settings of their own, elsewhere.
+const errors = stdout.split('\n').filter((line) => line !== '' && !line.startsWith('packages/'))
+for (const error of errors) console.log(error)
+const counts = Object.entries(examples).map(([kind, { length }]) => `${length} in a ${kind}`)
+if (errors.length === 0) console.log(`examples compile: ${counts.join(', ')}`)
+process.exitCode = errors.length === 0 && Object.values(examples).every(({ length }) => length > 0) ? 0 : 1

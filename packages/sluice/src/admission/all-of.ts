@@ -10,7 +10,7 @@ const refusedLater = (denial: Denial<unknown>): ResponseEnd => ({ status: denial
  * Asks several guards one after the other; the first that refuses ends it. Put the cheapest first: a request that is
  * shed should not spend anybody's quota.
  *
- * @example app.use(protect(allOf(shedding, limiterGuard(limiter))))
+ * @example app.use(protect(allOf(shedding(capacity), limiterGuard(limiter))))
  */
 export function allOf<Request, Guards extends readonly Guard<Request, unknown>[]>(
   ...guards: Guards

@@ -50,9 +50,10 @@ const closed: State = { name: 'closed' }
  *
  * @example
  * const pass = circuit.enter(performance.now())
- * if (pass === undefined) return fallback
- * // ... the call ...
- * circuit.succeeded(pass, performance.now()) // or circuit.failed(...), or circuit.cancelled(pass)
+ * if (pass !== undefined) {
+ *   // ... the call ...
+ *   circuit.succeeded(pass, performance.now()) // or circuit.failed(...), or circuit.cancelled(pass)
+ * }
  */
 export class Circuit {
   readonly #strategy: Strategy

@@ -10,7 +10,7 @@ export interface ViewOptions<Request> {
    * What rules may read as `context.…`, such as the user that authentication found. It is called when a rule asks for
    * it.
    *
-   * @example context: (req) => ({ user: req.user }) // key: context.user.id
+   * @example rateLimit(limiter, { context: (req) => ({ user: req.user }) }) // key: context.user.id
    */
   readonly context?: (request: Request) => Readonly<Record<string, unknown>> | undefined
 }

@@ -55,9 +55,11 @@ export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
    * how much is. To a client that hung up, `false` gives nothing back: its request may have been worked on. A number is
    * spent in any case.
    *
-   * @example chargeWhen: ({ status }) => status === 401 // only failed log-ins
-   * @example chargeWhen: ({ bytes }) => Math.ceil(bytes / 1024)
-   * @example chargeWhen: (_, request) => ({ tpm: tokensOf(request) }) // by rule; those not named keep what they took
+   * @example
+   * rateLimit(limiter, { chargeWhen: ({ status }) => status === 401 }) // only failed log-ins
+   * rateLimit(limiter, { chargeWhen: ({ bytes }) => Math.ceil(bytes / 1024) })
+   * // By rule; those not named keep what they took.
+   * rateLimit(limiter, { chargeWhen: (_, request) => ({ tpm: tokensOf(request) }) })
    */
   readonly chargeWhen?: (end: ResponseEnd, request: Request, decision: Decision) => boolean | Units
   /**

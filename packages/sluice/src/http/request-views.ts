@@ -25,7 +25,7 @@ export function carriesBody(headers: RequestView['headers']): boolean {
 /**
  * Makes the function that turns requests of a framework into views.
  *
- * @example const viewOf = requestViews(reader, options)
+ * @example const viewOf = requestViews(reader, { identity: { trustedProxies: ['10.0.0.0/8'] } })
  */
 export function requestViews<Source, Request>(
   reader: RequestReader<Source, Request>,

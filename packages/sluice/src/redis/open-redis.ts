@@ -28,8 +28,10 @@ const handles = new WeakMap<object, SharedRedis>()
  *
  * @example
  * const redis = openRedis(new Redis('redis://localhost'), { socketTimeoutMs: 400 })
- * const limiter = await createLimiter({ policy: redisPolicy(redis, { key: 'sluice:policy:shop' }), store:
- * redisStore(redis) }) await limiter.close() await redis.close()
+ * const policy = redisPolicy(redis, { key: 'sluice:policy:shop' })
+ * const limiter = await createLimiter({ policy, store: redisStore(redis) })
+ * await limiter.close()
+ * await redis.close()
  */
 export function openRedis(client: RedisClient, options: RedisOptions = {}): Redis {
   return sharedRedis(client, options, 'openRedis').opened()

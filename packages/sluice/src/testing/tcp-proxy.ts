@@ -58,7 +58,7 @@ export interface TcpProxy {
  * Starts a proxy in front of a loopback port.
  *
  * @example
- * const proxy = await startTcpProxy({ targetPort: redis.port })
+ * const proxy = await startTcpProxy({ targetPort: 6379 })
  * proxy.dropReplies(0.01)
  */
 export function startTcpProxy(options: TcpProxyOptions): Promise<TcpProxy> {

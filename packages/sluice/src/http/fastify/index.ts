@@ -62,8 +62,8 @@ export interface FastifyProtectOptions<Decided extends Decision | undefined = De
  *
  * @example
  * await app.register(rateLimit, { limiter })
- * app.post('/reports', { config: { rateLimit: { rule: 'reports', key: (request) => request.user.id, cost: 5 } } },
- * handler)
+ * const charge = { rule: 'reports', key: (request) => request.user.id, cost: 5 }
+ * app.post('/reports', { config: { rateLimit: charge } }, handler)
  */
 export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('sluice', (app, options) => {
   const { limiter } = options
@@ -94,7 +94,7 @@ export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('s
 /**
  * Plugin that asks a guard, such as one that sheds load, about all requests of the instance it is registered on.
  *
- * @example await app.register(protect, { guard: allOf(shedding, limiterGuard(limiter)) })
+ * @example await app.register(protect, { guard: allOf(shedding(capacity), limiterGuard(limiter)) })
  */
 export const protect: FastifyPluginCallback<FastifyProtectOptions> = onTheInstance('sluice-guard', (app, options) => {
   const { guard } = options

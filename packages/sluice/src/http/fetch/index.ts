@@ -61,7 +61,7 @@ export function rateLimit<Rest extends readonly unknown[]>(
  * Puts a guard before any fetch-style handler.
  *
  * @example
- * export default { fetch: protect(shedding, (request) => new Response('hello')) }
+ * export default { fetch: protect(shedding(capacity), (request) => new Response('hello')) }
  */
 export function protect<Rest extends readonly unknown[], Decided extends Decision | undefined>(
   guard: Guard<Request, Decided>,

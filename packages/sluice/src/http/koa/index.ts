@@ -39,7 +39,7 @@ export function rateLimit(limiter: Limiter, options: KoaOptions = {}): Middlewar
 /**
  * Middleware that asks a guard, such as one that sheds load.
  *
- * @example app.use(protect(allOf(shedding, limiterGuard(limiter))))
+ * @example app.use(protect(allOf(shedding(capacity), limiterGuard(limiter))))
  */
 export function protect<Decided extends Decision | undefined>(
   guard: Guard<Context, Decided>,

@@ -9,9 +9,12 @@ export const metadataKey = 'sluice:rate-limit'
  * Charges a handler, or all handlers of a controller, to a rule or key of its own.
  *
  * @example
- * \@RateLimit({ rule: 'reports', cost: 5 })
- * \@Post('reports')
- * create() {}
+ * \@Controller()
+ * class Reports {
+ *   \@RateLimit({ rule: 'reports', cost: 5 })
+ *   \@Post('reports')
+ *   create() {}
+ * }
  */
 export function RateLimit(charge: ChargeOptions<ExecutionContext>): CustomDecorator {
   checkOptionNames('RateLimit', charge, chargeOptionNames)

@@ -55,7 +55,7 @@ export class RateLimitGuard implements CanActivate {
 /**
  * Asks a guard, such as one that sheds load, about each request.
  *
- * @example app.useGlobalGuards(new ProtectGuard(shedding))
+ * @example app.useGlobalGuards(new ProtectGuard(shedding(capacity)))
  */
 export class ProtectGuard<Decided extends Decision | undefined> implements CanActivate {
   readonly #guard: Guard<ExecutionContext, Decided>

@@ -61,7 +61,7 @@ export function rateLimit(limiter: Limiter, handler: Handler, options: NodeOptio
  * Puts a guard before a handler of Node's own HTTP server.
  *
  * @example
- * createServer(protect(shedding, (req, res) => res.end('hello'))).listen(3000)
+ * createServer(protect(shedding(capacity), (req, res) => res.end('hello'))).listen(3000)
  */
 export function protect<Decided extends Decision | undefined>(
   guard: Guard<LimitedRequest, Decided>,

@@ -17,7 +17,7 @@ export interface TracingOptions {
  * outcome and whether it was degraded. A denial is no error. Keys are never attributes, as they may be personal data.
  *
  * @example
- * const limiter = traceDecisions(await createLimiter(options), { sampleRate: 0.05 })
+ * const limiter = traceDecisions(await createLimiter({ limits: { rpm: 100 } }), { sampleRate: 0.05 })
  */
 export function traceDecisions(limiter: Limiter, options: TracingOptions = {}): Limiter {
   checkOptionNames('traceDecisions', options, ['tracer', 'sampleRate', 'random'])

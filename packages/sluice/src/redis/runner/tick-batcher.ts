@@ -21,8 +21,8 @@ export interface TickBatcherOptions<Batch> {
  * Gathers what is asked for in one turn of the event loop into one call per cluster slot.
  *
  * @example
- * const batcher = new TickBatcher({ make: (slot, withinMs) => new Batch(slot, withinMs), send: (batch) =>
- * redis.run(batch) }) batcher.add(slot, 500, item, waiter)
+ * const batcher = new TickBatcher({ make: makeBatch, send: (batch) => sendBatch(batch) })
+ * batcher.add(0, 500, 'an item', 'who waits for it')
  * // in settle and fail of the batch: batcher.ended()
  */
 export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {

@@ -20,8 +20,8 @@ export interface RedisPolicyOptions extends RedisPolicyPlace {
  * node-redis, whose connections are then shared with everything else that was given the client.
  *
  * @example
- * const limiter = await createLimiter({ policy: redisPolicy(redis, { key: 'sluice:policy:shop' }), store:
- * redisStore(redis) })
+ * const policy = redisPolicy(redis, { key: 'sluice:policy:shop' })
+ * const limiter = await createLimiter({ policy, store: redisStore(redis) })
  */
 export function redisPolicy(redis: RedisClient | Redis, options: RedisPolicyOptions): ArchivedSource {
   const { key, channel = channelOf(key), pollMs = 5000, timeoutMs = 5000 } = options
