@@ -1,6 +1,6 @@
 // Builds the packages with tsc and the page with vite, each only if something in it changed since its last build.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
@@ -46,8 +46,6 @@ function node(script, ...args) {
 function compileLibrary(home) {
   if (!node('typescript/bin/tsc', '-p', join(home, 'tsconfig.json'))) return false
   cpSync(join(home, 'src'), join(home, 'dist'), { recursive: true, filter: isAsset })
-  const cli = join(home, 'dist', 'cli.js')
-  if (existsSync(cli)) chmodSync(cli, 0o755)
   return true
 }
 

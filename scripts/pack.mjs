@@ -23,10 +23,10 @@ export function pack(name, destination) {
   const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
   const stage = mkdtempSync(join(tmpdir(), 'sluice-pack-'))
   try {
-    writeFileSync(
-      join(stage, 'package.json'),
-      `${JSON.stringify({ ...manifest, exports: withoutSourceCondition(manifest.exports) }, null, 2)}\n`,
-    )
+    const exports = withoutSourceCondition(manifest.exports)
+    // npm takes the README and the licence along by itself, the changes only if they are listed.
+    const files = [...manifest.files, 'CHANGELOG.md']
+    writeFileSync(join(stage, 'package.json'), `${JSON.stringify({ ...manifest, files, exports }, null, 2)}\n`)
     for (const file of manifest.files) {
       if (!existsSync(join(home, file))) throw new Error(`packages/${name}/${file} is not there: run npm run build`)
       cpSync(join(home, file), join(stage, file), { recursive: true, filter: (path) => basename(path) !== '.built' })

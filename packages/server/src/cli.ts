@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { main } from './cli/main.ts'
 
 // Whoever reads the output may stop reading, as `head` does; that is no fault.

@@ -1,0 +1,198 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { documentedNeeds, entryPoints, manifestOf } from './entry-points.ts'
+import { type Manager, managers, Project } from './project.ts'
+import { type Registry, startRegistry } from './registry.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const execute = promisify(execFile)
+const minutes = 60_000
+const isLong = process.env.SLUICE_PACKAGES === 'all'
+const version = String(manifestOf('server').version)
+
+let registry: Registry
+let folder: string
+let tarballs: string[]
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-tarballs-'))
+  const { stdout } = await execute(process.execPath, ['scripts/pack.mjs', folder], { cwd: root })
+  tarballs = stdout.trim().split('\n')
+  registry = await startRegistry(tarballs)
+}, 2 * minutes)
+afterAll(async () => {
+  await registry.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const alone = `import { createLimiter } from 'sluice'
+const limiter = await createLimiter({ limits: { rpm: 1 } })
+const decision = await limiter.take('user:1')
+if (!decision.allowed) console.log(decision.retryAfterMs.toFixed())
+// @ts-expect-error -- if types were lost on the way, this would compile
+await createLimiter({ limts: { rpm: 1 } })
+export {}
+`
+
+/** A project for the tests of one `describe`, prepared before them. */
+function aProject(prepare: (project: Project) => Promise<unknown>): () => Project {
+  let project: Project
+  beforeAll(async () => {
+    project = new Project(registry)
+    project.addConsumer()
+    await prepare(project)
+  }, 5 * minutes)
+  afterAll(() => project?.remove())
+  return () => project
+}
+
+type Imports = Record<string, { readonly imported: number | string; readonly required: number | string }>
+const importAll = async (project: Project): Promise<Imports> =>
+  JSON.parse(await project.must('node', 'import-all.mjs', ...entryPoints)) as Imports
+
+describe.each([0, 1])('tarball %i', (index) => {
+  const read = async (...files: string[]): Promise<string> =>
+    (await execute('tar', ['-xzOf', tarballs[index]!, ...files], { maxBuffer: 2 ** 26 })).stdout
+
+  it('holds the licence, a README that links to the documentation, and code without maps or sources', async () => {
+    const files = (await execute('tar', ['-tzf', tarballs[index]!])).stdout.trim().split('\n')
+    expect(files).toEqual(expect.arrayContaining(['package/LICENSE', 'package/README.md', 'package/CHANGELOG.md']))
+    expect(files.filter((file) => /\.map$|\.test\.|\/src\/|\.lua$|(?<!\.d)\.ts$/.test(file))).toEqual([])
+    const code = files.filter((file) => file.endsWith('.js'))
+    expect(code.length).toBeGreaterThan(100)
+    expect(await read(...code)).not.toContain('sourceMappingURL')
+    const { homepage } = JSON.parse(await read('package/package.json')) as { homepage: string }
+    const links = [...(await read('package/README.md')).matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!)
+    expect(links.some((link) => link.startsWith(`${homepage.split('#')[0]}/blob/main/docs/`))).toBe(true)
+    // On npm's page a relative link leads nowhere.
+    expect(links.filter((link) => !link.startsWith('https://'))).toEqual([])
+  })
+
+  it('says where it comes from, and does not point into the sources', async () => {
+    const manifest = JSON.parse(await read('package/package.json')) as Record<string, unknown>
+    const home = String(manifest.homepage).split('#')[0]!
+    expect(manifest).toMatchObject({
+      license: 'MIT',
+      repository: { type: 'git', url: `git+${home}.git`, directory: expect.stringMatching(/^packages\//) },
+      bugs: { url: `${home}/issues` },
+      engines: { node: '>=20.19' },
+    })
+    expect(JSON.stringify(manifest)).not.toContain('sluice-source')
+  })
+})
+
+it('`npx sluice` runs the command line of a clone that is built', async () => {
+  const { stdout } = await execute('npx', ['--no', '--', 'sluice', '--version'], { cwd: root })
+  expect(stdout.trim()).toBe(version)
+})
+
+describe('the library alone, after `npm install sluice`', () => {
+  const project = aProject((each) => each.must('npm', 'install', 'sluice'))
+
+  it('brings zod and yaml, and nothing else', () => {
+    const lock = JSON.parse(readFileSync(join(project().folder, 'package-lock.json'), 'utf8')) as { packages: object }
+    expect(Object.keys(lock.packages).sort()).toEqual([
+      '',
+      'node_modules/sluice',
+      'node_modules/yaml',
+      'node_modules/zod',
+    ])
+  })
+
+  it('can be imported and required, and each entry point lacks at most what docs/install.md says', async () => {
+    const results = await importAll(project())
+    const needs = documentedNeeds()
+    expect(Object.keys(needs).sort()).toEqual([...entryPoints].sort())
+    // Undici is loaded when the first egress is made.
+    const atOnce = (name: string): string[] => needs[name]!.filter((each) => each !== 'undici')
+    for (const [name, { imported, required }] of Object.entries(results)) {
+      if (atOnce(name).length === 0) expect([imported, name]).toEqual([required, name])
+      for (const result of [imported, required])
+        if (atOnce(name).length === 0) expect(result, name).toBeGreaterThan(0)
+        else expect(atOnce(name), `${name}: ${result}`).toContain(result)
+    }
+  })
+
+  it('says what to install when a part needs more', async () => {
+    const code = `import { createEgress } from 'sluice/egress'
+      const upstreams = [{ name: 'vendor', origin: 'https://api.vendor.example', limits: { rps: 1 } }]
+      await createEgress({ policy: { service: 'ingest', upstreams } }).catch(({ code, message }) => console.log(code, message))`
+    expect(await project().must('node', '--input-type=module', '-e', code)).toBe(
+      'SLUICE_MISSING_PEER sluice/egress needs undici: npm install undici@7\n',
+    )
+  })
+
+  it('decides in a CommonJS program', async () => {
+    expect(JSON.parse(await project().must('node', 'use.cjs'))).toEqual(['function', true, false])
+  })
+
+  it.each(['nodenext', 'bundler'] as const)(
+    'has types that stand without any other package: %s',
+    async (resolution) => {
+      project().write('alone.ts', alone)
+      expect(await project().typeErrors(resolution, ['alone.ts'], [])).toEqual([])
+    },
+  )
+})
+
+describe.runIf(isLong).each(Object.keys(managers) as Manager[])(
+  'both packages and all peers, installed with %s',
+  (manager) => {
+    const { add, run, runOnce } = managers[manager]
+    const types = ['@types/node@20', '@types/express', '@types/koa', '@types/pg']
+    const peers = Object.keys(manifestOf('sluice').peerDependencies!)
+    const project = aProject((each) => each.must(...add, 'sluice', '@sluice/server', ...peers, 'rxjs', ...types))
+
+    it('can be imported and required at every entry point', async () => {
+      for (const [name, { imported, required }] of Object.entries(await importAll(project()))) {
+        expect(imported, name).toBeGreaterThan(0)
+        expect(required, name).toBe(imported)
+      }
+    })
+
+    it(
+      'compile in a strict program, with nodenext from ES modules and CommonJS',
+      async () => {
+        expect(await project().typeErrors('nodenext', ['app.ts', 'from-commonjs.cts'])).toEqual([])
+      },
+      minutes,
+    )
+
+    it(
+      'compile in a strict program, with bundler',
+      async () => {
+        expect(await project().typeErrors('bundler', ['app.ts'])).toEqual([])
+      },
+      minutes,
+    )
+
+    it(
+      'run the command line',
+      async () => {
+        project().write('sluice.yaml', 'service: shop\nrules: [{ name: ip, key: ip, limits: { rpm: 100 } }]\n')
+        expect((await project().must(...run, 'sluice', '--version')).trim()).toBe(version)
+        expect((await project().run(...run, 'sluice', 'policy', 'validate', 'sluice.yaml')).code).toBe(0)
+        project().write('sluice.yaml', 'service: shop\nrules: [{ name: ip, key: ip, limits: { rpn: 100 } }]\n')
+        const wrong = await project().run(...run, 'sluice', 'policy', 'validate', 'sluice.yaml')
+        expect([wrong.code, wrong.output]).toEqual([1, expect.stringContaining('rpm')])
+      },
+      minutes,
+    )
+
+    it(
+      'run the command line without being installed',
+      async () => {
+        const empty = new Project(registry)
+        try {
+          expect((await empty.must(...runOnce, '@sluice/server', '--version')).trim().split('\n').at(-1)).toBe(version)
+        } finally {
+          empty.remove()
+        }
+      },
+      2 * minutes,
+    )
+  },
+)
