@@ -18,6 +18,7 @@ const limiter = (allowed: number, second: number, key: string, error = 0) => ({
     decisions: { allowed, denied: 1, degraded: 0 },
     recent: Array.from({ length: 60 }, (_, i) => (i === second ? [allowed, 1, 0] : [0, 0, 0])),
     rules: [{ rule: 'r', allowed, denied: 1, degraded: 0, hottest: [{ key, count: allowed, error }], mostDenied: [] }],
+    recounts: [{ rule: 'r', allowed: 1, denied: 2, failed: 3, raised: 4 }],
     hotKeysOverMs: 120_000,
   },
 })
@@ -33,7 +34,8 @@ describe('a fleet', () => {
       received('a', 0, limiter(3, 59, 's/r/x')),
       received('b', 2000, limiter(4, 59, 's/r/x', 1), { kind: 'cache', name: 'prices', stats: { hits: 1 } }),
     ]
-    const { decisions, recent, rules, replicas } = fleetStats(reports, 10, 90_000)
+    const { decisions, recent, rules, recounts, replicas } = fleetStats(reports, 10, 90_000)
+    expect(recounts).toEqual([{ rule: 'r', allowed: 2, denied: 4, failed: 6, raised: 8 }])
     expect(decisions).toEqual({ allowed: 7, denied: 2, degraded: 0 })
     expect(recent[59]).toEqual({ allowed: 3, denied: 1, degraded: 0 })
     expect(recent[57], 'a report of two seconds ago is moved by as much').toEqual({

@@ -1,4 +1,4 @@
-import type { DecisionCounts, HotKey, LimiterStats, ReceivedReport, RuleStats } from 'sluice/reports'
+import type { DecisionCounts, HotKey, LimiterStats, ReceivedReport, RecountStats, RuleStats } from 'sluice/reports'
 
 /** What all processes of a service decided, from their reports. */
 export interface FleetStats {
@@ -6,6 +6,8 @@ export interface FleetStats {
   /** The last 60 seconds, the present one last. */
   readonly recent: readonly DecisionCounts[]
   readonly rules: readonly RuleStats[]
+  /** How often sources of truth were asked. */
+  readonly recounts: readonly RecountStats[]
   readonly replicas: readonly ReplicaStats[]
 }
 
@@ -34,6 +36,8 @@ export function fleetStats(reports: readonly ReceivedReport[], top: number, nowM
       limiters.flatMap(({ stats }) => stats.rules),
       top,
     ),
+    // Versions of Sluice that do not report them yet have none.
+    recounts: recountsOf(limiters.flatMap(({ stats }) => stats.recounts ?? []).filter(isRecounts)),
     replicas: reports.map(({ report: { replica, host, pid, startedAt, sections, omitted }, ageMs }) => ({
       replica,
       host,
@@ -108,8 +112,24 @@ function rulesOf(rules: readonly RuleStats[], top: number): RuleStats[] {
     .sort((a, b) => b.allowed + b.denied - a.allowed - a.denied)
 }
 
-function grouped(rules: readonly RuleStats[]): Map<string, RuleStats[]> {
-  const byName = new Map<string, RuleStats[]>()
+function isRecounts(value: RecountStats): boolean {
+  return [value?.allowed, value?.denied, value?.failed, value?.raised].every(Number.isFinite)
+}
+
+function recountsOf(recounts: readonly RecountStats[]): RecountStats[] {
+  const sum = (each: readonly RecountStats[], of: 'allowed' | 'denied' | 'failed' | 'raised'): number =>
+    each.reduce((total, counts) => total + counts[of], 0)
+  return [...grouped(recounts)].map(([rule, each]) => ({
+    rule,
+    allowed: sum(each, 'allowed'),
+    denied: sum(each, 'denied'),
+    failed: sum(each, 'failed'),
+    raised: sum(each, 'raised'),
+  }))
+}
+
+function grouped<Stats extends { readonly rule: string }>(rules: readonly Stats[]): Map<string, Stats[]> {
+  const byName = new Map<string, Stats[]>()
   for (const each of rules) byName.set(each.rule, [...(byName.get(each.rule) ?? []), each])
   return byName
 }

@@ -70,6 +70,7 @@ export type FailureKind =
   | 'full'
   | 'breaker'
   | 'closed'
+  | 'source'
   | 'other'
 
 /**

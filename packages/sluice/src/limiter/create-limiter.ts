@@ -57,10 +57,11 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
   const replicaCount = (): number => resolved.replicas ?? (isInProcess ? 1 : replicas.count)
   const withFallback = fallback(store, { ...resolved.breaker, replicas: replicaCount, clock })
   const recounts = options.recount ?? {}
-  const decider =
+  const withRecount =
     Object.keys(recounts).length === 0
-      ? withFallback
+      ? undefined
       : recounting(withFallback, store, { recounts, replicas: replicaCount, clock })
+  const decider = withRecount ?? withFallback
   // In process there is nothing to save by answering before the store.
   const outermost = isInProcess ? decider : localAnswers(decider, resolved)
   // Every replica sends its heartbeat, as a later version may be the first with a local rule. Only such a rule, or one
@@ -76,6 +77,7 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
     store: outermost,
     fallback: withFallback,
     recounts,
+    failingSources: () => withRecount?.failingSources() ?? [],
     events,
     deadlineMs: resolved.deadlineMs,
     clock,

@@ -20,8 +20,8 @@ export interface LimiterEvents {
   breaker: { readonly state: BreakerState }
   /** Redis has evicted keys to make room, perhaps counters among them: their subjects have their whole limit again. */
   evicted: { readonly keys: number }
-  /** The source of truth of a rule was asked, or a store was told what it counts. */
-  recount: { readonly rule: string; readonly outcome: RecountOutcome }
+  /** The source of truth of a rule was asked, or a store was told what it counts. `error` says how a source failed. */
+  recount: { readonly rule: string; readonly outcome: RecountOutcome; readonly error?: Error }
   /** A new policy is in force. */
   policyLoaded: { readonly version: string; readonly source: string }
   /** A document was refused, or the source cannot be reached; the last good policy stays. */

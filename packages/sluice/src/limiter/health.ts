@@ -4,17 +4,25 @@ import { policyWarnings } from '../policy/compile/policy-warnings.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
+import type { FailingSource } from '../stores/recount/recounting.ts'
 import type { Health, Limiter } from './limiter.ts'
 
+/** A source of truth that failed so long ago, and was not asked since, no longer makes a limiter unwell. */
+const failingMs = 10_000
+
+export interface HealthParts {
+  readonly fallback: FallbackStore
+  readonly live: LivePolicy
+  readonly recounts: Recounts
+  readonly failingSources: () => readonly FailingSource[]
+  /** Rules that code names and the policy no longer has. */
+  readonly dropped: Iterable<string>
+  readonly sawRequests: boolean
+}
+
 /** How the limiter is, for readiness probes and people. */
-export async function limiterHealth(
-  fallback: FallbackStore,
-  live: LivePolicy,
-  dropped: Iterable<string>,
-  recounts: Recounts,
-  sawRequests: boolean,
-  withinMs: number,
-): Promise<Health> {
+export async function limiterHealth(parts: HealthParts, withinMs: number): Promise<Health> {
+  const { fallback, live, recounts, dropped, sawRequests } = parts
   const store = await fallback.health(withinMs)
   const policy = live.status
   const warnings = [...store.warnings]
@@ -24,10 +32,19 @@ export async function limiterHealth(
     )
   if (sawRequests) warnings.push(...policyWarnings(live.current))
   warnings.push(...recountWarnings(live.current.rules, recounts))
+  const failing = parts.failingSources()
+  for (const { rule, error, agoMs } of failing)
+    warnings.push(
+      `What needed the source of truth of the rule ${rule} was denied ${Math.round(agoMs / 1000)} s ago: ${error.message}`,
+    )
   for (const rule of dropped)
     warnings.push(`Code names the rule ${rule}, which the policy no longer has: what is asked for it is allowed.`)
   return {
-    ok: store.reachable && store.ok !== false && fallback.breaker === 'closed',
+    ok:
+      store.reachable &&
+      store.ok !== false &&
+      fallback.breaker === 'closed' &&
+      failing.every(({ agoMs }) => agoMs > failingMs),
     store: { ...store, name: fallback.name, breaker: fallback.breaker, lastContactMs: fallback.lastContactMs },
     policy,
     warnings,

@@ -9,6 +9,7 @@ import type { RequestView } from '../policy/match/request-view.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
+import type { FailingSource } from '../stores/recount/recounting.ts'
 import {
   type Charges,
   chargeOf,
@@ -51,6 +52,7 @@ interface Parts {
   readonly store: CallbackStore
   readonly fallback: FallbackStore
   readonly recounts: Recounts
+  readonly failingSources: () => readonly FailingSource[]
   readonly events: Emitter<LimiterEvents>
   readonly deadlineMs: number
   readonly clock: Clock
@@ -190,8 +192,8 @@ export class PolicyLimiter implements Limiter {
   }
 
   health(): Promise<Health> {
-    const { fallback, recounts } = this.#parts
-    return limiterHealth(fallback, this.#live, this.#names.dropped, recounts, this.#sawRequests, this.#deadlineMs)
+    const { dropped } = this.#names
+    return limiterHealth({ ...this.#parts, dropped, sawRequests: this.#sawRequests }, this.#deadlineMs)
   }
 
   stats(): LimiterStats {

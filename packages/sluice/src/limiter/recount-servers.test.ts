@@ -68,11 +68,11 @@ describe('a cap whose source of truth is PostgreSQL', () => {
    * One statement: the row is locked before its count is compared. `count(*)` in its place would read an older
    * snapshot.
    */
-  const take: RecountTake['take'] = async ([customer], { start, amount }) => {
+  const take: RecountTake['take'] = async ([customer], { start, amount, cost }) => {
     const { rowCount } = await db.query(
-      `insert into delivered as d values ($1, $2, 1)
-       on conflict (customer, day) do update set delivered = d.delivered + 1 where d.delivered < $3`,
-      [customer, start, amount],
+      `insert into delivered as d select $1, $2, $4::int where $4::int <= $3::int
+       on conflict (customer, day) do update set delivered = d.delivered + $4 where d.delivered + $4 <= $3`,
+      [customer, start, amount, cost],
     )
     return rowCount === 1
   }
@@ -116,6 +116,17 @@ describe('a cap whose source of truth is PostgreSQL', () => {
     const outcomes = await deliverMany('a', 200)
     expect(outcomes.filter(Boolean)).toHaveLength(cap)
     expect(await count('a')).toBe(cap)
+  })
+
+  it('is taken in units of its cost by the source', async () => {
+    await started({ take })
+    await redis.kill()
+    const { limiter } = replicas[0]!
+    const costs = [6, 3, 3, 2, 1]
+    const allowed = []
+    for (const cost of costs) allowed.push((await limiter.take('costly', { cost })).allowed)
+    expect(allowed).toEqual([false, true, false, true, false])
+    expect(await count('costly')).toBe(cap)
   })
 
   it('is delivered exactly when Redis is killed half-way, by three replicas with the atomic form', async () => {

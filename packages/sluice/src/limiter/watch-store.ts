@@ -9,7 +9,8 @@ export function watchStore(store: CallbackStore, events: Emitter<LimiterEvents>)
     local: (by, rule) => events.emit('local', { by, rule }),
     lease: (rule, drawn, returned, stranded) => events.emit('lease', { rule, drawn, returned, stranded }),
     failure: (kind, error) => events.emit('storeFailure', { kind, error }),
-    recount: (rule, outcome) => events.emit('recount', { rule, outcome }),
+    recount: (rule, outcome, error) =>
+      events.emit('recount', { rule, outcome, ...(error === undefined ? {} : { error }) }),
     breaker: (state) => events.emit('breaker', { state }),
     evicted: (keys) => events.emit('evicted', { keys }),
   })

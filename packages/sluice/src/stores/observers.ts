@@ -37,8 +37,8 @@ export class Observers implements Required<StoreObserver> {
     for (const { observer } of this.#entries) observer.failure?.(kind, error)
   }
 
-  recount(rule: string, outcome: RecountOutcome): void {
-    for (const { observer } of this.#entries) observer.recount?.(rule, outcome)
+  recount(rule: string, outcome: RecountOutcome, error?: Error): void {
+    for (const { observer } of this.#entries) observer.recount?.(rule, outcome, error)
   }
 
   breaker(state: BreakerState): void {

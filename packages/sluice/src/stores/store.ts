@@ -19,8 +19,8 @@ export interface StoreObserver {
   local?(by: 'deny-cache' | 'lease', rule: string): void
   lease?(rule: string, drawn: number, returned: number, stranded: number): void
   failure?(kind: FailureKind, error: Error): void
-  /** A source of truth was asked for a rule; see `RecountOutcome`. */
-  recount?(rule: string, outcome: RecountOutcome): void
+  /** A source of truth was asked for a rule; see `RecountOutcome`. When it failed, `error` says how. */
+  recount?(rule: string, outcome: RecountOutcome, error?: Error): void
   breaker?(state: BreakerState): void
   /** The store has lost so many keys to make room, perhaps counters among them. */
   evicted?(keys: number): void

@@ -262,6 +262,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
       }),
     ),
     rules: list(object({ rule: text, ...tally, hottest: list(ref('HotKey')), mostDenied: list(ref('HotKey')) })),
+    recounts: {
+      ...list(object({ rule: text, allowed: count, denied: count, failed: count, raised: count })),
+      description: 'How often the sources of truth of rules with onStoreFailure: recount were asked, by outcome.',
+    },
   }),
   Health: object({ status: { const: 'ok' } }),
   Ready: object({ status: { enum: ['ok', 'degraded', 'draining'] }, breaker: text, policyVersion: text }, [

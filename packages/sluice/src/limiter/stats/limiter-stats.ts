@@ -1,3 +1,4 @@
+import type { RecountOutcome } from '../../stores/store.ts'
 import type { Limiter } from '../limiter.ts'
 import { type DecisionCounts, DecisionStats, type RuleStats } from './decision-stats.ts'
 
@@ -15,8 +16,15 @@ export interface LimiterStats {
   readonly recent: readonly (readonly [allowed: number, denied: number, degraded: number])[]
   /** The busiest rules; with many rules each has fewer keys. */
   readonly rules: readonly RuleStats[]
+  /** Rules whose source of truth was asked. */
+  readonly recounts: readonly RecountStats[]
   /** Over how long keys are counted, in milliseconds. */
   readonly hotKeysOverMs: number
+}
+
+/** How often the source of truth of a rule was asked, by what came of it; see the event `recount`. */
+export interface RecountStats extends Readonly<Record<RecountOutcome, number>> {
+  readonly rule: string
 }
 
 /** Keys of all rules together, and rules, in one look: a report must stay small. */
@@ -36,6 +44,7 @@ export class LimiterCounter {
   readonly #counts: DecisionStats
   readonly #ends: (() => void)[] = []
   #breaker: LimiterStats['breaker'] = 'closed'
+  readonly #recounts = new Map<string, Record<RecountOutcome, number>>()
 
   constructor(limiter: Limiter, counts: DecisionStats = new DecisionStats()) {
     this.#limiter = limiter
@@ -50,7 +59,13 @@ export class LimiterCounter {
 
   /** Counts the decisions of another limiter, too, until the returned function is called. */
   add(limiter: Pick<Limiter, 'on'>): () => void {
-    return limiter.on('decision', (event) => this.#counts.count(event))
+    const ends = [
+      limiter.on('decision', (event) => this.#counts.count(event)),
+      limiter.on('recount', ({ rule, outcome }) => this.#countRecount(rule, outcome)),
+    ]
+    return () => {
+      for (const end of ends) end()
+    }
   }
 
   get counts(): DecisionStats {
@@ -71,8 +86,19 @@ export class LimiterCounter {
         hottest: rule.hottest.slice(0, keysEach),
         mostDenied: rule.mostDenied.slice(0, keysEach),
       })),
+      recounts: [...this.#recounts].map(([rule, counts]) => ({ rule, ...counts })),
       hotKeysOverMs: 120_000,
     }
+  }
+
+  #countRecount(rule: string, outcome: RecountOutcome): void {
+    let counts = this.#recounts.get(rule)
+    if (counts === undefined) {
+      // A rule that is recounted has a function in code, so there are few.
+      counts = { allowed: 0, denied: 0, failed: 0, raised: 0 }
+      this.#recounts.set(rule, counts)
+    }
+    counts[outcome] += 1
   }
 
   stop(): void {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import type { Continuity } from '../store.ts'
+import { SingleFlight } from './single-flight.ts'
 
 /**
  * How old an answer may become before it is asked for again in the background: a wiped server keeps its connections.
@@ -21,7 +22,7 @@ export class ContinuityCheck {
   readonly #store: Continuity
   readonly #clock: Clock
   readonly #checked = new Map<number, Checked>()
-  readonly #checking = new Map<number, Promise<number>>()
+  readonly #checks = new SingleFlight<number, number>()
 
   constructor(store: Continuity | undefined, clock: Clock) {
     this.#store = store ?? unknown
@@ -38,27 +39,29 @@ export class ContinuityCheck {
   renew(charge: Charge, nowMs: number, withinMs: number): void {
     const place = this.#store.placeOf(charge)
     const checked = this.#checked.get(place)
-    if (checked !== undefined && nowMs - checked.atMs > renewMs) this.#check(place, withinMs).catch(() => {})
+    if (checked === undefined || nowMs - checked.atMs <= renewMs) return
+    this.#checks.join(place, () => this.#check(place, withinMs)).catch(() => {})
+  }
+
+  /** Asks the store, for somebody who has not asked it anything else yet. One answer serves all who wait for it. */
+  ask(charge: Charge, withinMs: number): Promise<number> {
+    const place = this.#store.placeOf(charge)
+    return this.#checks.join(place, () => this.#check(place, withinMs))
   }
 
   /**
-   * Asks the store. One answer serves all who wait for it: a call that is under way when somebody has an answer of the
-   * store in hand was sent after that answer was given, as both go over the same connection.
+   * Asks the store after it has answered: a question in flight may have been answered before the store lost its
+   * counters, and its reply be read together with that of a decision after it.
    */
-  ask(charge: Charge, withinMs: number): Promise<number> {
-    return this.#check(this.#store.placeOf(charge), withinMs)
+  askAgain(charge: Charge, withinMs: number): Promise<number> {
+    const place = this.#store.placeOf(charge)
+    return this.#checks.startLater(place, () => this.#check(place, withinMs))
   }
 
-  #check(place: number, withinMs: number): Promise<number> {
-    const running = this.#checking.get(place)
-    if (running !== undefined) return running
+  async #check(place: number, withinMs: number): Promise<number> {
     const connection = this.#store.connection()
-    const made = Promise.resolve(this.#store.intactSinceUs(place, withinMs)).then((sinceUs) => {
-      this.#checked.set(place, { sinceUs, connection, atMs: this.#clock.monotonic() })
-      return sinceUs
-    })
-    this.#checking.set(place, made)
-    made.catch(() => {}).finally(() => this.#checking.delete(place))
-    return made
+    const sinceUs = await this.#store.intactSinceUs(place, withinMs)
+    this.#checked.set(place, { sinceUs, connection, atMs: this.#clock.monotonic() })
+    return sinceUs
   }
 }

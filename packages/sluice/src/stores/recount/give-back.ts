@@ -1,10 +1,17 @@
 import type { Ask, Charge, TakeAsk } from '../../core/engine/ask.ts'
 
-/** What takes a granted ask back: what is held is cancelled, what is only spent is refunded. */
-export function giveBackAsks({ charges, hold }: TakeAsk, takenUs: number): Ask[] {
+/**
+ * What takes a granted ask back: what is held is cancelled, what is only spent is refunded. Units that a counter no
+ * longer has on top (`isGone`) stay, and only their hold ends.
+ */
+export function giveBackAsks(
+  { charges, hold }: TakeAsk,
+  takenUs: number,
+  isGone: (charge: Charge) => boolean = () => false,
+): Ask[] {
   const isHeld = ({ limits }: Charge): boolean => hold !== undefined && (!hold.placesOnly || limits.needsHold)
-  const held = charges.filter(isHeld).map((charge) => ({ ...charge, cost: 0 }))
-  const spent = charges.filter((charge) => !isHeld(charge))
+  const held = charges.filter(isHeld).map((charge) => (isGone(charge) ? charge : { ...charge, cost: 0 }))
+  const spent = charges.filter((charge) => !isHeld(charge) && !isGone(charge))
   const asks: Ask[] = []
   if (held.length > 0) asks.push({ kind: 'settle', charges: held, id: hold!.id })
   if (spent.length > 0) asks.push({ kind: 'refund', charges: spent, takenUs })

@@ -16,11 +16,18 @@ export interface KnownSubject {
   used: number
   /** Since when the store was intact when it was last found to know of everything; -1 when it never was. */
   intactSinceUs: number
-  /** Units admitted without the store that it has not heard of. */
+  /** Units admitted without the store that it has not confirmed to have heard of. */
   unreported: number
+  /** Those of them that the store is being told of: they cannot be taken back any more. */
+  reporting: number
+  /**
+   * The number of the last `raise` of this subject. What was taken before it must not be given back after it: the
+   * raised counter does not have those units on top.
+   */
+  raise: number
   /**
    * How many more units this process may admit without the store, of which amount. Undefined until the source has
-   * counted.
+   * counted, and again as soon as the store has answered: what it allows is not taken off.
    */
   share: { left: number; readonly amount: number } | undefined
 }
@@ -57,6 +64,8 @@ export class KnownSubjects {
       used: 0,
       intactSinceUs: -1,
       unreported: 0,
+      reporting: 0,
+      raise: 0,
       share: undefined,
     }
     subjects.delete(charge.subject)

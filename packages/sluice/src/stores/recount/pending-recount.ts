@@ -1,4 +1,5 @@
 import type { Answer, Ask, Charge, PeekAsk, TakeAsk } from '../../core/engine/ask.ts'
+import { type FailureKind, StoreError } from '../../core/errors.ts'
 import type { Waiter } from '../callback-store.ts'
 import type { KnownSubject } from './known-subjects.ts'
 import type { Source } from './source.ts'
@@ -11,7 +12,7 @@ export interface RecountOwner {
   sourceOf(charge: Charge): Source | undefined
   send(pending: PendingRecount, withinMs: number): Answer | undefined
   isComplete(ask: TakeAsk, ready: KnownSubject | undefined, answer: Answer): boolean
-  again(ask: TakeAsk, answer: Answer, endMs: number): Promise<Answer>
+  again(ask: TakeAsk, answer: Answer, sentAfterRaise: number, endMs: number): Promise<Answer>
   without(ask: TakeAsk | PeekAsk, failure: Answer['failure'], endMs: number): Promise<Answer>
 }
 
@@ -23,6 +24,8 @@ export class PendingRecount implements Waiter {
   /** The subject of the only charge, if the store was known to know of everything when it was asked. */
   readonly #ready: KnownSubject | undefined
   readonly #waiter: Waiter
+  /** The number of the last raise of any subject when it was sent to the store. */
+  sentAfterRaise = 0
 
   constructor(
     owner: RecountOwner,
@@ -48,11 +51,10 @@ export class PendingRecount implements Waiter {
   }
 
   /** The subjects have been looked after; undefined when the store did not answer. */
-  prepared(state: StoreState | undefined, storeEndMs: number): void {
+  prepared(state: StoreState | 'unknown' | undefined, storeEndMs: number): void {
     const nowUs = this.#owner.nowUs()
-    if (state === 'unknown') this.#waiter.answered(closedAnswer(this.ask, { nowUs }))
-    else if (state === 'incomplete')
-      this.#finish(this.#owner.without(this.ask, undefined, this.#endMs), closedAnswer(this.ask, { nowUs }))
+    if (state === 'unknown') this.#waiter.answered(closedAnswer(this.ask, nowUs, 'source'))
+    else if (state === 'incomplete') this.#finish(this.#owner.without(this.ask, undefined, this.#endMs), nowUs)
     else {
       const answer = this.#owner.send(
         this,
@@ -67,32 +69,38 @@ export class PendingRecount implements Waiter {
     const { ask } = this
     if (answer.failure === undefined) {
       if (ask.kind === 'peek' || this.#owner.isComplete(ask, this.#ready, answer)) return answer
-      this.#finish(this.#owner.again(ask, answer, this.#endMs), closedAnswer(ask, answer))
+      this.#finish(this.#owner.again(ask, answer, this.sentAfterRaise, this.#endMs), answer.nowUs)
       return undefined
     }
-    // A rule that is closed, or that has no function, denies whatever the others say.
-    if (ask.charges.some((charge) => isClosed(this.#owner, charge)) || copiesOf(ask) !== 1) return answer
-    this.#finish(this.#owner.without(ask, answer.failure, this.#endMs), { ...answer, by: 'closed' })
+    if (isClosed(this.#owner, ask) || copiesOf(ask) !== 1) return answer
+    this.#finish(this.#owner.without(ask, answer.failure, this.#endMs), answer.nowUs)
     return undefined
   }
 
   /** Where the source of truth fails too, the rule is closed. */
-  #finish(work: Promise<Answer>, otherwise: Answer): void {
+  #finish(work: Promise<Answer>, nowUs: number): void {
     work.then(
       (answer) => this.#waiter.answered(answer),
-      () => this.#waiter.answered(otherwise),
+      (error) => this.#waiter.answered(closedAnswer(this.ask, nowUs, kindOf(error))),
     )
   }
 }
 
-function isClosed(owner: RecountOwner, charge: Charge): boolean {
-  const { onStoreFailure } = charge.rule
-  return onStoreFailure === 'closed' || (onStoreFailure === 'recount' && owner.sourceOf(charge) === undefined)
+/** Whether a rule of an ask is closed, or has no function: it denies whatever the others say. */
+export function isClosed(owner: Pick<RecountOwner, 'sourceOf'>, { charges }: Ask): boolean {
+  return charges.some((charge) => {
+    const { onStoreFailure } = charge.rule
+    return onStoreFailure === 'closed' || (onStoreFailure === 'recount' && owner.sourceOf(charge) === undefined)
+  })
 }
 
-/** What is answered when the source of truth fails too. */
-export function closedAnswer(ask: Ask, { nowUs }: Pick<Answer, 'nowUs'>): Answer {
-  return { allowed: false, granted: 0, nowUs, statuses: ask.charges.map(() => []), failure: 'other', by: 'closed' }
+/** What is answered when neither store nor source can decide. */
+export function closedAnswer(ask: Ask, nowUs: number, failure: FailureKind): Answer {
+  return { allowed: false, granted: 0, nowUs, statuses: ask.charges.map(() => []), failure, by: 'closed' }
+}
+
+function kindOf(error: unknown): FailureKind {
+  return error instanceof StoreError ? error.kind : 'other'
 }
 
 function copiesOf(ask: TakeAsk | PeekAsk): number {

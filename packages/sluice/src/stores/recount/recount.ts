@@ -24,8 +24,8 @@ export type RecountCount = (key: readonly KeyPart[], period: RecountPeriod) => n
 /** A source of truth that decides by itself, atomically. */
 export interface RecountTake {
   /**
-   * Records one delivery under `id` if the period has room for it, in one atomic step such as one SQL statement, and
-   * says whether it did.
+   * Records `period.cost` units under `id` if the period has room for them, in one atomic step such as one SQL
+   * statement, and says whether it did: `true` or `false`.
    */
   take(key: readonly KeyPart[], period: RecountPeriod, id: string): boolean | Promise<boolean>
   /**

@@ -6,15 +6,19 @@ import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts
 import type { FallbackStore } from '../fallback/fallback.ts'
 import { Observers } from '../observers.ts'
 import type { Store, StoreHealth, StoreObserver } from '../store.ts'
+import { AnswerCheck } from './answer-check.ts'
 import { ContinuityCheck } from './continuity-check.ts'
 import { giveBackAsks } from './give-back.ts'
-import { isOf, type KnownSubject, KnownSubjects } from './known-subjects.ts'
-import { closedAnswer, PendingRecount, type RecountOwner } from './pending-recount.ts'
+import { type KnownSubject, KnownSubjects } from './known-subjects.ts'
+import { closedAnswer, isClosed, PendingRecount, type RecountOwner } from './pending-recount.ts'
 import type { Recounts } from './recount.ts'
 import { RecountReports } from './recount-reports.ts'
 import { Source } from './source.ts'
 import { type StoreState, UpToDate } from './up-to-date.ts'
 import { type Outcome, WithoutStore } from './without-store.ts'
+
+/** How often a store is asked for one decision, if it is found wanting after each answer. */
+const maxAttempts = 3
 
 export interface RecountingOptions {
   readonly recounts: Recounts
@@ -23,16 +27,27 @@ export interface RecountingOptions {
   readonly clock: Clock
 }
 
+/** A source of truth whose last call failed. */
+export interface FailingSource {
+  readonly rule: string
+  readonly error: Error
+  readonly agoMs: number
+}
+
+export interface RecountingStore extends CallbackStore {
+  failingSources(): readonly FailingSource[]
+}
+
 /**
  * Asks the source of truth for rules with `onStoreFailure: recount` while the store cannot decide, and brings a store
  * up to date that comes back without having known of everything. `inner` answers for all other rules, and denies such
  * ones when the store fails; `store` is the store behind it.
  */
-export function recounting(inner: FallbackStore, store: Store, options: RecountingOptions): CallbackStore {
+export function recounting(inner: FallbackStore, store: Store, options: RecountingOptions): RecountingStore {
   return new Recounting(inner, store, options)
 }
 
-class Recounting implements CallbackStore, RecountOwner {
+class Recounting implements RecountingStore, RecountOwner {
   readonly name: string
   readonly #inner: FallbackStore
   readonly #clock: Clock
@@ -40,6 +55,7 @@ class Recounting implements CallbackStore, RecountOwner {
   readonly #subjects = new KnownSubjects()
   readonly #continuity: ContinuityCheck
   readonly #upToDate: UpToDate
+  readonly #check: AnswerCheck
   readonly #withoutStore: WithoutStore
   readonly #observers = new Observers()
   readonly #reports: RecountReports
@@ -50,10 +66,17 @@ class Recounting implements CallbackStore, RecountOwner {
     this.#clock = clock
     this.#sources = new Map(Object.entries(recounts).map(([rule, recount]) => [rule, new Source(recount, clock)]))
     this.#continuity = new ContinuityCheck(store.abilities?.continuity, clock)
-    this.#upToDate = new UpToDate({ store, continuity: this.#continuity, subjects: this.#subjects, clock })
+    this.#upToDate = new UpToDate({ store: inner, continuity: this.#continuity, subjects: this.#subjects, clock })
+    this.#check = new AnswerCheck({
+      subjects: this.#subjects,
+      continuity: this.#continuity,
+      upToDate: this.#upToDate,
+      sourceOf: (charge) => this.sourceOf(charge),
+      clock,
+    })
     this.#reports = new RecountReports(this.#subjects, clock, async (charge, endMs) => {
       const source = this.sourceOf(charge)
-      if (source !== undefined) await this.#bring(charge, source, endMs)
+      if (source !== undefined) await this.#bring(charge, source, endMs, false)
     })
     this.#withoutStore = new WithoutStore({ subjects: this.#subjects, replicas, clock })
   }
@@ -71,19 +94,17 @@ class Recounting implements CallbackStore, RecountOwner {
 
   submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
     if (!this.#isRecounted(ask)) return this.#inner.submit(ask, withinMs, waiter)
-    if (ask.kind !== 'take' && ask.kind !== 'peek') {
-      this.#forget(ask)
-      return this.#inner.submit(ask, withinMs, waiter)
-    }
+    if (ask.kind !== 'take' && ask.kind !== 'peek') return this.#change(ask, withinMs, waiter)
     const nowMs = this.#clock.monotonic()
     const endMs = nowMs + withinMs
     // Nearly all asks have one charge, and find its subject only once.
-    const ready = ask.kind === 'take' && ask.charges.length === 1 ? this.#readySubject(ask.charges[0]!) : undefined
+    const ready =
+      ask.kind === 'take' && ask.charges.length === 1 ? this.#check.readySubject(ask.charges[0]!) : undefined
     for (const charge of ask.charges) if (this.sourceOf(charge)) this.#continuity.renew(charge, nowMs, withinMs)
     const pending = new PendingRecount(this, ask, endMs, ready, waiter)
-    if (ready !== undefined || ask.kind === 'peek' || this.#inner.breaker !== 'closed' || this.#isReady(ask))
+    if (ready !== undefined || ask.kind === 'peek' || this.#inner.breaker !== 'closed' || this.#check.isReady(ask))
       return this.send(pending, withinMs / 2)
-    this.#prepare(ask, endMs).then(
+    this.#prepare(ask, endMs, false).then(
       (state) => pending.prepared(state, endMs - withinMs / 2),
       (error) => pending.failed(error),
     )
@@ -92,6 +113,7 @@ class Recounting implements CallbackStore, RecountOwner {
 
   /** Asks the store; what it answers is looked at before it is passed on. */
   send(pending: PendingRecount, withinMs: number): Answer | undefined {
+    pending.sentAfterRaise = this.#upToDate.raises
     const answer = this.#inner.submit(pending.ask, Math.max(1, Math.floor(withinMs)), pending)
     return answer && pending.check(answer)
   }
@@ -103,6 +125,13 @@ class Recounting implements CallbackStore, RecountOwner {
 
   health(withinMs: number): Promise<StoreHealth> {
     return this.#inner.health(withinMs)
+  }
+
+  failingSources(): readonly FailingSource[] {
+    const nowMs = this.#clock.monotonic()
+    return [...this.#sources].flatMap(([rule, { failure }]) =>
+      failure === undefined ? [] : [{ rule, error: failure.error, agoMs: nowMs - failure.atMs }],
+    )
   }
 
   async close(): Promise<void> {
@@ -119,94 +148,52 @@ class Recounting implements CallbackStore, RecountOwner {
     return rule.onStoreFailure === 'recount' ? this.#sources.get(rule.name) : undefined
   }
 
-  /** Whether the store is known to know of everything, so that it need only be asked. */
-  #isReady(ask: TakeAsk): boolean {
-    for (const charge of ask.charges) {
-      if (this.sourceOf(charge) !== undefined && this.#readySubject(charge) === undefined) return false
-    }
-    return true
-  }
-
-  #readySubject(charge: Charge): KnownSubject | undefined {
-    const known = this.#subjects.get(charge, this.#clock.now())
-    if (known === undefined || known.unreported > 0) return undefined
-    return known.intactSinceUs === this.#continuity.known(charge) ? known : undefined
-  }
-
   #isRecounted({ charges }: Ask): boolean {
     for (let c = 0; c < charges.length; c++) if (this.sourceOf(charges[c]!) !== undefined) return true
     return false
   }
 
-  /** Brings all subjects of an ask up to date. Undefined when the store does not answer. */
-  async #prepare(ask: TakeAsk, endMs: number): Promise<StoreState | undefined> {
+  /** Brings all subjects of an ask up to date. Undefined when the store does not answer, `unknown` the source. */
+  async #prepare(ask: TakeAsk, endMs: number, answered: boolean): Promise<StoreState | 'unknown' | undefined> {
     let worst: StoreState = 'complete'
     try {
       for (const charge of ask.charges) {
         const source = this.sourceOf(charge)
-        const state = source && (await this.#bring(charge, source, endMs))
+        const state = source && (await this.#bring(charge, source, endMs, answered))
         if (state !== undefined && state !== 'complete') worst = state
-        if (state === 'unknown') return state
       }
       return worst
     } catch (error) {
-      if (error instanceof StoreError) return undefined
-      throw error
+      if (!(error instanceof StoreError)) throw error
+      return error.kind === 'source' ? 'unknown' : undefined
     }
   }
 
-  /** Whether the store knew of everything when it answered. Remembers what it said. */
   isComplete(ask: TakeAsk, ready: KnownSubject | undefined, answer: Answer): boolean {
-    // What a store has lost only makes room.
-    if (!answer.allowed) return true
-    if (ready !== undefined && this.#isCompleteFor(ask, ready, answer)) return true
-    if (!this.#isReady(ask)) return false
-    for (const charge of ask.charges) {
-      const known = this.sourceOf(charge) && this.#subjects.get(charge, answer.nowUs)
-      // A count that has gone down was lost, or given back elsewhere.
-      if (known !== undefined && usedAfter(ask, charge, answer) - charge.cost < known.used) return false
-    }
-    this.#remember(ask, answer)
-    return true
-  }
-
-  #isCompleteFor(ask: TakeAsk, known: KnownSubject, answer: Answer): boolean {
-    const charge = ask.charges[0]!
-    const { amount, remaining } = answer.statuses[0]![0]!
-    const used = amount - remaining
-    if (used - charge.cost < known.used || known.unreported > 0 || !isOf(known, charge, answer.nowUs)) return false
-    if (known.intactSinceUs !== this.#continuity.known(charge)) return false
-    known.used = used
-    known.charge = charge
-    return true
-  }
-
-  #remember(ask: TakeAsk, answer: Answer): void {
-    for (const charge of ask.charges) {
-      const known = this.sourceOf(charge) && this.#subjects.get(charge, answer.nowUs)
-      if (known === undefined) continue
-      known.charge = charge
-      known.used = usedAfter(ask, charge, answer)
-      known.share = undefined
-    }
+    return this.#check.isComplete(ask, ready, answer)
   }
 
   /**
    * The store has allowed what it may not have known enough for: a server behind the same connection was wiped or
-   * replaced, or others have given units back. What it took is given back, it is brought up to date, and asked again.
+   * replaced, or others have given units back. If it was intact, its answer stands. Else what it took is given back, it
+   * is brought up to date, and asked again.
    */
-  async again(ask: TakeAsk, answer: Answer, endMs: number): Promise<Answer> {
-    await this.#giveBack(ask, answer, endMs)
-    const state = await this.#prepare(ask, endMs)
-    if (state === 'unknown') return closedAnswer(ask, answer)
-    if (state === undefined || state === 'incomplete') return this.without(ask, state ? undefined : 'other', endMs)
-    for (const charge of ask.charges) {
-      const known = this.sourceOf(charge) && this.#subjects.get(charge, answer.nowUs)
-      if (known !== undefined && state === 'complete') known.used = 0
+  async again(ask: TakeAsk, first: Answer, sentAfterRaise: number, endMs: number): Promise<Answer> {
+    let answer = first
+    let raise = sentAfterRaise
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      if (await this.#check.wasIntact(ask, answer, endMs)) return answer
+      await this.#giveBack(ask, answer, endMs, raise)
+      const state = await this.#prepare(ask, endMs, true)
+      if (state === 'unknown') return closedAnswer(ask, answer.nowUs, 'source')
+      if (state === undefined || state === 'incomplete') return this.without(ask, state ? undefined : 'other', endMs)
+      raise = this.#upToDate.raises
+      answer = await this.#inner.decide(ask, this.leftMs(endMs))
+      if (answer.failure !== undefined) return isClosed(this, ask) ? answer : this.without(ask, answer.failure, endMs)
+      if (this.isComplete(ask, undefined, answer)) return answer
     }
-    const second = await this.#inner.decide(ask, this.leftMs(endMs))
-    if (second.failure === undefined && second.allowed) this.#remember(ask, second)
-    return second
+    await this.#giveBack(ask, answer, endMs, raise)
+    return closedAnswer(ask, answer.nowUs, 'other')
   }
 
   /** Decides while the store cannot. */
@@ -229,7 +216,7 @@ class Recounting implements CallbackStore, RecountOwner {
     if (!allowed)
       for (const [charge, outcome] of outcomes) if (outcome.allowed) this.#withoutStore.giveBack(charge, outcome)
     if (!allowed && answered?.allowed && answered.failure === undefined)
-      await this.#giveBack({ ...ask, charges: others } as TakeAsk, answered, endMs)
+      await this.#giveBack({ ...ask, charges: others } as TakeAsk, answered, endMs, Infinity)
     this.#reports.later()
     return {
       allowed,
@@ -255,26 +242,42 @@ class Recounting implements CallbackStore, RecountOwner {
       if (ask.kind === 'take') this.#observers.recount(charge.rule.name, outcome.allowed ? 'allowed' : 'denied')
       return outcome
     } catch (error) {
-      this.#observers.recount(charge.rule.name, 'failed')
+      this.#observers.recount(charge.rule.name, 'failed', error as Error)
       throw error
     }
   }
 
-  async #bring(charge: Charge, source: Source, endMs: number): Promise<StoreState> {
-    const state = await this.#upToDate.bring(charge, source, endMs)
-    if (state === 'unknown') this.#observers.recount(charge.rule.name, 'failed')
-    if (state === 'corrected') this.#observers.recount(charge.rule.name, 'raised')
-    return state
+  async #bring(charge: Charge, source: Source, endMs: number, answered: boolean): Promise<StoreState> {
+    try {
+      const state = await this.#upToDate[answered ? 'bringAgain' : 'bring'](charge, source, endMs)
+      if (state === 'corrected') this.#observers.recount(charge.rule.name, 'raised')
+      return state
+    } catch (error) {
+      if (error instanceof StoreError && error.kind === 'source')
+        this.#observers.recount(charge.rule.name, 'failed', error)
+      throw error
+    }
   }
 
-  /** What else changes a subject: its usage may become smaller without having been lost. */
-  #forget(ask: Ask): void {
+  /** Passes on what else changes a subject: its usage may become smaller without having been lost. */
+  #change(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
+    const answer = this.#inner.submit(ask, withinMs, {
+      answered: (later) => {
+        this.#changed(ask)
+        waiter.answered(later)
+      },
+      failed: (error) => waiter.failed(error),
+    })
+    if (answer !== undefined) this.#changed(ask)
+    return answer
+  }
+
+  /** How much of a hold came back is not known here: the next take finds out whether less is used, or was lost. */
+  #changed(ask: Ask): void {
     for (const charge of ask.charges) {
       const known = this.#subjects.get(charge, this.#clock.now())
       if (known === undefined) continue
       if (ask.kind === 'refund') known.used = Math.max(0, known.used - charge.cost)
-      // How much of a hold comes back is not known here.
-      if (ask.kind === 'settle') known.used = 0
       if (ask.kind === 'reset') {
         known.used = 0
         known.unreported = 0
@@ -283,17 +286,15 @@ class Recounting implements CallbackStore, RecountOwner {
     }
   }
 
-  async #giveBack(ask: TakeAsk | PeekAsk, answer: Answer, endMs: number): Promise<void> {
+  /** Units that a raise since they were taken has not left on top are not given back. What fails stays spent. */
+  async #giveBack(ask: TakeAsk | PeekAsk, answer: Answer, endMs: number, raise: number): Promise<void> {
     if (ask.kind === 'peek') return
-    await Promise.all(giveBackAsks(ask, answer.nowUs).map((back) => this.#inner.decide(back, this.leftMs(endMs))))
+    const isGone = (charge: Charge): boolean => (this.#subjects.get(charge, answer.nowUs)?.raise ?? 0) > raise
+    const asks = giveBackAsks(ask, answer.nowUs, isGone)
+    await Promise.allSettled(asks.map(async (back) => this.#inner.decide(back, this.leftMs(endMs))))
   }
 
   leftMs(endMs: number): number {
     return Math.max(1, endMs - this.#clock.monotonic())
   }
-}
-
-function usedAfter(ask: TakeAsk, charge: Charge, answer: Answer): number {
-  const { amount, remaining } = answer.statuses[ask.charges.indexOf(charge)]![0]!
-  return amount - remaining
 }

@@ -1,16 +1,18 @@
+import type { Period } from '../../core/algorithms/calendar-period.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
 import type { Store } from '../store.ts'
 import type { ContinuityCheck } from './continuity-check.ts'
-import type { KnownSubject, KnownSubjects } from './known-subjects.ts'
+import { isOf, type KnownSubject, type KnownSubjects } from './known-subjects.ts'
+import { SingleFlight } from './single-flight.ts'
 import type { Source } from './source.ts'
 
 /**
  * What a store knows of a subject: `complete`, everything, as it was; `corrected`, everything, now that it has been
- * told; `incomplete`, not what the source of truth knows, which has to decide; `unknown`, as the source did not answer.
+ * told; `incomplete`, not what the source of truth knows, which has to decide.
  */
-export type StoreState = 'complete' | 'corrected' | 'incomplete' | 'unknown'
+export type StoreState = 'complete' | 'corrected' | 'incomplete'
 
 interface Parts {
   readonly store: Pick<Store, 'decide'>
@@ -22,37 +24,48 @@ interface Parts {
 /** Sees to it that the store counts at least what the source of truth and this process know of a subject. */
 export class UpToDate {
   readonly #parts: Parts
-  readonly #running = new Map<string, Promise<StoreState>>()
+  readonly #flights = new SingleFlight<string, StoreState>()
+  #raises = 0
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
+  /** How many subjects have been raised. Tells which takes were sent before a raise, see `KnownSubject.raise`. */
+  get raises(): number {
+    return this.#raises
+  }
+
   /**
    * Whoever asks for the same subject meanwhile shares the answer. Rejects with a `StoreError` when the store does not
-   * answer.
+   * answer, or the source does not (`source`).
    */
   bring(charge: Charge, source: Source, endMs: number): Promise<StoreState> {
-    const key = charge.rule.prefix + charge.subject
-    const running = this.#running.get(key)
-    if (running !== undefined) return running
-    const made = this.#bring(charge, source, endMs).finally(() => this.#running.delete(key))
-    this.#running.set(key, made)
-    return made
+    return this.#flights.join(nameOf(charge), () => this.#bring(charge, source, endMs))
+  }
+
+  /** The same for somebody whom the store has answered: what looked at it before does not count. */
+  bringAgain(charge: Charge, source: Source, endMs: number): Promise<StoreState> {
+    return this.#flights.startLater(nameOf(charge), () => this.#bring(charge, source, endMs))
+  }
+
+  /** Whether the store has lost nothing of a subject between when it was last up to date and this call. */
+  async isIntact(subject: KnownSubject, endMs: number): Promise<boolean> {
+    // A store that is brought up to date meanwhile was not when it answered.
+    const { intactSinceUs } = subject
+    const sinceUs = await this.#parts.continuity.askAgain(subject.charge, this.#storeMs(endMs))
+    return hasKeptAll(subject.period, intactSinceUs, sinceUs)
   }
 
   async #bring(charge: Charge, source: Source, endMs: number): Promise<StoreState> {
     const { continuity, subjects, clock } = this.#parts
-    const sinceUs = await continuity.ask(charge, this.#storeMs(endMs))
+    const sinceUs = await continuity.askAgain(charge, this.#storeMs(endMs))
     const subject = subjects.getOrAdd(charge, clock.now())
     if (subject === undefined)
       throw new StoreError('full', `Too many subjects of ${charge.rule.name} wait for the store.`)
-    // A store that cannot tell is asked about only when there is reason to doubt it.
-    const isAsBefore = sinceUs === subject.intactSinceUs && sinceUs !== Infinity
-    const isIntact = isAsBefore || sinceUs <= subject.period.startMs * 1000
+    const isIntact = hasKeptAll(subject.period, subject.intactSinceUs, sinceUs)
     if (!isIntact && !source.counts) return 'incomplete'
     const state = isIntact ? await this.#report(subject, endMs) : await this.#raise(subject, source, endMs)
-    if (state === 'unknown') return state
     subject.intactSinceUs = sinceUs
     subject.share = undefined
     return state
@@ -70,8 +83,9 @@ export class UpToDate {
   async #report(subject: KnownSubject, endMs: number): Promise<StoreState> {
     const units = subject.unreported
     if (units === 0) return 'complete'
-    await this.#parts.store.decide({ kind: 'debit', charges: [subject.charge], units: [units] }, this.#storeMs(endMs))
-    subject.unreported -= units
+    await this.#tell(subject, units, async () => {
+      await this.#parts.store.decide({ kind: 'debit', charges: [subject.charge], units: [units] }, this.#storeMs(endMs))
+    })
     return 'corrected'
   }
 
@@ -81,13 +95,40 @@ export class UpToDate {
    */
   async #raise(subject: KnownSubject, source: Source, endMs: number): Promise<StoreState> {
     const { store } = this.#parts
-    const counted = await source.count(subject.charge, endMs - this.#storeMs(endMs)).catch(() => undefined)
-    if (counted === undefined) return 'unknown'
-    const reported = subject.unreported
-    const units = Math.max(counted, subject.used)
-    if (units > 0) await store.decide({ kind: 'raise', charges: [subject.charge], units }, this.#storeMs(endMs))
-    subject.unreported -= reported
-    subject.used = units
+    const counted = await source.count(subject.charge, endMs - this.#storeMs(endMs))
+    subject.used = Math.max(counted, subject.used)
+    const units = subject.used
+    if (units === 0) return 'corrected'
+    subject.raise = ++this.#raises
+    await this.#tell(subject, subject.unreported, async () => {
+      await store.decide({ kind: 'raise', charges: [subject.charge], units }, this.#storeMs(endMs))
+    })
     return 'corrected'
   }
+
+  /** Tells the store of `units` that it has not heard of. What is admitted meanwhile is told the next time. */
+  async #tell(subject: KnownSubject, units: number, send: () => Promise<void>): Promise<void> {
+    // What was used in a period that has ended must not be charged to the next one.
+    if (!isOf(subject, subject.charge, this.#parts.clock.now()))
+      throw new StoreError('other', `The period of ${subject.charge.rule.name} has ended.`)
+    subject.reporting += units
+    try {
+      await send()
+      subject.unreported = Math.max(0, subject.unreported - units)
+    } finally {
+      subject.reporting -= units
+    }
+  }
+}
+
+function nameOf({ rule, subject }: Charge): string {
+  return rule.prefix + subject
+}
+
+/**
+ * Whether a store that is intact since `sinceUs`, and was found to know of everything when it was since `knownUs`, has
+ * lost nothing of the period. One that cannot tell is never believed.
+ */
+function hasKeptAll(period: Period, knownUs: number, sinceUs: number): boolean {
+  return sinceUs <= period.startMs * 1000 || (sinceUs === knownUs && sinceUs !== Infinity)
 }

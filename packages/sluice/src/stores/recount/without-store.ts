@@ -37,8 +37,9 @@ export class WithoutStore {
   /** Takes back what was admitted, because another rule denied. What the source has recorded stays. */
   giveBack(charge: Charge, { admitted }: Outcome): void {
     const known = this.#parts.subjects.get(charge, this.#parts.clock.now())
-    if (known?.share === undefined) return
-    known.share.left += admitted
+    // What the store is being told of stays spent.
+    if (known === undefined || known.unreported - known.reporting < admitted) return
+    if (known.share !== undefined) known.share.left += admitted
     known.unreported -= admitted
     known.used -= admitted
   }
@@ -69,6 +70,8 @@ export class WithoutStore {
       throw new StoreError('full', `Too many subjects of ${charge.rule.name} wait for the store.`)
     if (known.share?.amount !== amount) {
       const counted = await source.count(charge, endMs)
+      // The period that was counted may have ended meanwhile.
+      if (subjects.get(charge, clock.now()) !== known) return this.#count(ask, charge, source, endMs)
       // Others that waited for the same count may have come first.
       if (known.share?.amount !== amount) {
         known.used = Math.max(counted, known.used)
@@ -76,15 +79,16 @@ export class WithoutStore {
       }
     }
     const { share } = known
-    const allowed = share.left >= charge.cost
+    const left = Math.max(0, Math.min(share.left, amount - known.used))
+    const allowed = left >= charge.cost
     if (allowed && ask.kind === 'take') {
       known.charge = charge
       share.left -= charge.cost
       known.unreported += charge.cost
       known.used += charge.cost
-      return { allowed, admitted: charge.cost, statuses: [this.#status(charge, share.left, true)] }
+      return { allowed, admitted: charge.cost, statuses: [this.#status(charge, left - charge.cost, true)] }
     }
-    return { allowed, admitted: 0, statuses: [this.#status(charge, share.left, allowed)] }
+    return { allowed, admitted: 0, statuses: [this.#status(charge, left, allowed)] }
   }
 
   #status(charge: Charge, remaining: number, allowed: boolean): LimitStatus {
