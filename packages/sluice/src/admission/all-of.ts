@@ -1,7 +1,7 @@
 import type { Guard } from './guard.ts'
 import type { Denial, Outcome, ResponseEnd } from './outcome.ts'
 
-type DecidedBy<Each> = Each extends Guard<never, infer Decided> ? Decided : never
+export type DecidedByAll<Each> = Each extends Guard<never, infer Decided> ? Decided : never
 
 /** For what was admitted by one guard and then refused by a later one: the response is the refusal. */
 const refusedLater = (denial: Denial<unknown>): ResponseEnd => ({ status: denial.status, bytes: 0, completed: true })
@@ -14,8 +14,8 @@ const refusedLater = (denial: Denial<unknown>): ResponseEnd => ({ status: denial
  */
 export function allOf<Request, Guards extends readonly Guard<Request, unknown>[]>(
   ...guards: Guards
-): Guard<Request, DecidedBy<Guards[number]>> {
-  type Decided = DecidedBy<Guards[number]>
+): Guard<Request, DecidedByAll<Guards[number]>> {
+  type Decided = DecidedByAll<Guards[number]>
   return {
     get readsBody() {
       return guards.some((guard) => guard.readsBody === true)

@@ -18,8 +18,8 @@ export {
   Tag,
   tag,
 } from './keys/cache-key.ts'
-export { defineKeys, type KeyMaker, key } from './keys/define-keys.ts'
-export type { EntryOptions } from './keys/key-spec.ts'
+export { defineKeys, type KeyMaker, key, type PartsOf } from './keys/define-keys.ts'
+export type { EntryOptions, EntryRules, KeySpec } from './keys/key-spec.ts'
 export { type KeyDocument, loadKeys } from './keys/load-keys.ts'
 export type { Ttl, TtlOf } from './keys/ttl.ts'
 export { type InspectedEntry, inspectEntry, isCacheKey } from './link/inspect-entry.ts'

@@ -22,27 +22,27 @@ export const latencyBuckets = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 ] as const
 
-type NamesOf<Table extends MetricTable, Type extends MetricSpec['type']> = {
+export type MetricNames<Table extends MetricTable, Type extends MetricSpec['type']> = {
   [Name in keyof Table]: Table[Name]['type'] extends Type ? Name : never
 }[keyof Table] &
   string
 
-type OneTextEach<Names extends readonly string[]> = { readonly [Index in keyof Names]: string }
+export type LabelValues<Names extends readonly string[]> = { readonly [Index in keyof Names]: string }
 
 /** Takes one value, and the values of the labels in the order of the table. */
-export type Report<Spec extends MetricSpec = MetricSpec> = (
+export type MetricReport<Spec extends MetricSpec = MetricSpec> = (
   value: number,
-  ...labels: OneTextEach<Spec['labels']>
+  ...labels: LabelValues<Spec['labels']>
 ) => void
 
 /** Where a part reports its metrics. Implemented once per monitoring system; no part knows which one it is. */
 export interface MetricReporter<Table extends MetricTable = MetricTable> {
   /** Adds to a counter. */
-  counter<Name extends NamesOf<Table, 'counter'>>(name: Name): Report<Table[Name]>
+  counter<Name extends MetricNames<Table, 'counter'>>(name: Name): MetricReport<Table[Name]>
   /** Records one value in a histogram. */
-  histogram<Name extends NamesOf<Table, 'histogram'>>(name: Name): Report<Table[Name]>
+  histogram<Name extends MetricNames<Table, 'histogram'>>(name: Name): MetricReport<Table[Name]>
   /** `read` is called at each collection and sets the present values. */
-  gauge<Name extends NamesOf<Table, 'gauge'>>(name: Name, read: (set: Report<Table[Name]>) => void): void
+  gauge<Name extends MetricNames<Table, 'gauge'>>(name: Name, read: (set: MetricReport<Table[Name]>) => void): void
 }
 
 /** The metrics of one part, ready to be composed by `prometheusMetrics` or `opentelemetryMetrics`. */

@@ -1,5 +1,11 @@
-export type { UpstreamSpec } from '../policy/document/upstream-spec.ts'
-export type { CompiledUpstream } from '../policy/upstream/upstream.ts'
+export type { UpstreamLimitSpec, UpstreamSpec } from '../policy/document/upstream-spec.ts'
+export type {
+  AdaptiveConcurrency,
+  Bound,
+  CompiledUpstream,
+  UpstreamLimit,
+  UpstreamRetry,
+} from '../policy/upstream/upstream.ts'
 export { createEgress } from './create-egress.ts'
 export type {
   CallOptions,

@@ -10,7 +10,7 @@ import type { SkipOptions } from './skip.ts'
 
 /** What a function for keys may return: ids are often numbers, and may have to be looked up. */
 export type OwnKey = FoundKey | Promise<FoundKey>
-type FoundKey = Key | number | bigint | boolean | null | undefined
+export type FoundKey = Key | number | bigint | boolean | null | undefined
 
 /**
  * Which bucket to take from and how much, said in code. Given a rule or a key, the request is charged to that alone;

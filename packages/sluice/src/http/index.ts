@@ -1,4 +1,4 @@
-export { allOf } from '../admission/all-of.ts'
+export { allOf, type DecidedByAll } from '../admission/all-of.ts'
 export type { Guard } from '../admission/guard.ts'
 export {
   clientClosedRequest,
@@ -13,10 +13,11 @@ export {
 } from '../admission/outcome.ts'
 export type { AdapterOptions, OnDenied, OwnAnswer, ViewOptions } from './adapter-options.ts'
 export { type AnswerOptions, type DecisionAnswer, decisionAnswers } from './decision-answers.ts'
-export type { ChargeOptions, GuardOptions, LimiterGuardOptions } from './guard-options.ts'
-export { type HeaderVersion, type NameOf, rateLimitHeaders } from './headers/rate-limit-headers.ts'
+export type { ChargeOptions, FoundKey, GuardOptions, LimiterGuardOptions, OwnKey } from './guard-options.ts'
+export { type HeaderVersion, type HeaderWriter, type NameOf, rateLimitHeaders } from './headers/rate-limit-headers.ts'
 export { type ClientAddress, clientAddress, unknownAddress } from './identity/client-address.ts'
 export { type Identify, type IdentityOptions, identity } from './identity/identity.ts'
+export type { RequestParts } from './lazy-view.ts'
 export { limiterGuard } from './limiter-guard.ts'
 export { problemOf } from './problem.ts'
 export { pathOf, queryOf } from './request-target.ts'

@@ -1,5 +1,5 @@
 import { SluiceError } from '../core/errors.ts'
-import type { MetricReporter, MetricSpec, PartMetrics, Report } from '../core/metrics.ts'
+import type { MetricReport, MetricReporter, MetricSpec, PartMetrics } from '../core/metrics.ts'
 import { LabelCounter } from './label-counter.ts'
 
 /** One value of a metric. */
@@ -25,11 +25,11 @@ export interface Metrics {
   close(): void
 }
 
-type GaugeReader = (set: Report) => void
+type GaugeReader = (set: MetricReport) => void
 
 interface Family {
   readonly spec: MetricSpec
-  readonly report: Report
+  readonly report: MetricReport
   readonly readers: Set<GaugeReader>
 }
 

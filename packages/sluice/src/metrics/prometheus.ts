@@ -2,7 +2,16 @@ import { Counter, register as defaultRegistry, Gauge, Histogram, type Registry }
 import type { PartMetrics } from '../core/metrics.ts'
 import { Composer, type Metrics, type MetricsBackend } from './compose.ts'
 
-export { type MetricSpec, type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
+export {
+  type LabelValues,
+  type MetricNames,
+  type MetricReport,
+  type MetricReporter,
+  type MetricSpec,
+  type MetricTable,
+  type PartMetrics,
+  partMetrics,
+} from '../core/metrics.ts'
 export type { Metrics } from './compose.ts'
 
 /** Parts that share a registry share its metrics, also when they are given in separate calls. */

@@ -1,8 +1,11 @@
 export { parseReadableKey } from '../core/key.ts'
+export type { CapacityRowSpec, CapacitySpec } from './capacity/capacity-spec.ts'
+export type { CompiledCapacity, CompiledCapacityRow } from './capacity/compile-capacity.ts'
 export { type CompileOptions, compilePolicy, compilePolicyInSlices } from './compile/compile-policy.ts'
 export type {
   CompiledPolicy,
   CompiledRule,
+  Matched,
   MatchedRule,
   ReadField,
   RuleMode,
@@ -17,3 +20,4 @@ export { type LivePolicy, type LivePolicyOptions, livePolicy, type PolicyStatus 
 export type { PolicySource, SourcedDocument, SourceListener } from './live/source.ts'
 export type { RequestView } from './match/request-view.ts'
 export type { KeyFunctions } from './rule/key.ts'
+export type { Environment } from './rule/tier-environment.ts'

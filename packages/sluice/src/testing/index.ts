@@ -6,9 +6,17 @@ export { type MongodOptions, type MongodServer, type MongodUnavailable, startMon
 export { type NginxOptions, type NginxServer, startNginx } from './servers/nginx.ts'
 export { type PostgresServer, startPostgres } from './servers/postgres.ts'
 export { type RedisOptions, type RedisServer, startRedis } from './servers/redis.ts'
+export type { Reply } from './servers/resp.ts'
 export { type SentinelServers, startSentinel } from './servers/sentinel.ts'
 export type { SlotMove } from './servers/slot-move.ts'
-export { type Collector, type Intercept, startCollector } from './shipper/collector.ts'
+export {
+  type CollectedEvent,
+  type Collector,
+  type CollectorOptions,
+  type CollectorRequest,
+  type Intercept,
+  startCollector,
+} from './shipper/collector.ts'
 export { type CrashMode, type Fault, type ModelFiles, modelFiles } from './shipper/model-files.ts'
 export * from './source-conformance.ts'
 export * from './store-conformance.ts'

@@ -4,7 +4,7 @@ import { CacheKey, KeyPrefix } from './cache-key.ts'
 import { type EntryOptions, type KeySpec, makeSpec } from './key-spec.ts'
 
 /** One part for each name, in the same order. */
-type PartsOf<Names extends readonly string[]> = { readonly [Index in keyof Names]: KeyPart }
+export type PartsOf<Names extends readonly string[]> = { readonly [Index in keyof Names]: KeyPart }
 
 /** Makes the keys of one name. */
 export interface KeyMaker<Names extends readonly string[] = readonly string[]> {

@@ -32,8 +32,11 @@ export interface FetchProtectOptions<Rest extends readonly unknown[], Decided>
 
 const names = adapterOptionNames(optionNames<PeerOptions<never>>({ remoteAddress: true }))
 
-type Handler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>
-type ProtectedHandler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
+export type FetchHandler<Rest extends readonly unknown[]> = (
+  request: Request,
+  ...rest: Rest
+) => Response | Promise<Response>
+export type ProtectedHandler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
 
 const decisions = new WeakMap<Request, Decision>()
 
@@ -50,7 +53,7 @@ export function decisionOf(request: Request): Decision | undefined {
  */
 export function rateLimit<Rest extends readonly unknown[]>(
   limiter: Limiter,
-  handler: Handler<Rest>,
+  handler: FetchHandler<Rest>,
   options: FetchOptions<Rest> = {},
 ): ProtectedHandler<Rest> {
   const { forGuard, forAdapter } = splitOptions(options, names)
@@ -65,7 +68,7 @@ export function rateLimit<Rest extends readonly unknown[]>(
  */
 export function protect<Rest extends readonly unknown[], Decided extends Decision | undefined>(
   guard: Guard<Request, Decided>,
-  handler: Handler<Rest>,
+  handler: FetchHandler<Rest>,
   options: FetchProtectOptions<Rest, Decided> = {},
 ): ProtectedHandler<Rest> {
   const viewOf = requestViews(fetchReader(requestOf), viewOptions(options, names))

@@ -42,8 +42,8 @@ export interface NodeProtectOptions<Decided>
 
 const names = adapterOptionNames(optionNames<ErrorOptions>({ onError: true }))
 
-type Handler = (req: LimitedRequest, res: ServerResponse) => unknown
-type Listener = (req: IncomingMessage, res: ServerResponse) => void
+export type NodeHandler = (req: LimitedRequest, res: ServerResponse) => unknown
+export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void
 
 /**
  * Puts a limiter before a handler of Node's own HTTP server.
@@ -51,7 +51,7 @@ type Listener = (req: IncomingMessage, res: ServerResponse) => void
  * @example
  * createServer(rateLimit(limiter, (req, res) => res.end('hello'))).listen(3000)
  */
-export function rateLimit(limiter: Limiter, handler: Handler, options: NodeOptions = {}): Listener {
+export function rateLimit(limiter: Limiter, handler: NodeHandler, options: NodeOptions = {}): NodeListener {
   const { forGuard, forAdapter } = splitOptions(options, names)
   const hint = 'parse it into req.body and wrap the handler below that'
   return protect(limiterGuard(limiter, forGuard, hint), handler, forAdapter)
@@ -65,9 +65,9 @@ export function rateLimit(limiter: Limiter, handler: Handler, options: NodeOptio
  */
 export function protect<Decided extends Decision | undefined>(
   guard: Guard<LimitedRequest, Decided>,
-  handler: Handler,
+  handler: NodeHandler,
   options: NodeProtectOptions<Decided> = {},
-): Listener {
+): NodeListener {
   const viewOf = requestViews(reader, viewOptions(options, names))
   const { onDenied, onError = answerFault } = options
   return function sluice(req: LimitedRequest, res): void {
