@@ -1,18 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Declared, exportsOf, find } from './modules.ts'
+import { entryPoints, home } from './entry-points.ts'
+import { type Declared, find } from './modules.ts'
 import { typeNamesOf } from './surface.ts'
 
-const home = join(import.meta.dirname, '..', '..', 'packages', 'sluice')
-const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
-  readonly exports: Record<string, string | { readonly 'sluice-source': string }>
-}
-const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
-  typeof target === 'string' ? [] : [{ subpath, names: exportsOf(join(home, target['sluice-source'])) }],
-)
 const idOf = ({ file, name }: Declared): string => `${relative(home, file)}#${name}`
-const exported = new Set(entries.flatMap(({ names }) => [...names.values()].map(idOf)))
+const exported = new Set(entryPoints.flatMap(({ names }) => [...names.values()].map(idOf)))
 
 /** The types that a declaration is written with, its bases' too, by what they are declared as. */
 function typesOf(declared: Declared): Declared[] {
@@ -21,7 +14,7 @@ function typesOf(declared: Declared): Declared[] {
   return [...found(names), ...found(bases).flatMap(typesOf)]
 }
 
-describe.each(entries)('sluice $subpath', ({ names }) => {
+describe.each(entryPoints)('sluice $subpath', ({ names }) => {
   it('exports all types that its signatures are written with, or another entry point does', () => {
     const unnamed = [...names].flatMap(([name, declared]) =>
       typesOf(declared)

@@ -1,8 +1,8 @@
 import { PolicyError } from 'sluice'
+import { nearestWord } from 'sluice/policy'
 import { CliError, toCliError, wrongUse } from './cli-error.ts'
 import type { Command } from './command.ts'
 import { commands } from './commands.ts'
-import { nearest } from './did-you-mean.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
 import { parseInput } from './parse.ts'
@@ -74,7 +74,7 @@ function findCommand(words: readonly string[]): { command: Command; rest: readon
 }
 
 function suggest(word: string, known: readonly string[]): string {
-  const near = nearest(word, known)
+  const near = nearestWord(word, known)
   return near === undefined ? '' : `; did you mean ${near}?`
 }
 

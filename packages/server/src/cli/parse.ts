@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
+import { nearestWord } from 'sluice/policy'
 import { wrongUse } from './cli-error.ts'
 import type { Command, OptionSpec, OptionTable } from './command.ts'
-import { nearest } from './did-you-mean.ts'
 import { globalOptions } from './options.ts'
 
 /** What was given to a command, by option or by environment variable. */
@@ -110,14 +110,14 @@ function toParseOptions(
 }
 
 function unknownOption(command: Command, table: OptionTable, rawName: string): Error {
-  const near = nearest(rawName.replace(/^-+/, ''), Object.keys(table))
+  const near = nearestWord(rawName.replace(/^-+/, ''), Object.keys(table))
   const message = `${command.name} has no option ${rawName}`
   return wrongUse(near === undefined ? message : `${message}; did you mean --${near}?`, seeHelp(command))
 }
 
 function checkChoice(name: string, value: string, { choices }: OptionSpec): void {
   if (choices === undefined || choices.includes(value)) return
-  const near = nearest(value, choices)
+  const near = nearestWord(value, choices)
   const known = choices.join(', ')
   throw wrongUse(
     `${name} is ${quote(value)}; use one of ${known}${near === undefined ? '' : ` (did you mean ${near}?)`}`,

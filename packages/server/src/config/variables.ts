@@ -1,4 +1,4 @@
-import { nearest } from '../cli/did-you-mean.ts'
+import { nearestWord } from 'sluice/policy'
 import { wrongOption } from './option-error.ts'
 
 const prefix = 'SLUICE_'
@@ -19,7 +19,7 @@ export function unknownVariables(
     (name) => name.startsWith(prefix) && env[name] !== '' && !known.includes(name) && !ofKubernetes.test(name),
   )
   return unknown.map((name) => {
-    const near = nearest(
+    const near = nearestWord(
       name.slice(prefix.length),
       known.filter((each) => each.startsWith(prefix)).map((each) => each.slice(prefix.length)),
     )

@@ -1,4 +1,4 @@
-import { checkFunction, checkOptionNames } from '../core/check-options.ts'
+import { callOptionCheck, checkFunction, checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
 import { invalidOption } from '../core/errors.ts'
@@ -13,6 +13,7 @@ import { type Call, checkCallable, signalOf } from './wrappers/call.ts'
 
 // With a place for a signal, so that a timeout inside can put one there.
 const noCall: Call = Object.freeze({ signal: undefined as unknown as AbortSignal })
+const checkRunOptions = callOptionCheck('breaker.run', ['fallback', 'signal'])
 
 /** What a breaker is made with. */
 export interface BreakerSetup {
@@ -91,6 +92,7 @@ export class Breaker {
     options: RunOptions<Fallback> = noCall,
   ): Promise<Result | Fallback> {
     if (typeof fn !== 'function') checkCallable('breaker.run', fn)
+    if (options !== noCall) checkRunOptions(options)
     const { signal } = options
     if (signal?.aborted) throw signal.reason
     const pass = this.#circuit.pass ?? this.#circuit.enter(this.#clock.monotonic())
@@ -111,8 +113,10 @@ export class Breaker {
   /** Like `run`, and says whether the fallback answered. */
   async outcome<Result, Fallback>(
     fn: (call: Call) => Result | PromiseLike<Result>,
-    { signal, fallback }: RunOptions<Fallback> & Required<Pick<RunOptions<Fallback>, 'fallback'>>,
+    options: RunOptions<Fallback> & Required<Pick<RunOptions<Fallback>, 'fallback'>>,
   ): Promise<Outcome<Result, Fallback>> {
+    checkRunOptions(options)
+    const { signal, fallback } = options
     if (typeof fallback !== 'function') throw invalidOption('breaker.outcome fallback', fallback, 'pass a function')
     const failures: Failure[] = []
     const value = await this.run(fn, {

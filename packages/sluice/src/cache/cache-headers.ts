@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { checkOptionNames, optionNames } from '../core/check-options.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import type { Answer } from './cache.ts'
 import { taggedCodec } from './values/codec.ts'
@@ -15,6 +16,14 @@ export interface CacheHeaderOptions {
   /** The `If-None-Match` header of the request. */
   readonly ifNoneMatch?: string | undefined
 }
+
+const names = optionNames<CacheHeaderOptions>({
+  visibility: true,
+  staleWhileRevalidate: true,
+  staleIfError: true,
+  maxAge: true,
+  ifNoneMatch: true,
+})
 
 export interface CacheHeaders {
   readonly headers: Readonly<Record<string, string>>
@@ -34,6 +43,7 @@ const longestSeconds = 31_536_000
  * const { headers, notModified } = cacheHeaders(answer, { ifNoneMatch: request.headers['if-none-match'] })
  */
 export function cacheHeaders(answer: Answer<unknown>, options: CacheHeaderOptions = {}): CacheHeaders {
+  checkOptionNames('cacheHeaders', options, names)
   const { visibility = 'public', ifNoneMatch } = options
   const seconds = (name: 'staleWhileRevalidate' | 'staleIfError' | 'maxAge'): number | undefined =>
     options[name] === undefined ? undefined : Math.floor(parseDuration(options[name], name) / 1000)

@@ -167,7 +167,8 @@ export class TwoLevelCache implements Cache {
     return { sent: true }
   }
 
-  warm(options: WarmOptions = {}): Promise<WarmResult> {
+  async warm(options: WarmOptions = {}): Promise<WarmResult> {
+    checkOptionNames('warm', options, ['top', 'within', 'concurrency'])
     return warmUp(this.#core, options, (key, fetch) => this.#flights.join(key, fetch, undefined))
   }
 

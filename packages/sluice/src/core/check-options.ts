@@ -28,6 +28,18 @@ export function optionNames<Options>(names: Readonly<Record<keyof Options, true>
   return Object.keys(names)
 }
 
+/**
+ * The same check for calls that are made often: a loop over the names that are given, and nothing where there are none.
+ */
+export function callOptionCheck(owner: string, known: readonly string[]): (options: unknown) => void {
+  const names = new Set(known)
+  return (options) => {
+    if (options === undefined) return
+    if (typeof options !== 'object') checkOptionNames(owner, options, known)
+    for (const name in options as object) if (!names.has(name)) checkOptionNames(owner, options, known)
+  }
+}
+
 /** The options with these names, for a function that refuses all others. */
 export function pickOptions<Options extends object>(options: object, names: readonly string[]): Options {
   return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name))) as Options

@@ -1,16 +1,32 @@
 /** The known word nearest to a mistyped one, as a question for a message; empty when none is near. */
 export function didYouMean(word: string, known: readonly string[]): string {
-  if (word.length > 40) return ''
-  let best = ''
-  let least = Math.max(2, Math.floor(word.length / 3)) + 1
+  const near = nearestWord(word, known)
+  return near === undefined ? '' : `did you mean ${JSON.stringify(near)}? `
+}
+
+/**
+ * The known word nearest to a mistyped one; undefined when none is near.
+ *
+ * @example nearestWord('chekc', ['check', 'serve']) // 'check'
+ */
+export function nearestWord(word: string, known: readonly string[]): string | undefined {
+  if (word.length > longest) return undefined
+  const begun = known.filter((candidate) => word.length >= 2 && candidate.startsWith(word))
+  if (begun.length === 1) return begun[0]
+  let best: string | undefined
+  // Short words are near to too much: tcsh is not a bash.
+  let least = Math.max(1, Math.floor(word.length / 3)) + 1
   for (const candidate of known) {
     const edits = editDistance(word.toLowerCase(), candidate.toLowerCase())
     if (edits >= candidate.length) continue
     const distance = word.startsWith(candidate) ? edits - 0.5 : edits
     if (distance < least) [best, least] = [candidate, distance]
   }
-  return best === '' ? '' : `did you mean ${JSON.stringify(best)}? `
+  return best
 }
+
+/** Nobody mistypes a longer word of ours, and comparing long texts takes long. */
+const longest = 64
 
 /** How many letters must be added, dropped, replaced or swapped with their neighbour. */
 function editDistance(a: string, b: string): number {

@@ -6,6 +6,7 @@ export type {
   UpstreamLimit,
   UpstreamRetry,
 } from '../policy/upstream/upstream.ts'
+export type * from './booking/messages.ts'
 export { createEgress } from './create-egress.ts'
 export type {
   CallOptions,

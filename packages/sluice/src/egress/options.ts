@@ -1,11 +1,12 @@
 import type { Dispatcher } from 'undici'
-import { checkFunction, checkOptionNames, checkWhole } from '../core/check-options.ts'
+import { callOptionCheck, checkFunction, checkOptionNames, checkWhole, optionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { Store } from '../stores/store.ts'
+import type { CallOptions } from './egress.ts'
 import type { BookingPort } from './places/booking-port.ts'
 
 /** A request before it is sent, as hooks see it. */
@@ -65,6 +66,11 @@ export interface EgressOptions {
   readonly clock?: Clock
   readonly random?: () => number
 }
+
+const callNames = optionNames<CallOptions>({ tenant: true, priority: true, maxWaitMs: true, cost: true })
+
+/** Refuses what a caller says about a call that means nothing. */
+export const checkCallOptions: (options: unknown) => void = callOptionCheck('egress call', callNames)
 
 const known = ['policy', 'store', 'hooks', 'dispatcher', 'deadlineMs', 'clock', 'random']
 const knownHooks = ['cost', 'settle', 'classify', 'scope', 'fairBy']

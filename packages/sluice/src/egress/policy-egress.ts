@@ -1,4 +1,5 @@
 import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
+import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
 import { isSluiceError, SluiceError } from '../core/errors.ts'
@@ -11,7 +12,7 @@ import { toResponseHandler } from './call/response-handler.ts'
 import type { CallOptions, Egress, EgressHealth, UpstreamRequest, UpstreamResponse, UpstreamStats } from './egress.ts'
 import { RefusedError } from './egress-error.ts'
 import type { EgressEvents } from './events.ts'
-import type { UpstreamHooks } from './options.ts'
+import { checkCallOptions, type UpstreamHooks } from './options.ts'
 import type { BookingPort } from './places/booking-port.ts'
 import type { OutageMode } from './places/outage.ts'
 import { routeOf } from './route.ts'
@@ -57,6 +58,7 @@ export class PolicyEgress implements Egress {
 
   async fetch(input: RequestInfo, init?: RequestInit & { readonly sluice?: CallOptions }): Promise<Response> {
     const { sluice = {}, ...rest } = init ?? {}
+    checkCallOptions(sluice)
     const { undici } = this.#options
     const body = inMemory(rest.body)
     const dispatcher = this.#dispatcherFor((request, handler) =>
@@ -74,6 +76,7 @@ export class PolicyEgress implements Egress {
 
   async request(request: UpstreamRequest): Promise<UpstreamResponse> {
     const { upstream: name, path, method, headers = {}, body = null, signal, sluice = {}, timeoutMs } = request
+    checkCallOptions(sluice)
     const upstream = this.upstreams.find((each) => each.name === name)
     if (upstream === undefined) throw unknownName(name, this.upstreams)
     let about = { waitMs: 0, attempts: 0 }
@@ -102,6 +105,7 @@ export class PolicyEgress implements Egress {
   }
 
   interceptor(options: CallOptions = {}): Dispatcher.DispatcherComposeInterceptor {
+    checkCallOptions(options)
     return (transport) => (request, handler) => this.#dispatch(request, handler, options, transport)
   }
 
@@ -135,7 +139,8 @@ export class PolicyEgress implements Egress {
     }
   }
 
-  close(options: { readonly withinMs?: number } = {}): Promise<void> {
+  async close(options: { readonly withinMs?: number } = {}): Promise<void> {
+    checkOptionNames('egress.close', options, ['withinMs'])
     this.#closing ??= this.#close(options.withinMs)
     return this.#closing
   }

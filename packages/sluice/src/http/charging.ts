@@ -1,5 +1,5 @@
 import type { Key } from '../core/key.ts'
-import type { Admission, HoldHandle, Limiter, TakeOptions } from '../limiter/limiter.ts'
+import type { Admission, HoldHandle, HoldOptions, Limiter } from '../limiter/limiter.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import type { LimiterGuardOptions, OwnKey } from './guard-options.ts'
 import { unknownAddress } from './identity/client-address.ts'
@@ -18,8 +18,9 @@ export function charging<Request>(
   const keyOf = key ?? ((_: Request, view: RequestView): OwnKey => view.ip ?? unknownAddress)
   const unchanging = typeof cost === 'function' ? undefined : chargeOf(cost)
 
-  function chargeOf(units: number | undefined): TakeOptions & { readonly ttlMs: number } {
-    return { ttlMs, ...(rule === undefined ? {} : { rule }), ...(units === undefined ? {} : { cost: units }) }
+  function chargeOf(units: number | undefined): HoldOptions {
+    const held = chargeWhen !== undefined || inFlight ? { ttlMs } : {}
+    return { ...held, ...(rule === undefined ? {} : { rule }), ...(units === undefined ? {} : { cost: units }) }
   }
 
   return function charge(view, request) {

@@ -81,9 +81,18 @@ export const chargeOptionNames: readonly string[] = optionNames<ChargeOptions<ne
 })
 
 export const limiterGuardOptionNames: readonly string[] = optionNames<LimiterGuardOptions<never>>({
-  ...{ rule: true, key: true, cost: true },
-  ...{ headers: true, policyName: true, partition: true, retryAfterJitterMs: true },
-  ...{ skip: true, maxDelayMs: true, maxDelayed: true, chargeWhen: true, inFlight: true },
+  rule: true,
+  key: true,
+  cost: true,
+  headers: true,
+  policyName: true,
+  partition: true,
+  retryAfterJitterMs: true,
+  skip: true,
+  maxDelayMs: true,
+  maxDelayed: true,
+  chargeWhen: true,
+  inFlight: true,
 })
 
 /**

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { Emitter } from '../core/emitter.ts'
 import { compilePolicyInSlices } from '../policy/compile/compile-policy.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
@@ -53,7 +52,7 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
   const store = options.store ?? memoryStore({ clock })
   const release = store.use?.()
   const isInProcess = store.abilities?.inProcess === true
-  const replicas = new Replicas(store, live.current.service, randomUUID(), clock)
+  const replicas = new Replicas(store, live.current.service, crypto.randomUUID(), clock)
   const replicaCount = (): number => resolved.replicas ?? (isInProcess ? 1 : replicas.count)
   const withFallback = fallback(store, { ...resolved.breaker, replicas: replicaCount, clock })
   const recounts = options.recount ?? {}

@@ -1,4 +1,5 @@
 import { type BreakerState, breakerStates } from '../breaker/circuit.ts'
+import { checkOptionNames } from '../core/check-options.ts'
 import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
 import type { Limiter } from './limiter.ts'
 
@@ -102,7 +103,9 @@ export interface LimiterMetricsOptions {
  * @example
  * prometheusMetrics(register, [limiterMetrics(limiter)])
  */
-export function limiterMetrics(limiter: Limiter, { decisionsOnly = false }: LimiterMetricsOptions = {}): PartMetrics {
+export function limiterMetrics(limiter: Limiter, options: LimiterMetricsOptions = {}): PartMetrics {
+  checkOptionNames('limiterMetrics', options, ['decisionsOnly'])
+  const { decisionsOnly = false } = options
   const { service } = limiter.policy
   return partMetrics(table, (reporter) => {
     const decisions = reporter.counter('sluice_decisions_total')

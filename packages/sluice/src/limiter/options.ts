@@ -87,6 +87,12 @@ const known = [
   'clock',
 ]
 
+const nestedNames = {
+  breaker: ['failures', 'cooldownMs'],
+  denyCache: ['maxMs', 'maxSubjects'],
+  lease: ['aheadMs', 'maxUnits'],
+}
+
 /** Checks the options and fills in the defaults, once. */
 export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   checkOptionNames('createLimiter', options, known)
@@ -98,6 +104,10 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
       throw invalidOption(`createLimiter.functions.${name}`, key, 'pass a function from a request to its key')
   }
   checkRecounts(options.recount)
+  for (const [name, nested] of Object.entries(nestedNames)) {
+    const value = options[name as keyof typeof nestedNames]
+    if (value !== undefined && value !== false) checkOptionNames(`createLimiter.${name}`, value, nested)
+  }
   const resolved = {
     deadlineMs: options.deadlineMs ?? limiterDefaults.deadlineMs,
     breaker: { ...limiterDefaults.breaker, ...options.breaker },

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
-import { invalidOption, SluiceError, show } from '../core/errors.ts'
+import { SluiceError, show } from '../core/errors.ts'
 import { encodeKey, type Key } from '../core/key.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
@@ -10,6 +9,7 @@ import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { FailingSource } from '../stores/recount/recounting.ts'
+import { checkCallOptions, takenUsOf } from './call-options.ts'
 import {
   type Charges,
   chargeOf,
@@ -96,23 +96,15 @@ export class PolicyLimiter implements Limiter {
 
   take(key: Key, options?: TakeOptions): Promise<Decision> {
     try {
-      const policy = this.#policyNow()
-      const rule = this.#names.find(policy, options?.rule)
-      const asked = rule && typeof key === 'string' ? textTake(rule, key, options, this.#clock) : undefined
-      const known = asked && this.#decider.takeByText(policy, asked)
-      if (known !== undefined) return Promise.resolve(known)
-      const subject = encodeKey(key)
-      if (rule === undefined) return Promise.resolve(this.#decider.announce(unmatched(policy.version)))
-      const charge = asked?.text === subject ? chargeOf(asked) : chargeTo(rule, subject, options, this.#clock)
-      return rule.mode === 'shadow'
-        ? this.#decider.withShadow(policy, [], [charge])
-        : this.#decider.submit(policy, [charge], asItIs)
+      checkCallOptions.take(options)
+      return this.#take(this.#policyNow(), key, options)
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
   async peek(key: Key, options?: TakeOptions): Promise<Decision> {
+    checkCallOptions.peek(options)
     const policy = this.#policyNow()
     const rule = this.#names.find(policy, options?.rule)
     if (rule === undefined) return unmatched(policy.version)
@@ -127,6 +119,7 @@ export class PolicyLimiter implements Limiter {
   check(request: RequestView, options?: CheckOptions): Promise<Decision> {
     this.#sawRequests = true
     try {
+      checkCallOptions.check(options)
       const policy = this.#policyNow()
       return this.#decider.decide(policy, this.#chargesOf(policy, request, options), asItIs)
     } catch (error) {
@@ -136,28 +129,32 @@ export class PolicyLimiter implements Limiter {
 
   admit(subject: Subject, options?: HoldOptions): Promise<Admission> {
     try {
+      checkCallOptions.admit(options)
       const policy = this.#policyNow()
       const charges = this.#chargesOf(policy, subject, options)
       if (charges.enforced.some(hasPlace) || charges.shadow.some(hasPlace))
         return this.#hold(policy, charges, options, 'acquire', true).then(withHold)
       if (isRequest(subject)) return this.#decider.decide(policy, charges, withoutHold)
-      return this.take(subject, options).then(withoutHold)
+      return this.#take(policy, subject, options).then(withoutHold)
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
   async reserve(subject: Subject, options?: HoldOptions): Promise<HoldHandle> {
+    checkCallOptions.reserve(options)
     const policy = this.#policyNow()
     return this.#hold(policy, this.#chargesOf(policy, subject, options), options, 'reserve', false)
   }
 
   async acquire(subject: Subject, options?: HoldOptions): Promise<HoldHandle> {
+    checkCallOptions.acquire(options)
     const policy = this.#policyNow()
     return this.#hold(policy, this.#chargesOf(policy, subject, options), options, 'acquire', false)
   }
 
   async settle(subject: Subject, id: string, actual: Units, options?: { readonly rule?: string }): Promise<boolean> {
+    checkCallOptions.settle(options)
     const policy = this.#policyNow()
     const charges = this.#chargesOf(policy, subject, options)
     const { isFor, checkRule } = this.#settlement(policy, charges)
@@ -167,16 +164,19 @@ export class PolicyLimiter implements Limiter {
   }
 
   async refund(key: Key, options?: RefundOptions): Promise<void> {
+    checkCallOptions.refund(options)
     const charges = [this.#chargeNamed(key, options)]
-    const takenUs = options?.takenAtMs === undefined ? undefined : takenAt(options.takenAtMs)
+    const takenUs = takenUsOf(options)
     await this.#store.decide({ kind: 'refund', charges, takenUs }, this.#deadlineMs)
   }
 
   async reset(key: Key, options?: { readonly rule?: string }): Promise<void> {
+    checkCallOptions.reset(options)
     await this.#store.decide({ kind: 'reset', charges: [this.#chargeNamed(key, options)] }, this.#deadlineMs)
   }
 
   async inspect(key: Key, options?: { readonly rule?: string }): Promise<Inspection> {
+    checkCallOptions.inspect(options)
     const charge = this.#chargeNamed(key, options)
     const answer = await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs)
     const holds = (answer.holds?.[0] ?? []).map(({ id, cost, expiresUs }) => ({
@@ -223,6 +223,19 @@ export class PolicyLimiter implements Limiter {
     return this.#live.current
   }
 
+  #take(policy: CompiledPolicy, key: Key, options: TakeOptions | undefined): Promise<Decision> {
+    const rule = this.#names.find(policy, options?.rule)
+    const asked = rule && typeof key === 'string' ? textTake(rule, key, options, this.#clock) : undefined
+    const known = asked && this.#decider.takeByText(policy, asked)
+    if (known !== undefined) return Promise.resolve(known)
+    const subject = encodeKey(key)
+    if (rule === undefined) return Promise.resolve(this.#decider.announce(unmatched(policy.version)))
+    const charge = asked?.text === subject ? chargeOf(asked) : chargeTo(rule, subject, options, this.#clock)
+    return rule.mode === 'shadow'
+      ? this.#decider.withShadow(policy, [], [charge])
+      : this.#decider.submit(policy, [charge], asItIs)
+  }
+
   #chargesOf(policy: CompiledPolicy, subject: Subject, options: TakeOptions | undefined): Charges {
     if (isRequest(subject)) {
       if (options?.rule === undefined) return chargesOfRequest(policy, subject, options?.cost, this.#clock)
@@ -246,7 +259,7 @@ export class PolicyLimiter implements Limiter {
     kind: 'reserve' | 'acquire',
     placesOnly: boolean,
   ): Promise<HoldHandle> {
-    const id = options.id === undefined ? randomUUID() : checkId(options.id)
+    const id = options.id === undefined ? crypto.randomUUID() : checkId(options.id)
     const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
     const { enforced, shadow, refusedBy } = charges
     const handleOf = (decision: Decision, held: readonly RuleCharge[]): HoldHandle =>
@@ -291,9 +304,4 @@ function withHold(hold: HoldHandle): Admission {
 
 function withoutHold(decision: Decision): Admission {
   return { decision, hold: undefined }
-}
-
-function takenAt(ms: number): number {
-  if (Number.isFinite(ms) && ms >= 0) return Math.floor(ms * 1000)
-  throw invalidOption('takenAtMs', ms, 'use the Date.now() of when the units were taken')
 }

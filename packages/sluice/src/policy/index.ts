@@ -1,3 +1,4 @@
+export { nearestWord } from '../core/did-you-mean.ts'
 export { parseReadableKey } from '../core/key.ts'
 export type { CapacityRowSpec, CapacitySpec } from './capacity/capacity-spec.ts'
 export type { CompiledCapacity, CompiledCapacityRow } from './capacity/compile-capacity.ts'
@@ -21,3 +22,5 @@ export type { PolicySource, SourcedDocument, SourceListener } from './live/sourc
 export type { RequestView } from './match/request-view.ts'
 export type { KeyFunctions } from './rule/key.ts'
 export type { Environment } from './rule/tier-environment.ts'
+export type { SelectorRoot } from './selector/parse-selector.ts'
+export type { Captured, Selector } from './selector/selector.ts'

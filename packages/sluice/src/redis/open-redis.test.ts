@@ -39,6 +39,13 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
     await expect(second.command(['PING'])).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
   })
 
+  test('a command with an unknown option is refused', async () => {
+    const redis = openRedis(client())
+    const mistyped = { withinMS: 5 } as never
+    await expect(redis.command(['PING'], mistyped)).rejects.toThrow('did you mean "withinMs"?')
+    await redis.close()
+  })
+
   test('opens no socket before one is needed, three at most, and closes them after the last user', async () => {
     await waitFor(async () => (await sockets()) === 0)
     const given = client()

@@ -1,3 +1,4 @@
+import { callOptionCheck } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { StoreError } from '../core/errors.ts'
 import type { StoreHealth } from '../core/store-health.ts'
@@ -23,6 +24,7 @@ import { noSlot, slotOf } from './slots.ts'
 
 /** How long a command may take that was given no time. */
 const commandMs = 5000
+const checkCommandOptions = callOptionCheck('redis.command', ['key', 'bytes', 'withinMs', 'lane'])
 
 interface Channel {
   readonly connection: RedisConnection
@@ -116,6 +118,7 @@ export class SharedRedis implements Redis {
   }
 
   async command(words: readonly RedisArgument[], options: RedisCommandOptions = {}): Promise<unknown> {
+    checkCommandOptions(options)
     const { withinMs = commandMs, lane = 'commands' } = options
     const { connection } = this.#channel(lane)
     const send = async (): Promise<{ readonly reply: unknown }> => {

@@ -1,3 +1,4 @@
+import { checkOptionNames, optionNames } from '../core/check-options.ts'
 import { Room } from './log/room.ts'
 import { Writer } from './log/writer.ts'
 import { resolveOptions, type ShipperOptions } from './options.ts'
@@ -16,6 +17,18 @@ export type AppenderOptions = Pick<
   'dir' | 'durability' | 'maxBytes' | 'minFreeBytes' | 'maxEventBytes' | 'segmentBytes' | 'fs' | 'clock' | 'identity'
 >
 
+const names = optionNames<AppenderOptions>({
+  dir: true,
+  durability: true,
+  maxBytes: true,
+  minFreeBytes: true,
+  maxEventBytes: true,
+  segmentBytes: true,
+  fs: true,
+  clock: true,
+  identity: true,
+})
+
 /**
  * Opens a buffer only to leave events behind, as a hook that runs for a moment does while a service ships them. It
  * never becomes the owner, and does not wait when the buffer is full.
@@ -26,6 +39,7 @@ export type AppenderOptions = Pick<
  * await appender.close()
  */
 export async function createAppender(options: AppenderOptions): Promise<Appender> {
+  checkOptionNames('createAppender', options, names)
   const resolved = resolveOptions({ ...options, send: async () => undefined, onFull: 'refuse' })
   const { fs, dir, maxEventBytes } = resolved
   await fs.makeDir(dir)

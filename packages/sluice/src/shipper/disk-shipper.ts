@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../core/check-options.ts'
 import { Emitter } from '../core/emitter.ts'
 import { Counts } from './counts.ts'
 import type { ShipperEvents } from './events.ts'
@@ -117,8 +118,9 @@ export class DiskShipper implements Shipper {
     }
   }
 
-  close({ drainMs = 0 }: { readonly drainMs?: number } = {}): Promise<CloseReport> {
-    this.#ending ??= this.#close(drainMs)
+  async close(options: { readonly drainMs?: number } = {}): Promise<CloseReport> {
+    checkOptionNames('shipper.close', options, ['drainMs'])
+    this.#ending ??= this.#close(options.drainMs ?? 0)
     return this.#ending
   }
 

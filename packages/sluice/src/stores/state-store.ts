@@ -1,3 +1,4 @@
+import { checkOptionNames, optionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Answer, Ask, Charge } from '../core/engine/ask.ts'
 import { decide, setEndUs } from '../core/engine/engine.ts'
@@ -33,6 +34,8 @@ export interface StateStoreOptions {
   readonly clock?: Clock
 }
 
+const names = optionNames<StateStoreOptions>({ name: true, transact: true, health: true, close: true, clock: true })
+
 /**
  * A store on anything that can read and write texts by key in a transaction. All algorithms, holds and changed limits
  * come with it.
@@ -49,6 +52,7 @@ export interface StateStoreOptions {
  * })
  */
 export function stateStore(options: StateStoreOptions): Store {
+  checkOptionNames('stateStore', options, names)
   return new StateStore(options)
 }
 

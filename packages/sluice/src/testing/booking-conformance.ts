@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { checkOptionNames } from '../core/check-options.ts'
 import { exchange } from '../egress/booking/exchange.ts'
 import type { Exchange, ExchangeReply } from '../egress/booking/messages.ts'
 import { newState } from '../egress/booking/state.ts'
@@ -70,6 +71,7 @@ function withoutTime({ owner, rules, steps }: Exchange): Exchange {
  * })
  */
 export function bookingConformance(framework: TestFramework, options: BookingConformanceOptions): void {
+  checkOptionNames('bookingConformance', options, ['name', 'start', 'histories'])
   const { describe, it, beforeAll, afterAll } = framework
   const { name, start, histories: count = 30 } = options
   describe(`${name} as a port of booking`, () => {

@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../core/check-options.ts'
 import { claimAnswers } from './http-cases/answers.ts'
 import { type StartHttpApp, usingApps } from './http-cases/app.ts'
 import { claimOutcomes } from './http-cases/outcomes.ts'
@@ -24,8 +25,10 @@ export interface HttpConformanceOptions {
  */
 export function httpConformance(
   { describe, it }: Pick<TestFramework, 'describe' | 'it'>,
-  { name, start }: HttpConformanceOptions,
+  options: HttpConformanceOptions,
 ): void {
+  checkOptionNames('httpConformance', options, ['name', 'start'])
+  const { name, start } = options
   const using = usingApps(start)
   describe(`${name} as an adapter for HTTP`, () => {
     claimAnswers(using, it)

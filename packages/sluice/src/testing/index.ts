@@ -18,6 +18,7 @@ export {
   startCollector,
 } from './shipper/collector.ts'
 export { type CrashMode, type Fault, type ModelFiles, modelFiles } from './shipper/model-files.ts'
+export type { Inode } from './shipper/model-inode.ts'
 export * from './source-conformance.ts'
 export * from './store-conformance.ts'
 export * from './tcp-proxy.ts'

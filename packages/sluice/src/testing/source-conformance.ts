@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { checkOptionNames } from '../core/check-options.ts'
 import type { PolicySource, SourcedDocument } from '../policy/live/source.ts'
 import type { TestFramework } from './test-framework.ts'
 import { waitFor } from './wait-for.ts'
@@ -57,7 +58,9 @@ const policy = (name: string, version: string): object => ({
  * import { afterAll, beforeAll, describe, it } from 'vitest'
  * sourceConformance({ afterAll, beforeAll, describe, it }, { name: 'etcdPolicy', start: async () => etcdPlace() })
  */
-export function sourceConformance(framework: TestFramework, { name: subject, start }: SourceConformanceOptions): void {
+export function sourceConformance(framework: TestFramework, options: SourceConformanceOptions): void {
+  checkOptionNames('sourceConformance', options, ['name', 'start'])
+  const { name: subject, start } = options
   const { describe, it, beforeAll, afterAll } = framework
   describe(`${subject} as a source of policies`, () => {
     let place: SourcePlace

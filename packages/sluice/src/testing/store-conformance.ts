@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { algorithmNames } from '../core/algorithms/index.ts'
+import { checkOptionNames } from '../core/check-options.ts'
 import type { LimitAlgorithm } from '../core/engine/limit.ts'
 import { StoreError } from '../core/errors.ts'
 import { abilities } from './store-cases/abilities.ts'
@@ -57,6 +58,7 @@ const cases: readonly StoreCase[] = [...taking, ...holding, ...changing, ...mixi
  * })
  */
 export function storeConformance(framework: TestFramework, options: StoreConformanceOptions): void {
+  checkOptionNames('storeConformance', options, ['name', 'start', 'algorithms', 'holds', 'skip'])
   const { describe, it, beforeAll, afterAll } = framework
   const { name, start, skip = {}, algorithms = algorithmNames, holds = true } = options
   const unknown = Object.keys(skip).find((each) => !cases.some((known) => known.name === each))

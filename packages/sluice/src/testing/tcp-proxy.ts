@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { checkOptionNames } from '../core/check-options.ts'
 import { type ProxiedConnection, proxyConnection } from './proxied-connection.ts'
 import { withFreePorts } from './servers/ports.ts'
 
@@ -62,6 +63,7 @@ export interface TcpProxy {
  * proxy.dropReplies(0.01)
  */
 export function startTcpProxy(options: TcpProxyOptions): Promise<TcpProxy> {
+  checkOptionNames('startTcpProxy', options, ['targetPort', 'targetHost'])
   return withFreePorts(1, async ([port]) => {
     const stats: ProxyStats = { connections: 0, open: 0, requestBytes: 0, replyBytes: 0, droppedReplies: 0 }
     const faults: ProxyFaults = {
@@ -81,10 +83,11 @@ export function startTcpProxy(options: TcpProxyOptions): Promise<TcpProxy> {
     const proxy: TcpProxy = {
       port: port!,
       stats,
-      dropReplies(which, { thenClose = true } = {}) {
+      dropReplies(which, options = {}) {
+        checkOptionNames('dropReplies', options, ['thenClose'])
         const probability = Number(which)
         faults.drop = typeof which === 'function' ? which : () => Math.random() < probability
-        faults.dropThenClose = thenClose
+        faults.dropThenClose = options.thenClose ?? true
       },
       stall(on = true) {
         faults.stalled = on
@@ -101,8 +104,9 @@ export function startTcpProxy(options: TcpProxyOptions): Promise<TcpProxy> {
           server = undefined
         }
       },
-      cut({ reset = false } = {}) {
-        for (const connection of connections) connection.cut(reset)
+      cut(options = {}) {
+        checkOptionNames('cut', options, ['reset'])
+        for (const connection of connections) connection.cut(options.reset ?? false)
       },
       delay(ms, direction) {
         for (const one of ['requests', 'replies'] as const) if ((direction ?? one) === one) faults.delayMs[one] = ms

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { checkOptionNames } from '../core/check-options.ts'
 
 export interface WaitForOptions {
   /** How long to wait before giving up; 10 seconds unless said otherwise. */
@@ -17,6 +18,7 @@ export type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
  * await waitFor(() => events.length === 3, { describe: 'three events' })
  */
 export async function waitFor<T>(condition: () => T | Promise<T>, options: WaitForOptions = {}): Promise<Truthy<T>> {
+  checkOptionNames('waitFor', options, ['timeoutMs', 'describe'])
   const { timeoutMs = 10_000, describe = condition.toString() } = options
   const endMs = performance.now() + timeoutMs
   let seen = 'nothing: the condition did not settle'

@@ -1,7 +1,7 @@
+import { nearestWord } from 'sluice/policy'
 import { wrongUse } from '../cli-error.ts'
 import type { Command } from '../command.ts'
 import { completionScript, shells } from '../completion.ts'
-import { nearest } from '../did-you-mean.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -9,7 +9,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 export async function completion(input: Input, terminal: Terminal, commands: readonly Command[]): Promise<ExitCode> {
   const [shell = ''] = input.args
   if (!shells.includes(shell)) {
-    const near = nearest(shell, shells)
+    const near = nearestWord(shell, shells)
     throw wrongUse(
       `${JSON.stringify(shell)} is no shell it knows; use ${shells.join(', ')}${near ? ` (did you mean ${near}?)` : ''}`,
     )

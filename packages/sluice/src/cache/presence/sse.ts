@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http'
+import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import { type Duration, parseDuration } from '../../core/duration.ts'
 import type { Membership, Presence } from './presence.ts'
 
@@ -14,6 +15,15 @@ export interface EventStreamOptions {
   /** What the stream begins with, such as the present values. */
   readonly first?: readonly string[]
 }
+
+const names = optionNames<EventStreamOptions>({
+  channel: true,
+  id: true,
+  data: true,
+  heartbeat: true,
+  maxBufferedBytes: true,
+  first: true,
+})
 
 /** The response of `node:http`, which Express, Fastify (`reply.raw`), Koa (`ctx.res`) and Nest hand over too. */
 export interface NodeResponse {
@@ -88,6 +98,7 @@ export async function sendEvents(
   response: NodeResponse,
   options: EventStreamOptions,
 ): Promise<void> {
+  checkOptionNames('sendEvents', options, names)
   response.writeHead(200, { ...eventStreamHeaders })
   let close: (() => void) | undefined
   let isClosed = false
@@ -109,6 +120,7 @@ export async function sendEvents(
  * @example app.get('/v1/stream', (c) => eventStream(presence, { channel: 'prices', id: user.id }))
  */
 export function eventStream(presence: Presence, options: EventStreamOptions): Response {
+  checkOptionNames('eventStream', options, names)
   const encoder = new TextEncoder()
   const queued = new ByteLengthQueuingStrategy({ highWaterMark: options.maxBufferedBytes ?? 1024 * 1024 })
   let close: (() => void) | undefined

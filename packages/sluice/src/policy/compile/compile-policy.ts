@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../../core/check-options.ts'
 import { compileCapacity } from '../capacity/compile-capacity.ts'
 import { checkDocument } from '../document/check-document.ts'
 import type { PolicyDocument } from '../document/document.ts'
@@ -27,12 +28,15 @@ export interface CompileOptions {
   readonly functions?: KeyFunctions | undefined
 }
 
+const names = ['env', 'functions']
+
 /**
  * Checks a policy document and makes it ready for decisions. Throws a `PolicyError` that lists every mistake.
  *
  * @example compilePolicy({ service: 'api', rules: [{ name: 'per-user', limits: { rpm: 100 } }] })
  */
 export function compilePolicy(document: unknown, options: CompileOptions = {}): CompiledPolicy {
+  checkOptionNames('compilePolicy', options, names)
   return runAtOnce(compileSteps(document, options))
 }
 
@@ -40,7 +44,8 @@ export function compilePolicy(document: unknown, options: CompileOptions = {}): 
  * The same for a policy that is replaced while decisions go on: a large one is compiled in slices of a few
  * milliseconds.
  */
-export function compilePolicyInSlices(document: unknown, options: CompileOptions = {}): Promise<CompiledPolicy> {
+export async function compilePolicyInSlices(document: unknown, options: CompileOptions = {}): Promise<CompiledPolicy> {
+  checkOptionNames('compilePolicyInSlices', options, names)
   return runInSlices(compileSteps(document, options))
 }
 

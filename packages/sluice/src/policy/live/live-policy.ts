@@ -1,3 +1,4 @@
+import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { toError } from '../../core/to-error.ts'
@@ -29,6 +30,15 @@ export interface LivePolicyOptions {
   readonly clock?: Clock
 }
 
+const names = optionNames<LivePolicyOptions>({
+  source: true,
+  compile: true,
+  fallback: true,
+  onLoaded: true,
+  onRejected: true,
+  clock: true,
+})
+
 /** A policy that follows its source. */
 export interface LivePolicy {
   /** The version in force. It never changes by itself: whoever holds on to it stays on that version. */
@@ -48,6 +58,7 @@ const olderPersistsMs = 5000
 
 /** Loads the policy of a source and follows it: the newest good document is in force, a bad one is refused whole. */
 export async function livePolicy(options: LivePolicyOptions): Promise<LivePolicy> {
+  checkOptionNames('livePolicy', options, names)
   const live = new FollowedPolicy(options)
   try {
     await live.start()

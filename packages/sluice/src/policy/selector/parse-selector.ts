@@ -80,7 +80,8 @@ function parseSource(text: string): Omit<ParsedSelector, 'steps'> | string {
       : `write the path of a field after ${root}, such as ${root}.items[0].id`
   }
   if (fieldRoots.some((name) => name === text) || text === 'headers') return `name one field of it, such as ${text}.id`
-  const [word = ''] = text.split(/[.[:]/)
+  // With the sign after it, as the words have it that need one.
+  const [word = ''] = /^[^.[:]*[.[:]?/.exec(text) ?? []
   return `no such thing in a request; ${didYouMean(word, rootWords)}use ${rootWords.join(', ')}; a constant is written const:${
     /^[\w-]{1,30}$/.test(text) ? text : 'text'
   }`

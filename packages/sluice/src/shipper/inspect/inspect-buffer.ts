@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { checkOptionNames } from '../../core/check-options.ts'
 import { type FileSystem } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
 import { readWhole } from '../files/whole-file.ts'
@@ -46,8 +47,10 @@ export interface BufferReport {
 /** Looks at a buffer without changing anything, also while a shipper works on it. */
 export async function inspectBuffer(
   dir: string,
-  { fs = nodeFiles, leaseMs = 15_000 }: { readonly fs?: FileSystem; readonly leaseMs?: number } = {},
+  options: { readonly fs?: FileSystem; readonly leaseMs?: number } = {},
 ): Promise<BufferReport> {
+  checkOptionNames('inspectBuffer', options, ['fs', 'leaseMs'])
+  const { fs = nodeFiles, leaseMs = 15_000 } = options
   const files = (await fs.list(dir)).sort()
   const checkpoint = await readCheckpoint(fs, dir, files)
   const segments: SegmentReport[] = []

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { checkOptionNames } from '../../core/check-options.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { systemClock } from '../../timing/system-clock.ts'
 import { type FileSystem, quietly } from '../files/file-system.ts'
@@ -33,10 +34,9 @@ export interface RepairReport {
  * Writes damaged segments anew with the records that are good, and keeps the damaged bytes in `damaged/`. A shipper
  * does the same when it comes to them, so this is only needed to know now. Fails while another process owns the buffer.
  */
-export async function repairBuffer(
-  dir: string,
-  { fs = nodeFiles }: { readonly fs?: FileSystem } = {},
-): Promise<RepairReport> {
+export async function repairBuffer(dir: string, options: { readonly fs?: FileSystem } = {}): Promise<RepairReport> {
+  checkOptionNames('repairBuffer', options, ['fs'])
+  const { fs = nodeFiles } = options
   const clock = systemClock()
   const lock = new OwnerLock({ fs, dir, clock, leaseMs: 15_000, identity: thisProcess(), uptimeMs })
   if (!(await lock.acquire())) {

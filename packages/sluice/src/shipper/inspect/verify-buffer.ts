@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../../core/check-options.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
 import { type BufferReport, inspectBuffer } from './inspect-buffer.ts'
@@ -23,10 +24,9 @@ export interface VerifyReport {
  * Checks every record of a buffer. It changes nothing; an open segment may end with a record that is just being
  * written.
  */
-export async function verifyBuffer(
-  dir: string,
-  { fs = nodeFiles }: { readonly fs?: FileSystem } = {},
-): Promise<VerifyReport> {
+export async function verifyBuffer(dir: string, options: { readonly fs?: FileSystem } = {}): Promise<VerifyReport> {
+  checkOptionNames('verifyBuffer', options, ['fs'])
+  const { fs = nodeFiles } = options
   const buffer = await inspectBuffer(dir, { fs })
   let [events, lost] = [0, 0]
   const damage: DamageReport[] = []

@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../../core/check-options.ts'
 import type { Clock, TimeSource } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, ChargedRule, ChargeTerms, TextTake } from '../../core/engine/ask.ts'
 import { convertState, forgetEnded } from '../../core/engine/convert-state.ts'
@@ -35,6 +36,7 @@ export interface MemoryStore extends Store {
  * @example createLimiter({ policy, store: memoryStore({ maxSubjects: 100_000 }) })
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  checkOptionNames('memoryStore', options, ['maxSubjects', 'clock'])
   const maxSubjects = options.maxSubjects ?? defaults.maxSubjects
   if (!Number.isSafeInteger(maxSubjects) || maxSubjects < 1) {
     throw invalidOption('memoryStore.maxSubjects', maxSubjects, 'use a whole number of subjects from 1')

@@ -1,7 +1,8 @@
+import { checkOptionNames } from '../../core/check-options.ts'
 import { waitFor } from '../wait-for.ts'
 import { clusterView, owns, ownView } from './cluster-view.ts'
 import { withFreePorts } from './ports.ts'
-import { fields, type RedisOptions, type RedisServer, startRedisOn } from './redis.ts'
+import { fields, type RedisOptions, type RedisServer, redisServerOptionNames, startRedisOn } from './redis.ts'
 import { beginSlotMove, type SlotMove } from './slot-move.ts'
 
 export interface ClusterOptions extends RedisOptions {
@@ -37,6 +38,7 @@ const slotCount = 16_384
  * step.
  */
 export function startCluster(options: ClusterOptions = {}): Promise<ClusterServers> {
+  checkOptionNames('startCluster', options, [...redisServerOptionNames, 'masters', 'replicas'])
   const { masters = 3, replicas = 1 } = options
   const size = masters * (1 + replicas)
   return withFreePorts(size * 2, async (ports) => {

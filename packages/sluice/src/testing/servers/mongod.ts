@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../../core/check-options.ts'
 import { missingPeer } from '../../core/missing-peer.ts'
 import { waitFor } from '../wait-for.ts'
 import { unprivileged } from './account.ts'
@@ -39,6 +40,7 @@ const set = 'sluice'
  * Starts MongoDB; or uses the server at MONGODB_URL, unless three members are asked for, which tests stop and start.
  */
 export async function startMongod(options: MongodOptions = {}): Promise<MongodServer | MongodUnavailable> {
+  checkOptionNames('startMongod', options, ['replicaSet'])
   const external = process.env.MONGODB_URL
   if (external && options.replicaSet !== 3) return externalServer(external)
   const binary = findMongod()

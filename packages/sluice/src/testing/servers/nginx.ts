@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { checkOptionNames } from '../../core/check-options.ts'
 import { unprivileged } from './account.ts'
 import { needBinary } from './binary.ts'
 import { withFreePorts } from './ports.ts'
@@ -26,6 +27,7 @@ export interface NginxOptions {
  * const nginx = await startNginx('location / { return 204; }')
  */
 export function startNginx(configBody: string, options: NginxOptions = {}): Promise<NginxServer> {
+  checkOptionNames('startNginx', options, ['http'])
   const remedy = 'install nginx (Debian: apt-get install nginx; macOS: brew install nginx)'
   const command = needBinary('nginx', remedy, ['/usr/sbin', '/opt/homebrew/bin'])
   return withFreePorts(1, async ([port]) => {

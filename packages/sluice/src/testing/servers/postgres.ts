@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { checkOptionNames } from '../../core/check-options.ts'
 import { unprivileged } from './account.ts'
 import { needBinary, versionFolders } from './binary.ts'
 import { withFreePorts } from './ports.ts'
@@ -24,6 +25,7 @@ export interface PostgresServer {
 
 /** Starts a PostgreSQL with an empty database; as `nobody` when the tests run as root. */
 export function startPostgres(options: { readonly args?: readonly string[] } = {}): Promise<PostgresServer> {
+  checkOptionNames('startPostgres', options, ['args'])
   const remedy = 'install PostgreSQL (Debian: apt-get install postgresql; macOS: brew install postgresql)'
   const folders = [
     ...versionFolders('/usr/lib/postgresql', /^\d+$/, 'bin'),

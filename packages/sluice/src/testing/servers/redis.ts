@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../../core/check-options.ts'
 import { needBinary } from './binary.ts'
 import { withFreePorts } from './ports.ts'
 import { type ServerProcess, startProcess } from './process.ts'
@@ -9,6 +10,8 @@ export interface RedisOptions {
   /** The program to run: `'valkey-server'`, or a path. `redis-server` or else `valkey-server` unless said otherwise. */
   readonly binary?: string
 }
+
+export const redisServerOptionNames: readonly string[] = ['args', 'binary']
 
 /** A Redis of the test's own on a free loopback port. */
 export interface RedisServer {
@@ -39,6 +42,7 @@ export interface RedisServer {
  * await redis.stop()
  */
 export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  checkOptionNames('startRedis', options, redisServerOptionNames)
   return withFreePorts(1, ([port]) => startRedisOn(port!, options))
 }
 

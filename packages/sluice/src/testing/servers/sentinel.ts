@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { checkOptionNames } from '../../core/check-options.ts'
 import { waitFor } from '../wait-for.ts'
 import { withFreePorts } from './ports.ts'
-import { type RedisOptions, type RedisServer, startNode, startRedisOn } from './redis.ts'
+import { type RedisOptions, type RedisServer, redisServerOptionNames, startNode, startRedisOn } from './redis.ts'
 import type { Reply } from './resp.ts'
 
 /** One master, two replicas and three sentinels. */
@@ -28,6 +29,7 @@ const name = 'mymaster'
 
 /** Starts 1 master, 2 replicas and 3 sentinels, each group in parallel, and waits until all of them know each other. */
 export function startSentinel(options: RedisOptions = {}): Promise<SentinelServers> {
+  checkOptionNames('startSentinel', options, redisServerOptionNames)
   return withFreePorts(6, async (ports) => {
     const [masterPort] = ports
     const started: RedisServer[] = []

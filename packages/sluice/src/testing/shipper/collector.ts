@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
+import { checkOptionNames } from '../../core/check-options.ts'
 import type { Capacity } from '../../shipper/flush/state.ts'
 
 export interface CollectedEvent {
@@ -52,6 +53,7 @@ const ample: Partial<Capacity> = { ready: true, maxBatchSize: 1000, delayBetween
  * const shipper = await createShipper({ dir: 'buffer', endpoint: collector.url })
  */
 export async function startCollector(options: CollectorOptions = {}): Promise<Collector> {
+  checkOptionNames('startCollector', options, ['port', 'keepData'])
   const { port = 0, keepData = true } = options
   const events = new Map<string, CollectedEvent>()
   let duplicates = 0

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { checkOptionNames } from '../../../core/check-options.ts'
 import { invalidOption } from '../../../core/errors.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { type Feed, followedSource, type Reading } from '../followed-source.ts'
@@ -26,6 +27,7 @@ const youngMs = 2000
  * const limiter = await createLimiter({ policy: filePolicy('sluice.yaml') })
  */
 export function filePolicy(path: string, options: FilePolicyOptions = {}): ArchivedSource {
+  checkOptionNames('filePolicy', options, ['pollMs'])
   if (typeof path !== 'string' || path === '') throw invalidOption('path', path, 'give the path of a YAML or JSON file')
   // Resolved once: the process may change its folder later.
   const file = resolve(path)

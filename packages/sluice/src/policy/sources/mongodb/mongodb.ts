@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../../../core/check-options.ts'
 import { invalidOption } from '../../../core/errors.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { followedSource, noDocument, type Push, type Reading } from '../followed-source.ts'
@@ -30,6 +31,7 @@ const cannotStream: readonly number[] = [40573, 40324, 115]
  * const limiter = await createLimiter({ policy: mongoPolicy(policies, { service: 'sentiment-service' }) })
  */
 export function mongoPolicy(policies: MongoCollection, options: MongoPolicyOptions): ArchivedSource {
+  checkOptionNames('mongoPolicy', options, ['service', 'pollMs', 'timeoutMs', 'history'])
   const { service, pollMs = 30_000, timeoutMs = 5000, history } = options
   if (typeof service !== 'string' || service === '') {
     throw invalidOption('service', service, 'name the service whose policy it is')

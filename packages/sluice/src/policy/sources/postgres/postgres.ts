@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../../../core/check-options.ts'
 import { invalidOption } from '../../../core/errors.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { followedSource, noDocument, type Reading } from '../followed-source.ts'
@@ -26,6 +27,9 @@ export interface PostgresPolicyOptions extends PostgresPolicyPlace {
   readonly createTable?: boolean
 }
 
+/** Whoever publishes may give the options of the source as the place. */
+const names = ['service', 'table', 'channel', 'pollMs', 'timeoutMs', 'createTable']
+
 /**
  * A policy in a table of PostgreSQL, one row for each version; the one with the highest revision is in force. Takes
  * your pool of `pg`, and keeps one connection of it to listen (unless it has only one).
@@ -34,6 +38,7 @@ export interface PostgresPolicyOptions extends PostgresPolicyPlace {
  * const limiter = await createLimiter({ policy: postgresPolicy(pool, { service: 'shop', createTable: true }) })
  */
 export function postgresPolicy(pool: PostgresPool, options: PostgresPolicyOptions): ArchivedSource {
+  checkOptionNames('postgresPolicy', options, names)
   const { service, table, channel } = resolvePlace(options)
   const channelName = quoteName(channel, 'channel')
   const tableName = quoteTable(table)
@@ -77,6 +82,7 @@ export async function publishPostgresPolicy(
   place: PostgresPolicyPlace,
   document: unknown,
 ): Promise<number> {
+  checkOptionNames('publishPostgresPolicy', place, names)
   const { service, table, channel } = resolvePlace(place)
   quoteName(channel, 'channel')
   const ready = async (): Promise<void> => {}

@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../../../core/check-options.ts'
 import type { RedisClient } from '../../../redis/client.ts'
 import { withRedis } from '../../../redis/open-redis.ts'
 import type { Redis } from '../../../redis/redis.ts'
@@ -13,6 +14,9 @@ export interface RedisPolicyPlace {
   readonly channel?: string
 }
 
+/** Whoever publishes may give the options of the source as the place. */
+export const redisPolicyOptionNames: readonly string[] = ['key', 'channel', 'pollMs', 'timeoutMs']
+
 /** How many versions are kept in the hash, the one in force included. */
 const versionsKept = 10
 const publishMs = 5000
@@ -25,9 +29,11 @@ const publishMs = 5000
  */
 export async function publishRedisPolicy(
   redis: RedisClient | Redis,
-  { key, channel = channelOf(key) }: RedisPolicyPlace,
+  place: RedisPolicyPlace,
   document: unknown,
 ): Promise<number> {
+  checkOptionNames('publishRedisPolicy', place, redisPolicyOptionNames)
+  const { key, channel = channelOf(key) } = place
   const text = typeof document === 'string' ? document : JSON.stringify(document)
   return withRedis(redis, 'publishRedisPolicy', async (shared) => {
     // Whoever publishes can wait for a server that is coming back.

@@ -1,10 +1,11 @@
+import { checkOptionNames } from '../../../core/check-options.ts'
 import { invalidOption } from '../../../core/errors.ts'
 import type { RedisClient } from '../../../redis/client.ts'
 import { recogniseRedis, type UsedRedis, useRedis } from '../../../redis/open-redis.ts'
 import type { Redis } from '../../../redis/redis.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { followedSource, noDocument, type Reading } from '../followed-source.ts'
-import { channelOf, type RedisPolicyPlace, redisArchive } from './redis-publish.ts'
+import { channelOf, type RedisPolicyPlace, redisArchive, redisPolicyOptionNames } from './redis-publish.ts'
 
 export { publishRedisPolicy, type RedisPolicyPlace } from './redis-publish.ts'
 
@@ -24,6 +25,7 @@ export interface RedisPolicyOptions extends RedisPolicyPlace {
  * const limiter = await createLimiter({ policy, store: redisStore(redis) })
  */
 export function redisPolicy(redis: RedisClient | Redis, options: RedisPolicyOptions): ArchivedSource {
+  checkOptionNames('redisPolicy', options, redisPolicyOptionNames)
   const { key, channel = channelOf(key), pollMs = 5000, timeoutMs = 5000 } = options
   if (typeof key !== 'string' || key === '') throw invalidOption('key', key, 'give the Redis key that holds the policy')
   recogniseRedis(redis, 'redisPolicy')

@@ -1,0 +1,35 @@
+import { callOptionCheck, optionNames } from '../core/check-options.ts'
+import { invalidOption } from '../core/errors.ts'
+import type { CheckOptions, HoldOptions, RefundOptions, TakeOptions } from './limiter.ts'
+
+type Check = (options: unknown) => void
+
+const rule: readonly string[] = ['rule']
+const take = optionNames<TakeOptions>({ rule: true, cost: true, tier: true })
+const check = optionNames<CheckOptions>({ rule: true, cost: true })
+const hold = optionNames<HoldOptions>({ rule: true, cost: true, tier: true, id: true, ttlMs: true })
+const refund = optionNames<RefundOptions>({ rule: true, cost: true, tier: true, takenAtMs: true })
+
+/** By method of the limiter: refuses options that it does not have. */
+export const checkCallOptions: Readonly<
+  Record<'take' | 'peek' | 'check' | 'admit' | 'reserve' | 'acquire' | 'settle' | 'refund' | 'reset' | 'inspect', Check>
+> = {
+  take: callOptionCheck('limiter.take', take),
+  peek: callOptionCheck('limiter.peek', take),
+  check: callOptionCheck('limiter.check', check),
+  admit: callOptionCheck('limiter.admit', hold),
+  reserve: callOptionCheck('limiter.reserve', hold),
+  acquire: callOptionCheck('limiter.acquire', hold),
+  settle: callOptionCheck('limiter.settle', rule),
+  refund: callOptionCheck('limiter.refund', refund),
+  reset: callOptionCheck('limiter.reset', rule),
+  inspect: callOptionCheck('limiter.inspect', rule),
+}
+
+/** When the units of a refund were taken, in microseconds since the epoch; undefined when that was not said. */
+export function takenUsOf(options: RefundOptions | undefined): number | undefined {
+  const ms = options?.takenAtMs
+  if (ms === undefined) return undefined
+  if (Number.isFinite(ms) && ms >= 0) return Math.floor(ms * 1000)
+  throw invalidOption('takenAtMs', ms, 'use the Date.now() of when the units were taken')
+}
