@@ -1,0 +1,50 @@
+import type { Collection } from 'mongodb'
+import { Registry } from 'prom-client'
+import { createLimiter, type Limiter, limiterMetrics } from 'sluice'
+import { mongoPolicy } from 'sluice/mongodb'
+import { prometheusMetrics } from 'sluice/prometheus'
+import { openRedis, type RedisClient, redisStore } from 'sluice/redis'
+
+/** The document of the original design, one for each service. */
+export interface RateLimits {
+  readonly _id: string
+  readonly last_updated: Date
+  readonly general_rate_limit: Readonly<Record<string, number>>
+  readonly custom_rate_limits: Readonly<Record<string, Readonly<Record<string, number>>>>
+}
+
+/** What the routes work with. */
+export interface Services {
+  readonly limiter: Limiter
+  readonly registry: Registry
+  /** By API key: the customer who pays for it. */
+  readonly premiumKeys: ReadonlyMap<string, string>
+  close(): Promise<void>
+}
+
+export interface ServiceOptions {
+  readonly redis: RedisClient
+  readonly rateLimits: Collection<RateLimits>
+  readonly premiumKeys?: ReadonlyMap<string, string>
+  /** How often to look at `last_updated`. 30 s by default. */
+  readonly pollMs?: number
+}
+
+export async function startServices(options: ServiceOptions): Promise<Services> {
+  const { rateLimits, premiumKeys = new Map(), pollMs = 30_000 } = options
+  const redis = openRedis(options.redis)
+  const limiter = await createLimiter({
+    policy: mongoPolicy(rateLimits, { service: 'image-service', pollMs }),
+    store: redisStore(redis),
+  })
+  const registry = new Registry()
+  const metrics = prometheusMetrics(registry, [limiterMetrics(limiter)])
+  return {
+    ...{ limiter, registry, premiumKeys },
+    async close() {
+      metrics.close()
+      await limiter.close()
+      await redis.close()
+    },
+  }
+}

@@ -1,0 +1,48 @@
+import { Registry } from 'prom-client'
+import { createLimiter, type Limiter, limiterMetrics } from 'sluice'
+import { mongoPolicy } from 'sluice/mongodb'
+import { prometheusMetrics } from 'sluice/prometheus'
+import { openRedis, type RedisClient, redisStore } from 'sluice/redis'
+import { partReport, redisReports, startReports } from 'sluice/reports'
+import type { Policies } from './policies.ts'
+
+/** What the routes work with. */
+export interface Services {
+  readonly limiter: Limiter
+  readonly registry: Registry
+  /** By API key: the customer who pays for it. */
+  readonly premiumKeys: ReadonlyMap<string, string>
+  close(): Promise<void>
+}
+
+export interface ServiceOptions {
+  readonly redis: RedisClient
+  readonly policies: Policies
+  readonly premiumKeys?: ReadonlyMap<string, string>
+  /** How often to look for a new policy where MongoDB has no change streams. 30 s by default. */
+  readonly pollMs?: number
+}
+
+export async function startServices(options: ServiceOptions): Promise<Services> {
+  const { policies, premiumKeys = new Map(), pollMs = 30_000 } = options
+  const redis = openRedis(options.redis)
+  const limiter = await createLimiter({
+    policy: mongoPolicy(policies, { service: 'sentiment-service', pollMs }),
+    store: redisStore(redis),
+  })
+  const registry = new Registry()
+  const metrics = prometheusMetrics(registry, [limiterMetrics(limiter)])
+  const reports = startReports({
+    service: 'sentiment-service',
+    to: redisReports(redis),
+    parts: [partReport('limiter', limiter)],
+  })
+  return {
+    ...{ limiter, registry, premiumKeys },
+    async close() {
+      metrics.close()
+      await Promise.all([reports.close(), limiter.close()])
+      await redis.close()
+    },
+  }
+}
