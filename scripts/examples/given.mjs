@@ -80,6 +80,8 @@ export const givenInComments = {
   parts: "declare const parts: import('sluice/reports').ReportsOptions['parts']",
   startPolkaApp: "declare const startPolkaApp: import('sluice/testing').HttpConformanceOptions['start']",
   etcdPlace: "declare const etcdPlace: import('sluice/testing').SourceConformanceOptions['start']",
+  etcdBooking:
+    "declare const etcdBooking: () => Awaited<ReturnType<import('sluice/testing').BookingConformanceOptions['start']>>['port']",
 }
 
 /** What applications commonly add to the types of Express. */
