@@ -15,6 +15,13 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(ms / unit.ms)} ${unit.name}`
 }
 
+const periods: Readonly<Record<number, string>> = { 1000: 'second', 60000: 'minute', 3600000: 'hour', 86400000: 'day' }
+
+/** The period of a limit, as it follows "per": minute, 15 min. */
+export function formatPeriod(ms: number): string {
+  return periods[ms] ?? formatDuration(ms)
+}
+
 /** How long ago: "just now", "6 min ago". */
 export function formatAgo(ms: number): string {
   return ms < 2000 ? 'just now' : `${formatDuration(Math.floor(ms / 1000) * 1000)} ago`

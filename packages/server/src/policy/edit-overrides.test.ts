@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { editOverrides, nextVersion, overrideIn } from './edit-overrides.ts'
+import { editOverrides, nextVersion, writtenFor } from './edit-overrides.ts'
 
 const override = { key: ['acme', 'en'], limits: { rpm: 9 }, until: '2040-01-01T00:00:00.000Z' }
 const yaml = `service: a # mine
@@ -37,8 +37,8 @@ describe('an override is written', () => {
   test('into a document of a database, which is not changed itself', () => {
     const document = Object.freeze({ service: 'a', rules: Object.freeze([Object.freeze({ name: 'r' })]) })
     const next = editOverrides(document, 'r', override.key, override)
-    expect(overrideIn(next, 'r', override.key)).toEqual(override)
-    expect(overrideIn(document, 'r', override.key)).toBeUndefined()
+    expect(writtenFor(next, 'r', override.key)).toEqual({ limits: null, override })
+    expect(writtenFor(document, 'r', override.key).override).toBeNull()
   })
 
   test.each([

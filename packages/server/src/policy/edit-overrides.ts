@@ -10,14 +10,25 @@ export interface TemporaryOverride {
   readonly until: string
 }
 
-type Rule = { readonly name?: unknown; readonly overrides?: readonly { readonly key?: unknown }[] }
+type Rule = {
+  readonly name?: unknown
+  readonly limits?: unknown
+  readonly overrides?: readonly { readonly key?: unknown }[]
+}
 
-/** The override that a document has for a key of a rule. */
-export function overrideIn(document: unknown, rule: string, key: readonly KeyPart[]): unknown {
+/** The limits of a rule as they are written, and the override that it has for a key. */
+export function writtenFor(
+  document: unknown,
+  rule: string,
+  key: readonly KeyPart[],
+): { readonly limits: unknown; readonly override: unknown } {
   const rules = (document as { readonly rules?: readonly Rule[] } | null)?.rules
-  const found = Array.isArray(rules) ? rules.find((each: Rule) => each?.name === rule) : undefined
+  const found: Rule | undefined = Array.isArray(rules) ? rules.find((each: Rule) => each?.name === rule) : undefined
   const overrides = Array.isArray(found?.overrides) ? found.overrides : []
-  return overrides.find((each: { key?: unknown }) => isSameKey(each?.key, key))
+  return {
+    limits: found?.limits ?? null,
+    override: overrides.find((each: { key?: unknown }) => isSameKey(each?.key, key)) ?? null,
+  }
 }
 
 /**

@@ -114,6 +114,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     limits: list(ref('Limit')),
     holds: list(object({ id: text, cost: count, expiresInMs: { type: 'integer' } })),
     explanation: text,
+    written: { description: 'The limits of the rule as the policy writes them; null where only tiers have some.' },
     override: { description: 'The override that the policy has for this key, also an expired one; null for none.' },
   }),
   Reset: object({ reset: flag, key: text }),

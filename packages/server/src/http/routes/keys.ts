@@ -1,6 +1,6 @@
 import { type Inspection } from 'sluice'
 import { actorOf } from '../../audit/actor.ts'
-import { overrideIn } from '../../policy/edit-overrides.ts'
+import { writtenFor } from '../../policy/edit-overrides.ts'
 import { documentOf } from '../../policy/rule-changes.ts'
 import type { Routes } from '../app.ts'
 import { keyInPath } from '../key-path.ts'
@@ -17,8 +17,8 @@ export const keyRoutes: Routes = (app, parts) => {
     readQuery(c)
     const { rule, key } = keyInPath(c, prefix, limiter)
     const inspection = await limiter.inspect(key, { rule })
-    const override = overrideIn(documentOf(policy.document), rule, key) ?? null
-    return c.json({ ...inspection, explanation: explanationOf(inspection), override })
+    const { limits: written, override } = writtenFor(documentOf(policy.document), rule, key)
+    return c.json({ ...inspection, explanation: explanationOf(inspection), written, override })
   })
 
   app.delete(`${prefix}*`, async function reset(c) {

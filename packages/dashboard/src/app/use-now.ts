@@ -1,0 +1,11 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** The present time, again each second. */
+export function useNow(): number {
+  const [nowMs, setNowMs] = useState(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(Date.now()), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return nowMs
+}

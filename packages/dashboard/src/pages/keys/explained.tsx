@@ -1,0 +1,188 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, api } from '../../api/api.ts'
+import type { ExplainedRule, Explanation } from '../../api/shapes.ts'
+import { goTo, linkTo, useRoute } from '../../app/router.ts'
+import { useNow } from '../../app/use-now.ts'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { Gauge } from '../../components/gauge.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { ErrorState, Loading } from '../../components/states.tsx'
+import { formatDuration } from '../../format/time.ts'
+
+interface Props {
+  readonly body: { readonly key: unknown } | { readonly request: unknown }
+  readonly what: string
+  readonly notes: readonly string[]
+  /** The address that the request is taken to come from; undefined for keys. */
+  readonly ip?: string
+}
+
+/** What every rule says to a key or a request. */
+export function Explained({ body, what, notes, ip }: Props) {
+  const [state, setState] = useState<{ data?: Explanation; error?: Error; atMs: number }>({ atMs: 0 })
+  const [turn, setTurn] = useState(0)
+  const text = JSON.stringify(body)
+  const nowMs = useNow()
+  useEffect(() => {
+    const stop = new AbortController()
+    api<Explanation>('POST', '/v1/explain', { body: JSON.parse(text), signal: stop.signal }).then(
+      (data) => setState({ data, atMs: Date.now() }),
+      (error: Error) => {
+        if (!stop.signal.aborted) setState({ error, atMs: Date.now() })
+      },
+    )
+    return () => stop.abort()
+  }, [text, turn])
+  const { data, error, atMs } = state
+  const again = (): void => setTurn((last) => last + 1)
+  if (error) return <ErrorState error={error instanceof ApiError ? error : new Error(String(error))} retry={again} />
+  if (data === undefined) return <Loading />
+  const matched = data.rules.filter((rule) => rule.matched)
+  const others = data.rules.filter((rule) => !rule.matched)
+  const ageMs = Math.max(0, nowMs - atMs)
+  return (
+    <>
+      <Verdict explanation={data} what={what} ageMs={ageMs} again={again} />
+      {notes.map((note) => (
+        <Notice key={note} kind="info">
+          {note}
+        </Notice>
+      ))}
+      {ip !== undefined && <Address ip={ip} />}
+      {matched.map((rule) => (
+        <MatchedRule key={rule.rule} rule={rule} ageMs={ageMs} />
+      ))}
+      {others.length > 0 && (
+        <Panel title="Rules that do not apply" note={`${others.length} of ${data.rules.length}`}>
+          <dl class="why">
+            {others.map(({ rule, why }) => (
+              <div key={rule}>
+                <dt>
+                  <a href={linkTo(['rules', rule])}>{rule}</a>
+                </dt>
+                <dd class="soft">{why}</dd>
+              </div>
+            ))}
+          </dl>
+        </Panel>
+      )}
+    </>
+  )
+}
+
+function Verdict(props: {
+  readonly explanation: Explanation
+  readonly what: string
+  readonly ageMs: number
+  readonly again: () => void
+}) {
+  const { decision, rules, policyVersion } = props.explanation
+  const { allowed, rule, reason, retryAfterMs } = decision
+  const waitMs = retryAfterMs === null ? Number.POSITIVE_INFINITY : retryAfterMs - props.ageMs
+  const passes = allowed || (reason === 'quota' && waitMs <= 0)
+  return (
+    <section class="panel verdict" aria-live="polite">
+      <div class={`verdict-mark ${passes ? 'verdict-pass' : 'verdict-deny'}`} aria-hidden="true">
+        {passes ? '✓' : '✕'}
+      </div>
+      <div class="verdict-text">
+        <strong>{passes ? passText(rules) : denyText(rule, reason)}</strong>
+        <div class="soft">
+          {!passes && reason === 'quota' && (
+            <span>
+              {Number.isFinite(waitMs)
+                ? `It would pass in ${formatDuration(waitMs)}. `
+                : 'It never passes: it costs more than a limit allows. '}
+            </span>
+          )}
+          <span class="verdict-what">{props.what}</span>
+        </div>
+        {decision.degraded && (
+          <div class="soft">The store could not be asked, so this is what rules do without it.</div>
+        )}
+      </div>
+      <div class="verdict-side soft small">
+        <span>policy {policyVersion}</span>
+        <button class="button" type="button" onClick={props.again}>
+          Ask again
+        </button>
+      </div>
+    </section>
+  )
+}
+
+function passText(rules: readonly ExplainedRule[]): string {
+  return rules.some(({ matched, mode }) => matched && mode === 'enforce')
+    ? 'It would pass now'
+    : 'It passes: no rule applies'
+}
+
+function denyText(rule: string | null, reason: string): string {
+  if (reason === 'missing-key') return `Refused by ${rule}: it lacks what the rule's key is made of`
+  if (reason === 'unavailable') return `Denied by ${rule}, as the store cannot be asked`
+  return `Denied by ${rule}`
+}
+
+function MatchedRule({ rule, ageMs }: { readonly rule: ExplainedRule; readonly ageMs: number }) {
+  const note = [
+    rule.tier && `tier ${rule.tier}`,
+    rule.cost !== null && rule.cost !== 1 && `costs ${rule.cost} units`,
+  ].filter(Boolean)
+  return (
+    <Panel
+      title={rule.rule}
+      note={
+        <>
+          {rule.mode === 'shadow' && <span class="badge">shadow, never denies</span>} {note.join(' · ')}
+        </>
+      }
+      actions={
+        rule.key && (
+          <a class="button" href={linkTo(['keys'], { key: rule.key })}>
+            Open key
+          </a>
+        )
+      }
+    >
+      <p class="soft small">{rule.why}</p>
+      {rule.key && (
+        <p class="key-line">
+          <code>{rule.key}</code> <CopyButton text={rule.key} what={`the key of ${rule.rule}`} />
+        </p>
+      )}
+      <div class="gauges">
+        {rule.limits.map((limit) => (
+          <Gauge key={limit.name} limit={limit} ageMs={ageMs} />
+        ))}
+      </div>
+    </Panel>
+  )
+}
+
+/** A pasted request does not say where it comes from, and rules often ask. */
+function Address({ ip }: { readonly ip: string }) {
+  const { query } = useRoute()
+  const [text, setText] = useState(ip)
+  return (
+    <form
+      class="address"
+      onSubmit={(event) => {
+        event.preventDefault()
+        goTo(linkTo(['keys'], { ...query, ip: text.trim() }), { replace: true })
+      }}
+    >
+      <label for="ip">as if it came from</label>
+      <input
+        id="ip"
+        class="input mono"
+        placeholder="192.0.2.1"
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <button class="button" type="submit">
+        Apply
+      </button>
+    </form>
+  )
+}

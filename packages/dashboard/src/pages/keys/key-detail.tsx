@@ -1,0 +1,161 @@
+import { useState } from 'preact/hooks'
+import { api } from '../../api/api.ts'
+import { keyPath } from '../../api/key-path.ts'
+import type { AuditEntry, Inspection } from '../../api/shapes.ts'
+import { useApi } from '../../api/use-api.ts'
+import { linkTo } from '../../app/router.ts'
+import { useNow } from '../../app/use-now.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { Gauge } from '../../components/gauge.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { ErrorState, Loading } from '../../components/states.tsx'
+import { formatDuration } from '../../format/time.ts'
+import { Override } from './override.tsx'
+
+/** One bucket: how full it is, what holds places in it, and what can be done about it. */
+export function KeyDetail({ readable }: { readonly readable: string }) {
+  const { data, error, atMs, reload } = useApi<Inspection>(keyPath('/v1/keys/', readable), 2000)
+  const audit = useApi<{ entries: readonly AuditEntry[] }>('/v1/audit?limit=200', 5000)
+  const nowMs = useNow()
+  const [isAsked, setAsked] = useState(false)
+  const [done, setDone] = useState<{ kind: 'good' | 'bad'; text: string }>()
+  if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="key" />
+  const ageMs = Math.max(0, nowMs - (atMs ?? nowMs))
+  const changed = (): void => {
+    reload()
+    audit.reload()
+  }
+  const reset = async (): Promise<void> => {
+    try {
+      await api('DELETE', keyPath('/v1/keys/', readable))
+      setDone({ kind: 'good', text: 'Reset: the key starts with its whole limits.' })
+    } catch (failure) {
+      setDone({ kind: 'bad', text: (failure as Error).message })
+    }
+    setAsked(false)
+    changed()
+  }
+  const entries = audit.data?.entries.filter(({ target }) => target === data.key) ?? []
+  return (
+    <>
+      <Panel
+        title={partsOf(data.key)}
+        note={
+          <>
+            of the rule <a href={linkTo(['rules', data.rule])}>{data.rule}</a>
+          </>
+        }
+        actions={
+          <button class="button" type="button" onClick={() => setAsked(true)}>
+            Reset …
+          </button>
+        }
+      >
+        <p class="key-line">
+          <code>{data.key}</code> <CopyButton text={data.key} what="the key" />
+        </p>
+        {error && (
+          <Notice kind="warn">
+            These figures are {formatDuration(ageMs)} old: {error.message}
+          </Notice>
+        )}
+        {done && (
+          <Notice kind={done.kind} live>
+            {done.text}
+          </Notice>
+        )}
+        <p>{standing(data, ageMs)}</p>
+        <div class="gauges">
+          {data.limits.map((limit) => (
+            <Gauge key={limit.name} limit={limit} ageMs={ageMs} />
+          ))}
+        </div>
+        {data.holds.length > 0 && <Holds holds={data.holds} />}
+      </Panel>
+      <Override inspection={data} readable={readable} onChange={changed} />
+      {entries.length > 0 && <Changes entries={entries} />}
+      {isAsked && (
+        <Confirm title="Reset this key?" action="Reset" onConfirm={reset} onCancel={() => setAsked(false)}>
+          <p>
+            <code>{data.key}</code>
+          </p>
+          <p>It forgets {usedText(data)}. Its next requests start with the whole limits. This cannot be taken back.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+/** The key without service and rule, with the escapes of its parts undone: for people, not to be used again. */
+function partsOf(key: string): string {
+  const parts = key.split('/').slice(2)
+  return parts
+    .map((part) => part.replace(/%([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))))
+    .join(' / ')
+}
+
+function standing({ limits }: Inspection, ageMs: number): string {
+  if (limits.length === 0) return 'The store could not be asked.'
+  const waits = limits.map(({ retryAfterMs }) =>
+    retryAfterMs === null ? Number.POSITIVE_INFINITY : retryAfterMs - ageMs,
+  )
+  const longest = Math.max(...waits)
+  if (longest <= 0) return 'Its next unit passes.'
+  return Number.isFinite(longest)
+    ? `It is denied now; its next unit passes in ${formatDuration(longest)}.`
+    : 'It is denied, and nothing ever passes.'
+}
+
+function usedText({ limits, holds }: Inspection): string {
+  const used = limits.map(
+    ({ name, amount, remaining }) => `${Math.max(0, amount - remaining).toLocaleString('en')} of ${name}`,
+  )
+  return [...used, ...(holds.length > 0 ? [`${holds.length} open holds`] : [])].join(', ')
+}
+
+function Holds({ holds }: Pick<Inspection, 'holds'>) {
+  return (
+    <details class="holds">
+      <summary>
+        {holds.length} open {holds.length === 1 ? 'hold' : 'holds'}
+      </summary>
+      <ul>
+        {holds.slice(0, 50).map(({ id, cost, expiresInMs }) => (
+          <li key={id}>
+            <code>{id}</code>{' '}
+            <span class="soft small">
+              {cost} units, ends by itself in {formatDuration(expiresInMs)}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {holds.length > 50 && <p class="soft small">and {holds.length - 50} more</p>}
+    </details>
+  )
+}
+
+const words: Readonly<Record<string, string>> = {
+  'key.reset': 'Reset',
+  'override.set': 'Override set',
+  'override.remove': 'Override removed',
+}
+
+function Changes({ entries }: { readonly entries: readonly AuditEntry[] }) {
+  return (
+    <Panel title="Changes by operators" note="through this daemon, since it started">
+      <ul class="feed">
+        {entries.slice(0, 10).map(({ id, what, when, who }) => (
+          <li key={id}>
+            {words[what] ?? what}
+            <div class="soft small">
+              <RelativeTime atMs={Date.parse(when)} /> · by {who.via} from {who.address}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}

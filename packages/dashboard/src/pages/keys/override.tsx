@@ -1,0 +1,174 @@
+import { useState } from 'preact/hooks'
+import { ApiError, api, apiAnswer } from '../../api/api.ts'
+import { keyPath } from '../../api/key-path.ts'
+import type { Inspection, Policy } from '../../api/shapes.ts'
+import { useApi } from '../../api/use-api.ts'
+import { linkTo } from '../../app/router.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { formatMoment } from '../../format/time.ts'
+import { editableLimits, limitsOf, shortText } from './limits-form.ts'
+
+const lengths = [
+  ['900000', '15 minutes'],
+  ['3600000', '1 hour'],
+  ['14400000', '4 hours'],
+  ['86400000', '24 hours'],
+  ['604800000', '7 days'],
+] as const
+
+interface Props {
+  readonly inspection: Inspection
+  readonly readable: string
+  readonly onChange: () => void
+}
+
+/** Other limits for this key until a given time. They are pushed as a new version of the policy. */
+export function Override({ inspection, readable, onChange }: Props) {
+  const policy = useApi<Policy>('/v1/policy', 10_000)
+  const fields = editableLimits(inspection)
+  const [amounts, setAmounts] = useState<Readonly<Record<string, string>>>({})
+  const [length, setLength] = useState('3600000')
+  const [asked, setAsked] = useState<{ verb: 'set' | 'remove'; etag: string; version: string }>()
+  const [done, setDone] = useState<{ kind: 'good' | 'bad' | 'warn'; text: string }>()
+  const [isBusy, setBusy] = useState(false)
+  const { override } = inspection
+  const readOnly = policy.data?.readOnly
+  const until = new Date(Date.now() + Number(length)).toISOString()
+  const isExpired = override?.until !== undefined && new Date(override.until).getTime() <= Date.now()
+
+  const ask = async (verb: 'set' | 'remove'): Promise<void> => {
+    setDone(undefined)
+    try {
+      // What is confirmed is a change on top of exactly this version.
+      const { body, headers } = await apiAnswer<Policy>('GET', '/v1/policy')
+      setAsked({ verb, etag: headers.get('etag') ?? '', version: body.version })
+    } catch (error) {
+      setDone({ kind: 'bad', text: (error as Error).message })
+    }
+  }
+  const confirm = async (): Promise<void> => {
+    const { verb, etag } = asked!
+    setBusy(true)
+    try {
+      const path = keyPath('/v1/policy/overrides/', readable)
+      const headers = { 'if-match': etag }
+      if (verb === 'remove') await api('DELETE', path, { headers })
+      else await api('PUT', path, { headers, body: { limits: limitsOf(inspection, amounts), until } })
+      setDone({
+        kind: 'good',
+        text:
+          verb === 'set'
+            ? `In force until ${formatMoment(Date.parse(until))}.`
+            : 'Removed: the limits of the rule hold again.',
+      })
+      setAmounts({})
+    } catch (error) {
+      const isConflict = error instanceof ApiError && error.status === 412
+      setDone({
+        kind: isConflict ? 'warn' : 'bad',
+        text: isConflict
+          ? `Nothing was changed: somebody else changed the policy meanwhile. ${(error as Error).message} Look again, and apply it anew.`
+          : (error as Error).message,
+      })
+    }
+    setBusy(false)
+    setAsked(undefined)
+    policy.reload()
+    setTimeout(onChange, 300)
+  }
+  return (
+    <Panel title="Temporary override" note="other limits for this key alone, with an end">
+      {override !== null && (
+        <p>
+          {isExpired ? 'An override has expired: ' : 'In force now: '}
+          {shortText(override.limits)}
+          {override.until !== undefined && (
+            <span class="soft">
+              {isExpired ? ', it ended ' : ', until '}
+              {isExpired ? (
+                <RelativeTime atMs={new Date(override.until).getTime()} />
+              ) : (
+                formatMoment(new Date(override.until).getTime())
+              )}
+            </span>
+          )}{' '}
+          <button class="button" type="button" disabled={readOnly !== null} onClick={() => ask('remove')}>
+            Remove …
+          </button>
+        </p>
+      )}
+      {readOnly && <Notice kind="info">Overrides cannot be set here. {readOnly}</Notice>}
+      {done && (
+        <Notice kind={done.kind} live>
+          {done.text} {done.kind === 'good' && <a href={linkTo(['policy'])}>See the policy</a>}
+        </Notice>
+      )}
+      <form
+        class="override"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void ask('set')
+        }}
+      >
+        <fieldset disabled={readOnly !== null}>
+          <legend class="visually-hidden">Other limits</legend>
+          {fields.map(({ id, label, amount }) => (
+            <label key={id}>
+              <span>{label}</span>
+              <input
+                class="input"
+                type="number"
+                min={0}
+                step={1}
+                required
+                value={amounts[id] ?? String(amount)}
+                onInput={(event) => setAmounts({ ...amounts, [id]: event.currentTarget.value })}
+              />
+            </label>
+          ))}
+          <label>
+            <span>for</span>
+            <select
+              class="input"
+              aria-label="for how long"
+              value={length}
+              onChange={(event) => setLength(event.currentTarget.value)}
+            >
+              {lengths.map(([value, text]) => (
+                <option key={value} value={value}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button class="button" type="submit">
+            Override …
+          </button>
+        </fieldset>
+      </form>
+      {asked && (
+        <Confirm
+          title={asked.verb === 'set' ? 'Override the limits of this key?' : 'Remove the override of this key?'}
+          action={asked.verb === 'set' ? 'Override' : 'Remove'}
+          isBusy={isBusy}
+          onConfirm={confirm}
+          onCancel={() => setAsked(undefined)}
+        >
+          <p>
+            <code>{inspection.key}</code>
+          </p>
+          {asked.verb === 'set' && (
+            <p>
+              {shortText(override?.limits ?? inspection.written) || 'its present limits'} becomes{' '}
+              <b>{shortText(limitsOf(inspection, amounts))}</b> until {formatMoment(Date.parse(until))}.
+            </p>
+          )}
+          <p>The policy is pushed to every replica as a new version, on top of version {asked.version}.</p>
+        </Confirm>
+      )}
+    </Panel>
+  )
+}

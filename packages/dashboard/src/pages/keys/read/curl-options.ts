@@ -1,0 +1,43 @@
+/** What an option of curl means here. `value`: it takes one; what it does is written in `parse-curl.ts`. */
+export const shortNames: Readonly<Record<string, string>> = {
+  X: 'request',
+  H: 'header',
+  d: 'data',
+  G: 'get',
+  u: 'user',
+  A: 'user-agent',
+  b: 'cookie',
+  e: 'referer',
+  I: 'head',
+  F: 'form',
+  T: 'upload-file',
+  r: 'range',
+  o: 'output',
+  m: 'max-time',
+  w: 'write-out',
+  x: 'proxy',
+  c: 'cookie-jar',
+  E: 'cert',
+  K: 'config',
+  D: 'dump-header',
+  C: 'continue-at',
+  Y: 'speed-limit',
+  y: 'speed-time',
+  z: 'time-cond',
+  U: 'proxy-user',
+  Q: 'quote',
+  t: 'telnet-option',
+  P: 'ftp-port',
+  h: 'help',
+}
+
+/** Options that take a value and say nothing about the request as rules see it. */
+export const ignoredWithValue: ReadonlySet<string> = new Set(
+  `output max-time write-out proxy cookie-jar cert key cacert capath connect-timeout retry retry-delay retry-max-time
+  resolve connect-to interface max-redirs limit-rate dump-header config continue-at speed-limit speed-time time-cond
+  proxy-user quote telnet-option ftp-port ciphers tls-max cert-type key-type pass pinnedpubkey dns-servers local-port
+  keepalive-time max-filesize unix-socket noproxy trace trace-ascii stderr output-dir rate proto proto-redir
+  expect100-timeout happy-eyeballs-timeout-ms parallel-max variable aws-sigv4 curves proxy-header crlfile`
+    .trim()
+    .split(/\s+/),
+)

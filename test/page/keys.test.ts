@@ -1,0 +1,182 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Daemon } from '../../packages/server/src/serve.ts'
+import { send } from '../../packages/server/src/testing/started.ts'
+import { seriousFindings, sidewaysScroll } from './accessibility.ts'
+import { openView, picture, signIn, startBrowser, startDaemon } from './browser.ts'
+
+const policy = `service: shop
+rules:
+  - name: tenant-language
+    match: { method: POST, path: /v1/analyze }
+    key: [headers.x-tenant, body.language]
+    limits: { rps: 20, rpm: 1000, rpd: 100000 }
+  # Keys of users are given by services.
+  - { name: per-user, limits: { rpd: 3 } }
+  - { name: address, key: ip, limits: { rpm: 120 } }
+  - { name: new-daily-cap, match: { path: /v1/analyze }, key: headers.x-tenant, limits: { rpd: 40000 }, mode: shadow }
+  - { name: exports, match: { path: "/v1/export/*" }, key: headers.x-tenant, limits: { amount: 5, algorithm: concurrency } }
+`
+const curl = `curl 'https://api.example/v1/analyze' \\
+  -H 'x-tenant: acme' \\
+  -H 'authorization: Bearer very-secret' \\
+  --json $'{"language":"en","text":"it\\'s fine"}'`
+const hostile = '<img src=x onerror=alert(1)>'
+
+describe('the page of keys', { timeout: 60_000 }, () => {
+  let browser: Browser
+  let daemon: Daemon
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-keys-'))
+  const file = join(folder, 'sluice.yaml')
+  beforeAll(async () => {
+    writeFileSync(file, policy)
+    browser = await startBrowser()
+    daemon = await startDaemon({ policy: file })
+    const take = (key: unknown, rule: string, cost: number) =>
+      send(`${daemon.url}/v1/check`, 'POST', { key, rule, cost })
+    await take(['acme', 'en'], 'tenant-language', 14)
+    for (let i = 0; i < 3; i++) await take('ada', 'per-user', 1)
+    await take(hostile, 'per-user', 2)
+    await take('grace', 'per-user', 1)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await daemon?.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  const ask = async (page: Page, text: string): Promise<void> => {
+    await page.getByLabel('A key, a request, or a curl command').fill(text)
+    await page.getByRole('button', { name: 'Explain' }).click()
+  }
+
+  test('a pasted curl command is explained, and its secrets stay out of the address', async () => {
+    const { page, wrong, close } = await openView(browser, daemon, { view: '/keys' })
+    await page.getByText('Whose requests are you looking for?').waitFor()
+    await picture(page, 'keys-empty')
+    await ask(page, curl)
+    await page.getByText('It would pass now').waitFor()
+    await page.getByText('POST /v1/analyze, read from curl').waitFor()
+    await page.getByRole('heading', { name: 'tenant-language' }).waitFor()
+    await page.getByText('shop/tenant-language/acme/en').waitFor()
+    await page.getByText('The address of this page leaves out authorization.').waitFor()
+    await page.getByText('has no key, so only take() and its like use it').waitFor()
+    expect(page.url()).not.toContain('very-secret')
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'keys-curl-desktop-light')
+    await page.getByLabel('as if it came from').fill('192.0.2.7')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('shop/address/192.0.2.7').waitFor()
+    expect(wrong).toEqual([])
+    await close()
+  })
+
+  test('a link restores the view, also for a request', async () => {
+    const request = JSON.stringify({
+      method: 'POST',
+      path: '/v1/analyze',
+      headers: { 'x-tenant': 'acme' },
+      body: { language: 'en' },
+    })
+    const view = `/keys?request=${encodeURIComponent(request)}&ip=192.0.2.8`
+    const { page, wrong, close } = await openView(browser, daemon, { view, width: 'phone', theme: 'dark' })
+    await page.getByText('shop/address/192.0.2.8').waitFor()
+    expect(await sidewaysScroll(page)).toBeUndefined()
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'keys-request-phone-dark')
+    expect(wrong).toEqual([])
+    await close()
+  })
+
+  test('a key is shown as text, whatever it is called', async () => {
+    const { page, wrong, close } = await openView(browser, daemon, { view: '/keys', width: 'phone' })
+    await ask(page, hostile)
+    await page.locator('section', { hasText: 'shop/per-user/' }).getByRole('link', { name: 'Open key' }).click()
+    await page.getByRole('heading', { name: hostile }).waitFor()
+    await page.getByText('1 left', { exact: true }).waitFor()
+    expect(await page.locator('main img').count()).toBe(0)
+    expect(await sidewaysScroll(page)).toBeUndefined()
+    await picture(page, 'keys-hostile-phone-light')
+    expect(wrong).toEqual([])
+    await close()
+  })
+
+  test('a reset is asked for first, can be called off, and is written down', async () => {
+    const view = '/keys?key=shop%2Fper-user%2Fada'
+    const { page, wrong, close } = await openView(browser, daemon, { view, theme: 'dark' })
+    await page.getByText('full: next in').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'keys-full-desktop-dark')
+    await page.getByRole('button', { name: 'Reset …' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Reset this key?' })
+    await dialog.getByText('It forgets 3 of rpd').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'keys-reset-desktop-dark')
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('full: next in').waitFor()
+    await page.getByRole('button', { name: 'Reset …' }).press('Enter')
+    await dialog.getByRole('button', { name: 'Reset' }).click()
+    await page.getByText('Reset: the key starts with its whole limits.').waitFor()
+    await page.getByText('3 left', { exact: true }).waitFor()
+    await page.getByText('by page from').or(page.getByText('by token from')).waitFor()
+    expect(wrong).toEqual([])
+    await close()
+  })
+
+  test('an override is pushed with an end and removed again; the second of two people is told', async () => {
+    const view = '/keys?key=shop%2Fper-user%2Fgrace'
+    const { page, wrong, close } = await openView(browser, daemon, { view })
+    page.setDefaultTimeout(8000)
+    await page.getByLabel('per day').fill('500')
+    await page.getByLabel('for how long').selectOption('4 hours')
+    await page.getByRole('button', { name: 'Override …' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('3 per day becomes 500 per day').waitFor()
+    // Somebody else pushes before it is confirmed.
+    await send(`${daemon.url}/v1/policy`, 'PUT', readFileSync(file, 'utf8').replace('rpm: 120', 'rpm: 121'))
+    await dialog.getByRole('button', { name: 'Override' }).click()
+    await page.getByText('Nothing was changed: somebody else changed the policy meanwhile.').waitFor()
+    await picture(page, 'keys-override-conflict-desktop-light')
+    await expect
+      .poll(async () => (await send(`${daemon.url}/v1/policy`, 'GET')).body)
+      .toMatchObject({ text: expect.stringContaining('rpm: 121') })
+    await page.getByRole('button', { name: 'Override …' }).click()
+    await dialog.getByRole('button', { name: 'Override' }).click()
+    await page.getByText('In force until').waitFor()
+    await page.getByText('1 of 500').waitFor()
+    await page.getByText('In force now: 500 per day').waitFor()
+    expect(readFileSync(file, 'utf8')).toContain('# Keys of users are given by services.')
+    await picture(page, 'keys-override-desktop-light')
+    await page.getByRole('button', { name: 'Remove …' }).click()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('Removed: the limits of the rule hold again.').waitFor()
+    await page.getByText('1 of 3').waitFor()
+    expect(wrong).toEqual([])
+    await close()
+  })
+
+  test('a source that cannot be written to disables overrides and says why', async () => {
+    const { page, wrong, close } = await openView(browser, daemon, { signedIn: false, width: 'phone' })
+    // Tests may run as root, whom no permission stops, so the answer of the daemon is changed on its way.
+    await page.route('**/v1/policy', async (route) => {
+      const response = await route.fetch()
+      const readOnly = 'The daemon may not write to file sluice.yaml. Change the policy there, or let the daemon write.'
+      await route.fulfill({ response, json: { ...(await response.json()), writable: false, readOnly } })
+    })
+    await signIn(page)
+    await page.evaluate(() => {
+      location.hash = '#/keys?key=shop%2Fper-user%2Fgrace'
+    })
+    await page.getByText('Overrides cannot be set here. The daemon may not write to file sluice.yaml.').waitFor()
+    expect(await page.getByRole('button', { name: 'Override …' }).isDisabled()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Reset …' }).isEnabled()).toBe(true)
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'keys-read-only-phone-light')
+    expect(wrong).toEqual([])
+    await close()
+  })
+})
