@@ -18,6 +18,10 @@ const chosen = [
   'sentinel-killed-ioredis',
   'sentinel-frozen-ioredis',
   'cluster-node-redis',
+  'sentinel-planned-ioredis',
+  'damaged-values',
+  'clocks',
+  'early-close',
 ]
 
 test.each(chosen)('chaos: %s', { timeout: 120_000 }, async (name) => {

@@ -19,12 +19,14 @@ export interface Trial {
   /** Past it, to read the counters afterwards. */
   readonly auditor: () => RedisClient
   /** Makes things fail under load, and ends with everything well again. */
-  readonly inject: (load: Load, limiter: Limiter) => Promise<string | undefined>
+  readonly inject: (load: Load, limiter: Limiter, service: string) => Promise<string | undefined>
   /** Replies get lost, or servers: a charge may then be made without anybody being told. */
   readonly mayLoseReplies?: boolean
   /** Asynchronous replication may lose the last writes. */
   readonly mayLoseWrites?: boolean
   readonly isKept?: (subject: string) => boolean
+  /** The server's clock cannot tell when something was charged. */
+  readonly clockLeaps?: boolean
   readonly options?: Partial<LimiterOptions>
   /** How many ask without pause; 0 leaves the asking to `inject`. */
   readonly workers?: number
@@ -47,7 +49,7 @@ export async function runTrial(trial: Trial, context: Context): Promise<Row> {
   try {
     await exact(limiter)
     load.start()
-    note = await trial.inject(load, limiter)
+    note = await trial.inject(load, limiter, service)
     await exact(limiter)
   } finally {
     await load.stop()
@@ -55,7 +57,7 @@ export async function runTrial(trial: Trial, context: Context): Promise<Row> {
   }
   const auditor = patientStore(trial.auditor())
   try {
-    const found = await audit(load, service, auditor, trial.isKept)
+    const found = await audit(load, service, auditor, trial)
     const wrong: string[] = []
     if (context.judgeTime && load.worstOverMs > graceMs) wrong.push('late')
     if (found.overAdmitted > 0) wrong.push('over-admitted')

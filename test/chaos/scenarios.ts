@@ -1,8 +1,12 @@
+import { clocks } from './faults/clocks.ts'
 import { cluster } from './faults/cluster.ts'
+import { damaged } from './faults/damaged.ts'
+import { earlyClose } from './faults/early-close.ts'
 import { local } from './faults/local.ts'
 import { lostReplies } from './faults/lost-replies.ts'
 import { memory } from './faults/memory.ts'
 import { phantoms } from './faults/phantoms.ts'
+import { planned } from './faults/planned.ts'
 import { sentinel } from './faults/sentinel.ts'
 import { single } from './faults/single.ts'
 import type { Scenario } from './scenario.ts'
@@ -15,5 +19,9 @@ export const scenarios: readonly Scenario[] = [
   ...local,
   ...cluster,
   ...sentinel,
+  ...planned,
+  ...damaged,
+  ...clocks,
+  ...earlyClose,
   ...memory,
 ]

@@ -37,7 +37,8 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
   /** How many items were ever added. */
   #added = 0
   #inFlight = 0
-  #drained: (() => void) | undefined
+  /** Those who wait until nothing is in flight. */
+  #draining: (() => void)[] = []
 
   constructor({ make, send }: TickBatcherOptions<Batch>) {
     this.#make = make
@@ -69,7 +70,7 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
   /** A batch that was sent has ended. */
   ended(): void {
     this.#inFlight -= 1
-    if (this.#inFlight === 0) this.#drained?.()
+    if (this.#inFlight === 0) for (const drained of this.#draining.splice(0)) drained()
   }
 
   /** Sends what is open and waits until everything has ended, which is at the last deadline at the latest. */
@@ -77,9 +78,7 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
     while (this.#inFlight > 0 || this.#open.size > 0) {
       this.#flush()
       if (this.#inFlight === 0) continue
-      await new Promise<void>((resolve) => {
-        this.#drained = resolve
-      })
+      await new Promise<void>((resolve) => this.#draining.push(resolve))
     }
   }
 

@@ -75,6 +75,14 @@ describe.each(Object.entries(single))('with %s', (_, client) => {
     expect(await Promise.all(decisions)).toHaveLength(10)
   })
 
+  test('closing a limiter and its store at the same time ends both', async () => {
+    const store = redisStore(client(redis.port))
+    const limiter = await createLimiter({ policy: policy(), store })
+    const decisions = Array.from({ length: 10 }, (__, i) => limiter.take(`both-${i}`))
+    await Promise.all([limiter.close(), store.close(), store.close()])
+    expect(await Promise.all(decisions)).toHaveLength(10)
+  })
+
   test('closing while Redis is frozen settles everything by its deadline', async () => {
     const limiter = await open(client(redis.port), 100)
     await waitFor(async () => !(await limiter.take('a')).degraded)
