@@ -1,10 +1,9 @@
 import { type PolicySource, type RequestView, type SourcedDocument } from 'sluice'
-import { compilePolicy } from 'sluice/policy'
+import { type CompiledPolicy, compilePolicyInSlices } from 'sluice/policy'
 import { documentOf } from '../policy/rule-changes.ts'
 import { rlsMethod } from './descriptor.ts'
 
-type Compiled = ReturnType<typeof compilePolicy>
-type Matched = ReturnType<Compiled['match']>['rules'][number]
+type Matched = ReturnType<CompiledPolicy['match']>['rules'][number]
 type Rule = { readonly name: string; readonly match?: { readonly method?: unknown; readonly query?: object } }
 type Environment = Readonly<Record<string, string | undefined>>
 type Document = { readonly rules?: readonly Rule[]; readonly version?: unknown }
@@ -26,20 +25,25 @@ export interface RoutedPolicy {
 
 interface Version {
   readonly document: unknown
-  readonly rules: Compiled | undefined
+  readonly rules: CompiledPolicy | undefined
 }
 
 /** Puts routing between a source and the limiter. */
 export function routedPolicy(source: PolicySource, env: Environment): RoutedPolicy {
   let newest: Version = { document: undefined, rules: undefined }
   let inForce: Version = newest
-  const routed = (sourced: SourcedDocument): SourcedDocument => {
-    const { document } = sourced
-    const found = split(document, env)
-    newest = { document, rules: found?.rules }
-    // A document with mistakes stays as it is: the limiter tells what is wrong with it and keeps the last good one.
-    return found === undefined ? sourced : { document: found.document, revision: sourced.revision }
-  }
+  // Parsing is where the limiter waits: it asks for one document at a time, and decides by the old one meanwhile.
+  const routed = (sourced: SourcedDocument): SourcedDocument => ({
+    ...sourced,
+    parse: async () => {
+      const { document, parse } = sourced
+      const parsed = parse ? await parse() : documentOf(document)
+      const found = await split(parsed, env)
+      newest = { document, rules: found?.rules }
+      // A document with mistakes stays as it is: the limiter tells what is wrong with it and keeps the last good one.
+      return found === undefined ? parsed : found.document
+    },
+  })
   return {
     source: {
       description: source.description,
@@ -71,16 +75,19 @@ export function routedTo(rule: string, view: RequestView): RequestView {
 }
 
 /** The rules for descriptors by themselves, and the document with each of them bound to its own name. */
-function split(given: unknown, env: Environment): { rules: Compiled | undefined; document: unknown } | undefined {
+async function split(
+  given: unknown,
+  env: Environment,
+): Promise<{ rules: CompiledPolicy | undefined; document: unknown } | undefined> {
   try {
-    const document = documentOf(given) as Document
+    const document = given as Document
     if (!document?.rules?.some(isRls)) return { rules: undefined, document: given }
-    const { version } = compilePolicy(document, { env })
+    const { version } = await compilePolicyInSlices(document, { env })
     const bound = document.rules.map((rule) =>
       isRls(rule) ? { ...rule, match: { ...rule.match, query: { ...rule.match?.query, rule: rule.name } } } : rule,
     )
     return {
-      rules: compilePolicy({ ...document, rules: document.rules.filter(isRls) }, { env }),
+      rules: await compilePolicyInSlices({ ...document, rules: document.rules.filter(isRls) }, { env }),
       // The version people know is that of the document as it was written.
       document: { ...document, version, rules: bound },
     }

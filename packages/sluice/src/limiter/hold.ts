@@ -1,4 +1,4 @@
-import type { SettleAsk } from '../core/engine/ask.ts'
+import type { ExtendAsk, SettleAsk } from '../core/engine/ask.ts'
 import { maxPeriodMs } from '../core/engine/limit.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { Store } from '../stores/store.ts'
@@ -18,22 +18,35 @@ export interface Settlement {
   readonly checkRule: (name: string) => void
 }
 
+/** What a hold has taken. */
+export interface Held {
+  readonly enforced: readonly RuleCharge[]
+  /** Places of shadow rules. They only watch: what the store does with them never concerns who asked. */
+  readonly shadow: readonly RuleCharge[]
+}
+
 /** The handle of a hold that was asked for, allowed or not. */
 export function holdHandle(
   id: string,
   decision: Decision,
-  charges: readonly RuleCharge[],
+  { enforced, shadow }: Held,
   settlement: Settlement,
   ttlMs: number,
   store: Pick<Store, 'decide'>,
   withinMs: number,
 ): HoldHandle {
-  let open = decision.allowed && charges.length > 0
+  let open = decision.allowed && enforced.length + shadow.length > 0
+  const ask = async (askOf: (charges: readonly RuleCharge[]) => SettleAsk | ExtendAsk): Promise<boolean> => {
+    const done = async (charges: readonly RuleCharge[]): Promise<boolean> =>
+      charges.length > 0 && (await store.decide(askOf(charges), withinMs)).granted > 0
+    const watched = done(shadow).catch(() => false)
+    return (await done(enforced)) || (enforced.length === 0 && (await watched))
+  }
   const end = async (costOf: (charge: RuleCharge) => number): Promise<boolean> => {
     if (!open) return false
     open = false
     try {
-      return (await store.decide(settleAsk(charges, id, costOf), withinMs)).granted > 0
+      return await ask((charges) => settleAsk(charges, id, costOf))
     } catch (error) {
       // Nothing is lost by settling again later: the id makes it harmless.
       open = true
@@ -49,7 +62,7 @@ export function holdHandle(
     release: () => end((charge) => charge.cost),
     extend: async (forMs = ttlMs) => {
       const ttlUs = checkTtl(forMs) * 1000
-      return open && (await store.decide({ kind: 'extend', charges, id, ttlUs }, withinMs)).granted > 0
+      return open && (await ask((charges) => ({ kind: 'extend', charges, id, ttlUs })))
     },
   }
 }

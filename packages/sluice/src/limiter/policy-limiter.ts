@@ -30,7 +30,7 @@ import { refused, toDecision, unmatched } from './decision/to-decision.ts'
 import { actualCosts, type Units, unitsAreFor } from './decision/units.ts'
 import type { LimiterEvents } from './events.ts'
 import { describePolicy, limiterHealth } from './health.ts'
-import { checkId, checkTtl, defaultTtlMs, holdHandle, type Settlement, settleAsk } from './hold.ts'
+import { checkId, checkTtl, defaultTtlMs, type Held, holdHandle, type Settlement, settleAsk } from './hold.ts'
 import type {
   Admission,
   CheckOptions,
@@ -262,11 +262,11 @@ export class PolicyLimiter implements Limiter {
     const id = options.id === undefined ? crypto.randomUUID() : checkId(options.id)
     const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
     const { enforced, shadow, refusedBy } = charges
-    const handleOf = (decision: Decision, held: readonly RuleCharge[]): HoldHandle =>
+    const handleOf = (decision: Decision, held: Held): HoldHandle =>
       holdHandle(id, decision, held, this.#settlement(policy, charges), ttlMs, this.#store, this.#deadlineMs)
     if (refusedBy !== undefined) {
       const decision = this.#decider.announce(refused(refusedBy, policy.version))
-      return handleOf(decision, [])
+      return handleOf(decision, nothing)
     }
     const decision = await this.#decider.withShadow(policy, enforced, shadow, {
       id,
@@ -277,8 +277,8 @@ export class PolicyLimiter implements Limiter {
     })
     const places = shadow.filter(hasPlace)
     if (!decision.allowed) this.#leave(places, id)
-    const held = [...(placesOnly ? enforced.filter(hasPlace) : enforced), ...places]
-    return handleOf(decision, decision.degraded ? [] : held)
+    const held = { enforced: placesOnly ? enforced.filter(hasPlace) : enforced, shadow: places }
+    return handleOf(decision, decision.degraded ? nothing : held)
   }
 
   #settlement(policy: CompiledPolicy, { enforced, shadow }: Charges): Settlement {
@@ -293,6 +293,8 @@ export class PolicyLimiter implements Limiter {
     Promise.resolve(this.#store.decide(ask, this.#deadlineMs)).catch(() => {})
   }
 }
+
+const nothing: Held = { enforced: [], shadow: [] }
 
 function asItIs(decision: Decision): Decision {
   return decision

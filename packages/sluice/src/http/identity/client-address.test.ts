@@ -39,6 +39,18 @@ test('forwarding headers of peers that are not trusted are not believed, with on
   expect(warned).toEqual([])
 })
 
+test('a client on the machine of its trusted proxy is not warned of, nor one that connects there itself', () => {
+  const addressOf = clientAddress({ trustedProxies: ['127.0.0.0/8', '::1/128', 'unix'] })
+  for (const peer of ['127.0.0.1', '::1']) {
+    expect(addressOf(peer, { headers: { 'x-forwarded-for': peer } })).toMatch(/^127\.0\.0\.1$|^::/)
+    expect(addressOf(peer, { headers: { forwarded: 'for=unreadable' } })).toMatch(/^127\.0\.0\.1$|^::/)
+    addressOf(peer, { headers: {} })
+  }
+  expect(addressOf(undefined, { headers: { 'x-forwarded-for': '127.0.0.1' } })).toBe('127.0.0.1')
+  expect(clientAddress()('127.0.0.1', { headers: {} })).toBe('127.0.0.1')
+  expect(warned).toEqual([])
+})
+
 test('headers are looked at only for the first requests, unless proxies are trusted', () => {
   const addressOf = clientAddress()
   let reads = 0

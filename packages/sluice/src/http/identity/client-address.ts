@@ -1,6 +1,6 @@
 import type { RequestView } from '../../policy/match/request-view.ts'
 import { warnOnce } from '../warn-once.ts'
-import { type IdentityOptions, identity } from './identity.ts'
+import { type IdentityOptions, identity, trustsPeer } from './identity.ts'
 
 /** The address of all clients that have none; they share a bucket rather than having no limit. */
 export const unknownAddress = 'unknown'
@@ -34,6 +34,7 @@ export function clientAddress(options: IdentityOptions = {}): ClientAddress {
     )
   })
   const trusts = (options.trustedProxies?.length ?? 0) > 0
+  const isTrusted = trustsPeer(options)
 
   function lookForForwarding({ headers }: Pick<RequestView, 'headers'>, peer: string | undefined): void {
     left--
@@ -47,7 +48,7 @@ export function clientAddress(options: IdentityOptions = {}): ClientAddress {
 
   return (peer, view) => {
     const address = identify(peer, trusts ? view.headers : noHeaders)
-    if (left > 0 && (!trusts || (peer !== undefined && address === peer))) lookForForwarding(view, peer)
+    if (left > 0 && !(trusts && isTrusted(peer))) lookForForwarding(view, peer)
     if (address !== undefined) return address
     warnOfNone(
       'A rule reads the address of clients, but a request has none: a Unix socket, a connection that is gone, or a runtime that does not tell. ' +

@@ -51,10 +51,7 @@ export function identity(options: IdentityOptions = {}, onDisagreement?: () => v
   })
   if (trustedProxies.length === 0) return (socketAddress) => ofSocket(socketAddress)
 
-  const isTrusted = parseBlocks(
-    trustedProxies.filter((block) => block !== 'unix'),
-    'identity.trustedProxies',
-  )
+  const isTrusted = blocksOf(trustedProxies)
   const trustsUnix = trustedProxies.includes('unix')
   const walks = [
     ...(forwardedBy === 'x-forwarded-for' ? [] : [{ header: 'forwarded', nodeOf: forOf }]),
@@ -78,6 +75,20 @@ export function identity(options: IdentityOptions = {}, onDisagreement?: () => v
     }
     return client ?? ofSocket(socketAddress)
   }
+}
+
+/** Tells whether a peer is one of the trusted proxies. */
+export function trustsPeer({ trustedProxies = [] }: IdentityOptions): (socketAddress: string | undefined) => boolean {
+  const isTrusted = blocksOf(trustedProxies)
+  return (socketAddress) => {
+    const peer = socketAddress ? parseAddress(socketAddress) : undefined
+    return peer ? isTrusted(peer) : !socketAddress && trustedProxies.includes('unix')
+  }
+}
+
+function blocksOf(trustedProxies: readonly string[]): (address: Address) => boolean {
+  const blocks = trustedProxies.filter((block) => block !== 'unix')
+  return parseBlocks(blocks, 'identity.trustedProxies')
 }
 
 /**
