@@ -19,8 +19,8 @@ const startWith =
   (limiter, { parsesBody = true, ...options }, own) => {
     const app = make()
     app.set('env', 'test')
+    app.use(rateLimit(limiter, { ...options, ...(parsesBody ? { parseBody: make.json() } : {}) }))
     if (parsesBody) app.use(make.json())
-    app.use(rateLimit(limiter, options))
     app.get(['/hello', '/healthz'], (_, res) => void res.send('hello'))
     app.post('/echo', (req, res) => void res.json(req.body ?? null))
     app.get('/decision', (req, res) => void res.json(req.sluice))

@@ -1,7 +1,9 @@
-import type { Request, RequestHandler, Response } from 'express'
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Guard } from '../../admission/guard.ts'
+import { checkFunction, optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import { unreadableBody } from '../../policy/match/request-view.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
 import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
@@ -28,21 +30,36 @@ export interface ExpressExchange {
   readonly res: Response
 }
 
-export type ExpressOptions = GuardOptions<Request, ExpressExchange>
+interface BodyOptions {
+  /**
+   * The parser to run first while a rule reads bodies. A body that it refuses is counted too; a parser that stands
+   * before the limiter would answer by itself.
+   *
+   * @example app.use(rateLimit(limiter, { parseBody: express.json() }), express.json())
+   */
+  readonly parseBody?: RequestHandler
+}
 
-const names = adapterOptionNames()
+export interface ExpressOptions extends GuardOptions<Request, ExpressExchange>, BodyOptions {}
+
+/** What `protect` understands. */
+export interface ExpressProtectOptions<Decided>
+  extends AdapterOptions<Request, ExpressExchange, never, Decided>,
+    BodyOptions {}
+
+const names = adapterOptionNames(optionNames<BodyOptions>({ parseBody: true }))
 
 /**
  * Middleware that enforces a policy, for a whole app or for one route.
  *
  * @example
+ * app.use(rateLimit(limiter, { parseBody: express.json() }))
  * app.use(express.json())
- * app.use(rateLimit(limiter))
  * app.post('/reports', rateLimit(limiter, { rule: 'reports', key: (req) => req.user.id, cost: 5 }), handler)
  */
 export function rateLimit(limiter: Limiter, options: ExpressOptions = {}): RequestHandler {
   const { forGuard, forAdapter } = splitOptions(options, names)
-  const hint = 'put the parser, such as express.json(), before rateLimit()'
+  const hint = 'give rateLimit() the parser: { parseBody: express.json() }'
   return protect(limiterGuard(limiter, forGuard, hint), forAdapter)
 }
 
@@ -53,26 +70,38 @@ export function rateLimit(limiter: Limiter, options: ExpressOptions = {}): Reque
  */
 export function protect<Decided extends Decision | undefined>(
   guard: Guard<Request, Decided>,
-  options: AdapterOptions<Request, ExpressExchange, never, Decided> = {},
+  options: ExpressProtectOptions<Decided> = {},
 ): RequestHandler {
   const viewOf = requestViews(reader, viewOptions(options, names))
-  const { onDenied } = options
-  return function sluice(req, res, next) {
+  const { onDenied, parseBody } = options
+  checkFunction('parseBody', parseBody)
+  const decide = (req: Request, res: Response, pass: () => void, fail: NextFunction): void => {
     guard
       .decide(viewOf(req.method, pathOf(req.originalUrl), req), req, () => goneSignal(res))
       .then((outcome) => {
         req.sluice = outcome.decision
-        applyOutcome(outcome, res, onDenied, () => ({ req, res }), next, next)
-      }, next)
+        applyOutcome(outcome, res, onDenied, () => ({ req, res }), pass, fail)
+      }, fail)
+  }
+  return function sluice(req, res, next) {
+    if (parseBody === undefined || !guard.readsBody || req.body !== undefined) decide(req, res, next, next)
+    else
+      parseBody(req, res, (error?: unknown) => {
+        if (error !== undefined) unparsed.add(req)
+        decide(req, res, () => next(error), next)
+      })
   }
 }
+
+/** Requests whose body was refused by the parser; some leave an empty one behind. */
+const unparsed = new WeakSet<Request>()
 
 const reader: RequestReader<Request, Request> = {
   peer: (req) => req.socket.remoteAddress,
   headers: (req) => req.headers,
   query: (req) => req.query,
   params: (req) => req.params,
-  body: (req) => req.body,
+  body: (req) => (unparsed.has(req) ? unreadableBody : req.body),
   route: routeOf,
   request: (req) => req,
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Denial, Header, Outcome } from '../../admission/outcome.ts'
 import type { OnDenied } from '../adapter-options.ts'
@@ -24,6 +25,23 @@ export function applyToReply<Decided>(
       })
       .catch(next)
   }
+}
+
+/** Writes an outcome to a reply that is about to be sent. Returns what to send: the same, or the denial. */
+export function applyToPayload<Decided>(
+  { denial, headers, finish }: Outcome<Decided>,
+  reply: FastifyReply,
+  payload: unknown,
+): unknown {
+  setHeaders(reply, denial?.headers ?? headers)
+  if (denial === undefined) {
+    if (finish !== undefined) onResponseEnd(reply.raw, finish)
+    return payload
+  }
+  // What was to be sent may be a stream, which nobody reads now.
+  if (typeof (payload as Partial<Readable> | undefined)?.destroy === 'function') (payload as Readable).destroy()
+  reply.code(denial.status)
+  return denial.body
 }
 
 function deny(reply: FastifyReply, { status, headers, body }: Denial<unknown>): void {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Guard } from '../../admission/guard.ts'
+import type { Outcome } from '../../admission/outcome.ts'
 import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
@@ -10,7 +11,7 @@ import { limiterGuard } from '../limiter-guard.ts'
 import { goneSignal } from '../node/node-response.ts'
 import { pathOf, queryOf } from '../request-target.ts'
 import { type RequestReader, requestViews } from '../request-views.ts'
-import { applyToReply } from './apply-to-reply.ts'
+import { applyToPayload, applyToReply } from './apply-to-reply.ts'
 
 export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
 export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
@@ -37,7 +38,8 @@ const hooks = ['onRequest', 'preValidation', 'preHandler'] as const
 interface HookOptions {
   /**
    * When to decide: `onRequest`, before the body is read; `preValidation`, once it is parsed; `preHandler`, once it is
-   * validated too. By default `preValidation` while the guard reads bodies, and `onRequest` while it does not.
+   * validated too. By default `preValidation` while the guard reads bodies, and `onRequest` while it does not. What is
+   * answered before, such as a body that cannot be parsed, is decided on when it is answered.
    */
   readonly hook?: (typeof hooks)[number]
 }
@@ -113,38 +115,41 @@ function addGuard<Decided extends Decision | undefined>(
   const viewOf = requestViews(reader, viewOptions(options, known))
   if (!app.hasRequestDecorator('sluice')) app.decorateRequest('sluice', undefined)
 
-  function decide(
-    guard: Guard<FastifyRequest, Decided>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    next: Next,
-  ): void {
-    guard
-      .decide(viewOf(request.raw.method ?? '', pathOf(request.raw.url ?? ''), request), request, () =>
-        goneSignal(reply.raw),
-      )
-      .then((outcome) => {
-        request.sluice = outcome.decision
-        applyToReply(outcome, request, reply, onDenied, next)
-      }, next)
+  type FastifyGuard = Guard<FastifyRequest, Decided>
+  async function ask(guard: FastifyGuard, request: FastifyRequest, reply: FastifyReply): Promise<Outcome<Decided>> {
+    const view = viewOf(request.raw.method ?? '', pathOf(request.raw.url ?? ''), request)
+    const outcome = await guard.decide(view, request, () => goneSignal(reply.raw))
+    request.sluice = outcome.decision
+    return outcome
+  }
+  function decide(guard: FastifyGuard, request: FastifyRequest, reply: FastifyReply, next: Next): void {
+    ask(guard, request, reply).then((outcome) => applyToReply(outcome, request, reply, onDenied, next), next)
   }
 
   // A live policy may begin to read bodies at any time, so it is asked anew for every request whether to wait for them.
-  const waiting = new WeakMap<FastifyRequest, Guard<FastifyRequest, Decided>>()
-  app.addHook(hook ?? 'onRequest', function sluice(request: FastifyRequest, reply: FastifyReply, next: Next) {
+  const waiting = new WeakMap<FastifyRequest, FastifyGuard>()
+  app.addHook('onRequest', function sluice(request: FastifyRequest, reply: FastifyReply, next: Next) {
     const guard = guardOf(request)
     if (guard === undefined) next()
-    else if (hook !== undefined || !guard.readsBody) decide(guard, request, reply, next)
+    else if (hook === 'onRequest' || (hook === undefined && !guard.readsBody)) decide(guard, request, reply, next)
     else {
       waiting.set(request, guard)
       next()
     }
   })
-  if (hook !== undefined) return
-  app.addHook('preValidation', function sluice(request: FastifyRequest, reply: FastifyReply, next: Next) {
+  if (hook === 'onRequest') return
+  app.addHook(hook ?? 'preValidation', function sluice(request: FastifyRequest, reply: FastifyReply, next: Next) {
     const guard = waiting.get(request)
+    waiting.delete(request)
     if (guard === undefined) next()
     else decide(guard, request, reply, next)
+  })
+  // A body that cannot be parsed is refused before any hook sees it, and must be counted all the same.
+  app.addHook('onSend', function sluice(request: FastifyRequest, reply: FastifyReply, payload: unknown, next) {
+    const guard = waiting.get(request)
+    waiting.delete(request)
+    if (guard === undefined) next(null, payload)
+    else ask(guard, request, reply).then((outcome) => next(null, applyToPayload(outcome, reply, payload)), next)
   })
 }
 

@@ -1,8 +1,10 @@
 import type { Context, DefaultContext, Middleware } from 'koa'
 import type { Guard } from '../../admission/guard.ts'
 import type { Denial } from '../../admission/outcome.ts'
+import { checkFunction, optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import { unreadableBody } from '../../policy/match/request-view.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
 import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
@@ -19,20 +21,33 @@ export interface SluiceState {
   sluice?: Decision | undefined
 }
 
-export type KoaOptions = GuardOptions<Context, Context>
+interface BodyOptions {
+  /**
+   * The parser to run first while a rule reads bodies. A body that it refuses is counted too; a parser that stands
+   * before the limiter would answer by itself.
+   *
+   * @example app.use(rateLimit(limiter, { parseBody: bodyParser() })).use(bodyParser())
+   */
+  readonly parseBody?: Middleware
+}
 
-const names = adapterOptionNames()
+export interface KoaOptions extends GuardOptions<Context, Context>, BodyOptions {}
+
+/** What `protect` understands. */
+export interface KoaProtectOptions<Decided> extends AdapterOptions<Context, Context, never, Decided>, BodyOptions {}
+
+const names = adapterOptionNames(optionNames<BodyOptions>({ parseBody: true }))
 
 /**
  * Middleware that enforces a policy.
  *
  * @example
+ * app.use(rateLimit(limiter, { parseBody: bodyParser() }))
  * app.use(bodyParser())
- * app.use(rateLimit(limiter))
  */
 export function rateLimit(limiter: Limiter, options: KoaOptions = {}): Middleware<SluiceState, DefaultContext> {
   const { forGuard, forAdapter } = splitOptions(options, names)
-  const hint = 'put the parser, such as @koa/bodyparser, before rateLimit()'
+  const hint = 'give rateLimit() the parser: { parseBody: bodyParser() }'
   return protect(limiterGuard(limiter, forGuard, hint), forAdapter)
 }
 
@@ -43,12 +58,15 @@ export function rateLimit(limiter: Limiter, options: KoaOptions = {}): Middlewar
  */
 export function protect<Decided extends Decision | undefined>(
   guard: Guard<Context, Decided>,
-  options: AdapterOptions<Context, Context, never, Decided> = {},
+  options: KoaProtectOptions<Decided> = {},
 ): Middleware<SluiceState, DefaultContext> {
   const viewOf = requestViews(reader, viewOptions(options, names))
-  const { onDenied } = options
+  const { onDenied, parseBody } = options
+  checkFunction('parseBody', parseBody)
   return async function sluice(context, next) {
     const ctx = context as unknown as Context
+    const isToParse = parseBody !== undefined && guard.readsBody && bodyOf(ctx) === undefined
+    const refused = isToParse ? await errorOf(parseBody, ctx) : undefined
     const view = viewOf(ctx.method, pathOf(ctx.originalUrl), ctx)
     const { decision, headers, denial, finish } = await guard.decide(view, ctx, () => goneSignal(ctx.res))
     context.state.sluice = decision
@@ -60,6 +78,7 @@ export function protect<Decided extends Decision | undefined>(
     setHeaders(ctx.res, headers)
     if (finish !== undefined) onResponseEnd(ctx.res, finish)
     try {
+      if (refused !== undefined) throw refused.error
       await next()
     } catch (error) {
       // Koa drops all headers when a handler throws, and sends those of the error.
@@ -70,6 +89,21 @@ export function protect<Decided extends Decision | undefined>(
   }
 }
 
+/** Requests whose body was refused by the parser. */
+const unparsed = new WeakSet<Context>()
+
+/** Runs a parser, and tells how it failed, if it did. */
+async function errorOf(parseBody: Middleware, ctx: Context): Promise<{ error: unknown } | undefined> {
+  try {
+    await parseBody(ctx as never, async () => {})
+    return undefined
+  } catch (error) {
+    unparsed.add(ctx)
+    return { error }
+  }
+}
+
+const bodyOf = (ctx: Context): unknown => (ctx.request as { body?: unknown }).body
 const headersOf = (error: Error): object => (error as { headers?: object }).headers ?? {}
 
 const reader: RequestReader<Context, Context> = {
@@ -79,7 +113,7 @@ const reader: RequestReader<Context, Context> = {
   // Both are left there by @koa/router.
   params: (ctx) => ctx.params as Record<string, unknown> | undefined,
   route: (ctx) => (typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : undefined),
-  body: (ctx) => (ctx.request as { body?: unknown }).body,
+  body: (ctx) => (unparsed.has(ctx) ? unreadableBody : bodyOf(ctx)),
   request: (ctx) => ctx,
 }
 

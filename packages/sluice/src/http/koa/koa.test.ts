@@ -11,8 +11,8 @@ import { rateLimit } from './index.ts'
 const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) => {
   const app = new Koa()
   app.silent = true
+  app.use(rateLimit(limiter, { ...options, ...(parsesBody ? { parseBody: bodyParser() } : {}) }))
   if (parsesBody) app.use(bodyParser())
-  app.use(rateLimit(limiter, options))
   const ofOwn = rateLimit(limiter, own)
   app.use(async (ctx, next) => {
     if (ctx.path === '/hello' || ctx.path === '/healthz') ctx.body = 'hello'

@@ -36,11 +36,17 @@ interface PlatformResponse extends ServerResponse {
 /** Turns requests of Nest into views and writes outcomes, on Express and on Fastify. */
 export class NestAdapter<Decided extends Decision | undefined> {
   readonly #onDenied: AdapterOptions<ExecutionContext, ExecutionContext, never, Decided>['onDenied']
+  readonly #asked = new WeakSet<PlatformRequest>()
   readonly #viewOf: (method: string, path: string, context: ExecutionContext) => RequestView
 
   constructor(options: AdapterOptions<ExecutionContext, ExecutionContext, never, Decided>) {
     this.#onDenied = options.onDenied
     this.#viewOf = requestViews(reader, viewOptions(options, nestOptionNames))
+  }
+
+  /** Whether a guard has been asked about a request. */
+  hasAsked(context: ExecutionContext): boolean {
+    return this.#asked.has(requestOf(context))
   }
 
   /** True when the request may pass; throws a `RateLimitException` when not. */
@@ -49,6 +55,7 @@ export class NestAdapter<Decided extends Decision | undefined> {
     const req = requestOf(context)
     const res = context.switchToHttp().getResponse<PlatformResponse>()
     const raw = res.raw ?? res
+    this.#asked.add(req)
     const view = this.#viewOf(req.method ?? '', pathOf(req.originalUrl ?? req.url ?? ''), context)
     const outcome = await guard.decide(view, context, () => goneSignal(raw))
     req.sluice = outcome.decision

@@ -33,6 +33,11 @@ export class RateLimitGuard implements CanActivate {
     return guard === undefined || this.#adapter.ask(guard, context)
   }
 
+  /** Decides on a request that is refused before its handler is known; throws a `RateLimitException` to deny it. */
+  async decideUnrouted(context: ExecutionContext): Promise<void> {
+    if (!this.#adapter.hasAsked(context)) await this.#adapter.ask(this.#guard, context)
+  }
+
   #guardOf(context: ExecutionContext): Guard<ExecutionContext, Decision> | undefined {
     const own =
       metadata.getMetadata(metadataKey, context.getHandler()) ?? metadata.getMetadata(metadataKey, context.getClass())

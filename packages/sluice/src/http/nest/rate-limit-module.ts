@@ -1,10 +1,11 @@
 import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common'
-import { APP_GUARD } from '@nestjs/core'
+import { APP_GUARD, HttpAdapterHost } from '@nestjs/core'
 import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { splitOptions } from '../guard-options.ts'
 import { nestOptionNames } from './nest-adapter.ts'
 import { type NestOptions, RateLimitGuard } from './rate-limit-guard.ts'
+import { unroutedRequests } from './unrouted-requests.ts'
 
 export interface NestModuleOptions extends NestOptions {
   readonly limiter: Limiter
@@ -48,6 +49,11 @@ export class RateLimitModule {
           },
         },
         { provide: APP_GUARD, useExisting: RateLimitGuard },
+        {
+          provide: 'sluice unrouted requests',
+          inject: [RateLimitGuard, HttpAdapterHost],
+          useFactory: unroutedRequests,
+        },
       ],
       exports: [RateLimitGuard],
     }

@@ -89,6 +89,33 @@ export function claimReading(using: UsingApp, it: AddTest): void {
           }
     }))
 
+  it('counts requests whose body is refused before a rule could read it', async () => {
+    const rules = [minute(1), minute(9, { name: 'by-body', key: 'body.t', match: { method: 'POST' } })]
+    const bodies: readonly (readonly [string, readonly string[]])[] = [
+      ['{"t":', []],
+      [JSON.stringify({ t: 'x'.repeat(1_200_000) }), []],
+      ['{}', ['Content-Encoding: unknown']],
+    ]
+    for (const [body, headers] of bodies)
+      await using(rules, {}, async ({ ask, port }) => {
+        const statusOf = async () =>
+          /^HTTP\/1.1 (\d+)/.exec(await post(port, body, 'application/json', false, headers))?.[1]
+        const [first, ...others] = [await statusOf(), await statusOf(), await statusOf()]
+        assert.notEqual(first, '429')
+        assert.deepEqual(others, ['429', '429'], `${body.slice(0, 10)} ${headers}`)
+        assert.equal((await ask('/hello')).status, 429)
+      })
+  })
+
+  it('counts bodies that cannot be parsed in one bucket of the rule that reads them', () =>
+    using([minute(1, { key: 'body.t', match: { method: 'POST' } })], {}, async ({ port }) => {
+      const statuses: string[] = []
+      for (const body of ['{"t":"a"', '{"t":"b"', '{'])
+        statuses.push((await post(port, body, 'application/json', false)).slice(9, 12))
+      assert.notEqual(statuses[0], '429')
+      assert.deepEqual(statuses.slice(1), ['429', '429'])
+    }))
+
   it('reads the context that the app gives', () =>
     using([minute(1, { key: 'context.user.id' })], { context }, async ({ ask }) => {
       assert.equal((await ask('/hello')).status, 200)
@@ -116,10 +143,16 @@ export function claimReading(using: UsingApp, it: AddTest): void {
 const context = () => ({ user: { id: 7 } })
 
 /** Sends a body as it stands and returns the whole answer. */
-async function post(port: number, body: string, type: string, isChunked: boolean): Promise<string> {
+async function post(
+  port: number,
+  body: string,
+  type: string,
+  isChunked: boolean,
+  others: readonly string[] = [],
+): Promise<string> {
   const bytes = Buffer.from(body)
   const framing = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes.length}`
-  const headers = ['Connection: close', framing, ...(type === '' ? [] : [`Content-Type: ${type}`])]
+  const headers = ['Connection: close', framing, ...(type === '' ? [] : [`Content-Type: ${type}`]), ...others]
   const connection = await HttpConnection.open(port)
   connection.send(rawRequest('/echo', 'POST', headers))
   const content = bytes.toString('latin1')
