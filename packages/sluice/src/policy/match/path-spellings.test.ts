@@ -41,6 +41,9 @@ describe('a rule covers every spelling that leads to its handler', () => {
       'http://a\\login',
       '/login/.',
       '/x%5c..%5clogin',
+      '*login',
+      '*/login',
+      '*x/../login',
     ],
   ])('%s', (path) => {
     expect(matched(path).map(({ rule }) => rule.name)).toContain('log-in')
@@ -58,7 +61,19 @@ describe('a rule covers every spelling that leads to its handler', () => {
 })
 
 describe('the path as a key', () => {
-  const spellings = ['/p/a', '/P/A', '/p/a/', '//p//a', '/p/%61', '/p/./a', '/p/x/../a', '/p\\a', '/p%2fa', '/p/a;x=1']
+  const spellings = [
+    '/p/a',
+    '/P/A',
+    '/p/a/',
+    '//p//a',
+    '/p/%61',
+    '/p/./a',
+    '/p/x/../a',
+    '/p\\a',
+    '/p%2fa',
+    '/p/a;x=1',
+    '*p/a',
+  ]
   it.each(spellings)('%s is the same subject as the others', (path) =>
     expect(matched(path).map(({ subject }) => subject)).toEqual(matched('/p/a').map(({ subject }) => subject)),
   )

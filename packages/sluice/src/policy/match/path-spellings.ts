@@ -28,6 +28,7 @@ export function couldBeAny(path: string): boolean {
  * - `.` and `..`, also as `%2e`, are resolved by the URL standard, and `//host/path` is another host's `/path` to it.
  * - `%2f` is decoded by proxies such as nginx, before dots are resolved.
  * - `;` ends the path for Fastify's `useSemicolonDelimiter`, and a segment for servers that know path parameters.
+ * - `*path` is `/path` to Fastify, whose router does not look at the first character.
  * - Of an absolute target such as `http://host?/path`, some take the query for the path.
  */
 export function pathSpellings(path: string): readonly string[] {
@@ -66,9 +67,10 @@ export function canonicalPath(path: string): string {
   return comparedSegment(`/${segments.join('/')}`)
 }
 
-/** The paths of a target in absolute form; any other path is its own. */
+/** The paths of a target that does not begin with a slash; any other path is its own. */
 function absolutePaths(path: string): readonly string[] {
   if (path.startsWith('/')) return [path]
+  if (path.startsWith('*') && path.length > 1) return [`/${path.slice(1)}`]
   const authority = path.indexOf('://')
   if (authority < 0) return [path]
   const rest = path.slice(authority + 3)

@@ -41,7 +41,20 @@ const pieces: readonly string[] = [
     '|',
   ],
 ]
-const starts: readonly string[] = ['', '', '', '', '/', '//x', 'http://x', 'http://x?', 'http:', '/x/..', '/static/..']
+const starts: readonly string[] = [
+  '',
+  '',
+  '',
+  '',
+  '/',
+  '*',
+  '//x',
+  'http://x',
+  'http://x?',
+  'http:',
+  '/x/..',
+  '/static/..',
+]
 const paths: readonly (readonly string[])[] = [
   ['/', 'hello'],
   ['/', 'status', '/', '299'],

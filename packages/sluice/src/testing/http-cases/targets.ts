@@ -51,6 +51,7 @@ const targets: readonly string[] = [
     'http:///hello',
     'http:hello',
   ],
+  ...['*hello', '*/hello', '*//hello', '*hello#x', '*x/../hello', '*%68ello', '**hello', '*status/299', '*hello;x'],
   ...['/static/../hello', '/static/..%2fhello', '/static;/../hello', '/static\\..\\hello', '/static/%2e%2e/hello'],
   ...[
     '/status/299',
