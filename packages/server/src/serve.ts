@@ -9,6 +9,7 @@ import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
 import { OverrideLimiters } from './envoy/override-limiters.ts'
 import { createApp } from './http/app.ts'
 import { listenHttp } from './http/listen.ts'
+import { Live } from './live/live.ts'
 import { createLog } from './log/create-log.ts'
 import { logEvents } from './log/log-events.ts'
 import { type DaemonMetrics, daemonMetrics } from './metrics/daemon-metrics.ts'
@@ -17,6 +18,7 @@ import { openProxy } from './proxy/open-proxy.ts'
 import { openRing } from './replay/open-ring.ts'
 import { createHide } from './replay/secret-names.ts'
 import { checkRedis, startWarnings, watchStore } from './start-checks.ts'
+import { type FleetLook, sharedLook } from './stats/fleet-reader.ts'
 import { LiveFeed } from './stats/live-feed.ts'
 import { openReports } from './stats/open-reports.ts'
 
@@ -78,6 +80,11 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const hide = createHide()
     const ring = openRing(limiter, policy, hide)
     const reports = openReports(open, config, counter, opened)
+    const { replica, readers } = reports
+    const lookAt = sharedLook(readers)
+    const look = (): Promise<FleetLook> => lookAt(limiter.policy.service)
+    const live = new Live({ limiter, counter, replica, look, document: () => policy.document })
+    opened.push(() => live.close())
     let draining = false
     const { trustedProxies, forwardedBy, env } = config
     const admin = adminAccess(config)
@@ -91,6 +98,9 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       isWritable: () => archive !== undefined && isWritable(config.policy),
       reports,
       feed,
+      counter,
+      live,
+      deadlineMs: config.deadlineMs,
       ring,
       hide,
       audit,
@@ -130,6 +140,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       close() {
         draining = true
         feed.close()
+        live.close()
         closing ??= closeAll(opened).then(() => log.info('ended'))
         return closing
       },

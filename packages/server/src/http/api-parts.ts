@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { Limiter, PolicyArchive } from 'sluice'
-import type { ReportDestination, ReportReader } from 'sluice/reports'
+import type { LimiterCounter, ReportDestination, ReportReader } from 'sluice/reports'
 import type { AuditLog } from '../audit/audit-log.ts'
+import type { Live } from '../live/live.ts'
 import type { RequestRing } from '../replay/request-ring.ts'
 import type { Hide } from '../replay/secret-names.ts'
 import type { PageAccess } from '../session/page-access.ts'
@@ -34,10 +35,15 @@ export interface ApiParts {
   /** Where reports of other processes are kept, and where all of them are read. */
   readonly reports: {
     readonly board: ReportDestination
+    /** This process in the reports. */
+    readonly replica: string
     readonly readers: readonly ReportReader[]
     readonly sendOwn: () => Promise<void>
   }
   readonly feed: LiveFeed
+  readonly counter: LimiterCounter
+  readonly live: Live
+  readonly deadlineMs: number
   /** The last requests, to try policies with. */
   readonly ring: RequestRing
   /** Hides what is secret in requests and policies in the same way. */

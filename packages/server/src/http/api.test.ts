@@ -290,6 +290,23 @@ describe('the HTTP API', () => {
     await reader.cancel()
   })
 
+  test('tells the page how the service and its rules stand', async () => {
+    for (let i = 0; i < 5; i++) await send(`${daemon.url}/v1/check`, 'POST', { key: 'page', rule: 'per-user' })
+    const overview = (await call('GET', '/v1/overview')).body as { refused: { keys: { key: string; limit: string }[] } }
+    expect(overview.refused.keys).toContainEqual(
+      expect.objectContaining({ key: 'example/per-user/page', rule: 'per-user', limit: expect.any(String) }),
+    )
+    const { rules } = (await call('GET', '/v1/rules')).body as { rules: { name: string; denied: number }[] }
+    expect(rules.map(({ name }) => name)).toEqual(['per-user', 'slots', 'big', 'by-path', 'needs-key'])
+    const rule = (await call('GET', '/v1/rules/per-user')).body as {
+      denials: { key: string; limit: string }[]
+      fullness: { bins: number[]; looked: number }
+    }
+    expect(rule.denials[0]).toMatchObject({ key: 'example/per-user/page', reason: 'quota' })
+    expect(rule.fullness.bins.at(-1)).toBeGreaterThan(0)
+    expect((await call('GET', '/v1/rules/none')).status).toBe(404)
+  })
+
   test('serves its description and a page that runs no foreign script', async () => {
     expect((await send(`${daemon.url}/openapi.json`, 'GET')).body).toEqual(JSON.parse(JSON.stringify(openApi)))
     const page = await send(`${daemon.url}/`, 'GET')
@@ -323,6 +340,7 @@ describe('the HTTP API', () => {
       'POST /v1/session',
       'DELETE /v1/session',
       'POST /v1/session/code',
+      'GET /v1/live',
     ])
   })
 })

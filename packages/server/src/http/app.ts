@@ -12,10 +12,13 @@ import { explainRoute } from './routes/explain.ts'
 import { healthRoutes } from './routes/health.ts'
 import { holdRoutes } from './routes/holds.ts'
 import { keyRoutes } from './routes/keys.ts'
+import { liveRoute } from './routes/live.ts'
+import { overviewRoute } from './routes/overview.ts'
 import { pageRoutes } from './routes/page.ts'
 import { policyRoutes } from './routes/policy.ts'
 import { policySchemaRoute } from './routes/policy-schema.ts'
 import { reportsRoute } from './routes/reports.ts'
+import { rulesRoute } from './routes/rules.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { statsRoute } from './routes/stats.ts'
 import { tryPolicyRoute } from './routes/try-policy.ts'
@@ -32,9 +35,24 @@ const admin: readonly Routes[] = [
   tryPolicyRoute,
   auditRoute,
   statsRoute,
+  overviewRoute,
+  rulesRoute,
+  liveRoute,
   eventsRoute,
 ]
-const adminPaths = ['/v1/keys/*', '/v1/explain', '/v1/policy', '/v1/policy/*', '/v1/audit', '/v1/stats', '/v1/events']
+const adminPaths = [
+  '/v1/keys/*',
+  '/v1/explain',
+  '/v1/policy',
+  '/v1/policy/*',
+  '/v1/audit',
+  '/v1/stats',
+  '/v1/events',
+  '/v1/overview',
+  '/v1/rules',
+  '/v1/rules/*',
+  '/v1/live',
+]
 
 /** The HTTP API of the daemon: the one route that must be fast by itself, and everything else behind it. */
 export function createApp(parts: ApiParts): Hono<NodeEnv> {

@@ -46,6 +46,8 @@ describe('a fleet', () => {
     expect(rules).toEqual([
       {
         rule: 'r',
+        shadow: { allowed: 0, denied: 0 },
+        keysOverMs: 0,
         allowed: 7,
         denied: 2,
         degraded: 0,

@@ -53,7 +53,7 @@ export function fleetStats(reports: readonly ReceivedReport[], top: number, nowM
 type Section = ReceivedReport['report']['sections'][number]
 
 /** Reports may come from another version of Sluice, so what is added up is looked at first. */
-function isLimiter(section: Section): section is Section & { readonly stats: LimiterStats } {
+export function isLimiter(section: Section): section is Section & { readonly stats: LimiterStats } {
   const stats = section.stats as Partial<LimiterStats> | null
   return (
     section.kind === 'limiter' &&
@@ -100,6 +100,11 @@ function rulesOf(rules: readonly RuleStats[], top: number): RuleStats[] {
     .map(([rule, each]) => ({
       rule,
       ...each.reduce(add, none),
+      shadow: {
+        allowed: each.reduce((sum, { shadow }) => sum + (shadow?.allowed ?? 0), 0),
+        denied: each.reduce((sum, { shadow }) => sum + (shadow?.denied ?? 0), 0),
+      },
+      keysOverMs: Math.max(...each.map(({ keysOverMs }) => keysOverMs ?? 0)),
       hottest: keysOf(
         each.flatMap(({ hottest }) => hottest),
         top,

@@ -30,6 +30,7 @@ export function openReports(
   opened.push(() => reports.close())
   return {
     board,
+    replica: reports.replica,
     readers: shared === undefined ? [board] : [shared, board],
     sendOwn: () => reports.send(),
     add: (part) => reports.add(part),

@@ -8,6 +8,7 @@ export {
 } from '../core/report.ts'
 export { type DecisionCounts, DecisionStats, type RuleStats } from '../limiter/stats/decision-stats.ts'
 export type { HotKey } from '../limiter/stats/hot-keys.ts'
+export { Latencies, latencyQuantile } from '../limiter/stats/latencies.ts'
 export { LimiterCounter, type LimiterStats, type RecountStats } from '../limiter/stats/limiter-stats.ts'
 export { type DaemonReportsOptions, daemonReports } from './daemon-reports.ts'
 export { type ReportDestination, type ReportReader, reportTtlMs } from './destination.ts'

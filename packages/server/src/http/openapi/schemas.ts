@@ -262,7 +262,16 @@ export const schemas: Readonly<Record<string, Schema>> = {
         omitted: list(text),
       }),
     ),
-    rules: list(object({ rule: text, ...tally, hottest: list(ref('HotKey')), mostDenied: list(ref('HotKey')) })),
+    rules: list(
+      object({
+        rule: text,
+        ...tally,
+        shadow: object({ allowed: count, denied: count }),
+        keysOverMs: { type: 'number', minimum: 0 },
+        hottest: list(ref('HotKey')),
+        mostDenied: list(ref('HotKey')),
+      }),
+    ),
     recounts: {
       ...list(object({ rule: text, allowed: count, denied: count, failed: count, raised: count })),
       description: 'How often the sources of truth of rules with onStoreFailure: recount were asked, by outcome.',

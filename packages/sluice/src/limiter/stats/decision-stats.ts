@@ -1,5 +1,6 @@
 import type { LimiterEvents } from '../events.ts'
 import type { HotKey } from './hot-keys.ts'
+import { Latencies } from './latencies.ts'
 import { RecentHotKeys } from './recent-hot-keys.ts'
 
 /** Most keys counted for each rule, and most rules counted. */
@@ -18,6 +19,10 @@ export interface DecisionCounts {
 /** What was decided by one rule. */
 export interface RuleStats extends DecisionCounts {
   readonly rule: string
+  /** What a rule in shadow mode would have done; it is not in the counts above. */
+  readonly shadow: { readonly allowed: number; readonly denied: number }
+  /** Over how long keys were counted, in milliseconds. */
+  readonly keysOverMs: number
   /** The keys that used most units, and those that were denied most often, in the last one to two minutes. */
   readonly hottest: readonly HotKey[]
   readonly mostDenied: readonly HotKey[]
@@ -26,6 +31,7 @@ export interface RuleStats extends DecisionCounts {
 type Counts = { -readonly [Name in keyof DecisionCounts]: DecisionCounts[Name] }
 
 interface RuleCounts extends Counts {
+  readonly shadow: { allowed: number; denied: number }
   readonly used: RecentHotKeys
   readonly deniedKeys: RecentHotKeys
 }
@@ -39,13 +45,25 @@ export class DecisionStats {
   }))
   readonly #nowMs: () => number
   readonly #total: Counts = none()
+  readonly #latencies: Latencies
 
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs
+    this.#latencies = new Latencies(nowMs())
   }
 
   get total(): DecisionCounts {
     return { ...this.#total }
+  }
+
+  /** The number of the present second, by a clock of this process that never goes back. */
+  get second(): number {
+    return Math.floor(this.#nowMs() / 1000)
+  }
+
+  /** How long decisions took, as counts for `latencyQuantile`. */
+  latency(): readonly number[] {
+    return this.#latencies.counts(this.#nowMs())
   }
 
   /** How many decisions there were in each of the last 60 seconds, the present one last. */
@@ -59,23 +77,36 @@ export class DecisionStats {
     })
   }
 
+  /** Every rule without its keys, in no order. */
+  ruleCounts(): readonly Pick<RuleStats, 'rule' | 'allowed' | 'denied' | 'degraded' | 'shadow'>[] {
+    return [...this.#rules].map(([rule, { allowed, denied, degraded, shadow }]) => ({
+      ...{ rule, allowed, denied, degraded },
+      shadow: { ...shadow },
+    }))
+  }
+
   /** Every rule with its keys, the busiest first. */
   rules(top: number): readonly RuleStats[] {
     const nowMs = this.#nowMs()
     return [...this.#rules]
-      .map(([rule, { allowed, denied, degraded, used, deniedKeys }]) => ({
-        rule,
-        allowed,
-        denied,
-        degraded,
-        hottest: used.top(top, nowMs).keys,
-        mostDenied: deniedKeys.top(top, nowMs).keys,
-      }))
+      .map(([rule, { allowed, denied, degraded, shadow, used, deniedKeys }]) => {
+        const [hot, refused] = [used.top(top, nowMs), deniedKeys.top(top, nowMs)]
+        const keysOverMs = Math.round(Math.max(hot.overMs, refused.overMs))
+        return {
+          ...{ rule, allowed, denied, degraded, shadow: { ...shadow }, keysOverMs },
+          ...{ hottest: hot.keys, mostDenied: refused.keys },
+        }
+      })
       .sort((a, b) => b.allowed + b.denied - a.allowed - a.denied)
   }
 
-  count({ decision, subjects, cost }: LimiterEvents['decision']): void {
+  count({ decision, subjects, cost, tookMs }: LimiterEvents['decision']): void {
     const nowMs = this.#nowMs()
+    this.#latencies.add(tookMs, nowMs)
+    for (const { rule, allowed } of decision.shadow) {
+      const counts = this.#rule(rule, nowMs)?.shadow
+      if (counts !== undefined) counts[allowed ? 'allowed' : 'denied']++
+    }
     const outcome = decision.allowed ? 'allowed' : 'denied'
     const present = this.#second(nowMs)
     this.#total[outcome]++
@@ -108,6 +139,7 @@ export class DecisionStats {
     if (rule === undefined && this.#rules.size < maxRules) {
       rule = {
         ...none(),
+        shadow: { allowed: 0, denied: 0 },
         used: new RecentHotKeys(keysPerRule, nowMs),
         deniedKeys: new RecentHotKeys(keysPerRule, nowMs),
       }

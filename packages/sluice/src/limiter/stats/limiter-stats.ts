@@ -14,6 +14,10 @@ export interface LimiterStats {
   readonly decisions: DecisionCounts
   /** The last 60 seconds, the present one last: allowed, denied, degraded. */
   readonly recent: readonly (readonly [allowed: number, denied: number, degraded: number])[]
+  /** The number of the last of these seconds, by a clock of this process: tells reports that overlap apart. */
+  readonly second: number
+  /** How long the decisions of the last 30 to 60 seconds took, as counts for `latencyQuantile`. */
+  readonly latency: readonly number[]
   /** The busiest rules; with many rules each has fewer keys. */
   readonly rules: readonly RuleStats[]
   /** Rules whose source of truth was asked. */
@@ -81,6 +85,8 @@ export class LimiterCounter {
       breaker: this.#breaker,
       decisions: this.#counts.total,
       recent: this.#counts.recent().map(({ allowed, denied, degraded }) => [allowed, denied, degraded]),
+      second: this.#counts.second,
+      latency: this.#counts.latency(),
       rules: rules.map((rule) => ({
         ...rule,
         hottest: rule.hottest.slice(0, keysEach),

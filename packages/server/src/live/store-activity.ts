@@ -1,0 +1,64 @@
+import type { Limiter } from 'sluice'
+import { Latencies, latencyQuantile } from 'sluice/reports'
+
+/** How the store was used in the last minute or so. */
+export interface StoreUse {
+  readonly roundTripP99Ms: number | null
+  readonly decisionsPerCall: number | null
+  /** The share of decisions that needed no round trip. */
+  readonly answeredLocally: number | null
+}
+
+const generationMs = 30_000
+
+/** Counts round trips and answers without one. */
+export class StoreActivity {
+  readonly #nowMs: () => number
+  readonly #latencies: Latencies
+  #counts = [none(), none()] as [Counts, Counts]
+  #begunMs: number
+
+  constructor(limiter: Limiter, nowMs: () => number) {
+    this.#nowMs = nowMs
+    this.#begunMs = nowMs()
+    this.#latencies = new Latencies(nowMs())
+    limiter.on('roundTrip', ({ asks, tookMs }) => {
+      this.#latencies.add(tookMs, nowMs())
+      this.#present.calls++
+      this.#present.asks += asks
+    })
+    limiter.on('local', () => this.#present.local++)
+  }
+
+  look(): StoreUse {
+    const [present, former] = [this.#present, this.#counts[1]]
+    const [calls, asks, local] = [
+      present.calls + former.calls,
+      present.asks + former.asks,
+      present.local + former.local,
+    ]
+    return {
+      roundTripP99Ms: latencyQuantile(this.#latencies.counts(this.#nowMs()), 0.99) ?? null,
+      decisionsPerCall: calls === 0 ? null : asks / calls,
+      answeredLocally: calls === 0 ? null : local / (local + asks),
+    }
+  }
+
+  get #present(): Counts {
+    if (this.#nowMs() - this.#begunMs > generationMs) {
+      this.#begunMs = this.#nowMs()
+      this.#counts = [none(), this.#counts[0]]
+    }
+    return this.#counts[0]
+  }
+}
+
+interface Counts {
+  calls: number
+  asks: number
+  local: number
+}
+
+function none(): Counts {
+  return { calls: 0, asks: 0, local: 0 }
+}
