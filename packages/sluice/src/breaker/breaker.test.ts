@@ -323,7 +323,44 @@ test('results and fallbacks keep their types', async () => {
   const viaFetch = () => breaker.run((call) => fetch('http://localhost/', call))
   expectTypeOf(viaFetch).returns.resolves.toEqualTypeOf<Response>()
   // @ts-expect-error: an outcome without a fallback could never be degraded
-  await expect(breaker.outcome(() => score('a'), {})).rejects.toThrow('breaker.outcome fallback is undefined')
+  await expect(breaker.outcome(() => score('a'), {})).rejects.toThrow('breaker.outcome.fallback is undefined')
   // @ts-expect-error: the arguments of a wrapped function are those of the function
   wrapped(5)
+})
+
+test('a time limit that is over before the call is answered by the fallback, and counts against nobody', async () => {
+  const { breaker } = made()
+  const fn = vi.fn(async () => 1)
+  const signal = AbortSignal.abort(new DOMException('too late', 'TimeoutError'))
+  expect(await breaker.run(fn, { signal, fallback: () => 0.5 })).toBe(0.5)
+  await expect(breaker.run(fn, { signal })).rejects.toThrow('too late')
+  await expect(breaker.run(fn, { signal: AbortSignal.abort(boom), fallback: () => 0.5 })).rejects.toBe(boom)
+  expect(await breaker.outcome(fn, { signal, fallback: () => 0.5 })).toMatchObject({ degraded: true, reason: 'failed' })
+  expect(fn).not.toHaveBeenCalled()
+  expect(breaker.stats()).toMatchObject({ cancelled: 4, failed: 0, inFlight: 0, state: 'closed' })
+})
+
+test.each([
+  [{ fallbak: () => 1 }, 'breaker.run.fallbak is a function; did you mean "fallback"?'],
+  [{ fallback: 0.5 }, 'breaker.run.fallback is 0.5; pass a function'],
+  [null, 'breaker.run options is null; pass an object, or leave it out'],
+])('run refuses the options %j, also when the call would succeed', async (options, message) => {
+  const { breaker } = made()
+  await expect(breaker.run(() => 1, options as never)).rejects.toThrow(message)
+})
+
+test('outcome refuses them too', async () => {
+  const { breaker } = made()
+  const wrong = { fallback: () => 1, signl: undefined }
+  await expect(breaker.outcome(() => 1, wrong as never)).rejects.toThrow('did you mean "signal"?')
+})
+
+test('events that do not exist, and listeners that cannot be called, are refused', () => {
+  const { breaker } = made()
+  expect(() => breaker.on('states' as never, () => {})).toThrow('on event is "states"; did you mean "state"?')
+  expect(() => breaker.on('state', 5 as never)).toThrow('breaker.on fn is 5; pass a function')
+})
+
+test('a number that is too large is told the largest', () => {
+  expect(() => createBreaker({ cooldownMs: 2 ** 31 })).toThrow('from 1 to 2147483647')
 })

@@ -8,12 +8,15 @@ import type { BreakerEvents } from './events.ts'
 import type { ResolvedBreakerOptions } from './options.ts'
 import type { Failure, Outcome, RunOptions, WrapOptions } from './run-options.ts'
 import { type BreakerCounts, type BreakerStats, type CallOutcome, noCounts } from './stats.ts'
-import { judge } from './verdict.ts'
+import { isAborted, judge } from './verdict.ts'
 import { type Call, checkCallable, signalOf } from './wrappers/call.ts'
 
 // With a place for a signal, so that a timeout inside can put one there.
 const noCall: Call = Object.freeze({ signal: undefined as unknown as AbortSignal })
-const checkRunOptions = callOptionCheck('breaker.run', ['fallback', 'signal'])
+const checkNames = {
+  'breaker.run': callOptionCheck('breaker.run', ['fallback', 'signal']),
+  'breaker.outcome': callOptionCheck('breaker.outcome', ['fallback', 'signal']),
+} as const
 
 /** What a breaker is made with. */
 export interface BreakerSetup {
@@ -76,6 +79,7 @@ export class Breaker {
 
   /** Calls back on every event of this kind, until the returned function is called. */
   on<Name extends keyof BreakerEvents>(name: Name, listener: (event: BreakerEvents[Name]) => void): () => void {
+    checkCallable('breaker.on', listener)
     return this.#events.on(name, (event) => {
       // Breakers of one set share an emitter.
       if (event.key === this.key) listener(event)
@@ -85,16 +89,23 @@ export class Breaker {
   /**
    * Calls the function, if the breaker admits it, and resolves to its result. Otherwise, or when it fails, resolves to
    * what the fallback returns; without a fallback it rejects. An error that is no failure (see `isFailure`) and the
-   * caller's own abort always reject.
+   * caller's own abort always reject. A signal whose time is over before the call is answered by the fallback too.
    */
   async run<Result, Fallback = never>(
     fn: (call: Call) => Result | PromiseLike<Result>,
     options: RunOptions<Fallback> = noCall,
   ): Promise<Result | Fallback> {
     if (typeof fn !== 'function') checkCallable('breaker.run', fn)
-    if (options !== noCall) checkRunOptions(options)
+    if (options !== noCall) checkRunOptions('breaker.run', options)
+    return await this.#run(fn, options)
+  }
+
+  async #run<Result, Fallback = never>(
+    fn: (call: Call) => Result | PromiseLike<Result>,
+    options: RunOptions<Fallback>,
+  ): Promise<Result | Fallback> {
     const { signal } = options
-    if (signal?.aborted) throw signal.reason
+    if (signal?.aborted) return await this.#notBegun(options, signal)
     const pass = this.#circuit.pass ?? this.#circuit.enter(this.#clock.monotonic())
     if (pass === undefined) return await this.#reject(options)
     const startMs = this.#timesCalls ? this.#clock.monotonic() : 0
@@ -115,11 +126,12 @@ export class Breaker {
     fn: (call: Call) => Result | PromiseLike<Result>,
     options: RunOptions<Fallback> & Required<Pick<RunOptions<Fallback>, 'fallback'>>,
   ): Promise<Outcome<Result, Fallback>> {
-    checkRunOptions(options)
+    checkCallable('breaker.outcome', fn)
+    checkRunOptions('breaker.outcome', options)
     const { signal, fallback } = options
-    if (typeof fallback !== 'function') throw invalidOption('breaker.outcome fallback', fallback, 'pass a function')
+    if (fallback === undefined) throw invalidOption('breaker.outcome.fallback', fallback, 'pass a function')
     const failures: Failure[] = []
-    const value = await this.run(fn, {
+    const value = await this.#run(fn, {
       signal,
       fallback: (failure) => {
         failures.push(failure)
@@ -147,7 +159,7 @@ export class Breaker {
     return function throughBreaker(...args) {
       const instead = fallback && ((failure: Failure) => fallback(failure, ...args))
       const signal = signalOf(args)
-      return breaker.run(() => fn.apply(this, args), instead ? { signal, fallback: instead } : { signal })
+      return breaker.#run(() => fn.apply(this, args), instead ? { signal, fallback: instead } : { signal })
     }
   }
 
@@ -181,6 +193,16 @@ export class Breaker {
     if (this.#events.has('call')) this.#events.emit('call', { key: this.key, outcome, late })
   }
 
+  /**
+   * The signal was aborted before the call. That says nothing about what would have been called; a time limit that is
+   * over is still answered by the fallback.
+   */
+  #notBegun<Fallback>(options: RunOptions<Fallback>, signal: AbortSignal): Fallback | PromiseLike<Fallback> {
+    this.#count('cancelled', false)
+    if (isAborted(signal)) throw signal.reason
+    return this.#instead(options, { reason: 'failed', error: signal.reason })
+  }
+
   #reject<Fallback>(options: RunOptions<Fallback>): Fallback | PromiseLike<Fallback> {
     this.#count('rejected', false)
     this.#openError ??= new BreakerOpenError(this.key, () => this.#circuit.retryAfterMs(this.#clock.monotonic()))
@@ -192,4 +214,10 @@ export class Breaker {
     if (this.#events.has('fallback')) this.#events.emit('fallback', { key: this.key, ...failure })
     return fallback(failure)
   }
+}
+
+function checkRunOptions(owner: keyof typeof checkNames, options: RunOptions<unknown>): void {
+  if (options === null) throw invalidOption(`${owner} options`, options, 'pass an object, or leave it out')
+  checkNames[owner](options)
+  if (typeof options.fallback !== 'function') checkFunction(`${owner}.fallback`, options.fallback)
 }

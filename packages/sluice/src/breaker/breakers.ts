@@ -3,7 +3,7 @@ import { Emitter } from '../core/emitter.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { Breaker } from './breaker.ts'
 import type { BreakerState } from './circuit.ts'
-import type { BreakerEvents } from './events.ts'
+import { type BreakerEvents, breakerEventNames } from './events.ts'
 import {
   type BreakerOptions,
   breakerOptionNames,
@@ -44,7 +44,7 @@ export class Breakers {
   readonly name: string
   readonly #options: ResolvedBreakerOptions
   readonly #maxKeys: number
-  readonly #events = new Emitter<BreakerEvents>()
+  readonly #events = new Emitter<BreakerEvents>(breakerEventNames)
   readonly #totals = noCounts()
   readonly #closed = new Map<string, Entry>()
   /** Open and half-open ones are kept apart: to forget one would let every caller through to what is failing. */

@@ -1,6 +1,7 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { Emitter } from '../core/emitter.ts'
 import { Breaker } from './breaker.ts'
+import { breakerEventNames } from './events.ts'
 import { type BreakerOptions, breakerOptionNames, resolveBreakerOptions } from './options.ts'
 
 /**
@@ -14,5 +15,5 @@ import { type BreakerOptions, breakerOptionNames, resolveBreakerOptions } from '
 export function createBreaker(options: BreakerOptions = {}): Breaker {
   checkOptionNames('createBreaker', options, breakerOptionNames)
   const resolved = resolveBreakerOptions(options)
-  return new Breaker(resolved.name, { options: resolved, events: new Emitter() })
+  return new Breaker(resolved.name, { options: resolved, events: new Emitter(breakerEventNames) })
 }

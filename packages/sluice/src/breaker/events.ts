@@ -2,6 +2,14 @@ import type { BreakerState } from './circuit.ts'
 import type { Failure } from './run-options.ts'
 import type { CallOutcome } from './stats.ts'
 
+/** The names of all events. */
+export const breakerEventNames: Readonly<Record<keyof BreakerEvents, true>> = {
+  state: true,
+  call: true,
+  failure: true,
+  fallback: true,
+}
+
 /** What can be watched of a breaker. `key` is the name of a single breaker, or the key given to `breakers.for(key)`. */
 export interface BreakerEvents {
   /** It changed its state. */

@@ -48,7 +48,8 @@ export function pickOptions<Options extends object>(options: object, names: read
 /** Refuses what is not a whole number of something from `least`; `what` says of what, in the plural. */
 export function checkWhole(option: string, value: unknown, least: number, what: string): void {
   if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > largest) {
-    throw invalidOption(option, value, `use a whole number of ${what} from ${least}`)
+    const most = (value as number) > largest ? ` to ${largest}` : ''
+    throw invalidOption(option, value, `use a whole number of ${what} from ${least}${most}`)
   }
 }
 

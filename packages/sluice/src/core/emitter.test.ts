@@ -17,6 +17,12 @@ describe('Emitter', () => {
     expect(seen).toEqual(['a1', 'b1'])
   })
 
+  it('refuses events that it was not told of, and listeners that cannot be called', () => {
+    const events = new Emitter<Events>({ one: true, two: true })
+    expect(() => events.on('onne' as never, () => {})).toThrow('on event is "onne"; did you mean "one"?')
+    expect(() => events.on('one', undefined as never)).toThrow('on listener is undefined; pass a function')
+  })
+
   it('knows which events have listeners, also after the last one was removed', () => {
     const events = new Emitter<Events>()
     expect(events.has('one')).toBe(false)

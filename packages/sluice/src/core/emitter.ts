@@ -1,3 +1,6 @@
+import { didYouMean } from './did-you-mean.ts'
+import { invalidOption } from './errors.ts'
+
 type Listener = (event: never) => void
 
 /**
@@ -12,6 +15,12 @@ type Listener = (event: never) => void
  */
 export class Emitter<Events> {
   readonly #listeners = new Map<keyof Events, readonly Listener[]>()
+  readonly #names: readonly string[] | undefined
+
+  /** With the names of all events, others are refused. */
+  constructor(names?: Readonly<Record<keyof Events, true>>) {
+    this.#names = names && Object.keys(names)
+  }
 
   /** Whether anybody listens to this event. */
   has(name: keyof Events): boolean {
@@ -20,6 +29,11 @@ export class Emitter<Events> {
 
   /** Adds a listener; the returned function removes it. */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void {
+    if (this.#names?.includes(name as string) === false) {
+      const remedy = `${didYouMean(String(name), this.#names)}there is no such event; known are ${this.#names.join(', ')}`
+      throw invalidOption('on event', name, remedy)
+    }
+    if (typeof listener !== 'function') throw invalidOption('on listener', listener, 'pass a function')
     this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener])
     return () => {
       const left = (this.#listeners.get(name) ?? []).filter((other) => other !== listener)

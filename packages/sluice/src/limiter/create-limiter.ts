@@ -10,7 +10,7 @@ import { Replicas } from '../stores/fallback/replicas.ts'
 import { localAnswers } from '../stores/local-answers/local-answers.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { recounting } from '../stores/recount/recounting.ts'
-import type { LimiterEvents } from './events.ts'
+import { type LimiterEvents, limiterEventNames } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import { useNativeSha256 } from './native-sha256.ts'
 import { type LimiterOptions, policyOf, resolveOptions } from './options.ts'
@@ -33,7 +33,7 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
 ): Promise<Limiter<RuleNameOf<Policy>>> {
   const resolved = resolveOptions(options)
   useNativeSha256()
-  const events = new Emitter<LimiterEvents>()
+  const events = new Emitter<LimiterEvents>(limiterEventNames)
   const policy = policyOf(options)
   const source = isSource(policy) ? policy : staticPolicy(policy)
   let countReplicas: ((policy: CompiledPolicy) => Promise<void>) | undefined

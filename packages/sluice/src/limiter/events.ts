@@ -3,6 +3,20 @@ import type { FailureKind } from '../core/errors.ts'
 import type { RecountOutcome } from '../stores/store.ts'
 import type { Decision } from './decision/decision.ts'
 
+/** The names of all events. */
+export const limiterEventNames: Readonly<Record<keyof LimiterEvents, true>> = {
+  decision: true,
+  storeFailure: true,
+  breaker: true,
+  evicted: true,
+  recount: true,
+  policyLoaded: true,
+  policyRejected: true,
+  roundTrip: true,
+  lease: true,
+  local: true,
+}
+
 /** Everything that can be watched. Metrics, logs and the dashboard all listen here. */
 export interface LimiterEvents {
   /**

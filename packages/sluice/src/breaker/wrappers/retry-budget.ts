@@ -7,25 +7,26 @@ export interface RetryBudgetOptions {
    * not twice as many.
    */
   readonly ratio?: number
-  /** How many retries are there at the start, and at most. 10 by default. */
+  /** How many retries are there at the start, and at most, though never less than a call adds. 10 by default. */
   readonly burst?: number
 }
 
 /** Bounds retries: of any number of calls, at most `burst` + `ratio` x calls are retried. It needs no clock. */
 export class RetryBudget {
   readonly #ratio: number
-  readonly #burst: number
+  readonly #most: number
   #left: number
 
   constructor({ ratio = 0.2, burst = 10 }: RetryBudgetOptions = {}) {
     this.#ratio = ratio
-    this.#burst = burst
+    // Whole retries are taken, so that one must have room; it comes only from what calls add.
+    this.#most = Math.max(burst, ratio, 1)
     this.#left = burst
   }
 
   /** One more call was made. */
   deposit(): void {
-    this.#left = Math.min(this.#burst, this.#left + this.#ratio)
+    this.#left = Math.min(this.#most, this.#left + this.#ratio)
   }
 
   /** Takes one retry; false when there is none left. */

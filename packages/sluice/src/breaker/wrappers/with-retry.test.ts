@@ -118,6 +118,16 @@ test('without a budget every call gets all its attempts', async () => {
   expect(fn).toHaveBeenCalledTimes(300)
 })
 
+test('a budget without a burst is what the calls add', async () => {
+  let calls = 0
+  const fn = withRetry({ attempts: 2, baseMs: 0, budget: { burst: 0, ratio: 1 } })(async () => {
+    calls += 1
+    throw new Error('failed')
+  })
+  for (let i = 0; i < 10; i++) await fn().catch(() => undefined)
+  expect(calls).toBe(20)
+})
+
 test('a budget never gives more than the burst and its share of the calls', () => {
   const options = fc.record({ ratio: fc.double({ min: 0, max: 2, noNaN: true }), burst: fc.nat(20) })
   fc.assert(

@@ -238,6 +238,16 @@ describe('a paced limit', () => {
     expect(compile({ amount: 5, per: 'day', pace: { catchup: 2 } })).toThrow('catchUp')
   })
 
+  it.each([
+    [{ catchUp: 0.5 }, 'pace.catchUp is 0.5; use a number from 1 to 100, such as 1.5'],
+    [{ catchUp: 1000 }, 'pace.catchUp is 1000; use a number from 1 to 100, such as 1.5'],
+    [{ curve: [1, 2] }, 'use "even", or list 24 numbers, the weight of each hour of the day'],
+    [{ curve: new Array(25).fill(1) }, 'use "even", or list 24 numbers, the weight of each hour of the day'],
+    [{ curve: new Array(24).fill(-1) }, 'pace.curve[0] is -1; use a number from 0 to 1000000'],
+  ])('is refused with what would be right: %j', (wrong, message) => {
+    expect(() => new Subject({ amount: 100, per: 'day', pace: wrong as PaceSpec })).toThrow(message)
+  })
+
   it('is decided alike alone, in short, and beside another limit, one by one', () => {
     const steps = fc.array(
       fc.record({ gap: fc.nat(4_000_000), cost: fc.nat(40), copies: fc.integer({ min: 1, max: 5 }) }),

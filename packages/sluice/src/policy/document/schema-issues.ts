@@ -50,9 +50,9 @@ function unknownKey(key: string, known: readonly string[]): string {
 }
 
 function remedyOf(issue: Issue): string {
+  if (isOwn(issue)) return issue.message
   switch (issue.code) {
     case 'invalid_type':
-      if (!issue.message.startsWith('Invalid input')) return issue.message
       return issue.expected === 'int' ? 'use a whole number' : `use ${aType(issue.expected)}`
     case 'too_small':
       if (issue.origin === 'string') return 'it must not be empty'
@@ -74,6 +74,12 @@ function remedyOf(issue: Issue): string {
     default:
       return issue.message
   }
+}
+
+/** Whether the schema says itself what would be right. */
+function isOwn({ code, message }: Issue): boolean {
+  if (code !== 'invalid_type' && code !== 'too_small' && code !== 'too_big' && code !== 'invalid_value') return false
+  return !/^(Invalid (input|option|key)|Too (small|big))/.test(message)
 }
 
 function choiceOf(issue: Issue): string {

@@ -16,17 +16,24 @@ const algorithm = z
   .describe('How units are counted; fixed-window, starting at the first hit, unless said otherwise.')
 const burst = units.min(1).describe('gcra: how many units may pass at once.')
 
+const catchUp = { error: 'use a number from 1 to 100, such as 1.5' }
+const weight = { error: 'use a number from 0 to 1000000' }
+const hours = { error: 'use "even", or list 24 numbers, the weight of each hour of the day' }
+
 const pace: z.ZodType<PaceSpec> = strictObject(
   {
     curve: z
-      .union([z.literal('even'), z.array(z.number().min(0).max(1_000_000)).length(24)])
+      .union([
+        z.literal('even', hours),
+        z.array(z.number(weight).min(0, weight).max(1_000_000, weight), hours).length(24, hours),
+      ])
       .optional()
       .describe('even, or 24 weights by the hour of the day; even unless said otherwise.'),
     burst: burst.optional().describe('How many units may be spent ahead of the plan; one minute of it by default.'),
     catchUp: z
-      .number()
-      .min(1)
-      .max(100)
+      .number(catchUp)
+      .min(1, catchUp)
+      .max(100, catchUp)
       .optional()
       .describe('When behind, at most so many times the planned rate; 1.5 by default.'),
   },

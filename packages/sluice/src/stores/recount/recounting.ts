@@ -66,7 +66,13 @@ class Recounting implements RecountingStore, RecountOwner {
     this.#clock = clock
     this.#sources = new Map(Object.entries(recounts).map(([rule, recount]) => [rule, new Source(recount, clock)]))
     this.#continuity = new ContinuityCheck(store.abilities?.continuity, clock)
-    this.#upToDate = new UpToDate({ store: inner, continuity: this.#continuity, subjects: this.#subjects, clock })
+    this.#upToDate = new UpToDate({
+      store: inner,
+      continuity: this.#continuity,
+      subjects: this.#subjects,
+      clock,
+      onRaised: ({ rule }) => this.#observers.recount(rule.name, 'raised'),
+    })
     this.#check = new AnswerCheck({
       subjects: this.#subjects,
       continuity: this.#continuity,
@@ -249,9 +255,7 @@ class Recounting implements RecountingStore, RecountOwner {
 
   async #bring(charge: Charge, source: Source, endMs: number, answered: boolean): Promise<StoreState> {
     try {
-      const state = await this.#upToDate[answered ? 'bringAgain' : 'bring'](charge, source, endMs)
-      if (state === 'corrected') this.#observers.recount(charge.rule.name, 'raised')
-      return state
+      return await this.#upToDate[answered ? 'bringAgain' : 'bring'](charge, source, endMs)
     } catch (error) {
       if (error instanceof StoreError && error.kind === 'source')
         this.#observers.recount(charge.rule.name, 'failed', error)

@@ -19,6 +19,8 @@ interface Parts {
   readonly continuity: ContinuityCheck
   readonly subjects: KnownSubjects
   readonly clock: Clock
+  /** A store that had lost a counter was told what the source counts. */
+  readonly onRaised: (charge: Charge) => void
 }
 
 /** Sees to it that the store counts at least what the source of truth and this process know of a subject. */
@@ -103,6 +105,7 @@ export class UpToDate {
     await this.#tell(subject, subject.unreported, async () => {
       await store.decide({ kind: 'raise', charges: [subject.charge], units }, this.#storeMs(endMs))
     })
+    this.#parts.onRaised(subject.charge)
     return 'corrected'
   }
 
