@@ -1,11 +1,13 @@
+import { asyncDispose } from '../core/async-dispose.ts'
 import type { ExtendAsk, SettleAsk } from '../core/engine/ask.ts'
 import { maxPeriodMs } from '../core/engine/limit.ts'
+import type { HoldKind } from '../core/engine/state.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { Store } from '../stores/store.ts'
 import type { RuleCharge } from './decision/charges.ts'
 import type { Decision } from './decision/decision.ts'
 import { actualCosts } from './decision/units.ts'
-import type { HoldHandle } from './limiter.ts'
+import type { Admission, HoldHandle } from './limiter.ts'
 
 /** How long a hold lives unless it says otherwise. */
 export const defaultTtlMs = 30_000
@@ -34,6 +36,7 @@ export function holdHandle(
   ttlMs: number,
   store: Pick<Store, 'decide'>,
   withinMs: number,
+  kind: HoldKind,
 ): HoldHandle {
   let open = decision.allowed && enforced.length + shadow.length > 0
   const ask = async (askOf: (charges: readonly RuleCharge[]) => SettleAsk | ExtendAsk): Promise<boolean> => {
@@ -53,16 +56,22 @@ export function holdHandle(
       throw error
     }
   }
+  const cancel = () => end(() => 0)
+  const release = () => end((charge) => charge.cost)
   return {
     id,
     decision,
     allowed: decision.allowed,
     settle: async (actual) => end(actualCosts(actual, settlement.isFor, settlement.checkRule)),
-    cancel: () => end(() => 0),
-    release: () => end((charge) => charge.cost),
+    cancel,
+    release,
     extend: async (forMs = ttlMs) => {
       const ttlUs = checkTtl(forMs) * 1000
       return open && (await ask((charges) => ({ kind: 'extend', charges, id, ttlUs })))
+    },
+    [asyncDispose]: async () => {
+      // A store that fails must not hide the error that a block ended with; the hold then ends when it expires.
+      await (kind === 'reserve' ? cancel() : release()).catch(() => false)
     },
   }
 }
@@ -85,4 +94,13 @@ export function checkId(id: string): string {
   if (typeof id !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(id))
     throw invalidOption('id', id, 'use 1 to 128 printable ASCII characters, such as a UUID')
   return id
+}
+
+/** The admission of a subject that holds a place, unless it was denied. */
+export function withHold(hold: HoldHandle): Admission {
+  return { decision: hold.decision, hold: hold.decision.allowed ? hold : undefined }
+}
+
+export function withoutHold(decision: Decision): Admission {
+  return { decision, hold: undefined }
 }

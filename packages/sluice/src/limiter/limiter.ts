@@ -36,8 +36,16 @@ export interface HoldOptions<Rule extends string = string> extends TakeOptions<R
   readonly ttlMs?: number
 }
 
-/** Units that are taken, but not yet for good. */
-export interface HoldHandle<Rule extends string = string> {
+/**
+ * Units that are taken, but not yet for good. Declared with `await using`, a hold that is still open at the end of its
+ * block ends there as it would by expiring: what `reserve` took comes back, and of what `acquire` and `admit` took the
+ * place.
+ *
+ * @example
+ * await using hold = await limiter.acquire('tenant:a')
+ * if (hold.allowed) await work()
+ */
+export interface HoldHandle<Rule extends string = string> extends AsyncDisposable {
   readonly id: string
   readonly decision: Decision<Rule>
   /** Shorthand for `decision.allowed`. Settling a hold that was not allowed does nothing. */

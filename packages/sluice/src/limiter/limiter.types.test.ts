@@ -1,8 +1,8 @@
-import { describe, expectTypeOf, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
 import { staticPolicy } from '../policy/sources/static.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { DenialReason } from './decision/decision.ts'
-import type { Limiter } from './limiter.ts'
+import type { Admission, HoldHandle, Limiter } from './limiter.ts'
 
 describe('types that users rely on', () => {
   it('infer the names of rules from a policy in code', async () => {
@@ -43,6 +43,23 @@ describe('types that users rely on', () => {
       expectTypeOf(decision.reason).toEqualTypeOf<DenialReason>()
       expectTypeOf(decision.rule).toEqualTypeOf<string>()
     }
+    await limiter.close()
+  })
+
+  it('let holds be disposed of by await using, also where there is none', () => {
+    expectTypeOf<HoldHandle>().toMatchTypeOf<AsyncDisposable>()
+    const use = async (admission: Admission<'r'>) => {
+      await using hold = admission.hold
+      expectTypeOf(hold).toEqualTypeOf<HoldHandle<'r'> | undefined>()
+    }
+    expectTypeOf(use).toBeFunction()
+  })
+
+  it('write a wait without end as null in JSON', async () => {
+    const limiter = await createLimiter({ limits: { rpm: 1 } })
+    const decision = await limiter.take('a', { cost: 2 })
+    expect(decision.retryAfterMs).toBe(Number.POSITIVE_INFINITY)
+    expect(JSON.parse(JSON.stringify(decision))).toMatchObject({ retryAfterMs: null, limits: [{ retryAfterMs: null }] })
     await limiter.close()
   })
 })

@@ -22,15 +22,26 @@ import {
   type RuleCharge,
   textTake,
 } from './decision/charges.ts'
-import { Decider } from './decision/decider.ts'
+import { asItIs, Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
 import { explain } from './decision/explain.ts'
 import { RuleNames } from './decision/rule-names.ts'
 import { refused, toDecision, unmatched } from './decision/to-decision.ts'
+import { toInspection } from './decision/to-inspection.ts'
 import { actualCosts, type Units, unitsAreFor } from './decision/units.ts'
 import type { LimiterEvents } from './events.ts'
 import { describePolicy, limiterHealth } from './health.ts'
-import { checkId, checkTtl, defaultTtlMs, type Held, holdHandle, type Settlement, settleAsk } from './hold.ts'
+import {
+  checkId,
+  checkTtl,
+  defaultTtlMs,
+  type Held,
+  holdHandle,
+  type Settlement,
+  settleAsk,
+  withHold,
+  withoutHold,
+} from './hold.ts'
 import type {
   Admission,
   CheckOptions,
@@ -178,13 +189,7 @@ export class PolicyLimiter implements Limiter {
   async inspect(key: Key, options?: { readonly rule?: string }): Promise<Inspection> {
     checkCallOptions.inspect(options)
     const charge = this.#chargeNamed(key, options)
-    const answer = await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs)
-    const holds = (answer.holds?.[0] ?? []).map(({ id, cost, expiresUs }) => ({
-      id,
-      cost,
-      expiresInMs: Math.ceil((expiresUs - answer.nowUs) / 1000),
-    }))
-    return { key: charge.rule.prefix + charge.subject, rule: charge.rule.name, limits: answer.statuses[0]!, holds }
+    return toInspection(charge, await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs))
   }
 
   explain(request: RequestView): Promise<Explanation> {
@@ -263,7 +268,7 @@ export class PolicyLimiter implements Limiter {
     const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
     const { enforced, shadow, refusedBy } = charges
     const handleOf = (decision: Decision, held: Held): HoldHandle =>
-      holdHandle(id, decision, held, this.#settlement(policy, charges), ttlMs, this.#store, this.#deadlineMs)
+      holdHandle(id, decision, held, this.#settlement(policy, charges), ttlMs, this.#store, this.#deadlineMs, kind)
     if (refusedBy !== undefined) {
       const decision = this.#decider.announce(refused(refusedBy, policy.version))
       return handleOf(decision, nothing)
@@ -295,15 +300,3 @@ export class PolicyLimiter implements Limiter {
 }
 
 const nothing: Held = { enforced: [], shadow: [] }
-
-function asItIs(decision: Decision): Decision {
-  return decision
-}
-
-function withHold(hold: HoldHandle): Admission {
-  return { decision: hold.decision, hold: hold.decision.allowed ? hold : undefined }
-}
-
-function withoutHold(decision: Decision): Admission {
-  return { decision, hold: undefined }
-}

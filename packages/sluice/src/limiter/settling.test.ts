@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { memoryStore } from '../stores/memory/memory-store.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { Limiter } from './limiter.ts'
 
@@ -83,5 +84,67 @@ describe('settling what several rules were charged', () => {
     await expect(hold.settle(-1)).rejects.toMatchObject({ code: 'SLUICE_INVALID_COST' })
     expect(await hold.settle(1240)).toBe(true)
     expect(await used()).toEqual({ rpm: 1, tpm: 1240 })
+  })
+})
+
+describe('await using', () => {
+  it('gives back what was reserved and not settled, also when the block throws', async () => {
+    const limiter = await createLimiter({ limits: { rpm: 10 } })
+    const left = async () => (await limiter.peek('a')).limits[0]!.remaining
+    const fail = async () => {
+      await using hold = await limiter.reserve('a', { cost: 4 })
+      expect(hold.allowed).toBe(true)
+      expect(await left()).toBe(6)
+      throw new Error('of the block')
+    }
+    await expect(fail()).rejects.toThrow('of the block')
+    expect(await left()).toBe(10)
+    {
+      await using hold = await limiter.reserve('a', { cost: 4 })
+      await hold.settle(3)
+    }
+    expect(await left()).toBe(7)
+    await limiter.close()
+  })
+
+  it('frees the place that was acquired and keeps what else was spent', async () => {
+    const limits = [
+      { amount: 1, algorithm: 'concurrency' },
+      { name: 'rpm', amount: 10, per: '1m' },
+    ] as const
+    const limiter = await createLimiter({ limits })
+    for (let i = 1; i <= 3; i++) {
+      const { decision, hold } = await limiter.admit('a')
+      await using place = hold
+      expect([decision.allowed, place?.allowed]).toEqual([true, true])
+      expect((await limiter.take('a')).allowed).toBe(false)
+    }
+    const rpm = (await limiter.peek('a')).limits.find(({ name }) => name === 'rpm')
+    expect(rpm?.remaining).toBe(7)
+    await limiter.close()
+  })
+
+  it('does nothing for a hold that was denied', async () => {
+    const limiter = await createLimiter({ limits: { rpm: 1 } })
+    await limiter.take('a')
+    {
+      await using hold = await limiter.reserve('a')
+      expect(hold.allowed).toBe(false)
+    }
+    expect((await limiter.peek('a')).limits[0]!.remaining).toBe(0)
+    await limiter.close()
+  })
+
+  it('keeps the error of the block when the store cannot end the hold', async () => {
+    const store = memoryStore()
+    const limiter = await createLimiter({ limits: { rpm: 1 }, store, deadlineMs: 50 })
+    const fail = async () => {
+      await using hold = await limiter.reserve('a')
+      expect(hold.allowed).toBe(true)
+      await store.close()
+      throw new Error('of the block')
+    }
+    await expect(fail()).rejects.toThrow(/^of the block$/)
+    await limiter.close()
   })
 })

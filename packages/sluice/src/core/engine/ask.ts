@@ -124,7 +124,7 @@ export interface LimitStatus {
   readonly windowMs: number
   /** Until the limit is as good as unused, if nothing more is spent. */
   readonly resetMs: number
-  /** Until this cost would pass: 0 when it passes now, `Infinity` when it never can. */
+  /** Until this cost would pass: 0 when it passes now, `Infinity` (in JSON: null) when it never can. */
   readonly retryAfterMs: number
   /** Where a limit that is paced stands on its curve. */
   readonly pace?: PaceStatus
