@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { strictObject } from '../document/strict-object.ts'
 import type { CapacitySpec } from './capacity-spec.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { maxUnits } from '../../core/engine/limit.ts'
 import type { LimitSpec, PolicyDocument } from './document.ts'
 import type { Report } from './policy-error.ts'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import type { Report } from './policy-error.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /**
  * A strict object whose complaint about an unknown key is the list of the known ones; `schema-issues.ts` finds the

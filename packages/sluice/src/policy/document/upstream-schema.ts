@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { maxUnits } from '../../core/engine/limit.ts'
 import { maxLimitsPerRule } from '../../core/engine/limit-set.ts'
 import { strictObject } from './strict-object.ts'

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, PeekAsk, TakeAsk, TextTake } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
@@ -211,7 +210,7 @@ class Recounting implements RecountingStore, RecountOwner {
         : await this.#inner.decide({ ...ask, charges: others }, Math.max(1, Math.floor(this.leftMs(endMs) / 2)))
     const outcomes = new Map<Charge, Outcome>()
     let allowed = answered?.allowed ?? true
-    const id = (ask.kind === 'take' ? ask.hold?.id : undefined) ?? randomUUID()
+    const id = (ask.kind === 'take' ? ask.hold?.id : undefined) ?? crypto.randomUUID()
     for (const charge of ask.charges) {
       const source = this.sourceOf(charge)
       if (source === undefined || !allowed) continue

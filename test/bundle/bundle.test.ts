@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createContext, runInContext } from 'node:vm'
+import { describe, expect, it } from 'vitest'
+import { entryPoints, home } from '../public-api/entry-points.ts'
+import { bundle } from './bundle.ts'
+import type { start } from './edge-app.ts'
+
+const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as Record<
+  'dependencies' | 'peerDependencies',
+  Record<string, string>
+>
+const others = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)]
+
+/** What the standards give every fetch-style runtime, and nothing that only Node has. */
+const webGlobals = [
+  ...['AbortController', 'AbortSignal', 'Headers', 'Request', 'Response', 'URL', 'URLSearchParams'],
+  ...['ReadableStream', 'TransformStream', 'TextDecoder', 'TextEncoder', 'console', 'crypto', 'performance'],
+  ...['queueMicrotask', 'structuredClone', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'],
+] as const
+
+describe('the memory limiter and the fetch adapter in one bundle', async () => {
+  const app = await bundle(join(import.meta.dirname, 'edge-app.ts'))
+
+  it('import nothing of Node', () => expect(app.imports).toEqual([]))
+
+  it('limit requests where there are only the globals of the web', async () => {
+    const context = createContext(Object.fromEntries(webGlobals.map((name) => [name, globalThis[name]])))
+    expect(runInContext('typeof process + typeof Buffer + typeof setImmediate + typeof require', context)).toBe(
+      'undefined'.repeat(4),
+    )
+    runInContext(app.code, context)
+    const handle = await (runInContext('app.start()', context) as ReturnType<typeof start>)
+    const ask = (ip: string) => handle(new Request('https://a.example/', { headers: { 'cf-connecting-ip': ip } }))
+    const answers = [await ask('192.0.2.1'), await ask('192.0.2.1'), await ask('192.0.2.1'), await ask('192.0.2.2')]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 200])
+    expect(await answers[1]!.json()).toEqual({ left: 0 })
+    expect(answers[2]!.headers.get('content-type')).toBe('application/problem+json')
+  })
+
+  it('are no larger than what they may be, zod and yaml included', () => expect(app.kib).toBeLessThan(130))
+})
+
+/**
+ * By entry point: how many KiB all of it may have, minified and compressed, without packages of others. Raise a limit
+ * only for something that its users get in return.
+ */
+const limitsKib: Readonly<Record<string, number>> = {
+  '.': 64,
+  './redis': 38,
+  './policy': 32,
+  './egress': 64,
+  './store': 10,
+  './mongodb': 7,
+  './postgres': 8,
+  './express': 14,
+  './http': 14,
+  './fetch': 15,
+  './fastify': 15,
+  './hono': 15,
+  './koa': 14,
+  './nest': 15,
+  './node': 14,
+  './breaker': 9,
+  './cache': 33,
+  './capacity': 47,
+  './shipper': 27,
+  './presence': 18,
+  './prometheus': 2,
+  './opentelemetry': 4,
+  './reports': 17,
+  './testing': 105,
+}
+
+describe.each(entryPoints)('sluice $subpath', ({ subpath, file }) => {
+  it(`has at most ${limitsKib[subpath]} KiB`, async () => {
+    expect((await bundle(file, others)).kib).toBeLessThanOrEqual(limitsKib[subpath] ?? 0)
+  })
+})
+
+describe('entry points for runtimes other than Node', () => {
+  it.each(['./fetch', './http', './policy', './store', './breaker'])(
+    'sluice %s imports nothing of Node',
+    async (subpath) => {
+      const { file } = entryPoints.find((entry) => entry.subpath === subpath)!
+      const { imports } = await bundle(file, others)
+      expect(imports.filter((path) => path.startsWith('node:'))).toEqual([])
+    },
+  )
+})
