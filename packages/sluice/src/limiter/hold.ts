@@ -27,6 +27,8 @@ export interface Held {
   readonly shadow: readonly RuleCharge[]
 }
 
+export const nothing: Held = { enforced: [], shadow: [] }
+
 /** The handle of a hold that was asked for, allowed or not. */
 export function holdHandle(
   id: string,

@@ -37,6 +37,7 @@ import {
   defaultTtlMs,
   type Held,
   holdHandle,
+  nothing,
   type Settlement,
   settleAsk,
   withHold,
@@ -298,5 +299,3 @@ export class PolicyLimiter implements Limiter {
     Promise.resolve(this.#store.decide(ask, this.#deadlineMs)).catch(() => {})
   }
 }
-
-const nothing: Held = { enforced: [], shadow: [] }
