@@ -42,8 +42,10 @@ export interface HoldOptions<Rule extends string = string> extends TakeOptions<R
  * place.
  *
  * @example
- * await using hold = await limiter.acquire('tenant:a')
- * if (hold.allowed) await work()
+ * async function report() {
+ *   await using place = await limiter.acquire('tenant:a')
+ *   if (place.allowed) await fetch('https://reports.example/')
+ * }
  */
 export interface HoldHandle<Rule extends string = string> extends AsyncDisposable {
   readonly id: string
