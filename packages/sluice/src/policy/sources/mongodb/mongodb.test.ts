@@ -19,7 +19,11 @@ if (missing) console.warn('MongoDB tests do not run: run `npm run setup`, instal
 
 async function open(options: MongodOptions) {
   const server = (await startMongod(options)) as MongodServer
-  const client = new MongoClient(server.url, { serverSelectionTimeoutMS: 2000, heartbeatFrequencyMS: 500 })
+  const client = new MongoClient(server.url, {
+    serverSelectionTimeoutMS: 2000,
+    heartbeatFrequencyMS: 500,
+    monitorCommands: true,
+  })
   const database = client.db(`sluice-${process.pid}-${Math.random().toString(36).slice(2)}`)
   const policies: Collection<Stored> = database.collection('policies')
   const close = async (): Promise<void> => {
@@ -27,7 +31,7 @@ async function open(options: MongodOptions) {
     await client.close()
     await server.stop()
   }
-  return { server, policies, versions: database.collection('versions'), close }
+  return { client, server, policies, versions: database.collection('versions'), close }
 }
 
 async function place(options: MongodOptions, pollMs: number): Promise<SourcePlace> {
@@ -55,6 +59,29 @@ sourceConformance(framework, { name: 'mongoPolicy on a single server, which only
 const policy = (version: string): object => ({
   version,
   rules: [{ name: 'all', key: ['ip'], limits: { rpm: 10 } }],
+})
+
+describeMongo('mongoPolicy on a single server', () => {
+  it('asks once for a change stream, which there is none of, and then only polls', async () => {
+    const { client, policies, close } = await open({})
+    const seen = { streams: 0, finds: 0 }
+    client.on('commandStarted', ({ commandName, command }) => {
+      if (commandName === 'find') seen.finds++
+      if (JSON.stringify(command.pipeline ?? []).includes('$changeStream')) seen.streams++
+    })
+    try {
+      await mongoPolicy(policies, { service: 's' }).archive.push({ service: 's', ...policy('v1') })
+      const source = mongoPolicy(policies, { service: 's', pollMs: 50 })
+      const live = await livePolicy({ source, compile: compilePolicy })
+      const before = seen.finds
+      // The pauses before it would be asked for again add up to less than a second.
+      await waitFor(() => seen.finds > before + 40, { timeoutMs: 20_000 })
+      expect(seen.streams).toBe(1)
+      await live.close()
+    } finally {
+      await close()
+    }
+  })
 })
 
 describeMongo('mongoPolicy', () => {
