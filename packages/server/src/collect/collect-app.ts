@@ -13,14 +13,19 @@ export interface CollectParts {
   readonly token: string | undefined
 }
 
-/** The largest body, also after decompression. */
-const maxBytes = 16 * 1024 * 1024
+/** The largest batch, also after decompression. */
+const maxBatchBytes = 16 * 1024 * 1024
+/** The largest question about capacity: a name and a number. */
+const maxQuestionBytes = 4096
 const inflate = promisify(gunzip)
 
 /** The HTTP side of a collector: batches, capacity, health. */
 export function collectApp({ capacity, ingest, path, token }: CollectParts): Hono {
   const app = new Hono()
   const isToken = tokenCheck(token === undefined ? [] : [`Bearer ${token}`])
+  // Most often a sender that hung up in the middle of its batch, and nobody hears the answer. Whatever it is, nothing
+  // was taken in, and the events are not at fault.
+  app.onError((error, c) => c.json({ error: error.message }, 503))
   app.get('/health', (c) => c.json({ ok: true }))
   app.get('/ready', (c) => {
     const { ready, load } = capacity.stats()
@@ -32,24 +37,28 @@ export function collectApp({ capacity, ingest, path, token }: CollectParts): Hon
   })
   app.get('/stats', (c) => c.json({ capacity: capacity.stats(), ingest: ingest.stats() }))
   app.post(`${path}/capacity`, async (c) => {
-    const body = await readBody(c.req.raw)
-    const shipper: unknown =
-      typeof body === 'object' && body !== null ? (body as { shipper?: unknown }).shipper : undefined
-    return c.json(capacity.answer(typeof shipper === 'string' && shipper !== '' ? shipper.slice(0, 200) : 'unknown'))
+    const read = await readBody(c.req.raw, maxQuestionBytes)
+    if ('refused' in read) return c.json({ error: read.reason }, read.refused)
+    const { shipper } = (read.body ?? {}) as { shipper?: unknown }
+    return c.json(capacity.answer(typeof shipper === 'string' && shipper !== '' ? shipper : 'unknown'))
   })
   app.post(path, async (c) => {
-    const body = await readBody(c.req.raw)
-    if (body === tooLarge) return c.json({ error: `a batch has at most ${maxBytes} bytes` }, 413)
-    const { status, body: answer } = await ingest.receive(body)
+    const read = await readBody(c.req.raw, maxBatchBytes)
+    if ('refused' in read) return c.json({ error: read.reason }, read.refused)
+    const { status, body: answer } = await ingest.receive(read.body)
     return c.json(answer, status as 200)
   })
   return app
 }
 
-const tooLarge = Symbol('too large')
+type Read = { readonly body: unknown } | { readonly refused: 413 | 415; readonly reason: string }
 
 /** The JSON of a body, decompressed; undefined when it is none. */
-async function readBody(request: Request): Promise<unknown> {
+async function readBody(request: Request, maxBytes: number): Promise<Read> {
+  const tooLarge: Read = { refused: 413, reason: `a body has at most ${maxBytes} bytes here` }
+  const encoding = (request.headers.get('content-encoding') ?? 'identity').trim().toLowerCase()
+  // Not 400: the events are good, and the shipper sends them again uncompressed.
+  if (encoding !== 'gzip' && encoding !== 'identity') return { refused: 415, reason: 'send gzip, or nothing encoded' }
   const pieces: Uint8Array[] = []
   let bytes = 0
   for await (const piece of request.body ?? []) {
@@ -59,9 +68,8 @@ async function readBody(request: Request): Promise<unknown> {
   }
   try {
     const raw = Buffer.concat(pieces)
-    const isZipped = request.headers.get('content-encoding') === 'gzip'
-    return JSON.parse(String(isZipped ? await inflate(raw, { maxOutputLength: maxBytes }) : raw))
+    return { body: JSON.parse(String(encoding === 'gzip' ? await inflate(raw, { maxOutputLength: maxBytes }) : raw)) }
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : undefined
+    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : { body: undefined }
   }
 }

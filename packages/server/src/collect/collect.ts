@@ -33,7 +33,7 @@ export async function collect(config: CollectConfig, otherPort: boolean): Promis
   try {
     const target = 'file' in config.target ? await fileTarget(config.target.file) : httpTarget(config.target.url)
     opened.push(() => target.close())
-    const capacity = await createCapacity()
+    const capacity = await createCapacity({ waitingMs: () => target.waitingMs() })
     opened.push(() => capacity.close())
     const client = config.redis === undefined ? undefined : redisClient(parseRedisUrl(config.redis, '--redis'))
     if (client) opened.push(() => client.disconnect())

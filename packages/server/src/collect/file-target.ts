@@ -1,18 +1,44 @@
 import { type FileHandle, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { IncomingEvent } from 'sluice/capacity'
 import type { EventTarget } from './event-target.ts'
 
+/** What may wait for a disk that hangs; beyond it batches are to be sent again. */
+const maxWaitingBytes = 64 << 20
+
 /** Appends events to a file, one JSON line each; they are on disk when `accept` resolves. */
 export async function fileTarget(path: string): Promise<EventTarget> {
-  const file = await open(path, 'a')
+  const file = await open(path, 'a+')
+  await endLine(file)
+  await syncDirectory(dirname(path))
   let last: Promise<unknown> = Promise.resolve()
+  let waitingBytes = 0
+  /** When batches came whose write has not begun. */
+  const waitingSince = new Set<number>()
   return {
     description: `file ${path}`,
-    accept(events) {
+    async accept(events) {
+      const { text, rejected } = toLines(events)
+      if (waitingBytes + text.length > maxWaitingBytes) throw new Error(`too much waits for ${path}`)
+      waitingBytes += text.length
+      const cameMs = performance.now()
+      waitingSince.add(cameMs)
       // One after the other: lines of two batches must not mix, and a failed write must not be followed by half a line.
-      const written = last.catch(() => {}).then(() => append(file, events))
+      const written = last
+        .catch(() => {})
+        .then(() => {
+          waitingSince.delete(cameMs)
+          return append(file, text)
+        })
       last = written
-      return written
+      await written.finally(() => {
+        waitingBytes -= text.length
+      })
+      return { rejected }
+    },
+    waitingMs() {
+      const [oldest] = waitingSince
+      return oldest === undefined ? 0 : performance.now() - oldest
     },
     async close() {
       await last.catch(() => {})
@@ -21,14 +47,52 @@ export async function fileTarget(path: string): Promise<EventTarget> {
   }
 }
 
-async function append(file: FileHandle, events: readonly IncomingEvent[]): Promise<void> {
+/** An event that cannot be written, such as one nested too deeply, is refused; it must not hold up all others. */
+function toLines(events: readonly IncomingEvent[]): { text: string; rejected: Map<string, string> } {
+  const rejected = new Map<string, string>()
+  const lines = events.map(({ id, data }) => {
+    try {
+      return `${JSON.stringify({ id, data })}\n`
+    } catch (error) {
+      rejected.set(id, `it cannot be written as JSON: ${(error as Error).message}`)
+      return ''
+    }
+  })
+  return { text: lines.join(''), rejected }
+}
+
+async function append(file: FileHandle, text: string): Promise<void> {
   const { size } = await file.stat()
   try {
-    await file.appendFile(events.map(({ id, data }) => `${JSON.stringify({ id, data })}\n`).join(''))
+    await file.appendFile(text)
     await file.datasync()
   } catch (error) {
     // What was written of the batch is taken back, as the shipper will send all of it again.
-    await file.truncate(size).catch(() => {})
+    await file.truncate(size).catch(() => endLine(file).catch(() => {}))
     throw error
+  }
+}
+
+/**
+ * A process that was killed may have left half a line, of an event that nobody was promised. What is appended to it
+ * would be unreadable too.
+ */
+async function endLine(file: FileHandle): Promise<void> {
+  const stats = await file.stat()
+  if (!stats.isFile() || stats.size === 0) return
+  const end = Buffer.alloc(1)
+  await file.read(end, 0, 1, stats.size - 1)
+  if (end.toString() !== '\n') await file.appendFile('\n')
+}
+
+/** Without this a file that was just made could be missing after a power cut. */
+async function syncDirectory(path: string): Promise<void> {
+  // Windows cannot open a directory, and needs no sync of one.
+  if (process.platform === 'win32') return
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
   }
 }

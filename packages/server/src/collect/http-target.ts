@@ -1,8 +1,17 @@
+import type { EventResult } from 'sluice/capacity'
 import type { EventTarget } from './event-target.ts'
 
 const timeoutMs = 30_000
+/** The most that is read of an answer: a result for each of the largest batch. */
+const maxAnswerBytes = 16 << 20
 
-/** Posts events to another server, in the form in which they came. */
+/** What the server behind does not take however often it is sent; the shipper finds out which event it is. */
+const refusals = [400, 413, 422]
+
+/**
+ * Posts events to another server, in the form in which they came, and follows its answer: any 2xx takes all, unless
+ * `results` says otherwise for some.
+ */
 export function httpTarget(url: string): EventTarget {
   const { origin, pathname } = new URL(url)
   return {
@@ -16,9 +25,44 @@ export function httpTarget(url: string): EventTarget {
         signal: AbortSignal.timeout(timeoutMs),
         redirect: 'error',
       })
-      await response.body?.cancel()
-      if (!response.ok) throw new Error(`${origin} answered ${response.status}`)
+      const text = await readText(response)
+      if (!response.ok) {
+        const message = `${origin} answered ${response.status}`
+        throw Object.assign(new Error(message), refusals.includes(response.status) ? { status: response.status } : {})
+      }
+      const results = resultsIn(text)
+      if (results === undefined) return { rejected: new Map() }
+      const answered = new Map(results.map((result) => [result.id, result]))
+      for (const { id } of events) {
+        const status = answered.get(id)?.status ?? 'retry'
+        // Nothing of the batch is acknowledged then; what the server has taken it knows by its id.
+        if (status === 'retry') throw new Error(`${origin} wants ${id} again`)
+      }
+      const refused = results.filter(({ status }) => status === 'rejected')
+      return { rejected: new Map(refused.map(({ id, reason }) => [id, reason ?? `rejected by ${origin}`])) }
     },
+    waitingMs: () => 0,
     async close() {},
   }
+}
+
+/** The answers per event; undefined when there are none, which takes all. */
+function resultsIn(text: string): readonly EventResult[] | undefined {
+  try {
+    const { results } = JSON.parse(text) as { results?: unknown }
+    return Array.isArray(results) ? (results as readonly EventResult[]) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of response.body ?? []) {
+    bytes += (piece as Uint8Array).byteLength
+    if (bytes > maxAnswerBytes) throw new Error('the answer is too long')
+    pieces.push(piece as Uint8Array)
+  }
+  return Buffer.concat(pieces).toString()
 }

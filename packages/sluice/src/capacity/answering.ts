@@ -22,10 +22,10 @@ export function answering(capacity: Capacity, path: string): Guard<unknown> {
   }
 }
 
-/** The name in `{ shipper, pending }`; a name that is no text or very long would only fill the memory. */
+/** The name in `{ shipper, pending }`. */
 function shipperOf(body: unknown): string | undefined {
   const name: unknown = typeof body === 'object' && body !== null ? (body as { shipper?: unknown }).shipper : undefined
-  return typeof name === 'string' && name !== '' ? name.slice(0, 200) : undefined
+  return typeof name === 'string' && name !== '' ? name : undefined
 }
 
 /** An answer instead of the handler's: adapters write it like a refusal, with its own status. */

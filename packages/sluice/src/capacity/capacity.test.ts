@@ -65,17 +65,21 @@ describe('the load', () => {
 
   it('survives a measure that throws or is no number, and names what caused it', async () => {
     const clock = virtualClock()
-    const loads = [50, Number.NaN, 0]
+    const loads = [60, Number.NaN, 0]
     const capacity = await createCapacity({
       clock,
       process: false,
       load: () => loads.shift() ?? 0,
       waitingMs: () => {
-        throw new Error('no pool')
+        if (loads.length === 2) throw new Error('no pool')
+        return 0
       },
     })
     await clock.advance('250ms')
-    expect(capacity.load).toMatchObject({ rawPercent: 50, cause: 'own measure 50%' })
+    expect(capacity.load).toMatchObject({ rawPercent: 60, cause: 'own measure 60%' })
+    await clock.advance('250ms')
+    // Not known is not idle.
+    expect(capacity.load).toMatchObject({ rawPercent: 50, cause: 'waiting time cannot be read' })
     await clock.advance('250ms')
     expect(capacity.load).toMatchObject({ rawPercent: 0, cause: 'idle' })
     await capacity.close()

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { crashModes, type Fault, type ModelFiles, modelFiles } from '../testing/shipper/model-files.ts'
 import { createAppender } from './create-appender.ts'
 import { createShipper } from './create-shipper.ts'
-import { rejectedFiles } from './flush/rejected-file.ts'
 import type { OutgoingEvent } from './flush/transport.ts'
 import { thisProcess } from './owner/process-identity.ts'
+import { rejectedFiles } from './rejected/rejected-names.ts'
 
 const runs = Number(process.env.SLUICE_CRASH_RUNS ?? 250)
 const batch = 4

@@ -2,7 +2,6 @@ import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
 import type { ShipperEvents } from './events.ts'
 import { type FileSystem, quietly } from './files/file-system.ts'
-import { RejectedFile } from './flush/rejected-file.ts'
 import { keepDamaged } from './log/damaged.ts'
 import { Reserve } from './log/reserve.ts'
 import { SegmentLog } from './log/segment-log.ts'
@@ -10,6 +9,7 @@ import type { Damage } from './log/segment-reader.ts'
 import { removeTemporary } from './log/temporary.ts'
 import { OwnerLock } from './owner/owner-lock.ts'
 import { type ProcessIdentity, uptimeMs } from './owner/process-identity.ts'
+import { RejectedFile } from './rejected/rejected-file.ts'
 
 export interface OwnedBufferOptions {
   readonly fs: FileSystem

@@ -1,8 +1,8 @@
 import { createShipper, type FlushReport } from 'sluice/shipper'
-import { CliError, wrongUse } from '../cli-error.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../parse.ts'
 import { bufferDir } from '../shipper/buffer-dir.ts'
+import { serverOf } from '../shipper/server-of.ts'
 import { count, duration } from '../terminal/numbers.ts'
 import { progress } from '../terminal/progress.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -11,18 +11,7 @@ import { safe } from '../terminal/text.ts'
 /** One pass of the flow, with a bar. */
 export async function shipperFlush(input: Input, terminal: Terminal): Promise<ExitCode> {
   const dir = bufferDir(input)
-  const endpoint = input.text('endpoint')
-  if (endpoint === undefined) throw wrongUse('sluice shipper flush needs --endpoint URL, or SLUICE_SHIPPER_ENDPOINT')
-  const capacityEndpoint = input.text('capacity-endpoint')
-  const timeout = input.whole('timeout', 1)
-  const shipper = await createShipper({
-    dir,
-    endpoint,
-    headers: headersOf(input.many('header')),
-    flushInterval: false,
-    ...(capacityEndpoint === undefined ? {} : { capacityEndpoint }),
-    ...(timeout === undefined ? {} : { timeout }),
-  })
+  const shipper = await createShipper({ dir, ...serverOf(input, 'flush'), flushInterval: false })
   const shown = progress(terminal)
   let sent = 0
   let turnedAway = false
@@ -82,16 +71,4 @@ function sentence(report: FlushReport, { style }: Terminal): string {
     failed: style.bad(`Failed: ${safe(reason ?? 'unknown')}`),
   }
   return `${heads[outcome]}: ${parts.join(', ')}${again}`
-}
-
-function headersOf(given: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    given.map((text) => {
-      const [, name, value] = /^([^:\s]+)\s*:\s*(.*)$/.exec(text) ?? []
-      if (name === undefined || value === undefined) {
-        throw new CliError(2, 'wrong-use', `--header is ${JSON.stringify(text)}; write NAME: VALUE`)
-      }
-      return [name.toLowerCase(), value]
-    }),
-  )
 }

@@ -13,6 +13,12 @@ const endpointOptions: OptionTable = {
   timeout: { value: 'MS', about: 'how long a request may take', default: '30000' },
 }
 
+const chooseOptions: OptionTable = {
+  id: { value: 'ID', many: true, about: 'the event with this id; can be given again' },
+  reason: { value: 'TEXT', about: 'events whose reason contains this text' },
+}
+const allOption: OptionTable = { all: { about: 'all rejected events' } }
+
 const status: Omit<Command, 'name' | 'summary' | 'examples'> = {
   options: { ...dirOption, ...resetOption },
   details: ['Only looks: it can be used while a shipper works on the buffer.'],
@@ -64,6 +70,37 @@ export const shipperCommands: readonly Command[] = [
     },
     examples: ['sluice shipper inspect --dir buffer', 'sluice shipper inspect --events --limit 10'],
     run: async (input, terminal) => (await import('../commands/shipper-inspect.ts')).shipperInspect(input, terminal),
+  },
+  {
+    name: 'shipper rejected',
+    summary: 'show the events that the server refused for good, and why',
+    options: {
+      ...dirOption,
+      ...chooseOptions,
+      data: { about: 'print the whole events, one JSON object per line' },
+      limit: { value: 'N', about: 'print so many at most', default: '50' },
+    },
+    examples: ['sluice shipper rejected --dir buffer', 'sluice shipper rejected --reason "unknown field" --data'],
+    run: async (input, terminal) => (await import('../commands/shipper-rejected.ts')).shipperRejected(input, terminal),
+  },
+  {
+    name: 'shipper resend',
+    summary: 'send rejected events again, under the ids that they had',
+    options: { ...dirOption, ...endpointOptions, ...chooseOptions, ...allOption },
+    details: ['What the server takes is no longer kept. Can be used while a shipper works on the buffer.'],
+    examples: [
+      'sluice shipper resend --all --endpoint https://collector.example/v1/events',
+      'sluice shipper resend --reason "unknown field"',
+    ],
+    run: async (input, terminal) => (await import('../commands/shipper-resend.ts')).shipperResend(input, terminal),
+  },
+  {
+    name: 'shipper drop',
+    summary: 'remove rejected events for good',
+    options: { ...dirOption, ...chooseOptions, ...allOption },
+    details: ['Look first: sluice shipper rejected takes the same --id and --reason.'],
+    examples: ['sluice shipper drop --reason "too old"', 'sluice shipper drop --all'],
+    run: async (input, terminal) => (await import('../commands/shipper-drop.ts')).shipperDrop(input, terminal),
   },
   {
     name: 'shipper verify',

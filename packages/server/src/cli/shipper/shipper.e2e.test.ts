@@ -129,3 +129,39 @@ test('a directory that is not there is named', async () => {
   expect(code).toBe(2)
   expect(err).toContain('there is no buffer in "/nowhere"')
 })
+
+test('rejected events are listed, sent again and dropped', async () => {
+  const picky = await startCollector()
+  picky.intercept = ({ path, body }, response) => {
+    if (path.endsWith('/capacity')) return false
+    const { events } = body as { events: { id: string; data: { n: number } }[] }
+    const results = events.map(({ id, data: { n } }) =>
+      n < 2 ? { id, status: 'ok' } : { id, status: 'rejected', reason: n === 2 ? 'unknown field' : 'too old' },
+    )
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ results }))
+    return true
+  }
+  const dir = await filled(4)
+  expect((await runCli(['shipper', 'flush', '--dir', dir, '--endpoint', picky.url])).out).toContain('2 set aside')
+  const listed = await runCli(['shipper', 'rejected', '--dir', dir])
+  expect(listed.out).toMatch(/1 {2}unknown field\n1 {2}too old\n/)
+  const { json } = await runCli(['shipper', 'rejected', '--dir', dir, '--reason', 'OLD', '--data', '--json'])
+  expect(json()).toMatchObject({ total: 1, events: [{ reason: 'too old', data: { n: 3 } }] })
+  expect((await runCli(['shipper', 'drop', '--dir', dir])).code).toBe(2)
+  const again = ['shipper', 'resend', '--dir', dir, '--endpoint', picky.url]
+  expect((await runCli([...again, '--all'])).code).toBe(1)
+  picky.intercept = undefined
+  const resent = await runCli([...again, '--reason', 'unknown', '--json'])
+  expect({ code: resent.code, ...resent.json() }).toEqual({
+    code: 0,
+    outcome: 'done',
+    sent: 1,
+    duplicates: 0,
+    rejected: 0,
+  })
+  expect([...picky.events.values()].map(({ data }) => data)).toEqual([{ n: 2 }])
+  expect((await runCli(['shipper', 'drop', '--dir', dir, '--all', '--json'])).json()).toEqual({ dropped: 1 })
+  expect((await runCli(['shipper', 'rejected', '--dir', dir])).out).toContain('Nothing was rejected')
+  await picky.close()
+})

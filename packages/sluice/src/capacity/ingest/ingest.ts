@@ -22,7 +22,8 @@ export interface IngestAnswer {
 export interface IngestOptions {
   /**
    * Takes new events in, each once. What it resolves with may refuse some for good, by id; when it rejects, the whole
-   * batch is to be sent again.
+   * batch is to be sent again. An error with the `status` 400, 413 or 422 is passed on: the shipper then splits the
+   * batch down to the event at fault.
    */
   readonly accept: (
     events: readonly IncomingEvent[],
@@ -78,8 +79,10 @@ export function createIngest(options: IngestOptions): Ingest {
     let rejected: ReadonlyMap<string, string> = new Map()
     try {
       if (fresh.length > 0) rejected = (await options.accept(fresh))?.rejected ?? rejected
-      // Rejected ones are done too: sent again they would be rejected again.
-      if (fresh.length > 0) await ids.finish(freshIds)
+      const taken = freshIds.filter((id) => !rejected.has(id))
+      if (taken.length > 0) await ids.finish(taken)
+      // Nobody has those: an operator may send them again once whatever refused them was mended.
+      if (taken.length < freshIds.length) await ids.release([...rejected.keys()])
     } catch (error) {
       await ids.release(freshIds).catch(() => {})
       throw error
@@ -102,7 +105,9 @@ export function createIngest(options: IngestOptions): Ingest {
       let results: readonly EventResult[]
       try {
         results = await take(events)
-      } catch {
+      } catch (error) {
+        const refusal = refusalIn(error)
+        if (refusal !== undefined) return refusal
         // Nothing is lost: the shipper keeps the batch and sends it again.
         counts.retried += events.length
         return { status: 503, body: { error: 'the events could not be stored; send them again' } }
@@ -118,4 +123,14 @@ export function createIngest(options: IngestOptions): Ingest {
     stats: () => ({ ...counts }),
     close: () => ids.close(),
   }
+}
+
+/**
+ * An error with a status such as 400 or 413 says that the batch would be refused again: the shipper is told so, and
+ * finds out which of its events it is.
+ */
+function refusalIn(error: unknown): IngestAnswer | undefined {
+  const { status, message } = (error ?? {}) as { status?: unknown; message?: unknown }
+  if (status !== 400 && status !== 413 && status !== 422) return undefined
+  return { status, body: { error: String(message) } }
 }

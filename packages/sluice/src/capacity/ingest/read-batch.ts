@@ -25,5 +25,6 @@ export function splitId(id: string): { readonly producer: string; readonly seq: 
   const at = id.lastIndexOf('-')
   const seq = Number(id.slice(at + 1))
   const isPlain = at > 0 && /^(0|[1-9]\d{0,14})$/.test(id.slice(at + 1))
-  return isPlain ? { producer: id.slice(0, at), seq } : { producer: id, seq: 0 }
+  // A number that no sequence has: `a` and `a-0` are two events.
+  return isPlain ? { producer: id.slice(0, at), seq } : { producer: id, seq: -1 }
 }

@@ -6,6 +6,7 @@ import { defaultPrefix, namespaceOf } from '../../redis/namespaces.ts'
 import { useRedis } from '../../redis/open-redis.ts'
 import type { Redis } from '../../redis/redis.ts'
 import { splitId } from './read-batch.ts'
+import { mostRuns } from './runs.ts'
 import { claimIds } from './scripts.gen.ts'
 import { claimMs, type Seen, type SeenIds } from './seen-ids.ts'
 
@@ -43,7 +44,7 @@ export function redisIds(client: RedisClient | Redis, options: RedisIdsOptions):
         const { reply } = await redis.runScript({
           script: claimIds,
           keys: [keys + encodeKey(['ids', producer])],
-          args: [action, String(claimMs), String(ttlMs), ...piece.map(({ seq }) => String(seq))],
+          args: [action, String(claimMs), String(ttlMs), String(mostRuns), ...piece.map(({ seq }) => String(seq))],
           withinMs,
           lane: 'values',
         })

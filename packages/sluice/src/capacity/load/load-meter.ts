@@ -27,6 +27,9 @@ export interface Load {
 /** How often signals are read. Short enough to shed early, long enough for a percentile to mean something. */
 export const sampleMs = 250
 
+/** What a measure that does not work counts as: nobody knows, so neither idle nor overloaded. */
+const unknownPercent = 50
+
 /** Reads all signals a few times per second and keeps the highest. */
 export class LoadMeter {
   readonly #clock: Clock
@@ -65,8 +68,9 @@ export class LoadMeter {
     let highest = { rawPercent: 0, cause: 'idle' }
     for (const { name, unit, points, read } of this.#signals) {
       const reading = readSafely(read)
-      const rawPercent = scale(reading, points)
-      if (rawPercent > highest.rawPercent) highest = { rawPercent, cause: `${name} ${round(reading)}${unit}` }
+      const rawPercent = reading === undefined ? unknownPercent : scale(reading, points)
+      const cause = reading === undefined ? `${name} cannot be read` : `${name} ${round(reading)}${unit}`
+      if (rawPercent > highest.rawPercent) highest = { rawPercent, cause }
     }
     const percent = smooth(this.#load.percent, highest.rawPercent, nowMs - this.#sampledMs)
     this.#sampledMs = nowMs
@@ -115,12 +119,12 @@ function heapShare(): number {
 }
 
 /** A measure of the user's that throws or is no number must not stop all others. */
-function readSafely(read: () => number): number {
+function readSafely(read: () => number): number | undefined {
   try {
-    const reading = read()
-    return Number.isFinite(reading) ? reading : 0
+    const reading: unknown = read()
+    return typeof reading === 'number' && !Number.isNaN(reading) ? reading : undefined
   } catch {
-    return 0
+    return undefined
   }
 }
 

@@ -3,7 +3,6 @@ import { checkOptionNames } from '../../core/check-options.ts'
 import { type FileSystem } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
 import { readWhole } from '../files/whole-file.ts'
-import { rejectedFiles } from '../flush/rejected-file.ts'
 import { type Checkpoint, readCheckpoint } from '../log/checkpoint.ts'
 import { recordHeaderBytes, timeAt } from '../log/record.ts'
 import { measureSegment } from '../log/segment.ts'
@@ -12,6 +11,7 @@ import { parseSegmentName, type SegmentName } from '../log/segment-name.ts'
 import { isStale, type LockRecord, parseLock } from '../owner/lock-record.ts'
 import { highestEpoch, ownerFileOf } from '../owner/owner-lock.ts'
 import { thisProcess, uptimeMs } from '../owner/process-identity.ts'
+import { rejectedFiles } from '../rejected/rejected-names.ts'
 
 /** One segment as the command line shows it. */
 export interface SegmentReport extends SegmentName {

@@ -1,28 +1,23 @@
 import { join } from 'node:path'
 import { type FileSystem, isNoSpace, type OpenFile, quietly } from '../files/file-system.ts'
 import { writeAll } from '../files/write-all.ts'
+import type { Rejection } from '../flush/deliver.ts'
 import { eventId } from '../log/segment-name.ts'
-import type { Rejection } from './deliver.ts'
-
-const pattern = /^rejected-\d{12}(-\d+)?\.ndjson$/
-
-/** The files of a directory with events that the server refused for good, oldest first. */
-export function rejectedFiles(files: readonly string[]): string[] {
-  return files.filter((file) => pattern.test(file)).sort()
-}
+import { rejectedFileOf } from './rejected-names.ts'
 
 /**
- * Events that the server refused for good, one JSON object per line in `rejected-<epoch>.ndjson`. A shipper never
- * deletes anything there.
+ * Events that the server refused for good, one JSON object per line in `rejected-<epoch>.ndjson`. A shipper only ever
+ * adds to it. Who wants to take events out renames the file first (see `takeRejected`).
  */
 export class RejectedFile {
   readonly #fs: FileSystem
   readonly #dir: string
   readonly #epoch: number
+  #file: OpenFile | undefined
+  #path = ''
+  #size = 0
   /** Names that cannot be used. */
   #taken = 0
-  #file: OpenFile | undefined
-  #size = 0
 
   constructor(fs: FileSystem, dir: string, epoch: number) {
     this.#fs = fs
@@ -36,10 +31,23 @@ export class RejectedFile {
       const head = { id: eventId(event.producer, event.seq), storedAt: event.timeMs, rejectedAt: nowMs, reason }
       return `${JSON.stringify(head).slice(0, -1)},"data":${event.payload.toString()}}\n`
     })
+    const bytes = Buffer.from(lines.join(''))
+    do await this.#append(bytes)
+    while (
+      // Renamed meanwhile: whoever did that may have read it before this was added.
+      !(await this.#isOurs())
+    )
+  }
+
+  async close(): Promise<void> {
+    if (this.#file !== undefined) await quietly(this.#file.close())
+  }
+
+  async #append(bytes: Buffer): Promise<void> {
     this.#file ??= await this.#open()
     const file = this.#file
     try {
-      const end = await writeAll(file, [Buffer.from(lines.join(''))], this.#size)
+      const end = await writeAll(file, [bytes], this.#size)
       await file.datasync()
       this.#size = end
     } catch (error) {
@@ -50,8 +58,10 @@ export class RejectedFile {
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#file !== undefined) await quietly(this.#file.close())
+  async #isOurs(): Promise<boolean> {
+    if (this.#fs.exists(this.#path)) return true
+    await this.#abandon()
+    return false
   }
 
   async #abandon(): Promise<void> {
@@ -62,18 +72,17 @@ export class RejectedFile {
 
   /** A new file. Epochs begin again if somebody removes the lock file, so a name may be taken. */
   async #open(): Promise<OpenFile> {
-    const suffix = this.#taken === 0 ? '' : `-${this.#taken}`
-    const path = join(this.#dir, `rejected-${String(this.#epoch).padStart(12, '0')}${suffix}.ndjson`)
-    if (this.#fs.exists(path)) {
+    this.#path = join(this.#dir, rejectedFileOf(this.#epoch, this.#taken))
+    if (this.#fs.exists(this.#path)) {
       this.#taken++
       return this.#open()
     }
-    const file = await this.#fs.open(path, 'create')
+    const file = await this.#fs.open(this.#path, 'create')
     try {
       await this.#fs.syncDir(this.#dir)
     } catch (error) {
       await quietly(file.close())
-      await quietly(this.#fs.remove(path))
+      await quietly(this.#fs.remove(this.#path))
       throw error
     }
     this.#size = 0

@@ -1,0 +1,33 @@
+import { systemClock } from '../../timing/system-clock.ts'
+import { resolveOptions, type ShipperOptions } from '../options.ts'
+import { shipperId } from '../owner/shipper-id.ts'
+import { transportOf } from '../transport-of.ts'
+import type { RejectedEvent } from './rejected-events.ts'
+import { Resending, type ResendReport } from './resending.ts'
+import { takeRejected } from './take-rejected.ts'
+
+export type ResendOptions = Pick<
+  ShipperOptions,
+  'dir' | 'endpoint' | 'capacityEndpoint' | 'headers' | 'send' | 'capacity' | 'timeout' | 'maxBatchEvents' | 'fs'
+> & {
+  /** Which of them are sent; all when left out. */
+  readonly choose?: (event: RejectedEvent) => boolean
+}
+
+/**
+ * Sends rejected events again, under the ids that they had, as fast as the server says that it can take them. What it
+ * takes leaves the files; what it refuses again stays, with the new reason. Can be used while a shipper works on the
+ * directory.
+ *
+ * @example await resendRejected({ dir: 'buffer', endpoint, choose: ({ reason }) => reason.includes('unknown field') })
+ */
+export async function resendRejected({ choose = () => true, ...options }: ResendOptions): Promise<ResendReport> {
+  const resolved = resolveOptions(options)
+  const { fs, dir, maxBatchEvents } = resolved
+  const clock = systemClock()
+  const sleep = (ms: number): Promise<void> => new Promise((resolve) => clock.setTimeout(resolve, ms))
+  const transport = transportOf(resolved, await shipperId(fs, dir), () => {})
+  const resending = new Resending({ transport, maxBatchEvents, sleep })
+  await takeRejected(fs, dir, (events) => resending.send(events.filter(choose)))
+  return resending.report
+}

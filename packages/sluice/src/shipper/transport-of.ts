@@ -1,0 +1,19 @@
+import { httpTransport } from './flush/http-transport.ts'
+import { customTransport, type Transport } from './flush/transport.ts'
+import type { ResolvedShipperOptions } from './options.ts'
+
+/** Where batches go, by the options: HTTP, or functions of the user's own. */
+export function transportOf(options: ResolvedShipperOptions, shipper: string, onGzipRefused: () => void): Transport {
+  const { endpoint, capacityEndpoint, send, capacity, headers, timeoutMs, gzipAboveBytes, clock } = options
+  if (send !== undefined) return customTransport({ send, capacity, timeoutMs, clock })
+  return httpTransport({
+    endpoint: endpoint!,
+    capacityEndpoint: capacityEndpoint!,
+    shipper,
+    headers,
+    timeoutMs,
+    gzipAboveBytes,
+    clock,
+    onGzipRefused,
+  })
+}
