@@ -58,9 +58,12 @@ async function open(fs: ModelFiles, world: World, segmentBytes: number) {
 
 /** The disk fails now and then, for a while. */
 function failing(random: () => number): ModelFiles['fault'] {
-  const codes = ['EIO', 'ENOSPC']
-  const operations = ['write', 'datasync', 'truncate', 'rename', 'syncDir', 'remove']
-  const [code, operation] = [codes[Math.floor(random() * 2)]!, operations[Math.floor(random() * operations.length)]!]
+  const codes = ['EIO', 'ENOSPC', 'EMFILE']
+  const operations = ['write', 'datasync', 'truncate', 'rename', 'syncDir', 'remove', 'open', 'read', 'list']
+  const [code, operation] = [
+    codes[Math.floor(random() * codes.length)]!,
+    operations[Math.floor(random() * operations.length)]!,
+  ]
   let left = Math.floor(random() * 4)
   return (name): Fault | undefined => (name === operation && random() < 0.1 && left-- > 0 ? { code } : undefined)
 }

@@ -181,6 +181,51 @@ test('a segment that cannot be removed does not stop the shipper and is not sent
   expect(got).toEqual(ids)
 })
 
+test.each(['open', 'read', 'rename'])(
+  'a segment that cannot be looked at for a moment (%s fails) is not passed over by later ones',
+  async (operation) => {
+    const { fs, shipper } = await setUp({ segmentBytes: 200 })
+    const ids = []
+    for (let n = 0; n < 6; n++) ids.push(await shipper.ship({ n, text: 'x'.repeat(50) }))
+    // The process dies, and so all segments are found by another one, all of them open.
+    const after = fs.afterCrash('keep')
+    for (const path of [...after.files.keys()].filter((each) => each.endsWith('.seg')))
+      await after.rename(path, path.replace('.seg', '.open'))
+    const got: string[] = []
+    const send = async (events: readonly { id: string }[]) => void got.push(...events.map(({ id }) => id))
+    after.fault = (name, path) => (name === operation && /-0000000[02]\./.test(path) ? { code: 'EMFILE' } : undefined)
+    const again = await createShipper({ dir: '/buffer', fs: after, flushInterval: false, send, backoff: { baseMs: 0 } })
+    await again.flush()
+    after.fault = undefined
+    await again.flush()
+    expect(got).toEqual(ids)
+    expect(again.stats().lost).toBe(0)
+  },
+)
+
+test('a segment that a listing misses because it is just being renamed is not passed over', async () => {
+  const { fs, shipper } = await setUp({ segmentBytes: 200 })
+  const ids: string[] = []
+  for (let n = 0; n < 6; n++) ids.push(await shipper.ship({ n, text: 'x'.repeat(50) }))
+  // Every choice of listings that miss two segments, but never two in a row: then the name has changed.
+  const choices = Array.from({ length: 256 }, (_, bits) => bits).filter((bits) => (bits & (bits << 1)) === 0)
+  for (const bits of choices) {
+    const after = fs.afterCrash('keep')
+    const list = after.list.bind(after)
+    let lists = 0
+    after.list = async (dir) => {
+      const files = await list(dir)
+      return (bits >> lists++) & 1 ? files.filter((file) => !/-0000000[02]\./.test(file)) : files
+    }
+    const got: string[] = []
+    const send = async (events: readonly { id: string }[]) => void got.push(...events.map(({ id }) => id))
+    const again = await createShipper({ dir: '/buffer', fs: after, flushInterval: false, send })
+    await again.flush()
+    await again.flush()
+    expect({ bits, got, lost: again.stats().lost }).toEqual({ bits, got: ids, lost: 0 })
+  }
+})
+
 test('maxBytes with "refuse" holds the limit', async () => {
   const { shipper } = await setUp({ onFull: 'refuse', maxBytes: 20_000 })
   let stored = 0

@@ -3,7 +3,7 @@ import { codeOf, quietly } from '../files/file-system.ts'
 import { type AdoptOptions, adopt } from './adopt.ts'
 import { type Checkpoint, CheckpointFile, maxProducers, readCheckpoint } from './checkpoint.ts'
 import { measureSegment, Segment } from './segment.ts'
-import { openFileOf, parseSegmentName, sealedFileOf } from './segment-name.ts'
+import { openFileOf, parseSegmentName, type SegmentName, sealedFileOf } from './segment-name.ts'
 import type { ReaderEvents, StoredEvent } from './segment-reader.ts'
 import type { ActiveSegment } from './writer.ts'
 
@@ -12,6 +12,8 @@ export interface SegmentLogOptions extends AdoptOptions {
   /** A segment could not be used; it is left alone. */
   readonly onProblem: (error: unknown, what: string) => void
 }
+
+const byName = (a: SegmentName, b: SegmentName): number => (a.name < b.name ? -1 : 1)
 
 /** Nobody may ship from this directory any longer but the new owner. */
 export class OwnershipLost extends Error {}
@@ -68,33 +70,66 @@ export class SegmentLog {
 
   /**
    * Looks for segments that were added, adopts those of processes that are gone, and learns how far the own writer has
-   * come.
+   * come. A listing may miss a name that changes meanwhile (POSIX leaves it open), and whoever ships a later segment
+   * first takes the earlier one for known: so where one seems to be missing, it looks again.
    */
   async refresh(active: ActiveSegment | undefined): Promise<void> {
+    const added = await this.#look(active)
+    if (added.some((segment) => this.#hasGapBefore(segment))) await this.#look(active)
+  }
+
+  async #look(active: ActiveSegment | undefined): Promise<readonly Segment[]> {
     const { fs, dir } = this.#options
     const found = (await fs.list(dir)).map(parseSegmentName).filter((parsed) => parsed !== undefined)
-    const latest = new Map<string, number>()
-    for (const { producer, number } of found) latest.set(producer, Math.max(number, latest.get(producer) ?? 0))
+    found.sort(byName)
+    const latest = new Map(found.map(({ producer, number }) => [producer, number]))
+    const added: Segment[] = []
+    const unreadable = new Set<string>()
     for (const parsed of found) {
+      // Its later segments wait with one that cannot be looked at, for the same reason as in `take`.
+      if (unreadable.has(parsed.producer)) continue
       try {
-        const isActive = parsed.name === active?.name
-        const isLatest = latest.get(parsed.producer) === parsed.number
-        if (parsed.isOpen && !isActive && !(await adopt(this.#options, parsed, isLatest))) continue
-        const known = this.#segments.get(parsed.name)
-        if (known !== undefined && (known.sealed || isActive)) continue
-        const sealedPath = join(dir, sealedFileOf(parsed.name))
-        const path = fs.exists(sealedPath) ? sealedPath : join(dir, openFileOf(parsed.name))
-        const measure = await measureSegment(fs, path, parsed)
-        if (known === undefined) {
-          this.#segments.set(parsed.name, new Segment(parsed, measure, !isActive, this.#positions[parsed.name]))
-        } else Object.assign(known, { size: measure.size, nextSeq: measure.nextSeq, sealed: true })
+        const segment = await this.#find(parsed, active, latest.get(parsed.producer) === parsed.number)
+        if (segment !== undefined) added.push(segment)
       } catch (error) {
+        unreadable.add(parsed.producer)
         if (codeOf(error) !== 'ENOENT') this.#options.onProblem(error, `segment ${parsed.name}`)
       }
     }
     const own = active === undefined ? undefined : this.#segments.get(active.name)
     if (own !== undefined && !own.sealed) Object.assign(own, { size: active?.size, nextSeq: active?.nextSeq })
-    this.#ordered = [...this.#segments.values()].sort((a, b) => (a.info.name < b.info.name ? -1 : 1))
+    this.#ordered = [...this.#segments.values()].sort((a, b) => byName(a.info, b.info))
+    return added
+  }
+
+  /** Learns of a segment on the disk; returns it if it was not known. */
+  async #find(
+    parsed: NonNullable<ReturnType<typeof parseSegmentName>>,
+    active: ActiveSegment | undefined,
+    isLatest: boolean,
+  ): Promise<Segment | undefined> {
+    const { fs, dir } = this.#options
+    const isActive = parsed.name === active?.name
+    if (parsed.isOpen && !isActive && !(await adopt(this.#options, parsed, isLatest))) return undefined
+    const known = this.#segments.get(parsed.name)
+    if (known !== undefined && (known.sealed || isActive)) return undefined
+    const sealedPath = join(dir, sealedFileOf(parsed.name))
+    const path = fs.exists(sealedPath) ? sealedPath : join(dir, openFileOf(parsed.name))
+    const measure = await measureSegment(fs, path, parsed)
+    if (known !== undefined) {
+      Object.assign(known, { size: measure.size, nextSeq: measure.nextSeq, sealed: true })
+      return undefined
+    }
+    const segment = new Segment(parsed, measure, !isActive, this.#positions[parsed.name])
+    this.#segments.set(parsed.name, segment)
+    return segment
+  }
+
+  #hasGapBefore({ info, firstSeq }: Segment): boolean {
+    const { producer, number } = info
+    if (number === 0) return false
+    const before = this.#ordered.findLast((other) => other.info.producer === producer && other.info.number < number)
+    return firstSeq > (before?.nextSeq ?? this.#expected.get(producer) ?? 0)
   }
 
   /** The next events after those already taken. */

@@ -166,7 +166,7 @@ function build(disk: Disk): ModelFiles {
     return {
       async read(into, position) {
         await step('read', path)
-        return inode.data.copy(into, 0, position, position + into.length)
+        return position >= inode.data.length ? 0 : inode.data.copy(into, 0, position, position + into.length)
       },
       async write(chunks, position) {
         const bytes = Buffer.concat(chunks)
