@@ -2,6 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { benchBreaker } from './breaker/index.ts'
 import { benchCache } from './cache/index.ts'
+import { benchCapacity } from './capacity/index.ts'
 import { benchEgress } from './egress/index.ts'
 import { benchMemory } from './memory/index.ts'
 import { type BenchOptions, readOptions, type Section, usage } from './options.ts'
@@ -15,7 +16,7 @@ type OtherBench = (options: BenchOptions) => Promise<unknown>
 
 /** Sections that print for themselves; what they return goes into the JSON as it is. Loaded only when asked for. */
 const others: Record<
-  Exclude<Section, 'redis' | 'memory' | 'breaker' | 'cache' | 'shipper' | 'egress'>,
+  Exclude<Section, 'redis' | 'memory' | 'breaker' | 'cache' | 'shipper' | 'capacity' | 'egress'>,
   () => Promise<OtherBench | undefined>
 > = {
   policy: async () => (await import('./policy-match.ts')).benchPolicy,
@@ -43,6 +44,7 @@ async function run(section: Section, options: BenchOptions, measured: CaseResult
     section !== 'breaker' &&
     section !== 'cache' &&
     section !== 'shipper' &&
+    section !== 'capacity' &&
     section !== 'egress'
   )
     return runOther(section, options)
@@ -55,6 +57,7 @@ async function run(section: Section, options: BenchOptions, measured: CaseResult
     cache: () => benchCache(effort, only),
     egress: () => benchEgress(effort, only),
     shipper: () => benchShipper(effort.rounds, options.quick, only),
+    capacity: () => benchCapacity(options.quick, only),
   }
   const results = await benches[section]()
   measured.push(...results)

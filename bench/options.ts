@@ -1,6 +1,17 @@
 import { parseArgs } from 'node:util'
 
-const sections = ['redis', 'memory', 'breaker', 'cache', 'shipper', 'egress', 'policy', 'http', 'server'] as const
+const sections = [
+  'redis',
+  'memory',
+  'breaker',
+  'cache',
+  'shipper',
+  'capacity',
+  'egress',
+  'policy',
+  'http',
+  'server',
+] as const
 export type Section = (typeof sections)[number]
 
 export interface BenchOptions {
@@ -14,7 +25,7 @@ export interface BenchOptions {
 }
 
 export const usage = `npm run bench -- [${sections.join('] [')}] [all] [--rounds n] [--quick] [--only text] [--json file]
-Without a section: redis and memory. --only picks cases of redis, memory, breaker, cache, shipper, egress and http by their names, such as lease, fastify or "hono, denied".`
+Without a section: redis and memory. --only picks cases of redis, memory, breaker, cache, shipper, capacity, egress and http by their names, such as lease, fastify or "hono, denied".`
 
 /** Reads the command line; throws an error that says what is wrong with it. */
 export function readOptions(args: readonly string[]): BenchOptions {

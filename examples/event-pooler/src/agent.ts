@@ -2,7 +2,7 @@
 //
 //   npm run agent -- --dir buffer --endpoint http://127.0.0.1:8080/v1/events
 import { parseArgs } from 'node:util'
-import { createShipper } from 'sluice/shipper'
+import { openAgent } from './open-agent.ts'
 
 const { values } = parseArgs({
   options: {
@@ -12,12 +12,7 @@ const { values } = parseArgs({
     'backoff-ms': { type: 'string', default: '2000' },
   },
 })
-const shipper = await createShipper({
-  dir: values.dir,
-  endpoint: values.endpoint,
-  // All agents lose the collector at the same moment; they need not come back at the same moment.
-  backoff: { baseMs: Number(values['backoff-ms']), jitter: 0.5 },
-})
+const shipper = await openAgent(values.dir, values.endpoint, Number(values['backoff-ms']))
 shipper.on('rejected', ({ id, reason }) => console.error(`${id} was set aside: ${reason}`))
 shipper.on('turnedAway', ({ reason }) => console.error(`the collector turns us away: ${reason}`))
 

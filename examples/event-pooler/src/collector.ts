@@ -1,25 +1,40 @@
-// The collector: takes batches, drops what it knows by id, and says how much it can take.
+// A collector of one's own, whose load can be set by hand. `sluice collect` does the same by the load of its process.
 //
 //   npm run collector -- --port 8080
 //   curl -X POST 'http://127.0.0.1:8080/load?percent=85'     pretend to be busy
+import { once } from 'node:events'
+import { appendFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
-import { startCollector } from 'sluice/testing'
-import { capacityAt } from './load-table.ts'
+import express from 'express'
+import { answering, createCapacity, createIngest } from 'sluice/capacity'
+import { protect } from 'sluice/express'
+import { loadTable } from './load-table.ts'
 
 const { values } = parseArgs({
-  options: { port: { type: 'string', default: '8080' }, hurry: { type: 'string', default: '1' } },
+  options: {
+    port: { type: 'string', default: '8080' },
+    file: { type: 'string', default: 'collected.ndjson' },
+    hurry: { type: 'string', default: '1' },
+  },
 })
-const hurry = Number(values.hurry)
-const collector = await startCollector({ port: Number(values.port) })
-collector.capacity = capacityAt(10, hurry)
-collector.intercept = ({ path }, response) => {
-  const { pathname, searchParams } = new URL(path, collector.url)
-  if (pathname === '/load') {
-    collector.capacity = capacityAt(Number(searchParams.get('percent')), hurry)
-    response.end(`${JSON.stringify(collector.capacity)}\n`)
-  } else if (pathname === '/ids') {
-    response.end(JSON.stringify({ ids: [...collector.events.keys()], duplicates: collector.duplicates }))
-  } else return false
-  return true
-}
-console.log(`collecting at ${collector.url}`)
+let percent = 10
+const capacity = await createCapacity({ ...loadTable(Number(values.hurry)), load: () => percent, process: false })
+const ingest = createIngest({
+  accept: (events) => appendFile(values.file, events.map((event) => `${JSON.stringify(event)}\n`).join('')),
+})
+
+const app = express()
+app.use(express.json({ limit: '10mb' }))
+app.use(protect(answering(capacity, '/v1/events/capacity')))
+app.post('/v1/events', async (request, response) => {
+  const { status, body } = await ingest.receive(request.body)
+  response.status(status).json(body)
+})
+app.post('/load', (request, response) => {
+  percent = Number(request.query.percent)
+  response.json({ percent })
+})
+const server = app.listen(Number(values.port), '127.0.0.1')
+await once(server, 'listening')
+console.log(`collecting at http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/events`)

@@ -1,34 +1,52 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Starts a command of this folder with the same Node options as this process. */
+const server = join(import.meta.dirname, '..', '..', '..', 'packages', 'server')
+const fromSources = process.execArgv.includes('--conditions=sluice-source')
+/** The command line of Sluice. */
+export const cli: string = join(server, ...(fromSources ? ['src', 'cli.ts'] : ['dist', 'cli.js']))
+
+/** Starts a command with the same Node options as this process. */
 function start(file: string, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, file), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  return spawn(process.execPath, [...process.execArgv, file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
 export interface RunningCollector {
   readonly endpoint: string
   /** Pretends that the collector is so busy. */
   load(percent: number): Promise<void>
-  ids(): Promise<{ readonly ids: readonly string[]; readonly duplicates: number }>
   stop(): Promise<void>
 }
 
-/** `hurry` divides all delays of the table, so that nobody has to wait for an hour to see it all. */
-export async function runCollector(port: number, hurry: number): Promise<RunningCollector> {
-  const child = start('collector.ts', ['--port', String(port), '--hurry', String(hurry)])
+/** The collector of this example. `hurry` divides all delays of its table. */
+export async function runCollector(port: number, file: string, hurry: number): Promise<RunningCollector> {
+  const args = ['--port', String(port), '--file', file, '--hurry', String(hurry)]
+  const child = start(join(import.meta.dirname, 'collector.ts'), args)
   const [line] = (await once(child.stdout!, 'data')) as [Buffer]
   const endpoint = line.toString().trim().split(' ').at(-1)!
   const { origin } = new URL(endpoint)
   return {
     endpoint,
     load: async (percent) => void (await fetch(`${origin}/load?percent=${percent}`, { method: 'POST' })),
-    ids: async () => (await fetch(`${origin}/ids`)).json() as ReturnType<RunningCollector['ids']>,
     stop: () => ended(child, 'SIGKILL'),
   }
+}
+
+/** `sluice collect`, which needs no code at all. */
+export async function runSluiceCollect(port: number, file: string): Promise<{ stop(): Promise<void> }> {
+  const child = start(cli, ['collect', '--port', String(port), '--file', file])
+  await once(child.stdout!, 'data')
+  return { stop: () => ended(child, 'SIGTERM') }
+}
+
+/** The ids in the file of a collector, in the order in which they came. */
+export async function collectedIds(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  // The last line may be just being written.
+  const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n')
+  return lines.filter(Boolean).map((line) => (JSON.parse(line) as { id: string }).id)
 }
 
 export interface RunningAgent {
@@ -39,7 +57,7 @@ export interface RunningAgent {
 }
 
 export function runAgent(dir: string, endpoint: string, more: readonly string[] = []): RunningAgent {
-  const child = start('agent.ts', ['--dir', dir, '--endpoint', endpoint, ...more])
+  const child = start(join(import.meta.dirname, 'agent.ts'), ['--dir', dir, '--endpoint', endpoint, ...more])
   const acknowledged = new Set<string>()
   let text = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {

@@ -203,28 +203,30 @@ test.each(['open', 'read', 'rename'])(
   },
 )
 
-test('a segment that a listing misses because it is just being renamed is not passed over', async () => {
-  const { fs, shipper } = await setUp({ segmentBytes: 200 })
-  const ids: string[] = []
-  for (let n = 0; n < 6; n++) ids.push(await shipper.ship({ n, text: 'x'.repeat(50) }))
-  // Every choice of listings that miss two segments, but never two in a row: then the name has changed.
-  const choices = Array.from({ length: 256 }, (_, bits) => bits).filter((bits) => (bits & (bits << 1)) === 0)
-  for (const bits of choices) {
+test.each([0, 1, 2, 3])(
+  'a segment that a listing misses while it is being renamed is not passed over: %i',
+  async (missed) => {
+    const { fs, shipper } = await setUp({ segmentBytes: 200 })
+    const ids: string[] = []
+    for (let n = 0; n < 6; n++) ids.push(await shipper.ship({ n, text: 'x'.repeat(50) }))
     const after = fs.afterCrash('keep')
+    const segments = [...after.files.keys()].filter((path) => /\.(open|seg)$/.test(path))
+    for (const path of segments) await after.rename(path, `${path}.away`)
+    const got: string[] = []
+    const send = async (events: readonly { id: string }[]) => void got.push(...events.map(({ id }) => id))
+    const again = await createShipper({ dir: '/buffer', fs: after, flushInterval: false, send })
+    for (const path of segments) await after.rename(`${path}.away`, path)
     const list = after.list.bind(after)
     let lists = 0
     after.list = async (dir) => {
       const files = await list(dir)
-      return (bits >> lists++) & 1 ? files.filter((file) => !/-0000000[02]\./.test(file)) : files
+      return lists++ === 0 ? files.filter((file) => !file.includes(`-0000000${missed}.`)) : files
     }
-    const got: string[] = []
-    const send = async (events: readonly { id: string }[]) => void got.push(...events.map(({ id }) => id))
-    const again = await createShipper({ dir: '/buffer', fs: after, flushInterval: false, send })
     await again.flush()
     await again.flush()
-    expect({ bits, got, lost: again.stats().lost }).toEqual({ bits, got: ids, lost: 0 })
-  }
-})
+    expect({ got, lost: again.stats().lost }).toEqual({ got: ids, lost: 0 })
+  },
+)
 
 test('maxBytes with "refuse" holds the limit', async () => {
   const { shipper } = await setUp({ onFull: 'refuse', maxBytes: 20_000 })

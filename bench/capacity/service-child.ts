@@ -1,0 +1,17 @@
+// A service whose every answer takes some milliseconds of the processor. Prints its port, and ends with its parent.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createCapacity, shedding } from 'sluice/capacity'
+import { protect } from 'sluice/node'
+
+const workMs = 5
+const handler = (_: unknown, response: { end(text: string): void }): void => {
+  const end = performance.now() + workMs
+  while (performance.now() < end);
+  response.end('ok')
+}
+const listener =
+  process.argv[2] === 'true' ? protect(shedding(await createCapacity()), handler as never) : (handler as never)
+const server = createServer(listener as never)
+server.listen(0, '127.0.0.1', 10_000, () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`))
+process.stdin.on('end', () => process.exit()).resume()

@@ -1,0 +1,11 @@
+import { createShipper, type Shipper } from 'sluice/shipper'
+
+/** The shipper of one agent. */
+export function openAgent(dir: string, endpoint: string, backoffMs: number): Promise<Shipper> {
+  return createShipper({
+    dir,
+    endpoint,
+    // All agents lose the collector at the same moment; they need not come back at the same moment.
+    backoff: { baseMs: backoffMs, jitter: 0.5 },
+  })
+}
