@@ -36,7 +36,8 @@ export async function runCollector(port: number, file: string, hurry: number): P
 
 /** `sluice collect`, which needs no code at all. */
 export async function runSluiceCollect(port: number, file: string): Promise<{ stop(): Promise<void> }> {
-  const child = start(cli, ['collect', '--port', String(port), '--file', file])
+  const policy = join(import.meta.dirname, '..', 'sluice.yaml')
+  const child = start(cli, ['collect', '--port', String(port), '--file', file, '--policy', policy])
   await once(child.stdout!, 'data')
   return { stop: () => ended(child, 'SIGTERM') }
 }

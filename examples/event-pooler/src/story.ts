@@ -59,7 +59,7 @@ acknowledged.push(others.acknowledged)
 const replacement = await runSluiceCollect(port, file)
 const { events, tookMs } = await others.drained()
 console.log(
-  `their ${events} events were sent in ${(tookMs / 1000).toFixed(1)} s, where 100 events every 100 ms were declared for all`,
+  `their ${events} events were sent in ${(tookMs / 1000).toFixed(1)} s, where 100 events every 50 ms were declared for all`,
 )
 await agent.stop()
 sluice('shipper', 'status', '--dir', dir, '--reset')

@@ -217,6 +217,7 @@ export const commands: readonly Command[] = [
       },
       redis: { value: 'URL', env: ['SLUICE_REDIS_URL'], about: 'remember ids there, for several collectors' },
       service: { value: 'NAME', about: 'with --redis: collectors of one name share ids', default: 'collector' },
+      policy: { value: 'FILE', about: 'a policy whose section capacity has the table; changes are followed' },
     },
     details: [
       'Answers shippers how much to send by the load of this process, and takes each event in once. With SLUICE_COLLECT_TOKEN set, ' +

@@ -21,7 +21,7 @@ async function start(target: CollectConfig['target']): Promise<Collector> {
   const collector = await collect(
     {
       ...{ host: '127.0.0.1', port: 0, portGiven: true, path: '/v1/events', service: 'collector', drainMs: 1000 },
-      ...{ target, redis: undefined, token: undefined },
+      ...{ target, redis: undefined, policy: undefined, token: undefined },
     },
     false,
   )

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -24,6 +24,7 @@ async function start(changes: Partial<CollectConfig> = {}): Promise<{ collector:
       path: '/v1/events',
       target: { file },
       redis: undefined,
+      policy: undefined,
       service: 'collector',
       token: undefined,
       drainMs: 1000,
@@ -92,4 +93,17 @@ it('has events sent again while the server behind it is away', async () => {
   const { collector } = await start({ target: { url: 'http://127.0.0.1:1/nowhere' } })
   const answer = await post(collector.url, JSON.stringify({ events: [{ id: 'p-1', data: 1 }] }))
   expect(answer.status).toBe(503)
+})
+
+it('answers by the table of a policy', async () => {
+  const { file } = await start()
+  const policy = join(file, '..', 'sluice.yaml')
+  const table = 'table: [{ below: 100, maxBatchSize: 7, delay: 30ms }]'
+  await writeFile(
+    policy,
+    `service: collector\ncapacity:\n  ${table}\nrules:\n  - { name: ip, key: ip, limits: { rpm: 1 } }\n`,
+  )
+  const { collector } = await start({ policy })
+  const answer = await post(`${collector.url}/capacity`, '{"shipper":"a","pending":1}')
+  expect(await answer.json()).toMatchObject({ ready: true, maxBatchSize: 7, delayBetweenBatches: 30 })
 })

@@ -1,3 +1,4 @@
+import { filePolicy } from 'sluice'
 import { createCapacity, createIngest, redisIds } from 'sluice/capacity'
 import { parseRedisUrl, redisClient } from '../config/redis-target.ts'
 import { listenHttp } from '../http/listen.ts'
@@ -16,6 +17,8 @@ export interface CollectConfig {
   /** Where ids are remembered for several collectors; in this process when undefined. */
   readonly redis: string | undefined
   readonly service: string
+  /** A file with a policy whose section `capacity` has the table; changes are followed. */
+  readonly policy: string | undefined
   readonly token: string | undefined
   readonly drainMs: number
 }
@@ -33,7 +36,10 @@ export async function collect(config: CollectConfig, otherPort: boolean): Promis
   try {
     const target = 'file' in config.target ? await fileTarget(config.target.file) : httpTarget(config.target.url)
     opened.push(() => target.close())
-    const capacity = await createCapacity({ waitingMs: () => target.waitingMs() })
+    const capacity = await createCapacity({
+      waitingMs: () => target.waitingMs(),
+      ...(config.policy === undefined ? {} : { policy: filePolicy(config.policy) }),
+    })
     opened.push(() => capacity.close())
     const client = config.redis === undefined ? undefined : redisClient(parseRedisUrl(config.redis, '--redis'))
     if (client) opened.push(() => client.disconnect())

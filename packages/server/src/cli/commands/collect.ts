@@ -22,6 +22,7 @@ export async function collectCommand(input: Input, terminal: Terminal): Promise<
       path,
       target: url === undefined ? { file: file ?? 'events.ndjson' } : { url },
       redis: input.text('redis'),
+      policy: input.text('policy'),
       service: input.text('service') ?? 'collector',
       token: terminal.env.SLUICE_COLLECT_TOKEN || undefined,
       drainMs: 10_000,

@@ -19,7 +19,12 @@ export type ResendOptions = Pick<
  * takes leaves the files; what it refuses again stays, with the new reason. Can be used while a shipper works on the
  * directory.
  *
- * @example await resendRejected({ dir: 'buffer', endpoint, choose: ({ reason }) => reason.includes('unknown field') })
+ * @example
+ * await resendRejected({
+ *   dir: 'buffer',
+ *   endpoint: 'https://collector.example/v1/events',
+ *   choose: ({ reason }) => reason.includes('unknown field'),
+ * })
  */
 export async function resendRejected({ choose = () => true, ...options }: ResendOptions): Promise<ResendReport> {
   const resolved = resolveOptions(options)
