@@ -23,13 +23,18 @@ export interface Ended {
   readonly output: string
 }
 
+export interface ProjectOptions {
+  /** How Yarn installs: a folder of packages, or Plug'n'Play, which is its default. */
+  readonly linker?: 'node-modules' | 'pnp'
+}
+
 /** An empty folder in which a user begins, with a home of its own, so that no setting of this machine counts. */
 export class Project {
   readonly folder: string
   readonly #place: string
   readonly #environment: Readonly<Record<string, string>>
 
-  constructor(registry: Registry, { linker = 'node-modules' }: { linker?: 'node-modules' | 'pnp' } = {}) {
+  constructor(registry: Registry, { linker = 'node-modules' }: ProjectOptions = {}) {
     this.#place = mkdtempSync(join(tmpdir(), 'sluice-project-'))
     this.folder = join(this.#place, 'project')
     mkdirSync(this.folder)
@@ -94,8 +99,9 @@ export class Project {
     }
     this.write('tsconfig.json', JSON.stringify({ compilerOptions, files }))
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-    const { stdout } = await this.run(process.execPath, tsc, '-p', this.folder, '--pretty', 'false')
+    const { code, stdout, output } = await this.run(process.execPath, tsc, '-p', this.folder, '--pretty', 'false')
     const errors = stdout.split('\n').filter((line) => / error TS|^error TS/.test(line))
+    if (code !== 0 && errors.length === 0) throw new Error(`tsc ended with ${code}:\n${output}`)
     // Some packages of others have mistakes in their declarations.
     return errors.filter(
       (line) => !line.includes('/node_modules/') || /node_modules\/(@sluice\/server|sluice)\//.test(line),

@@ -16,8 +16,14 @@ describe('missingPeer', () => {
     })
   })
 
-  it('understands bundles in CommonJS too', () => {
-    const cause = failure('MODULE_NOT_FOUND', "Cannot find module 'undici'")
+  it.each([
+    ['a bundle in CommonJS', "Cannot find module 'undici'"],
+    [
+      "Yarn's Plug'n'Play",
+      "sluice tried to access undici (a peer dependency) but it isn't provided by your application",
+    ],
+  ])('understands %s too', (_, message) => {
+    const cause = failure('MODULE_NOT_FOUND', message)
     expect(missingPeer('sluice/egress', 'undici', '7', cause)).toMatchObject({ code: 'SLUICE_MISSING_PEER' })
   })
 

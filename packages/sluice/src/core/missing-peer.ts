@@ -10,7 +10,9 @@ const notFound = new Set<unknown>(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])
  */
 export function missingPeer(part: string, name: string, version: string, cause: unknown): unknown {
   const { code, message } = cause as { code?: unknown; message?: unknown }
-  // A package that is there but lacks one of its own fails with the same code, and another name in the message.
-  if (!notFound.has(code) || !String(message).includes(`'${name}'`)) return cause
+  // A package that is there but lacks one of its own fails with the same code, and another name in the message. Yarn's
+  // Plug'n'Play words it in its own way.
+  const namesIt = [`'${name}'`, `tried to access ${name} `].some((words) => String(message).includes(words))
+  if (!notFound.has(code) || !namesIt) return cause
   return new SluiceError('SLUICE_MISSING_PEER', `${part} needs ${name}: npm install ${name}@${version}`, { cause })
 }
