@@ -5,13 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
-import { type Collection, MongoClient } from 'mongodb'
 import { type RedisServer, startMongod, startRedis, waitFor } from 'sluice/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Policies, seedPolicy } from '../sentiment-service/src/policies.ts'
 import * as sentiment from '../sentiment-service/src/services.ts'
 import { imageService } from './src/app.ts'
-import { type RateLimits, type Services, startServices } from './src/services.ts'
+import { type Opened, openRateLimits, type RateLimits, type Services, startServices } from './src/services.ts'
 import { subjectOf } from './src/subject.ts'
 
 const execute = promisify(execFile)
@@ -42,8 +41,8 @@ describe('subjectOf', () => {
 describe.skipIf(!mongod.available)('image-service, with two replicas beside sentiment-service', () => {
   const database = `image-${process.pid}-${Date.now()}`
   let redisServer: RedisServer
-  let mongo: MongoClient
-  let rateLimits: Collection<RateLimits>
+  let opened: Opened
+  let rateLimits: Opened['rateLimits']
   let neighbour: sentiment.Services
   const clients: Redis[] = []
   const replicas: Services[] = []
@@ -63,8 +62,8 @@ describe.skipIf(!mongod.available)('image-service, with two replicas beside sent
   beforeAll(async () => {
     if (!mongod.available) return
     redisServer = await startRedis()
-    mongo = new MongoClient(mongod.url, { serverSelectionTimeoutMS: 1000, heartbeatFrequencyMS: 500 })
-    rateLimits = mongo.db(database).collection('rate_limits')
+    opened = openRateLimits(mongod.url, database)
+    rateLimits = opened.rateLimits
     // As it was written for the original service, with nothing added.
     await rateLimits.insertOne({ ...sample, last_updated: new Date(sample.last_updated) })
     const policies = rateLimits as unknown as Policies
@@ -88,11 +87,8 @@ describe.skipIf(!mongod.available)('image-service, with two replicas beside sent
     }
     await Promise.all([neighbour, ...replicas].map((services) => services?.close()))
     for (const client of clients) client.disconnect()
-    await mongo
-      ?.db(database)
-      .dropDatabase()
-      .catch(() => undefined)
-    await mongo?.close()
+    await rateLimits?.drop().catch(() => undefined)
+    await opened?.close()
     await redisServer?.stop()
     if (mongod.available) await mongod.stop()
   })

@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { Redis } from 'ioredis'
-import { MongoClient } from 'mongodb'
 import { type RedisServer, startMongod, startRedis, waitFor } from 'sluice/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sentimentService } from './src/app.ts'
-import { type Policies, type StoredPolicy, seedPolicy } from './src/policies.ts'
+import { openPolicies, type Policies, type StoredPolicy, seedPolicy } from './src/policies.ts'
 import { type Services, startServices } from './src/services.ts'
 
 const execute = promisify(execFile)
@@ -27,7 +26,7 @@ describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () =>
   const database = `sentiment-${process.pid}-${Date.now()}`
   const premiumKeys = new Map([['key-of-acme', 'acme']])
   let redisServer: RedisServer
-  let mongo: MongoClient
+  let closePolicies: () => Promise<void>
   let policies: Policies
   let seeded: StoredPolicy
   const clients: Redis[] = []
@@ -41,8 +40,9 @@ describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () =>
   beforeAll(async () => {
     if (!mongod.available) return
     redisServer = await startRedis()
-    mongo = new MongoClient(mongod.url, { serverSelectionTimeoutMS: 1000, heartbeatFrequencyMS: 500 })
-    policies = mongo.db(database).collection('rate_limits')
+    const opened = openPolicies(mongod.url, database)
+    policies = opened.policies
+    closePolicies = opened.close
     await Promise.all([seedPolicy(policies), seedPolicy(policies)])
     seeded = (await policies.findOne({ _id: service }))!
     for (let i = 0; i < 2; i++) {
@@ -61,11 +61,8 @@ describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () =>
     await Promise.all(apps.map((app) => app.close()))
     await Promise.all(replicas.map((services) => services.close()))
     for (const client of clients) client.disconnect()
-    await mongo
-      ?.db(database)
-      .dropDatabase()
-      .catch(() => undefined)
-    await mongo?.close()
+    await policies?.drop().catch(() => undefined)
+    await closePolicies?.()
     await redisServer?.stop()
     if (mongod.available) await mongod.stop()
   })

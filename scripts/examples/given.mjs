@@ -79,7 +79,6 @@ export const givenInComments = {
   sendBatch: 'declare function sendBatch(batch: unknown): void',
   parts: "declare const parts: import('sluice/reports').ReportsOptions['parts']",
   startPolkaApp: "declare const startPolkaApp: import('sluice/testing').HttpConformanceOptions['start']",
-  etcdBooking: "declare function etcdBooking(): import('sluice/testing').BookingPort",
   etcdPlace: "declare const etcdPlace: import('sluice/testing').SourceConformanceOptions['start']",
   etcdBooking:
     "declare const etcdBooking: () => Awaited<ReturnType<import('sluice/testing').BookingConformanceOptions['start']>>['port']",

@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
-import { MongoClient } from 'mongodb'
 import { startMongod, startRedis } from 'sluice/testing'
 import { imageService } from './app.ts'
-import { type RateLimits, startServices } from './services.ts'
+import { openRateLimits, type RateLimits, startServices } from './services.ts'
 
 // Servers of its own where none are given, so that `npm start` works on any machine that has them installed. A single
 // MongoDB has no change streams: that is when `last_updated` is polled.
@@ -15,8 +14,7 @@ if (mongod?.available === false) throw new Error(mongod.why)
 const redis = new Redis(process.env.REDIS_URL ?? ownRedis!.url)
 redis.on('error', () => undefined)
 const mongodbUrl = process.env.MONGODB_URL ?? mongod!.url
-const mongo = new MongoClient(mongodbUrl)
-const rateLimits = mongo.db(process.env.MONGODB_DATABASE ?? 'flow').collection<RateLimits>('rate_limits')
+const { rateLimits, close } = openRateLimits(mongodbUrl, process.env.MONGODB_DATABASE ?? 'flow')
 const { _id, ...sample } = JSON.parse(
   await readFile(new URL('../rate-limits.json', import.meta.url), 'utf8'),
 ) as RateLimits
@@ -40,7 +38,7 @@ const stop = async (): Promise<void> => {
   server.closeAllConnections()
   await services.close()
   redis.disconnect()
-  await mongo.close()
+  await close()
   await ownRedis?.stop()
   await mongod?.stop()
 }

@@ -1,4 +1,4 @@
-import type { Collection } from 'mongodb'
+import { type Collection, MongoClient } from 'mongodb'
 import { Registry } from 'prom-client'
 import { createLimiter, type Limiter, limiterMetrics } from 'sluice'
 import { mongoPolicy } from 'sluice/mongodb'
@@ -11,6 +11,17 @@ export interface RateLimits {
   readonly last_updated: Date
   readonly general_rate_limit: Readonly<Record<string, number>>
   readonly custom_rate_limits: Readonly<Record<string, Readonly<Record<string, number>>>>
+}
+
+/** The collection that holds the rate limits of all services. */
+export function openRateLimits(url: string, database: string): Opened {
+  // A server that is away is noticed soon, and waited for by whoever asks again.
+  const mongo = new MongoClient(url, { serverSelectionTimeoutMS: 1000, heartbeatFrequencyMS: 500 })
+  return { rateLimits: mongo.db(database).collection('rate_limits'), close: () => mongo.close() }
+}
+export interface Opened {
+  readonly rateLimits: Collection<RateLimits>
+  close(): Promise<void>
 }
 
 /** What the routes work with. */

@@ -1,8 +1,7 @@
 import { Redis } from 'ioredis'
-import { MongoClient } from 'mongodb'
 import { startMongod, startRedis } from 'sluice/testing'
 import { sentimentService } from './app.ts'
-import { type StoredPolicy, seedPolicy } from './policies.ts'
+import { openPolicies, seedPolicy } from './policies.ts'
 import { startServices } from './services.ts'
 
 // Servers of its own where none are given, so that `npm start` works on any machine that has them installed.
@@ -13,8 +12,7 @@ if (mongod?.available === false) throw new Error(mongod.why)
 const redis = new Redis(process.env.REDIS_URL ?? ownRedis!.url)
 redis.on('error', () => undefined)
 const mongodbUrl = process.env.MONGODB_URL ?? mongod!.url
-const mongo = new MongoClient(mongodbUrl)
-const policies = mongo.db(process.env.MONGODB_DATABASE ?? 'flow').collection<StoredPolicy>('rate_limits')
+const { policies, close } = openPolicies(mongodbUrl, process.env.MONGODB_DATABASE ?? 'flow')
 await seedPolicy(policies)
 // PREMIUM_API_KEYS=key-of-acme=acme,key-of-globex=globex
 const pairs = (process.env.PREMIUM_API_KEYS ?? 'key-of-acme=acme').split(',').map((pair) => pair.split('='))
@@ -33,7 +31,7 @@ const stop = async (): Promise<void> => {
   await app.close()
   await services.close()
   redis.disconnect()
-  await mongo.close()
+  await close()
   await ownRedis?.stop()
   await mongod?.stop()
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Collection } from 'mongodb'
+import { type Collection, MongoClient } from 'mongodb'
 import { parseDocument } from 'sluice/policy'
 
 /** A policy as it is stored: the service is its `_id`. */
@@ -10,6 +10,13 @@ export interface StoredPolicy {
   readonly rules: readonly { readonly name: string }[]
 }
 export type Policies = Collection<StoredPolicy>
+
+/** The collection that holds the policies of all services. */
+export function openPolicies(url: string, database: string): { policies: Policies; close(): Promise<void> } {
+  // A server that is away is noticed soon, and waited for by whoever asks again.
+  const mongo = new MongoClient(url, { serverSelectionTimeoutMS: 1000, heartbeatFrequencyMS: 500 })
+  return { policies: mongo.db(database).collection('rate_limits'), close: () => mongo.close() }
+}
 
 /** Puts `sluice.yaml` into MongoDB unless there is a policy already. Of several replicas that start, one succeeds. */
 export async function seedPolicy(policies: Policies): Promise<void> {
