@@ -11,7 +11,7 @@ const tracked = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
 /** Names of other programs, and one mistake that docs/cli.md shows. */
-const foreign = new Set(['--max-semi-space-size', 'SLUICE_REDIS_URI'])
+const foreign = new Set(['--max-semi-space-size', 'nodeLinker', 'SLUICE_REDIS_URI'])
 
 const isCode = (file: string): boolean =>
   /\.(ts|tsx|mjs|js|lua|proto|json|ya?ml|css|html)$|Dockerfile$/.test(file) &&
