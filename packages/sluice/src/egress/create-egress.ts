@@ -77,7 +77,14 @@ const inProcess = new WeakMap<Store, BookingPort>()
  */
 function portOf(store: Store | BookingPort | undefined, service: string, clock: Clock): BookingPort {
   if (store === undefined) return memoryPort(clock)
-  if (isPort(store)) return { ...store, close: async () => {} }
+  if (isPort(store)) {
+    return {
+      name: store.name,
+      exchange: (upstream, asked, withinMs) => store.exchange(upstream, asked, withinMs),
+      listen: (upstream, owner, onAssigned) => store.listen(upstream, owner, onAssigned),
+      close: async () => {},
+    }
+  }
   const lent = store.abilities?.lendRedis?.()
   if (lent) {
     const port = redisPort(lent, service)

@@ -32,12 +32,17 @@ export interface PolicyEgressOptions {
   readonly random: () => number
 }
 
+const mostRoutes = 1000
+
 /** Egress that follows a policy: one runtime per upstream, made when it is first called. */
 export class PolicyEgress implements Egress {
   readonly #options: PolicyEgressOptions
   readonly #runtimes = new Map<string, UpstreamRuntime>()
   readonly #stats: EgressStats
   readonly #dispatcher: Dispatcher
+  #routes: { readonly upstreams: readonly CompiledUpstream[]; readonly byOrigin: Map<string, CompiledUpstream> } = {
+    ...{ upstreams: [], byOrigin: new Map() },
+  }
   #closed = false
   #closing: Promise<void> | undefined
 
@@ -176,12 +181,27 @@ export class PolicyEgress implements Egress {
   ): boolean {
     let upstream: CompiledUpstream
     try {
-      upstream = routeOf(this.upstreams, new URL(request.path, String(request.origin)))
+      upstream = this.#route(request)
     } catch (error) {
       this.#refuse(handler, error as Error)
       return true
     }
     return this.#start(this.#runtime(upstream), request, handler, options, transport)
+  }
+
+  /** Where a request goes. An origin that is one upstream as a whole is known without reading the URL again. */
+  #route({ origin, path }: Dispatcher.DispatchOptions): CompiledUpstream {
+    const { upstreams } = this
+    if (this.#routes.upstreams !== upstreams) this.#routes = { upstreams, byOrigin: new Map() }
+    const { byOrigin } = this.#routes
+    const isPlain = typeof origin === 'string' && path.startsWith('/') && path[1] !== '/' && path[1] !== '\\'
+    const known = isPlain ? byOrigin.get(origin) : undefined
+    if (known) return known
+    const url = new URL(path, String(origin))
+    const upstream = routeOf(upstreams, url)
+    const isWhole = upstreams.every((each) => each.origin !== url.origin || each === upstream)
+    if (isPlain && isWhole && upstream.pathPrefix === '/' && byOrigin.size < mostRoutes) byOrigin.set(origin, upstream)
+    return upstream
   }
 
   #start(
@@ -196,7 +216,7 @@ export class PolicyEgress implements Egress {
     const { undici } = this.#options
     try {
       if (this.#closed) throw new RefusedError('closed', runtime.name)
-      const context = { runtime, undici, transport, options, timeoutMs, ...(onResponse ? { onResponse } : {}) }
+      const context = { runtime, undici, transport, options, timeoutMs, onResponse }
       new Call(context, request, handler).start()
     } catch (error) {
       this.#refuse(handler, error as Error)

@@ -44,7 +44,7 @@ describe('a vendor that refuses', () => {
       count === 1 ? refuse(response, { 'retry-after': '0.4' }) : response.end('ok'),
     )
     const first = egress.fetch(vendor.origin, { method: 'POST', body: 'once' })
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await expect.poll(() => events).toContain('paused')
     const second = egress.fetch(vendor.origin)
     expect(await (await first).text()).toBe('ok')
     expect((await second).status).toBe(200)

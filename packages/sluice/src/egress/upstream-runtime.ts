@@ -5,7 +5,8 @@ import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/emitter.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { AdaptiveBooker } from './adaptive/adaptive-booker.ts'
-import type { BookingRules } from './booking/messages.ts'
+import type { BookingRules, Units } from './booking/messages.ts'
+import { type Cost, unitsOf } from './call/units.ts'
 import type { EgressEvents } from './events.ts'
 import type { UpstreamHooks } from './options.ts'
 import type { Booker, BookerOptions } from './places/booker.ts'
@@ -36,6 +37,7 @@ export class UpstreamRuntime {
   #upstream: CompiledUpstream
   #rules: BookingRules
   #circuit: Circuit | undefined
+  #plainUnits: Units | undefined
 
   constructor(upstream: CompiledUpstream, options: RuntimeOptions) {
     this.name = upstream.name
@@ -46,6 +48,7 @@ export class UpstreamRuntime {
     this.#upstream = upstream
     this.#rules = rulesOf(upstream, this.hooks)
     this.#circuit = circuitOf(upstream)
+    this.#plainUnits = plainUnitsOf(upstream)
     this.#options = {
       port: options.port,
       clock: options.clock,
@@ -69,7 +72,12 @@ export class UpstreamRuntime {
 
   /** Whether a limit counts something other than requests, so that costs matter. */
   get countsUnits(): boolean {
-    return this.#upstream.limits.some(({ unit }) => unit !== 'requests')
+    return this.#plainUnits === undefined
+  }
+
+  /** What a call occupies of each limit. Where only requests are counted, that is the same for all. */
+  unitsOf(cost: Cost | undefined): Units {
+    return this.#plainUnits ?? unitsOf(this.#upstream.limits, cost)
   }
 
   /** A pass through the breaker; undefined while it is open. */
@@ -101,6 +109,7 @@ export class UpstreamRuntime {
     const before = this.#upstream
     this.#upstream = upstream
     this.#rules = rulesOf(upstream, this.hooks)
+    this.#plainUnits = plainUnitsOf(upstream)
     const isSame = before.bound === upstream.bound && isDeepStrictEqual(before.adaptive, upstream.adaptive)
     if (isSame) return
     void this.#booking.close()
@@ -113,6 +122,11 @@ function bookerOf({ bound, adaptive, maxQueue, name }: CompiledUpstream, options
   if (adaptive === undefined) return inner
   const { clock } = options
   return new AdaptiveBooker({ inner, clock, upstream: name, bounds: adaptive, maxQueue: () => maxQueue })
+}
+
+/** Undefined where costs matter. */
+function plainUnitsOf({ limits }: CompiledUpstream): Units | undefined {
+  return limits.every(({ unit }) => unit === 'requests') ? unitsOf(limits, undefined) : undefined
 }
 
 function circuitOf({ breaker }: CompiledUpstream): Circuit | undefined {

@@ -2,16 +2,17 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import type { AdaptiveConcurrency } from '../../policy/upstream/upstream.ts'
 import type { ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
 import { RefusedError } from '../egress-error.ts'
-import type { Booked, Booker, Booking } from '../places/booker.ts'
+import type { Booker, Booking, BookingObserver } from '../places/booker.ts'
 import { Grant, type GrantOwner } from '../places/grant.ts'
 import type { OutageMode } from '../places/outage.ts'
 import { afterLatency, afterRefusal, type Gradient, limitOf, newGradient } from './gradient.ts'
 
 interface Waiter {
   readonly booking: Booking
-  readonly resolve: (grant: Grant) => void
-  readonly reject: (error: Error) => void
+  readonly observer: BookingObserver
   readonly leave: Timer
+  /** Gives up what it has booked by now. */
+  giveUp: (() => void) | undefined
 }
 
 interface Held {
@@ -68,24 +69,25 @@ export class AdaptiveBooker implements Booker, GrantOwner {
     return this.#options.inner.marginMs
   }
 
-  book(booking: Booking): Booked {
-    if (this.#waiters.size === 0 && this.#isFree) return this.#start(booking)
+  book(booking: Booking, observer: BookingObserver): () => void {
+    if (this.#waiters.size === 0 && this.#isFree) return this.#start(booking, observer)
     const { clock, upstream, maxQueue } = this.#options
     const about = { position: this.#waiters.size + 1, tenant: booking.tenant }
-    if (this.#waiters.size >= maxQueue())
-      return { grant: Promise.reject(new RefusedError('queue-full', upstream, about)), giveUp: () => undefined }
-    let giveUp: (error: Error) => void = () => undefined
-    const grant = new Promise<Grant>((resolve, reject) => {
-      const leftMs = Math.max(0, booking.maxWaitMs - (clock.monotonic() - booking.arrivedMs))
-      const leave = clock.setTimeout(() => giveUp(new RefusedError('wait-too-long', upstream, about)), leftMs)
-      const waiter: Waiter = { booking, resolve, reject, leave }
-      this.#waiters.add(waiter)
-      giveUp = (error) => {
-        clock.clearTimeout(leave)
-        if (this.#waiters.delete(waiter)) reject(error)
-      }
-    })
-    return { grant, giveUp: (error) => giveUp(error) }
+    if (this.#waiters.size >= maxQueue()) {
+      observer.refused(new RefusedError('queue-full', upstream, about))
+      return () => {}
+    }
+    const leftMs = Math.max(0, booking.maxWaitMs - (clock.monotonic() - booking.arrivedMs))
+    const leave = clock.setTimeout(() => {
+      if (this.#waiters.delete(waiter)) observer.refused(new RefusedError('wait-too-long', upstream, about))
+    }, leftMs)
+    const waiter: Waiter = { booking, observer, leave, giveUp: undefined }
+    this.#waiters.add(waiter)
+    return () => {
+      clock.clearTimeout(leave)
+      this.#waiters.delete(waiter)
+      waiter.giveUp?.()
+    }
   }
 
   ask(step: Step): Promise<StepResult | undefined> {
@@ -98,11 +100,12 @@ export class AdaptiveBooker implements Booker, GrantOwner {
   }
 
   async close(): Promise<void> {
-    for (const { reject, leave } of this.#waiters) {
-      this.#options.clock.clearTimeout(leave)
-      reject(new RefusedError('closed', this.#options.upstream))
-    }
+    const waiters = [...this.#waiters]
     this.#waiters.clear()
+    for (const { observer, leave } of waiters) {
+      this.#options.clock.clearTimeout(leave)
+      observer.refused(new RefusedError('closed', this.#options.upstream))
+    }
     await this.#options.inner.close()
   }
 
@@ -128,23 +131,32 @@ export class AdaptiveBooker implements Booker, GrantOwner {
     return this.#held.size + this.#booking < this.limit
   }
 
-  #start(booking: Booking): Booked {
+  #start(booking: Booking, observer: BookingObserver): () => void {
     this.#booking += 1
-    const booked = this.#options.inner.book(booking)
-    const grant = booked.grant.then(
-      (inner) => {
-        this.#booking -= 1
+    let isOpen = true
+    const end = (): boolean => {
+      if (!isOpen) return false
+      isOpen = false
+      this.#booking -= 1
+      return true
+    }
+    const giveUp = this.#options.inner.book(booking, {
+      granted: (inner) => {
+        end()
         const outer = new Grant(this, inner)
         this.#held.set(outer, { inner, sinceMs: this.#options.clock.monotonic() })
-        return outer
+        observer.granted(outer)
       },
-      (error) => {
-        this.#booking -= 1
+      refused: (error) => {
+        end()
+        observer.refused(error)
         this.#next()
-        throw error
       },
-    )
-    return { grant, giveUp: booked.giveUp }
+    })
+    return () => {
+      giveUp()
+      if (end()) this.#next()
+    }
   }
 
   #release(grant: Grant): void {
@@ -157,7 +169,7 @@ export class AdaptiveBooker implements Booker, GrantOwner {
       if (!this.#isFree) return
       this.#waiters.delete(waiter)
       this.#options.clock.clearTimeout(waiter.leave)
-      this.#start(waiter.booking).grant.then(waiter.resolve, waiter.reject)
+      waiter.giveUp = this.#start(waiter.booking, waiter.observer)
     }
   }
 }

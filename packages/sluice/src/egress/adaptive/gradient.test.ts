@@ -3,7 +3,7 @@ import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { BookingRules } from '../booking/messages.ts'
 import { BookingClient } from '../places/booking-client.ts'
 import { memoryPort } from '../places/memory-port.ts'
-import { sleep } from '../places/simulation/fleet.ts'
+import { grantOf, sleep } from '../places/simulation/fleet.ts'
 import { AdaptiveBooker } from './adaptive-booker.ts'
 import { afterRefusal, newGradient } from './gradient.ts'
 
@@ -50,7 +50,7 @@ describe('adaptive concurrency', () => {
     const worker = async (): Promise<void> => {
       while (!isOver) {
         const booking = { tenant: '', weight: 1, priorityMs: 0, scope: '', units: {}, first: true, maxWaitMs: 1e6 }
-        const grant = await booker.book({ ...booking, arrivedMs: clock.monotonic() }).grant
+        const grant = await grantOf(booker, { ...booking, arrivedMs: clock.monotonic() })
         await server.serve(clock)
         grant.finish()
       }

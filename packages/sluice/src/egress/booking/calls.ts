@@ -91,8 +91,9 @@ export function answered(
   if (call.phase !== 'held') return { is: call.phase === 'answered' ? 'ok' : 'gone' }
   const kept: Record<string, number> = {}
   const keptTicks: Record<string, string> = {}
-  for (const [key, units] of Object.entries(call.units)) {
-    const periodMs = rules.limits.find((limit) => limit.key === key)?.periodMs
+  for (const key in call.units) {
+    const units = call.units[key]!
+    const periodMs = periodOf(rules, key)
     const tick = ticks[key]
     // A limit that the policy no longer has is let go of at once.
     if (periodMs === undefined || (periodMs > 0 && tick === undefined)) add(state.used, key, -units)
@@ -102,15 +103,20 @@ export function answered(
       keptTicks[key] = tick
     }
   }
-  state.calls.set(id, { ...call, phase: 'answered', units: kept, ticks: keptTicks })
+  call.phase = 'answered'
+  call.units = kept
+  call.ticks = keptTicks
   return { is: 'ok' }
+}
+
+function periodOf({ limits }: BookingRules, key: string): number | undefined {
+  for (const limit of limits) if (limit.key === key) return limit.periodMs
+  return undefined
 }
 
 /** Gives back what an answered call still has of its own: what is in flight. */
 export function releaseAnswered(state: UpstreamState, call: CallRecord): void {
-  for (const [key, units] of Object.entries(call.units)) {
-    if (call.ticks[key] === undefined) add(state.used, key, -units)
-  }
+  for (const key in call.units) if (call.ticks[key] === undefined) add(state.used, key, -call.units[key]!)
 }
 
 /** Ends a call: gives back what was in flight and corrects what it cost. */

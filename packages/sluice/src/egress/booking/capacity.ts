@@ -6,13 +6,26 @@ import { add, rampMs, type UpstreamState } from './state.ts'
  * for ever.
  */
 export function clampUnits(limits: readonly BookedLimit[], units: Units): Units {
+  if (isWithin(limits, units)) return units
   const clamped: Record<string, number> = {}
   for (const { key, amount } of limits) clamped[key] = Math.min(units[key] ?? 0, amount)
   return clamped
 }
 
+/** Whether units are of these limits only, all of them, and not too many. */
+function isWithin(limits: readonly BookedLimit[], units: Units): boolean {
+  for (const { key, amount } of limits) {
+    const needed = units[key]
+    if (needed === undefined || needed > amount) return false
+  }
+  let keys = 0
+  for (const _ in units) keys += 1
+  return keys === limits.length
+}
+
 /** How much of a limit may be used now: less than its amount while the rate rises again after a pause. */
 export function allowed(state: UpstreamState, limit: BookedLimit, nowMs: number): number {
+  if (state.pauses.size === 0) return limit.amount
   const pause = limit.periodMs > 0 ? state.pauses.get('') : undefined
   if (pause === undefined || nowMs >= pause.untilMs + rampMs) return limit.amount
   if (nowMs < pause.untilMs) return 0
@@ -25,20 +38,21 @@ export function allowed(state: UpstreamState, limit: BookedLimit, nowMs: number)
  * taken.
  */
 export function fits(state: UpstreamState, rules: BookingRules, units: Units, nowMs: number): boolean {
-  return rules.limits.every((limit) => {
+  for (const limit of rules.limits) {
     const used = state.used.get(limit.key) ?? 0
     const most = allowed(state, limit, nowMs)
     const needed = units[limit.key] ?? 0
-    return used + needed <= most || (used === 0 && most > 0)
-  })
+    if (used + needed > most && (used > 0 || most <= 0)) return false
+  }
+  return true
 }
 
 export function spend(state: UpstreamState, units: Units): void {
-  for (const [key, amount] of Object.entries(units)) add(state.used, key, amount)
+  for (const key in units) add(state.used, key, units[key]!)
 }
 
 export function unspend(state: UpstreamState, units: Units): void {
-  for (const [key, amount] of Object.entries(units)) add(state.used, key, -amount)
+  for (const key in units) add(state.used, key, -units[key]!)
 }
 
 /**

@@ -40,6 +40,9 @@ export type Step =
   /** The process goes away; what it waits for is dropped. */
   | { readonly op: 'leave' }
 
+/** Steps that tell what became of a call that held a place. */
+export type SettlingStep = Extract<Step, { readonly op: 'answered' | 'done' }>
+
 export interface BookStep {
   readonly op: 'book'
   readonly id: string

@@ -9,7 +9,7 @@ export interface CallRecord {
   /** When an assigned place goes to the next waiter, or the request of a dead holder has surely arrived. */
   untilMs: number
   /** Units by limit. */
-  readonly units: Readonly<Record<string, number>>
+  units: Readonly<Record<string, number>>
   /** By limit, the group its units went to when it was answered. */
   ticks: Readonly<Record<string, string>>
 }

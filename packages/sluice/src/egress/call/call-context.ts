@@ -13,7 +13,7 @@ export interface CallContext {
   readonly options: CallOptions
   readonly timeoutMs?: number | undefined
   /** What the caller learns beside the response itself. */
-  readonly onResponse?: (about: { readonly waitMs: number; readonly attempts: number }) => void
+  readonly onResponse: ((about: { readonly waitMs: number; readonly attempts: number }) => void) | undefined
 }
 
 /** Tenants and scopes come from requests: in shared state they are short and plain, and distinct ones stay distinct. */

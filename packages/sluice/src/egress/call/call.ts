@@ -3,39 +3,40 @@ import { toError } from '../../core/to-error.ts'
 import type { Units } from '../booking/messages.ts'
 import type { CallOptions } from '../egress.ts'
 import { RefusedError, UpstreamError } from '../egress-error.ts'
-import type { Classification, OutgoingRequest } from '../options.ts'
+import type { OutgoingRequest } from '../options.ts'
+import type { BookingObserver } from '../places/booker.ts'
 import type { Grant } from '../places/grant.ts'
-import type { AttemptOutcome } from '../retry/may-retry.ts'
-import { isSafeToRetry, retryDelayMs } from '../retry/may-retry.ts'
+import { type AttemptOutcome, nextAttemptMs } from '../retry/may-retry.ts'
 import { estimateTokens } from '../usage/estimate.ts'
 import { type UsageReader, usageReader } from '../usage/usage-reader.ts'
-import { presetOf } from '../vendor/presets.ts'
-import { type VendorSignal, vendorSignal } from '../vendor/vendor-signal.ts'
-import type { Headers } from '../vendor/wait-forms.ts'
+import type { VendorSignal } from '../vendor/vendor-signal.ts'
 import { Attempt, type AttemptObserver, LateGrant } from './attempt.ts'
 import { type CallContext, nameOf } from './call-context.ts'
 import { isInMemory, outgoingRequest, parseRawHeaders } from './outgoing-request.ts'
 import { PeekedResponse } from './peeked-response.ts'
 import { type ResponseHandler, toResponseHandler } from './response-handler.ts'
-import { actualUnitsOf, raiseUnits, unitsOf } from './units.ts'
+import { mayBeRepeated, needsBody, pauseUpstream, type ResponseHead, signalOf } from './response-head.ts'
+import { actualUnitsOf, raiseUnits } from './units.ts'
 
 /** One dispatch as its caller sees it: booked, sent, and sent again where that is allowed. */
-export class Call implements AttemptObserver {
+export class Call implements AttemptObserver, BookingObserver {
   readonly #context: CallContext
   readonly #request: Dispatcher.DispatchOptions
   readonly #handler: ResponseHandler
   readonly #arrivedMs: number
-  readonly #about: OutgoingRequest
+  #outgoing: OutgoingRequest | undefined
   readonly #tenant: string
   readonly #scope: string
   #attempt: Attempt | undefined
   #attempts = 0
   #waitMs = 0
-  #giveUp: ((error: Error) => void) | undefined
+  #giveUp: (() => void) | undefined
   #peeked: PeekedResponse | undefined
   #reader: UsageReader | undefined
-  #response: { readonly status: number; readonly headers: Headers } | undefined
+  #response: ResponseHead | undefined
   #pass: number | undefined
+  /** The response is passed on as it comes. */
+  #isPassing = false
   #isOver = false
 
   constructor(context: CallContext, request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
@@ -44,9 +45,14 @@ export class Call implements AttemptObserver {
     this.#request = request
     this.#handler = toResponseHandler(handler, context.undici)
     this.#arrivedMs = clock.monotonic()
-    this.#about = outgoingRequest(request)
-    this.#tenant = hooks.fairBy?.(this.#about) ?? context.options.tenant ?? ''
-    this.#scope = nameOf(hooks.scope?.(this.#about))
+    this.#tenant = (hooks.fairBy ? hooks.fairBy(this.#about) : undefined) ?? context.options.tenant ?? ''
+    this.#scope = hooks.scope ? nameOf(hooks.scope(this.#about)) : ''
+  }
+
+  /** What hooks see of the request; most calls need none of it. */
+  get #about(): OutgoingRequest {
+    this.#outgoing ??= outgoingRequest(this.#request)
+    return this.#outgoing
   }
 
   start(): void {
@@ -59,7 +65,7 @@ export class Call implements AttemptObserver {
     if (this.#isOver) return
     this.#isOver = true
     this.#context.runtime.leaveBreaker(this.#pass, 'cancelled')
-    this.#giveUp?.(reason)
+    this.#giveUp?.()
     this.#attempt?.giveUp(reason)
     this.#handler.onError(reason)
   }
@@ -70,24 +76,23 @@ export class Call implements AttemptObserver {
     this.#pass = runtime.enterBreaker()
     if (this.#pass === undefined) {
       const retryAfterMs = runtime.breakerOpenMs
-      this.#refused(new RefusedError('breaker-open', runtime.name, { retryAfterMs, tenant: this.#tenant }))
+      this.refused(new RefusedError('breaker-open', runtime.name, { retryAfterMs, tenant: this.#tenant }))
       return
     }
-    const { grant, giveUp } = runtime.booking.book({
+    const booking = {
       tenant: nameOf(this.#tenant),
       weight: upstream.weights[this.#tenant] ?? 1,
       priorityMs: Math.round(options.priority ?? 0),
       arrivedMs: this.#arrivedMs,
       maxWaitMs: this.#maxWaitMs,
       scope: this.#scope,
-      units: unitsOf(upstream.limits, this.#cost()),
+      units: runtime.unitsOf(runtime.countsUnits ? this.#cost() : undefined),
       first: this.#attempts === 0,
-    })
-    this.#giveUp = giveUp
-    grant.then(
-      (given) => this.#send(given),
-      (error) => this.#refused(toError(error)),
-    )
+    }
+    this.#attempt = undefined
+    const giveUp = runtime.booking.book(booking, this)
+    // It may have been granted before this line.
+    if (this.#attempt === undefined) this.#giveUp = giveUp
   }
 
   get #maxWaitMs(): number {
@@ -102,7 +107,7 @@ export class Call implements AttemptObserver {
     return runtime.countsUnits ? estimateTokens(this.#about) : undefined
   }
 
-  #refused(error: Error): void {
+  refused(error: Error): void {
     if (error instanceof RefusedError) {
       const { runtime } = this.#context
       const waitMs = runtime.clock.monotonic() - this.#arrivedMs
@@ -112,7 +117,7 @@ export class Call implements AttemptObserver {
     this.#end(error)
   }
 
-  #send(grant: Grant): void {
+  granted(grant: Grant): void {
     this.#giveUp = undefined
     if (this.#isOver) {
       grant.cancel()
@@ -149,29 +154,52 @@ export class Call implements AttemptObserver {
     const firstByteMs = runtime.clock.monotonic() - (this.#attempt?.writtenMs ?? 0)
     this.#response = { status, headers }
     runtime.leaveBreaker(this.#pass, status >= 500 && status !== 503 ? 'failed' : 'succeeded')
-    const about = { upstream: runtime.name, tenant: this.#tenant, status, waitMs: this.#waitMs, firstByteMs }
-    runtime.events.emit('responded', { ...about, attempt: this.#attempts })
+    runtime.events.emit('responded', {
+      upstream: runtime.name,
+      tenant: this.#tenant,
+      status,
+      waitMs: this.#waitMs,
+      firstByteMs,
+      attempt: this.#attempts,
+    })
     if (runtime.countsUnits) this.#reader = usageReader(headers['content-type'], headers['content-encoding'])
+    // Only where the body decides, or the call may be made again, is anything held back.
+    const signal = needsBody(runtime, this.#response) ? undefined : signalOf(runtime, this.#response, undefined)
+    if (signal && !signal.limited && !mayBeRepeated(status)) {
+      if (signal.pauses) pauseUpstream(runtime, this.#scope, signal, status, this.#attempt?.writtenMs ?? 0)
+      this.#isPassing = true
+      this.#context.onResponse?.({ waitMs: this.#waitMs, attempts: this.#attempts })
+      return this.#handler.onHeaders(status, rawHeaders, resume, statusText) !== false
+    }
     this.#peeked = new PeekedResponse(status, rawHeaders, resume, statusText)
-    // Only where the body decides is anything held back.
-    if (!this.#needsBody(status, headers)) this.#decide(undefined)
+    if (signal) this.#decide(signal)
     return true
   }
 
   data(chunk: Buffer): boolean {
     this.#reader?.read(chunk)
+    // Only `false` means that the taker wants no more for now; some handlers return nothing.
+    if (this.#isPassing) return this.#handler.onData(chunk) !== false
     const isWanted = this.#peeked!.add(chunk)
     if (this.#peeked!.isPassing || !this.#peeked!.isFull) return isWanted
-    this.#decide(undefined)
+    this.#decide(signalOf(this.#context.runtime, this.#response!, undefined))
     return true
   }
 
   ended(trailers: Buffer[] | null): void {
+    if (this.#isPassing) {
+      this.#isOver = true
+      this.#handler.onComplete(trailers)
+      return
+    }
     const peeked = this.#peeked!
     const isDecided = peeked.isPassing
     peeked.end(trailers)
-    if (!isDecided) this.#decide(peeked.text(this.#response?.headers['content-encoding']))
-    else this.#isOver = true
+    if (isDecided) this.#isOver = true
+    else {
+      const body = peeked.text(this.#response!.headers['content-encoding'])
+      this.#decide(signalOf(this.#context.runtime, this.#response!, body))
+    }
   }
 
   failed(error: Error, written: boolean): void {
@@ -189,16 +217,15 @@ export class Call implements AttemptObserver {
         : new UpstreamError(written ? 'reset' : 'unreachable', runtime.name, written, error)
     if (failure.reason === 'timeout') runtime.refused('timeout')
     // Once the response has been passed on, it cannot be taken back.
-    if (this.#peeked?.isPassing) this.#end(failure)
+    if (this.#isPassing || this.#peeked?.isPassing) this.#end(failure)
     else this.#retryOr({ kind: 'failure', written }, 0, failure.reason, () => this.#end(failure))
   }
 
   actualUnits(reserved: Units, isCut: boolean): Units | undefined {
     const { runtime } = this.#context
     if (this.#response === undefined || !runtime.countsUnits) return undefined
-    const { status, headers } = this.#response
     const { settle } = runtime.hooks
-    const usage = settle ? settle({ status, headers, body: this.#reader?.text() }) : this.#reader?.usage()
+    const usage = settle ? settle({ ...this.#response, body: this.#reader?.text() }) : this.#reader?.usage()
     const units = actualUnitsOf(runtime.upstream.limits, usage)
     // A stream that was cut has told of a part only: what was reserved stays, unless it cost more already.
     return isCut && units ? raiseUnits(units, reserved) : units
@@ -206,23 +233,13 @@ export class Call implements AttemptObserver {
 
   // What a response means.
 
-  #needsBody(status: number, headers: Headers): boolean {
-    const { hooks, upstream } = this.#context.runtime
-    const isText = /json|text\/(?!event-stream)|xml/.test(headers['content-type'] ?? '')
-    if (hooks.classify) return isText
-    return status === 429 && presetOf(upstream.vendor).readsBody === true
-  }
-
-  #decide(body: string | undefined): void {
+  #decide(signal: VendorSignal): void {
     const { runtime } = this.#context
-    const { status, headers } = this.#response!
-    const told: Classification | undefined = runtime.hooks.classify?.({ status, headers, body })
-    const nowMs = Math.floor(runtime.clock.now() / 1000)
-    const signal = vendorSignal(presetOf(runtime.upstream.vendor), status, headers, nowMs, told, body)
-    if (signal.pauses) this.#pause(signal, status)
+    const { status } = this.#response!
+    if (signal.pauses) pauseUpstream(runtime, this.#scope, signal, status, this.#attempt?.writtenMs ?? 0)
     if (signal.limited || status === 503) runtime.refused('limited')
     const { limited, mayRetry: vendorSays } = signal
-    const isRefusal = limited || status >= 500 || status === 408
+    const isRefusal = limited || mayBeRepeated(status)
     if (!isRefusal) this.#passOn()
     else {
       const outcome: AttemptOutcome = { kind: 'status', status, limited, vendorSays }
@@ -230,29 +247,16 @@ export class Call implements AttemptObserver {
     }
   }
 
-  #pause({ waitMs }: VendorSignal, status: number): void {
-    const { runtime } = this.#context
-    const sentAgoMs = Math.ceil(runtime.clock.monotonic() - (this.#attempt?.writtenMs ?? 0))
-    const scope = this.#scope
-    const [ms, maxMs] = [waitMs === undefined ? -1 : Math.ceil(waitMs), runtime.upstream.maxPauseMs]
-    const asked = runtime.booking.ask({ op: 'pause', scope, ms, sentAgoMs, chance: runtime.random(), maxMs })
-    void asked.then((result) => {
-      if (result?.is === 'paused')
-        runtime.events.emit('paused', { upstream: runtime.name, scope, ms: result.ms, status })
-    })
-  }
-
   /** Makes the call again if that is safe, in time and within the budget of the fleet; else does the other thing. */
   #retryOr(outcome: AttemptOutcome, waitMs: number, reason: string, otherwise: () => void): void {
     const { runtime } = this.#context
-    const { retry } = runtime.upstream
     const request = {
       method: this.#about.method,
       hasIdempotencyKey: this.#about.headers['idempotency-key'] !== undefined,
       canRepeat: isInMemory(this.#request.body) || (outcome.kind === 'failure' && !outcome.written),
     }
-    const isAllowed = retry !== undefined && this.#attempts < retry.attempts && isSafeToRetry(request, outcome)
-    const delayMs = retry && isAllowed ? retryDelayMs(retry, this.#attempts, waitMs, runtime.random) : Infinity
+    const { retry } = runtime.upstream
+    const delayMs = nextAttemptMs(retry, request, outcome, this.#attempts, waitMs, runtime.random)
     const leftMs = this.#maxWaitMs - (runtime.clock.monotonic() - this.#arrivedMs)
     if (delayMs > leftMs) {
       otherwise()

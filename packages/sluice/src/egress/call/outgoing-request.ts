@@ -38,5 +38,12 @@ export function namedHeaders(headers: unknown): Record<string, string> {
 
 /** Headers as they came, by name in lower case; repeated ones are joined. */
 export function parseRawHeaders(raw: readonly Buffer[]): Record<string, string> {
-  return namedHeaders(raw.map((each) => (Array.isArray(each) ? each.map(String) : String(each))))
+  const named: Record<string, string> = {}
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const key = String(raw[i]).toLowerCase()
+    const value: unknown = raw[i + 1]
+    const text = Array.isArray(value) ? value.map(String).join(', ') : String(value)
+    named[key] = named[key] === undefined ? text : `${named[key]}, ${text}`
+  }
+  return named
 }

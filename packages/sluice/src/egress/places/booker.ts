@@ -30,12 +30,11 @@ export interface Booking {
   readonly first: boolean
 }
 
-/** A booking under way. */
-export interface Booked {
-  /** Rejects with a `RefusedError`. */
-  readonly grant: Promise<Grant>
-  /** Gives up; the grant rejects with the error. */
-  readonly giveUp: (error: Error) => void
+/** Whom a booking tells what became of it: one of the two, once. That may be before `book` has returned. */
+export interface BookingObserver {
+  granted(grant: Grant): void
+  /** With a `RefusedError`. */
+  refused(error: Error): void
 }
 
 /** This process' side of the booking of one upstream. */
@@ -49,7 +48,8 @@ export interface Booker {
   readonly outage: OutageMode | undefined
   /** What is kept free for the spread of delays. */
   readonly marginMs: number
-  book(booking: Booking): Booked
+  /** Asks for a grant. The returned function gives up; nothing is told after it. */
+  book(booking: Booking, observer: BookingObserver): () => void
   /** Asks for something that concerns the whole upstream. Undefined when it cannot be asked. */
   ask(step: Step): Promise<StepResult | undefined>
   /** Settles all waiters, tells shared state, and lets go of the rest. */

@@ -5,7 +5,7 @@ import { seeded } from '../testing/random-history.ts'
 import { mostInAnyPeriod } from '../testing/vendor.ts'
 import type { BookingClient } from './booking-client.ts'
 import type { Grant } from './grant.ts'
-import { SimulatedFleet, sleep } from './simulation/fleet.ts'
+import { grantOf, SimulatedFleet, sleep } from './simulation/fleet.ts'
 
 const rulesOf = (amount: number): BookingRules => ({
   limits: [{ key: 'requests/1000', amount, periodMs: 1000 }],
@@ -28,12 +28,11 @@ async function call(
   random: () => number,
   isDead: () => boolean = () => false,
 ): Promise<string> {
-  const { grant } = client.book({
+  const given: Grant = await grantOf(client, {
     ...{ tenant: '', weight: 1, priorityMs: 0, scope: '', first: true, units: { 'requests/1000': 1 } },
     arrivedMs: clock.monotonic(),
     maxWaitMs: 60_000,
   })
-  const given: Grant = await grant
   // Until the head is written the event loop may do something else.
   if (random() < 0.1) await sleep(clock, random() * 1500)
   if (isDead()) return 'dead'

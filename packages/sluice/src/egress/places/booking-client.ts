@@ -1,13 +1,15 @@
 import type { Clock, Timer } from '../../core/clock.ts'
-import type { BookedLimit, BookStep, ExchangeReply, Step, StepResult, Ticks, Units } from '../booking/messages.ts'
+import type { BookStep, ExchangeReply, SettlingStep, Step, StepResult, Units } from '../booking/messages.ts'
 import { type RefusalReason, RefusedError } from '../egress-error.ts'
-import { AnsweredPlaces } from './answered-places.ts'
-import type { Booked, Booker, BookerOptions, Booking } from './booker.ts'
+import type { Booker, BookerOptions, Booking, BookingObserver } from './booker.ts'
 import { ExchangeLoop, type GrantBounds, type PendingStep } from './exchange-loop.ts'
 import { Grant, type GrantOwner } from './grant.ts'
 import { heldUnits, recoveryMs } from './held-units.ts'
 import type { OutageMode } from './outage.ts'
+import { PlaceReturns } from './place-returns.ts'
 import type { Waiter } from './waiter.ts'
+
+const nothing = (): void => {}
 
 /** A grant may be written on for so long after it was asked for; then it is returned and booked again. */
 export const graceMs = 1000
@@ -24,16 +26,16 @@ export class BookingClient implements Booker, GrantOwner {
   readonly #loop: ExchangeLoop
   readonly #waiters = new Map<string, Waiter>()
   readonly #grants = new Map<string, Grant>()
-  readonly #answered = new AnsweredPlaces()
+  readonly #returns: PlaceReturns
   readonly #stopListening: () => void
   /** Of the exchange whose reply is being read. */
   #bounds: GrantBounds = { sentMs: 0, arriveByMs: Infinity }
   #sequence = 0
   #recovering: string | undefined
-  #freeTimer: Timer | undefined
-  #freeAtMs = Infinity
   #renewTimer: Timer | undefined
   #wakeTimer: Timer | undefined
+  /** Whether places were taken without an exchange. */
+  #hasHeld = false
   #closed = false
   #last: ExchangeReply | undefined
 
@@ -43,12 +45,17 @@ export class BookingClient implements Booker, GrantOwner {
     this.#loop = new ExchangeLoop({
       ...options,
       known: () => this.#known(),
-      held: () => heldUnits(this.#options.rules().limits, this.#answered.all(), this.#grants.values()),
+      held: () => heldUnits(this.#options.rules().limits, this.#returns.all(), this.#grants.values()),
       onBounds: (bounds) => {
         this.#bounds = bounds
       },
       onReply: (reply) => this.#replied(reply),
+      onFailure: (error) => {
+        for (const waiter of this.#waiters.values()) this.#armLeave(waiter)
+        options.onFailure(error)
+      },
     })
+    this.#returns = new PlaceReturns(options.clock, (limit, tick) => this.#loop.add({ op: 'free', limit, tick }))
     this.#stopListening = options.port.listen(options.upstream, options.owner, () => this.#loop.exchangeSoon())
   }
 
@@ -70,26 +77,40 @@ export class BookingClient implements Booker, GrantOwner {
     return this.#loop.mode
   }
 
-  book(booking: Booking): Booked {
+  book(booking: Booking, observer: BookingObserver): () => void {
+    if (this.#closed) {
+      observer.refused(new RefusedError('closed', this.#options.upstream))
+      return nothing
+    }
     const id = `${this.#options.owner}.${(++this.#sequence).toString(36)}`
-    let giveUp: (error: Error) => void = () => {}
-    const grant = new Promise<Grant>((resolve, reject) => {
-      if (this.#closed) {
-        reject(new RefusedError('closed', this.#options.upstream))
-        return
-      }
-      const leave = this.#clock.setTimeout(() => this.#leaveQueue(waiter), Math.max(0, this.#leftMs(booking)))
-      const waiter: Waiter = { id, booking, resolve, reject, leave, ahead: 0, earliestMs: 0, parked: undefined }
-      this.#waiters.set(id, waiter)
-      this.#ask(waiter)
-      giveUp = (error) => {
-        if (!this.#waiters.has(id)) return
-        this.#forget(waiter)
-        this.#loop.add({ op: 'cancel', id })
-        reject(error)
-      }
-    })
-    return { grant, giveUp }
+    // Whoever waits here was there before.
+    if (this.#waiters.size === 0 && this.#holdNow(id, booking, observer)) return nothing
+    const waiter: Waiter = { id, booking, observer, leave: undefined, ahead: 0, earliestMs: 0, parked: undefined }
+    this.#waiters.set(id, waiter)
+    // An answer takes no longer than this; only then is it known that it waits.
+    if (booking.maxWaitMs < this.#options.deadlineMs * 2) this.#armLeave(waiter)
+    this.#ask(waiter)
+    return () => {
+      if (!this.#waiters.has(id)) return
+      this.#forget(waiter)
+      this.#loop.add({ op: 'cancel', id })
+    }
+  }
+
+  /** In process a place that is free is taken at once. */
+  #holdNow(id: string, booking: Booking, observer: BookingObserver): boolean {
+    const { port, upstream, owner, rules } = this.#options
+    if (port.inProcess === undefined) return false
+    const { tenant, weight, scope, units, first, arrivedMs } = booking
+    if (!port.inProcess.hold(upstream, owner, rules(), { id, tenant, weight, scope, units, first })) return false
+    this.#hasHeld = true
+    const nowMs = this.#clock.monotonic()
+    const about = { id, units, waitedMs: nowMs - arrivedMs, notAfterMs: nowMs + graceMs, arriveByMs: Infinity }
+    const grant = new Grant(this, about)
+    this.#grants.set(id, grant)
+    if (this.#renewTimer === undefined) this.#armRenew()
+    observer.granted(grant)
+    return true
   }
 
   ask(step: Step): Promise<StepResult | undefined> {
@@ -102,11 +123,12 @@ export class BookingClient implements Booker, GrantOwner {
     for (const waiter of [...this.#waiters.values()]) {
       this.#forget(waiter)
       this.#loop.add({ op: 'cancel', id: waiter.id })
-      waiter.reject(new RefusedError('closed', this.#options.upstream))
+      waiter.observer.refused(new RefusedError('closed', this.#options.upstream))
     }
-    for (const timer of [this.#freeTimer, this.#renewTimer, this.#wakeTimer]) this.#clock.clearTimeout(timer)
+    this.#returns.close()
+    for (const timer of [this.#renewTimer, this.#wakeTimer]) this.#clock.clearTimeout(timer)
     this.#loop.close()
-    if (this.#loop.hasBegun) await this.ask({ op: 'leave' })
+    if (this.#loop.hasBegun || this.#hasHeld) await this.ask({ op: 'leave' })
     this.#stopListening()
   }
 
@@ -118,34 +140,26 @@ export class BookingClient implements Booker, GrantOwner {
   }
 
   answered(grant: Grant): void {
-    const { limits } = this.#options.rules()
-    const ticks = this.#ticks(limits)
-    for (const limit of limits) {
-      this.#answered.add(limit, ticks[limit.key]!, Math.min(grant.units[limit.key] ?? 0, limit.amount))
-    }
-    grant.ticks = ticks
-    this.#loop.add({ op: 'answered', id: grant.id, ticks })
-    this.#armFree()
+    grant.ticks = this.#returns.answered(this.#options.rules().limits, grant.units)
+    this.#settle({ op: 'answered', id: grant.id, ticks: grant.ticks })
   }
 
   done(grant: Grant, units: Units | undefined): void {
     this.#grants.delete(grant.id)
     const { limits } = this.#options.rules()
-    const ticks = this.#ticks(limits)
-    for (const limit of units === undefined ? [] : limits) {
-      const actual = units?.[limit.key]
-      if (actual === undefined) continue
-      const difference = actual - Math.min(grant.units[limit.key] ?? 0, limit.amount)
-      if (this.#answered.correct(limit.key, grant.ticks[limit.key] ?? '', difference) || difference <= 0) continue
-      this.#answered.add(limit, ticks[limit.key]!, difference)
+    const ticks = this.#returns.ticks(limits)
+    if (units === undefined) this.#settle({ op: 'done', id: grant.id, ticks })
+    else {
+      this.#returns.correct(limits, grant, units)
+      this.#settle({ op: 'done', id: grant.id, units, ticks })
     }
-    this.#loop.add({ op: 'done', id: grant.id, ...(units === undefined ? {} : { units }), ticks })
-    this.#armFree()
   }
 
-  #ticks(limits: readonly BookedLimit[]): Ticks {
-    const nowMs = this.#clock.monotonic()
-    return Object.fromEntries(limits.map((limit) => [limit.key, this.#answered.tickOf(limit, nowMs)]))
+  /** Tells what became of a call: in process at once, else with the next exchange. */
+  #settle(step: SettlingStep): void {
+    const { port, upstream, owner, rules } = this.#options
+    if (port.inProcess === undefined) this.#loop.add(step)
+    else if (port.inProcess.settle(upstream, owner, rules(), step)) this.#loop.exchangeSoon()
   }
 
   // Waiters
@@ -176,19 +190,28 @@ export class BookingClient implements Booker, GrantOwner {
     } else if (result.is === 'queued') {
       waiter.ahead = result.ahead
       waiter.earliestMs = result.earliestMs
+      this.#armLeave(waiter)
     }
   }
 
   /** Its scope is paused: it books again when that is over, at its old place in the order. */
   #park(waiter: Waiter, ms: number): void {
     if (ms > this.#leftMs(waiter.booking)) this.#refuse(waiter, 'wait-too-long', 0, ms)
-    else waiter.parked = this.#clock.setTimeout(() => this.#ask(waiter), ms + 1)
+    else {
+      this.#armLeave(waiter)
+      waiter.parked = this.#clock.setTimeout(() => this.#ask(waiter), ms + 1)
+    }
   }
 
   #refuse(waiter: Waiter, reason: RefusalReason, ahead: number, retryAfterMs: number): void {
     this.#forget(waiter)
     const { tenant } = waiter.booking
-    waiter.reject(new RefusedError(reason, this.#options.upstream, { retryAfterMs, position: ahead + 1, tenant }))
+    const about = { retryAfterMs, position: ahead + 1, tenant }
+    waiter.observer.refused(new RefusedError(reason, this.#options.upstream, about))
+  }
+
+  #armLeave(waiter: Waiter): void {
+    waiter.leave ??= this.#clock.setTimeout(() => this.#leaveQueue(waiter), Math.max(0, this.#leftMs(waiter.booking)))
   }
 
   #leaveQueue(waiter: Waiter): void {
@@ -211,14 +234,12 @@ export class BookingClient implements Booker, GrantOwner {
     }
     this.#forget(waiter)
     const { sentMs, arriveByMs } = this.#bounds
-    const waitedMs = this.#clock.monotonic() - waiter.booking.arrivedMs
-    const { units } = waiter.booking
+    const { units, arrivedMs } = waiter.booking
+    const waitedMs = this.#clock.monotonic() - arrivedMs
     const grant = new Grant(this, { id, units, waitedMs, notAfterMs: sentMs + graceMs, arriveByMs })
     this.#grants.set(id, grant)
-    waiter.resolve(grant)
+    waiter.observer.granted(grant)
   }
-
-  // Replies
 
   #replied(reply: ExchangeReply): void {
     this.#last = reply
@@ -227,13 +248,7 @@ export class BookingClient implements Booker, GrantOwner {
       const waiter = this.#waiters.get(id)
       if (waiter) this.#park(waiter, ms)
     }
-    const { limits } = this.#options.rules()
-    const nowMs = this.#clock.monotonic()
-    for (const { limit, tick, units } of reply.adopted) {
-      const known = limits.find(({ key }) => key === limit)
-      this.#answered.adopt(known ?? { key: limit, amount: 1, periodMs: 1 }, tick, units, nowMs)
-    }
-    this.#armFree()
+    if (reply.adopted.length > 0) this.#returns.adopt(this.#options.rules().limits, reply.adopted)
     this.#armRenew()
     this.#armWake(reply)
     this.#watchRecovery(reply)
@@ -245,7 +260,7 @@ export class BookingClient implements Booker, GrantOwner {
       ...{ id, units },
       ...(isAnswered ? { ticks } : {}),
     }))
-    const groups = this.#answered.all().map(({ limit, tick, units }) => ({ limit, tick, units }))
+    const groups = this.#returns.all().map(({ limit, tick, units }) => ({ limit, tick, units }))
     const steps: PendingStep[] = [{ step: { op: 'register', calls, groups }, settle: undefined }]
     for (const waiter of this.#waiters.values()) {
       if (waiter.parked !== undefined) continue
@@ -256,29 +271,10 @@ export class BookingClient implements Booker, GrantOwner {
 
   // Timers. None keeps the process alive: whoever waits has one that does.
 
-  #armFree(): void {
-    const dueMs = this.#answered.nextDueMs()
-    if (this.#closed || dueMs >= this.#freeAtMs) return
-    this.#clock.clearTimeout(this.#freeTimer)
-    this.#freeAtMs = dueMs
-    this.#freeTimer = this.#clock.setTimeout(
-      () => this.#free(),
-      Math.max(0, Math.ceil(dueMs - this.#clock.monotonic())),
-    )
-    this.#freeTimer.unref?.()
-  }
-
-  #free(): void {
-    this.#freeAtMs = Infinity
-    // Timers may fire early by up to a millisecond; what is not due yet stays.
-    for (const { limit, tick } of this.#answered.takeDue(this.#clock.monotonic()))
-      this.#loop.add({ op: 'free', limit, tick })
-    this.#armFree()
-  }
-
   #armRenew(): void {
     this.#clock.clearTimeout(this.#renewTimer)
-    if (this.#closed || (this.#waiters.size === 0 && this.#grants.size === 0 && this.#answered.size === 0)) return
+    this.#renewTimer = undefined
+    if (this.#closed || (this.#waiters.size === 0 && this.#grants.size === 0 && this.#returns.size === 0)) return
     this.#renewTimer = this.#clock.setTimeout(() => this.#loop.exchangeSoon(), renewMs)
     this.#renewTimer.unref?.()
   }

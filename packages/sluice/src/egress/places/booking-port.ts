@@ -1,4 +1,4 @@
-import type { Exchange, ExchangeReply } from '../booking/messages.ts'
+import type { BookingRules, BookStep, Exchange, ExchangeReply, SettlingStep } from '../booking/messages.ts'
 
 /** Where the state of upstreams lives: in this process or in Redis. */
 export interface BookingPort {
@@ -11,4 +11,16 @@ export interface BookingPort {
   /** Calls back when places were assigned to waiters of a process. A hint only: it may be lost. */
   listen(upstream: string, owner: string, onAssigned: () => void): () => void
   close(): Promise<void>
+  readonly inProcess?: InProcessBooking
 }
+
+/** What a port whose state is in this process can do at once, without an exchange. */
+export interface InProcessBooking {
+  /** Takes a place where one is free and nobody waits. False when that is not so; then nothing was done. */
+  hold(upstream: string, owner: string, rules: BookingRules, call: PlainCall): boolean
+  /** Runs a step. True when calls wait, so that places which it gave back should be assigned. */
+  settle(upstream: string, owner: string, rules: BookingRules, step: SettlingStep): boolean
+}
+
+/** As much of a call as a place needs. */
+export type PlainCall = Pick<BookStep, 'id' | 'tenant' | 'weight' | 'scope' | 'units' | 'first'>

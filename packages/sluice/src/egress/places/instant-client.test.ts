@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../timing/system-clock.ts'
 import { exchange } from '../booking/exchange.ts'
-import type { BookingRules, StepResult } from '../booking/messages.ts'
+import type { BookingRules, Step, StepResult } from '../booking/messages.ts'
 import { newState } from '../booking/state.ts'
 import { createEgress } from '../create-egress.ts'
 import { mostInAnyPeriod, startVendor } from '../testing/vendor.ts'
+import type { BookingPort } from './booking-port.ts'
+import { InstantClient } from './instant-client.ts'
+import { memoryPort } from './memory-port.ts'
+import { grantOf } from './simulation/fleet.ts'
 
 const key = 'requests/1000'
 const rulesOf = (spacing: 'even' | 'burst', amount: number, marginMs = 0): BookingRules => ({
@@ -26,6 +30,36 @@ function book(rules: BookingRules, counts: readonly number[], stepMs = 0): numbe
   })
   return at
 }
+
+describe('a client that waits for an answer', () => {
+  test('asks for each instant once, and never gives back one that it uses', async () => {
+    const port = memoryPort(systemClock())
+    const asked: Step[] = []
+    const slow: BookingPort = {
+      ...{ name: 'slow', listen: port.listen, close: port.close },
+      async exchange(upstream, what, withinMs) {
+        asked.push(...what.steps)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        return port.exchange(upstream, what, withinMs)
+      },
+    }
+    const client = new InstantClient({
+      ...{ port: slow, clock: systemClock(), owner: 'a', upstream: 'v', deadlineMs: 5000 },
+      ...{ rules: () => rulesOf('even', 200), onStoreFailure: () => 'closed' as const, onFailure: () => undefined },
+    })
+    const grants: Promise<unknown>[] = []
+    for (let i = 0; i < 40; i++) {
+      const booking = { ...{ tenant: '', weight: 1, priorityMs: 0, scope: '', first: true, units: { [key]: 1 } } }
+      grants.push(grantOf(client, { ...booking, arrivedMs: performance.now(), maxWaitMs: 60_000 }))
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    await Promise.all(grants)
+    const ids = asked.flatMap((step) => (step.op === 'instants' ? step.ids : []))
+    expect(ids).toHaveLength(new Set(ids).size)
+    expect(asked.filter(({ op }) => op === 'return')).toEqual([])
+    await client.close()
+  })
+})
 
 describe('instants', () => {
   test('are a period divided by the amount apart, and the margin widens the period', () => {

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { BookingRules, ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
 import { RefusedError } from '../egress-error.ts'
-import type { Booked, Booker, BookerOptions, Booking } from './booker.ts'
+import type { Booker, BookerOptions, Booking, BookingObserver } from './booker.ts'
 import { DelaySpread } from './delay-spread.ts'
 import { ExchangeLoop, type PendingStep } from './exchange-loop.ts'
 import { Grant, type GrantOwner } from './grant.ts'
@@ -13,13 +13,14 @@ const leastLateMs = 20
 interface Waiter {
   readonly id: string
   readonly booking: Booking
-  readonly resolve: (grant: Grant) => void
-  readonly reject: (error: Error) => void
+  readonly observer: BookingObserver
   /** Ends the wait of one that is not told its instant in time. */
   readonly leave: Timer
   /** Its instant, as shared state and as this process' monotonic clock tell it. */
   atUs: number
   atMs: number
+  /** Whether its instant was asked for. */
+  isAsked: boolean
 }
 
 /**
@@ -50,7 +51,7 @@ export class InstantClient implements Booker, GrantOwner {
     this.#loop = new ExchangeLoop({
       ...options,
       rules: () => this.#rules(),
-      known: () => this.#instantSteps(),
+      known: () => this.#instantSteps([...this.#unbooked.values()]),
       held: () => ({}),
       onBounds: ({ sentMs }) => {
         this.#sentMs = sentMs
@@ -79,29 +80,22 @@ export class InstantClient implements Booker, GrantOwner {
     return this.#spread.marginMs(Math.min(...this.#options.rules().limits.map(({ periodMs }) => periodMs)))
   }
 
-  book(booking: Booking): Booked {
+  book(booking: Booking, observer: BookingObserver): () => void {
+    if (this.#closed) {
+      observer.refused(new RefusedError('closed', this.#options.upstream))
+      return () => {}
+    }
     const id = (++this.#sequence).toString(36)
-    let giveUp: (error: Error) => void = () => {}
-    const grant = new Promise<Grant>((resolve, reject) => {
-      if (this.#closed) {
-        reject(new RefusedError('closed', this.#options.upstream))
-        return
-      }
-      const leave = this.#clock.setTimeout(() => this.#leave(id), Math.max(0, this.#leftMs(booking)))
-      const waiter: Waiter = { id, booking, resolve, reject, leave, atUs: -1, atMs: Infinity }
-      this.#unbooked.set(id, waiter)
-      this.#askSoon()
-      giveUp = (error) => {
-        this.#clock.clearTimeout(leave)
-        if (this.#unbooked.delete(id)) reject(error)
-        else if (this.#scheduled.includes(waiter)) {
-          this.#scheduled.splice(this.#scheduled.indexOf(waiter), 1)
-          this.#return(waiter.atUs, booking.units)
-          reject(error)
-        }
-      }
-    })
-    return { grant, giveUp }
+    const leave = this.#clock.setTimeout(() => this.#leave(id), Math.max(0, this.#leftMs(booking)))
+    const waiter: Waiter = { id, booking, observer, leave, atUs: -1, atMs: Infinity, isAsked: false }
+    this.#unbooked.set(id, waiter)
+    this.#askSoon()
+    return () => {
+      this.#clock.clearTimeout(leave)
+      if (this.#unbooked.delete(id) || !this.#scheduled.includes(waiter)) return
+      this.#scheduled.splice(this.#scheduled.indexOf(waiter), 1)
+      this.#return(waiter.atUs, booking.units)
+    }
   }
 
   ask(step: Step): Promise<StepResult | undefined> {
@@ -112,13 +106,14 @@ export class InstantClient implements Booker, GrantOwner {
     if (this.#closed) return
     this.#closed = true
     this.#clock.clearTimeout(this.#timer)
-    for (const { reject, atUs, booking, leave } of [...this.#unbooked.values(), ...this.#scheduled]) {
-      this.#clock.clearTimeout(leave)
-      if (atUs >= 0) this.#return(atUs, booking.units)
-      reject(new RefusedError('closed', this.#options.upstream))
-    }
+    const waiters = [...this.#unbooked.values(), ...this.#scheduled]
     this.#unbooked.clear()
     this.#scheduled = []
+    for (const { observer, atUs, booking, leave } of waiters) {
+      this.#clock.clearTimeout(leave)
+      if (atUs >= 0) this.#return(atUs, booking.units)
+      observer.refused(new RefusedError('closed', this.#options.upstream))
+    }
     this.#loop.close()
     if (this.#loop.hasBegun) await this.ask({ op: 'leave' })
   }
@@ -152,16 +147,26 @@ export class InstantClient implements Booker, GrantOwner {
     this.#isAsking = true
     queueMicrotask(() => {
       this.#isAsking = false
-      for (const { step, settle } of this.#instantSteps()) this.#loop.add(step, settle)
+      const waiters = [...this.#unbooked.values()].filter(({ isAsked }) => !isAsked)
+      for (const { step, settle } of this.#instantSteps(waiters)) this.#loop.add(step, settle)
     })
   }
 
-  #instantSteps(): PendingStep[] {
+  #instantSteps(asked: readonly Waiter[]): PendingStep[] {
     const bySize = new Map<string, Waiter[]>()
-    for (const waiter of this.#unbooked.values()) {
-      if (waiter.atUs !== -1) continue
-      const size = JSON.stringify(waiter.booking.units)
-      bySize.set(size, [...(bySize.get(size) ?? []), waiter])
+    // Calls of one upstream mostly share one object.
+    const sizes = new Map<Units, Waiter[]>()
+    for (const waiter of asked) {
+      waiter.isAsked = true
+      const { units } = waiter.booking
+      let waiters = sizes.get(units)
+      if (waiters === undefined) {
+        const size = JSON.stringify(units)
+        waiters = bySize.get(size) ?? []
+        bySize.set(size, waiters)
+        sizes.set(units, waiters)
+      }
+      waiters.push(waiter)
     }
     return Array.from(bySize.values(), (waiters) => ({
       step: {
@@ -182,7 +187,9 @@ export class InstantClient implements Booker, GrantOwner {
     if (result?.is !== 'instants') return
     for (const [index, waiter] of waiters.entries()) {
       if (!this.#unbooked.delete(waiter.id)) {
-        if (result.at[index]! >= 0) this.#return(result.at[index]!, waiter.booking.units)
+        // It gave up, or it was asked for twice and has another instant by now.
+        const atUs = result.at[index]!
+        if (atUs >= 0 && atUs !== waiter.atUs) this.#return(atUs, waiter.booking.units)
         continue
       }
       this.#clock.clearTimeout(waiter.leave)
@@ -199,8 +206,10 @@ export class InstantClient implements Booker, GrantOwner {
     this.#refuse(waiter, 0)
   }
 
-  #refuse({ booking, reject }: Waiter, retryAfterMs: number): void {
-    reject(new RefusedError('wait-too-long', this.#options.upstream, { retryAfterMs, tenant: booking.tenant }))
+  #refuse({ booking, observer }: Waiter, retryAfterMs: number): void {
+    observer.refused(
+      new RefusedError('wait-too-long', this.#options.upstream, { retryAfterMs, tenant: booking.tenant }),
+    )
   }
 
   #replied(reply: ExchangeReply): void {
@@ -211,7 +220,8 @@ export class InstantClient implements Booker, GrantOwner {
       if (waiter.atMs === Infinity) waiter.atMs = decidedMs + waiter.atUs / 1000 - reply.nowMs
     }
     this.#scheduled.sort((a, b) => a.atMs - b.atMs)
-    this.#arm()
+    // Many an instant has come already; a timer would take a millisecond more.
+    this.#serve()
     this.#watchRecovery(reply)
   }
 
@@ -231,7 +241,7 @@ export class InstantClient implements Booker, GrantOwner {
     const lateMs = Math.max(leastLateMs, this.marginMs)
     while (this.#scheduled[0] !== undefined && this.#scheduled[0].atMs <= nowMs) {
       const waiter = this.#scheduled.shift()!
-      const { booking, atMs, atUs, resolve } = waiter
+      const { booking, atMs, atUs, observer } = waiter
       const waitedMs = nowMs - booking.arrivedMs
       const notAfterMs = atMs + lateMs
       if (nowMs > notAfterMs) this.#again(waiter)
@@ -239,7 +249,7 @@ export class InstantClient implements Booker, GrantOwner {
         const about = { id: waiter.id, units: booking.units, waitedMs, notAfterMs, arriveByMs: Infinity }
         const grant = new Grant(this, about)
         this.#sent.set(grant, { atUs, atMs })
-        resolve(grant)
+        observer.granted(grant)
       }
     }
     this.#arm()
@@ -251,7 +261,7 @@ export class InstantClient implements Booker, GrantOwner {
     else {
       const id = (++this.#sequence).toString(36)
       const leave = this.#clock.setTimeout(() => this.#leave(id), this.#leftMs(waiter.booking))
-      const renewed = { ...waiter, id, leave, atUs: -1, atMs: Infinity }
+      const renewed = { ...waiter, id, leave, atUs: -1, atMs: Infinity, isAsked: false }
       this.#unbooked.set(renewed.id, renewed)
       this.#askSoon()
     }

@@ -1,15 +1,13 @@
 import type { Timer } from '../../core/clock.ts'
-import type { Booking } from './booker.ts'
-import type { Grant } from './grant.ts'
+import type { Booking, BookingObserver } from './booker.ts'
 
 /** A call of this process that waits for its place. */
 export interface Waiter {
   readonly id: string
   readonly booking: Booking
-  readonly resolve: (grant: Grant) => void
-  readonly reject: (error: Error) => void
-  /** At its maximum wait it leaves, whatever happens. */
-  readonly leave: Timer
+  readonly observer: BookingObserver
+  /** At its maximum wait it leaves, whatever happens. Most are served before anybody needs the timer. */
+  leave: Timer | undefined
   ahead: number
   earliestMs: number
   parked: Timer | undefined

@@ -37,6 +37,19 @@ export interface RetryDelay {
   readonly maxMs: number
 }
 
+/** After how long the next attempt is made; never (infinitely long) when there must be none. */
+export function nextAttemptMs(
+  retry: (RetryDelay & { readonly attempts: number }) | undefined,
+  request: RetriedRequest,
+  outcome: AttemptOutcome,
+  attempts: number,
+  waitMs: number,
+  random: () => number,
+): number {
+  if (retry === undefined || attempts >= retry.attempts || !isSafeToRetry(request, outcome)) return Infinity
+  return retryDelayMs(retry, attempts, waitMs, random)
+}
+
 /** Full jitter above what the vendor asks for: never earlier, and not all at the same moment. */
 export function retryDelayMs(retry: RetryDelay, attempt: number, waitMs: number, random: () => number): number {
   return waitMs + Math.ceil(random() * Math.min(retry.maxMs, retry.baseMs * 2 ** (attempt - 1)))

@@ -26,6 +26,7 @@ export function vendorSignal(
   told?: Classification,
   body?: string,
 ): VendorSignal {
+  if (status < 300 && told === undefined && !mentionsLimits(headers)) return nothingSaid
   const stated = retryAfterMs(headers, nowMs)
   const isLimit =
     status === 429 || (status === 503 && stated !== undefined) || preset.isLimited?.(status, headers) === true
@@ -37,4 +38,14 @@ export function vendorSignal(
   const pauses = limited || (resetMs !== undefined && preset.pausesWhenUsedUp === true)
   const mayRetry = (told?.limited ? told.retry : undefined) ?? preset.mayRetry?.(headers, body)
   return { limited, waitMs: limited ? waitMs : resetMs, pauses, mayRetry }
+}
+
+const nothingSaid: VendorSignal = Object.freeze({
+  ...{ limited: false, waitMs: undefined, pauses: false, mayRetry: undefined },
+})
+
+/** Whether any header may be about limits: all that presets read for a response that succeeded have both words. */
+function mentionsLimits(headers: Headers): boolean {
+  for (const name in headers) if (name.includes('limit') && name.includes('rate')) return true
+  return false
 }

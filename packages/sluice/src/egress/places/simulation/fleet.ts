@@ -1,8 +1,10 @@
 import type { Clock } from '../../../core/clock.ts'
 import { StoreError } from '../../../core/errors.ts'
 import type { BookingRules } from '../../booking/messages.ts'
+import type { Booker, Booking } from '../booker.ts'
 import { BookingClient } from '../booking-client.ts'
 import type { BookingPort } from '../booking-port.ts'
+import type { Grant } from '../grant.ts'
 import { memoryPort } from '../memory-port.ts'
 
 /** A way to shared state that can be cut, in both directions apart. */
@@ -54,7 +56,8 @@ export class SimulatedFleet {
     const { clock, random = () => 0.5 } = this.#options
     const port = this.#port
     return {
-      ...port,
+      name: port.name,
+      close: port.close,
       async exchange(upstream, asked, withinMs) {
         const isLate = (): StoreError => new StoreError('timeout', 'the link is cut')
         if (link.isCut) {
@@ -73,6 +76,13 @@ export class SimulatedFleet {
       listen: (upstream, owner, onAssigned) => port.listen(upstream, owner, () => !link.isCut && onAssigned()),
     }
   }
+}
+
+/** Books, and resolves with the grant; rejects when it is refused. */
+export function grantOf(booker: Booker, booking: Booking): Promise<Grant> {
+  return new Promise((granted, refused) => {
+    booker.book(booking, { granted, refused })
+  })
 }
 
 export function sleep(clock: Clock, ms: number): Promise<void> {

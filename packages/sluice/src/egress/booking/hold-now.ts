@@ -1,0 +1,38 @@
+import { answered, done } from './calls.ts'
+import { chargeOf, clampUnits, fits, spend } from './capacity.ts'
+import type { BookingRules, BookStep, SettlingStep } from './messages.ts'
+import { pauseOf, payRetry } from './pauses.ts'
+import { serve } from './queue.ts'
+import { addCall, type UpstreamState } from './state.ts'
+
+/**
+ * Gives a place at once where one is free and nobody waits: what an exchange with this one booking would do, without
+ * looking at everything else. False when that is not so; then nothing was done.
+ */
+export function holdNow(
+  state: UpstreamState,
+  rules: BookingRules,
+  owner: string,
+  call: Pick<BookStep, 'id' | 'tenant' | 'weight' | 'scope' | 'units' | 'first'>,
+  serverMs: number,
+): boolean {
+  if (state.waiting > 0 || state.recovering) return false
+  const nowMs = Math.max(state.lastMs, serverMs - state.skewMs)
+  if (call.scope !== '' && pauseOf(state, call.scope, nowMs) > 0) return false
+  const units = clampUnits(rules.limits, call.units)
+  if (!fits(state, rules, units, nowMs)) return false
+  state.lastMs = nowMs
+  state.owners.set(owner, nowMs)
+  if (call.first) payRetry(state, rules)
+  serve(state, call.tenant, chargeOf(rules.limits, units, call.weight))
+  spend(state, units)
+  addCall(state, call.id, { owner, phase: 'held', untilMs: nowMs + rules.heldMs, units, ticks: {} })
+  return true
+}
+
+/** Runs a step of a call that held a place; true when calls wait. */
+export function settleNow(state: UpstreamState, rules: BookingRules, owner: string, step: SettlingStep): boolean {
+  if (step.op === 'answered') answered(state, rules, owner, step)
+  else done(state, rules, owner, step)
+  return state.waiting > 0
+}
