@@ -11,6 +11,8 @@ import { summarize } from '../measure/summarize.ts'
 import { progress } from '../report/print.ts'
 import type { CaseResult } from '../report/result.ts'
 import { measureWaiters } from './footprint.ts'
+import { measureOverhead } from './overhead.ts'
+import { benchProxy } from './proxy.ts'
 
 const section = 'egress'
 const processes = 4
@@ -41,6 +43,11 @@ export async function benchEgress(effort: Effort, only: string): Promise<CaseRes
     { title: 'one Redis, estimated', run: () => runFleets('one Redis, estimated', { isEstimated: true }, 20, effort) },
   ]
   const results = await collect(steps, only)
+  const others = [
+    { title: 'the proxy', run: () => benchProxy(effort.rounds, effort.roundMs * 2) },
+    { title: 'decision overhead', run: () => measureOverhead(effort.roundMs * 6) },
+  ]
+  results.push(...(await collect(others, only)))
   if ('waiters'.includes(only)) await measureWaiters()
   return results
 }

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { createEgress } from 'sluice/egress'
 import { redisStore } from 'sluice/redis'
 import type { Contender, Setup } from '../contenders/contender.ts'
-import { places } from './places.ts'
+import { manyPlaces, places } from './places.ts'
 
 const origin = 'http://vendor.example'
 
@@ -17,7 +17,9 @@ const transport = (_: unknown, handler: Record<string, (...args: unknown[]) => u
 /** Grants of Sluice. Limits are so wide that they are never reached. */
 export async function open({ redisUrl, prefix, isEstimated }: Setup): Promise<Contender<boolean>> {
   const client = redisUrl === '' ? undefined : new Redis(redisUrl, { lazyConnect: true })
-  const bound = isEstimated ? { bound: 'estimated' as const, limits: { rps: 1_000_000 } } : { limits: places }
+  const bound = isEstimated
+    ? { bound: 'estimated' as const, limits: { rps: 1_000_000 } }
+    : { limits: client ? places : manyPlaces }
   const upstream = { name: 'vendor', origin, ...bound, retry: false as const }
   const egress = await createEgress({
     policy: { service: prefix, upstreams: [upstream] },

@@ -9,10 +9,13 @@ const bare = fileURLToPath(new URL('./bare-child.ts', import.meta.url))
 
 /** A server in a process of its own, measured from outside. */
 export class MeasuredServer {
+  readonly origin: string
+  /** Where checks are posted. */
   readonly url: string
   readonly #child: ChildProcess
 
   private constructor(url: string, child: ChildProcess) {
+    this.origin = url
     this.url = `${url}/v1/check`
     this.#child = child
   }
@@ -25,6 +28,11 @@ export class MeasuredServer {
   /** A bare handler of the same framework. */
   static bare(): Promise<MeasuredServer> {
     return MeasuredServer.#start([...process.execArgv, bare])
+  }
+
+  /** A program that prints `{ "url": ... }` once it listens. */
+  static script(file: URL, ...args: readonly string[]): Promise<MeasuredServer> {
+    return MeasuredServer.#start([...process.execArgv, fileURLToPath(file), ...args])
   }
 
   static async #start(args: readonly string[]): Promise<MeasuredServer> {
