@@ -17,6 +17,9 @@ export interface ProxyParts {
   readonly isEnding: () => boolean
 }
 
+/** One error for all: making one for every call costs more than the rest of giving up. */
+const clientGone = new Error('the client is gone')
+
 const refusedMethods: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
 /** Sends one request on, on a grant, and its response back. */
@@ -34,7 +37,10 @@ export async function handleRequest(
   let reason: string | undefined
   let bodyProblem: ProxyProblem | undefined
   const gone = new AbortController()
-  response.once('close', () => gone.abort())
+  response.once('close', () => {
+    // Most responses close because they are complete.
+    if (!response.writableFinished) gone.abort(clientGone)
+  })
   try {
     const found = check(parts, request)
     if ('status' in found) {
@@ -43,11 +49,10 @@ export async function handleRequest(
       return
     }
     upstream = found.upstream
-    const body = requestBody(request, parts, (problem) => {
+    const body = requestBody(request, response, parts, (problem) => {
       bodyProblem = problem
-      gone.abort()
+      gone.abort(clientGone)
     })
-    if (body) response.once('close', () => body.destroy())
     const reply = await egress.request({
       upstream,
       path: found.path,
@@ -94,6 +99,8 @@ function check(
 ): { upstream: string; path: string } | ProxyProblem {
   if (isEnding()) return problems.ending
   if (refusedMethods.has(request.method ?? '')) return problems.method
+  // A request of HTTP/0.9 has no end that two parsers agree on.
+  if (request.httpVersionMajor !== 1) return problems.malformed
   if (!isToken(one(request.headers['x-internal-token']))) return problems.token
   if (/\bsluice\b/.test(one(request.headers.via) ?? '')) return problems.loop
   if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) return problems.tooLarge
@@ -107,16 +114,20 @@ function check(
 
 async function passOn(reply: UpstreamResponse, response: ServerResponse, base: string): Promise<void> {
   const { body, status, rawHeaders, upstream } = reply
-  response.once('close', () => body.destroy())
   response.writeHead(status, [
     'x-request-id',
     String(response.getHeader('x-request-id')),
     ...responseHeaders(rawHeaders, upstream, base),
   ])
-  response.flushHeaders()
   await new Promise<void>((resolve, reject) => {
+    // What follows at once goes out together with the head; a head alone does not wait for it any longer.
+    const flush = setImmediate(() => response.flushHeaders())
     body.once('error', reject)
-    response.once('close', resolve)
+    response.once('close', () => {
+      clearImmediate(flush)
+      if (!body.readableEnded) body.destroy()
+      resolve()
+    })
     body.on('data', (chunk: Buffer) => {
       if (!response.write(chunk)) {
         body.pause()

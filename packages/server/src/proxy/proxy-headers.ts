@@ -60,10 +60,12 @@ export function requestHeaders(
   const hasCredentials = Object.keys(credentials).length > 0
   const headers: string[] = []
   for (const [name, value] of pairs) {
-    if (hopByHop.has(name) || listed.has(name) || kept.has(name) || name.startsWith('x-forwarded-')) continue
+    // Many servers read x_api_key as x-api-key.
+    const read = name.includes('_') ? name.replaceAll('_', '-') : name
+    if (hopByHop.has(read) || listed.has(name) || kept.has(read) || read.startsWith('x-forwarded-')) continue
     // What the caller sent in place of the vendor's credential is not passed on beside it.
-    if (hasCredentials && (name === 'authorization' || name === 'cookie' || name === 'x-api-key')) continue
-    if (Object.hasOwn(credentials, name)) continue
+    if (hasCredentials && (read === 'authorization' || read === 'cookie' || read === 'x-api-key')) continue
+    if (Object.hasOwn(credentials, read)) continue
     headers.push(name, value)
   }
   headers.push('via', '1.1 sluice', 'x-request-id', ids.requestId, 'traceparent', ids.traceparent)

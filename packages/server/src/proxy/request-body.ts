@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { type ProxyProblem, problems } from './proxy-problem.ts'
 
@@ -10,38 +10,63 @@ export interface BodyBounds {
 }
 
 /**
- * The body of a request as it is passed on; null when there is none. One that is sent in chunks does not say its length
- * beforehand, so its bytes are counted. One that stops coming would hold a place of the vendor's limit for nothing.
+ * The body of a request as it is passed on; null when there is none. One that says its length was checked before, and
+ * the parser holds it to that; one that is sent in chunks is counted.
  */
 export function requestBody(
   request: IncomingMessage,
+  response: ServerResponse,
   { maxBodyBytes, bodyIdleMs }: BodyBounds,
   onProblem: (problem: ProxyProblem) => void,
 ): Readable | null {
-  if (!hasBody(request)) return null
-  let bytes = 0
-  const fail = (problem: ProxyProblem): Error => {
-    onProblem(problem)
-    return new Error(problem.detail)
-  }
-  const counter = new Transform({
-    transform(chunk: Buffer, _, done) {
-      idle.refresh()
-      bytes += chunk.length
-      if (bytes > maxBodyBytes) done(fail(problems.tooLarge))
-      else done(null, chunk)
-    },
-  })
-  const idle = setTimeout(() => {
-    // What has come and was not taken yet is not the caller's delay.
-    if (request.complete) return
-    if (counter.readableLength > 0) idle.refresh()
-    else counter.destroy(fail(problems.tooSlow))
-  }, bodyIdleMs)
-  // An error reaches whoever reads the counter; the pipeline ends in any case.
-  return pipeline(request, counter, () => clearTimeout(idle))
+  const isChunked = request.headers['transfer-encoding'] !== undefined
+  if (!isChunked && !(Number(request.headers['content-length'] ?? 0) > 0)) return null
+  const body = isChunked ? counted(request, maxBodyBytes, () => onProblem(problems.tooLarge)) : request
+  watchIdle(request, response, body, bodyIdleMs, () => onProblem(problems.tooSlow))
+  return body
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+function counted(request: IncomingMessage, maxBytes: number, onTooLarge: () => void): Readable {
+  let bytes = 0
+  const counter = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length
+      if (bytes <= maxBytes) {
+        done(null, chunk)
+        return
+      }
+      onTooLarge()
+      done(new Error(problems.tooLarge.detail))
+    },
+  })
+  // An error reaches whoever reads the counter; the callback is there because a pipeline wants one.
+  return pipeline(request, counter, () => {})
+}
+
+const drainMs = 1000
+
+/** A body that stops coming would hold a place of the vendor's limit for nothing. */
+function watchIdle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: Readable,
+  idleMs: number,
+  onIdle: () => void,
+): void {
+  const { socket } = request
+  let seen = socket.bytesRead
+  const timer = setTimeout(() => {
+    if (request.complete) return
+    // What has come and was not taken yet is not the caller's delay.
+    const isComing = socket.bytesRead !== seen || request.readableLength > 0 || body.readableLength > 0
+    seen = socket.bytesRead
+    if (isComing) timer.refresh()
+    else onIdle()
+  }, idleMs)
+  response.once('close', () => {
+    clearTimeout(timer)
+    if (body !== request) body.destroy()
+    // It was answered early. What still comes is read for a moment, so that the answer arrives, and then cut off.
+    if (!request.complete) setTimeout(() => socket.destroy(), drainMs).unref()
+  })
 }
