@@ -76,9 +76,7 @@ export const redisCases: readonly Case[] = [
     (daily): Case => ({
       section,
       title: daily === 'cap' ? 'a daily cap with recount beside a plain take' : 'a paced day beside a plain take',
-      // Few enough that all are known after the warm-up: the first decision of a process on a subject asks for the
-      // marker too.
-      subjects: 1000,
+      subjects: 10_000,
       limits: [day],
       expect: 'allowed',
       entries: [{ label: daily, contender: 'sluice', setup: { daily } }, plain],

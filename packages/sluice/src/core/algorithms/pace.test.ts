@@ -218,6 +218,18 @@ describe('a paced limit', () => {
     expect(inFirstMinute).toBeLessThanOrEqual(10 + 15)
   })
 
+  it('does not get another burst by giving everything back', () => {
+    const atMs = Date.UTC(2026, 5, 1, 12)
+    const subject = new Subject({ amount: 2400, per: 'day', pace: { burst: 10 } })
+    expect(subject.takeMany(50, atMs)).toBe(10)
+    const charges = [{ ...subject.charge, cost: 10 }]
+    decide({ kind: 'refund', charges, takenUs: undefined }, [subject.state], atMs * 1000)
+    expect(subject.takeMany(50, atMs)).toBe(0)
+    expect(subject.look(1, atMs).statuses[0]![1]!.pace!.spent).toBe(0)
+    // What came back may be spent at the rate of catching up: 150 units per hour.
+    expect(subject.takeMany(50, atMs + 60_000)).toBe(2)
+  })
+
   it('says where on its curve it stands', () => {
     const subject = new Subject({ amount: 2400, per: 'day', pace: { burst: 50 } })
     const noon = Date.UTC(2026, 5, 1, 12)

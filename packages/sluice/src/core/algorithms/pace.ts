@@ -37,7 +37,6 @@ export const pace: Algorithm = {
     const { period } = segmentAt(limit, msOf(now))
     if (state.n[i] !== period.startMs || msOf(takenUs) < period.startMs) return
     state.n[i + 1] = Math.max(0, state.n[i + 1]! - units)
-    if (state.n[i + 1] === 0) state.n.fill(0, i, i + 3)
   },
 
   raise(state, i, limit, units, now) {
@@ -48,7 +47,7 @@ export const pace: Algorithm = {
 
   endUs(state, i, limit, now) {
     const { period } = segmentAt(limit, msOf(now))
-    return state.n[i] === period.startMs && state.n[i + 1]! > 0 ? period.endMs * 1000 : now
+    return state.n[i] === period.startMs ? period.endMs * 1000 : now
   },
 
   waitUs(state, i, limit, cost, now) {

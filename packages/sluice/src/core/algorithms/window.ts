@@ -30,7 +30,8 @@ export const window: Algorithm = {
   giveBack(state, i, limit, units, takenUs, now) {
     if (isCurrent(limit, state.n[i]!, msOf(now)) && state.n[i]! <= msOf(takenUs)) {
       state.n[i + 1] = Math.max(0, state.n[i + 1]! - units)
-      if (state.n[i + 1] === 0) state.n[i] = 0
+      // A pace that is kept aside counts as a window, and its bucket does not fill by what comes back.
+      if (state.n[i + 1] === 0 && limit.pace === undefined) state.n[i] = 0
     }
   },
 
@@ -42,7 +43,8 @@ export const window: Algorithm = {
   },
 
   endUs(state, i, limit, now) {
-    return state.n[i + 1]! > 0 && isCurrent(limit, state.n[i]!, msOf(now)) ? endOf(limit, state.n[i]!) * 1000 : now
+    // A window that has begun matters also with a count of 0: a pace that is kept aside may have a bucket to fill.
+    return state.n[i]! > 0 && isCurrent(limit, state.n[i]!, msOf(now)) ? endOf(limit, state.n[i]!) * 1000 : now
   },
 
   waitUs(state, i, limit, _cost, now) {

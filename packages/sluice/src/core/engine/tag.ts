@@ -1,5 +1,6 @@
 import type { CalendarUnit } from '../algorithms/calendar-period.ts'
 import { algorithmNames } from '../algorithms/index.ts'
+import type { Pace } from '../algorithms/pace-curve.ts'
 import { type Limit, maxPeriodMs } from './limit.ts'
 
 // A tag is a number that is stored beside the fields of a limit and says what they count: the algorithm, the period and
@@ -47,13 +48,19 @@ export function limitOfTag(tag: number): Limit {
   return limit
 }
 
+/** A tag does not tell the curve. */
+const anyPace: Pace = { weights: undefined, interval: 0, catchUp: 1 }
+
 function readTag(tag: number): Limit {
   const code = codeOf(tag)
   const isUsual = tag < 128
   const rest = isUsual ? tag % 16 : Math.floor((tag - 128) / 128)
   const common = { name: '', amount: 0, burst: 0, intervalUs: 0, calendar: undefined, zone: undefined, pace: undefined }
-  if (calendarCodes.includes(code))
-    return { ...common, algorithm: 'fixed-window', periodMs: longestMs[rest % 4] ?? maxPeriodMs, aligned: false }
+  if (calendarCodes.includes(code)) {
+    const pace = algorithmNames[code] === 'pace' ? anyPace : undefined
+    const periodMs = longestMs[rest % 4] ?? maxPeriodMs
+    return { ...common, algorithm: 'fixed-window', periodMs, aligned: false, pace }
+  }
   const periodMs = isUsual ? usualPeriods[rest % 4]! : Math.floor(rest / 2)
   return { ...common, algorithm: algorithmNames[code]!, periodMs, aligned: isUsual ? rest >= 4 : rest % 2 === 1 }
 }

@@ -57,7 +57,7 @@ export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State
       amount: paced.amount,
       remaining: room,
       windowMs: paced.periodMs,
-      resetMs: spent > 0 ? resetMs : 0,
+      resetMs: n[i + 2] === startMs ? resetMs : 0,
       retryAfterMs: waitMs,
       pace: { planned, spent, burst: paced.burst },
     },

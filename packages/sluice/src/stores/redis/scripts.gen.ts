@@ -97,7 +97,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '2dd244942e54da5fa5075557e6f5ff615d210a5d',
+  sha1: '30a8806f7ebcc0a802ba0da71ef44fb308256914',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -271,7 +271,7 @@ period, aligned = usual_periods[rest % 4], rest >= 4 and 1 or 0
 else
 period, aligned = floor(rest / 2), rest % 2
 end
-limit = { algorithm, tag, 2, 0, period, aligned }
+limit = { algorithm, tag, 2, 0, period, aligned, of_pace = algorithm_of(tag) == 6 }
 limits_by_tag[tag] = limit
 return limit
 end
@@ -418,7 +418,7 @@ local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < lengt
 if not current then age = clock_age < 0 and 0 or clock_age end
 if current and now_ms - age <= floor(taken / 1000) then
 p[o + 1] = max(0, p[o + 1] - units)
-if p[o + 1] == 0 then p[o] = -1 end
+if p[o + 1] == 0 and not limit.of_pace then p[o] = -1 end
 end
 elseif algorithm == 1 then
 local count, previous, age = two_counts(p, o, limit, now_ms)
@@ -430,7 +430,6 @@ elseif algorithm == 6 then
 local count, _, _, age, s = paced(p, limit, now_ms)
 if p[o] == age and floor(taken / 1000) >= limit[s + 4] then
 p[o + 1] = max(0, count - units)
-if p[o + 1] == 0 then p[o], p[o + 2] = -1, 0 end
 end
 elseif algorithm == 2 then
 p[o] = live_entries(p[o], limit)
@@ -450,8 +449,8 @@ elseif algorithm == 1 then
 local count, previous, age = two_counts(p, o, limit, now_ms)
 return count > 0 and 2 * limit[5] - age or previous > 0 and limit[5] - age or 0
 elseif algorithm == 6 then
-local count, _, _, _, s = paced(p, limit, now_ms)
-return count > 0 and limit[s + 5] - now_ms or 0
+local _, _, _, age, s = paced(p, limit, now_ms)
+return p[o] == age and limit[s + 5] - now_ms or 0
 elseif algorithm == 2 then
 local log = p[o]
 return #log > 0 and ceil((limit[5] * 1000 - log[#log - 1]) / 1000) or 0

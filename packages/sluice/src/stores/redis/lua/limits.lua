@@ -169,7 +169,7 @@ local function give_back(p, limit, units, taken, held, now, now_ms)
     --- @inline window-rule.lua
     if current and now_ms - age <= floor(taken / 1000) then
       p[o + 1] = max(0, p[o + 1] - units)
-      if p[o + 1] == 0 then p[o] = -1 end
+      if p[o + 1] == 0 and not limit.of_pace then p[o] = -1 end
     end
   elseif algorithm == SLIDING_WINDOW then
     local count, previous, age = two_counts(p, o, limit, now_ms)
@@ -181,7 +181,6 @@ local function give_back(p, limit, units, taken, held, now, now_ms)
     local count, _, _, age, s = paced(p, limit, now_ms)
     if p[o] == age and floor(taken / 1000) >= limit[s + PERIOD_START] then
       p[o + 1] = max(0, count - units)
-      if p[o + 1] == 0 then p[o], p[o + 2] = -1, 0 end
     end
   elseif algorithm == SLIDING_LOG then
     p[o] = live_entries(p[o], limit)
@@ -202,8 +201,8 @@ local function life(p, limit, now_ms)
     local count, previous, age = two_counts(p, o, limit, now_ms)
     return count > 0 and 2 * limit[PERIOD] - age or previous > 0 and limit[PERIOD] - age or 0
   elseif algorithm == PACE then
-    local count, _, _, _, s = paced(p, limit, now_ms)
-    return count > 0 and limit[s + PERIOD_END] - now_ms or 0
+    local _, _, _, age, s = paced(p, limit, now_ms)
+    return p[o] == age and limit[s + PERIOD_END] - now_ms or 0
   elseif algorithm == SLIDING_LOG then
     local log = p[o]
     return #log > 0 and ceil((limit[PERIOD] * 1000 - log[#log - 1]) / 1000) or 0

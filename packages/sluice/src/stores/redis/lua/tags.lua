@@ -31,7 +31,7 @@ local function limit_of_tag(tag)
   else
     period, aligned = floor(rest / 2), rest % 2
   end
-  limit = { algorithm, tag, 2, 0, period, aligned }
+  limit = { algorithm, tag, 2, 0, period, aligned, of_pace = algorithm_of(tag) == PACE }
   limits_by_tag[tag] = limit
   return limit
 end
