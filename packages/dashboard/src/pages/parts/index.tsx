@@ -1,6 +1,180 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { useApi } from '../../api/use-api.ts'
 import type { PageProps } from '../../app/pages.ts'
-import { EmptyState } from '../../components/states.tsx'
+import { useQuery } from '../../app/router.ts'
+import { useNow } from '../../app/use-now.ts'
+import { Notice } from '../../components/notice.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { formatShare } from '../../format/number.ts'
+import { formatAgo } from '../../format/time.ts'
+import { type Group, groups, type Replica, rowsOf } from './rows.ts'
+import { SeenParts, type SeenRow } from './seen-parts.ts'
+import '../../styles/operate.css'
+import './parts.css'
 
+interface Stats {
+  readonly service: string
+  readonly complete: boolean
+  readonly replicas: readonly Replica[]
+}
+
+const mostRows = 100
+
+/** Everything that reports beside the limiter: upstreams, caches, breakers, capacity, shippers. */
 export default function Parts(_: PageProps) {
-  return <EmptyState title="Parts" />
+  const { data, error, atMs, reload } = useApi<Stats>('/v1/stats?top=0', 2000)
+  const [filter, setFilter] = useQuery('filter', '')
+  const nowMs = useNow()
+  const seen = useRef<SeenParts>(null)
+  seen.current ??= new SeenParts()
+  const taken = useRef<unknown>(undefined)
+  if (data !== undefined && taken.current !== data) {
+    taken.current = data
+    seen.current.update(rowsOf(data.replicas), atMs ?? nowMs)
+  }
+  useEffect(() => {
+    document.getElementById('filter')?.setAttribute('value', filter)
+  }, [])
+  if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="parts" />
+  const all = seen.current.rows(nowMs)
+  const words = filter.trim().toLowerCase()
+  const rows = all.filter(({ name, process }) => `${name} ${process}`.toLowerCase().includes(words))
+  const omitted = data.replicas.flatMap((each) => each.omitted.map((part) => `${part} of ${each.host}:${each.pid}`))
+  return (
+    <>
+      <div class="parts-head">
+        <h1 class="page-title">Parts</h1>
+        <p class="soft small" role="status">
+          {summary(all, data.replicas.length)}
+        </p>
+        {all.length > 5 && (
+          <label class="parts-filter">
+            <span class="visually-hidden">Filter by name or process</span>
+            <input
+              id="filter"
+              class="input"
+              type="search"
+              placeholder="name or process"
+              value={filter}
+              onInput={(event) => setFilter(event.currentTarget.value)}
+            />
+          </label>
+        )}
+      </div>
+      {error && <Notice kind="warn">The daemon did not answer: {error.message} The figures below are older.</Notice>}
+      {!data.complete && (
+        <Notice kind="warn">Redis could not be asked, so these are the parts that report to this daemon itself.</Notice>
+      )}
+      {omitted.length > 0 && (
+        <Notice kind="info">Left out, as a report would have been too large: {omitted.join(', ')}</Notice>
+      )}
+      {all.length === 0 ? (
+        <Nothing />
+      ) : rows.length === 0 ? (
+        <EmptyState
+          title="Nothing has that name"
+          text="The filter goes by the name of a part and by host and process."
+        />
+      ) : (
+        (Object.keys(groups) as Group[]).map((group) => <GroupPanel key={group} group={group} rows={rows} />)
+      )}
+    </>
+  )
+}
+
+function summary(rows: readonly SeenRow[], processes: number): string {
+  const trouble = rows.filter(({ state, isStale }) => state.kind !== 'good' || isStale).length
+  const all = `${rows.length} ${rows.length === 1 ? 'part' : 'parts'} in ${processes} ${processes === 1 ? 'process' : 'processes'}`
+  if (rows.length === 0) return ''
+  return trouble === 0 ? `${all}, all well` : `${all}, ${trouble} to look at`
+}
+
+function GroupPanel({ group, rows }: { readonly group: Group; readonly rows: readonly SeenRow[] }) {
+  const own = rows.filter((row) => row.group === group)
+  if (own.length === 0) return null
+  const { title, columns } = groups[group]
+  const sorted = [...own].sort(
+    (a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name) || a.process.localeCompare(b.process),
+  )
+  const shown: readonly Column<SeenRow>[] = [
+    { id: 'name', title: 'Name', cell: (row) => <Name row={row} /> },
+    { id: 'state', title: 'State', cell: (row) => <State row={row} /> },
+    ...columns.map((column, i) => ({
+      id: column,
+      title: column,
+      number: group !== 'others' && group !== 'pipelines',
+      wideOnly: i > 1,
+      cell: (row: SeenRow) => cellOf(row, i),
+    })),
+    { id: 'age', title: 'Reported', number: true, wideOnly: true, cell: (row) => <Age row={row} /> },
+  ]
+  return (
+    <Panel title={title} note={note(group, own.length)}>
+      <Table label={title} columns={shown} rows={sorted.slice(0, mostRows)} rowKey={({ id }) => id} />
+      {sorted.length > mostRows && (
+        <p class="soft small">
+          The first {mostRows} of {sorted.length}, those to look at first. The filter finds the others.
+        </p>
+      )}
+    </Panel>
+  )
+}
+
+function note(group: Group, count: number): string {
+  if (group === 'upstreams') return `${count}, waiting calls are those of all processes`
+  if (group === 'caches' || group === 'breakers')
+    return `${count}, shares of the last minute where there were enough calls, else since the start`
+  return String(count)
+}
+
+/** Trouble first, then what fell silent. */
+const rank = ({ state, isStale }: SeenRow): number =>
+  state.kind === 'bad' ? 0 : state.kind === 'warn' ? 1 : isStale ? 2 : 3
+
+function cellOf(row: SeenRow, index: number): string {
+  if (index === 0 && row.recentShare !== undefined) return formatShare(row.recentShare)
+  return row.cells[index] ?? '–'
+}
+
+function Name({ row }: { readonly row: SeenRow }) {
+  return (
+    <div class={row.isStale ? 'stale-row' : undefined}>
+      <span class="mono">{row.name}</span>
+      <div class="soft small">{row.process}</div>
+    </div>
+  )
+}
+
+const marks = { good: '●', warn: '▲', bad: '✕' }
+
+function State({ row }: { readonly row: SeenRow }) {
+  if (row.isStale) return <span class="state-word stale-row">○ silent, {formatAgo(row.seenMsAgo)}</span>
+  return (
+    <span class={`state-word state-${row.state.kind}`}>
+      <span aria-hidden="true">{marks[row.state.kind]}</span> {row.state.text}
+    </span>
+  )
+}
+
+function Age({ row }: { readonly row: SeenRow }) {
+  return <span class={row.isStale ? 'stale-row' : 'soft'}>{formatAgo(row.seenMsAgo)}</span>
+}
+
+function Nothing() {
+  return (
+    <EmptyState
+      title="No part reports yet"
+      text="Services send how their upstreams, caches, breakers, capacity and shippers stand with startReports from sluice/reports."
+    >
+      <pre class="parts-example">
+        {`startReports({
+  service: 'shop',
+  to: daemonReports('${location.origin}', { token }),
+  parts: [partReport('cache', prices, 'prices')],
+})`}
+      </pre>
+    </EmptyState>
+  )
 }

@@ -1,6 +1,81 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, apiAnswer } from '../../api/api.ts'
+import type { Policy } from '../../api/shapes.ts'
 import type { PageProps } from '../../app/pages.ts'
-import { EmptyState } from '../../components/states.tsx'
+import { linkTo } from '../../app/router.ts'
+import { Notice } from '../../components/notice.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { ErrorState, Loading } from '../../components/states.tsx'
+import { Editing } from './editing.tsx'
+import { History } from './history.tsx'
+import '../../styles/operate.css'
+import './policy.css'
 
-export default function Policy(_: PageProps) {
-  return <EmptyState title="Policy" />
+/** The policy as it was read, with what a change must be on top of. */
+export interface Loaded {
+  readonly policy: Policy
+  readonly etag: string
+  readonly atMs: number
+}
+
+export async function loadPolicy(signal?: AbortSignal): Promise<Loaded> {
+  const { body, headers } = await apiAnswer<Policy>('GET', '/v1/policy', signal === undefined ? {} : { signal })
+  return { policy: body, etag: headers.get('etag') ?? '', atMs: Date.now() }
+}
+
+const lookEveryMs = 5000
+
+/** The policy: edit, check, try, publish, and go back. */
+export default function PolicyPage({ route }: PageProps) {
+  const [loaded, setLoaded] = useState<Loaded>()
+  const [error, setError] = useState<Error>()
+  const load = (): Promise<void> =>
+    loadPolicy().then(
+      (next) => {
+        setLoaded(next)
+        setError(undefined)
+      },
+      (failure: Error) => setError(failure),
+    )
+  useEffect(() => {
+    void load()
+    const timer = setInterval(() => !document.hidden && void load(), lookEveryMs)
+    return () => clearInterval(timer)
+  }, [])
+  if (loaded === undefined) {
+    if (error) return <ErrorState error={error instanceof ApiError ? error : new Error(error.message)} retry={load} />
+    return <Loading what="policy" />
+  }
+  const { policy, atMs } = loaded
+  const tab = route.path[1] === 'history' ? 'history' : 'edit'
+  return (
+    <>
+      <div class="policy-head">
+        <h1 class="page-title">Policy</h1>
+        <p class="soft small policy-facts">
+          {policy.service} · version <span class="mono">{policy.version}</span>
+          {policy.revision !== null && <> · revision {policy.revision}</>} · loaded{' '}
+          <RelativeTime atMs={atMs - policy.ageMs} /> · from {policy.source}
+        </p>
+        <nav class="tabs" aria-label="Policy">
+          <a href={linkTo(['policy'])} aria-current={tab === 'edit' ? 'page' : undefined}>
+            Edit
+          </a>
+          <a href={linkTo(['policy', 'history'])} aria-current={tab === 'history' ? 'page' : undefined}>
+            History
+          </a>
+        </nav>
+      </div>
+      {error && <Notice kind="warn">The daemon did not answer: {error.message} What stands here is older.</Notice>}
+      {policy.lastError !== null && <Notice kind="bad">The newest policy is not in force: {policy.lastError}</Notice>}
+      {policy.readOnly !== null && (
+        <Notice kind="info">The policy can be tried here, but not published. {policy.readOnly}</Notice>
+      )}
+      {/* The editor stays while the history is looked at: its text and what can be undone are kept. */}
+      <div hidden={tab !== 'edit'} class="policy-tab">
+        <Editing loaded={loaded} reload={load} />
+      </div>
+      {tab === 'history' && <History loaded={loaded} reload={load} />}
+    </>
+  )
 }

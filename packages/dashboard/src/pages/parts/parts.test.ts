@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import { type PartRow, type Replica, rowsOf } from './rows.ts'
+import { forgetMs, SeenParts } from './seen-parts.ts'
+
+const replica = (parts: Replica['parts'], ageMs = 0): Replica => ({
+  replica: 'r1',
+  host: 'web-1',
+  pid: 7,
+  ageMs,
+  parts,
+  omitted: [],
+})
+const one = (kind: string, stats: unknown, name = 'x'): PartRow => rowsOf([replica([{ kind, name, stats }])])[0]!
+
+describe('a row says what matters', () => {
+  test.each([
+    [
+      'egress',
+      {
+        name: 'vendor',
+        depth: 12,
+        waitMs: { p99: 2300 },
+        inFlight: 3,
+        ratePerSecond: 24.5,
+        limits: [{ used: 20, amount: 25 }],
+      },
+      'granting',
+      ['12', '2.3 s', '3', '24.5/s', '80%'],
+    ],
+    ['egress', { name: 'vendor', pausedMs: 4000 }, 'paused, 4 s left', undefined],
+    ['egress', { name: 'vendor', degraded: true }, 'shared state away', undefined],
+    [
+      'cache',
+      { hits: { memory: 70, redis: 20 }, misses: 10, memory: { entries: 12, bytes: 2_500_000 }, redis: 'up' },
+      'with Redis',
+      ['90%', '12', '2.5 MB', '0'],
+    ],
+    ['cache', { hits: {}, misses: 0, redis: 'down' }, 'Redis away, in process only', ['–', '0', '0 B', '0']],
+    [
+      'breaker',
+      { key: 'model-a', state: 'open', retryAfterMs: 3000, succeeded: 5, failed: 5, rejected: 9 },
+      'open, tries again in 3 s',
+      ['50%', '9', '0'],
+    ],
+    [
+      'capacity',
+      {
+        ready: true,
+        admitShare: 0.5,
+        load: { percent: 91, cause: 'event loop delay 84 ms' },
+        shed: { low: 4, bulk: 2 },
+      },
+      'shedding: event loop delay 84 ms',
+      ['91%', '50%', '0', '6'],
+    ],
+    [
+      'shipper',
+      {
+        isOwner: true,
+        pending: 1200,
+        oldestAgeMs: 65_000,
+        inPerSecond: 10,
+        outPerSecond: 4,
+        bytesOnDisk: 500,
+        timeToFullMs: 600_000,
+      },
+      'full in 10 min',
+      ['1,200', '1 min', '10 → 4/s', '500 B'],
+    ],
+    ['shipper', { isFull: true }, 'full, refuses events', undefined],
+    ['shipper', { lost: 2, dropped: 1 }, '3 lost or dropped', undefined],
+    ['own', { jobs: 4, name: 'n' }, 'reports', ['jobs 4']],
+  ])('%s %j', (kind, stats, state, cells) => {
+    const row = one(kind, stats)
+    expect(row.state.text).toBe(state)
+    if (cells) expect(row.cells).toEqual(cells)
+  })
+
+  test('of each breaker and upstream of a list, and not of the limiter', () => {
+    const rows = rowsOf([
+      replica([
+        { kind: 'breaker', name: 'models', stats: [{ key: 'a' }, { key: 'b' }] },
+        { kind: 'limiter', name: '', stats: {} },
+      ]),
+    ])
+    expect(rows.map(({ name }) => name)).toEqual(['models / a', 'models / b'])
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(2)
+  })
+
+  test.each([null, 7, 'text', [], [null], { hits: null, memory: 'x' }, { limits: 'x', waitMs: 4 }])(
+    'whatever a report holds: %j',
+    (stats) => {
+      for (const kind of ['egress', 'cache', 'breaker', 'capacity', 'shipper', 'pipeline', 'x'])
+        expect(() => rowsOf([replica([{ kind, name: 'x', stats }])])).not.toThrow()
+    },
+  )
+})
+
+describe('what was seen', () => {
+  const cacheRow = (hits: number, misses: number): PartRow[] => [
+    ...rowsOf([replica([{ kind: 'cache', name: 'c', stats: { hits: { memory: hits }, misses } }])]),
+  ]
+
+  test('stays for a while after its process fell silent, and then goes', () => {
+    const seen = new SeenParts()
+    seen.update(cacheRow(1, 1), 0)
+    expect(seen.rows(5000)).toMatchObject([{ isStale: false, seenMsAgo: 5000 }])
+    expect(seen.rows(20_000)).toMatchObject([{ isStale: true }])
+    seen.update([], forgetMs + 1)
+    expect(seen.rows(forgetMs + 1)).toEqual([])
+  })
+
+  test('gives the share of the last minute, not of all time', () => {
+    const seen = new SeenParts()
+    seen.update(cacheRow(0, 1000), 0)
+    seen.update(cacheRow(90, 1010), 30_000)
+    expect(seen.rows(30_000)[0]!.recentShare).toBeCloseTo(0.9)
+    // A process that started anew counts from zero.
+    seen.update(cacheRow(1, 1), 32_000)
+    expect(seen.rows(32_000)[0]!.recentShare).toBeUndefined()
+  })
+})

@@ -1,0 +1,209 @@
+import { formatNumber, formatShare } from '../../format/number.ts'
+import { formatDuration } from '../../format/time.ts'
+
+/** What processes report, as /v1/stats passes it on. Anybody with a token for deciding can send such reports. */
+export interface Replica {
+  readonly replica: string
+  readonly host: string
+  readonly pid: number
+  readonly ageMs: number
+  readonly parts: readonly { readonly kind: string; readonly name: string; readonly stats: unknown }[]
+  readonly omitted: readonly string[]
+}
+
+/** One thing that reports: an upstream, a cache, a breaker, ... in one process. */
+export interface PartRow {
+  readonly id: string
+  readonly group: Group
+  readonly name: string
+  readonly replica: string
+  readonly process: string
+  readonly ageMs: number
+  readonly state: { readonly kind: 'good' | 'bad' | 'warn'; readonly text: string }
+  /** What matters, in the order of the group's columns. */
+  readonly cells: readonly string[]
+  /** Counts from which a share over the last minute is made. */
+  readonly counts: { readonly part: number; readonly whole: number } | undefined
+}
+
+export type Group = 'upstreams' | 'caches' | 'breakers' | 'capacity' | 'shippers' | 'pipelines' | 'others'
+
+/** The columns of each group, after the name; the first ones stay on a phone. */
+export const groups: Readonly<Record<Group, { readonly title: string; readonly columns: readonly string[] }>> = {
+  upstreams: { title: 'Upstreams', columns: ['Waiting', 'Wait p99', 'In flight', 'Granted', 'Fullest limit'] },
+  caches: { title: 'Caches', columns: ['Hit rate', 'Entries', 'Memory', 'Fetch errors'] },
+  breakers: { title: 'Breakers', columns: ['Failed', 'Refused', 'In flight'] },
+  capacity: { title: 'Capacity', columns: ['Load', 'Lets in', 'Shippers', 'Shed'] },
+  shippers: { title: 'Shippers', columns: ['Pending', 'Oldest', 'In → out', 'On disk'] },
+  pipelines: { title: 'Pipelines', columns: ['Figures'] },
+  others: { title: 'Other parts', columns: ['Figures'] },
+}
+
+type Stats = Readonly<Record<string, unknown>>
+type Read = Pick<PartRow, 'name' | 'state' | 'cells' | 'counts'>
+
+const readers: Readonly<
+  Record<string, { readonly group: Group; readonly read: (name: string, stats: Stats) => Read }>
+> = {
+  egress: { group: 'upstreams', read: upstream },
+  cache: { group: 'caches', read: cache },
+  breaker: { group: 'breakers', read: breaker },
+  capacity: { group: 'capacity', read: capacity },
+  shipper: { group: 'shippers', read: shipper },
+  pipeline: { group: 'pipelines', read: other },
+}
+
+/** The rows of all processes. The limiter's own figures are on the overview. */
+export function rowsOf(replicas: readonly Replica[]): readonly PartRow[] {
+  return replicas.flatMap(({ replica, host, pid, ageMs, parts }) =>
+    parts
+      .filter(({ kind }) => kind !== 'limiter')
+      .flatMap(({ kind, name, stats }) => {
+        const { group, read } = readers[kind] ?? { group: 'others' as const, read: other }
+        const listed = (Array.isArray(stats) ? stats : [stats]).filter(
+          (each) => typeof each === 'object' && each !== null,
+        )
+        return (listed as Stats[]).map((each, i) => {
+          const found = read(group === 'others' ? `${kind} ${name}`.trim() : name, each)
+          const id = `${replica} ${kind} ${name} ${found.name} ${listed.length > 1 ? i : ''}`
+          return { ...found, id, group, replica, process: `${host}:${pid}`, ageMs }
+        })
+      }),
+  )
+}
+
+const good = (text: string): PartRow['state'] => ({ kind: 'good', text })
+const warn = (text: string): PartRow['state'] => ({ kind: 'warn', text })
+const bad = (text: string): PartRow['state'] => ({ kind: 'bad', text })
+const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
+const fields = (value: unknown): Stats => (typeof value === 'object' && value !== null ? (value as Stats) : {})
+const total = (value: unknown): number =>
+  Object.values(fields(value)).reduce<number>((sum, each) => sum + number(each), 0)
+
+function upstream(name: string, stats: Stats): Read {
+  const limits = Array.isArray(stats.limits) ? (stats.limits as Stats[]) : []
+  const fullest = Math.max(0, ...limits.map(({ used, amount }) => number(used) / Math.max(1, number(amount))))
+  const pausedMs = number(stats.pausedMs)
+  const state = stats.degraded
+    ? bad('shared state away')
+    : pausedMs > 0
+      ? warn(`paused, ${formatDuration(pausedMs)} left`)
+      : stats.recovering
+        ? warn('waiting after a restart of Redis')
+        : good('granting')
+  const { p99 } = fields(stats.waitMs)
+  return {
+    name: String(stats.name ?? name),
+    state,
+    cells: [
+      `${formatNumber(number(stats.depth))}`,
+      formatDuration(number(p99)),
+      formatNumber(number(stats.inFlight)),
+      `${formatNumber(number(stats.ratePerSecond))}/s`,
+      limits.length === 0 ? '–' : formatShare(fullest),
+    ],
+    counts: undefined,
+  }
+}
+
+function cache(name: string, stats: Stats): Read {
+  const hits = total(stats.hits)
+  const lookups = hits + number(stats.misses)
+  const memory = fields(stats.memory)
+  const errors = number(stats.fetchErrors)
+  return {
+    name: name || 'cache',
+    state:
+      stats.redis === 'down'
+        ? bad('Redis away, in process only')
+        : stats.redis === 'up'
+          ? good('with Redis')
+          : good('in process'),
+    cells: [
+      lookups === 0 ? '–' : formatShare(hits / lookups),
+      formatNumber(number(memory.entries)),
+      formatBytes(number(memory.bytes)),
+      formatNumber(errors),
+    ],
+    counts: { part: hits, whole: lookups },
+  }
+}
+
+function breaker(name: string, stats: Stats): Read {
+  const retryMs = number(stats.retryAfterMs)
+  const state =
+    stats.state === 'open'
+      ? bad(retryMs > 0 ? `open, tries again in ${formatDuration(retryMs)}` : 'open')
+      : stats.state === 'half-open'
+        ? warn('half-open, trying')
+        : good('closed')
+  const calls = number(stats.succeeded) + number(stats.failed)
+  return {
+    name: [name, stats.key].filter((each) => typeof each === 'string' && each !== '').join(' / ') || 'breaker',
+    state,
+    cells: [
+      calls === 0 ? '–' : formatShare(number(stats.failed) / calls),
+      formatNumber(number(stats.rejected)),
+      formatNumber(number(stats.inFlight)),
+    ],
+    counts: { part: number(stats.failed), whole: calls },
+  }
+}
+
+function capacity(name: string, stats: Stats): Read {
+  const load = fields(stats.load)
+  const share = typeof stats.admitShare === 'number' ? stats.admitShare : 1
+  return {
+    name: name || 'capacity',
+    state: !stats.ready
+      ? bad('not ready')
+      : share < 1
+        ? warn(`shedding: ${String(load.cause ?? 'load')}`)
+        : good(String(load.cause ?? 'ready')),
+    cells: [
+      `${Math.round(number(load.percent))}%`,
+      formatShare(share),
+      formatNumber(number(stats.senders)),
+      formatNumber(total(stats.shed)),
+    ],
+    counts: undefined,
+  }
+}
+
+function shipper(name: string, stats: Stats): Read {
+  const gone = number(stats.lost) + number(stats.dropped)
+  const fullMs = typeof stats.timeToFullMs === 'number' ? stats.timeToFullMs : undefined
+  const state = stats.isFull
+    ? bad('full, refuses events')
+    : gone > 0
+      ? bad(`${formatNumber(gone)} lost or dropped`)
+      : stats.breaker === 'open'
+        ? warn(`pausing, next in ${formatDuration(number(stats.nextAttemptInMs))}`)
+        : fullMs !== undefined
+          ? warn(`full in ${formatDuration(fullMs)}`)
+          : good(stats.isOwner ? 'sending' : 'storing, another process sends')
+  return {
+    name: name || String(stats.producer ?? 'shipper'),
+    state,
+    cells: [
+      formatNumber(number(stats.pending)),
+      number(stats.pending) === 0 ? '–' : formatDuration(number(stats.oldestAgeMs)),
+      `${formatNumber(number(stats.inPerSecond))} → ${formatNumber(number(stats.outPerSecond))}/s`,
+      formatBytes(number(stats.bytesOnDisk)),
+    ],
+    counts: undefined,
+  }
+}
+
+/** A part of another version, or of the service's own making: its first numbers, as they are called. */
+function other(name: string, stats: Stats): Read {
+  const numbers = Object.entries(stats).filter(([, value]) => typeof value === 'number')
+  const text = numbers.slice(0, 5).map(([field, value]) => `${field} ${formatNumber(value as number)}`)
+  return { name: name || 'part', state: good('reports'), cells: [text.join(' · ') || '–'], counts: undefined }
+}
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  if (bytes < 1e6) return `${Number((bytes / 1e3).toPrecision(3))} kB`
+  return bytes < 1e9 ? `${Number((bytes / 1e6).toPrecision(3))} MB` : `${Number((bytes / 1e9).toPrecision(3))} GB`
+}

@@ -1,0 +1,176 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, apiAnswer } from '../../api/api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { CheckedLine } from './checked-line.tsx'
+import { Conflict } from './conflict.tsx'
+import { Differences } from './differences.tsx'
+import { type Draft, keepDraft, keptDraft } from './draft.ts'
+import type { Editor, Issue } from './editor/create-editor.ts'
+import { PolicyEditor } from './editor/policy-editor.tsx'
+import { type Loaded, loadPolicy } from './index.tsx'
+import { Trial } from './trial.tsx'
+import { useChecked } from './use-checked.ts'
+
+const noIssues: readonly Issue[] = []
+
+/** Writes a policy on top of the one that was read, and notices when somebody else publishes meanwhile. */
+export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly reload: () => Promise<void> }) {
+  const [draft] = useState(keptDraft)
+  const [base, setBase] = useState<Pick<Draft, 'etag' | 'text'>>({
+    etag: draft?.etag ?? loaded.etag,
+    text: loaded.policy.text ?? '',
+  })
+  const [text, setText] = useState(draft?.text ?? loaded.policy.text ?? '')
+  const [isAsked, setAsked] = useState(false)
+  const [isBusy, setBusy] = useState(false)
+  const [isCompared, setCompared] = useState(false)
+  const [done, setDone] = useState<{ kind: 'good' | 'bad'; text: string }>()
+  const editor = useRef<Editor>(null)
+  const checked = useChecked(text, loaded.policy.version)
+  const isChanged = text !== (loaded.policy.text ?? '')
+  const isConflict = base.etag !== loaded.etag
+  const { readOnly } = loaded.policy
+
+  useEffect(() => {
+    if (base.etag === loaded.etag) return
+    // Nothing was written yet: what is new is simply shown.
+    if (text === base.text) takeOver(loaded)
+  }, [loaded.etag])
+  useEffect(() => keepDraft(text === loaded.policy.text ? undefined : { text, etag: base.etag }), [text, base.etag])
+
+  const takeOver = (next: Loaded): void => {
+    setBase({ etag: next.etag, text: next.policy.text ?? '' })
+    if (editor.current && editor.current.text !== next.policy.text) editor.current.replace(next.policy.text ?? '')
+  }
+  const publish = async (): Promise<void> => {
+    setBusy(true)
+    try {
+      const sent = text
+      const { body, headers } = await apiAnswer<{ version: string; revision: number }>('PUT', '/v1/policy', {
+        body: sent,
+        headers: { 'if-match': base.etag },
+      })
+      setDone({ kind: 'good', text: `Published as revision ${body.revision}, version ${body.version}.` })
+      await inForce(headers.get('etag') ?? '')
+      const next = await loadPolicy()
+      setBase({ etag: next.etag, text: sent })
+    } catch (error) {
+      // The text stays, and what the other one published is fetched to be compared with.
+      if (!(error instanceof ApiError) || error.status !== 412) setDone({ kind: 'bad', text: (error as Error).message })
+    }
+    setAsked(false)
+    setBusy(false)
+    await reload()
+  }
+  const issues = checked.state === 'mistakes' ? checked.issues : noIssues
+  const canPublish = readOnly === null && checked.state === 'good' && !checked.isOld && isChanged && !isConflict
+  return (
+    <>
+      {isConflict && text !== base.text && (
+        <Conflict
+          theirs={loaded}
+          onContinue={() => {
+            setBase({ etag: loaded.etag, text: loaded.policy.text ?? '' })
+            setCompared(true)
+          }}
+          onTakeTheirs={() => takeOver(loaded)}
+        />
+      )}
+      {done && (
+        <Notice kind={done.kind} live>
+          {done.text}
+        </Notice>
+      )}
+      <Panel
+        title="Document"
+        note={isChanged ? 'changed, not published' : 'as it runs'}
+        actions={
+          <>
+            <CopyButton text={text} what="the policy" />
+            <button class="button" type="button" disabled={!isChanged} onClick={() => takeOver(loaded)}>
+              Discard
+            </button>
+            <button class="button button-primary" type="button" disabled={!canPublish} onClick={() => setAsked(true)}>
+              Publish …
+            </button>
+          </>
+        }
+      >
+        <PolicyEditor
+          initial={text}
+          readOnly={false}
+          issues={issues}
+          original={isCompared ? (loaded.policy.text ?? '') : undefined}
+          onChange={(next) => {
+            setText(next)
+            setDone(undefined)
+          }}
+          onReady={(made) => {
+            editor.current = made
+          }}
+        />
+        <CheckedLine checked={checked} onGo={(line) => editor.current?.goTo(line)} />
+      </Panel>
+      <Panel
+        title="Difference to what runs"
+        note={differenceNote(checked)}
+        actions={
+          <label class="compare">
+            <input
+              type="checkbox"
+              checked={isCompared}
+              onChange={(event) => setCompared(event.currentTarget.checked)}
+            />{' '}
+            in the text
+          </label>
+        }
+      >
+        {checked.state === 'good' && checked.outcome.differences && checked.outcome.differences.length > 0 ? (
+          <Differences differences={checked.outcome.differences} />
+        ) : (
+          <p class="soft">
+            {checked.state !== 'good'
+              ? 'Shown once the text has no mistakes.'
+              : isChanged
+                ? 'Only comments, spacing or order differ.'
+                : 'None.'}
+          </p>
+        )}
+      </Panel>
+      <Trial text={text} isGood={checked.state === 'good' && !checked.isOld} />
+      {isAsked && (
+        <Confirm
+          title="Publish this policy?"
+          action="Publish"
+          isBusy={isBusy}
+          onConfirm={publish}
+          onCancel={() => setAsked(false)}
+        >
+          <p>
+            Every replica that reads {loaded.policy.source} takes it up. The version that runs now can be rolled back
+            to.
+          </p>
+          {checked.state === 'good' && checked.outcome.differences && (
+            <Differences differences={checked.outcome.differences} />
+          )}
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+function differenceNote(checked: ReturnType<typeof useChecked>): string {
+  const count = checked.state === 'good' ? (checked.outcome.differences?.length ?? 0) : 0
+  return count === 0 ? 'by rules and fields' : `${count} ${count === 1 ? 'place' : 'places'}`
+}
+
+/** What was pushed takes a moment to come into force, as the source is followed. */
+async function inForce(etag: string): Promise<void> {
+  for (let i = 0; i < 20; i++) {
+    if ((await loadPolicy()).etag === etag) return
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
+}

@@ -1,0 +1,164 @@
+import { useState } from 'preact/hooks'
+import { ApiError, api } from '../../api/api.ts'
+import type { AuditEntry } from '../../api/shapes.ts'
+import { useApi } from '../../api/use-api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
+import { formatMoment } from '../../format/time.ts'
+import { type Difference, Differences } from './differences.tsx'
+import type { Loaded } from './index.tsx'
+
+interface Version {
+  readonly revision: number
+  readonly createdAt: string
+}
+
+/** Former versions, who published them, and the way back. */
+export function History({ loaded, reload }: { readonly loaded: Loaded; readonly reload: () => Promise<void> }) {
+  const versions = useApi<{ versions: readonly Version[] }>('/v1/policy/versions?limit=50')
+  const audit = useApi<{ entries: readonly AuditEntry[] }>('/v1/audit?limit=1000')
+  const [asked, setAsked] = useState<{ revision: number; etag: string; differences: readonly Difference[] }>()
+  const [done, setDone] = useState<{ kind: 'good' | 'bad' | 'warn'; text: string }>()
+  const [isBusy, setBusy] = useState(false)
+  const fail = (error: unknown): void => {
+    const isConflict = error instanceof ApiError && error.status === 412
+    const text = (error as Error).message
+    setDone({
+      kind: isConflict ? 'warn' : 'bad',
+      text: isConflict ? `Nothing was changed: somebody else was faster. ${text}` : text,
+    })
+  }
+  const ask = async (revision: number): Promise<void> => {
+    setDone(undefined)
+    try {
+      const body = { revision }
+      const { differences } = await api<{ differences: readonly Difference[] | null }>(
+        'POST',
+        '/v1/policy/rollback?dryRun=true',
+        { body },
+      )
+      setAsked({ revision, etag: loaded.etag, differences: differences ?? [] })
+    } catch (error) {
+      fail(error)
+    }
+  }
+  const rollBack = async (): Promise<void> => {
+    setBusy(true)
+    try {
+      const { revision, etag } = asked!
+      const pushed = await api<{ revision: number }>('POST', '/v1/policy/rollback', {
+        body: { revision },
+        headers: { 'if-match': etag },
+      })
+      setDone({ kind: 'good', text: `Revision ${revision} is published again, as revision ${pushed.revision}.` })
+    } catch (error) {
+      fail(error)
+    }
+    setBusy(false)
+    setAsked(undefined)
+    versions.reload()
+    audit.reload()
+    await reload()
+  }
+  if (versions.error?.status === 409) return <EmptyState title="There is no history" text={versions.error.message} />
+  if (versions.error) return <ErrorState error={versions.error} retry={versions.reload} />
+  if (versions.data === undefined) return <Loading what="history" />
+  const list = versions.data.versions
+  return (
+    <>
+      {done && (
+        <Notice kind={done.kind} live>
+          {done.text}
+        </Notice>
+      )}
+      <Panel title="Versions" note={list.length < 50 ? 'newest first' : 'the newest 50'}>
+        {list.length === 0 ? (
+          <EmptyState
+            title="Nothing was published yet"
+            text="What runs came from the source itself. It is kept as the first version when something is published."
+          />
+        ) : (
+          <ul class="versions">
+            {list.map(({ revision, createdAt }, i) => (
+              <li key={revision}>
+                <div>
+                  <strong>revision {revision}</strong> {i === 0 && <span class="chip">newest</span>}
+                  <div class="soft small">
+                    <RelativeTime atMs={Date.parse(createdAt)} /> · {formatMoment(Date.parse(createdAt))}
+                    {author(audit.data?.entries ?? [], revision)}
+                  </div>
+                </div>
+                {i > 0 && (
+                  <button
+                    class="button"
+                    type="button"
+                    disabled={loaded.policy.readOnly !== null}
+                    onClick={() => ask(revision)}
+                  >
+                    Roll back …
+                  </button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+      {audit.data && <Changes entries={audit.data.entries} />}
+      {asked && (
+        <Confirm
+          title={`Go back to revision ${asked.revision}?`}
+          action="Roll back"
+          isBusy={isBusy}
+          onConfirm={rollBack}
+          onCancel={() => setAsked(undefined)}
+        >
+          {asked.differences.length > 0 ? (
+            <>
+              <p>Compared with what runs, it changes:</p>
+              <Differences differences={asked.differences} />
+            </>
+          ) : (
+            <p>It says the same as what runs.</p>
+          )}
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const words: Readonly<Record<string, string>> = {
+  'policy.push': 'Published',
+  'policy.rollback': 'Rolled back',
+  'override.set': 'Override set for',
+  'override.remove': 'Override removed from',
+  'key.reset': 'Reset',
+}
+
+function author(entries: readonly AuditEntry[], revision: number): string {
+  const found = entries.find(({ after }) => (after as { revision?: number } | null)?.revision === revision)
+  return found === undefined ? '' : ` · by ${found.who.via} from ${found.who.address}`
+}
+
+/** Everything that operators did through this daemon. */
+function Changes({ entries }: { readonly entries: readonly AuditEntry[] }) {
+  if (entries.length === 0) return null
+  return (
+    <Panel title="Changes by operators" note="through this daemon, since it started">
+      <ul class="versions">
+        {entries.slice(0, 50).map(({ id, what, target, when, who }) => (
+          <li key={id}>
+            <div>
+              {words[what] ?? what} <code>{target}</code>
+              <div class="soft small">
+                <RelativeTime atMs={Date.parse(when)} /> · by {who.via} from {who.address}
+              </div>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}

@@ -1,0 +1,152 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Daemon } from '../../packages/server/src/serve.ts'
+import { send } from '../../packages/server/src/testing/started.ts'
+import { seriousFindings, sidewaysScroll } from './accessibility.ts'
+import { openView, picture, startBrowser, startDaemon } from './browser.ts'
+
+const hostile = '<img src=x onerror=alert(1)>'
+const sections = [
+  {
+    kind: 'egress',
+    name: '',
+    stats: [
+      {
+        name: 'vendor-graphql',
+        depth: 34,
+        waitMs: { p50: 200, p99: 2300, max: 4000 },
+        inFlight: 8,
+        ratePerSecond: 24.8,
+        limits: [{ name: 'rps', used: 25, amount: 25, periodMs: 1000 }],
+      },
+      { name: 'billing', depth: 0, waitMs: { p99: 0 }, inFlight: 1, ratePerSecond: 2, limits: [], pausedMs: 12_000 },
+    ],
+  },
+  {
+    kind: 'cache',
+    name: 'prices',
+    stats: {
+      hits: { memory: 9000, redis: 700 },
+      misses: 300,
+      fetchErrors: 2,
+      memory: { entries: 1200, bytes: 3_400_000 },
+      redis: 'up',
+    },
+  },
+  {
+    kind: 'cache',
+    name: 'profiles',
+    stats: { hits: { memory: 10 }, misses: 5, memory: { entries: 4, bytes: 900 }, redis: 'down' },
+  },
+  {
+    kind: 'breaker',
+    name: 'models',
+    stats: [
+      { key: 'sentiment-v2', state: 'closed', succeeded: 900, failed: 3, rejected: 0, inFlight: 2, retryAfterMs: 0 },
+      { key: hostile, state: 'open', succeeded: 10, failed: 30, rejected: 12, inFlight: 0, retryAfterMs: 8000 },
+    ],
+  },
+  {
+    kind: 'capacity',
+    name: 'ingest',
+    stats: {
+      ready: true,
+      admitShare: 0.7,
+      senders: 12,
+      load: { percent: 88, cause: 'event loop delay 84 ms' },
+      shed: { bulk: 44 },
+    },
+  },
+  {
+    kind: 'shipper',
+    name: 'events',
+    stats: {
+      isOwner: true,
+      pending: 1840,
+      oldestAgeMs: 65_000,
+      inPerSecond: 40,
+      outPerSecond: 22,
+      bytesOnDisk: 5_600_000,
+      timeToFullMs: 5_400_000,
+      breaker: 'closed',
+    },
+  },
+  { kind: 'presence', name: 'rooms', stats: { channels: 12, members: 340 } },
+]
+
+describe('the page of parts', { timeout: 60_000 }, () => {
+  let browser: Browser
+  let daemon: Daemon
+  beforeAll(async () => {
+    browser = await startBrowser()
+    daemon = await startDaemon()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await daemon?.close()
+  })
+
+  const report = async (): Promise<void> => {
+    const { status } = await send(`${daemon.url}/v1/reports`, 'POST', {
+      v: 1,
+      service: daemon.service,
+      replica: 'web-1-replica',
+      host: 'web-1',
+      pid: 4711,
+      startedAt: Date.now() - 60_000,
+      sections,
+      omitted: [],
+    })
+    expect(status).toBe(200)
+  }
+
+  test('says what to do while nothing reports', async () => {
+    const { page, wrong, close } = await openView(browser, daemon, { view: '/parts' })
+    await page.getByText('No part reports yet').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'parts-empty-desktop-light')
+    expect(wrong).toEqual([])
+    await close()
+  })
+
+  test.each([
+    ['desktop', 'light'],
+    ['phone', 'dark'],
+  ] as const)('shows each part with what matters, trouble first, %s, %s', async (width, theme) => {
+    await report()
+    const { page, wrong, close } = await openView(browser, daemon, { view: '/parts', width, theme })
+    await page.getByText('9 parts in 2 processes, 5 to look at').waitFor()
+    const breakers = page.getByRole('table', { name: 'Breakers' }).getByRole('row')
+    expect(await breakers.nth(1).getByRole('cell').allTextContents()).toEqual(
+      expect.arrayContaining([`models / ${hostile}web-1:4711`, '✕ open, tries again in 8 s', '75%', '12']),
+    )
+    await page.getByText('paused, 12 s left').waitFor()
+    await page.getByText('Redis away, in process only').waitFor()
+    await page.getByText('shedding: event loop delay 84 ms').waitFor()
+    await page.getByText('full in 1 h').waitFor()
+    expect(await page.locator('main img').count()).toBe(0)
+    expect(await sidewaysScroll(page)).toBeUndefined()
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, `parts-${width}-${theme}`)
+    await page.getByLabel('Filter by name or process').fill('vendor')
+    await page.getByRole('table', { name: 'Caches' }).waitFor({ state: 'detached' })
+    expect(page.url()).toContain('filter=vendor')
+    expect(wrong).toEqual([])
+    await close()
+  })
+
+  test('a process that falls silent stays in sight, grey, with the age of its figures', async () => {
+    await report()
+    const { page, wrong, close } = await openView(browser, daemon, { view: '/parts' })
+    await page.getByText('9 parts in 2 processes').waitFor()
+    await page
+      .getByText(/silent, \d+ s ago/)
+      .first()
+      .waitFor()
+    await page.getByText('9 parts in 1 process, 9 to look at').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'parts-silent-desktop-light')
+    expect(wrong).toEqual([])
+    await close()
+  })
+})
