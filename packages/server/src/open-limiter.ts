@@ -7,6 +7,8 @@ import { archiveOf } from './config/policy-archive.ts'
 import { openPolicy } from './config/policy-place.ts'
 import { redisClient } from './config/redis-target.ts'
 import { teePolicy } from './config/tee-policy.ts'
+import { demoStore } from './demo/demo-store.ts'
+import { startDemo } from './demo/start-demo.ts'
 import { type RoutedPolicy, routedPolicy } from './envoy/routed-policy.ts'
 import { documentOf } from './policy/rule-changes.ts'
 
@@ -33,7 +35,8 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
   const { source, close } = await openPolicy(config.policy)
   opened.push(close)
   const redis = openRedis(config, opened)
-  const store = redis === undefined ? memoryStore() : redisStore(redis, { prefix: config.redisPrefix })
+  const demo = config.demo ? demoStore() : undefined
+  const store = demo?.store ?? (redis === undefined ? memoryStore() : redisStore(redis, { prefix: config.redisPrefix }))
   opened.push(() => store.close())
   const teed = teePolicy(source)
   const policy = routedPolicy(teed.first, config.env)
@@ -52,12 +55,14 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     isExample = false
     policy.accepted()
   })
+  const archive = archiveOf(source)
+  if (demo !== undefined && archive !== undefined) opened.push(startDemo({ limiter, archive, store: demo }))
   const place = (): string => limiter.policy.status.source
   return {
     limiter,
     store,
     redis,
-    archive: archiveOf(source),
+    archive,
     policy,
     policyForOthers: teed.second,
     isExampleInstead: () => isExample,

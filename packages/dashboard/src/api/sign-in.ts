@@ -21,6 +21,12 @@ export async function resumeSession(): Promise<void> {
   else await signIn(code).catch(() => session.set('code-refused'))
 }
 
+/** Shows the sign-in when the session has ended, such as by a restart of the daemon with another token. */
+export async function checkSession(): Promise<void> {
+  const { signedIn } = await api<SessionState>('GET', '/v1/session').catch(() => ({ signedIn: true }))
+  if (!signedIn) session.set('expired')
+}
+
 /** Exchanges a one-time code or the admin token for a cookie that scripts cannot read; nothing is kept here. */
 export async function signIn(secret: string): Promise<void> {
   await api('POST', '/v1/session', { body: { secret }, isSignIn: true })

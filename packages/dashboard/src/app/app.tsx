@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
-import { resumeSession } from '../api/sign-in.ts'
+import { checkSession, resumeSession } from '../api/sign-in.ts'
 import { EmptyState, Loading } from '../components/states.tsx'
+import { followLive } from '../live/live.ts'
 import { Header } from './header.tsx'
 import { LazyPage } from './lazy-page.tsx'
 import { pages } from './pages.ts'
@@ -16,6 +17,10 @@ export function App() {
     document.title = `${[...route.path.slice(1), entry?.title ?? 'Not found'].join(' · ')} · Sluice`
   }, [entry, route.path.join('/')])
   useEffect(() => void resumeSession(), [])
+  useEffect(() => {
+    // A stream that was refused may mean that the session has ended; asking says so.
+    return session === 'signed-in' ? followLive(() => void checkSession()) : undefined
+  }, [session])
   if (session === 'unknown') return <Loading />
   if (session !== 'signed-in') return <SignIn why={session} />
   return (

@@ -1,9 +1,19 @@
 import { signOut } from '../api/sign-in.ts'
+import { live } from '../live/live.ts'
 import { pages } from './pages.ts'
 import { linkTo } from './router.ts'
+import { useValue } from './value.ts'
 
-/** The name, the pages, and on the right what is shown: service, policy, and whether it is live. */
+const states = {
+  live: { dot: '', text: 'live' },
+  connecting: { dot: 'dot-waiting', text: 'connecting' },
+  lost: { dot: 'dot-bad', text: 'connection lost, trying again' },
+}
+
+/** The name, the pages, and on the right what is shown: the service, and whether it is live. */
 export function Header({ current }: { readonly current: string | undefined }) {
+  const hello = useValue(live.hello)
+  const { dot, text } = states[useValue(live.connection)]
   return (
     <header class="header">
       <a class="logo" href={linkTo([])}>
@@ -21,6 +31,15 @@ export function Header({ current }: { readonly current: string | undefined }) {
         ))}
       </nav>
       <div class="header-right">
+        {hello && (
+          <span class="pill wide-only" title="The service whose policy this daemon enforces">
+            {hello.service}
+          </span>
+        )}
+        <span class="pill" role="status">
+          <span class={`dot ${dot}`} aria-hidden="true" />
+          {text}
+        </span>
         <button type="button" class="copy" onClick={() => void signOut().catch(() => {})}>
           Sign out
         </button>

@@ -12,11 +12,18 @@ export function Sparkline(props: {
       width={width}
       height={height}
       viewBox={`0 0 ${width} ${height}`}
+      preserveAspectRatio="none"
       aria-hidden="true"
     >
-      <path d={pathOf(values, width, height)} />
+      <path d={pathOf(known(values), width, height)} />
     </svg>
   )
+}
+
+/** Without the gap before the first value, so that a line that has just begun is one. */
+function known(values: readonly (number | undefined)[]): readonly (number | undefined)[] {
+  const first = values.findIndex((value) => value !== undefined)
+  return values.slice(Math.max(0, Math.min(first, values.length - 8)))
 }
 
 /** The path of a line from zero to the largest value. */

@@ -7,6 +7,8 @@ export interface Column<Row> {
   readonly number?: boolean
   /** Left out on a phone. */
   readonly wideOnly?: boolean
+  /** As narrow as its contents. */
+  readonly narrow?: boolean
   /** Can be sorted by; the largest stand first. */
   readonly sortable?: boolean
 }
@@ -22,7 +24,7 @@ export function Table<Row>(props: {
 }) {
   const { columns, rows, sort, onSort } = props
   const classOf = (column: Column<Row>): string =>
-    `${column.number ? 'number' : ''} ${column.wideOnly ? 'wide-only' : ''}`
+    `${column.number ? 'number' : ''} ${column.wideOnly ? 'wide-only' : ''} ${column.narrow ? 'narrow' : ''}`
   return (
     <table class="table">
       <caption class="visually-hidden">{props.label}</caption>

@@ -22,6 +22,11 @@ export function formatShare(share: number | undefined): string {
   return `${percent >= 10 || percent === 0 ? Math.round(percent) : percent.toFixed(1)}%`
 }
 
+/** A rate in the unit that is easy to read: 11.4/s, 1.4/min. */
+export function formatRate(perSecond: number): string {
+  return perSecond > 0 && perSecond < 0.1 ? `${formatNumber(perSecond * 60)}/min` : `${formatNumber(perSecond)}/s`
+}
+
 function significant(value: number): string {
   return String(Number(value.toPrecision(3)))
 }

@@ -29,10 +29,15 @@ export function formatAgo(ms: number): string {
 
 /** The time of day in the reader's zone: 10:45:07. */
 export function formatClock(atMs: number): string {
-  return new Date(atMs).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+  return new Date(atMs).toLocaleTimeString(undefined, {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  })
 }
 
 /** Date and time in the reader's zone. */
 export function formatMoment(atMs: number): string {
-  return new Date(atMs).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' })
+  return new Date(atMs).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long', hourCycle: 'h23' })
 }

@@ -39,6 +39,8 @@ export interface ServerConfig {
   readonly logLevel: LogLevel
   /** Check the configuration and the policy, and do not listen. */
   readonly validateOnly: boolean
+  /** Make traffic to look at, with a policy and a store of its own. */
+  readonly demo: boolean
   /** Where tiers are looked up. */
   readonly env: Environment
   /** What was found odd about the configuration, to be logged at the start. */
@@ -79,6 +81,7 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     'forwarded-by': { env: ['SLUICE_FORWARDED_BY'], default: 'either' },
     deadline: { env: ['SLUICE_DEADLINE_MS'], default: '500' },
     'log-level': { env: ['SLUICE_LOG_LEVEL'], default: 'info' },
+    demo: { env: [] },
     validate: { env: [] },
   })
 
@@ -112,6 +115,9 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
   const redis = text('redis', flags, env)
   const level = text('log-level', flags, env)
   const deadline = text('deadline', flags, env)
+  const demo = flags.demo === true || flags.demo === 'true'
+  for (const name of demo ? ['redis', 'policy'] : [])
+    if (flags[name] !== undefined) throw wrongOption(`--${name}`, flags[name], '--demo brings its own; leave one out')
   return {
     host,
     port: portOf(port),
@@ -122,10 +128,10 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
     proxyPort: proxyPort.value === undefined ? undefined : portOf(proxyPort),
     proxyCredentials: credentialsFrom(text('proxy-credentials', flags, env), env),
     tls: readTls(text('tls-cert', flags, env), text('tls-key', flags, env), text('tls-client-ca', flags, env)),
-    redis: redis.value === undefined ? undefined : parseRedisUrl(redis.value, redis.from!),
+    redis: redis.value === undefined || demo ? undefined : parseRedisUrl(redis.value, redis.from!),
     redisPrefix: text('redis-prefix', flags, env).value!,
     requireRedis: isOn('require-redis', flags, env, redis.value),
-    policy: policyOf(flags, env),
+    policy: demo ? { kind: 'demo' } : policyOf(flags, env),
     adminToken: tokenFrom(text('admin-token-file', flags, env), 'SLUICE_ADMIN_TOKEN', env),
     decideToken: tokenFrom(text('decide-token-file', flags, env), 'SLUICE_DECIDE_TOKEN', env),
     trustedProxies: text('trusted-proxies', flags, env)
@@ -135,6 +141,7 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
     forwardedBy: choice('forwarded-by', text('forwarded-by', flags, env), forwardedBys),
     deadlineMs: whole(deadline, 1, 60_000, 'a number of milliseconds from 1 to 60000'),
     logLevel: choice('log-level', level, logLevels),
+    demo,
     validateOnly: flags.validate === true || flags.validate === 'true',
     env,
     warnings,

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { filePolicy, type PolicySource } from 'sluice'
+import { demoPolicy } from '../demo/demo-policy.ts'
 import { examplePolicy } from './example-policy.ts'
 import { hideSecrets } from './hide-secrets.ts'
 import { memoryPolicy } from './memory-policy.ts'
@@ -10,6 +11,7 @@ import { parseRedisUrl, type RedisTarget, redisClient } from './redis-target.ts'
 /** Where the daemon's policy is. */
 export type PolicyPlace = (
   | { readonly kind: 'example' }
+  | { readonly kind: 'demo' }
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'redis'; readonly target: RedisTarget; readonly key: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly service: string; readonly table: string | undefined }
@@ -108,6 +110,8 @@ export async function openPolicy(place: PolicyPlace): Promise<OpenPolicy> {
   switch (place.kind) {
     case 'example':
       return { source: memoryPolicy(examplePolicy, 'the built-in example'), close: nothing }
+    case 'demo':
+      return { source: memoryPolicy(demoPolicy(600), 'the demo'), close: nothing }
     case 'file':
       if (!existsSync(place.path)) throw wrongOption('--policy', place.path, `there is no such file; ${remedy}`)
       return { source: filePolicy(place.path), close: nothing }

@@ -1,6 +1,76 @@
-import type { PageProps } from '../../app/pages.ts'
-import { EmptyState } from '../../components/states.tsx'
+import type { OverviewAnswer } from '../../api/page-types.ts'
+import { useApi } from '../../api/use-api.ts'
+import { useQuery } from '../../app/router.ts'
+import { useValue } from '../../app/value.ts'
+import { Panel } from '../../components/panel.tsx'
+import { Segmented } from '../../components/segmented.tsx'
+import { ErrorState, Loading } from '../../components/states.tsx'
+import { live } from '../../live/live.ts'
+import { DegradedBanner } from './banner.tsx'
+import { BusiestRules } from './busiest-rules.tsx'
+import { Chart } from './chart.tsx'
+import { Events } from './events.tsx'
+import './overview.css'
+import { Refused } from './refused.tsx'
+import { PolicyPanel, StorePanel } from './side-panels.tsx'
+import { Tiles } from './tiles.tsx'
 
-export function Overview(_: PageProps) {
-  return <EmptyState title="Overview" />
+const ranges = [
+  { value: '15', text: '15 min' },
+  { value: '5', text: '5 min' },
+  { value: '1', text: '1 min' },
+] as const
+
+/** Is traffic refused now, how much, since when; whose; by which rule; is counting exact. */
+export function Overview() {
+  const timeline = useValue(live.timeline)
+  const { data, error, reload } = useApi<OverviewAnswer>('/v1/overview', 2000)
+  const [range, setRange] = useQuery('range', '15')
+  const minutes = Number(ranges.find(({ value }) => value === range)?.value ?? 15)
+  if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="overview" />
+  return (
+    <>
+      <h1 class="visually-hidden">Overview</h1>
+      {data.outage && <DegradedBanner outage={data.outage} store={data.store.name} />}
+      <Tiles timeline={timeline} deadlineMs={data.deadlineMs} />
+      <div class="overview">
+        <div class="column">
+          <Panel
+            title="Decisions per second"
+            note={<span class="chart-readout" />}
+            class="chart-panel"
+            actions={
+              <Segmented label="How far back" choices={ranges} value={String(minutes) as '15'} onChange={setRange} />
+            }
+          >
+            <Chart timeline={timeline} minutes={minutes} />
+            <Legend />
+          </Panel>
+          <Refused refused={data.refused} />
+          <BusiestRules />
+        </div>
+        <div class="column">
+          <StorePanel data={data} />
+          <PolicyPanel data={data} />
+          <Events happenings={timeline.happenings} store={data.store.name} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+function Legend() {
+  return (
+    <p class="legend soft small">
+      <span>
+        <i class="swatch swatch-allow" /> allowed
+      </span>
+      <span>
+        <i class="swatch swatch-deny" /> denied
+      </span>
+      <span>
+        <i class="swatch swatch-degraded" /> degraded: decided without the store
+      </span>
+    </p>
+  )
 }

@@ -1,6 +1,10 @@
 import type { PageProps } from '../../app/pages.ts'
-import { EmptyState } from '../../components/states.tsx'
+import { RuleDetail } from './rule-detail.tsx'
+import { RuleList } from './rule-list.tsx'
+import './rules.css'
 
-export default function Rules(_: PageProps) {
-  return <EmptyState title="Rules" />
+/** `#/rules`: all rules; `#/rules/NAME`: one. */
+export default function Rules({ route }: PageProps) {
+  const [, name] = route.path
+  return name === undefined ? <RuleList /> : <RuleDetail key={name} name={name} />
 }

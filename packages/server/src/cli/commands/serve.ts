@@ -27,11 +27,11 @@ export async function serveCommand(input: Input, terminal: Terminal): Promise<Ex
   return 0
 }
 
+const switches = ['validate', 'require-redis', 'demo']
+
 function flagsOf(input: Input): Flags {
   const given = Object.keys(configOptions).filter((name) => input.given(name))
-  return Object.fromEntries(
-    given.map((name) => [name, name === 'validate' || name === 'require-redis' ? input.flag(name) : input.text(name)]),
-  )
+  return Object.fromEntries(given.map((name) => [name, switches.includes(name) ? input.flag(name) : input.text(name)]))
 }
 
 async function start(config: ServerConfig, terminal: Terminal): Promise<Daemon> {

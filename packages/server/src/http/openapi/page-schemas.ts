@@ -6,6 +6,7 @@ const keyOrNull: Schema = { oneOf: [ref('HotKey'), { type: 'null' }] }
 const ruleSummary: Readonly<Record<string, Schema>> = {
   name: text,
   mode: { enum: ['enforce', 'shadow'] },
+  byTier: flag,
   limits: list(object({ name: text, algorithm: text, amount: number, periodMs: number })),
   history: {
     ...list({ type: 'array', items: count, minItems: 3, maxItems: 3 }),

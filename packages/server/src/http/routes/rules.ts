@@ -48,7 +48,7 @@ function statsByRule({ live, counter }: ApiParts, top: number): Map<string, Rule
 
 function summary({ live }: ApiParts, rule: RuleDescription, stats: RuleStats | undefined): Record<string, unknown> {
   return {
-    ...{ name: rule.name, mode: rule.mode, limits: rule.limits },
+    ...{ name: rule.name, mode: rule.mode, byTier: rule.tier !== null, limits: rule.limits },
     history: live.rules.of(rule.name),
     allowed: stats?.allowed ?? 0,
     denied: stats?.denied ?? 0,

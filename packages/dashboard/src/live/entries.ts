@@ -1,0 +1,71 @@
+/** The decisions of one second; a later one of the same second takes its place. */
+export interface Second {
+  readonly kind: 'second'
+  /** Seconds since 1970. */
+  readonly at: number
+  readonly allowed: number
+  readonly denied: number
+  readonly degraded: number
+  readonly p50Ms: number | null
+  readonly p99Ms: number | null
+  readonly replicas: number
+}
+
+interface Changes {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+  readonly changed: readonly string[]
+  readonly tiers: boolean
+}
+
+/** Something that happened. */
+export type Happening =
+  | {
+      readonly kind: 'policy'
+      readonly at: number
+      readonly version: string
+      readonly source: string
+      readonly changes: Changes | null
+    }
+  | { readonly kind: 'policy-rejected'; readonly at: number; readonly source: string; readonly message: string }
+  | { readonly kind: 'degraded'; readonly at: number; readonly failure: string; readonly message: string }
+  | { readonly kind: 'exact-again'; readonly at: number; readonly since: number; readonly decisions: number }
+
+export type Entry = Second | Happening
+
+/** Which daemon speaks. */
+export interface Hello {
+  readonly epoch: string
+  readonly replica: string
+  readonly service: string
+  readonly resumed: boolean
+  readonly startedAt: number
+}
+
+/** The last 15 minutes, as far as they are known. Seconds that are missing are gaps. */
+export interface Timeline {
+  readonly seconds: ReadonlyMap<number, Second>
+  readonly happenings: readonly Happening[]
+}
+
+export const windowSeconds = 15 * 60
+export const noTimeline: Timeline = { seconds: new Map(), happenings: [] }
+
+/** Adds entries to a timeline, and forgets what is older than 15 minutes. */
+export function withEntries(timeline: Timeline, entries: readonly Entry[]): Timeline {
+  const seconds = new Map(timeline.seconds)
+  const happenings = [...timeline.happenings]
+  for (const entry of entries) {
+    if (entry.kind === 'second') seconds.set(entry.at, entry)
+    else happenings.push(entry)
+  }
+  const oldest = Math.max(0, ...seconds.keys()) - windowSeconds
+  for (const at of seconds.keys()) if (at <= oldest) seconds.delete(at)
+  return { seconds, happenings: happenings.filter(({ at }) => at > oldest).slice(-200) }
+}
+
+/** The newest seconds, oldest first; undefined where one is missing. */
+export function lastSeconds({ seconds }: Timeline, count: number): (Second | undefined)[] {
+  const newest = Math.max(0, ...seconds.keys())
+  return Array.from({ length: count }, (_, i) => seconds.get(newest - count + 1 + i))
+}

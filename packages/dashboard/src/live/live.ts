@@ -1,0 +1,52 @@
+import { createValue, type Value } from '../app/value.ts'
+import { type Entry, type Hello, noTimeline, type Timeline, withEntries } from './entries.ts'
+
+/** How the stream stands, for people. */
+export type Connection = 'connecting' | 'live' | 'lost'
+
+/** The stream of the daemon. One for the whole page: it goes on while the reader changes pages. */
+export const live: {
+  readonly connection: Value<Connection>
+  readonly hello: Value<Hello | undefined>
+  readonly timeline: Value<Timeline>
+} = {
+  connection: createValue<Connection>('connecting'),
+  hello: createValue<Hello | undefined>(undefined),
+  timeline: createValue<Timeline>(noTimeline),
+}
+
+/** After a stream that was refused, the browser does not try again by itself. */
+const againMs = 2000
+
+/**
+ * Follows the daemon until the returned function is called. The id of the last message lets the daemon send what was
+ * missed, once; a daemon that does not know the id sends everything, and the old seconds of another process stay, as
+ * they are seconds of the same service.
+ */
+export function followLive(ended: () => void): () => void {
+  let source: EventSource | undefined
+  let lastId = ''
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const open = (): void => {
+    source = new EventSource(`./v1/live${lastId === '' ? '' : `?after=${encodeURIComponent(lastId)}`}`)
+    source.addEventListener('hello', (event) => {
+      live.hello.set(JSON.parse(event.data) as Hello)
+      live.connection.set('live')
+    })
+    source.addEventListener('entries', (event) => {
+      lastId = event.lastEventId
+      live.timeline.set(withEntries(live.timeline.get(), JSON.parse(event.data) as Entry[]))
+    })
+    source.addEventListener('error', () => {
+      live.connection.set('lost')
+      if (source?.readyState !== EventSource.CLOSED) return
+      timer = setTimeout(open, againMs)
+      ended()
+    })
+  }
+  open()
+  return () => {
+    clearTimeout(timer)
+    source?.close()
+  }
+}

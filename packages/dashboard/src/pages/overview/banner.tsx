@@ -1,0 +1,23 @@
+import type { OverviewAnswer } from '../../api/page-types.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { formatNumber } from '../../format/number.ts'
+import { formatClock } from '../../format/time.ts'
+import { failureWords, storeName } from './words.ts'
+
+/** Stands above everything while decisions are made without the store: why, and since when. */
+export function DegradedBanner(props: {
+  readonly outage: NonNullable<OverviewAnswer['outage']>
+  readonly store: string
+}) {
+  const { since, failure, message, decisions } = props.outage
+  return (
+    <section class="degraded-banner" role="alert" aria-label="Degraded">
+      <strong>
+        {storeName(props.store)} {failureWords(failure)}, so counting is not exact.
+      </strong>{' '}
+      Since {formatClock(since)} (<RelativeTime atMs={since} />
+      ), {formatNumber(decisions)} decisions of this replica were made by what their rules say for a store failure.
+      {message !== '' && <div class="small mono">{message}</div>}
+    </section>
+  )
+}

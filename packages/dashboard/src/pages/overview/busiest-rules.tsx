@@ -1,0 +1,21 @@
+import type { RulesAnswer } from '../../api/page-types.ts'
+import { useApi } from '../../api/use-api.ts'
+import { linkTo } from '../../app/router.ts'
+import { Panel } from '../../components/panel.tsx'
+import { ErrorState, Loading } from '../../components/states.tsx'
+import { sortedRules } from '../rules/rule-figures.ts'
+import { RuleTable } from '../rules/rule-table.tsx'
+
+const shown = 6
+
+/** The rules that deny most, and then those that decide most. */
+export function BusiestRules() {
+  const { data, error, reload } = useApi<RulesAnswer>('/v1/rules', 5000)
+  if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="rules" />
+  const all = <a href={linkTo(['rules'])}>All {data.rules.length} rules</a>
+  return (
+    <Panel title="Rules" note={`those that deny most, last 15 minutes`} actions={<span class="small">{all}</span>}>
+      <RuleTable rules={sortedRules(data.rules, 'denied').slice(0, shown)} />
+    </Panel>
+  )
+}

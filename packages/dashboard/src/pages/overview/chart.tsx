@@ -1,0 +1,114 @@
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { formatNumber } from '../../format/number.ts'
+import { formatClock } from '../../format/time.ts'
+import type { Timeline } from '../../live/entries.ts'
+import { type ChartColours, chartColours, hatch } from './chart-colours.ts'
+import { drawMarks } from './chart-marks.ts'
+import { stacked } from './stacked.ts'
+
+const height = 240
+
+/** Decisions per second, stacked: allowed, degraded on it, denied on top. Policies and outages stand where they were. */
+export function Chart({ timeline, minutes }: { readonly timeline: Timeline; readonly minutes: number }) {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot>(null)
+  const shown = useRef(timeline)
+  shown.current = timeline
+  useEffect(() => {
+    const home = place.current!
+    const make = (): uPlot => {
+      const made = new uPlot(
+        optionsOf(home.clientWidth, chartColours(home), () => shown.current),
+        [[]],
+        home,
+      )
+      made.setData(stacked(shown.current, minutes))
+      return made
+    }
+    plot.current = make()
+    const resized = new ResizeObserver(() => plot.current?.setSize({ width: home.clientWidth, height }))
+    resized.observe(home)
+    // The canvas does not follow style sheets by itself.
+    const dark = matchMedia('(prefers-color-scheme: dark)')
+    const again = (): void => {
+      plot.current?.destroy()
+      plot.current = make()
+    }
+    dark.addEventListener('change', again)
+    return () => {
+      dark.removeEventListener('change', again)
+      resized.disconnect()
+      plot.current?.destroy()
+    }
+  }, [minutes])
+  useEffect(() => {
+    plot.current?.setData(stacked(timeline, minutes))
+  }, [timeline, minutes])
+  return <div class="chart" ref={place} role="img" aria-label={`Decisions per second in the last ${minutes} minutes`} />
+}
+
+function optionsOf(width: number, colours: ChartColours, timeline: () => Timeline): uPlot.Options {
+  const axis: uPlot.Axis = {
+    stroke: colours.soft,
+    font: '11px system-ui, sans-serif',
+    grid: { stroke: colours.line, width: 1 },
+    ticks: { show: false },
+  }
+  const area = (label: string, fill: uPlot.Series.Fill, stroke: string): uPlot.Series => ({
+    label,
+    fill,
+    stroke,
+    width: 1,
+    points: { show: false },
+    spanGaps: false,
+  })
+  return {
+    width,
+    height,
+    cursor: { drag: { setScale: false }, points: { show: false }, y: false },
+    legend: { show: false },
+    scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(5, most * 1.15)] } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 30,
+        values: (_, ticks, __, ___, step) => ticks.map((at) => formatClock(at * 1000).slice(0, step < 60 ? 8 : 5)),
+        space: 90,
+      },
+      { ...axis, size: 44, values: (_, ticks) => ticks.map((value) => formatNumber(value)), space: 50 },
+    ],
+    // Drawn from the whole to its parts, each covering the lower part of the one before.
+    series: [
+      {},
+      area('denied', colours.deny, colours.deny),
+      area('degraded', (u) => hatch(u.ctx, colours), colours.degraded),
+      area('allowed', colours.allowFill, colours.allow),
+    ],
+    hooks: {
+      draw: [(u) => drawMarks(u, timeline().happenings, colours)],
+      setCursor: [showReadout],
+    },
+    padding: [8, 4, 0, 0],
+  }
+}
+
+/** What was at the time under the pointer stands above the chart, in a place that does not move. */
+function showReadout(u: uPlot): void {
+  const readout = u.root.parentElement?.parentElement?.querySelector<HTMLElement>('.chart-readout')
+  if (!readout) return
+  const { idx } = u.cursor
+  const [at, total, below, allowed] = [0, 1, 2, 3].map((series) => (idx == null ? null : u.data[series]?.[idx]))
+  if (at == null || total == null) {
+    readout.textContent = ''
+    return
+  }
+  const parts = [
+    `${formatNumber(allowed)} allowed`,
+    `${formatNumber(total - (below ?? 0))} denied`,
+    `${formatNumber((below ?? 0) - (allowed ?? 0))} degraded`,
+  ]
+  readout.textContent = `${formatClock(at * 1000)}  ${parts.join(' · ')}`
+}

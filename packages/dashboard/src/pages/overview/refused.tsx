@@ -1,0 +1,47 @@
+import type { OverviewAnswer } from '../../api/page-types.ts'
+import { linkTo } from '../../app/router.ts'
+import { Panel } from '../../components/panel.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { formatNumber, formatRate } from '../../format/number.ts'
+import { formatDuration } from '../../format/time.ts'
+import { keyParts } from './words.ts'
+
+/** The keys that are denied most, by which limit, and when they would pass. */
+export function Refused({ refused }: { readonly refused: OverviewAnswer['refused'] }) {
+  const { keys, seen } = refused
+  const most = keys[0]?.perSecond ?? 1
+  const note = `last one to two minutes, ${keys.length} of ${formatNumber(seen)} key${seen === 1 ? '' : 's'}`
+  return (
+    <Panel title="Who is being refused" {...(keys.length > 0 ? { note } : {})}>
+      {keys.length === 0 ? (
+        <EmptyState title="Nobody" text="No key was denied in the last two minutes." />
+      ) : (
+        <ul class="refused">
+          {keys.map(({ key, rule, limit, perSecond, passesInMs }) => (
+            <li key={key}>
+              <div class="refused-name">
+                <a class="mono" href={linkTo(['keys'], { key })}>
+                  {keyParts(key) || key}
+                </a>
+                <div class="soft small">
+                  <a href={linkTo(['rules', rule])}>{rule}</a>
+                  {limit && ` · ${limit}`}
+                </div>
+              </div>
+              <span class="bar" aria-hidden="true">
+                <span style={{ width: `${Math.max(1, (100 * perSecond) / most)}%` }} />
+              </span>
+              <span class="number">{formatRate(perSecond)}</span>
+              <span class="number soft small passes">{passesWords(passesInMs)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+function passesWords(ms: number | null): string {
+  if (ms === null) return ''
+  return ms === 0 ? 'passes now' : `in ${formatDuration(ms)}`
+}

@@ -1,0 +1,30 @@
+import type { Denial } from '../../api/page-types.ts'
+import { linkTo } from '../../app/router.ts'
+import { EmptyState } from '../../components/states.tsx'
+import { formatClock, formatDuration } from '../../format/time.ts'
+import { keyParts } from '../overview/words.ts'
+
+/** Who was denied, when, by which limit, and how long it had to wait. */
+export function Denials({ denials }: { readonly denials: readonly Denial[] }) {
+  if (denials.length === 0) return <EmptyState title="None" text="Nothing was denied since this daemon started." />
+  return (
+    <ul class="denials">
+      {denials.map((denial, i) => (
+        <li key={`${denial.at} ${i}`}>
+          <span class="soft small">{formatClock(denial.at)}</span>
+          <a class="mono" href={linkTo(['keys'], { key: denial.key })}>
+            {keyParts(denial.key) || denial.key}
+          </a>
+          <span class="soft small number">{reasonWords(denial)}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function reasonWords({ reason, limit, retryAfterMs, cost }: Denial): string {
+  const why =
+    reason === 'quota' ? (limit ?? 'limit used up') : reason === 'missing-key' ? 'no key in the request' : 'store away'
+  const wait = retryAfterMs === null ? 'never passes' : `passes in ${formatDuration(retryAfterMs)}`
+  return `${why} · ${cost > 1 ? `cost ${cost} · ` : ''}${wait}`
+}

@@ -1,0 +1,123 @@
+import type { RuleAnswer } from '../../api/page-types.ts'
+import { useApi } from '../../api/use-api.ts'
+import { linkTo } from '../../app/router.ts'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
+import { formatNumber, formatShare } from '../../format/number.ts'
+import { Denials } from './denials.tsx'
+import { Fullness } from './fullness.tsx'
+import { HotKeys } from './hot-keys.tsx'
+import { LimitChips } from './limit-chips.tsx'
+import { figuresOf, shadowShare } from './rule-figures.ts'
+import { RuleHistory } from './rule-history.tsx'
+
+/** One rule: its limits, what it did, how full its subjects are, and whom it denied. */
+export function RuleDetail({ name }: { readonly name: string }) {
+  const { data, error, reload } = useApi<RuleAnswer>(`/v1/rules/${encodeURIComponent(name)}`, 4000)
+  if (error?.status === 404 && data === undefined)
+    return (
+      <EmptyState title={`The policy has no rule ${name}`} text="It may have been renamed or removed.">
+        <a class="button" href={linkTo(['rules'])}>
+          All rules
+        </a>
+      </EmptyState>
+    )
+  if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="rule" />
+  return (
+    <>
+      <div class="rules-head">
+        <h1 class="page-title">
+          <a class="soft" href={linkTo(['rules'])}>
+            Rules
+          </a>{' '}
+          <span class="soft">/</span> {data.name} <CopyButton text={data.name} what="the name of the rule" />
+        </h1>
+        {data.mode === 'shadow' && <span class="badge">shadow: watches, denies nothing</span>}
+      </div>
+      <div class="two-columns">
+        <Panel title="What it says">
+          <RuleFacts rule={data} />
+        </Panel>
+        <Panel title={data.mode === 'shadow' ? 'Would have denied' : 'Denied'} note="per 10 s, last 15 minutes">
+          <RuleHistory history={data.history} isShadow={data.mode === 'shadow'} />
+          <p class="soft small">{outcomeWords(data)}</p>
+        </Panel>
+        <Panel title="Hottest keys" note="units used, last one to two minutes">
+          <HotKeys
+            keys={data.hottest}
+            empty={data.mode === 'shadow' ? 'Keys of shadow rules are not counted.' : 'No key used this rule.'}
+          />
+        </Panel>
+        <Panel title="Most denied keys" note="denials, last one to two minutes">
+          <HotKeys keys={data.mostDenied} empty="No key was denied." kind="deny" />
+        </Panel>
+        <Panel title="How full its subjects are" note={fullnessNote(data)}>
+          <Fullness bins={data.fullness.bins} looked={data.fullness.looked} />
+        </Panel>
+        <Panel title="Recent denials" note="the last 20 of this replica">
+          <Denials denials={data.denials} />
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+function fullnessNote({ fullness }: RuleAnswer): string {
+  return fullness.isSample
+    ? `the ${fullness.looked} busiest of the last one to two minutes, not all`
+    : `all ${fullness.looked} seen in the last one to two minutes`
+}
+
+function outcomeWords(rule: RuleAnswer): string {
+  if (rule.mode === 'shadow') {
+    const share = shadowShare(rule)
+    return share === undefined
+      ? 'No request met it yet.'
+      : `Would have denied ${formatShare(share)} of the requests that met it since the daemon started.`
+  }
+  const { decided, denied, shareDenied } = figuresOf(rule)
+  if (shareDenied === undefined) return 'No request met it in the last 15 minutes.'
+  return `${formatNumber(denied)} of ${formatNumber(decided)} requests were denied, ${formatShare(shareDenied)}.`
+}
+
+const failureModes: Readonly<Record<string, string>> = {
+  open: 'allow everything',
+  closed: 'deny everything',
+  local: 'count this replica’s share locally',
+  recount: 'ask the source of truth',
+}
+
+function RuleFacts({ rule }: { readonly rule: RuleAnswer }) {
+  return (
+    <dl class="facts facts-wide">
+      <dt>Limits</dt>
+      <dd>
+        <LimitChips rule={rule} />
+      </dd>
+      <dt>Matches</dt>
+      <dd>{rule.match === null ? 'every request, or only keys' : <code>{written(rule.match)}</code>}</dd>
+      <dt>Key</dt>
+      <dd>{rule.key === null ? 'given by the caller' : <code>{written(rule.key)}</code>}</dd>
+      {rule.tier !== null && (
+        <>
+          <dt>Tier</dt>
+          <dd>
+            <code>{written(rule.tier)}</code>
+          </dd>
+        </>
+      )}
+      <dt>While the store is away</dt>
+      <dd>{failureModes[rule.onStoreFailure] ?? rule.onStoreFailure}</dd>
+    </dl>
+  )
+}
+
+/** Conditions as a person would note them: `POST /v1/analyze`. */
+function written(value: unknown): string {
+  const { method, path, ...others } = (typeof value === 'object' ? value : {}) as Record<string, unknown>
+  if (typeof path === 'string' && Object.keys(others).length === 0) return `${method ?? ''} ${path}`.trim()
+  return typeof value === 'string'
+    ? value
+    : JSON.stringify(value).replaceAll('"', '').replaceAll(',', ', ').replaceAll(':', ': ')
+}

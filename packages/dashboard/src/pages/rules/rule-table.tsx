@@ -1,0 +1,93 @@
+import type { HotKey, RuleSummary } from '../../api/page-types.ts'
+import { linkTo } from '../../app/router.ts'
+import { Sparkline } from '../../components/sparkline.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { formatNumber, formatShare } from '../../format/number.ts'
+import { keyParts } from '../overview/words.ts'
+import { LimitChips } from './limit-chips.tsx'
+import { figuresOf, shadowShare } from './rule-figures.ts'
+
+const columns: readonly Column<RuleSummary>[] = [
+  { id: 'policy', title: 'Rule', sortable: true, cell: (rule) => <RuleName rule={rule} /> },
+  {
+    id: 'limits',
+    title: 'Limits',
+    wideOnly: true,
+    cell: (rule) => <LimitChips rule={rule} />,
+  },
+  { id: 'hottest', title: 'Hottest key', wideOnly: true, cell: ({ hottestKey }) => <KeyLink hot={hottestKey} /> },
+  {
+    id: 'most-denied',
+    title: 'Most denied key',
+    wideOnly: true,
+    cell: ({ mostDeniedKey }) => <KeyLink hot={mostDeniedKey} />,
+  },
+  {
+    id: 'decided',
+    title: 'Decided',
+    number: true,
+    wideOnly: true,
+    sortable: true,
+    cell: (rule) => (rule.mode === 'shadow' ? '–' : formatNumber(figuresOf(rule).decided)),
+  },
+  { id: 'denied', title: 'Denied', number: true, sortable: true, cell: (rule) => <Denied rule={rule} /> },
+  { id: 'spark', title: 'Trend', narrow: true, cell: (rule) => <RuleSpark rule={rule} /> },
+]
+
+/** One row for each rule. */
+export function RuleTable(props: {
+  readonly rules: readonly RuleSummary[]
+  readonly sort?: string
+  readonly onSort?: (sort: string) => void
+  readonly isFull?: boolean
+}) {
+  const { rules, isFull = false, ...sorting } = props
+  const shown = isFull ? columns : columns.filter(({ id }) => !['hottest', 'most-denied', 'decided'].includes(id))
+  return <Table label="Rules" columns={shown} rows={rules} rowKey={({ name }) => name} {...sorting} />
+}
+
+function RuleName({ rule }: { readonly rule: RuleSummary }) {
+  return (
+    <>
+      <a href={linkTo(['rules', rule.name])}>{rule.name}</a>
+      {rule.mode === 'shadow' && (
+        <>
+          {' '}
+          <span class="badge">shadow</span>
+        </>
+      )}
+    </>
+  )
+}
+
+function KeyLink({ hot }: { readonly hot: HotKey | null }) {
+  if (hot === null) return <span class="soft">–</span>
+  return (
+    <a class="mono key-cell" href={linkTo(['keys'], { key: hot.key })} title={hot.key}>
+      {keyParts(hot.key) || hot.key}
+    </a>
+  )
+}
+
+/** A shadow rule denies nothing: says what it would do. */
+function Denied({ rule }: { readonly rule: RuleSummary }) {
+  const { denied, shareDenied } = figuresOf(rule)
+  if (rule.mode === 'shadow') {
+    const share = shadowShare(rule)
+    return share === undefined ? <span class="soft">–</span> : <span class="soft">would deny {formatShare(share)}</span>
+  }
+  if (shareDenied === undefined) return <span class="soft">–</span>
+  return <span title={`${formatNumber(denied)} in 15 minutes`}>{formatShare(shareDenied)}</span>
+}
+
+function RuleSpark({ rule }: { readonly rule: RuleSummary }) {
+  const isShadow = rule.mode === 'shadow'
+  return (
+    <Sparkline
+      kind={isShadow ? 'degraded' : 'deny'}
+      width={72}
+      height={22}
+      values={rule.history.map((step) => (isShadow ? step[2] : step[1]))}
+    />
+  )
+}
