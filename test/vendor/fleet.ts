@@ -14,6 +14,7 @@ export interface FleetOptions {
   readonly workersEach: number
   readonly redis: Pick<WorkerSettings, 'redisPort' | 'sentinels' | 'masterName'>
   readonly rps: number
+  readonly bound?: 'strict' | 'estimated'
   /** How long the vendor takes to answer. */
   readonly answerMs?: number
 }
@@ -48,8 +49,14 @@ export class Fleet {
   }
 
   writePolicy(rps: number, version: string): void {
-    const upstream = { name: 'vendor', origin: this.vendor.origin, limits: { rps }, maxWait: '60s', timeout: '5s' }
+    const upstream = { name: 'vendor', origin: this.vendor.origin, ...this.#settings(rps) }
     writeFileSync(this.#policyFile, JSON.stringify({ service: 'vendor-test', version, upstreams: [upstream] }))
+  }
+
+  #settings(rps: number): object {
+    // Under `local`, the default of an estimated bound, nothing is promised while Redis does not answer in time.
+    const onStoreFailure = 'closed'
+    return { bound: this.#options.bound ?? 'strict', limits: { rps }, maxWait: '60s', timeout: '5s', onStoreFailure }
   }
 
   /** Starts one more process; resolves when its workers have begun. */

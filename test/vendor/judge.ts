@@ -12,6 +12,8 @@ export interface Finding {
   /** What may be expected of that: 96 % of limit / (1 + time to first byte). */
   readonly wanted: number
   readonly wrong: readonly string[]
+  /** The most that the bound allows in a second. */
+  readonly bound: number
 }
 
 interface Expected {
@@ -38,7 +40,28 @@ export function judge(fleet: Fleet, reports: readonly WorkerReport[], expected: 
   if (most > limit) wrong.push(`${most} arrivals in a second, ${limit} are allowed`)
   const failed = reports.flatMap((report) => report.failed)
   if (failed.length > 0) wrong.push(`calls failed: ${[...new Set(failed)].slice(0, 3).join('; ')}`)
-  return { arrivals: arrivals.length, most, rate, wanted: (0.96 * limit) / (1 + answerMs / 1000), wrong }
+  return { arrivals: arrivals.length, most, rate, wanted: (0.96 * limit) / (1 + answerMs / 1000), wrong, bound: limit }
+}
+
+/** How much longer than its margin a call may take on a busy machine, from its instant to the vendor. */
+const slackMs = 50
+
+/**
+ * The documented bound of `bound: estimated`: floor((period + J) / spacing) + 1, where J is how much delays differ. The
+ * rate is lower by what the margin lengthens the period.
+ */
+export function judgeEstimated(fleet: Fleet, reports: readonly WorkerReport[], limit: number): Finding {
+  const margins = reports.map(({ stats }) => stats?.marginMs ?? 0)
+  const spacingMs = (1000 + Math.min(...margins)) / limit
+  const bound = Math.floor((1000 + Math.max(...margins) + slackMs) / spacingMs) + 1
+  const found = judge(fleet, reports, { limit: bound, answerMs: 0 })
+  return { ...found, rate: averageOf(fleet), bound, wanted: (0.96 * limit) / (1 + Math.max(...margins) / 1000) }
+}
+
+/** Spaced calls do not come in rounds. */
+function averageOf({ vendor }: Fleet): number {
+  const nowMs = performance.now()
+  return (vendor.arrivals.filter((at) => at >= nowMs - lastMs).length * 1000) / lastMs
 }
 
 /**

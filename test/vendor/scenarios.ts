@@ -4,7 +4,7 @@ import { startRedis } from '../../packages/sluice/src/testing/servers/redis.ts'
 import { startSentinel } from '../../packages/sluice/src/testing/servers/sentinel.ts'
 import { waitFor } from '../../packages/sluice/src/testing/wait-for.ts'
 import { Fleet, type FleetOptions } from './fleet.ts'
-import { type Finding, judge } from './judge.ts'
+import { type Finding, judge, judgeEstimated } from './judge.ts'
 
 export interface Scenario {
   readonly name: string
@@ -92,6 +92,24 @@ const slowVendor: Scenario = {
   run: (forMs) => withFleet({ answerMs: 150 }, forMs, async () => {}),
 }
 
+const estimated: Scenario = {
+  name: 'bound: estimated, the vendor answers after 150 ms',
+  async run(forMs) {
+    const redis = await startRedis()
+    const fleet = await Fleet.start({
+      ...{ processes: 4, workersEach: 50, rps: 25, answerMs: 150, bound: 'estimated' },
+      redis: { redisPort: redis.port },
+    })
+    try {
+      await sleep(forMs)
+      return judgeEstimated(fleet, await fleet.reports(), 25)
+    } finally {
+      await fleet.stop()
+      await redis.stop()
+    }
+  },
+}
+
 /** Judged from a second after the last process had the new limit on. */
 const limitChanges: Scenario = {
   name: 'the limit changes from 25 to 10',
@@ -147,4 +165,5 @@ export const scenarios: readonly Scenario[] = [
   slowVendor,
   limitChanges,
   failover,
+  estimated,
 ]

@@ -17,5 +17,7 @@ export interface WorkerReport {
   refused: number
   aborted: number
   failed: string[]
+  /** How often shared state did not answer in time. */
+  storeFailures: number
   stats?: UpstreamStats
 }

@@ -24,7 +24,13 @@ const client = settings.sentinels
 client.on('error', () => undefined)
 const store = redisStore(client)
 const egress = await createEgress({ policy: filePolicy(settings.policyFile), store })
-const report: WorkerReport = { version: egress.policy.version, responses: 0, refused: 0, aborted: 0, failed: [] }
+const report: WorkerReport = {
+  version: egress.policy.version,
+  ...{ responses: 0, refused: 0, aborted: 0, failed: [], storeFailures: 0 },
+}
+egress.on('storeFailure', () => {
+  report.storeFailures += 1
+})
 egress.on('policyLoaded', ({ version }) => {
   report.version = version
 })

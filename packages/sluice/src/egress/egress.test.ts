@@ -151,6 +151,8 @@ describe('options that cannot be meant are refused', () => {
     ['credentials in the origin', { origin: 'https://user:secret@v.example' }],
     ['an origin that is none', { origin: 'ftp://v.example' }],
     ['concurrency under an estimated bound', { bound: 'estimated', concurrency: 3 }],
+    ['weights under an estimated bound', { bound: 'estimated', weights: { a: 2 } }],
+    ['the length of a queue under an estimated bound', { bound: 'estimated', maxQueue: 10 }],
   ])('a policy with %s', async (_, changed) => {
     const policy = { service: 's', upstreams: [{ ...upstream, ...changed }] }
     await expect(createEgress({ policy })).rejects.toMatchObject({ code: 'SLUICE_INVALID_POLICY' })

@@ -36,7 +36,10 @@ export function compileUpstream(spec: UpstreamSpec, path: string, report: Report
       'only bound: estimated is spaced; under strict a place is used once it is back',
     )
   const limits = readLimits(spec, path, report)
-  if (bound === 'estimated') refuseUncountable(limits, path, report)
+  if (bound === 'estimated') {
+    refuseUncountable(limits, path, report)
+    refuseQueue(spec, path, report)
+  }
   const maxWaitMs = duration('maxWait', spec.maxWait, defaults.maxWaitMs)
   const maxQueue = spec.maxQueue ?? mostUseful(limits, maxWaitMs)
   const { retry, breaker, concurrency } = spec
@@ -83,6 +86,15 @@ function refuseUncountable(limits: readonly UpstreamLimit[], path: string, repor
     if (periodMs === 0) report(`${path}.concurrency`, amount, 'only bound: strict counts what is in flight')
     else if (unit !== 'requests')
       report(`${path}.limits`, unit, 'bound: estimated counts requests only; use bound: strict')
+  }
+}
+
+/** Under an estimated bound everybody is told an instant at once: nobody queues, so nothing can be shared out or bounded. */
+function refuseQueue(spec: UpstreamSpec, path: string, report: Report): void {
+  for (const field of ['maxQueue', 'maxQueuePerTenant', 'weights'] as const) {
+    if (spec[field] === undefined) continue
+    const why = 'bound: estimated has no queue; maxWait bounds how many calls wait. Use bound: strict'
+    report(`${path}.${field}`, spec[field], why)
   }
 }
 
