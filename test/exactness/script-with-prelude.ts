@@ -14,17 +14,17 @@ const server = source('redis/lua/server.lua')
 /** Takes the time from one argument more than `decide.lua` has; keys expire by the server's own clock. */
 export const virtualClock = `
 local call = redis.call
-local clock = tonumber(ARGV[5])
+local clock = tonumber(ARGV[#ARGV])
 `
 
 /**
  * Takes the time from an argument, and leaves expiring to the test: the life of a key stands at `ttl:<key>`. Counts at
- * `short` the calls that the short way decided: where it cannot, the general way reads all keys once more.
+ * `short` the calls that a short way decided: where it cannot, the general way reads all keys once more.
  */
 export const virtualTime = `
-local clock, reads = tonumber(ARGV[5]), 0
+local clock, reads = tonumber(ARGV[#ARGV]), 0
 local function call(command, ...)
-  if command == 'MGET' and ARGV[4] ~= '' then
+  if (command == 'MGET' or command == 'GET') and (ARGV[4] ~= '' or #ARGV > 5) then
     redis.call(reads == 0 and 'INCR' or 'DECR', 'short')
     reads = reads + 1
   end

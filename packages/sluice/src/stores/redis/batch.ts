@@ -97,7 +97,7 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
   }
 
   /** ARGV of `decide.lua` after the deadline. */
-  args(nowMs: number): [string, string, string] {
+  args(nowMs: number): readonly string[] {
     if (this.#plain.all) return this.#plain.encode(nowMs)
     const asks = new AskList()
     for (const [w, ask] of this.#waiting.entries()) asks.add(ask, [this.#places[w]!].flat())

@@ -16,6 +16,8 @@ export interface EncodedLimitSet {
   readonly general: string
   /** Items of a JSON list for `lua/plain-takes.lua`. */
   readonly windows: string
+  /** The same, one by one. */
+  readonly numbers: readonly string[]
   /** Calendar periods change with time; everything else is good for ever. */
   readonly fromMs: number
   readonly untilMs: number
@@ -48,7 +50,7 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): EncodedLimitSet {
     return [algorithmNames.indexOf(limit.algorithm), set.tags[l], first, limit.amount, limit.periodMs, ...own]
   })
   const short = set.paced ? pacedNumbers(set, nowMs) : windows
-  const made = { general: JSON.stringify(limits), windows: short.join(), fromMs, untilMs }
+  const made = { general: JSON.stringify(limits), windows: short.join(), numbers: short.map(String), fromMs, untilMs }
   encoded.set(set, made)
   return made
 }

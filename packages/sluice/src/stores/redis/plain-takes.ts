@@ -58,8 +58,10 @@ export class PlainTakes {
    * ARGV of `lua/decide.lua` after the deadline: the sets and the asks for the general way, and both in short. Subjects
    * one after the other that are asked for the same make one run. `nowMs` is the server's time, as far as it is known.
    */
-  encode(nowMs: number): [string, string, string] {
+  encode(nowMs: number): readonly string[] {
     const sets = this.#sets
+    const [only] = sets
+    if (sets.length === 1 && only!.windows && only!.limits.length === 1) return this.#encodeLone(only!, nowMs)
     const costs = this.#costs
     const copies = this.#copies
     const known: LimitSet[] = []
@@ -87,6 +89,25 @@ export class PlainTakes {
       first = next
     }
     return [`[${general}]`, `[${asks}]`, `[${place}${windows}${runs}]`]
+  }
+
+  /** The one take of a batch, for `lua/lone-take.lua`. */
+  #encodeLone(set: LimitSet, nowMs: number): readonly string[] {
+    const { general, numbers } = encodeLimitSet(set, nowMs)
+    const cost = String(this.#costs[0])
+    const copies = String(this.#copies[0])
+    const [, tag, amount, length, start] = numbers
+    return [
+      `[${general}]`,
+      `[${constants.TAKE_EACH},1,1,1,${cost},${copies}]`,
+      '',
+      tag!,
+      amount!,
+      length!,
+      start!,
+      cost,
+      copies,
+    ]
   }
 
   /**

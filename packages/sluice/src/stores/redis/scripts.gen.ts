@@ -73,6 +73,7 @@ export const constants = {
   PACED_INTERVAL: 6,
   PACED_SEGMENT: 7,
   EMPTY_ARRAY: 144,
+  ONE_WINDOW: 4,
   LONGEST_SHORT_ARRAY: 159,
   ARRAY_16: 220,
   ARRAY_32: 221,
@@ -97,11 +98,43 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '30a8806f7ebcc0a802ba0da71ef44fb308256914',
+  sha1: '1c5b521acd1e9c2d77d478a8bef42b269addaf73',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+local function lone_take()
+local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
+local value, clock_ms = call('GET', KEYS[1]), floor(clock / 1000)
+local tag, amount, length, clock_age = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local cost, granted = tonumber(ARGV[9]), tonumber(ARGV[10])
+if clock_age > 0 and (clock_ms < clock_age or clock_ms >= clock_age + length) then return nil end
+if clock_age >= 0 then clock_age = (clock_ms - clock_age) % length end
+local age, count = -1, 0
+if value then
+local rest, base, stored_tag
+rest, base, stored_tag, age, count = unpack_limit(value, 4, 1)
+if byte(value) ~= 144 + 4 or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then
+return nil
+end
+if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
+end
+local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
+if not current then age = clock_age < 0 and 0 or clock_age end
+if not current then count = 0 elseif not (count >= 0 and count < 9007199254740992) then return nil end
+if amount - count < granted * cost then granted = floor((amount - count) / cost) end
+if granted <= 0 then return value, nil, nil, 0 end
+local written = string.char(144 + 4) .. pack(clock, tag, age, count + granted * cost)
+return value, written, not current and length - age, granted
+end
+if ARGV[10] then
+local ran, value, written, life, granted = pcall(lone_take)
+if ran and granted then
+if life then call('SET', KEYS[1], written, 'PX', life + 1)
+elseif written then call('SET', KEYS[1], written, 'KEEPTTL') end
+return cmsgpack.pack(0, clock, granted) .. (value or '\\192')
+end
+end
 local values, lives = {}, {}
 local function plain_takes(raw)
 local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
@@ -165,11 +198,14 @@ local tag, amount = plain[set + 1], plain[set + 2]
 local length, clock_age = plain[set + 3], plain[set + 4]
 head = head .. pack(tag)
 for k = first, last do
-local value, granted, age, count = raw[k], copies, -1, 0
+local value, granted = raw[k], copies
+local age, count = -1, 0
 if value then
 local rest, base, stored_tag
-rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
-if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
+rest, base, stored_tag, age, count = unpack_limit(value, 4, 1)
+if byte(value) ~= 144 + 4 or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then
+return nil
+end
 if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
 end
 local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))

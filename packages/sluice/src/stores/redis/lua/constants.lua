@@ -91,6 +91,7 @@
 
 -- First bytes of MessagePack values, as numbers and (in texts) as escapes: \192 is nil, \194 is false.
 --- @const EMPTY_ARRAY = 144
+--- @const ONE_WINDOW = 4 -- how many values the state of a single window has
 --- @const LONGEST_SHORT_ARRAY = 159
 --- @const ARRAY_16 = 220
 --- @const ARRAY_32 = 221

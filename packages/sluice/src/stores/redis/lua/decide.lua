@@ -15,6 +15,7 @@
 --             RESET: charges                    DEBIT: one charge, units of each of its limits
 --             RAISE: one charge, units
 -- ARGV[4]   JSON: the same in short, where plain-takes.lua can do with that; else empty
+-- ARGV[5..] the same once more, where lone-take.lua can do with that
 -- The names are those of constants.lua.
 --
 -- Reply: one string of MessagePack values: status (RAN, or NOT_RUN when it is too late or outside the calendar periods
@@ -28,6 +29,7 @@
 --- @include constants.lua
 --- @include ../../../redis/lua/deadline.lua
 
+--- @include lone-take.lua
 --- @include plain-takes.lua
 --- @include tags.lua
 --- @include limits.lua

@@ -79,16 +79,8 @@ local function plain_takes(raw)
       local length, clock_age = plain[set + WINDOW_LENGTH], plain[set + WINDOW_START]
       head = head .. pack(tag)
       for k = first, last do
-        local value, granted, age, count = raw[k], copies, -1, 0
-        if value then
-          local rest, base, stored_tag
-          rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
-          if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
-          if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
-        end
-        --- @inline window-rule.lua
-        if not current then count = 0 elseif not (count >= 0 and count < MAX_NUMBER) then return nil end
-        if amount - count < granted * cost then granted = floor((amount - count) / cost) end
+        local value, granted = raw[k], copies
+        --- @inline one-window.lua
         if granted > 0 then
           total = total + granted
           values[k] = head .. pack(age, count + granted * cost)
