@@ -87,6 +87,7 @@ describe('a key', () => {
     expect(readFileSync(file, 'utf8').match(/key: acme/g)).toHaveLength(1)
     await call('DELETE', path, undefined, { 'if-match': await tagNow() })
     await expect.poll(inspected).toMatchObject({ override: null, limits: [{ amount: 5 }] })
+    expect((await call('DELETE', path, undefined, { 'if-match': await tagNow() })).status).toBe(404)
   })
 
   test.each([

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { useApi } from '../../api/use-api.ts'
 import type { PageProps } from '../../app/pages.ts'
 import { useQuery } from '../../app/router.ts'
@@ -34,9 +34,6 @@ export default function Parts(_: PageProps) {
     taken.current = data
     seen.current.update(rowsOf(data.replicas), atMs ?? nowMs)
   }
-  useEffect(() => {
-    document.getElementById('filter')?.setAttribute('value', filter)
-  }, [])
   if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="parts" />
   const all = seen.current.rows(nowMs)
   const words = filter.trim().toLowerCase()
@@ -111,7 +108,7 @@ function GroupPanel({ group, rows }: { readonly group: Group; readonly rows: rea
     { id: 'age', title: 'Reported', number: true, wideOnly: true, cell: (row) => <Age row={row} /> },
   ]
   return (
-    <Panel title={title} note={note(group, own.length)}>
+    <Panel class="parts-panel" title={title} note={note(group, own.length)}>
       <Table label={title} columns={shown} rows={sorted.slice(0, mostRows)} rowKey={({ id }) => id} />
       {sorted.length > mostRows && (
         <p class="soft small">
@@ -142,7 +139,10 @@ function Name({ row }: { readonly row: SeenRow }) {
   return (
     <div class={row.isStale ? 'stale-row' : undefined}>
       <span class="mono">{row.name}</span>
-      <div class="soft small">{row.process}</div>
+      <div class="soft small">
+        {row.process}
+        <span class="narrow-only"> · {formatAgo(row.seenMsAgo)}</span>
+      </div>
     </div>
   )
 }

@@ -37,7 +37,7 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
   useEffect(() => {
     if (base.etag === loaded.etag) return
     // Nothing was written yet: what is new is simply shown.
-    if (text === base.text) takeOver(loaded)
+    if (text === base.text || text === loaded.policy.text) takeOver(loaded)
   }, [loaded.etag])
   useEffect(() => keepDraft(text === loaded.policy.text ? undefined : { text, etag: base.etag }), [text, base.etag])
 
@@ -54,9 +54,10 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
         headers: { 'if-match': base.etag },
       })
       setDone({ kind: 'good', text: `Published as revision ${body.revision}, version ${body.version}.` })
-      await inForce(headers.get('etag') ?? '')
-      const next = await loadPolicy()
-      setBase({ etag: next.etag, text: sent })
+      const next = await inForce(body)
+      // Somebody else may have published right after: then this text was made from the one that was just pushed.
+      if (next.policy.revision === body.revision) takeOver(next)
+      else setBase({ etag: headers.get('etag') ?? '', text: sent })
     } catch (error) {
       // The text stays, and what the other one published is fetched to be compared with.
       if (!(error instanceof ApiError) || error.status !== 412) setDone({ kind: 'bad', text: (error as Error).message })
@@ -69,7 +70,7 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
   const canPublish = readOnly === null && checked.state === 'good' && !checked.isOld && isChanged && !isConflict
   return (
     <>
-      {isConflict && text !== base.text && (
+      {isConflict && !isBusy && text !== base.text && (
         <Conflict
           theirs={loaded}
           onContinue={() => {
@@ -168,9 +169,11 @@ function differenceNote(checked: ReturnType<typeof useChecked>): string {
 }
 
 /** What was pushed takes a moment to come into force, as the source is followed. */
-async function inForce(etag: string): Promise<void> {
-  for (let i = 0; i < 20; i++) {
-    if ((await loadPolicy()).etag === etag) return
+async function inForce(pushed: { readonly version: string; readonly revision: number }): Promise<Loaded> {
+  for (let i = 0; ; i++) {
+    const next = await loadPolicy()
+    const isThere = next.policy.version === pushed.version && next.policy.revision === pushed.revision
+    if (isThere || i === 20 || (next.policy.revision ?? 0) > pushed.revision) return next
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
 }

@@ -33,7 +33,7 @@ const ifMatch: Part = {
 }
 const editing = {
   ...malformed,
-  404: wrong('The policy is of another service.'),
+  404: wrong('The policy is of another service, or has no override for this key.'),
   409: wrong('The source cannot be written to, or no override can name this key.'),
   412: wrong('Another version is in force than If-Match says.'),
   422: wrong('The policy would make no sense with it.'),

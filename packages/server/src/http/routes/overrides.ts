@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import { compilePolicy } from 'sluice/policy'
-import { editOverrides } from '../../policy/edit-overrides.ts'
+import { editOverrides, writtenFor } from '../../policy/edit-overrides.ts'
+import { documentOf } from '../../policy/rule-changes.ts'
 import type { NodeEnv } from '../access.ts'
 import type { ApiParts } from '../api-parts.ts'
 import { keyInPath, type PathKey } from '../key-path.ts'
@@ -35,7 +36,11 @@ export function overrideRoutes(app: Hono<NodeEnv>, parts: ApiParts, pusher: Poli
   app.delete(`${prefix}*`, async function removeOverride(c) {
     readQuery(c)
     const asked = keyInPath(c, prefix, parts.limiter)
-    const make = (): unknown => edited(parts, asked, undefined)
+    const make = (): unknown => {
+      if (writtenFor(documentOf(parts.policy.document), asked.rule, asked.key).override === null)
+        throw new HttpProblem(404, `The policy has no override for ${JSON.stringify(asked.readable)}.`)
+      return edited(parts, asked, undefined)
+    }
     return c.json(await pusher.push(c, make, { what: 'override.remove', target: asked.readable, needsMatch: true }))
   })
 }

@@ -115,6 +115,10 @@ describe('what was typed is told apart', () => {
   ])('%j', (text, input) => expect(readInput(text, 'shop')).toMatchObject(input))
 })
 
+test('a service may have a name that keys escape', () => {
+  expect(readInput('my%0020shop/per-tenant/acme', 'my shop')).toMatchObject({ kind: 'full-key' })
+})
+
 test('a link holds nothing that lets somebody in', () => {
   const { request } = parseCurl('curl -u a:b -b session=1 -H "X-Api-Key: k" -H "x-tenant: acme" http://h/')
   expect(Object.keys(forLink(request).headers)).toEqual(['host', 'accept', 'user-agent', 'x-tenant'])

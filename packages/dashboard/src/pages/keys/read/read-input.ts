@@ -26,10 +26,16 @@ export function readInput(given: string, service: string | undefined): Input {
   if (/[\r\n]/.test(text))
     return { kind: 'wrong', message: 'Several lines, but no request: begin with a method and a path, or with curl.' }
   const segments = text.split('/')
-  if (service !== undefined && segments[0] === service && segments.length > 2) return { kind: 'full-key', key: text }
+  if (service !== undefined && unescaped(segments[0]!) === service && segments.length > 2)
+    return { kind: 'full-key', key: text }
   if (segments.length > 1 && segments.every((part) => part.trim() !== ''))
     return { kind: 'key', key: segments.map((part) => part.trim()) }
   return { kind: 'key', key: text }
+}
+
+/** Undoes the escapes of keys: a service may be called `my service`. */
+function unescaped(part: string): string {
+  return part.replace(/%([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
 /** `POST /v1/x HTTP/1.1`, headers, an empty line, and a body. */

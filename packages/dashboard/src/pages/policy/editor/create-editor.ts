@@ -9,6 +9,7 @@ import { yaml } from '@codemirror/lang-yaml'
 import { bracketMatching, indentOnInput, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint'
 import { unifiedMergeView } from '@codemirror/merge'
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
 import { Compartment, EditorState } from '@codemirror/state'
 import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
 import { type JsonSchema, suggestions } from './schema.ts'
@@ -67,12 +68,15 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
         indentOnInput(),
         bracketMatching(),
         highlightActiveLine(),
+        // The search of the browser does not see lines that are not drawn.
+        search({ top: true }),
+        highlightSelectionMatches(),
         EditorView.lineWrapping,
         yaml(),
         syntaxHighlighting(highlighting),
         autocompletion({ override: [complete], icons: false }),
         // Tab leaves the editor, as everywhere else on the page; Ctrl+] indents.
-        keymap.of([...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
+        keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...completionKeymap, ...lintKeymap]),
         EditorState.readOnly.of(options.readOnly),
         EditorView.contentAttributes.of({ 'aria-label': 'Policy', spellcheck: 'false', tabindex: '0' }),
         EditorView.updateListener.of(({ docChanged, state }) => {

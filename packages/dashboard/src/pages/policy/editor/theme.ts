@@ -27,6 +27,16 @@ export const theme = EditorView.theme({
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'color-mix(in srgb, var(--chip) 60%, transparent)' },
   '.cm-selectionBackground, ::selection': { backgroundColor: 'color-mix(in srgb, var(--allow) 28%, transparent)' },
   '.cm-matchingBracket': { outline: '1px solid var(--soft)', backgroundColor: 'transparent' },
+  '.cm-panels': { color: 'var(--ink)', backgroundColor: 'var(--chip)', borderColor: 'var(--line)' },
+  '.cm-panels .cm-textfield, .cm-panels .cm-button': {
+    color: 'var(--ink)',
+    background: 'var(--card)',
+    border: '1px solid var(--line)',
+    borderRadius: '4px',
+    fontSize: '12.5px',
+  },
+  '.cm-searchMatch': { backgroundColor: 'color-mix(in srgb, var(--degraded) 30%, transparent)' },
+  '.cm-selectionMatch': { backgroundColor: 'color-mix(in srgb, var(--degraded) 18%, transparent)' },
   '.cm-tooltip': {
     color: 'var(--ink)',
     backgroundColor: 'var(--card)',
