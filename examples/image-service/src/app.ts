@@ -18,10 +18,11 @@ export function imageService({ limiter, registry, premiumKeys }: Services): Expr
     response.type('text/plain').send(await registry.metrics())
   })
 
-  app.use(express.json())
   app.use(
     '/v1',
     rateLimit(limiter, {
+      // Runs before the key is read; a body that it refuses is counted too.
+      parseBody: express.json(),
       // The document has limits and no keys, so the service says whose they are.
       key: (request) =>
         subjectOf({

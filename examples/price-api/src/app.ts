@@ -13,7 +13,6 @@ const maxCandles = 100
 export function priceApi({ database, cache, limiter, presence, freshness, registry }: Services): Express {
   const app = express()
   app.disable('x-powered-by')
-  app.use(express.json())
   app.get('/ready', async (_, response) => {
     const sources = await freshness.read().catch(() => undefined)
     const stale = sources?.filter((source) => source.stale) ?? []
@@ -24,7 +23,9 @@ export function priceApi({ database, cache, limiter, presence, freshness, regist
     response.type('text/plain').send(await registry.metrics())
   })
 
+  // Before the parser: a body that cannot be parsed is counted like any other.
   app.use('/v1', rateLimit(limiter))
+  app.use(express.json())
 
   app.get('/v1/price', async (request, response) => {
     const assetId = text(request, 'asset')

@@ -10,7 +10,6 @@ export function recommendApi(services: Services): Express {
   const { limiter, cache, database, settings, registry, latency } = services
   const app = express()
   app.disable('x-powered-by')
-  app.use(express.json())
   app.get('/metrics', async (_, response) => {
     response.type('text/plain').send(await registry.metrics())
   })
@@ -26,6 +25,8 @@ export function recommendApi(services: Services): Express {
       onDenied: (denial) => (denial.status === 503 ? withStatus(denial, settings.closedStatus) : denial),
     }),
   )
+  // After the limiter: a body that cannot be parsed is counted like any other.
+  app.use(express.json())
 
   app.post('/v1/recommend', async (request, response) => {
     const tenant = request.get('x-tenant-id')!

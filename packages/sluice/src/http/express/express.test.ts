@@ -76,6 +76,31 @@ describe('a key by route in middleware of the whole app', () => {
   })
 })
 
+describe('a key by a function that reads the body', () => {
+  it('has the body, and counts what the parser refuses', async () => {
+    const limiter = await createLimiter({ limits: { rpm: 1 } })
+    const app = express()
+    const key = (req: express.Request): string => req.body?.user ?? 'nobody'
+    app.use(rateLimit(limiter, { parseBody: express.json(), key }))
+    app.post('/', (req, res) => void res.send(req.body.user))
+    const { port, close } = await listening(createServer(app))
+    const post = async (body: string): Promise<number> =>
+      (
+        await fetch(`http://127.0.0.1:${port}/`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body,
+        })
+      ).status
+    expect([await post('{"user":"a"}'), await post('{"user":"a"}'), await post('{"user":"b"}')]).toEqual([
+      200, 429, 200,
+    ])
+    expect([await post('{'), await post('{')]).toEqual([400, 429])
+    await close()
+    await limiter.close()
+  })
+})
+
 describe('protect() for Express', () => {
   it('asks any guards, in order, and tells them how the response ended', async () => {
     const limiter = await createLimiter({

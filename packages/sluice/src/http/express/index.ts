@@ -5,6 +5,7 @@ import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { unreadableBody } from '../../policy/match/request-view.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
+import { parseBeforeFunctions } from '../before-functions.ts'
 import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { applyOutcome } from '../node/apply-outcome.ts'
@@ -32,8 +33,8 @@ export interface ExpressExchange {
 
 interface BodyOptions {
   /**
-   * The parser to run first while a rule reads bodies. A body that it refuses is counted too; a parser that stands
-   * before the limiter would answer by itself.
+   * The parser to run first while a rule reads bodies, or `key`, `cost` or `skip` is a function. A body that it refuses
+   * is counted too; a parser that stands before the limiter would answer by itself.
    *
    * @example app.use(rateLimit(limiter, { parseBody: express.json() }), express.json())
    */
@@ -60,7 +61,7 @@ const names = adapterOptionNames(optionNames<BodyOptions>({ parseBody: true }))
 export function rateLimit(limiter: Limiter, options: ExpressOptions = {}): RequestHandler {
   const { forGuard, forAdapter } = splitOptions(options, names)
   const hint = 'give rateLimit() the parser: { parseBody: express.json() }'
-  return protect(limiterGuard(limiter, forGuard, hint), forAdapter)
+  return protect(parseBeforeFunctions(limiterGuard(limiter, forGuard, hint), options), forAdapter)
 }
 
 /**

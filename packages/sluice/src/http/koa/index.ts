@@ -6,6 +6,7 @@ import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { unreadableBody } from '../../policy/match/request-view.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
+import { parseBeforeFunctions } from '../before-functions.ts'
 import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
@@ -23,8 +24,8 @@ export interface SluiceState {
 
 interface BodyOptions {
   /**
-   * The parser to run first while a rule reads bodies. A body that it refuses is counted too; a parser that stands
-   * before the limiter would answer by itself.
+   * The parser to run first while a rule reads bodies, or `key`, `cost` or `skip` is a function. A body that it refuses
+   * is counted too; a parser that stands before the limiter would answer by itself.
    *
    * @example app.use(rateLimit(limiter, { parseBody: bodyParser() })).use(bodyParser())
    */
@@ -48,7 +49,7 @@ const names = adapterOptionNames(optionNames<BodyOptions>({ parseBody: true }))
 export function rateLimit(limiter: Limiter, options: KoaOptions = {}): Middleware<SluiceState, DefaultContext> {
   const { forGuard, forAdapter } = splitOptions(options, names)
   const hint = 'give rateLimit() the parser: { parseBody: bodyParser() }'
-  return protect(limiterGuard(limiter, forGuard, hint), forAdapter)
+  return protect(parseBeforeFunctions(limiterGuard(limiter, forGuard, hint), options), forAdapter)
 }
 
 /**
