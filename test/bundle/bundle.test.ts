@@ -10,7 +10,7 @@ const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as
   'dependencies' | 'peerDependencies',
   Record<string, string>
 >
-const others = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)]
+const others = ['node:*', ...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)]
 
 /** What the standards give every fetch-style runtime, and nothing that only Node has. */
 const webGlobals = [
@@ -79,7 +79,7 @@ describe.each(entryPoints)('sluice $subpath', ({ subpath, file }) => {
 })
 
 describe('entry points for runtimes other than Node', () => {
-  it.each(['./fetch', './http', './policy', './store', './breaker'])(
+  it.each(['.', './fetch', './http', './policy', './store', './breaker'])(
     'sluice %s imports nothing of Node',
     async (subpath) => {
       const { file } = entryPoints.find((entry) => entry.subpath === subpath)!

@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { builtIn } from '../built-in.ts'
 import { type DocumentPiece, putBack } from './document-pieces.ts'
 import { parseDocument } from './parse-document.ts'
 import { PolicyError, type PolicyIssue } from './policy-error.ts'
@@ -17,7 +18,8 @@ interface Message {
 export async function parseInBackground(text: string): Promise<unknown> {
   let worker: Worker
   try {
-    worker = new Worker(new URL('./parse-worker.js', import.meta.url), { workerData: text, execArgv: [] })
+    const threads = builtIn('worker_threads')
+    worker = new threads.Worker(new URL('./parse-worker.js', import.meta.url), { workerData: text, execArgv: [] })
   } catch {
     return parseDocument(text)
   }

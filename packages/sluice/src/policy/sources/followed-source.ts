@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { backoffMs } from '../../core/backoff.ts'
 import { invalidOption, SluiceError } from '../../core/errors.ts'
+import { sha256 } from '../../core/sha256.ts'
 import { parseInBackground } from '../document/parse-in-background.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
 
@@ -151,7 +151,7 @@ class FollowedSource implements PolicySource {
   /** Remembers a reading, and hands it on if its text is new. */
   #take(reading: Reading): SourcedDocument | undefined {
     this.#stamp = reading.stamp
-    const hash = createHash('sha256').update(reading.text).digest('base64')
+    const hash = sha256(reading.text)
     if (hash === this.#delivered) return undefined
     this.#delivered = hash
     const { document, revision } = reading

@@ -1,6 +1,5 @@
-import { mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { extname, join } from 'node:path'
 import { stringify } from 'yaml'
+import { builtIn } from '../../built-in.ts'
 import type { PolicyArchive, PolicyVersion } from '../archive.ts'
 
 /**
@@ -8,6 +7,8 @@ import type { PolicyArchive, PolicyVersion } from '../archive.ts'
  * edited by hand since the last push is kept as a version too, before it is replaced.
  */
 export function fileArchive(file: string): PolicyArchive {
+  const { mkdir, readdir, readFile, realpath, rename, rm, writeFile } = builtIn('fs/promises')
+  const { extname, join } = builtIn('path')
   const folder = `${file}.history`
   const extension = extname(file) || '.yaml'
 
@@ -63,6 +64,7 @@ export function fileArchive(file: string): PolicyArchive {
 }
 
 async function versionAt(path: string, revision: number): Promise<PolicyVersion> {
+  const { readFile, stat } = builtIn('fs/promises')
   const [document, { mtime }] = await Promise.all([readFile(path, 'utf8'), stat(path)])
   return { revision, createdAt: mtime, document }
 }

@@ -1,7 +1,6 @@
-import { readFile, stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { checkOptionNames } from '../../../core/check-options.ts'
 import { invalidOption } from '../../../core/errors.ts'
+import { builtIn } from '../../built-in.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { type Feed, followedSource, type Reading } from '../followed-source.ts'
 import { fileArchive } from './file-archive.ts'
@@ -30,7 +29,7 @@ export function filePolicy(path: string, options: FilePolicyOptions = {}): Archi
   checkOptionNames('filePolicy', options, ['pollMs'])
   if (typeof path !== 'string' || path === '') throw invalidOption('path', path, 'give the path of a YAML or JSON file')
   // Resolved once: the process may change its folder later.
-  const file = resolve(path)
+  const file = builtIn('path').resolve(path)
   let folders: FolderWatch | undefined
   const feed: Feed = {
     description: `file ${path}`,
@@ -51,6 +50,7 @@ export function filePolicy(path: string, options: FilePolicyOptions = {}): Archi
 }
 
 async function readDocument(file: string, stamp: string | undefined): Promise<Reading | 'unchanged'> {
+  const { readFile, stat } = builtIn('fs/promises')
   const found = await stat(file, { bigint: true })
   // A pipe or a device would be read for ever.
   if (!found.isFile()) throw new Error('it is no regular file')

@@ -1,5 +1,5 @@
-import { type FSWatcher, watch } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import type { FSWatcher } from 'node:fs'
+import { builtIn } from '../../built-in.ts'
 import type { WatchedName } from './watched-paths.ts'
 
 interface Watched {
@@ -25,10 +25,12 @@ export class FolderWatch {
     for (const { folder, name } of names) wanted.set(folder, (wanted.get(folder) ?? new Set()).add(name))
     for (const folder of this.#folders.keys()) if (!wanted.has(folder)) this.#drop(folder)
     for (const [folder, namesThere] of wanted) {
-      const identity = await stat(folder).then(
-        ({ dev, ino }) => `${dev}:${ino}`,
-        () => undefined,
-      )
+      const identity = await builtIn('fs/promises')
+        .stat(folder)
+        .then(
+          ({ dev, ino }) => `${dev}:${ino}`,
+          () => undefined,
+        )
       const known = this.#folders.get(folder)
       if (known !== undefined && known.identity === identity) known.names = namesThere
       else {
@@ -47,7 +49,7 @@ export class FolderWatch {
     if (this.#closed) return
     try {
       // Not persistent: a policy that is watched does not keep a process alive.
-      const watcher = watch(folder, { persistent: false })
+      const watcher = builtIn('fs').watch(folder, { persistent: false })
       const watched: Watched = { watcher, identity, names }
       watcher.on('change', (_, name) => {
         if (name === null || watched.names.has(String(name))) this.#changed()

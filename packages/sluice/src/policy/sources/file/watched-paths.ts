@@ -1,5 +1,4 @@
-import { lstat, readlink } from 'node:fs/promises'
-import { dirname, join, parse, resolve } from 'node:path'
+import { builtIn } from '../../built-in.ts'
 
 /** A name whose entry in a folder decides what a path means. */
 export interface WatchedName {
@@ -15,6 +14,8 @@ const mostLinks = 40
  * Kubernetes mounts `sluice.yaml -> ..data/sluice.yaml` with `..data -> ..2026_01_01`, and swaps only `..data`.
  */
 export async function watchedNames(path: string): Promise<readonly WatchedName[]> {
+  const { lstat, readlink } = builtIn('fs/promises')
+  const { dirname, join, parse, resolve } = builtIn('path')
   const names: WatchedName[] = []
   const { root } = parse(resolve(path))
   let rest = resolve(path).slice(root.length).split(/[\\/]/)
