@@ -8,7 +8,7 @@ import { openPolicy } from './config/policy-place.ts'
 import { redisClient } from './config/redis-target.ts'
 import { teePolicy } from './config/tee-policy.ts'
 import { demoStore } from './demo/demo-store.ts'
-import { startDemo } from './demo/start-demo.ts'
+import { type DemoParts, startDemo } from './demo/start-demo.ts'
 import { type RoutedPolicy, routedPolicy } from './envoy/routed-policy.ts'
 import { documentOf } from './policy/rule-changes.ts'
 
@@ -24,6 +24,8 @@ export interface OpenLimiter {
   readonly policy: RoutedPolicy
   /** The source of the policy for another reader, beside the limiter. */
   readonly policyForOthers: PolicySource
+  /** Makes the traffic of the demo, where that was asked for, and tells of each request; ends it again. */
+  startDemo(keep: NonNullable<DemoParts['keep']>): () => void
   /** Whether the built-in example stands in for a policy that could not be read. */
   isExampleInstead(): boolean
   /** What is in force, for people. */
@@ -56,7 +58,6 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     policy.accepted()
   })
   const archive = archiveOf(source)
-  if (demo !== undefined && archive !== undefined) opened.push(startDemo({ limiter, archive, store: demo }))
   const place = (): string => limiter.policy.status.source
   return {
     limiter,
@@ -65,6 +66,8 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     archive,
     policy,
     policyForOthers: teed.second,
+    startDemo: (keep) =>
+      demo === undefined || archive === undefined ? () => {} : startDemo({ limiter, archive, store: demo, keep }),
     isExampleInstead: () => isExample,
     policySource: () => (isExample ? `the built-in example, as ${place()} could not be read` : place()),
   }

@@ -79,6 +79,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const audit = new AuditLog(log)
     const hide = createHide()
     const ring = openRing(limiter, policy, hide)
+    opened.push(open.startDemo((request, decision) => ring.add({ request, cost: undefined }, decision, Date.now())))
     const reports = openReports(open, config, counter, opened)
     const { replica, readers } = reports
     const lookAt = sharedLook(readers)

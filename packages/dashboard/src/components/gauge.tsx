@@ -4,7 +4,9 @@ import { formatDuration, formatPeriod } from '../format/time.ts'
 /** How much of a limit is used, when it is whole again, and when the next unit passes. */
 export function Gauge({ limit, ageMs = 0 }: { readonly limit: Limit; readonly ageMs?: number }) {
   const { amount, remaining, windowMs } = limit
-  const used = Math.max(0, amount - remaining)
+  // After that time all of it is there again, unless it was spent meanwhile.
+  const isOver = windowMs > 0 && ageMs >= limit.resetMs
+  const used = isOver ? 0 : Math.max(0, amount - remaining)
   const share = amount === 0 ? 1 : Math.min(1, used / amount)
   const isFull = limit.retryAfterMs === null || limit.retryAfterMs - ageMs > 0
   const whole = amount.toLocaleString('en')
@@ -29,7 +31,7 @@ export function Gauge({ limit, ageMs = 0 }: { readonly limit: Limit; readonly ag
       </div>
       <div class="gauge-foot soft small">
         <span>
-          {isFull ? <b class="deny">full: {nextUnit(limit, ageMs)}</b> : `${remaining.toLocaleString('en')} left`}
+          {isFull ? <b class="deny">full: {nextUnit(limit, ageMs)}</b> : `${(amount - used).toLocaleString('en')} left`}
         </span>
         <span>
           {windowMs > 0 && used > 0 ? `whole again in ${formatDuration(Math.max(0, limit.resetMs - ageMs))}` : ''}

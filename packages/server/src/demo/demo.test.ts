@@ -37,6 +37,11 @@ describe('the demo', () => {
       const { rules } = (await send(`${daemon.url}/v1/rules`, 'GET')).body as { rules: { allowed: number }[] }
       return rules[0]!.allowed > 20 && rules[1]!.allowed > 20
     })
+    // The page can try a policy with it.
+    const { text } = (await send(`${daemon.url}/v1/policy`, 'GET')).body as { text: string }
+    const { body } = await send(`${daemon.url}/v1/policy/try`, 'POST', text.replace('rps: 20', 'rps: 1'))
+    expect(body).toMatchObject({ requests: expect.any(Number), unknown: [] })
+    expect((body as { requests: number }).requests).toBeGreaterThan(20)
     await daemon.close()
   })
 

@@ -28,8 +28,14 @@ export function whyNotKeyOf(shape: KeyShape | undefined, parts: readonly unknown
   const place = parts[0]
   if (alternatives.length > 1 && typeof place === 'number' && alternatives[place]?.length === parts.length - 1)
     return undefined
-  const texts = alternatives.map((selectors) => selectors.join(' + ')).join(' / ')
-  return `its keys are made of ${texts}`
+  return keyOrigin(shape)
+}
+
+/** Where the keys of a rule come from, in words. */
+export function keyOrigin(shape: KeyShape | undefined): string {
+  const { alternatives } = shape ?? {}
+  if (alternatives === undefined) return 'its keys are given by those who ask'
+  return `its keys are made of ${alternatives.map((selectors) => selectors.join(' + ')).join(' / ')}`
 }
 
 function alternativesOf(key: unknown): KeyShape['alternatives'] {

@@ -18,6 +18,9 @@ interface Props {
   readonly ip?: string
 }
 
+/** Explaining spends nothing, so it is asked again by itself. */
+const againMs = 4000
+
 /** What every rule says to a key or a request. */
 export function Explained({ body, what, notes, ip }: Props) {
   const [state, setState] = useState<{ data?: Explanation; error?: Error; atMs: number }>({ atMs: 0 })
@@ -32,13 +35,22 @@ export function Explained({ body, what, notes, ip }: Props) {
         if (!stop.signal.aborted) setState({ error, atMs: Date.now() })
       },
     )
-    return () => stop.abort()
+    const timer = setTimeout(() => !document.hidden && setTurn((last) => last + 1), againMs)
+    return () => {
+      clearTimeout(timer)
+      stop.abort()
+    }
   }, [text, turn])
   const { data, error, atMs } = state
   const again = (): void => setTurn((last) => last + 1)
   if (error) return <ErrorState error={error instanceof ApiError ? error : new Error(String(error))} retry={again} />
   if (data === undefined) return <Loading />
   const matched = data.rules.filter((rule) => rule.matched)
+  // A key may fit rules that it never meets: where it has used nothing, only the name is shown.
+  const [shown, unused] =
+    'key' in body && matched.some(isUsed)
+      ? [matched.filter(isUsed), matched.filter((rule) => !isUsed(rule))]
+      : [matched, []]
   const others = data.rules.filter((rule) => !rule.matched)
   const ageMs = Math.max(0, nowMs - atMs)
   return (
@@ -50,9 +62,20 @@ export function Explained({ body, what, notes, ip }: Props) {
         </Notice>
       ))}
       {ip !== undefined && <Address ip={ip} />}
-      {matched.map((rule) => (
+      {shown.map((rule) => (
         <MatchedRule key={rule.rule} rule={rule} ageMs={ageMs} />
       ))}
+      {unused.length > 0 && (
+        <Panel title="Rules where it has used nothing" note={`${unused.length} of ${data.rules.length}`}>
+          <ul class="unused">
+            {unused.map(({ rule, key }) => (
+              <li key={rule}>
+                <a href={linkTo(['keys'], { key: key ?? undefined })}>{rule}</a>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
       {others.length > 0 && (
         <Panel title="Rules that do not apply" note={`${others.length} of ${data.rules.length}`}>
           <dl class="why">
@@ -70,6 +93,8 @@ export function Explained({ body, what, notes, ip }: Props) {
     </>
   )
 }
+
+const isUsed = ({ limits }: ExplainedRule): boolean => limits.some(({ amount, remaining }) => remaining < amount)
 
 function Verdict(props: {
   readonly explanation: Explanation

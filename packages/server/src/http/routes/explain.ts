@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { Decision, Explanation, Key } from 'sluice'
-import { keyShapes, whyNotKeyOf } from '../../policy/key-shapes.ts'
+import { keyOrigin, keyShapes, whyNotKeyOf } from '../../policy/key-shapes.ts'
 import { documentOf } from '../../policy/rule-changes.ts'
 import type { NodeEnv } from '../access.ts'
 import type { ApiParts } from '../api-parts.ts'
@@ -39,7 +39,7 @@ async function explainKey({ limiter, policy }: ApiParts, key: Key, only: string 
       if (whyNot !== undefined) return { ...nothing, matched: false, why: whyNot, key: undefined, limits: [] }
       const [inspection, decision] = await Promise.all([limiter.inspect(key, { rule }), limiter.peek(key, { rule })])
       const { limits } = inspection
-      return { ...nothing, matched: true, why: 'a key of this form', key: inspection.key, limits, decision }
+      return { ...nothing, matched: true, why: keyOrigin(shapes.get(rule)), key: inspection.key, limits, decision }
     }),
   )
   const decisions = told.flatMap(({ mode, ...rule }) =>
