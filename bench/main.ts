@@ -22,6 +22,7 @@ const others: Record<
   policy: async () => (await import('./policy-match.ts')).benchPolicy,
   http: async () => (await import('./http.ts')).benchHttp,
   server: () => optional('./server.ts', 'benchServer'),
+  page: async () => (await import('./page.ts')).benchPage,
 }
 
 async function optional(file: string, name: string): Promise<OtherBench | undefined> {

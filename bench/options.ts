@@ -11,6 +11,7 @@ const sections = [
   'policy',
   'http',
   'server',
+  'page',
 ] as const
 export type Section = (typeof sections)[number]
 
@@ -18,7 +19,7 @@ export interface BenchOptions {
   readonly sections: readonly Section[]
   readonly rounds: number
   readonly quick: boolean
-  /** Only cases with this in their names; `policy` and `server` run whole. */
+  /** Only cases with this in their names; `policy`, `server` and `page` run whole. */
   readonly only: string | undefined
   /** Where to write all figures. */
   readonly json: string | undefined

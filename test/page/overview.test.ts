@@ -117,6 +117,7 @@ describe('the overview', () => {
     await state.getByText('connection lost').waitFor()
     await start({ port })
     await state.getByText('live').waitFor()
+    await page.getByText('The daemon was restarted').waitFor()
     const second = { url: first.url }
     ends.push(keepDeciding(second, 'b'))
     await page.getByRole('region', { name: 'Who is being refused' }).getByText('b', { exact: true }).waitFor()

@@ -13,6 +13,12 @@ export function formatNumber(value: number | undefined | null): string {
   return significant(value)
 }
 
+/** A figure that changes every second: always with the same number of places, so that its unit stays where it is. */
+export function formatSteady(value: number | undefined): string {
+  if (value === undefined || value === 0 || Math.abs(value) >= 100) return formatNumber(value)
+  return value < 0.05 ? '<0.1' : value.toFixed(1)
+}
+
 /** A share of one as a percentage: 4.4%, 0.9%, <0.1%. */
 export function formatShare(share: number | undefined): string {
   if (share === undefined || !Number.isFinite(share)) return '–'

@@ -29,6 +29,8 @@ export type Happening =
     }
   | { readonly kind: 'policy-rejected'; readonly at: number; readonly source: string; readonly message: string }
   | { readonly kind: 'degraded'; readonly at: number; readonly failure: string; readonly message: string }
+  | { readonly kind: 'restarted'; readonly at: number }
+  | { readonly kind: 'another-replica'; readonly at: number }
   | { readonly kind: 'exact-again'; readonly at: number; readonly since: number; readonly decisions: number }
 
 export type Entry = Second | Happening
@@ -62,6 +64,22 @@ export function withEntries(timeline: Timeline, entries: readonly Entry[]): Time
   const oldest = Math.max(0, ...seconds.keys()) - windowSeconds
   for (const at of seconds.keys()) if (at <= oldest) seconds.delete(at)
   return { seconds, happenings: happenings.filter(({ at }) => at > oldest).slice(-200) }
+}
+
+/**
+ * What stays when a daemon answers with everything it has. Another process tells of its own time by itself, so of what
+ * happened only what was before its start stays; seconds are those of the fleet and stay.
+ */
+export function withHello(timeline: Timeline, before: Hello | undefined, hello: Hello, nowMs: number): Timeline {
+  if (hello.resumed) return timeline
+  const kept = timeline.happenings.filter(({ at }) => at * 1000 < hello.startedAt)
+  if (before === undefined || before.epoch === hello.epoch) return { ...timeline, happenings: kept }
+  const newest = Math.max(0, ...timeline.seconds.keys())
+  const isRestart = hello.startedAt / 1000 > newest
+  const seen: Happening = isRestart
+    ? { kind: 'restarted', at: hello.startedAt / 1000 }
+    : { kind: 'another-replica', at: nowMs / 1000 }
+  return { ...timeline, happenings: [...kept, seen] }
 }
 
 /** The newest seconds, oldest first; undefined where one is missing. */

@@ -1,5 +1,5 @@
 import { createValue, type Value } from '../app/value.ts'
-import { type Entry, type Hello, noTimeline, type Timeline, withEntries } from './entries.ts'
+import { type Entry, type Hello, noTimeline, type Timeline, withEntries, withHello } from './entries.ts'
 
 /** How the stream stands, for people. */
 export type Connection = 'connecting' | 'live' | 'lost'
@@ -30,7 +30,9 @@ export function followLive(ended: () => void): () => void {
   const open = (): void => {
     source = new EventSource(`./v1/live${lastId === '' ? '' : `?after=${encodeURIComponent(lastId)}`}`)
     source.addEventListener('hello', (event) => {
-      live.hello.set(JSON.parse(event.data) as Hello)
+      const hello = JSON.parse(event.data) as Hello
+      live.timeline.set(withHello(live.timeline.get(), live.hello.get(), hello, Date.now()))
+      live.hello.set(hello)
       live.connection.set('live')
     })
     source.addEventListener('entries', (event) => {

@@ -40,7 +40,8 @@ export function pageFiles(): { find(path: string, acceptEncoding: string): PageF
     find(path, acceptEncoding) {
       const name = path === '/' ? 'index.html' : path.slice(1)
       if (!known.has(name)) return undefined
-      const accepted = acceptEncoding.split(',').map((each) => each.trim().split(';')[0])
+      const offers = acceptEncoding.split(',').map((each) => each.replaceAll(' ', '').split(';'))
+      const accepted = offers.filter(([, quality]) => !/^q=0(\.0*)?$/.test(quality ?? '')).map(([each]) => each)
       const encoding = encodings.find((each) => accepted.includes(each.name))
       // Names of assets change with their contents.
       const cache = name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'

@@ -1,6 +1,9 @@
 import fc from 'fast-check'
+import { Hono } from 'hono'
 import { waitFor } from 'sluice/testing'
 import { describe, expect, test } from 'vitest'
+import type { NodeEnv } from '../http/access.ts'
+import { liveRoute } from '../http/routes/live.ts'
 import { send, startDaemon } from '../testing/started.ts'
 import { FleetSeconds } from './fleet-seconds.ts'
 import { type LiveEntry, LiveLog } from './live-log.ts'
@@ -155,10 +158,11 @@ test('the history of a rule counts growth, and neither what was before nor a res
   const history = new RuleHistory()
   const totals = (replica: string, allowed: number) =>
     new Map([[replica, [{ rule: 'r', allowed, denied: 0, wouldDeny: 0 }]]])
-  history.add(totals('a', 100))
-  history.add(totals('a', 130))
-  history.add(totals('b', 7))
-  history.add(totals('b', 9))
+  history.add(totals('a', 100), true)
+  history.add(totals('a', 110), true)
+  history.add(totals('a', 130), false)
+  history.add(totals('b', 7), true)
+  history.add(totals('b', 9), true)
   expect(history.of('r').map(([allowed]) => allowed)).toEqual([0, 30, 0, 2])
   expect(history.of('other')).toHaveLength(4)
 })
@@ -210,5 +214,34 @@ describe('GET /v1/live', () => {
       expect(allowedIn(text)).toBe(4)
     }
     await daemon.close()
+  })
+
+  test('cuts off a reader that does not read, which then resumes by its id', async () => {
+    const log = new LiveLog('e1')
+    const app = new Hono<NodeEnv>()
+    let watching = 0
+    const live = {
+      log,
+      isFull: false,
+      watch: () => {
+        watching++
+        return () => watching--
+      },
+    }
+    liveRoute(app, {
+      live,
+      limiter: { policy: { service: 's' } },
+      reports: { replica: 'r' },
+      startedAt: new Date(0),
+      isDraining: () => false,
+    } as never)
+    const slow = await app.request('/v1/live')
+    for (let at = 1; at <= 200; at++) log.append([second(at, 1)], at * 1000)
+    expect(watching).toBe(0)
+    const text = await slow.text()
+    const id = [...text.matchAll(/^id: (.*)$/gm)].at(-1)![1]!
+    const rest = log.since(id)
+    expect(rest.resumed).toBe(true)
+    expect(allowedIn(text) + rest.entries.length).toBe(200)
   })
 })

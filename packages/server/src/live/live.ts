@@ -53,6 +53,7 @@ export class Live {
     this.log = new LiveLog(randomBytes(6).toString('hex'))
     this.#seconds = new FleetSeconds(nowMs())
     this.#steppedMs = nowMs()
+    this.rules.add(new Map([[options.replica, []]]), true)
     this.store = new StoreActivity(limiter, nowMs)
     this.#document = documentOf(options.document())
     const timer = setInterval(() => this.#tick(), 1000)
@@ -140,7 +141,7 @@ export class Live {
     )
     if (nowMs - this.#lookedMs >= (this.#watchers.size > 0 ? lookEveryMs.watched : lookEveryMs.alone) - 500)
       this.#lookAtFleet()
-    if (nowMs - this.#steppedMs >= stepMs) this.#step(nowMs)
+    this.#step(nowMs)
   }
 
   /** How long decisions take in all processes. */
@@ -179,12 +180,13 @@ export class Live {
   }
 
   #step(nowMs: number): void {
-    this.#steppedMs = nowMs
+    const isNew = nowMs - this.#steppedMs >= stepMs
+    if (isNew) this.#steppedMs = nowMs
     const totals = new Map<string, readonly RuleTotals[]>([
       [this.#options.replica, this.#options.counter.counts.ruleCounts().map(totalsOf)],
     ])
     for (const { replica, stats } of this.#others()) totals.set(replica, stats.rules.map(totalsOf))
-    this.rules.add(totals)
+    this.rules.add(totals, isNew)
   }
 }
 

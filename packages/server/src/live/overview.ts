@@ -16,13 +16,13 @@ export interface RefusedKey {
 }
 
 /** What rules decided in all processes: this one in full, others as they report. */
-export function fleetRules(live: Live, counter: LimiterCounter, top: number): readonly RuleStats[] {
+export function fleetRules(live: Live, counter: LimiterCounter, top: number, only?: string): readonly RuleStats[] {
   const own: ReceivedReport = {
     ageMs: 0,
     report: {
       ...{ v: 1, service: '', replica: '', host: '', pid: 0, startedAt: 0, omitted: [] },
       sections: [
-        { kind: 'limiter', name: '', stats: { ...counter.stats(), rules: counter.counts.rules(top) } as never },
+        { kind: 'limiter', name: '', stats: { ...counter.stats(), rules: counter.counts.rules(top, only) } as never },
       ],
     },
   }

@@ -18,9 +18,12 @@ export class RuleHistory {
   readonly #last = new Map<string, ReadonlyMap<string, RuleTotals>>()
   #steps: ReadonlyMap<string, RuleStep>[] = []
 
-  /** Ends a step. What a process had counted before it was first seen belongs to no step. */
-  add(totals: ReadonlyMap<string, readonly RuleTotals[]>): void {
-    const step = new Map<string, RuleStep>()
+  /**
+   * Adds what has grown to the present step, or begins a new one. What a process had counted before it was first seen
+   * belongs to no step.
+   */
+  add(totals: ReadonlyMap<string, readonly RuleTotals[]>, isNew: boolean): void {
+    const step = new Map(isNew ? [] : this.#steps.at(-1))
     for (const [replica, rules] of totals) {
       const last = this.#last.get(replica)
       for (const each of last === undefined ? [] : rules) {
@@ -36,7 +39,7 @@ export class RuleHistory {
       this.#last.set(replica, new Map(rules.map((each) => [each.rule, each])))
     }
     for (const replica of this.#last.keys()) if (!totals.has(replica)) this.#last.delete(replica)
-    this.#steps = [...this.#steps, step].slice(-steps)
+    this.#steps = [...(isNew ? this.#steps : this.#steps.slice(0, -1)), step].slice(-steps)
   }
 
   /** The steps of a rule, oldest first. */

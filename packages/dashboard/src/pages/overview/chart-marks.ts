@@ -13,6 +13,7 @@ export interface Mark {
 export function marksOf(happenings: readonly Happening[]): Mark[] {
   return happenings.flatMap((each): Mark[] => {
     if (each.kind === 'policy') return [{ at: each.at, text: `policy ${each.version.slice(0, 7)}` }]
+    if (each.kind === 'restarted') return [{ at: each.at, text: 'restart' }]
     if (each.kind === 'exact-again')
       return [{ at: each.since, text: `store away, ${formatDuration((each.at - each.since) * 1000)}` }]
     const isOver = happenings.some((other) => other.kind === 'exact-again' && other.at >= each.at)

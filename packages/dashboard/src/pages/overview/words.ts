@@ -43,6 +43,10 @@ export function happeningWords(each: Happening, store: string): { readonly title
         title: `${storeName(store)} ${failureWords(each.failure)}`,
         note: 'rules decide by what they say for a store failure',
       }
+    case 'restarted':
+      return { title: 'The daemon was restarted', note: 'what it counted in memory began anew' }
+    case 'another-replica':
+      return { title: 'Another replica is shown now', note: 'the address leads to several daemons' }
     case 'exact-again':
       return {
         title: `${storeName(store)} is back, counting is exact again`,
@@ -68,5 +72,13 @@ function few(names: readonly string[]): string {
 
 /** A key for people: without the service and the rule, which stand beside it. */
 export function keyParts(key: string): string {
-  return key.split('/').slice(2).join(' / ')
+  return key.split('/').slice(2).map(readable).join(' / ')
+}
+
+/** Escapes of what can be seen are undone; what could deceive the eye, such as a change of direction, stays escaped. */
+function readable(part: string): string {
+  return part.replace(/%([0-9a-f]{4})/gi, (escaped, code: string) => {
+    const character = String.fromCharCode(Number.parseInt(code, 16))
+    return /[\p{L}\p{N}\p{P}\p{S} ]/u.test(character) ? character : escaped
+  })
 }

@@ -5,6 +5,7 @@ import { formatNumber } from '../../format/number.ts'
 export function RuleHistory({ history, isShadow }: { readonly history: readonly Step[]; readonly isShadow: boolean }) {
   const values = history.map((step) => (isShadow ? step[2] : step[1]))
   const most = Math.max(1, ...values)
+  if (values.every((value) => value === 0)) return <div class="history" aria-hidden="true" />
   const width = 90
   return (
     <div class="history">

@@ -1,22 +1,22 @@
 import { fleetRules, refusedKeys, replicasOf } from '../../live/overview.ts'
+import { sharedFor } from '../../live/shared-for.ts'
 import type { Routes } from '../app.ts'
 import { readQuery } from '../read-query.ts'
 import { policyStatus, storeStatus } from './stats.ts'
 
 const topRefused = 8
 const keysPerRule = 20
+const sharedMs = 1000
 
 /** `GET /v1/overview`: how the service stands now: who is refused, the store, the policy, and all processes. */
 export const overviewRoute: Routes = (app, parts) => {
   const { limiter, live, counter, reports, startedAt, deadlineMs } = parts
+  const refusedNow = sharedFor(sharedMs, () => refusedKeys(fleetRules(live, counter, keysPerRule), limiter, topRefused))
   app.get('/v1/overview', async function overview(c) {
     readQuery(c)
     const outage = live.outages.current
     const own = counter.stats()
-    const [store, refused] = await Promise.all([
-      storeStatus(limiter),
-      refusedKeys(fleetRules(live, counter, keysPerRule), limiter, topRefused),
-    ])
+    const [store, refused] = await Promise.all([storeStatus(limiter), refusedNow()])
     return c.json({
       service: limiter.policy.service,
       uptimeSeconds: Math.floor((Date.now() - startedAt.getTime()) / 1000),

@@ -2,10 +2,13 @@ import type { RuleStats } from 'sluice/reports'
 import { fleetRules } from '../../live/overview.ts'
 import { fullnessOf, maxSubjects, type RuleDescription, ruleDescriptions } from '../../live/rule-details.ts'
 import { stepMs } from '../../live/rule-history.ts'
+import { sharedFor } from '../../live/shared-for.ts'
 import type { ApiParts } from '../api-parts.ts'
 import type { Routes } from '../app.ts'
 import { HttpProblem } from '../problem.ts'
 import { readQuery } from '../read-query.ts'
+
+const sharedMs = 1000
 
 /** `GET /v1/rules`: every rule with what it decided in the last 15 minutes; `/v1/rules/{name}`: one with its keys. */
 export const rulesRoute: Routes = (app, parts) => {
@@ -16,9 +19,11 @@ export const rulesRoute: Routes = (app, parts) => {
     env,
   )
 
+  const statsNow = sharedFor(sharedMs, () => statsByRule(parts, 1))
+
   app.get('/v1/rules', function list(c) {
     readQuery(c)
-    const stats = statsByRule(parts, 1)
+    const stats = statsNow()
     const rules = [...describe().values()].map((rule) => summary(parts, rule, stats.get(rule.name)))
     return c.json({ service: limiter.policy.service, stepMs, replicas: 1 + live.fleet.reports.length, rules })
   })
@@ -27,7 +32,7 @@ export const rulesRoute: Routes = (app, parts) => {
     readQuery(c)
     const rule = describe().get(c.req.param('name'))
     if (rule === undefined) throw new HttpProblem(404, `The policy has no rule ${JSON.stringify(c.req.param('name'))}.`)
-    const stats = statsByRule(parts, maxSubjects).get(rule.name)
+    const stats = statsByRule(parts, maxSubjects, rule.name).get(rule.name)
     const { hottest = [], mostDenied = [], keysOverMs = 0 } = stats ?? {}
     return c.json({
       ...summary(parts, rule, stats),
@@ -42,8 +47,8 @@ export const rulesRoute: Routes = (app, parts) => {
   })
 }
 
-function statsByRule({ live, counter }: ApiParts, top: number): Map<string, RuleStats> {
-  return new Map(fleetRules(live, counter, top).map((each) => [each.rule, each]))
+function statsByRule({ live, counter }: ApiParts, top: number, only?: string): Map<string, RuleStats> {
+  return new Map(fleetRules(live, counter, top, only).map((each) => [each.rule, each]))
 }
 
 function summary({ live }: ApiParts, rule: RuleDescription, stats: RuleStats | undefined): Record<string, unknown> {

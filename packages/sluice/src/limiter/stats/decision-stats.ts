@@ -85,10 +85,11 @@ export class DecisionStats {
     }))
   }
 
-  /** Every rule with its keys, the busiest first. */
-  rules(top: number): readonly RuleStats[] {
+  /** Every rule with its keys, the busiest first; or one alone. */
+  rules(top: number, only?: string): readonly RuleStats[] {
     const nowMs = this.#nowMs()
     return [...this.#rules]
+      .filter(([rule]) => only === undefined || rule === only)
       .map(([rule, { allowed, denied, degraded, shadow, used, deniedKeys }]) => {
         const [hot, refused] = [used.top(top, nowMs), deniedKeys.top(top, nowMs)]
         const keysOverMs = Math.round(Math.max(hot.overMs, refused.overMs))

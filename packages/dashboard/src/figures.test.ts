@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { linkTo, parseRoute } from './app/router.ts'
+import { pathOf } from './components/sparkline.tsx'
+import { formatNumber, formatRate, formatShare, formatSteady } from './format/number.ts'
+import { formatAgo, formatDuration } from './format/time.ts'
+import { type Happening, noTimeline, type Second, withEntries, withHello } from './live/entries.ts'
+import { marksOf } from './pages/overview/chart-marks.ts'
+import { nowOf } from './pages/overview/now.ts'
+import { stacked } from './pages/overview/stacked.ts'
+import { keyParts } from './pages/overview/words.ts'
+import { limitWords, sortedRules } from './pages/rules/rule-figures.ts'
+
+const second = (at: number, allowed: number, denied = 0, degraded = 0): Second => ({
+  ...{ kind: 'second', at, allowed, denied, degraded, p50Ms: 0.1, p99Ms: 1, replicas: 1 },
+})
+
+describe('numbers', () => {
+  test.each([
+    [0, '0'],
+    [0.12345, '0.123'],
+    [4.4, '4.4'],
+    [1034, '1,034'],
+    [12_345, '12.3k'],
+    [4_560_000, '4.56M'],
+    [null, '–'],
+    [Number.POSITIVE_INFINITY, '–'],
+  ])('%s is written %s', (value, text) => expect(formatNumber(value)).toBe(text))
+
+  test('shares never claim all or nothing where it is not so', () => {
+    expect([0, 0.0001, 0.044, 0.5, 0.9999, 1].map(formatShare)).toEqual([
+      '0%',
+      '<0.1%',
+      '4.4%',
+      '50%',
+      '>99.9%',
+      '100%',
+    ])
+  })
+
+  test('rates are in the unit that is easy to read, and figures that change keep their places', () => {
+    expect([11.4, 0.02].map(formatRate)).toEqual(['11.4/s', '1.2/min'])
+    expect([0, 0.01, 7, 70, 70.52, 1034.4].map(formatSteady)).toEqual(['0', '<0.1', '7.0', '70.0', '70.5', '1,034'])
+  })
+
+  test('lengths of time are in their largest unit', () => {
+    expect([0, 0.4, 66, 400, 3800, 52_000, 360_000, 7.2e6, 2e8, Number.POSITIVE_INFINITY].map(formatDuration)).toEqual([
+      ...['0 s', '0.4 ms', '66 ms', '0.4 s', '3.8 s', '52 s', '6 min', '2 h', '2 d', 'never'],
+    ])
+    expect([500, 6 * 60_000].map(formatAgo)).toEqual(['just now', '6 min ago'])
+  })
+})
+
+describe('addresses', () => {
+  test.each([
+    [['rules', 'per-user'], { sort: 'denied' }],
+    [['keys', 'a/b?c#d&e=f'], { key: '<img src=x>', empty: '' }],
+    [[], {}],
+  ])('%j restores the view', (path, query) => {
+    const found = parseRoute(linkTo(path, query))
+    expect(found.path).toEqual(path)
+    expect(found.query).toEqual(Object.fromEntries(Object.entries(query).filter(([, value]) => value !== '')))
+  })
+
+  test('that are broken are taken as they are', () => expect(parseRoute('#/%zz').path).toEqual(['%zz']))
+})
+
+describe('the timeline', () => {
+  test('keeps 15 minutes, and the last word on each second', () => {
+    const many = Array.from({ length: 1000 }, (_, i) => second(i + 1, 1))
+    const { seconds } = withEntries(withEntries(noTimeline, many), [second(1000, 5)])
+    expect([seconds.size, seconds.get(1000)?.allowed, seconds.has(100)]).toEqual([900, 5, false])
+  })
+
+  test('has gaps that stay gaps in the chart', () => {
+    const timeline = withEntries(noTimeline, [second(1000, 10), second(1010, 10, 5)])
+    const [times, all, allowed] = stacked(timeline, 1)
+    expect(times).toHaveLength(60)
+    expect(all.filter((value) => value !== null)).toHaveLength(2)
+    expect([all.at(-1), allowed!.at(-1)]).toEqual([15, 10])
+  })
+
+  test('tells the share denied, and nothing where there were no requests', () => {
+    expect(nowOf(noTimeline)).toBeUndefined()
+    expect(nowOf(withEntries(noTimeline, [second(5, 0)]))?.shareDenied).toBeUndefined()
+    expect(nowOf(withEntries(noTimeline, [second(5, 3, 1)]))?.shareDenied).toBe(0.25)
+  })
+
+  test('sees a restart as a restart, and doubles nothing when everything is sent again', () => {
+    const hello = { epoch: 'a', replica: 'r', service: 's', resumed: false, startedAt: 0 }
+    const policy: Happening = { kind: 'policy', at: 50, version: 'v', source: 'f', changes: null }
+    const known = withEntries(noTimeline, [second(60, 1), policy])
+    expect(withHello(known, hello, hello, 0).happenings).toEqual([])
+    expect(withHello(known, hello, { ...hello, resumed: true }, 0)).toBe(known)
+    const restarted = withHello(known, hello, { ...hello, epoch: 'b', startedAt: 70_000 }, 71_000)
+    expect(restarted.happenings).toEqual([policy, { kind: 'restarted', at: 70 }])
+    expect(restarted.seconds.size).toBe(1)
+    const other = withHello(known, hello, { ...hello, epoch: 'c', startedAt: 10_000 }, 71_000)
+    expect(other.happenings).toEqual([{ kind: 'another-replica', at: 71 }])
+  })
+
+  test('marks an outage once, with its length when it is over', () => {
+    const began: Happening = { kind: 'degraded', at: 10, failure: 'timeout', message: '' }
+    const over: Happening = { kind: 'exact-again', at: 62, since: 10, decisions: 5 }
+    expect(marksOf([began])).toEqual([{ at: 10, text: 'store away' }])
+    expect(marksOf([began, over])).toEqual([{ at: 10, text: 'store away, 52 s' }])
+  })
+})
+
+test('keys are shown as they are, but for what could deceive the eye', () => {
+  expect(keyParts('s/r/%003cimg%0020src=x>/a%002fb')).toBe('<img src=x> / a/b')
+  expect(keyParts('s/r/a%202eb%000a')).toBe('a%202eb%000a')
+})
+
+test('a sparkline leaves gaps out', () => {
+  expect(pathOf([0, undefined, 2, 4], 3, 10)).toBe('M0.0,9.0M2.0,5.0L3.0,1.0')
+})
+
+test('limits are said in a few characters', () => {
+  const limit = { name: 'x', algorithm: 'sliding-window', amount: 1000, periodMs: 60_000 }
+  expect(limitWords(limit)).toBe('1,000/min')
+  expect(limitWords({ ...limit, periodMs: 5000 })).toBe('1,000 per 5 s')
+  expect(limitWords({ ...limit, algorithm: 'concurrency', amount: 3 })).toBe('3 at once')
+})
+
+test('rules that are equal stay in the order of the policy', () => {
+  const rule = (name: string, denied: number) => ({
+    ...{ name, mode: 'enforce' as const, byTier: false, limits: [], allowed: 0, denied, hottestKey: null },
+    ...{ shadow: { allowed: 0, denied: 0 }, mostDeniedKey: null, history: [[1, denied, 0]] as const },
+  })
+  const rules = [rule('a', 0), rule('b', 5), rule('c', 0)]
+  expect(sortedRules(rules, 'denied').map(({ name }) => name)).toEqual(['b', 'a', 'c'])
+  expect(sortedRules(rules, 'policy').map(({ name }) => name)).toEqual(['a', 'b', 'c'])
+})

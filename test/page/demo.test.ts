@@ -1,0 +1,34 @@
+import { copyFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Daemon } from '../../packages/server/src/serve.ts'
+import { openView, picture, startBrowser, startDaemon } from './browser.ts'
+
+/** The picture of the README needs minutes of traffic: `npm run screenshot` takes it. */
+const minutes = Number(process.env.SLUICE_SCREENSHOT_MINUTES ?? 0)
+
+describe('the demo', () => {
+  let daemon: Daemon
+  beforeAll(async () => {
+    daemon = await startDaemon({ demo: true })
+  })
+  afterAll(() => daemon?.close())
+
+  test(
+    'lives on the page by itself',
+    async () => {
+      if (minutes > 0) await new Promise((resolve) => setTimeout(resolve, minutes * 60_000))
+      const browser = await startBrowser()
+      const { page, wrong } = await openView(browser, daemon)
+      await page.getByRole('region', { name: 'Rules' }).getByText('tenant', { exact: true }).waitFor()
+      await page.waitForFunction(() => /[1-9]/.test(document.querySelector('.tile-value')?.textContent ?? ''))
+      const refused = page.getByRole('region', { name: 'Who is being refused' }).getByText('acme-labs')
+      if (minutes > 0) await refused.first().waitFor()
+      const taken = await picture(page, 'demo')
+      if (minutes > 0) copyFileSync(taken, fileURLToPath(new URL('../../docs/page.png', import.meta.url)))
+      expect(wrong).toEqual([])
+      await browser.close()
+    },
+    (minutes + 1) * 60_000,
+  )
+})
