@@ -8,12 +8,16 @@ import { failureWords, storeName } from './words.ts'
 export function DegradedBanner(props: {
   readonly outage: NonNullable<OverviewAnswer['outage']>
   readonly store: string
+  /** It answers, but not for long enough to call the outage over. */
+  readonly isBack: boolean
 }) {
   const { since, failure, message, decisions } = props.outage
   return (
     <section class="degraded-banner" role="alert" aria-label="Degraded">
       <strong>
-        {storeName(props.store)} {failureWords(failure)}, so counting is not exact.
+        {storeName(props.store)} {props.isBack ? 'answers again, after it ' : ''}
+        {failureWords(failure)}
+        {props.isBack ? '.' : ', so counting is not exact.'}
       </strong>{' '}
       Since {formatClock(since)} (<RelativeTime atMs={since} />
       ), {formatNumber(decisions)} decisions of this replica were made by what their rules say for a store failure.

@@ -31,7 +31,7 @@ export function Overview() {
   return (
     <>
       <h1 class="visually-hidden">Overview</h1>
-      {data.outage && <DegradedBanner outage={data.outage} store={data.store.name} />}
+      {data.outage && <DegradedBanner outage={data.outage} store={data.store.name} isBack={data.store.ok} />}
       <Tiles timeline={timeline} deadlineMs={data.deadlineMs} />
       <div class="overview">
         <div class="column">

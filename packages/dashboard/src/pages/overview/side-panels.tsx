@@ -23,8 +23,8 @@ export function StorePanel({ data }: { readonly data: OverviewAnswer }) {
       <dl class="facts">
         <dt>{storeName(store.name).replace(/^The (.)/, (_, first: string) => first.toUpperCase())}</dt>
         <dd>
-          <span class={`dot ${store.ok ? '' : 'dot-bad'}`} aria-hidden="true" />
-          {store.ok ? 'exact' : 'degraded'}
+          <span class={`dot ${!store.ok ? 'dot-bad' : data.outage ? 'dot-waiting' : ''}`} aria-hidden="true" />
+          {!store.ok ? 'degraded' : data.outage ? 'back for a moment' : 'exact'}
         </dd>
         {store.roundTripP99Ms !== null && (
           <>
