@@ -1,4 +1,4 @@
-import type { PolicyArchive, PolicySource, PolicyVersion, SourceListener } from 'sluice'
+import { type PolicyArchive, type PolicySource, type PolicyVersion, SluiceError, type SourceListener } from 'sluice'
 
 const versionsKept = 10
 
@@ -20,7 +20,9 @@ export function memoryPolicy(
       listener = undefined
     },
     archive: {
-      async push(next) {
+      async push(next, { after } = {}) {
+        if (after !== undefined && after !== newest().revision)
+          throw new SluiceError('SLUICE_POLICY_CHANGED', `somebody else has pushed a policy since revision ${after}`)
         const version = { revision: newest().revision + 1, createdAt: new Date(), document: next }
         versions.unshift(version)
         versions.length = Math.min(versions.length, versionsKept)

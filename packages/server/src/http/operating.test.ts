@@ -134,6 +134,24 @@ describe('two people at once', () => {
     expect((await call('POST', '/v1/policy/rollback', {}, { 'if-match': tag })).status).not.toBe(200)
   })
 
+  test('and so is the second of two at two daemons on one source', async () => {
+    const other = await startDaemon({ policy: file })
+    const tag = await tagNow()
+    for (let round = 0; round < 5; round++) {
+      const base = round === 0 ? tag : (await send(`${daemon.url}/v1/policy`, 'GET')).headers.get('etag')!
+      await expect.poll(async () => (await send(`${other.url}/v1/policy`, 'GET')).headers.get('etag')).toBe(base)
+      const answers = await Promise.all(
+        [daemon, other].map(({ url }, i) =>
+          send(`${url}/v1/policy`, 'PUT', next(`${round} ${i}`), { 'if-match': base }),
+        ),
+      )
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412])
+      const pushed = answers.find(({ status }) => status === 200)!.headers.get('etag')
+      await expect.poll(tagNow).toBe(pushed)
+    }
+    await other.close()
+  })
+
   test('who pushed last can push again with the tag of the answer', async () => {
     const first = await call('PUT', '/v1/policy', next('one'), { 'if-match': await tagNow() })
     const tag = first.headers.get('etag')!

@@ -60,6 +60,8 @@ function statusOf(code: string): number {
   switch (code) {
     case 'SLUICE_UNKNOWN_RULE':
       return 404
+    case 'SLUICE_POLICY_CHANGED':
+      return 412
     case 'SLUICE_WRONG_USE':
       return 409
     case 'SLUICE_STORE_FAILED':

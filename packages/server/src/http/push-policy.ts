@@ -92,7 +92,9 @@ export class PolicyPusher {
           409,
           `The document is for ${JSON.stringify(outcome.service)}, the daemon enforces ${JSON.stringify(service)}.`,
         )
-      const revision = await write(archive, document, this.#parts)
+      // Another daemon on the same source may push in this moment.
+      const options = expected === undefined ? {} : { after: standing.newest?.revision ?? 0 }
+      const revision = await write(archive, document, options, this.#parts)
       const { version, differences } = outcome
       this.#parts.audit.add({
         who: this.#whoIs(c),
@@ -119,9 +121,14 @@ export interface PushOptions {
 /**
  * A folder that is mounted read-only, or belongs to somebody else, is no fault of the daemon: operators can mend it.
  */
-async function write(archive: PolicyArchive, document: unknown, { limiter }: ApiParts): Promise<number> {
+async function write(
+  archive: PolicyArchive,
+  document: unknown,
+  options: { readonly after?: number },
+  { limiter }: ApiParts,
+): Promise<number> {
   try {
-    return await archive.push(document)
+    return await archive.push(document, options)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined || !['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EBUSY'].includes(code)) throw error

@@ -10,6 +10,8 @@ export const errorCodes = {
   SLUICE_STORE_FAILED: 'The store did not answer, or answered with an error; `kind` tells which.',
   SLUICE_STORE_FULL: 'The memory store holds its maximum of subjects and every one of them is currently denied.',
   SLUICE_SOURCE_FAILED: 'The source of the policy could not be read.',
+  SLUICE_POLICY_CHANGED:
+    'A policy was not pushed, because somebody else had pushed one since the revision it was to follow.',
   SLUICE_BREAKER_OPEN: 'The call was not made, because the breaker is open; `retryAfterMs` says for how much longer.',
   SLUICE_BULKHEAD_FULL: 'The call was not made, because as many calls as may are running and waiting.',
   SLUICE_TIMEOUT: 'A call did not settle within its time limit.',

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { builtIn } from '../../built-in.ts'
-import type { PolicyArchive, PolicyVersion } from '../archive.ts'
+import { type PolicyArchive, type PolicyVersion, policyChanged } from '../archive.ts'
 
 /**
  * Writes a policy file, and keeps every version in `<file>.history/` beside it: `1.yaml`, `2.yaml` and so on. What was
@@ -22,28 +22,35 @@ export function fileArchive(file: string): PolicyArchive {
 
   const pathOf = (revision: number): string => join(folder, `${revision}${extension}`)
 
-  async function keep(text: string): Promise<number> {
+  /** With a number of its own, or exactly as `exactly`: who comes second finds that one taken. */
+  async function keep(text: string, exactly?: number): Promise<number> {
     for (;;) {
-      const revision = ((await revisions())[0] ?? 0) + 1
+      const revision = exactly ?? ((await revisions())[0] ?? 0) + 1
       try {
         // Two that push at once get two numbers.
         await writeFile(pathOf(revision), text, { flag: 'wx' })
         return revision
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+        if (exactly !== undefined) throw policyChanged(exactly - 1)
       }
     }
   }
 
   return {
-    async push(document) {
+    async push(document, { after } = {}) {
       const text = asText(document, extension)
       await mkdir(folder, { recursive: true })
       const [latest] = await revisions()
+      if (after !== undefined && (latest ?? 0) !== after) throw policyChanged(after)
+      let next = after === undefined ? undefined : after + 1
       const former = await readFile(file, 'utf8').catch(() => undefined)
       const archived = latest === undefined ? undefined : await readFile(pathOf(latest), 'utf8')
-      if (former !== undefined && former !== archived) await keep(former)
-      const revision = await keep(text)
+      if (former !== undefined && former !== archived) {
+        await keep(former, next)
+        next = next && next + 1
+      }
+      const revision = await keep(text, next)
       // Written through links, and whole or not at all.
       const target = await realpath(file).catch(() => file)
       const draft = `${target}.${process.pid}.${revision}.tmp`

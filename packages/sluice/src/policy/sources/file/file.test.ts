@@ -133,6 +133,19 @@ describe('filePolicy', () => {
     expect((await readdir(folder)).sort()).toEqual(['sluice.yaml', 'sluice.yaml.history'])
   })
 
+  it('lets only one of several push after the same revision', async () => {
+    const { archive } = filePolicy(join(folder, 'sluice.yaml'))
+    await archive.push(text('v0'))
+    const after = (await archive.history(1))[0]?.revision ?? 0
+    const pushes = await Promise.allSettled([1, 2, 3, 4].map((i) => archive.push(text(`v${i}`), { after })))
+    expect(pushes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const push of pushes)
+      if (push.status === 'rejected') expect(push.reason).toMatchObject({ code: 'SLUICE_POLICY_CHANGED' })
+    await expect(archive.push(text('late'), { after })).rejects.toMatchObject({ code: 'SLUICE_POLICY_CHANGED' })
+    const [newest] = await archive.history(1)
+    expect(await archive.push(text('next'), { after: newest!.revision })).toBeGreaterThan(newest!.revision)
+  })
+
   it('gives two that push at once two revisions', async () => {
     const { archive } = filePolicy(join(folder, 'sluice.yaml'))
     const revisions = await Promise.all([1, 2, 3, 4].map((i) => archive.push(text(`v${i}`))))

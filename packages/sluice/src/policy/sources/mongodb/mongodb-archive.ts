@@ -1,6 +1,6 @@
 import { invalidOption } from '../../../core/errors.ts'
 import { parseDocument } from '../../document/parse-document.ts'
-import type { PolicyArchive, PolicyVersion } from '../archive.ts'
+import { type PolicyArchive, type PolicyVersion, policyChanged } from '../archive.ts'
 import { type MongoCollection, type MongoHistory, revisionOf } from './mongodb-collection.ts'
 
 const duplicateKey = 11000
@@ -27,8 +27,10 @@ export function mongoArchive(
   }
 
   /** Undefined when somebody else was quicker. */
-  async function replace(document: object): Promise<number | undefined> {
+  async function replace(document: object, after: number | undefined): Promise<number | undefined> {
     const former = (await policies.findOne({ _id: service })) as { last_updated?: unknown } | null
+    // Looked at after the document was read: who pushes in between makes the replacement fail.
+    if (after !== undefined && ((await newest(1))[0]?.revision ?? 0) !== after) throw policyChanged(after)
     if (former !== null) await keep(former)
     const revision = Math.max(Date.now(), Math.floor(revisionOf(former) ?? 0) + 1)
     const next = { ...document, _id: service, last_updated: new Date(revision) }
@@ -47,26 +49,29 @@ export function mongoArchive(
     return revision
   }
 
+  async function newest(limit: number): Promise<readonly PolicyVersion[]> {
+    if (versions !== undefined) {
+      const rows = await versions.find({ service }).sort({ revision: -1 }).limit(limit).toArray()
+      return (rows as { revision: number; created_at: Date; document: unknown }[]).map(versionOf)
+    }
+    const document = await policies.findOne({ _id: service })
+    const revision = revisionOf(document)
+    return revision === undefined || limit < 1 ? [] : [{ revision, createdAt: new Date(revision), document }]
+  }
+
   return {
-    async push(document) {
+    async push(document, { after } = {}) {
       const parsed = typeof document === 'string' ? parseDocument(document) : document
       if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
         throw invalidOption('document', parsed, 'give a policy document')
       }
       for (;;) {
-        const revision = await replace(parsed)
+        const revision = await replace(parsed, after)
         if (revision !== undefined) return revision
+        if (after !== undefined) throw policyChanged(after)
       }
     },
-    async history(limit) {
-      if (versions !== undefined) {
-        const rows = await versions.find({ service }).sort({ revision: -1 }).limit(limit).toArray()
-        return (rows as { revision: number; created_at: Date; document: unknown }[]).map(versionOf)
-      }
-      const document = await policies.findOne({ _id: service })
-      const revision = revisionOf(document)
-      return revision === undefined || limit < 1 ? [] : [{ revision, createdAt: new Date(revision), document }]
-    },
+    history: newest,
   }
 }
 

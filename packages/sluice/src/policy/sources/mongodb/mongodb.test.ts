@@ -142,6 +142,18 @@ describeMongo('mongoPolicy', () => {
     expect(await mongoPolicy(policies, { service: 'kept' }).archive.history(10)).toHaveLength(1)
   })
 
+  it('lets only one of several push after the same revision', async () => {
+    const { archive } = mongoPolicy(mongo.policies, { service: 'after', history: mongo.versions })
+    const after = (await archive.history(1))[0]?.revision ?? 0
+    const pushes = await Promise.allSettled([1, 2, 3, 4].map((i) => archive.push(policy(`v${i}`), { after })))
+    expect(pushes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const push of pushes)
+      if (push.status === 'rejected') expect(push.reason).toMatchObject({ code: 'SLUICE_POLICY_CHANGED' })
+    await expect(archive.push(policy('late'), { after })).rejects.toMatchObject({ code: 'SLUICE_POLICY_CHANGED' })
+    const [newest] = await archive.history(1)
+    expect(await archive.push(policy('next'), { after: newest!.revision })).toBeGreaterThan(newest!.revision)
+  })
+
   it('gives many that push at once different revisions', async () => {
     const { archive } = mongoPolicy(mongo.policies, { service: 'many', history: mongo.versions })
     const revisions = await Promise.all(Array.from({ length: 10 }, (_, i) => archive.push(policy(`v${i}`))))

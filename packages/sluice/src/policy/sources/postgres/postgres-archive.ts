@@ -1,5 +1,5 @@
 import { parseDocument } from '../../document/parse-document.ts'
-import type { PolicyArchive } from '../archive.ts'
+import { type PolicyArchive, policyChanged } from '../archive.ts'
 import type { PostgresPool } from './postgres-client.ts'
 
 export interface PostgresArchivePlace {
@@ -23,21 +23,24 @@ export function postgresArchive(pool: PostgresPool, place: PostgresArchivePlace)
     WITH stored AS (
       INSERT INTO ${tableName} (service, revision, document)
       SELECT $1::text, coalesce(max(revision), 0) + 1, $2::jsonb FROM ${tableName} WHERE service = $1::text
+      HAVING $4::bigint IS NULL OR coalesce(max(revision), 0) = $4::bigint
       RETURNING revision
     )
     SELECT revision::text, pg_notify($3::text, $1::text) FROM stored`
 
   return {
-    async push(document) {
+    async push(document, { after } = {}) {
       const json = JSON.stringify(typeof document === 'string' ? parseDocument(document) : document)
       await ready()
       for (;;) {
         try {
-          const { rows } = await pool.query(insert, [service, json, channel])
+          const { rows } = await pool.query(insert, [service, json, channel, after ?? null])
+          if (rows.length === 0) throw policyChanged(after ?? 0)
           return Number((rows[0] as { revision: string }).revision)
         } catch (error) {
           // Somebody else has taken this revision a moment ago; the next one is free, or taken by one fewer.
           if ((error as { code?: string }).code !== uniqueViolation) throw error
+          if (after !== undefined) throw policyChanged(after)
         }
       }
     },

@@ -129,6 +129,18 @@ describe('postgresPolicy', () => {
     await expect(archive.push('a: [unclosed')).rejects.toMatchObject({ code: 'SLUICE_INVALID_POLICY' })
   })
 
+  it('lets only one of several push after the same revision', async () => {
+    const { archive } = postgresPolicy(pool, { service: 'shop', table: 'after', createTable: true })
+    const after = (await archive.history(1))[0]?.revision ?? 0
+    const pushes = await Promise.allSettled([1, 2, 3, 4].map((i) => archive.push(policy(`v${i}`), { after })))
+    expect(pushes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const push of pushes)
+      if (push.status === 'rejected') expect(push.reason).toMatchObject({ code: 'SLUICE_POLICY_CHANGED' })
+    await expect(archive.push(policy('late'), { after })).rejects.toMatchObject({ code: 'SLUICE_POLICY_CHANGED' })
+    const [newest] = await archive.history(1)
+    expect(await archive.push(policy('next'), { after: newest!.revision })).toBeGreaterThan(newest!.revision)
+  })
+
   it('ignores an older version that is written last', async () => {
     const place = { service: 'shop', table: 'late', createTable: true, pollMs: 3_600_000 }
     const source = postgresPolicy(pool, place)

@@ -2,7 +2,7 @@ import { checkOptionNames } from '../../../core/check-options.ts'
 import type { RedisClient } from '../../../redis/client.ts'
 import { withRedis } from '../../../redis/open-redis.ts'
 import type { Redis } from '../../../redis/redis.ts'
-import type { PolicyArchive } from '../archive.ts'
+import { type PolicyArchive, type PushOptions, policyChanged } from '../archive.ts'
 import { publish } from './scripts.gen.ts'
 
 export interface RedisPolicyPlace {
@@ -31,6 +31,7 @@ export async function publishRedisPolicy(
   redis: RedisClient | Redis,
   place: RedisPolicyPlace,
   document: unknown,
+  { after }: PushOptions = {},
 ): Promise<number> {
   checkOptionNames('publishRedisPolicy', place, redisPolicyOptionNames)
   const { key, channel = channelOf(key) } = place
@@ -41,11 +42,13 @@ export async function publishRedisPolicy(
     const { reply } = await shared.runScript({
       script: publish,
       keys: [key],
-      args: [text, channel, String(versionsKept)],
+      args: [text, channel, String(versionsKept), after === undefined ? '' : String(after)],
       withinMs: publishMs,
       lane: 'values',
     })
-    return Number(reply.read())
+    const revision = reply.read()
+    if (revision === '') throw policyChanged(after ?? 0)
+    return Number(revision)
   })
 }
 
@@ -55,7 +58,7 @@ export function channelOf(key: string): string {
 
 export function redisArchive(redis: RedisClient | Redis, place: RedisPolicyPlace): PolicyArchive {
   return {
-    push: (document) => publishRedisPolicy(redis, place, document),
+    push: (document, options) => publishRedisPolicy(redis, place, document, options),
     async history(limit) {
       const flat = (await withRedis(redis, 'redisPolicy', (shared) =>
         shared.command(['HGETALL', place.key], { key: place.key, lane: 'values' }),

@@ -135,6 +135,18 @@ describe('redisPolicy', () => {
     expect(await redis.hget('many', 'revision')).toBe(String(revisions[0]))
   })
 
+  it('lets only one of several push after the same revision', async () => {
+    const { archive } = redisPolicy(redis, { key: 'after' })
+    const after = (await archive.history(1))[0]?.revision ?? 0
+    const pushes = await Promise.allSettled([1, 2, 3, 4].map((i) => archive.push(policy(`v${i}`), { after })))
+    expect(pushes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const push of pushes)
+      if (push.status === 'rejected') expect(push.reason).toMatchObject({ code: 'SLUICE_POLICY_CHANGED' })
+    await expect(archive.push(policy('late'), { after })).rejects.toMatchObject({ code: 'SLUICE_POLICY_CHANGED' })
+    const [newest] = await archive.history(1)
+    expect(await archive.push(policy('next'), { after: newest!.revision })).toBeGreaterThan(newest!.revision)
+  })
+
   it('does not touch a key that holds something else', async () => {
     await redis.rpush('queue', 'work')
     await expect(publishRedisPolicy(redis, { key: 'queue' }, policy('v0'))).rejects.toThrow(/WRONGTYPE/)

@@ -8,7 +8,7 @@ export const constants = {
 
 export const publish: Script = {
   name: 'publish',
-  sha1: '4f3f0138bdba1d1472affd02221814bad0bc63ad',
+  sha1: 'f6518ca5bb597c23df26a98880e3b5c0ec96ba05',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -17,6 +17,10 @@ local key, document, channel = KEYS[1], ARGV[2], ARGV[3]
 local kind = call('TYPE', key).ok
 if kind ~= 'hash' and kind ~= 'string' and kind ~= 'none' then
 return redis.error_reply('WRONGTYPE the key holds a ' .. kind .. ', which is no policy')
+end
+if ARGV[5] ~= '' then
+local newest = kind == 'hash' and tonumber(call('HGET', key, 'revision') or '') or 0
+if newest ~= tonumber(ARGV[5]) then return cmsgpack.pack(0, clock, '') end
 end
 local revision = math.floor(clock / 1000)
 local kept = {}

@@ -7,9 +7,10 @@
 -- ARGV[2]   the document as text
 -- ARGV[3]   the channel where the revision is announced
 -- ARGV[4]   how many versions are kept, the new one included
+-- ARGV[5]   the revision that must still be the newest, 0 for none; empty for any
 --
 -- Reply: status, time, and the revision as text. It is the server's time in milliseconds, or one more than the last
--- one: it grows even when everything was lost.
+-- one: it grows even when everything was lost. Empty when another revision is the newest: then nothing was written.
 
 --- @include ../../../../redis/lua/deadline.lua
 
@@ -17,6 +18,11 @@ local key, document, channel = KEYS[1], ARGV[2], ARGV[3]
 local kind = call('TYPE', key).ok
 if kind ~= 'hash' and kind ~= 'string' and kind ~= 'none' then
   return redis.error_reply('WRONGTYPE the key holds a ' .. kind .. ', which is no policy')
+end
+
+if ARGV[5] ~= '' then
+  local newest = kind == 'hash' and tonumber(call('HGET', key, 'revision') or '') or 0
+  if newest ~= tonumber(ARGV[5]) then return cmsgpack.pack(RAN, clock, '') end
 end
 
 local revision = math.floor(clock / 1000)
