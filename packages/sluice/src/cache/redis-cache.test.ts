@@ -55,12 +55,18 @@ test('what one process fetched another finds in Redis, with its age and types', 
 test('callers of a cold key in several processes cause one fetch', async () => {
   const all = await caches(4)
   let fetches = 0
-  const fetch = async () => {
+  let finish: (value: string) => void = () => undefined
+  const fetch = () => {
     fetches += 1
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    return 'value'
+    return new Promise<string>((resolve) => (finish = resolve))
   }
   const callers = all.flatMap((cache) => Array.from({ length: 250 }, () => cache.getOrFetch(keys.price('cold'), fetch)))
+  // Every process has found nothing and been told that another fetches, before there is a value.
+  await waitFor(() => fetches === 1 && all.every((cache) => cache.stats().misses === 1))
+  const asked = async () => Number((await server.info('stats')).total_commands_processed)
+  const before = await asked()
+  await waitFor(async () => (await asked()) > before + 20)
+  finish('value')
   expect(new Set(await Promise.all(callers))).toEqual(new Set(['value']))
   expect(fetches).toBe(1)
 })
@@ -127,14 +133,20 @@ test('a strict invalidation takes at most D and the deadline, and is rejected wi
 test('while Redis is frozen, memory is answered as stale and the rest comes from the source, within the deadline', async () => {
   const [a] = await caches(1, { proof: '200ms', redisDeadline: '100ms' })
   await a!.getOrFetch(keys.price('known'), () => 'cached')
-  await new Promise((resolve) => setTimeout(resolve, 5))
   // Redis answers later than the value was made: so the value is not one of the outage.
+  await waitFor(async () => {
+    await a!.invalidate(keys.price('other'))
+    return (await a!.lookup(keys.price('known'), () => 'not asked')).ageMs > 0
+  })
   await a!.invalidate(keys.price('other'))
   await server.freeze()
   try {
-    await new Promise((resolve) => setTimeout(resolve, 250))
     const fetch = vi.fn(async () => 'source')
-    const known = await a!.lookup(keys.price('known'), fetch)
+    // Fresh until the proof ends, and stale from then on.
+    const known = await waitFor(async () => {
+      const answer = await a!.lookup(keys.price('known'), fetch)
+      return answer.stale && answer
+    })
     expect(known).toMatchObject({ value: 'cached', stale: true, from: 'memory' })
     expect(await a!.lookup(keys.price('new'), fetch)).toMatchObject({ value: 'source', stale: false, from: 'fetch' })
     await waitFor(() => a!.stats().redis === 'down')
@@ -243,11 +255,11 @@ test('many renewals of a stale value in several processes are one fetch', async 
     return fetches
   }
   for (const cache of all) await cache.getOrFetch(keys.swr('a'), fetch)
-  await new Promise((resolve) => setTimeout(resolve, 80))
+  const isStale = async (cache: Cache) => (await cache.get(keys.swr('a')))?.stale
+  await waitFor(async () => (await Promise.all(all.map(isStale))).every((stale) => stale))
   const before = fetches
   const answers = await Promise.all(all.flatMap((cache) => [1, 2, 3].map(() => cache.lookup(keys.swr('a'), fetch))))
   expect(answers.every(({ stale }) => stale)).toBe(true)
-  await waitFor(() => fetches > before)
-  await new Promise((resolve) => setTimeout(resolve, 30))
+  await waitFor(() => fetches > before && all.every((cache) => cache.stats().flights === 0))
   expect(fetches).toBe(before + 1)
 })

@@ -7,7 +7,7 @@ export { type NginxOptions, type NginxServer, startNginx } from './servers/nginx
 export { type PostgresServer, startPostgres } from './servers/postgres.ts'
 export { type RedisOptions, type RedisServer, startRedis } from './servers/redis.ts'
 export type { Reply } from './servers/resp.ts'
-export { type SentinelServers, startSentinel } from './servers/sentinel.ts'
+export { type SentinelOptions, type SentinelServers, startSentinel } from './servers/sentinel.ts'
 export type { SlotMove } from './servers/slot-move.ts'
 export {
   type CollectedEvent,

@@ -47,6 +47,13 @@ const presences = (howMany: number, options: Partial<PresenceOptions> = {}): Pro
 }
 /** A process that stops without a word: its clock, and so its beat, stands still. */
 const mortal = { clock: virtualClock(), ttl: '400ms', beat: '100ms' } as const
+/** Watches a channel, and returns when Redis has the subscription: what happens from then on is told. */
+const watching = async (presence: Presence, channel: string, listener: (change: PresenceChange) => void) => {
+  const subscribed = async () => (await server.cli<string[]>('PUBSUB', 'CHANNELS', '*')).length
+  const before = await subscribed()
+  open.push({ close: presence.watch(channel, listener) })
+  await waitFor(async () => (await subscribed()) > before)
+}
 const ids = async (presence: Presence, channel = 'c') => (await presence.list(channel)).map(({ id }) => id).sort()
 
 test('members of all processes are listed and counted once, with their data', async () => {
@@ -64,8 +71,7 @@ test('members of all processes are listed and counted once, with their data', as
 test('joins, updates and leaves are told apart, and only the last connection of a member counts', async () => {
   const [a, b] = await presences(2)
   const changes: PresenceChange[] = []
-  open.push({ close: b!.watch('c', (change) => changes.push(change)) })
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await watching(b!, 'c', (change) => changes.push(change))
   const first = await a!.join('c', 'ann', 1)
   const second = await a!.join('c', 'ann', 1)
   const third = await b!.join('c', 'ann', 1)
@@ -82,16 +88,22 @@ test('joins, updates and leaves are told apart, and only the last connection of 
 })
 
 test('a member that comes back within the grace has never left', async () => {
-  const [a] = await presences(1, { grace: '300ms' })
+  const clock = virtualClock()
+  const [a] = await presences(1, { grace: '10s', clock })
   const changes: string[] = []
-  open.push({ close: a!.watch('c', ({ type }) => changes.push(type)) })
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  for (let i = 0; i < 5; i++) (await a!.join('c', 'ann')).leave()
+  await watching(a!, 'c', ({ type }) => changes.push(type))
+  for (let i = 0; i < 5; i++) {
+    const membership = await a!.join('c', 'ann')
+    membership.leave()
+    await clock.advance('9s')
+  }
   const last = await a!.join('c', 'ann')
-  await new Promise((resolve) => setTimeout(resolve, 400))
-  expect(changes).toEqual(['join'])
+  await clock.advance('60s')
+  expect(a!.stats().members).toBe(1)
   last.leave()
+  await clock.advance('10s')
   await waitFor(() => changes.includes('leave'))
+  expect(changes).toEqual(['join', 'leave'])
 })
 
 test('the members of a killed process vanish within one TTL, and their leaves are told', async () => {
@@ -99,14 +111,12 @@ test('the members of a killed process vanish within one TTL, and their leaves ar
   const [dying] = await presences(1, { ...mortal, namespace })
   const [other] = await presences(1, { namespace, ttl: '400ms', beat: '100ms' })
   const left: string[] = []
-  open.push({ close: other!.watch('c', ({ type, id }) => type === 'leave' && left.push(id)) })
+  await watching(other!, 'c', ({ type, id }) => type === 'leave' && left.push(id))
   await Promise.all(Array.from({ length: 50 }, (_, i) => dying!.join('c', `dying ${i}`)))
   await dying!.join('c', 'both')
   await other!.join('c', 'both')
-  const startMs = performance.now()
   await waitFor(async () => (await other!.count('c')) === 1)
   expect(await ids(other!)).toEqual(['both'])
-  expect(performance.now() - startMs).toBeLessThan(2000)
   await waitFor(() => left.length === 50)
   expect(left).not.toContain('both')
   expect(await server.cli('KEYS', `*killed*dying*`)).toEqual([])
@@ -133,14 +143,19 @@ test('after a wipe all members are back within a beat', async () => {
 })
 
 test('a hundred thousand members cost as few round trips as one', { timeout: 60_000 }, async () => {
-  const [a] = await presences(1, { ttl: '3s', beat: '200ms' })
+  const clock = virtualClock()
+  const [a] = await presences(1, { clock })
   const many = Array.from({ length: 100_000 }, (_, i) => a!.join(`c${i % 10}`, `m${i}`))
   await Promise.all(many)
   expect(await a!.count('c0')).toBe(10_000)
   const calls = async () => Number(/calls=(\d+)/.exec((await server.info('commandstats')).cmdstat_evalsha ?? '')?.[1])
   const before = await calls()
-  await new Promise((resolve) => setTimeout(resolve, 1000))
-  expect((await calls()) - before).toBeLessThanOrEqual(6)
+  for (let beats = 0; beats < 5; beats++) {
+    await clock.advance('20s')
+    // The next beat is planned when this one was answered.
+    await waitFor(() => clock.pending === 1)
+  }
+  expect((await calls()) - before).toBe(5)
 })
 
 test('what is published reaches the event streams of all processes, and who disconnects leaves', async () => {

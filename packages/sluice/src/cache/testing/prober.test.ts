@@ -75,38 +75,31 @@ test('the prober notices a cache that acknowledges too early', { timeout: 60_000
   expect(violations).toBeGreaterThan(0)
 })
 
-// Sentinels often promote two servers one after the other here, and then the run shows nothing; so it is a command of
-// its own, `npm run test:probe`, and not part of every run.
+// A failover takes long, so this is a command of its own, `npm run test:probe`, and not part of every run.
 const probesSentinel = process.env.SLUICE_PROBE_SENTINEL === '1'
 
 test.skipIf(!probesSentinel)(
   'nothing that was replaced is read as fresh while Sentinel fails over',
-  {
-    timeout: 120_000,
-  },
+  { timeout: 120_000 },
   async () => {
-    let failovers: number[] = []
-    // A busy machine can make the sentinels promote two servers. What one of two masters acknowledged is not known to the
-    // other, which no cache can help; so only a failover that happened once says something.
-    for (let attempt = 0; attempt < 5 && failovers.join() !== '1,1,1'; attempt++) {
-      const sentinel = await startSentinel()
-      open.push({ close: () => sentinel.stop() })
-      const { sentinels, name } = sentinel
-      const caches = await threeCaches(
-        () => new Redis({ sentinels: [...sentinels], name, maxRetriesPerRequest: 1 }) as never,
-      )
-      let kills = 0
-      const trouble = async () => {
-        if (kills++ === 0) await (await sentinel.master()).kill()
-      }
-      const result = await probe({ caches, forMs: Math.max(forMs, 8000), everyMs: 1500, trouble })
-      failovers = caches.map((cache) => cache.stats().unproven)
-      if (failovers.join() !== '1,1,1') continue
-      expect(result.violations).toEqual([])
-      expect(result.acknowledged).toBeGreaterThan(5)
-      expect(result.refused).toBeGreaterThan(0)
+    // With the usual half second, sentinels on a busy machine hold the master that they have just promoted to be down
+    // as well, because it is still connecting, and promote another. What one of two masters acknowledged is not known
+    // to the other, which no cache can help; so here they wait for longer, and there is one failover.
+    const sentinel = await startSentinel({ downAfterMs: 3000 })
+    open.push({ close: () => sentinel.stop() })
+    const { sentinels, name } = sentinel
+    const caches = await threeCaches(
+      () => new Redis({ sentinels: [...sentinels], name, maxRetriesPerRequest: 1 }) as never,
+    )
+    let kills = 0
+    const trouble = async () => {
+      if (kills++ === 0) await (await sentinel.master()).kill()
     }
-    expect(failovers).toEqual([1, 1, 1])
+    const result = await probe({ caches, forMs: Math.max(forMs, 15_000), everyMs: 1500, trouble })
+    expect(result.violations).toEqual([])
+    expect(result.acknowledged).toBeGreaterThan(5)
+    expect(result.refused).toBeGreaterThan(0)
+    expect(caches.map((cache) => cache.stats().unproven)).toEqual([1, 1, 1])
   },
 )
 

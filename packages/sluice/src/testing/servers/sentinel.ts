@@ -7,6 +7,15 @@ import { withFreePorts } from './ports.ts'
 import { type RedisOptions, type RedisServer, redisServerOptionNames, startNode, startRedisOn } from './redis.ts'
 import type { Reply } from './resp.ts'
 
+export interface SentinelOptions extends RedisOptions {
+  /**
+   * How long a server may not answer before the sentinels hold it to be down; 500 ms unless said otherwise. On a busy
+   * machine a master that was just promoted may not answer for longer than that, and is replaced as well. Give more
+   * where just one failover is wanted.
+   */
+  readonly downAfterMs?: number
+}
+
 /** One master, two replicas and three sentinels. */
 export interface SentinelServers {
   /** Where the sentinels are, as clients take it. */
@@ -28,8 +37,9 @@ export interface SentinelServers {
 const name = 'mymaster'
 
 /** Starts 1 master, 2 replicas and 3 sentinels, each group in parallel, and waits until all of them know each other. */
-export function startSentinel(options: RedisOptions = {}): Promise<SentinelServers> {
-  checkOptionNames('startSentinel', options, redisServerOptionNames)
+export function startSentinel(given: SentinelOptions = {}): Promise<SentinelServers> {
+  checkOptionNames('startSentinel', given, [...redisServerOptionNames, 'downAfterMs'])
+  const { downAfterMs = 500, ...options } = given
   return withFreePorts(6, async (ports) => {
     const [masterPort] = ports
     const started: RedisServer[] = []
@@ -51,7 +61,7 @@ export function startSentinel(options: RedisOptions = {}): Promise<SentinelServe
       )
       // The sentinels start when there is something to watch: half a second of a late master would be a failover.
       await waitFor(async () => (await nodes[0]!.info('replication')).connected_slaves === '2')
-      const config = sentinelConfig(ports.slice(0, 3), ports.slice(3))
+      const config = sentinelConfig(ports.slice(0, 3), ports.slice(3), downAfterMs)
       const sentinels = await start(
         ports.slice(3).map((port) => {
           const prepare = (folder: string): void => writeFileSync(join(folder, 'sentinel.conf'), config(port))
@@ -153,7 +163,11 @@ function replicaOf(port: number): string[] {
  * The configuration of each sentinel names all the others and the replicas: left to find each other they would take
  * seconds.
  */
-function sentinelConfig(nodes: readonly number[], sentinels: readonly number[]): (port: number) => string {
+function sentinelConfig(
+  nodes: readonly number[],
+  sentinels: readonly number[],
+  downAfterMs: number,
+): (port: number) => string {
   const id = (port: number): string => createHash('sha1').update(`${process.pid}:${port}`).digest('hex')
   const [master, ...replicas] = nodes
   return (port) =>
@@ -162,7 +176,7 @@ function sentinelConfig(nodes: readonly number[], sentinels: readonly number[]):
       'bind 127.0.0.1',
       `sentinel myid ${id(port)}`,
       `sentinel monitor ${name} 127.0.0.1 ${master} 2`,
-      `sentinel down-after-milliseconds ${name} 500`,
+      `sentinel down-after-milliseconds ${name} ${downAfterMs}`,
       `sentinel failover-timeout ${name} 3000`,
       `sentinel parallel-syncs ${name} 2`,
       ...replicas.map((replica) => `sentinel known-replica ${name} 127.0.0.1 ${replica}`),
