@@ -30,7 +30,6 @@ export class TwoLevelCache implements Cache {
   readonly namespace: string
   readonly #core: CacheCore
   readonly #flights: Flights
-  #closed = false
 
   constructor(options: ResolvedOptions, link: CacheLink | undefined) {
     this.namespace = options.namespace
@@ -137,12 +136,15 @@ export class TwoLevelCache implements Cache {
   ): Promise<InvalidationReceipt> {
     checkOptionNames('invalidate', options, ['mode', 'wait'])
     const { mode = 'fast', wait = 0 } = options
+    if (!Number.isInteger(wait) || wait < 0)
+      throw invalidOption('invalidate.wait', wait, 'use a number of replicas, such as 1')
     if (mode !== 'fast' && mode !== 'strict') throw invalidOption('invalidate.mode', mode, 'use "fast" or "strict"')
     const targets = Array.isArray(target) ? (target as InvalidationTarget[]) : [target as InvalidationTarget]
     const scopes = targets.map((each) => {
       if (typeof each?.scope === 'string') return each.scope
       throw invalidOption('invalidate target', each, 'use a key, keys.name.prefix(...), tag(name) or everything')
     })
+    this.#checkOpen()
     if (scopes.length === 0) return { sent: true }
     const core = this.#core
     const { redis } = core
@@ -188,11 +190,12 @@ export class TwoLevelCache implements Cache {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    this.#core.memory.clear()
-    for (const controller of this.#core.fetching)
-      controller.abort(new SluiceError('SLUICE_CLOSED', 'the cache was closed during the fetch'))
-    await this.#core.redis?.close()
+    const core = this.#core
+    core.close()
+    await this.#flights.ended()
+    // The keys that were being fetched are free for other processes at once.
+    await Promise.all(core.sending)
+    await core.redis?.close()
   }
 
   /** A fresh entry of the first level. This is the hot path: each clock is read once. */
@@ -265,7 +268,11 @@ export class TwoLevelCache implements Cache {
   #checkKey(key: CacheKey): void {
     if (!(key instanceof CacheKey))
       throw invalidOption('key', key, 'use a key made by defineKeys, such as keys.price("XLM")')
-    if (this.#closed) throw new SluiceError('SLUICE_CLOSED', 'the cache was closed before the call')
+    this.#checkOpen()
+  }
+
+  #checkOpen(): void {
+    if (this.#core.isClosed) throw new SluiceError('SLUICE_CLOSED', 'the cache was closed before the call')
   }
 
   #unreachable(what: string, cause: unknown): never {

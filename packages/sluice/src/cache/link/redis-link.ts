@@ -27,6 +27,11 @@ export interface RedisLinkOptions {
  * that socket.
  */
 const lane = 'values'
+/**
+ * How long Redis waits for replicas at a time. It answers nothing else on the socket meanwhile; asked in one piece, all
+ * reads would wait too, and the socket be taken for dead.
+ */
+const waitMs = 20
 /** More keys than this are removed by several calls. */
 const keysPerCall = 1000
 
@@ -129,7 +134,7 @@ export class RedisLink implements CacheLink {
     const args = [channel, this.#newNonce(), String(maxKeys), String(maxScopes), ...scopes]
     const { reply } = await this.#run(bump, log, args, left())
     const message = { generation: String(reply.read()), sequence: Number(reply.read()), scopes }
-    if (wait > 0) await this.#wait(wait, left())
+    if (wait > 0) await this.#wait(wait, left)
     return message
   }
 
@@ -181,10 +186,18 @@ export class RedisLink implements CacheLink {
     await Promise.all(calls)
   }
 
-  async #wait(replicas: number, withinMs: number): Promise<void> {
-    const words = ['WAIT', String(replicas), whole(withinMs)]
-    const received = Number(await this.#redis.command(words, { key: this.#keys.log[0], withinMs: withinMs + 10, lane }))
-    if (received >= replicas) return
+  /** Waits until so many replicas have what was written over the present connection. */
+  async #wait(replicas: number, left: () => number): Promise<void> {
+    const { connection } = this
+    let received = 0
+    do {
+      const words = ['WAIT', String(replicas), whole(Math.min(waitMs, left()))]
+      const reply = await this.#redis.command(words, { key: this.#keys.log[0], withinMs: left() + waitMs, lane })
+      // Over a new connection nothing was written, so all replicas would have all of it.
+      if (this.connection !== connection) break
+      received = Number(reply)
+      if (received >= replicas) return
+    } while (left() > 1)
     throw new SluiceError('SLUICE_STORE_FAILED', `only ${received} of ${replicas} replicas have the invalidation`, {
       transient: true,
     })

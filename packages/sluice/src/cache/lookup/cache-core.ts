@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { Emitter } from '../../core/emitter.ts'
+import { SluiceError } from '../../core/errors.ts'
 import type { CacheEvents } from '../events.ts'
 import type { CacheLink } from '../link/cache-link.ts'
 import { SieveMap } from '../memory/sieve-map.ts'
@@ -34,6 +35,11 @@ export class CacheCore {
   readonly redis: RedisSide | undefined
   /** The fetches under way, which end when the cache closes. */
   readonly fetching: Set<AbortController> = new Set()
+  /** What is sent to Redis without anybody waiting for it: the ends of claims. */
+  readonly sending: Set<Promise<unknown>> = new Set()
+  isClosed = false
+  /** Wakes those who sleep when the cache closes. */
+  readonly #sleeping = new Set<() => void>()
   readonly #gates = new Map<string, FetchGate>()
   /** Told when entries became only stale; `sameLog` if messages were lost, else the log itself was. */
   onLost: (sameLog: boolean) => void = () => undefined
@@ -59,6 +65,28 @@ export class CacheCore {
       }
       this.view.synchronize(log, this.moment())
     }
+  }
+
+  /** Ends what is under way: fetches by their signal, waiting at once. */
+  close(): void {
+    this.isClosed = true
+    this.memory.clear()
+    const reason = new SluiceError('SLUICE_CLOSED', 'the cache was closed during the fetch')
+    for (const controller of this.fetching) controller.abort(reason)
+    for (const wake of this.#sleeping) wake()
+  }
+
+  /** Waits for so long, or until the cache closes. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.clock.clearTimeout(timer)
+        this.#sleeping.delete(wake)
+        resolve()
+      }
+      const timer = this.clock.setTimeout(wake, ms)
+      this.#sleeping.add(wake)
+    })
   }
 
   /** Milliseconds that never run backwards but follow a machine that slept. */
@@ -96,7 +124,7 @@ export class CacheCore {
   }
 
   keep(entry: Entry): void {
-    if (this.options.memory !== undefined) this.memory.set(entry.key, entry)
+    if (this.options.memory !== undefined && !this.isClosed) this.memory.set(entry.key, entry)
   }
 
   /** Removes invalidated keys from the first level; prefixes and tags are found when an entry is read. */

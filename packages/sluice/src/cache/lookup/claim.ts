@@ -48,10 +48,10 @@ export class Claim {
     const { clock, options } = this.#core
     const endMs = clock.monotonic() + options.fetchDeadlineMs + options.claimMs
     let withinMs = firstLeft()
-    for (let waitMs = 2; clock.monotonic() < endMs; waitMs = Math.min(waitMs * 1.5, 25)) {
+    for (let waitMs = 2; clock.monotonic() < endMs && !this.#core.isClosed; waitMs = Math.min(waitMs * 1.5, 25)) {
       const reply = await this.tryOnce(rejected, withinMs)
       if (reply !== 'held') return reply
-      await new Promise<void>((resolve) => clock.setTimeout(resolve, waitMs * (0.75 + this.#core.random() / 2)))
+      await this.#core.sleep(waitMs * (0.75 + this.#core.random() / 2))
       withinMs = options.redisDeadlineMs
     }
     return undefined
@@ -92,6 +92,8 @@ export class Claim {
     if (this.#over) return
     this.#over = true
     this.#core.clock.clearTimeout(this.#timer)
-    void send(this.#core.options.redisDeadlineMs)
+    const { sending, options } = this.#core
+    const sent = send(options.redisDeadlineMs).finally(() => sending.delete(sent))
+    sending.add(sent)
   }
 }

@@ -42,6 +42,10 @@ export async function runFetch(core: CacheCore, flight: Flight, afterInvalidatio
       { transient: true },
     )
   }
+  if (core.isClosed) {
+    gate.leave()
+    throw new SluiceError('SLUICE_CLOSED', 'the cache was closed before the fetch began')
+  }
   const controller = new AbortController()
   core.fetching.add(controller)
   // The stamp is taken before the data is read: whatever is invalidated from here on makes the data suspect.
@@ -49,23 +53,19 @@ export async function runFetch(core: CacheCore, flight: Flight, afterInvalidatio
   const beganAt = core.moment()
   flight.stamp = stamp
   flight.dead = false
-  let timer: ReturnType<typeof clock.setTimeout> | undefined
-  const deadline = new Promise<never>((_, reject) => {
-    timer = clock.setTimeout(() => {
-      const error = new SluiceError(
-        'SLUICE_FETCH_TIMEOUT',
-        `the fetch of ${name} took longer than ${options.fetchDeadlineMs} ms`,
-        { transient: true },
-      )
-      controller.abort(error)
-      reject(error)
-    }, options.fetchDeadlineMs)
+  const timer = clock.setTimeout(() => {
+    const text = `the fetch of ${name} took longer than ${options.fetchDeadlineMs} ms`
+    controller.abort(new SluiceError('SLUICE_FETCH_TIMEOUT', text, { transient: true }))
+  }, options.fetchDeadlineMs)
+  // A fetch that does not heed its signal is left behind.
+  const aborted = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true })
   })
   count.fetches += 1
   let failure: unknown
   try {
     const work = (async () => flight.fetch({ signal: controller.signal, afterInvalidation }))()
-    const value = await Promise.race([work, deadline])
+    const value = await Promise.race([work, aborted])
     return { value, tookMs: clock.monotonic() - beganAt.monotonicMs, beganAt, stamp }
   } catch (error) {
     failure = error

@@ -45,6 +45,11 @@ export class Flights {
     return this.#flights.size
   }
 
+  /** Waits until all flights have ended, which they do soon after the cache was closed. */
+  async ended(): Promise<void> {
+    await Promise.allSettled([...this.#flights.values()].map(({ landing }) => landing))
+  }
+
   /** Joins the flight of a key or starts one. A flight whose data was read before an invalidation is not joined. */
   join(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined): Promise<Landed> {
     const present = this.#flights.get(key.encoded)
@@ -58,7 +63,7 @@ export class Flights {
 
   /** Fetches anew in the background, unless a flight or another process already does. */
   refresh(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
-    if (this.#flights.has(key.encoded)) return
+    if (this.#flights.has(key.encoded) || this.#core.isClosed) return
     this.#start(key, fetch, rules, (flight) => this.#over(flight, this.#revalidate(flight, known))).catch(
       () => undefined,
     )
@@ -112,7 +117,7 @@ export class Flights {
     const sentAt = view.position
     return new Promise((resolve) =>
       redis.read(flight.key.encoded, options.redisDeadlineMs, (stored) => {
-        const entry = stored ? this.take(flight.key, stored, sentAt) : undefined
+        const entry = this.#taken(flight, stored, sentAt)
         if (entry !== undefined && this.#core.standing(entry) === 'fresh') {
           this.#landed(flight)
           resolve({ value: entry.value, stale: false, from: 'redis', entry })
@@ -145,7 +150,7 @@ export class Flights {
       if (standing === 'fresh' || (standing === 'unproven' && !proven)) {
         const stale = standing !== 'fresh'
         const entry = known
-        if (stale) queueMicrotask(() => this.refreshUnproven(flight.key, flight.fetch, flight.rules, entry))
+        if (stale) this.#after(flight, () => this.refreshUnproven(flight.key, flight.fetch, flight.rules, entry))
         return { value: known.value, stale, from: 'memory', entry }
       }
       if (standing === 'none') known = undefined
@@ -153,7 +158,7 @@ export class Flights {
     const sentAt = core.view.position
     const leftMs = endMs - core.clock.monotonic()
     const stored = await new Promise<Stored>((resolve) => core.redis!.read(flight.key.encoded, leftMs, resolve))
-    const entry = stored ? this.take(flight.key, stored, sentAt) : undefined
+    const entry = this.#taken(flight, stored, sentAt)
     return this.#afterRead(flight, known, stored, entry, sentAt, endMs)
   }
 
@@ -172,7 +177,7 @@ export class Flights {
       const standing = core.standing(entry)
       if (standing === 'fresh') return { value: entry.value, stale: false, from: 'redis', entry }
       if (standing === 'revalidate') {
-        queueMicrotask(() => this.refresh(flight.key, flight.fetch, flight.rules, entry))
+        this.#after(flight, () => this.refresh(flight.key, flight.fetch, flight.rules, entry))
         return { value: entry.value, stale: true, from: 'redis', entry }
       }
       if (standing !== 'none') known = entry
@@ -212,11 +217,22 @@ export class Flights {
     return { value: entry.value, stale: standing !== 'fresh', from: 'redis', entry }
   }
 
+  /** The copy that Redis had when this flight asked, unless it was invalidated meanwhile without Redis. */
+  #taken(flight: InFlight, stored: Stored, sentAt: Position | undefined): Entry | undefined {
+    return stored && !flight.dead ? this.take(flight.key, stored, sentAt) : undefined
+  }
+
+  /** Starts a flight that follows this one, which has its answer: while it is in the air, none could start. */
+  #after(flight: InFlight, start: () => void): void {
+    this.#landed(flight)
+    start()
+  }
+
   /** Judges what Redis answered and keeps it, in one step: nothing can come between. Undefined for what is invalid. */
   take(key: CacheKey, stored: StoredValue, sentAt: Position | undefined): Entry | undefined {
     const { view } = this.#core
     const entry = readEntry(this.#core, key, stored)
-    if (entry === undefined) return undefined
+    if (entry === undefined || this.#core.redis?.isUnsent(entry.key, entry.scopes)) return undefined
     const watchedFrom = sentAt?.generation === view.generation ? (sentAt?.sequence ?? 0) : 0
     return this.#keep(entry, view.judge(entry, watchedFrom))
   }

@@ -22,7 +22,9 @@ export class RedisSide {
   readonly #core: CacheCore
   readonly #link: CacheLink
   readonly #unsubscribe: () => void
+  /** Invalidations that are to be sent when Redis is back, and those that are being sent. */
   readonly #queued = new Set<string>()
+  #sending: ReadonlySet<string> = new Set()
   #down = false
   #failures = 0
   #probes = 0
@@ -119,14 +121,17 @@ export class RedisSide {
 
   /** Remembers what to send when Redis is back. */
   queue(scopes: readonly string[]): void {
-    for (const scope of scopes) this.#queued.add(scope)
-    if (this.#queued.size > maxQueued) {
-      this.#queued.clear()
-      this.#queued.add(everythingScope)
-    }
     this.#core.count.invalidations.queued += scopes.length
     this.#core.events.emit('invalidation', { way: 'queued', scopes: scopes.length })
-    this.#failed(undefined, failuresBeforeDown)
+    this.#enqueue(scopes)
+  }
+
+  /** Whether an invalidation of this has not reached Redis yet: then what Redis has was replaced. */
+  isUnsent(key: string, scopes: readonly string[]): boolean {
+    if (this.#queued.size === 0 && this.#sending.size === 0) return false
+    const isIn = (unsent: ReadonlySet<string>): boolean =>
+      unsent.has(`k:${key}`) || scopes.some((scope) => unsent.has(scope))
+    return isIn(this.#queued) || isIn(this.#sending)
   }
 
   async close(): Promise<void> {
@@ -193,10 +198,36 @@ export class RedisSide {
       this.#down = false
       this.#core.events.emit('redis', { state: 'up' })
     }
-    if (this.#queued.size === 0) return
+    this.#sendQueued()
+  }
+
+  #sendQueued(): void {
+    if (this.#queued.size === 0 || this.#sending.size > 0) return
     const scopes = [...this.#queued]
+    this.#sending = new Set(scopes)
     this.#queued.clear()
-    this.invalidate(scopes, 0).catch(() => this.queue(scopes))
+    const ended = (): void => {
+      this.#sending = new Set()
+    }
+    this.invalidate(scopes, 0).then(
+      () => {
+        ended()
+        this.#sendQueued()
+      },
+      () => {
+        ended()
+        this.#enqueue(scopes)
+      },
+    )
+  }
+
+  #enqueue(scopes: readonly string[]): void {
+    for (const scope of scopes) this.#queued.add(scope)
+    if (this.#queued.size > maxQueued) {
+      this.#queued.clear()
+      this.#queued.add(everythingScope)
+    }
+    this.#failed(undefined, failuresBeforeDown)
   }
 
   #failed(error: unknown, by = 1): void {

@@ -1,4 +1,5 @@
 import type { IoredisClient } from '../client.ts'
+import { slotOf } from '../slots.ts'
 import {
   type ConnectionOptions,
   flatReply,
@@ -75,10 +76,11 @@ export function ioredisConnection(
       guard(own.evalshaBuffer(script.sha1, keys.length, ...keys, ...args) as Promise<Buffer>),
     load: (script, keys, args) =>
       guard(own.evalBuffer(script.source, keys.length, ...keys, ...args) as Promise<Buffer>),
-    command: ([name, ...args], { bytes }) => {
+    command: ([name, ...args], { bytes, key }) => {
       // ioredis 5 finds the key of a command, and so its cluster node, only by the name in lower case.
       const command = String(name).toLowerCase()
-      return guard(bytes ? own.callBuffer(command, ...args) : own.call(command, ...args)).then(flatReply)
+      const asked = command === 'wait' && key !== undefined ? masterOf(own, key) : own
+      return guard(bytes ? asked.callBuffer(command, ...args) : asked.call(command, ...args)).then(flatReply)
     },
     nodeOf: (slot) => own.slots?.[slot]?.[0] ?? '',
     async close() {
@@ -87,6 +89,15 @@ export function ioredisConnection(
       own.disconnect()
     },
   }
+}
+
+/** A command that names no key would go to any node of a cluster; WAIT is about what one of them was told. */
+function masterOf(own: Duplicated, key: string): Duplicated {
+  if (own.isCluster !== true) return own
+  const address = own.slots?.[slotOf(key)]?.[0]
+  const node = own.nodes!('master').find(({ options: { host, port } }) => `${host}:${port}` === address)
+  if (node === undefined) throw new Error(`CLUSTERDOWN the node of ${key} is not known`)
+  return node
 }
 
 /**
