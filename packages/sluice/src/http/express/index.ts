@@ -10,6 +10,7 @@ import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { applyOutcome } from '../node/apply-outcome.ts'
 import { goneSignal } from '../node/node-response.ts'
+import { parsedBody } from '../node/parsed-body.ts'
 import { pathOf } from '../request-target.ts'
 import { type RequestReader, requestViews } from '../request-views.ts'
 
@@ -102,7 +103,7 @@ const reader: RequestReader<Request, Request> = {
   headers: (req) => req.headers,
   query: (req) => req.query,
   params: (req) => req.params,
-  body: (req) => (unparsed.has(req) ? unreadableBody : req.body),
+  body: (req) => (unparsed.has(req) ? unreadableBody : parsedBody(req, req.body)),
   route: routeOf,
   request: (req) => req,
 }

@@ -10,6 +10,7 @@ import { parseBeforeFunctions } from '../before-functions.ts'
 import { type GuardOptions, splitOptions } from '../guard-options.ts'
 import { limiterGuard } from '../limiter-guard.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
+import { parsedBody } from '../node/parsed-body.ts'
 import { pathOf } from '../request-target.ts'
 import { type RequestReader, requestViews } from '../request-views.ts'
 
@@ -114,7 +115,7 @@ const reader: RequestReader<Context, Context> = {
   // Both are left there by @koa/router.
   params: (ctx) => ctx.params as Record<string, unknown> | undefined,
   route: (ctx) => (typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : undefined),
-  body: (ctx) => (unparsed.has(ctx) ? unreadableBody : bodyOf(ctx)),
+  body: (ctx) => (unparsed.has(ctx) ? unreadableBody : parsedBody(ctx.req, bodyOf(ctx))),
   request: (ctx) => ctx,
 }
 

@@ -116,6 +116,15 @@ export function claimReading(using: UsingApp, it: AddTest): void {
       assert.deepEqual(statuses.slice(1), ['429', '429'])
     }))
 
+  it('counts bodies that no parser has touched in one bucket of the rule that reads them', async () => {
+    for (const type of ['application/octet-stream', 'multipart/form-data; boundary=b', 'text/x-other'])
+      await using([minute(1, { key: 'body.t', match: { method: 'POST' } })], {}, async ({ port }) => {
+        const statusOf = async (isChunked: boolean) => (await post(port, 't=victim', type, isChunked)).slice(9, 12)
+        assert.notEqual(await statusOf(false), '429', type)
+        assert.deepEqual([await statusOf(false), await statusOf(true)], ['429', '429'], type)
+      })
+  })
+
   it('reads the context that the app gives', () =>
     using([minute(1, { key: 'context.user.id' })], { context }, async ({ ask }) => {
       assert.equal((await ask('/hello')).status, 200)
