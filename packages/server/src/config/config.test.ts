@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { resolveConfig } from './config.ts'
-import { hideSecrets } from './hide-secrets.ts'
+import { hideSecrets, hideUrl } from './hide-secrets.ts'
 import { parsePolicyPlace } from './policy-place.ts'
 import { parseRedisUrl } from './redis-target.ts'
 
@@ -132,6 +132,33 @@ describe('places', () => {
     ['mongodb://a,b/db?replicaSet=r', { kind: 'mongodb', url: 'mongodb://a,b/db?replicaSet=r', service: 'shop' }],
   ])('%s is a policy', (text, expected) => {
     expect(parsePolicyPlace(text, 'shop', '--policy')).toMatchObject(expected)
+  })
+
+  test.each(['/', '#', '?', '@', ' ', '\\\\', '/?#@'])('no part of a password with %s in it is shown', (sign) => {
+    const password = `sek${sign}ret`
+    const urls = ['redis', 'rediss', 'redis+cluster', 'redis+sentinel', 'postgres', 'mongodb', 'ftp'].flatMap(
+      (scheme) => [`${scheme}://user:${password}@h:99999/db?service=s`, `${scheme}://${password}@h/db?key=k`],
+    )
+    const messageOf = (read: () => unknown) => {
+      try {
+        return JSON.stringify(read())
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    for (const url of urls) {
+      expect(hideSecrets(`at ${url}: refused`.replaceAll(' ret', '_ret')), url).not.toMatch(/sek|ret/)
+      expect(hideUrl(url), url).not.toMatch(/sek|ret/)
+      if (!url.startsWith('redis')) continue
+      const shown = messageOf(() => parseRedisUrl(url, '--redis'))
+      if (shown.startsWith('--redis')) expect(shown, url).not.toMatch(/sek|ret/)
+    }
+    const refused = ['/', '#', '?'].some((end) => sign.startsWith(end))
+    for (const url of urls.filter(() => refused)) {
+      const shown = messageOf(() => parsePolicyPlace(url, 's', '--policy'))
+      expect(shown, url).toMatch(/^--policy is "[a-z+]+:\/\/\*\*\*@/)
+      expect(shown, url).not.toMatch(/sek|ret/)
+    }
   })
 
   test('secrets of URLs are hidden', () => {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { filePolicy, type PolicySource } from 'sluice'
 import { demoPolicy } from '../demo/demo-policy.ts'
 import { examplePolicy } from './example-policy.ts'
-import { hideSecrets } from './hide-secrets.ts'
+import { hasSplitPassword, hideUrl, percentEncode } from './hide-secrets.ts'
 import { memoryPolicy } from './memory-policy.ts'
 import { wrongOption } from './option-error.ts'
 import { parseRedisUrl, type RedisTarget, redisClient } from './redis-target.ts'
@@ -43,6 +43,8 @@ const remedy =
  */
 export function parsePolicyPlace(text: string, service: string | undefined, option: string): PolicyPlace {
   const [, scheme] = /^([a-z][a-z0-9+]*):\/\//i.exec(text) ?? []
+  if (scheme !== undefined && !/^file$/i.test(scheme) && hasSplitPassword(text))
+    throw wrongOption(option, hideUrl(text), `${remedy}; ${percentEncode}`)
   switch (scheme?.toLowerCase()) {
     case undefined:
       return { kind: 'file', path: text }
@@ -72,7 +74,7 @@ export function parsePolicyPlace(text: string, service: string | undefined, opti
       return { kind: 'mongodb', url, service: own.service ?? service ?? 'default', collection: own.collection }
     }
     default:
-      throw wrongOption(option, text.replace(/\/\/[^@/]*@/, '//***@'), remedy)
+      throw wrongOption(option, hideUrl(text), remedy)
   }
 }
 
@@ -151,7 +153,7 @@ function wellFormed<Made>(url: string, make: () => Made): Made {
   } catch (error) {
     throw wrongOption(
       'the URL of the policy',
-      hideSecrets(url),
+      hideUrl(url),
       `it cannot be read (${(error as Error).message}); ${remedy}`,
     )
   }

@@ -1,4 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
+import { hasSplitPassword, hideUrl, percentEncode } from './hide-secrets.ts'
 import { wrongOption } from './option-error.ts'
 
 /** A Redis to connect to: one server, a Sentinel group or a Cluster. */
@@ -22,8 +23,6 @@ interface Access {
 
 const remedy =
   'use redis://host:6379/0, rediss://, redis+sentinel://host:26379,host:26379/master or redis+cluster://host:6379,host:6379'
-const percentEncode =
-  'in a password, percent-encode whatever is no letter or digit: / is %2F, @ is %40, # is %23, ? is %3F'
 const shape = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/?#]*)@)?([^/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/
 
 /**
@@ -35,7 +34,7 @@ const shape = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/?#]*)@)?([^/?#]+)
 export function parseRedisUrl(url: string, option: string): RedisTarget {
   const found = shape.exec(url)
   if (!found || !isReadable(url, found))
-    throw wrongOption(option, hidden(url), url.includes('@') ? `${remedy}; ${percentEncode}` : remedy)
+    throw wrongOption(option, hideUrl(url), url.includes('@') ? `${remedy}; ${percentEncode}` : remedy)
   const [, tls, kind, userInfo, hostText, path = '', query] = found
   if (kind === undefined) return { kind: 'single', url }
   const [username, password] = (userInfo ?? '').split(/:(.*)/s, 2).map((part) => decodeURIComponent(part) || undefined)
@@ -48,20 +47,15 @@ export function parseRedisUrl(url: string, option: string): RedisTarget {
   if (!master)
     throw wrongOption(
       option,
-      hidden(url),
+      hideUrl(url),
       'name the master group after the hosts: redis+sentinel://host:26379/mymaster',
     )
   return { kind: 'sentinel', hosts, master, access }
 }
 
-/** Whether the driver can read the URL of a single server: a password with `/`, `?` or `#` in it would end the host. */
-function isReadable(url: string, [, , kind, , , path = '']: readonly (string | undefined)[]): boolean {
-  return !path.includes('@') && (kind !== undefined || URL.canParse(url))
-}
-
-/** Everything up to the last @ may be a password, also when it holds characters that end a host. */
-function hidden(url: string): string {
-  return url.replace(/\/\/.*@/s, '//***@')
+/** Whether the driver can read the URL of a single server. */
+function isReadable(url: string, [, , kind]: readonly (string | undefined)[]): boolean {
+  return !hasSplitPassword(url) && (kind !== undefined || URL.canParse(url))
 }
 
 function parseHost(text: string, defaultPort: number, option: string): Host {

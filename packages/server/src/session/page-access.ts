@@ -105,7 +105,7 @@ export class PageAccess {
  */
 export function requirePage({ method = 'GET', headers }: IncomingMessage): void {
   if (!safeMethods.includes(method) && headers['x-sluice-page'] === undefined)
-    throw new HttpProblem(403, 'With a session, what changes something needs the header X-Sluice-Page.')
+    throw new HttpProblem(403, 'Signing in and out, and whatever a session changes, needs the header X-Sluice-Page.')
 }
 
 /** Cookies do not tell ports apart, so two daemons on one machine need two names. */

@@ -1,4 +1,4 @@
-import { hideSecrets } from '../../config/hide-secrets.ts'
+import { hideUrl } from '../../config/hide-secrets.ts'
 import { examineDaemon } from '../doctor/examine-daemon.ts'
 import { examinePolicy } from '../doctor/examine-policy.ts'
 import { examineRedis, redisAway } from '../doctor/examine-redis.ts'
@@ -47,7 +47,7 @@ export async function doctor(input: Input, terminal: Terminal): Promise<ExitCode
 }
 
 async function lookAtRedis(url: string, prefix: string, shown: Progress): Promise<Finding[]> {
-  shown.at(0, `connecting to ${hideSecrets(url)}`)
+  shown.at(0, `connecting to ${hideUrl(url)}`)
   try {
     const redis = await openStore(url)
     try {

@@ -1,6 +1,6 @@
 import { PolicyError } from 'sluice'
 import { compilePolicy } from 'sluice/policy'
-import { hideSecrets } from '../../config/hide-secrets.ts'
+import { hideSecrets, hideUrl } from '../../config/hide-secrets.ts'
 import { readPlace } from '../policy/open-archive.ts'
 import { type Finding, ok, problem, unreachable, warning } from './finding.ts'
 
@@ -11,7 +11,7 @@ export async function examinePolicy(place: string, learn: (version: string) => v
     read = await readPlace(place)
   } catch (error) {
     const mend = 'correct --policy, or push a policy there: sluice policy push FILE --policy SOURCE'
-    return [unreachable('policy source', `${hideSecrets(place)}: ${hideSecrets((error as Error).message)}`, mend)]
+    return [unreachable('policy source', `${hideUrl(place)}: ${hideSecrets((error as Error).message)}`, mend)]
   }
   const source = ok('policy source', `${read.description} was read`)
   try {
@@ -30,6 +30,6 @@ export async function examinePolicy(place: string, learn: (version: string) => v
     return findings
   } catch (error) {
     const many = error instanceof PolicyError ? `${error.issues.length} mistakes` : (error as Error).message
-    return [source, problem('policy', `it has ${many}`, `see them with: sluice policy validate ${hideSecrets(place)}`)]
+    return [source, problem('policy', `it has ${many}`, `see them with: sluice policy validate ${hideUrl(place)}`)]
   }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { hideUrl } from '../../config/hide-secrets.ts'
 import { readTokenFile, tokenFileOf } from '../../config/token-file.ts'
 import { CliError, outOfReach, wrongUse } from '../cli-error.ts'
 import { daemonOptions } from '../options.ts'
@@ -73,7 +74,7 @@ export function daemonHttp(input: Input): DaemonHttp {
 function readUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw wrongUse(`--url is ${JSON.stringify(text)}; write http://HOST:PORT`)
+    throw wrongUse(`--url is ${JSON.stringify(hideUrl(text))}; write http://HOST:PORT`)
   return url
 }
 

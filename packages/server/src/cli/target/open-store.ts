@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis'
 import type { Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
-import { hideSecrets } from '../../config/hide-secrets.ts'
+import { hideUrl } from '../../config/hide-secrets.ts'
 import { parseRedisUrl, redisClient } from '../../config/redis-target.ts'
 import { isAuthFailure, tryRedis } from '../../config/try-redis.ts'
 import { CliError, outOfReach } from '../cli-error.ts'
@@ -19,7 +19,7 @@ export interface OpenRedis {
 /** Connects to the Redis of a URL, once: a command for people fails at once instead of trying again. */
 export async function openStore(url: string, prefix?: string): Promise<OpenRedis> {
   const target = parseRedisUrl(url, '--redis')
-  const description = hideSecrets(url)
+  const description = hideUrl(url)
   const client = redisClient(target)
   try {
     await tryRedis(client, 5000)
