@@ -24,17 +24,18 @@ const special = /[^\w.:@+=,;!$*()'&^|[\]<>?#~-]/g
  */
 export function encodeKey(key: Key): string {
   if (typeof key === 'string') return encodeText(key)
-  if (!Array.isArray(key) || key.length === 0) {
-    throw new SluiceError(
-      'SLUICE_INVALID_KEY',
-      `key is ${Array.isArray(key) ? 'an empty array' : show(key)}; use a string or an array of one or more parts`,
-    )
-  }
+  if (!Array.isArray(key) || key.length === 0) throw invalidKey(key)
   if (key.length > maxParts)
     throw new SluiceError('SLUICE_INVALID_KEY', `key has ${key.length} parts; use at most ${maxParts}`)
   let text = encodePart(key[0], 0)
   for (let i = 1; i < key.length; i++) text += `/${encodePart(key[i], i)}`
   return text
+}
+
+/** The error for what is no key at all. */
+export function invalidKey(key: unknown): SluiceError {
+  const shown = Array.isArray(key) ? 'an empty array' : show(key)
+  return new SluiceError('SLUICE_INVALID_KEY', `key is ${shown}; use a string or an array of one or more parts`)
 }
 
 function encodePart(part: unknown, index: number): string {

@@ -1,4 +1,4 @@
-import type { Key } from '../core/key.ts'
+import { invalidKey, type Key } from '../core/key.ts'
 import type { Admission, HoldHandle, HoldOptions, Limiter } from '../limiter/limiter.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
 import type { LimiterGuardOptions, OwnKey } from './guard-options.ts'
@@ -47,8 +47,13 @@ function withHold(hold: HoldHandle): Admission {
   return { decision: hold.decision, hold }
 }
 
-/** A key as the limiter takes it: ids are often numbers. */
+/**
+ * A key as the limiter takes it: ids are often numbers. An object in its place, which a client may have sent as
+ * `{"user": {}}`, must not be taken for a request: no rule would match that, and it would pass.
+ */
 function toKey(own: Awaited<OwnKey>): Key | undefined {
   if (own === undefined || own === null) return undefined
-  return typeof own === 'object' || typeof own === 'string' ? own : [typeof own === 'bigint' ? `${own}` : own]
+  if (typeof own === 'string' || Array.isArray(own)) return own as Key
+  if (typeof own === 'object') throw invalidKey(own)
+  return [typeof own === 'bigint' ? `${own}` : (own as number | boolean)]
 }

@@ -1,4 +1,5 @@
 import { checkFunction, checkOptionNames } from '../core/check-options.ts'
+import { SluiceError } from '../core/errors.ts'
 import { type RequestView, unreadableBody } from '../policy/match/request-view.ts'
 import { type ViewOptions, viewOptionNames } from './adapter-options.ts'
 import { clientAddress } from './identity/client-address.ts'
@@ -36,6 +37,7 @@ export function requestViews<Source, Request>(
   const addressOf = clientAddress(options.identity)
   const warnOfRoute = warnOnce('SLUICE_NO_ROUTE')
   const { context } = options
+  const warnOfContext = warnOnce('SLUICE_CONTEXT_FAILED')
   const { headers, query, params, body, route } = reader
   const parts: RequestParts<Source> = {
     ...{ headers, query, params },
@@ -53,7 +55,21 @@ export function requestViews<Source, Request>(
       )
       return unknownRoute
     },
-    context: context === undefined ? () => undefined : (source) => context(reader.request(source)),
+    context: context === undefined ? () => undefined : (source) => contextOf(context, reader.request(source)),
   }
   return (method, path, source) => new LazyView(method, path, source, parts)
+
+  /** What throws here is malformed for rules that read it, and so never skips one. */
+  function contextOf(tell: NonNullable<typeof context>, request: Request): RequestView['context'] {
+    try {
+      const told = tell(request)
+      if (typeof (told as { then?: unknown } | undefined)?.then !== 'function') return told
+      // Should it reject, nobody waits for it, and that would end the process.
+      Promise.resolve(told).catch(() => {})
+      throw new SluiceError('SLUICE_WRONG_USE', 'it returned a promise; look up what it needs before the limiter')
+    } catch (error) {
+      warnOfContext(`context failed, so requests that rules by context apply to share one bucket of each: ${error}`)
+      throw error
+    }
+  }
 }

@@ -84,14 +84,18 @@ function isThere(parsed: ParsedSelector, request: RequestView): boolean {
 }
 
 /**
- * Whether the field was set at all: `null` and empty text were. Of a body that was not taken apart, any field may have
- * been.
+ * Whether the field was set at all: `null` and empty text were. Of a body that was not taken apart, and of a part that
+ * threw when it was read, any field may have been.
  */
 function isSet(parsed: ParsedSelector, request: RequestView, captured: Captured | undefined): boolean {
-  if (rawValue(parsed, request) !== undefined) return true
+  const whole = part(request, parsed.root as keyof RequestView)
+  if (whole === unreadable || valueAt(whole, parsed.path) !== undefined) return true
   if (parsed.root === 'params') return captured?.names.includes(parsed.path[0]!) ?? false
-  return parsed.root === 'body' && isWhole(part(request, 'body'))
+  return parsed.root === 'body' && isWhole(whole)
 }
+
+/** Stands for a part of a view that threw when it was read. */
+const unreadable: unique symbol = Symbol('unreadable')
 
 function isWhole(body: unknown): boolean {
   return body === unreadableBody || typeof body === 'string' || body instanceof Uint8Array
@@ -132,7 +136,7 @@ function part(request: RequestView, name: keyof RequestView): unknown {
   try {
     return request[name]
   } catch {
-    return undefined
+    return unreadable
   }
 }
 

@@ -131,6 +131,30 @@ export function claimReading(using: UsingApp, it: AddTest): void {
       assert.equal((await ask('/hello')).status, 429)
     }))
 
+  it('never skips a rule because the context could not be told', async () => {
+    const fails = (): never => {
+      throw new Error('no user')
+    }
+    // A promise is what the types refuse and JavaScript does not.
+    const asked = [fails, async () => fails(), async () => ({ user: { id: 7 } })] as unknown as (typeof context)[]
+    for (const context of asked) {
+      await using([minute(1, { key: 'context.user.id' })], { context }, async ({ ask }) => {
+        assert.equal((await ask('/hello')).status, 200)
+        assert.equal((await ask('/hello')).status, 429)
+      })
+      await using([minute(9, { key: 'context.user.id', onMissing: 'deny' })], { context }, async ({ ask }) => {
+        assert.equal((await ask('/hello')).status, 400)
+      })
+    }
+  })
+
+  it('lets nobody through because the key of the app is an object, which a client may have sent', async () => {
+    for (const key of [() => ({}), async () => ({}), () => ({ method: 'GET', path: '/none', headers: {} })])
+      await using([minute(1)], { rule: 'api', key: key as unknown as () => string }, async ({ ask }) => {
+        assert.equal((await ask('/hello')).status, 500)
+      })
+  })
+
   it('takes keys from functions that are numbers, or come later', async () => {
     let id = 1
     for (const key of [() => id, async () => id, async () => `${id}`, () => BigInt(id), () => id > 1]) {
