@@ -5,6 +5,7 @@ import { adminAccess } from './admin-access.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import type { ServerConfig } from './config/config.ts'
 import { isWritable } from './config/policy-place.ts'
+import { openDataSources } from './data-sources/data-sources.ts'
 import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
 import { OverrideLimiters } from './envoy/override-limiters.ts'
 import { createApp } from './http/app.ts'
@@ -98,6 +99,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       policySource: open.policySource,
       isWritable: () => archive !== undefined && isWritable(config.policy),
       reports,
+      dataSources: openDataSources(config, open, metrics, opened),
       feed,
       counter,
       live,

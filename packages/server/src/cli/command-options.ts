@@ -41,6 +41,11 @@ const aboutServe: OptionTable = {
   redis: { value: 'URL', about: `${storeOptions.redis?.about}; counters live in memory without it` },
   'redis-prefix': { value: 'TEXT', about: 'the start of every Redis key' },
   'require-redis': { about: 'do not start while Redis cannot be used' },
+  'data-sources': {
+    value: 'NAMESPACE/SOURCE',
+    about: 'data sources of caches that should report, told of in /ready and /metrics; with commas between',
+    default: 'none',
+  },
   policy: {
     value: 'SOURCE',
     about: `${storeOptions.policy?.about}; DATABASE_URL counts too. Without it a built-in example is in force`,

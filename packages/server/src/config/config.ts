@@ -1,4 +1,5 @@
 import { credentialsOf } from '../proxy/credentials.ts'
+import { dataSourcesOf } from './data-sources-of.ts'
 import { wrongOption } from './option-error.ts'
 import { type PolicyPlace, parsePolicyPlace } from './policy-place.ts'
 import { parseRedisUrl, type RedisTarget } from './redis-target.ts'
@@ -25,6 +26,8 @@ export interface ServerConfig {
   /** Undefined: counters live in the daemon. */
   readonly redis: RedisTarget | undefined
   readonly redisPrefix: string
+  /** By namespace of a cache: the data sources that should report. Empty: none are watched. */
+  readonly dataSources: ReadonlyMap<string, readonly string[]>
   /** Refuse to start while Redis cannot be used. */
   readonly requireRedis: boolean
   readonly policy: PolicyPlace
@@ -73,6 +76,7 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     redis: { env: ['SLUICE_REDIS', 'SLUICE_REDIS_URL', 'REDIS_URL'] },
     'redis-prefix': { env: ['SLUICE_REDIS_PREFIX'], default: 'sluice:' },
     'require-redis': { env: ['SLUICE_REQUIRE_REDIS'] },
+    'data-sources': { env: ['SLUICE_DATA_SOURCES'] },
     policy: { env: ['SLUICE_POLICY', 'SLUICE_POLICY_URL'] },
     service: { env: ['SLUICE_SERVICE'] },
     'admin-token-file': { env: ['SLUICE_ADMIN_TOKEN_FILE'] },
@@ -131,6 +135,7 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
     redis: redis.value === undefined || demo ? undefined : parseRedisUrl(redis.value, redis.from!),
     redisPrefix: text('redis-prefix', flags, env).value!,
     requireRedis: isOn('require-redis', flags, env, redis.value),
+    dataSources: dataSourcesOf(text('data-sources', flags, env), redis.value),
     policy: demo ? { kind: 'demo' } : policyOf(flags, env),
     adminToken: tokenFrom(text('admin-token-file', flags, env), 'SLUICE_ADMIN_TOKEN', env),
     decideToken: tokenFrom(text('decide-token-file', flags, env), 'SLUICE_DECIDE_TOKEN', env),

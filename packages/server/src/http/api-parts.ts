@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Limiter, PolicyArchive } from 'sluice'
 import type { LimiterCounter, ReportDestination, ReportReader } from 'sluice/reports'
 import type { AuditLog } from '../audit/audit-log.ts'
+import type { DataSources } from '../data-sources/data-sources.ts'
 import type { Live } from '../live/live.ts'
 import type { RequestRing } from '../replay/request-ring.ts'
 import type { Hide } from '../replay/secret-names.ts'
@@ -40,6 +41,8 @@ export interface ApiParts {
     readonly readers: readonly ReportReader[]
     readonly sendOwn: () => Promise<void>
   }
+  /** Undefined when none are watched. */
+  readonly dataSources: DataSources | undefined
   readonly feed: LiveFeed
   readonly counter: LimiterCounter
   readonly live: Live

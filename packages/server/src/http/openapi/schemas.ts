@@ -278,8 +278,22 @@ export const schemas: Readonly<Record<string, Schema>> = {
     },
   }),
   Health: object({ status: { const: 'ok' } }),
-  Ready: object({ status: { enum: ['ok', 'degraded', 'draining'] }, breaker: text, policyVersion: text }, [
-    'breaker',
-    'policyVersion',
-  ]),
+  Ready: object(
+    {
+      status: { enum: ['ok', 'degraded', 'draining'] },
+      breaker: text,
+      policyVersion: text,
+      sources: {
+        oneOf: [list(ref('DataSource')), { type: 'null' }],
+        description: 'Only with --data-sources. Null while Redis cannot be read.',
+      },
+    },
+    ['breaker', 'policyVersion', 'sources'],
+  ),
+  DataSource: object({
+    source: { ...text, description: 'namespace/source' },
+    stale: flag,
+    staleSeconds: { ...orNull('number'), description: 'Null for a source that never reported.' },
+    ageSeconds: orNull('number'),
+  }),
 }

@@ -29,6 +29,8 @@ test('tells which data source is late and for how long, and which never reported
     ['late', true],
   ])
   await expect(freshness.report('', '1s')).rejects.toThrow('use a name')
+  await freshness.forget('late')
+  expect((await freshness.read()).map(({ source }) => source)).toEqual(['binance / {eu}', 'expected'])
   await freshness.close()
 })
 

@@ -34,6 +34,8 @@ export interface Freshness {
   report(source: string, ttl: Duration): Promise<void>
   /** All sources that ever reported or should, by name. Rejects when Redis does not answer. */
   read(): Promise<SourceFreshness[]>
+  /** Removes a source that is no more, which would be stale for ever. One that should report stays listed. */
+  forget(source: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -53,7 +55,7 @@ export function createFreshness(options: FreshnessOptions): Freshness {
   const keys = [`${namespaceOf('cache', namespace)}#health`]
   return {
     async report(source, ttl) {
-      if (typeof source !== 'string' || source === '') throw invalidOption('report source', source, 'use a name')
+      checkSource('report', source)
       const ttlUs = parseDuration(ttl, 'report ttl') * 1000
       await redis.runScript({ script: report, keys, args: [encodeKey(source), String(ttlUs)], withinMs })
     },
@@ -68,8 +70,16 @@ export function createFreshness(options: FreshnessOptions): Freshness {
       }
       return [...found.values()].sort((a, b) => (a.source < b.source ? -1 : 1))
     },
+    async forget(source) {
+      checkSource('forget', source)
+      await redis.command(['HDEL', keys[0]!, encodeKey(source)], { key: keys[0], withinMs })
+    },
     close: release,
   }
+}
+
+function checkSource(call: string, source: unknown): void {
+  if (typeof source !== 'string' || source === '') throw invalidOption(`${call} source`, source, 'use a name')
 }
 
 function freshnessOf(source: string, text: string, nowUs: number): SourceFreshness {

@@ -7,6 +7,11 @@ const table = {
     help: '1 for a data source whose producer is late, else 0.',
     labels: ['source'],
   },
+  sluice_freshness_stale_seconds: {
+    type: 'gauge',
+    help: 'For how long a data source has been stale; 0 while it is fresh. None for one that never reported.',
+    labels: ['source'],
+  },
   sluice_freshness_age_seconds: {
     type: 'gauge',
     help: 'How long ago the producer of a data source last reported.',
@@ -16,8 +21,8 @@ const table = {
 
 export const freshnessMetricTable: MetricTable = table
 
-/** The metrics of data sources, read from Redis every `everyMs`. */
-export function freshnessMetrics(freshness: Freshness, everyMs = 5000): PartMetrics {
+/** The metrics of data sources, read from Redis every `everyMs`. While Redis cannot be read, there are none. */
+export function freshnessMetrics(freshness: Pick<Freshness, 'read'>, everyMs = 5000): PartMetrics {
   return partMetrics(table, (reporter) => {
     let last: readonly SourceFreshness[] = []
     const refresh = (): void => {
@@ -25,7 +30,10 @@ export function freshnessMetrics(freshness: Freshness, everyMs = 5000): PartMetr
         (sources) => {
           last = sources
         },
-        () => undefined,
+        // Kept, the last figures would say for the whole of an outage that all is fresh.
+        () => {
+          last = []
+        },
       )
     }
     refresh()
@@ -33,6 +41,9 @@ export function freshnessMetrics(freshness: Freshness, everyMs = 5000): PartMetr
     timer.unref()
     reporter.gauge('sluice_freshness_stale', (set) => {
       for (const { source, stale } of last) set(stale ? 1 : 0, source)
+    })
+    reporter.gauge('sluice_freshness_stale_seconds', (set) => {
+      for (const { source, staleMs } of last) if (Number.isFinite(staleMs)) set(staleMs / 1000, source)
     })
     reporter.gauge('sluice_freshness_age_seconds', (set) => {
       for (const { source, ageMs } of last) if (Number.isFinite(ageMs)) set(ageMs / 1000, source)

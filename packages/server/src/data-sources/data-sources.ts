@@ -1,0 +1,57 @@
+import { createFreshness, type Freshness, freshnessMetrics, type SourceFreshness } from 'sluice/cache'
+import type { ServerConfig } from '../config/config.ts'
+import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
+import type { Opened, OpenLimiter } from '../open-limiter.ts'
+
+/** A data source as `/ready` tells of it; times are null for one that never reported. */
+export interface SourceStanding {
+  /** `namespace/source`. */
+  readonly source: string
+  readonly stale: boolean
+  readonly staleSeconds: number | null
+  readonly ageSeconds: number | null
+}
+
+/** The data sources that the daemon was told to watch. */
+export interface DataSources {
+  /** How fresh each is; undefined while Redis cannot be asked. */
+  read(): Promise<SourceStanding[] | undefined>
+}
+
+/** Reads how fresh the data sources of the configuration are, for `/ready` and as metrics; undefined for none. */
+export function openDataSources(
+  { dataSources, deadlineMs }: ServerConfig,
+  { redis }: OpenLimiter,
+  metrics: DaemonMetrics,
+  opened: Opened,
+): DataSources | undefined {
+  if (redis === undefined || dataSources.size === 0) return undefined
+  const parts = [...dataSources].map(
+    ([namespace, sources]) =>
+      [namespace, createFreshness({ redis, namespace, sources, redisDeadline: deadlineMs })] as const,
+  )
+  const read = async (): Promise<SourceFreshness[]> => {
+    const all = await Promise.all(
+      parts.map(async ([namespace, freshness]) =>
+        (await freshness.read()).map((each) => ({ ...each, source: `${namespace}/${each.source}` })),
+      ),
+    )
+    return all.flat()
+  }
+  const together: Pick<Freshness, 'read'> = { read }
+  for (const [, freshness] of parts) opened.push(() => freshness.close())
+  opened.push(metrics.add(freshnessMetrics(together)))
+  return {
+    read: () =>
+      read().then(
+        (sources) => sources.map(standing),
+        () => undefined,
+      ),
+  }
+}
+
+function standing({ source, stale, staleMs, ageMs }: SourceFreshness): SourceStanding {
+  return { source, stale, staleSeconds: seconds(staleMs), ageSeconds: seconds(ageMs) }
+}
+
+const seconds = (ms: number): number | null => (Number.isFinite(ms) ? Math.round(ms) / 1000 : null)
