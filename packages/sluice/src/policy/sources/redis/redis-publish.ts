@@ -60,9 +60,12 @@ export function redisArchive(redis: RedisClient | Redis, place: RedisPolicyPlace
   return {
     push: (document, options) => publishRedisPolicy(redis, place, document, options),
     async history(limit) {
-      const flat = (await withRedis(redis, 'redisPolicy', (shared) =>
-        shared.command(['HGETALL', place.key], { key: place.key, lane: 'values' }),
-      )) as string[]
+      const flat = await withRedis(redis, 'redisPolicy', async (shared) => {
+        const ask = (name: string): Promise<unknown> =>
+          shared.command([name, place.key], { key: place.key, lane: 'values' })
+        // A text that was set by hand is a policy, too, but has no versions yet.
+        return (await ask('TYPE')) === 'hash' ? ((await ask('HGETALL')) as string[]) : []
+      })
       const versions: { readonly revision: number; readonly document: string }[] = []
       for (let i = 0; i < flat.length; i += 2) {
         if (/^v:\d+$/.test(flat[i]!)) versions.push({ revision: Number(flat[i]!.slice(2)), document: flat[i + 1]! })
