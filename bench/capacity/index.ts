@@ -4,5 +4,12 @@ import { benchGoodput } from './goodput.ts'
 
 /** Capacity: what a service still answers in time when it is asked for several times as much as it can do. */
 export function benchCapacity(quick: boolean, only: string): Promise<CaseResult[]> {
-  return collect([{ title: 'goodput', run: () => benchGoodput(quick ? 6 : 15) }], only)
+  const seconds = quick ? 5 : 15
+  return collect(
+    [
+      { title: 'goodput, connections kept', run: () => benchGoodput(seconds, false) },
+      { title: 'goodput, reconnecting', run: () => benchGoodput(seconds, true) },
+    ],
+    only,
+  )
 }

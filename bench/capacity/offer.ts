@@ -1,10 +1,23 @@
 import { Agent, request } from 'node:http'
 
-export interface Offer {
+export interface BaseOrder {
+  readonly kind: 'base'
+  readonly url: string
+  readonly seconds: number
+  /** A new connection for each request. */
+  readonly reconnect: boolean
+}
+
+export interface OfferOrder {
+  readonly kind: 'offer'
+  readonly url: string
   readonly perSecond: number
   readonly seconds: number
   readonly deadlineMs: number
+  readonly reconnect: boolean
 }
+
+export type Order = BaseOrder | OfferOrder
 
 /** What came of it, per second. */
 export interface Outcome {
@@ -18,8 +31,8 @@ export interface Outcome {
 }
 
 /** Sends requests at a fixed rate, whatever becomes of those before, as clients on the internet do. */
-export async function offer(url: string, { perSecond, seconds, deadlineMs }: Offer): Promise<Outcome> {
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 1000 })
+export async function offer({ url, perSecond, seconds, deadlineMs, reconnect }: OfferOrder): Promise<Outcome> {
+  const agent = new Agent({ keepAlive: !reconnect, maxFreeSockets: 1000 })
   const took: number[] = []
   const counts = { inTime: 0, shed: 0, late: 0 }
   const one = (): Promise<void> =>

@@ -6,12 +6,13 @@ import { protect } from 'sluice/node'
 
 const workMs = 5
 const handler = (_: unknown, response: { end(text: string): void }): void => {
-  const end = performance.now() + workMs
-  while (performance.now() < end);
+  // Processor time, not time on the clock: on a busy machine the latter costs nothing while the process has to wait.
+  const before = process.cpuUsage()
+  for (let used = process.cpuUsage(before); used.user + used.system < workMs * 1000; ) used = process.cpuUsage(before)
   response.end('ok')
 }
 const listener =
   process.argv[2] === 'true' ? protect(shedding(await createCapacity()), handler as never) : (handler as never)
 const server = createServer(listener as never)
-server.listen(0, '127.0.0.1', 10_000, () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`))
+server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`))
 process.stdin.on('end', () => process.exit()).resume()

@@ -5,6 +5,7 @@ import type { CapacityEvents } from './events.ts'
 import { type Load, LoadMeter, type Signal } from './load/load-meter.ts'
 import { Senders } from './senders.ts'
 import { AdmissionController } from './shed/admission-controller.ts'
+import type { Priority } from './shed/priority.ts'
 import { nextRow } from './table.ts'
 
 /** The answer to a shipper that asks how much to send. */
@@ -52,6 +53,8 @@ export interface CapacityParts {
   readonly clock: Clock
   readonly random: () => number
   readonly signals: (inFlight: () => number) => readonly Signal[]
+  /** How long the request that is being decided on has waited, in milliseconds. */
+  readonly waitedMs: () => number
   readonly table: () => CompiledCapacity
   readonly events: Emitter<CapacityEvents>
   readonly onClose: () => Promise<void>
@@ -101,6 +104,11 @@ export class MeasuredCapacity implements Capacity {
       loadPercent,
       message: cause,
     }
+  }
+
+  /** Whether the guard lets a request through. */
+  admit(priority: Priority): boolean {
+    return this.controller.admit(priority, this.#parts.waitedMs(), this.#parts.clock.monotonic())
   }
 
   /** A request of the guard has begun. */

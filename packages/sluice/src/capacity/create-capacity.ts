@@ -35,6 +35,7 @@ export async function createCapacity(options: CapacityOptions = {}): Promise<Cap
     clock,
     random: options.random ?? Math.random,
     signals,
+    waitedMs: () => measured?.waitedMs() ?? 0,
     table: live === undefined ? () => own : () => live.current.capacity ?? defaultCapacity,
     events,
     async onClose() {

@@ -2,6 +2,7 @@ import { getHeapStatistics } from 'node:v8'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { cpuUtilisation } from './cgroup-cpu.ts'
 import { eventLoopDelay } from './event-loop-delay.ts'
+import { requestWait } from './request-wait.ts'
 import { delayPoints, heapPoints, inFlightPoints, type Point, scale, utilisationPoints } from './scale.ts'
 import { smooth } from './smooth.ts'
 
@@ -79,17 +80,31 @@ export class LoadMeter {
   }
 }
 
-/** The signals of this process: event loop, processors, heap. */
-export function processSignals(clock: Clock): { signals: readonly Signal[]; stop(): void } {
+/** What shows the load of this process. */
+interface ProcessSignals {
+  readonly signals: readonly Signal[]
+  /** How long the request that is being decided on has waited, in milliseconds. */
+  waitedMs(): number
+  stop(): void
+}
+
+/** The signals of this process: event loop, connections that wait, processors, heap. */
+export function processSignals(clock: Clock): ProcessSignals {
   const loop = eventLoopDelay()
+  const wait = requestWait(clock)
   const utilisation = cpuUtilisation(() => clock.monotonic())
   return {
     signals: [
       { name: 'event loop delay', unit: ' ms', points: delayPoints, read: loop.read },
+      { name: 'wait to be accepted', unit: ' ms', points: delayPoints, read: wait.ofConnections },
       { name: 'processor use', unit: '', points: utilisationPoints, read: utilisation },
       { name: 'heap use', unit: '', points: heapPoints, read: heapShare },
     ],
-    stop: loop.stop,
+    waitedMs: wait.ofRequest,
+    stop() {
+      loop.stop()
+      wait.stop()
+    },
   }
 }
 

@@ -1,6 +1,5 @@
-/** From the one that is shed last to the one that is shed first. */
-export const priorities = ['critical', 'normal', 'bulk'] as const
-export type Priority = (typeof priorities)[number]
+import { type Priority, priorities } from './priority.ts'
+import { lastShortMs, waitLimitMs } from './wait-limit.ts'
 
 /** Above this load some requests are shed; below the lower one more are let through again. */
 const shedAbove = 80
@@ -10,8 +9,9 @@ const leastShare = 0.02
 
 /**
  * Decides which requests of an overloaded process are let through. The share of all that are is adjusted with every
- * sample of the load: down by a factor, up by steps. It goes to the more important requests first, by how many of each
- * there were of late.
+ * sample of the load: down by a factor that grows with the load, up by steps. It goes to the more important requests first, by how many of each
+ * there were of late. Requests that have waited too long are shed whatever the share is: samples are too far apart to
+ * stop a queue that grows within one turn of the event loop.
  */
 export class AdmissionController {
   readonly #random: () => number
@@ -20,6 +20,8 @@ export class AdmissionController {
   /** Requests of each priority since the last sample, and a fading sum of those before. */
   readonly #seen = new Map<Priority, number>()
   #share = 1
+  /** When requests last waited no more than a moment. */
+  #lastShortMs: number | undefined
 
   constructor(random: () => number) {
     this.#random = random
@@ -32,15 +34,16 @@ export class AdmissionController {
 
   /** A new sample of the load, 0 to 100. */
   adjust(load: number): void {
-    if (load > shedAbove) this.#share = Math.max(leastShare, this.#share * (load > 95 ? 0.7 : 0.85))
+    if (load > shedAbove) this.#share = Math.max(leastShare, this.#share * (1 - 0.015 * (load - shedAbove)))
     else if (load < admitBelow) this.#share = Math.min(1, this.#share * 1.05 + 0.01)
     for (const [priority, seen] of this.#seen) this.#seen.set(priority, seen / 2)
   }
 
-  /** Whether a request is let through. */
-  admit(priority: Priority): boolean {
+  /** Whether a request that has waited for `waitedMs` is let through. */
+  admit(priority: Priority, waitedMs = 0, nowMs = 0): boolean {
     this.#seen.set(priority, (this.#seen.get(priority) ?? 0) + 1)
-    const isAdmitted = this.#share >= 1 || this.#random() < this.chanceOf(priority)
+    const chance = this.#isTooLate(priority, waitedMs, nowMs) ? leastShare : this.chanceOf(priority)
+    const isAdmitted = chance >= 1 || this.#random() < chance
     const counts = isAdmitted ? this.admitted : this.shed
     counts.set(priority, (counts.get(priority) ?? 0) + 1)
     return isAdmitted
@@ -48,6 +51,7 @@ export class AdmissionController {
 
   /** The chance of a request of one priority. The less important get what the more important leave. */
   chanceOf(priority: Priority): number {
+    if (this.#share >= 1) return 1
     let total = 0
     for (const seen of this.#seen.values()) total += seen
     let left = this.#share * total
@@ -57,5 +61,11 @@ export class AdmissionController {
       left -= seen
     }
     return this.#share
+  }
+
+  #isTooLate(priority: Priority, waitedMs: number, nowMs: number): boolean {
+    const since = lastShortMs(this.#lastShortMs ?? nowMs, waitedMs, nowMs)
+    this.#lastShortMs = since
+    return waitedMs > waitLimitMs(nowMs - since, priority)
   }
 }

@@ -5,7 +5,7 @@ import { invalidOption } from '../../core/errors.ts'
 import type { RequestView } from '../../policy/match/request-view.ts'
 import type { Capacity } from '../capacity.ts'
 import { MeasuredCapacity } from '../capacity.ts'
-import { type Priority, priorities } from './admission-controller.ts'
+import { type Priority, priorities } from './priority.ts'
 
 export interface SheddingOptions {
   /**
@@ -40,19 +40,22 @@ export function shedding(capacity: Capacity, options: SheddingOptions = {}): Gua
       return endOnce(capacity)
     },
   }
+  // Made once: what a refusal costs is taken from the requests that are let through.
+  const [soon, later] = [retryAfterSeconds, retryAfterSeconds + 1].map((seconds) =>
+    refusal(overloaded, [['Retry-After', String(seconds)]], undefined),
+  ) as [Outcome, Outcome]
   return {
     async decide(view) {
       if (options.skip?.(view)) return passed
       const given = options.priority?.(view)
       const priority = given !== undefined && priorities.includes(given) ? given : 'normal'
-      const admitted = capacity.controller.admit(priority)
-      if (capacity.controller.share < 1) capacity.emit('shed', { priority, admitted })
+      const admitted = capacity.admit(priority)
+      if (!admitted || capacity.controller.share < 1) capacity.emit('shed', { priority, admitted })
       if (admitted) {
         capacity.began()
         return { ...counted }
       }
-      const retryAfter = retryAfterSeconds + (priority === 'critical' ? 0 : Math.round(Math.random()))
-      return refusal(overloaded, [['Retry-After', String(retryAfter)]], undefined)
+      return priority === 'critical' || Math.random() < 0.5 ? soon : later
     },
   }
 }
