@@ -101,6 +101,7 @@ describe('the timeline', () => {
   test('marks an outage once, with its length when it is over', () => {
     const began: Happening = { kind: 'degraded', at: 10, failure: 'timeout', message: '' }
     const over: Happening = { kind: 'exact-again', at: 62, since: 10, decisions: 5 }
+    expect(marksOf([], 0)).toEqual([{ at: 0, text: expect.stringMatching(/^started \d\d:\d\d$/) }])
     expect(marksOf([began])).toEqual([{ at: 10, text: 'store away' }])
     expect(marksOf([began, over])).toEqual([{ at: 10, text: 'store away, 52 s' }])
   })

@@ -50,10 +50,13 @@ export class FleetSeconds {
   add({ replica, recent, second, ageMs }: ReportedSeconds, nowMs: number): void {
     const known = this.#replicas.get(replica)
     const offset = known?.offset ?? Math.floor((nowMs - ageMs) / 1000) - second
-    const oldest = second - recent.length + 1
+    const present = Math.floor(nowMs / 1000)
+    const oldest = second - Math.min(recent.length, mostAtOnce) + 1
     for (let each = Math.max(oldest, (known?.upTo ?? oldest - 1) + 1); each < second; each++) {
       const [allowed = 0, denied = 0, degraded = 0] = recent[recent.length - 1 - (second - each)] ?? []
-      this.#count(each + offset, allowed, denied, degraded)
+      const at = each + offset
+      // A process that numbers its seconds wrongly cannot fill the memory.
+      if (at < present && at >= present - keptSeconds) this.#count(at, allowed, denied, degraded)
     }
     const upTo = Math.max(known?.upTo ?? 0, second - 1)
     this.#replicas.set(replica, { offset, upTo, heardMs: nowMs - ageMs })

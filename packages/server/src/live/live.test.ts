@@ -124,6 +124,14 @@ describe('the seconds of a fleet', () => {
     expect(fleet.take(109_000)).toContainEqual({ at: 101, allowed: 8, denied: 0, degraded: 0 })
   })
 
+  test('of a process that numbers them wrongly do not count, and are not kept', () => {
+    const fleet = new FleetSeconds(100_000)
+    fleet.add({ replica: 'a', recent: recent(0), second: 7, ageMs: 0 }, 100_000)
+    fleet.add({ replica: 'a', recent: recent(9, 9, 0), second: 7e9, ageMs: 0 }, 101_000)
+    fleet.add({ replica: 'a', recent: recent(9, 9, 0), second: -7e9, ageMs: 0 }, 102_000)
+    expect(fleet.take(103_000).every(({ allowed }) => allowed === 0)).toBe(true)
+  })
+
   test('in which the process was suspended stay gaps', () => {
     const fleet = new FleetSeconds(100_000)
     fleet.add({ replica: 'a', recent: recent(1, 0), second: 101, ageMs: 0 }, 101_000)

@@ -37,8 +37,14 @@ export async function refusedKeys(
 ): Promise<{ readonly keys: readonly RefusedKey[]; readonly seen: number }> {
   const denied = rules
     .flatMap(({ rule, mostDenied, keysOverMs }) =>
-      mostDenied.map(({ key, count }) => ({ rule, key, perSecond: count / Math.max(1, keysOverMs / 1000) })),
+      // Counts may be too high by `error`: only what is certain is shown.
+      mostDenied.map(({ key, count, error }) => ({
+        rule,
+        key,
+        perSecond: (count - error) / Math.max(1, keysOverMs / 1000),
+      })),
     )
+    .filter(({ perSecond }) => perSecond > 0)
     .sort((a, b) => b.perSecond - a.perSecond)
   const keys = await Promise.all(
     denied.slice(0, top).map(async (each) => ({ ...each, ...(await passes(limiter, each.key)) })),
@@ -76,10 +82,14 @@ export function replicasOf(live: Live, replica: string, own: LimiterStats): Repl
     const stats = report.sections.find(isLimiter)?.stats
     return {
       ...{ replica: report.replica, host: report.host, pid: report.pid, isShown: false, ageMs },
-      policyVersion: stats?.policy?.version ?? null,
-      breaker: stats?.breaker ?? null,
+      policyVersion: textOrNull(stats?.policy?.version),
+      breaker: textOrNull(stats?.breaker),
     }
   })
   const shown = { replica, host: hostname(), pid: process.pid, isShown: true, ageMs: 0 }
   return [{ ...shown, policyVersion: own.policy.version, breaker: own.breaker }, ...others]
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
 }

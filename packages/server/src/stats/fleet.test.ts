@@ -69,6 +69,13 @@ describe('a fleet', () => {
     { decisions: {} },
     { ...limiter(1, 1, 'k').stats, rules: [{}] },
     { ...limiter(1, 1, 'k').stats, recent: [['x']] },
+    { ...limiter(1, 1, 'k').stats, latency: 'many' },
+    { ...limiter(1, 1, 'k').stats, latency: [1, '2'] },
+    { ...limiter(1, 1, 'k').stats, second: 'now' },
+    {
+      ...limiter(1, 1, 'k').stats,
+      rules: [{ ...limiter(1, 1, 'k').stats.rules[0], shadow: { allowed: 'x', denied: 0 } }],
+    },
   ])('a limiter of another version that says %j is shown and not added up', (stats) => {
     const found = fleetStats([received('a', 0, { kind: 'limiter', name: '', stats })], 10, 0)
     expect(found.decisions).toEqual({ allowed: 0, denied: 0, degraded: 0 })

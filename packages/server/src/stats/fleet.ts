@@ -61,7 +61,18 @@ export function isLimiter(section: Section): section is Section & { readonly sta
     Array.isArray(stats?.recent) &&
     stats.recent.every((each) => Array.isArray(each) && each.length === 3 && each.every(Number.isFinite)) &&
     Array.isArray(stats.rules) &&
-    stats.rules.every((rule) => isKeys(rule.hottest) && isKeys(rule.mostDenied) && isCounts(rule))
+    stats.rules.every((rule) => isKeys(rule.hottest) && isKeys(rule.mostDenied) && isCounts(rule)) &&
+    hasGoodAdditions(stats)
+  )
+}
+
+/** What came to reports later: it may be missing, but not be something else. */
+function hasGoodAdditions({ second, latency, rules = [] }: Partial<LimiterStats>): boolean {
+  const isGood = (value: unknown): boolean => value === undefined || Number.isFinite(value)
+  return (
+    isGood(second) &&
+    (latency === undefined || (Array.isArray(latency) && latency.every(Number.isFinite))) &&
+    rules.every(({ shadow, keysOverMs }) => isGood(keysOverMs) && isGood(shadow?.allowed) && isGood(shadow?.denied))
   )
 }
 

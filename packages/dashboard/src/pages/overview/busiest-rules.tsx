@@ -12,9 +12,7 @@ const shown = 6
 export function BusiestRules() {
   const { data, error, reload } = useApi<RulesAnswer>('/v1/rules', 5000)
   if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="rules" />
-  const all = (
-    <a href={linkTo(['rules'])}>{data.rules.length === 1 ? 'All about it' : `All ${data.rules.length} rules`}</a>
-  )
+  const all = <a href={linkTo(['rules'])}>All rules ({data.rules.length})</a>
   return (
     <Panel title="Rules" note={`those that deny most, last 15 minutes`} actions={<span class="small">{all}</span>}>
       <RuleTable rules={sortedRules(data.rules, 'denied').slice(0, shown)} />

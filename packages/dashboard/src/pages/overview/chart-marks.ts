@@ -1,5 +1,5 @@
 import type uPlot from 'uplot'
-import { formatDuration } from '../../format/time.ts'
+import { formatClock, formatDuration } from '../../format/time.ts'
 import type { Happening } from '../../live/entries.ts'
 import type { ChartColours } from './chart-colours.ts'
 
@@ -9,9 +9,17 @@ export interface Mark {
   readonly text: string
 }
 
-/** New policies, and outages with how long they took. Of an outage only the beginning is marked. */
-export function marksOf(happenings: readonly Happening[]): Mark[] {
-  return happenings.flatMap((each): Mark[] => {
+/**
+ * When the daemon started, new policies, and outages with how long they took. Of an outage only the beginning is
+ * marked.
+ */
+export function marksOf(happenings: readonly Happening[], startedAtMs?: number): Mark[] {
+  const isMarked = happenings.some(({ kind }) => kind === 'restarted')
+  const started =
+    startedAtMs === undefined || isMarked
+      ? []
+      : [{ at: startedAtMs / 1000, text: `started ${formatClock(startedAtMs).slice(0, 5)}` }]
+  const marks = happenings.flatMap((each): Mark[] => {
     if (each.kind === 'policy') return [{ at: each.at, text: `policy ${each.version.slice(0, 7)}` }]
     if (each.kind === 'restarted') return [{ at: each.at, text: 'restart' }]
     if (each.kind === 'exact-again')
@@ -19,10 +27,11 @@ export function marksOf(happenings: readonly Happening[]): Mark[] {
     const isOver = happenings.some((other) => other.kind === 'exact-again' && other.at >= each.at)
     return each.kind === 'degraded' && !isOver ? [{ at: each.at, text: 'store away' }] : []
   })
+  return [...started, ...marks]
 }
 
 /** Draws dotted lines with their words; words that would run into the last ones are left out. */
-export function drawMarks(u: uPlot, happenings: readonly Happening[], colours: ChartColours): void {
+export function drawMarks(u: uPlot, marks: readonly Mark[], colours: ChartColours): void {
   const { ctx } = u
   const { left, top, width, height } = u.bbox
   const scale = devicePixelRatio
@@ -34,7 +43,7 @@ export function drawMarks(u: uPlot, happenings: readonly Happening[], colours: C
   ctx.lineWidth = scale
   ctx.setLineDash([2 * scale, 3 * scale])
   let free = left
-  for (const { at, text } of marksOf(happenings).sort((a, b) => a.at - b.at)) {
+  for (const { at, text } of [...marks].sort((a, b) => a.at - b.at)) {
     const x = Math.round(u.valToPos(at, 'x', true))
     if (x < left || x > left + width) continue
     ctx.strokeStyle = colours.soft

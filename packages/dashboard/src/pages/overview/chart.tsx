@@ -4,8 +4,9 @@ import 'uplot/dist/uPlot.min.css'
 import { formatNumber } from '../../format/number.ts'
 import { formatClock } from '../../format/time.ts'
 import type { Timeline } from '../../live/entries.ts'
+import { live } from '../../live/live.ts'
 import { type ChartColours, chartColours, hatch } from './chart-colours.ts'
-import { drawMarks } from './chart-marks.ts'
+import { drawMarks, marksOf } from './chart-marks.ts'
 import { stacked } from './stacked.ts'
 
 const height = 240
@@ -88,7 +89,7 @@ function optionsOf(width: number, colours: ChartColours, timeline: () => Timelin
       area('allowed', colours.allowFill, colours.allow),
     ],
     hooks: {
-      draw: [(u) => drawMarks(u, timeline().happenings, colours)],
+      draw: [(u) => drawMarks(u, marksOf(timeline().happenings, live.hello.get()?.startedAt), colours)],
       setCursor: [showReadout],
     },
     padding: [8, 4, 0, 0],

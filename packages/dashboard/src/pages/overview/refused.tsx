@@ -10,7 +10,7 @@ import { keyParts } from './words.ts'
 export function Refused({ refused }: { readonly refused: OverviewAnswer['refused'] }) {
   const { keys, seen } = refused
   const most = keys[0]?.perSecond ?? 1
-  const note = `last one to two minutes, ${keys.length} of ${formatNumber(seen)} key${seen === 1 ? '' : 's'}`
+  const note = `last minute or two, ${keys.length} of ${formatNumber(seen)} key${seen === 1 ? '' : 's'}`
   return (
     <Panel title="Who is being refused" {...(keys.length > 0 ? { note } : {})}>
       {keys.length === 0 ? (

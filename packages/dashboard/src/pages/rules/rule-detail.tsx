@@ -43,13 +43,13 @@ export function RuleDetail({ name }: { readonly name: string }) {
           <RuleHistory history={data.history} isShadow={data.mode === 'shadow'} />
           <p class="soft small">{outcomeWords(data)}</p>
         </Panel>
-        <Panel title="Hottest keys" note="units used, last one to two minutes">
+        <Panel title="Hottest keys" note="units used, last minute or two">
           <HotKeys
             keys={data.hottest}
             empty={data.mode === 'shadow' ? 'Keys of shadow rules are not counted.' : 'No key used this rule.'}
           />
         </Panel>
-        <Panel title="Most denied keys" note="denials, last one to two minutes">
+        <Panel title="Most denied keys" note="denials, last minute or two">
           <HotKeys keys={data.mostDenied} empty="No key was denied." kind="deny" />
         </Panel>
         <Panel title="How full its subjects are" note={fullnessNote(data)}>
@@ -65,8 +65,8 @@ export function RuleDetail({ name }: { readonly name: string }) {
 
 function fullnessNote({ fullness }: RuleAnswer): string {
   return fullness.isSample
-    ? `the ${fullness.looked} busiest of the last one to two minutes, not all`
-    : `all ${fullness.looked} seen in the last one to two minutes`
+    ? `the ${fullness.looked} busiest of the last minute or two, not all`
+    : `all ${fullness.looked} seen in the last minute or two`
 }
 
 function outcomeWords(rule: RuleAnswer): string {

@@ -61,7 +61,7 @@ function RuleName({ rule }: { readonly rule: RuleSummary }) {
 }
 
 function KeyLink({ hot }: { readonly hot: HotKey | null }) {
-  if (hot === null) return <span class="soft">–</span>
+  if (hot === null || hot.count <= hot.error) return <span class="soft">–</span>
   return (
     <a class="mono key-cell" href={linkTo(['keys'], { key: hot.key })} title={hot.key}>
       {keyParts(hot.key) || hot.key}
