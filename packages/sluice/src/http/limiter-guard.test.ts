@@ -278,6 +278,13 @@ describe('options', () => {
   ])('%j are refused by name', async (options, message) => {
     await expect(guardOf(options as never)).rejects.toThrow(message)
   })
+  it('skip nothing because a function answered with a promise, which is true to JavaScript', async () => {
+    for (const when of [async () => false, () => Promise.reject(new Error('no'))] as unknown as (() => boolean)[]) {
+      const { decide } = await guardOf({ skip: { when } })
+      await expect(decide()).rejects.toThrow('skip.when returned a promise')
+    }
+  })
+
   it('skip what lies below a path', async () => {
     const { decide } = await guardOf({ skip: { paths: ['/static/*', '/about'] } })
     expect((await decide({ path: '/static/a/b.js' })).decision).toBeUndefined()

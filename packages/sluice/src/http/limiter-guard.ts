@@ -13,6 +13,7 @@ import { delays } from './delay.ts'
 import { type LimiterGuardOptions, limiterGuardOptionNames } from './guard-options.ts'
 import { partitionKey } from './headers/partition-key.ts'
 import { OpenHolds } from './open-holds.ts'
+import { refusePromise } from './refuse-promise.ts'
 import { carriesBody } from './request-views.ts'
 import { skips } from './skip.ts'
 import { turns } from './turn.ts'
@@ -76,7 +77,7 @@ export function limiterGuard<Request>(
       hasEnded = true
       let charge: boolean | Units = true
       try {
-        if (chargeWhen) charge = chargeWhen(end, request, hold.decision)
+        if (chargeWhen) charge = refusePromise('chargeWhen', chargeWhen(end, request, hold.decision))
       } catch (error) {
         warnOfCharge(`chargeWhen threw, so the full cost was spent: ${error}`)
       }

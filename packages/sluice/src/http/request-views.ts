@@ -1,9 +1,9 @@
 import { checkFunction, checkOptionNames } from '../core/check-options.ts'
-import { SluiceError } from '../core/errors.ts'
 import { type RequestView, unreadableBody } from '../policy/match/request-view.ts'
 import { type ViewOptions, viewOptionNames } from './adapter-options.ts'
 import { clientAddress } from './identity/client-address.ts'
 import { LazyView, type RequestParts } from './lazy-view.ts'
+import { refusePromise } from './refuse-promise.ts'
 import { warnOnce } from './warn-once.ts'
 
 /** Where an adapter finds the parts of a framework's request. */
@@ -62,11 +62,7 @@ export function requestViews<Source, Request>(
   /** What throws here is malformed for rules that read it, and so never skips one. */
   function contextOf(tell: NonNullable<typeof context>, request: Request): RequestView['context'] {
     try {
-      const told = tell(request)
-      if (typeof (told as { then?: unknown } | undefined)?.then !== 'function') return told
-      // Should it reject, nobody waits for it, and that would end the process.
-      Promise.resolve(told).catch(() => {})
-      throw new SluiceError('SLUICE_WRONG_USE', 'it returned a promise; look up what it needs before the limiter')
+      return refusePromise('context', tell(request))
     } catch (error) {
       warnOfContext(`context failed, so requests that rules by context apply to share one bucket of each: ${error}`)
       throw error

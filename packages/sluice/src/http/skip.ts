@@ -2,6 +2,7 @@ import { checkFunction, checkOptionNames, optionNames } from '../core/check-opti
 import { invalidOption } from '../core/errors.ts'
 import { couldBeAny, isStrange, pathSpellings } from '../policy/match/path-spellings.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
+import { refusePromise } from './refuse-promise.ts'
 
 /** Requests that are let through without a decision. */
 export interface SkipOptions<Request> {
@@ -49,7 +50,7 @@ export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Reques
     whole.has(view.path) ||
     (beginnings.length > 0 && beginnings.some((beginning) => isBelow(view.path, beginning))) ||
     (skipped.size > 0 && skipped.has(view.method)) ||
-    (when?.(request, view) ?? false)
+    (when !== undefined && refusePromise('skip.when', when(request, view)))
 }
 
 /**
