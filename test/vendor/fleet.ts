@@ -54,9 +54,7 @@ export class Fleet {
   }
 
   #settings(rps: number): object {
-    // Under `local`, the default of an estimated bound, nothing is promised while Redis does not answer in time.
-    const onStoreFailure = 'closed'
-    return { bound: this.#options.bound ?? 'strict', limits: { rps }, maxWait: '60s', timeout: '5s', onStoreFailure }
+    return { bound: this.#options.bound ?? 'strict', limits: { rps }, maxWait: '60s', timeout: '5s' }
   }
 
   /** Starts one more process; resolves when its workers have begun. */

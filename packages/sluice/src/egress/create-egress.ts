@@ -63,6 +63,7 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
     hooks: options.hooks ?? {},
     dispatcher: options.dispatcher,
     deadlineMs: options.deadlineMs ?? 500,
+    replicas: options.replicas,
     random: options.random ?? Math.random,
   })
   follow = (policy) => egress.follow(policy)

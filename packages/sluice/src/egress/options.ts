@@ -62,6 +62,11 @@ export interface EgressOptions {
   readonly dispatcher?: Dispatcher
   /** Within how many milliseconds shared state must answer. */
   readonly deadlineMs?: number
+  /**
+   * How many replicas share the limits of `onStoreFailure: local` while the store is away. Without it, a replica that
+   * has not heard of the others yet grants nothing then.
+   */
+  readonly replicas?: number
   /** For tests. */
   readonly clock?: Clock
   readonly random?: () => number
@@ -72,7 +77,7 @@ const callNames = optionNames<CallOptions>({ tenant: true, priority: true, maxWa
 /** Refuses what a caller says about a call that means nothing. */
 export const checkCallOptions: (options: unknown) => void = callOptionCheck('egress call', callNames)
 
-const known = ['policy', 'store', 'hooks', 'dispatcher', 'deadlineMs', 'clock', 'random']
+const known = ['policy', 'store', 'hooks', 'dispatcher', 'deadlineMs', 'replicas', 'clock', 'random']
 const knownHooks = ['cost', 'settle', 'classify', 'scope', 'fairBy']
 
 /** Refuses options that cannot be meant. */
@@ -89,6 +94,7 @@ export function checkOptions(options: EgressOptions): void {
     for (const [hook, value] of Object.entries(hooks)) checkFunction(`createEgress.hooks.${name}.${hook}`, value)
   }
   if (options.deadlineMs !== undefined) checkWhole('createEgress.deadlineMs', options.deadlineMs, 1, 'milliseconds')
+  if (options.replicas !== undefined) checkWhole('createEgress.replicas', options.replicas, 1, 'replicas')
   if (options.dispatcher !== undefined) checkDispatcher(options.dispatcher)
 }
 

@@ -29,6 +29,7 @@ export interface PolicyEgressOptions {
   readonly hooks: Readonly<Record<string, UpstreamHooks>>
   readonly dispatcher: Dispatcher | undefined
   readonly deadlineMs: number
+  readonly replicas: number | undefined
   readonly random: () => number
 }
 
@@ -235,9 +236,8 @@ export class PolicyEgress implements Egress {
   #runtime(upstream: CompiledUpstream): UpstreamRuntime {
     const known = this.#runtimes.get(upstream.name)
     if (known) return known
-    const { live, owner, port, clock, events, hooks, deadlineMs, random } = this.#options
-    const { service } = live.current
-    const own = { service, owner, port, clock, events, hooks: hooks[upstream.name] ?? {}, deadlineMs, random }
+    const { live, hooks, ...shared } = this.#options
+    const own = { ...shared, service: live.current.service, hooks: hooks[upstream.name] ?? {} }
     const runtime = new UpstreamRuntime(upstream, own)
     this.#runtimes.set(upstream.name, runtime)
     return runtime

@@ -22,6 +22,7 @@ export interface RuntimeOptions {
   readonly events: Emitter<EgressEvents>
   readonly hooks: UpstreamHooks
   readonly deadlineMs: number
+  readonly replicas: number | undefined
   readonly random: () => number
 }
 
@@ -57,6 +58,7 @@ export class UpstreamRuntime {
       rules: () => this.#rules,
       onStoreFailure: () => this.#upstream.onStoreFailure,
       deadlineMs: options.deadlineMs,
+      replicas: options.replicas,
       onFailure: (error) => this.events.emit('storeFailure', { upstream: this.name, error }),
     }
     this.#booking = bookerOf(upstream, this.#options)

@@ -42,6 +42,7 @@ describe('adaptive concurrency', () => {
       ...options,
       rules: () => rules,
       onStoreFailure: () => 'closed',
+      replicas: undefined,
       onFailure: () => undefined,
     })
     const booker = new AdaptiveBooker({ inner, clock, upstream: 'v', bounds, maxQueue: () => 10_000 })

@@ -14,6 +14,8 @@ export interface BookerOptions {
   /** From the policy in force. */
   readonly rules: () => BookingRules
   readonly onStoreFailure: () => 'open' | 'closed' | 'local'
+  /** How many share the limits, if the application says so. */
+  readonly replicas: number | undefined
   readonly deadlineMs: number
   readonly onFailure: (error: Error) => void
 }

@@ -84,14 +84,61 @@ describe('when shared state cannot be reached', () => {
     const fleet = new SimulatedFleet({ clock, rules: rulesOf(5), onStoreFailure: 'local' })
     const [a, b] = [fleet.add(), fleet.add()]
     const arrivals: number[] = []
-    for (const { client } of [a, b]) void call(clock, client, [], () => 0.5)
-    await clock.advance(4000)
+    for (let i = 0; i < 5; i++) {
+      for (const { client } of [a, b]) void call(clock, client, [], () => 0.5)
+      await clock.advance(1000)
+    }
     a.link.isCut = true
     await clock.advance(6000)
     for (let i = 0; i < 20; i++) void call(clock, a.client, arrivals, () => 0.5)
     await clock.advance(3000)
     expect(a.client.outage).toBe('local')
     expect(mostInAnyPeriod(arrivals, 1000)).toBe(2)
+  })
+
+  test('replicas that start while it is away grant nothing, as nobody knows how many share the limit', async () => {
+    const clock = virtualClock()
+    const fleet = new SimulatedFleet({ clock, rules: rulesOf(5), onStoreFailure: 'local' })
+    const arrivals: number[] = []
+    for (let i = 0; i < 4; i++) {
+      const { client, link } = fleet.add()
+      link.isCut = true
+      for (let j = 0; j < 10; j++) void call(clock, client, arrivals, () => 0.5)
+    }
+    await clock.advance(10_000)
+    expect(fleet.members.map(({ client }) => client.outage)).toEqual(['closed', 'closed', 'closed', 'closed'])
+    expect(arrivals).toEqual([])
+    for (const { link } of fleet.members) link.isCut = false
+    await clock.advance(10_000)
+    expect(arrivals).toHaveLength(40)
+    expect(mostInAnyPeriod(arrivals, 1000)).toBe(5)
+  })
+
+  test('replicas that were told their number share the limit from the start', async () => {
+    const clock = virtualClock()
+    const fleet = new SimulatedFleet({ clock, rules: rulesOf(9), onStoreFailure: 'local', replicas: 4 })
+    const arrivals: number[] = []
+    for (let i = 0; i < 4; i++) {
+      const { client, link } = fleet.add()
+      link.isCut = true
+      for (let j = 0; j < 10; j++) void call(clock, client, arrivals, () => 0.5)
+    }
+    await clock.advance(3000)
+    expect(mostInAnyPeriod(arrivals, 1000)).toBe(8)
+  })
+
+  test('a replica that was the first to be answered does not take itself for the only one', async () => {
+    const clock = virtualClock()
+    const fleet = new SimulatedFleet({ clock, rules: rulesOf(5), onStoreFailure: 'local' })
+    const arrivals: number[] = []
+    const { client, link } = fleet.add()
+    void call(clock, client, [], () => 0.5)
+    await clock.advance(500)
+    link.isCut = true
+    await clock.advance(5000)
+    for (let i = 0; i < 10; i++) void call(clock, client, arrivals, () => 0.5)
+    await clock.advance(5000)
+    expect(arrivals).toEqual([])
   })
 
   test('a replica grants everything where the policy says open', async () => {

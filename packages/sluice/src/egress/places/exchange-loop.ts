@@ -5,6 +5,7 @@ import type { BookingRules, ExchangeReply, Step, StepResult, Units } from '../bo
 import { newState, type UpstreamState } from '../booking/state.ts'
 import type { BookingPort } from './booking-port.ts'
 import { arriveByMs, modeEndsMs, type OutageMode, outageMode, outageRules } from './outage.ts'
+import { ReplicaCount } from './replica-count.ts'
 
 /** Calls back with what came of a step; undefined when it could not be asked. */
 export type Settle = (result: StepResult | undefined) => void
@@ -30,6 +31,8 @@ export interface ExchangeLoopOptions {
   readonly rules: () => BookingRules
   readonly deadlineMs: number
   readonly onStoreFailure: () => 'open' | 'closed' | 'local'
+  /** How many share the limits, if the application says so. */
+  readonly replicas: number | undefined
   /** All that is known here: what is taken, and who waits. */
   readonly known: () => PendingStep[]
   /** Units that this process holds. */
@@ -59,7 +62,7 @@ export class ExchangeLoop {
   /** When the last exchange that was answered was sent. */
   #lastSeenMs = -1
   #epoch: string | undefined
-  #processes = 1
+  readonly #replicas: ReplicaCount
   #outage:
     | { readonly mode: OutageMode; readonly rules: BookingRules | undefined; readonly state: UpstreamState }
     | undefined
@@ -69,6 +72,7 @@ export class ExchangeLoop {
   constructor(options: ExchangeLoopOptions) {
     this.#options = options
     this.#clock = options.clock
+    this.#replicas = new ReplicaCount(options.replicas)
   }
 
   /** What decides now; undefined while shared state does. */
@@ -155,7 +159,7 @@ export class ExchangeLoop {
     this.#outage = undefined
     this.#epoch = reply.epoch
     this.#lastSeenMs = sentMs
-    this.#processes = Math.max(1, reply.processes)
+    this.#replicas.seen(reply.processes, sentMs)
     this.#mustTell ||= isNew || isBack
     this.#tell(steps, reply, sentMs, Infinity)
   }
@@ -185,9 +189,10 @@ export class ExchangeLoop {
       return
     }
     const nowMs = this.#clock.monotonic()
-    const mode = outageMode(this.#lastSeenMs, nowMs, this.#options.onStoreFailure())
+    const replicas = this.#replicas.known
+    const mode = outageMode(this.#lastSeenMs, nowMs, this.#options.onStoreFailure(), replicas)
     if (this.#outage?.mode !== mode) {
-      const rules = outageRules(mode, this.#options.rules(), this.#options.held(), this.#processes)
+      const rules = outageRules(mode, this.#options.rules(), this.#options.held(), replicas)
       this.#outage = { mode, rules, state: newState(this.#wallMs()) }
       this.#mustTell = true
       this.exchangeSoon()

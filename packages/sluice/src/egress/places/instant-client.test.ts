@@ -45,7 +45,12 @@ describe('a client that waits for an answer', () => {
     }
     const client = new InstantClient({
       ...{ port: slow, clock: systemClock(), owner: 'a', upstream: 'v', deadlineMs: 5000 },
-      ...{ rules: () => rulesOf('even', 200), onStoreFailure: () => 'closed' as const, onFailure: () => undefined },
+      ...{
+        rules: () => rulesOf('even', 200),
+        onStoreFailure: () => 'closed' as const,
+        replicas: undefined,
+        onFailure: () => undefined,
+      },
     })
     const grants: Promise<unknown>[] = []
     for (let i = 0; i < 40; i++) {

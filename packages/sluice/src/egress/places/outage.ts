@@ -12,10 +12,17 @@ const leastArrivalMs = 1000
 
 /**
  * Which of them it is now. Places that this process held when it was last heard of are its own until others may take it
- * for dead, which is `silentMs` after that: whatever is written on them must have arrived by then.
+ * for dead, which is `silentMs` after that: whatever is written on them must have arrived by then. Nobody has a share
+ * of a limit while the number of replicas is unknown.
  */
-export function outageMode(lastSeenMs: number, nowMs: number, onStoreFailure: 'open' | 'closed' | 'local'): OutageMode {
-  return lastSeenMs >= 0 && nowMs < lastSeenMs + silentMs - leastArrivalMs ? 'held' : onStoreFailure
+export function outageMode(
+  lastSeenMs: number,
+  nowMs: number,
+  onStoreFailure: 'open' | 'closed' | 'local',
+  replicas: number | undefined,
+): OutageMode {
+  if (lastSeenMs >= 0 && nowMs < lastSeenMs + silentMs - leastArrivalMs) return 'held'
+  return onStoreFailure === 'local' && replicas === undefined ? 'closed' : onStoreFailure
 }
 
 /** By when a request that is written on a held place must have arrived, by the monotonic clock. */
@@ -36,12 +43,12 @@ export function outageRules(
   mode: OutageMode,
   rules: BookingRules,
   held: Units,
-  processes: number,
+  replicas: number | undefined,
 ): BookingRules | undefined {
   if (mode === 'closed') return undefined
   const amountOf = ({ key, amount }: BookedLimit): number => {
     if (mode === 'held') return Math.min(amount, held[key] ?? 0)
-    return mode === 'local' ? Math.floor(amount / Math.max(1, processes)) : Number.MAX_SAFE_INTEGER
+    return mode === 'local' ? Math.floor(amount / (replicas ?? Infinity)) : Number.MAX_SAFE_INTEGER
   }
   const limits = rules.limits.map((limit) => ({ ...limit, amount: amountOf(limit) }))
   return limits.some(({ amount }) => amount <= 0) ? undefined : { ...rules, limits }

@@ -56,6 +56,22 @@ test('while the store is away the last known number stands, also right after it 
   for (const replica of replicas) await replica.close(100)
 })
 
+test('a limiter that starts while the store is away enforces the whole limit, or its share of a number it was told', async () => {
+  const policy = { service: 'late', rules: [{ name: 'r', limits: { rph: 100 }, onStoreFailure: 'local' as const }] }
+  const admitted = async (replicas?: number): Promise<number> => {
+    const away = new Redis({ port: 1, lazyConnect: true, retryStrategy: () => null })
+    away.on('error', () => undefined)
+    const store = redisStore(away)
+    const limiter = await createLimiter({ policy, store, deadlineMs: 50, ...(replicas ? { replicas } : {}) })
+    const decisions = await Promise.all(Array.from({ length: 150 }, () => limiter.take('one')))
+    await limiter.close()
+    await store.close()
+    return decisions.filter(({ allowed }) => allowed).length
+  }
+  expect(await admitted()).toBe(100)
+  expect(await admitted(4)).toBe(25)
+})
+
 test('four replicas on Redis that goes away share the limit', async () => {
   const policy = { service: 'four', rules: [{ name: 'r', limits: { rph: 100 }, onStoreFailure: 'local' as const }] }
   const limiters: Limiter[] = []

@@ -19,6 +19,7 @@ export interface FleetOptions {
   readonly clock: Clock
   readonly rules: BookingRules
   readonly onStoreFailure?: 'open' | 'closed' | 'local'
+  readonly replicas?: number
   readonly random?: () => number
 }
 
@@ -35,7 +36,7 @@ export class SimulatedFleet {
 
   add(): { readonly client: BookingClient; readonly link: Link } {
     const link: Link = { isCut: false, isMute: false }
-    const { clock, rules, onStoreFailure = 'closed' } = this.#options
+    const { clock, rules, onStoreFailure = 'closed', replicas } = this.#options
     const client = new BookingClient({
       port: this.#over(link),
       clock,
@@ -43,6 +44,7 @@ export class SimulatedFleet {
       upstream: 'vendor',
       rules: () => rules,
       onStoreFailure: () => onStoreFailure,
+      replicas,
       deadlineMs: 500,
       onFailure: () => undefined,
     })
