@@ -12,6 +12,8 @@ const others: Readonly<Record<string, string>> = {
   'MongoCollection.replaceOne': 'options of the MongoDB driver',
   'MongoCollection.watch': 'options of the MongoDB driver',
   'Redis.command': 'needs a server; see open-redis.test.ts',
+  'InProcessBooking.hold': 'steps of the booking protocol, which egress makes',
+  'InProcessBooking.settle': 'steps of the booking protocol, which egress makes',
   breakerOf: 'takes rules that are complete',
   delayOf: 'takes rules that are complete',
   next: 'takes rules that are complete',

@@ -20,5 +20,5 @@ export { type FailureReason, type RefusalReason, RefusedError, UpstreamError } f
 export type { EgressEvents } from './events.ts'
 export { egressMetrics, egressMetricTable } from './metrics.ts'
 export type { Classification, EgressOptions, IncomingResponse, OutgoingRequest, UpstreamHooks } from './options.ts'
-export type { BookingPort } from './places/booking-port.ts'
+export type { BookingPort, InProcessBooking, PlainCall } from './places/booking-port.ts'
 export { inspectUpstream, type UpstreamInspection } from './places/inspect-upstream.ts'
