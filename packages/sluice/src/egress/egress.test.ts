@@ -68,7 +68,7 @@ describe('in process, strict', () => {
     const results = await Promise.all(calls)
     expect(results.slice(0, 3)).toEqual([200, 200, 200])
     expect(results[3]).toMatchObject({ code: 'SLUICE_REFUSED', reason: 'wait-too-long' })
-    expect(results[4]).toMatchObject({ code: 'SLUICE_REFUSED', reason: 'queue-full', position: 4, retryAfterMs: 1200 })
+    expect(results[4]).toMatchObject({ code: 'SLUICE_REFUSED', reason: 'queue-full', position: 4, retryAfterMs: 1600 })
   })
 
   test('an unknown origin is refused and never reached', async () => {

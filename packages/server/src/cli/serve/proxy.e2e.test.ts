@@ -130,7 +130,7 @@ describe('sluice proxy', () => {
     const refused = await curl('--include', `${proxy.url}/x`)
     expect(refused).toMatch(/^HTTP\/1\.1 429 /)
     const [, seconds] = /^retry-after: (\d+)\r$/im.exec(refused) ?? []
-    expect(Number(seconds)).toBeGreaterThanOrEqual(1)
+    expect(Number(seconds)).toBeGreaterThan(10)
     expect(JSON.parse(refused.slice(refused.indexOf('{')))).toMatchObject({ reason: 'wait-too-long', status: 429 })
     expect(seen).toHaveLength(1)
   }, 60_000)

@@ -1,8 +1,9 @@
+import { forgetAnswered, noteAnswered, noteUndated } from './answered-times.ts'
 import { allowed, clampUnits, unspend } from './capacity.ts'
-import type { BookingRules, RegisterStep, Step, StepResult } from './messages.ts'
+import type { BookedLimit, BookingRules, RegisterStep, Step, StepResult } from './messages.ts'
 import { pauseOf } from './pauses.ts'
 import { dequeue, enqueue, refundService } from './queue.ts'
-import { add, addCall, type CallRecord, type UpstreamState } from './state.ts'
+import { add, addCall, type CallRecord, type UpstreamState, type WaiterRecord } from './state.ts'
 
 type StepOf<Op extends Step['op']> = Extract<Step, { op: Op }>
 
@@ -19,8 +20,15 @@ export interface Confirmed {
 export function confirmAll(state: UpstreamState, rules: BookingRules, owner: string, nowMs: number): Confirmed {
   const confirmed: Confirmed = { held: [], paused: [] }
   for (const id of [...(state.assigned.get(owner) ?? [])].sort()) {
-    const call = state.calls.get(id)!
-    const scope = state.waiters.get(id)?.scope ?? ''
+    const waiter = state.waiters.get(id)
+    const call = state.calls.get(id)
+    if (call === undefined) {
+      // It was passed over while this process was silent; it waits again where it was.
+      dropAssigned(state, owner, id)
+      if (waiter !== undefined) enqueue(state, waiter)
+      continue
+    }
+    const scope = waiter?.scope ?? ''
     const pausedMs = scope === '' ? 0 : pauseOf(state, scope, nowMs)
     if (pausedMs > 0) {
       cancel(state, owner, id)
@@ -50,6 +58,35 @@ function dropAssigned(state: UpstreamState, owner: string, id: string): void {
   if (ids?.size === 0) state.assigned.delete(owner)
 }
 
+export function addAssigned(state: UpstreamState, { id, owner }: WaiterRecord): void {
+  state.assigned.set(owner, (state.assigned.get(owner) ?? new Set()).add(id))
+}
+
+/** Takes a waiter out of the queue until its process is heard of again. */
+export function passOver(state: UpstreamState, waiter: WaiterRecord): void {
+  dequeue(state, waiter)
+  addAssigned(state, waiter)
+}
+
+/** Frees a place that was not confirmed in time. Its waiter is passed over until its process is heard of again. */
+export function lapse(state: UpstreamState, id: string, call: CallRecord): void {
+  const waiter = state.waiters.get(id)
+  state.calls.delete(id)
+  unspend(state, call.units)
+  if (waiter === undefined) dropAssigned(state, call.owner, id)
+  else refundService(state, waiter.tenant, waiter.charge)
+}
+
+/** Forgets the waiters of a process that is gone. It confirmed nothing, so nothing was sent on their places. */
+export function forgetAssigned(state: UpstreamState, owner: string): void {
+  for (const id of state.assigned.get(owner) ?? []) {
+    const call = state.calls.get(id)
+    if (call !== undefined) lapse(state, id, call)
+    state.waiters.delete(id)
+  }
+  state.assigned.delete(owner)
+}
+
 /** Puts an assigned waiter back to where it was in the queue. */
 export function unassign(state: UpstreamState, id: string, call: CallRecord): void {
   const waiter = state.waiters.get(id)
@@ -68,14 +105,15 @@ export function cancel(state: UpstreamState, owner: string, id: string): StepRes
   if ((waiter ?? call)?.owner !== owner) return { is: 'gone' }
   if (call?.phase === 'answered') return { is: 'no' }
   if (waiter !== undefined) {
-    if (!dequeue(state, waiter)) refundService(state, waiter.tenant, waiter.charge)
+    // One that was passed over is in no queue and has no place.
+    if (!dequeue(state, waiter) && call !== undefined) refundService(state, waiter.tenant, waiter.charge)
     state.waiters.delete(id)
   }
   if (call !== undefined) {
     unspend(state, call.units)
     state.calls.delete(id)
-    dropAssigned(state, owner, id)
   }
+  dropAssigned(state, owner, id)
   return { is: 'ok' }
 }
 
@@ -85,6 +123,7 @@ export function answered(
   rules: BookingRules,
   owner: string,
   { id, ticks }: StepOf<'answered'>,
+  nowMs: number,
 ): StepResult {
   const call = state.calls.get(id)
   if (call === undefined || call.owner !== owner) return { is: 'gone' }
@@ -93,13 +132,14 @@ export function answered(
   const keptTicks: Record<string, string> = {}
   for (const key in call.units) {
     const units = call.units[key]!
-    const periodMs = periodOf(rules, key)
+    const limit = limitOf(rules, key)
     const tick = ticks[key]
     // A limit that the policy no longer has is let go of at once.
-    if (periodMs === undefined || (periodMs > 0 && tick === undefined)) add(state.used, key, -units)
+    if (limit === undefined || (limit.periodMs > 0 && tick === undefined)) add(state.used, key, -units)
     else kept[key] = units
-    if (periodMs && tick !== undefined) {
+    if (limit && limit.periodMs > 0 && tick !== undefined) {
       add(state.groups, groupKey(key, owner, tick), units)
+      noteAnswered(state, limit, units, nowMs)
       keptTicks[key] = tick
     }
   }
@@ -109,8 +149,8 @@ export function answered(
   return { is: 'ok' }
 }
 
-function periodOf({ limits }: BookingRules, key: string): number | undefined {
-  for (const limit of limits) if (limit.key === key) return limit.periodMs
+function limitOf({ limits }: BookingRules, key: string): BookedLimit | undefined {
+  for (const limit of limits) if (limit.key === key) return limit
   return undefined
 }
 
@@ -125,14 +165,16 @@ export function done(
   rules: BookingRules,
   owner: string,
   { id, units: actual, ticks }: StepOf<'done'>,
+  nowMs: number,
 ): StepResult {
   const call = state.calls.get(id)
   if (call === undefined || call.owner !== owner || call.phase !== 'answered') return { is: 'gone' }
   releaseAnswered(state, call)
-  for (const { key, periodMs } of actual === undefined ? [] : rules.limits) {
+  for (const limit of actual === undefined ? [] : rules.limits) {
+    const { key, periodMs } = limit
     const units = actual?.[key]
     if (units === undefined || periodMs === 0) continue
-    settle(state, owner, key, units - (call.units[key] ?? 0), call.ticks[key], ticks[key])
+    settle(state, owner, limit, units - (call.units[key] ?? 0), call.ticks[key], ticks[key], nowMs)
   }
   state.calls.delete(id)
   return { is: 'ok' }
@@ -142,21 +184,31 @@ export function done(
 function settle(
   state: UpstreamState,
   owner: string,
-  limit: string,
+  limit: BookedLimit,
   difference: number,
   tick: string | undefined,
   nowTick: string | undefined,
+  nowMs: number,
 ): void {
-  const group = tick === undefined ? '' : groupKey(limit, owner, tick)
+  const { key } = limit
+  const group = tick === undefined ? '' : groupKey(key, owner, tick)
   const kept = state.groups.get(group)
   if (kept !== undefined) {
     const change = Math.max(difference, -kept)
-    add(state.groups, group, change)
-    add(state.used, limit, change)
+    changeGroup(state, key, group, change)
   } else if (difference > 0 && nowTick !== undefined) {
-    add(state.groups, groupKey(limit, owner, nowTick), difference)
-    add(state.used, limit, difference)
+    add(state.groups, groupKey(key, owner, nowTick), difference)
+    add(state.used, key, difference)
+    noteAnswered(state, limit, difference, nowMs)
   }
+}
+
+/** Corrects what a group has taken. */
+function changeGroup(state: UpstreamState, limit: string, group: string, change: number): void {
+  add(state.groups, group, change)
+  add(state.used, limit, change)
+  if (change > 0) noteUndated(state, limit, change)
+  else forgetAnswered(state, limit, -change, 'newest')
 }
 
 /** Gives the units of a group back, once. */
@@ -166,6 +218,7 @@ export function free(state: UpstreamState, owner: string, { limit, tick }: StepO
   if (units === undefined) return { is: 'gone' }
   state.groups.delete(key)
   add(state.used, limit, -units)
+  forgetAnswered(state, limit, units, 'oldest')
   return { is: 'ok' }
 }
 
@@ -183,9 +236,7 @@ export function register(
   const kept = new Set(groups.map(({ limit, tick }) => groupKey(limit, owner, tick)))
   for (const [key, units] of state.groups) {
     const [limit = '', of = ''] = key.split(' ')
-    if (of !== owner || kept.has(key)) continue
-    state.groups.delete(key)
-    add(state.used, limit, -units)
+    if (of === owner && !kept.has(key)) changeGroup(state, limit, key, -units)
   }
   for (const { id, units, ticks } of calls) {
     const before = state.calls.get(id)
@@ -204,9 +255,7 @@ export function register(
   }
   for (const { limit, tick, units } of groups) {
     const key = groupKey(limit, owner, tick)
-    const change = units - (state.groups.get(key) ?? 0)
-    add(state.groups, key, change)
-    add(state.used, limit, change)
+    changeGroup(state, limit, key, units - (state.groups.get(key) ?? 0))
   }
   return { is: 'ok' }
 }

@@ -1,3 +1,4 @@
+import { backInMs } from './answered-times.ts'
 import type { BookedLimit, BookingRules, Units } from './messages.ts'
 import { add, rampMs, type UpstreamState } from './state.ts'
 
@@ -55,25 +56,32 @@ export function unspend(state: UpstreamState, units: Units): void {
   for (const key in units) add(state.used, key, -units[key]!)
 }
 
-/**
- * How long a call with so many ahead waits at least: whole periods, as the places taken now may all come back at once.
- */
-export function earliestMs(
-  state: UpstreamState,
-  rules: BookingRules,
-  units: Units,
-  ahead: number,
-  nowMs: number,
-): number {
-  let longest = Math.max(0, (state.pauses.get('')?.untilMs ?? 0) - nowMs)
-  for (const { key, amount, periodMs } of rules.limits) {
+/** How long a call waits. */
+export interface Wait {
+  /** No call can be served sooner, even if all calls in flight return their places unused. */
+  readonly least: number
+  /** When it is served if those in flight are answered now. */
+  readonly likely: number
+}
+
+/** How long a call with so many ahead waits: until enough units come back, and whole periods for those ahead of it. */
+export function waitOf(state: UpstreamState, rules: BookingRules, units: Units, ahead: number, nowMs: number): Wait {
+  const pausedMs = Math.max(0, (state.pauses.get('')?.untilMs ?? 0) - nowMs)
+  let [least, likely] = [pausedMs, pausedMs]
+  for (const limit of rules.limits) {
+    const { key, amount, periodMs } = limit
+    if (periodMs === 0) continue
     const queued = state.queued.get(key) ?? 0
     const before = ahead >= state.waiting ? queued : Math.floor((queued * ahead) / state.waiting)
     const free = amount - (state.used.get(key) ?? 0)
     const lacking = before + (units[key] ?? 0) - free
-    if (lacking > 0) longest = Math.max(longest, Math.floor((lacking - 1) / amount) * periodMs)
+    if (lacking <= 0) continue
+    const rounds = Math.floor((lacking - 1) / amount)
+    const back = backInMs(state, limit, lacking - rounds * amount, nowMs)
+    least = Math.max(least, rounds * periodMs + back.least)
+    likely = Math.max(likely, rounds * periodMs + back.likely)
   }
-  return longest
+  return { least, likely }
 }
 
 /** What a service costs its tenant in virtual time: its share of the limit of which it takes most. */

@@ -1,37 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { randomHistory } from '../testing/random-history.ts'
+import { bookOf, finish, idle, rules, run } from '../testing/steps.ts'
 import { exchange } from './exchange.ts'
-import type { BookingRules, BookStep, ExchangeReply, Step } from './messages.ts'
+import type { Step } from './messages.ts'
 import { newState, type UpstreamState } from './state.ts'
-
-const rules: BookingRules = {
-  limits: [{ key: 'requests/1000', amount: 2, periodMs: 1000 }],
-  maxQueue: 1000,
-  maxQueuePerTenant: 1000,
-  heldMs: 10_000,
-  spacing: 'even',
-  marginMs: 0,
-  retryPerCall: 100,
-  retryPerSecond: 1000,
-}
-const one = { 'requests/1000': 1 }
-
-const bookOf = (id: string, over: Partial<BookStep> = {}): BookStep => ({
-  ...{ op: 'book', id, tenant: '', weight: 1, priorityMs: 0, waitedMs: 0, maxWaitMs: 60_000, scope: '', units: one },
-  first: true,
-  ...over,
-})
-
-function run(state: UpstreamState, owner: string, nowMs: number, steps: readonly Step[], by = rules): ExchangeReply {
-  return exchange(state, { owner, sinceMs: -1, rules: by, steps }, nowMs)
-}
-
-const idle = (state: UpstreamState, nowMs: number, owner = 'a'): ExchangeReply => run(state, owner, nowMs, [])
-const finish = (state: UpstreamState, owner: string, nowMs: number, id: string): ExchangeReply =>
-  run(state, owner, nowMs, [
-    { op: 'answered', id, ticks: { 'requests/1000': id } },
-    { op: 'done', id, ticks: {} },
-  ])
 
 describe('places', () => {
   test('are held until the owner says that a period has passed', () => {
@@ -198,7 +170,8 @@ describe('the queue', () => {
       by,
     )
     const { results } = run(state, 'a', 0, [bookOf('late')], by)
-    expect(results[0]).toEqual({ is: 'too-long', ahead: 1525, earliestMs: 61_000 })
+    // Those in flight may return their places unused; likely they will not, and it is served in the 62nd second.
+    expect(results[0]).toEqual({ is: 'too-long', ahead: 1525, earliestMs: 62_000 })
   })
 })
 

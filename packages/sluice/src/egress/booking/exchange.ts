@@ -1,5 +1,19 @@
-import { answered, cancel, confirmAll, done, free, groupKey, register, releaseAnswered, unassign } from './calls.ts'
-import { chargeOf, clampUnits, earliestMs, fits, spend } from './capacity.ts'
+import { noteAnswered } from './answered-times.ts'
+import {
+  addAssigned,
+  answered,
+  cancel,
+  confirmAll,
+  done,
+  forgetAssigned,
+  free,
+  groupKey,
+  lapse,
+  passOver,
+  register,
+  releaseAnswered,
+} from './calls.ts'
+import { chargeOf, clampUnits, fits, spend, waitOf } from './capacity.ts'
 import { bookInstants, returnInstant } from './instants.ts'
 import type { Adopted, BookingRules, BookStep, Exchange, ExchangeReply, Step, StepResult } from './messages.ts'
 import { forgetPauses, pause, pauseOf, payRetry, takeRetry } from './pauses.ts'
@@ -88,9 +102,9 @@ function run(
     case 'cancel':
       return cancel(state, owner, step.id)
     case 'answered':
-      return answered(state, rules, owner, step)
+      return answered(state, rules, owner, step, nowMs)
     case 'done':
-      return done(state, rules, owner, step)
+      return done(state, rules, owner, step, nowMs)
     case 'free':
       return free(state, owner, step)
     case 'pause':
@@ -123,7 +137,7 @@ function book(
   const known = state.waiters.get(step.id)
   if (known !== undefined) {
     const ahead = aheadOf(state, known.tenant, state.tenants.get(known.tenant)?.queue.rankOf(known) ?? 0)
-    return { is: 'queued', ahead, earliestMs: earliestMs(state, rules, known.units, ahead, nowMs) }
+    return { is: 'queued', ahead, earliestMs: waitOf(state, rules, known.units, ahead, nowMs).likely }
   }
   const pausedMs = step.scope === '' ? 0 : pauseOf(state, step.scope, nowMs)
   if (pausedMs > 0) return { is: 'paused', ms: pausedMs }
@@ -149,16 +163,16 @@ function book(
   }
   const queue = state.tenants.get(step.tenant)?.queue
   const ahead = aheadOf(state, step.tenant, queue?.rankOf(waiter) ?? 0)
-  const soonest = earliestMs(state, rules, units, ahead, nowMs)
+  const { least, likely } = waitOf(state, rules, units, ahead, nowMs)
   if (state.waiting >= rules.maxQueue || (queue?.length ?? 0) >= rules.maxQueuePerTenant)
-    return { is: 'full', ahead, earliestMs: soonest }
-  if (soonest > step.maxWaitMs) return { is: 'too-long', ahead, earliestMs: soonest }
+    return { is: 'full', ahead, earliestMs: likely }
+  if (least > step.maxWaitMs) return { is: 'too-long', ahead, earliestMs: likely }
   enqueue(state, waiter)
-  return { is: 'queued', ahead, earliestMs: soonest }
+  return { is: 'queued', ahead, earliestMs: likely }
 }
 
 /**
- * Looks at places whose time is up. One that was assigned and not confirmed goes back to the queue. One that is held by
+ * Looks at places whose time is up. One that was assigned and not confirmed is free for the next waiter. One that is held by
  * a process that is gone is orphaned, as its request has surely arrived; one whose process lives is its own business.
  */
 function expire(state: UpstreamState, rules: BookingRules, nowMs: number, orphaned: Map<string, number>): void {
@@ -166,12 +180,12 @@ function expire(state: UpstreamState, rules: BookingRules, nowMs: number, orphan
   const expired = [...state.calls].filter(([, { untilMs }]) => untilMs <= nowMs)
   expired.sort(([a, { untilMs: x }], [b, { untilMs: y }]) => x - y || (a < b ? -1 : 1))
   for (const [id, call] of expired) {
-    if (call.phase === 'assigned') unassign(state, id, call)
+    if (call.phase === 'assigned') lapse(state, id, call)
     else if (state.owners.has(call.owner)) call.untilMs = nowMs + rules.heldMs
     else {
       state.calls.delete(id)
       if (call.phase === 'answered') releaseAnswered(state, call)
-      else orphan(state, rules, call, orphaned)
+      else orphan(state, rules, call, orphaned, nowMs)
     }
   }
   state.nextExpiryMs = Infinity
@@ -179,10 +193,20 @@ function expire(state: UpstreamState, rules: BookingRules, nowMs: number, orphan
 }
 
 /** The units of a request that nobody will answer for count for one more period; what was in flight is over. */
-function orphan(state: UpstreamState, rules: BookingRules, call: CallRecord, orphaned: Map<string, number>): void {
+function orphan(
+  state: UpstreamState,
+  rules: BookingRules,
+  call: CallRecord,
+  orphaned: Map<string, number>,
+  nowMs: number,
+): void {
   for (const [key, units] of Object.entries(call.units)) {
-    if (rules.limits.some((limit) => limit.key === key && limit.periodMs > 0)) add(orphaned, key, units)
-    else add(state.used, key, -units)
+    const limit = rules.limits.find((each) => each.key === key && each.periodMs > 0)
+    if (limit === undefined) add(state.used, key, -units)
+    else {
+      add(orphaned, key, units)
+      noteAnswered(state, limit, units, nowMs)
+    }
   }
 }
 
@@ -196,6 +220,7 @@ function adopt(state: UpstreamState, { owner: heir, rules }: Exchange, nowMs: nu
   for (const [owner] of gone) {
     state.owners.delete(owner)
     state.instantsOf.delete(owner)
+    forgetAssigned(state, owner)
   }
   if (gone.length > 0) {
     for (const [key, units] of state.groups) {
@@ -225,9 +250,14 @@ function assign(
   if (state.recovering) return
   for (let next = nextTenant(state); next !== undefined; next = nextTenant(state)) {
     const waiter = next[1].queue.first!
-    if (!state.owners.has(waiter.owner)) {
+    const seenMs = state.owners.get(waiter.owner)
+    if (seenMs === undefined) {
       dequeue(state, waiter)
       state.waiters.delete(waiter.id)
+      continue
+    }
+    if (nowMs - seenMs >= confirmMs) {
+      passOver(state, waiter)
       continue
     }
     if (!fits(state, rules, waiter.units, nowMs)) return
@@ -236,7 +266,7 @@ function assign(
     spend(state, waiter.units)
     const isAsker = waiter.owner === asker
     if (isAsker) state.waiters.delete(waiter.id)
-    else state.assigned.set(waiter.owner, (state.assigned.get(waiter.owner) ?? new Set()).add(waiter.id))
+    else addAssigned(state, waiter)
     addCall(state, waiter.id, {
       owner: waiter.owner,
       phase: isAsker ? 'held' : 'assigned',

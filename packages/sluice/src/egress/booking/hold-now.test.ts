@@ -22,7 +22,7 @@ test('what is taken and settled at once leaves the same state as an exchange wou
           held += 1
           expect(exchange(asked, one, nowMs).results).toEqual([{ is: 'held' }])
         } else if (isSettling && isPlain) {
-          settleNow(now, rules, owner, step)
+          settleNow(now, rules, owner, step, nowMs)
           exchange(asked, one, nowMs)
         } else expect(exchange(now, one, nowMs)).toEqual(exchange(asked, one, nowMs))
         exchange(now, { ...one, steps: [] }, nowMs)

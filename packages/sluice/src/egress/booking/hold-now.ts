@@ -31,8 +31,15 @@ export function holdNow(
 }
 
 /** Runs a step of a call that held a place; true when calls wait. */
-export function settleNow(state: UpstreamState, rules: BookingRules, owner: string, step: SettlingStep): boolean {
-  if (step.op === 'answered') answered(state, rules, owner, step)
-  else done(state, rules, owner, step)
+export function settleNow(
+  state: UpstreamState,
+  rules: BookingRules,
+  owner: string,
+  step: SettlingStep,
+  serverMs: number,
+): boolean {
+  const nowMs = Math.max(state.lastMs, serverMs - state.skewMs)
+  if (step.op === 'answered') answered(state, rules, owner, step, nowMs)
+  else done(state, rules, owner, step, nowMs)
   return state.waiting > 0
 }

@@ -124,7 +124,10 @@ export interface Exchange {
   readonly steps: readonly Step[]
 }
 
-/** What came of a step. */
+/**
+ * What came of a step. `earliestMs` is in how long a call is likely to be served, if those in flight are answered now.
+ * It is `too-long` if it would be too late even if they returned their places unused.
+ */
 export type StepResult =
   | { readonly is: 'held' }
   | { readonly is: 'queued'; readonly ahead: number; readonly earliestMs: number }

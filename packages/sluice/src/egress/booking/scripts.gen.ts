@@ -11,6 +11,8 @@ export const constants = {
   LEAP_MS: 1000,
   LEFT: -1000000000000,
   IDLE: 4503599627370496,
+  PARTS_OF_PERIOD: 16,
+  MOST_ENTRIES: 32,
   FIRST_PAUSE_MS: 1000,
   LONGEST_UNSAID_MS: 60000,
   GRAIN_MS: 1000,
@@ -20,7 +22,7 @@ export const constants = {
 
 export const exchange: Script = {
   name: 'exchange',
-  sha1: 'ab903db81140ab3cd6efae5c5f87d894b3221b82',
+  sha1: '14d6204373c6906909973f26b7fa3f0ace32c0aa',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -172,6 +174,60 @@ local own = length_of(tenant)
 local others = call('ZCOUNT', T, '-inf', string.format('(%.0f', 4503599627370496)) - (own > 0 and 1 or 0)
 return rank + min(waiting() - own, (rank + 1) * others)
 end
+local answered_at, answered_changed = {}, {}
+local function entries_of(key)
+if not answered_at[key] then answered_at[key] = load('r' .. key) or {} end
+return answered_at[key]
+end
+local function note_answered(limit, units)
+if units <= 0 then return end
+local entries = entries_of(limit.key)
+local last = entries[#entries]
+answered_changed[limit.key] = true
+if last and now - last[1] < limit.periodMs / 16 then last[2] = last[2] + units
+else entries[#entries + 1] = { now, units } end
+if #entries <= 32 then return end
+local oldest = table.remove(entries, 1)
+entries[1] = { oldest[1], oldest[2] + entries[1][2] }
+end
+local function note_undated(key, units)
+local entries = entries_of(key)
+answered_changed[key] = true
+if entries[1] and entries[1][1] == 0 then entries[1][2] = entries[1][2] + units
+else table.insert(entries, 1, { 0, units }) end
+end
+local function forget_answered(key, units, from_newest)
+local entries, left = entries_of(key), units
+while left > 0 and #entries > 0 do
+local at = from_newest and #entries or 1
+local taken = min(left, entries[at][2])
+left = left - taken
+entries[at][2] = entries[at][2] - taken
+answered_changed[key] = true
+if entries[at][2] <= 0 then table.remove(entries, at) end
+end
+end
+local function after_ms(entries, period_ms, lacking)
+local left = lacking
+if left <= 0 then return 0 end
+for _, entry in ipairs(entries) do
+left = left - entry[2]
+if left <= 0 then return max(0, entry[1] + period_ms - now) end
+end
+return period_ms
+end
+local function back_in_ms(limit, units)
+local used, entries = count('u' .. limit.key), entries_of(limit.key)
+if units > used then return limit.periodMs, limit.periodMs end
+local in_flight = used
+for _, entry in ipairs(entries) do in_flight = in_flight - entry[2] end
+return after_ms(entries, limit.periodMs, units - max(0, in_flight)), after_ms(entries, limit.periodMs, units)
+end
+local function save_answered()
+for key in pairs(answered_changed) do
+put('r' .. key, next(answered_at[key]) and cmsgpack.pack(answered_at[key]))
+end
+end
 local function pause_of(scope) return (pauses[scope] and pauses[scope].until_ms or 0) - now end
 local function clamp_units(units)
 local clamped = {}
@@ -198,15 +254,21 @@ end
 local function unspend(units)
 for key, amount in pairs(units) do add('u' .. key, -amount) end
 end
-local function earliest_ms(units, ahead)
-local longest, depth = max(0, pause_of('')), waiting()
+local function wait_of(units, ahead)
+local least, depth = max(0, pause_of('')), waiting()
+local likely = least
 for _, limit in ipairs(limits) do
 local queued = count('q' .. limit.key)
 local before = ahead >= depth and queued or floor((queued * ahead) / depth)
 local lacking = before + (units[limit.key] or 0) - (limit.amount - count('u' .. limit.key))
-if lacking > 0 then longest = max(longest, floor((lacking - 1) / limit.amount) * limit.periodMs) end
+if lacking > 0 and limit.periodMs > 0 then
+local rounds = floor((lacking - 1) / limit.amount)
+local back_least, back_likely = back_in_ms(limit, lacking - rounds * limit.amount)
+least = max(least, rounds * limit.periodMs + back_least)
+likely = max(likely, rounds * limit.periodMs + back_likely)
 end
-return longest
+end
+return least, likely
 end
 local function charge_of(units, weight)
 local share = 0
@@ -249,6 +311,31 @@ return
 end
 end
 end
+local function add_assigned(w)
+local ids = assigned_to(w.owner)
+ids[#ids + 1] = w.id
+assigned_changed[w.owner] = true
+end
+local function pass_over(w)
+dequeue(w)
+add_assigned(w)
+end
+local function lapse(id, c)
+local w = find_waiter(id)
+put_call(id, nil)
+unspend(c.units)
+if w then refund_service(w.tenant, w.charge) else drop_assigned(c.owner, id) end
+end
+local function forget_assigned(process)
+local ids = {}
+for at, id in ipairs(assigned_to(process)) do ids[at] = id end
+for _, id in ipairs(ids) do
+local c = find_call(id)
+if c then lapse(id, c) end
+put_waiter(id, nil)
+end
+if #ids > 0 then assigned[process], assigned_changed[process] = {}, true end
+end
 local function unassign(id, c)
 local w = find_waiter(id)
 put_call(id, nil)
@@ -264,14 +351,14 @@ local of = w or c
 if not of or of.owner ~= process then return { 'gone' } end
 if c and c.phase == 'answered' then return { 'no' } end
 if w then
-if not dequeue(w) then refund_service(w.tenant, w.charge) end
+if not dequeue(w) and c then refund_service(w.tenant, w.charge) end
 put_waiter(id, nil)
 end
 if c then
 unspend(c.units)
 put_call(id, nil)
-drop_assigned(process, id)
 end
+drop_assigned(process, id)
 return { 'ok' }
 end
 local function is_over(c)
@@ -289,7 +376,10 @@ for _, id in ipairs(ids) do
 local c, w = find_call(id), find_waiter(id)
 local scope = w and w.scope or ''
 local paused_ms = scope == '' and 0 or pause_of(scope)
-if paused_ms > 0 then
+if not c then
+drop_assigned(owner, id)
+if w then enqueue(w) end
+elseif paused_ms > 0 then
 cancel(owner, id)
 paused[#paused + 1] = { id, paused_ms }
 elseif meta.recovering == 1 or pause_of('') > 0 or is_over(c) then
@@ -313,6 +403,7 @@ local limit, tick = limit_of[key], step.ticks[key]
 if not limit or (limit.periodMs > 0 and not tick) then add('u' .. key, -units) else kept[key] = units end
 if limit and limit.periodMs > 0 and tick then
 add(group(key, owner, tick), units)
+note_answered(limit, units)
 kept_ticks[key] = tick
 end
 end
@@ -324,16 +415,21 @@ for key, units in pairs(c.units) do
 if not c.ticks[key] then add('u' .. key, -units) end
 end
 end
-local function settle(key, difference, tick, now_tick)
+local function change_group(key, at, change)
+add(at, change)
+add('u' .. key, change)
+if change > 0 then note_undated(key, change) else forget_answered(key, -change, true) end
+end
+local function settle(limit, difference, tick, now_tick)
+local key = limit.key
 local at = tick and group(key, owner, tick)
 local kept = at and count(at) or 0
 if kept > 0 then
-local change = max(difference, -kept)
-add(at, change)
-add('u' .. key, change)
+change_group(key, at, max(difference, -kept))
 elseif difference > 0 and now_tick then
 add(group(key, owner, now_tick), difference)
 add('u' .. key, difference)
+note_answered(limit, difference)
 end
 end
 local function done(step)
@@ -342,7 +438,7 @@ if not c or c.owner ~= owner or c.phase ~= 'answered' then return { 'gone' } end
 release_answered(c)
 for _, limit in ipairs(step.units and limits or {}) do
 local key, units = limit.key, step.units[limit.key]
-if units and limit.periodMs > 0 then settle(key, units - (c.units[key] or 0), c.ticks[key], step.ticks[key]) end
+if units and limit.periodMs > 0 then settle(limit, units - (c.units[key] or 0), c.ticks[key], step.ticks[key]) end
 end
 put_call(step.id, nil)
 return { 'ok' }
@@ -353,6 +449,7 @@ local units = count(at)
 if units == 0 then return { 'gone' } end
 add(at, -units)
 add('u' .. step.limit, -units)
+forget_answered(step.limit, units, false)
 return { 'ok' }
 end
 local function drop(id, c)
@@ -381,9 +478,7 @@ if c and c.owner == owner then drop(rest, c) end
 elseif kind == 'g' and not kept[field] then
 local limit, process = string.match(rest, '^(%S+) (%S+) %S+$')
 if process == owner then
-local units = count(field)
-add(field, -units)
-add('u' .. limit, -units)
+change_group(limit, field, -count(field))
 end
 end
 end
@@ -406,13 +501,14 @@ put_call(each.id, { owner = owner, phase = phase, until_ms = now + rules.heldMs,
 end
 for _, each in ipairs(step.groups) do
 local at = group(each.limit, owner, each.tick)
-local change = each.units - count(at)
-add(at, change)
-add('u' .. each.limit, change)
+change_group(each.limit, at, each.units - count(at))
 end
 return { 'ok' }
 end
-local function queued(w, ahead) return { 'queued', ahead, earliest_ms(w.units, ahead) } end
+local function queued(w, ahead)
+local _, likely = wait_of(w.units, ahead)
+return { 'queued', ahead, likely }
+end
 local function book(step)
 local c = find_call(step.id)
 if c then return c.phase == 'assigned' and { 'queued', 0, 0 } or { 'held' } end
@@ -435,11 +531,11 @@ id = step.id, owner = owner, tenant = step.tenant, scope = step.scope, units = u
 order = now - floor(step.waitedMs) - step.priorityMs, seq = meta.seq,
 }
 local ahead = ahead_of(step.tenant, rank_of(w))
-local soonest = earliest_ms(units, ahead)
-if waiting() >= rules.maxQueue or length_of(step.tenant) >= rules.maxQueuePerTenant then return { 'full', ahead, soonest } end
-if soonest > step.maxWaitMs then return { 'too-long', ahead, soonest } end
+local least, likely = wait_of(units, ahead)
+if waiting() >= rules.maxQueue or length_of(step.tenant) >= rules.maxQueuePerTenant then return { 'full', ahead, likely } end
+if least > step.maxWaitMs then return { 'too-long', ahead, likely } end
 enqueue(w)
-return { 'queued', ahead, soonest }
+return { 'queued', ahead, likely }
 end
 local instants, instants_changed = nil, false
 local function load_instants()
@@ -547,6 +643,7 @@ local function orphan_call(c, orphaned)
 for key, units in pairs(c.units) do
 if limit_of[key] and limit_of[key].periodMs > 0 then
 orphaned[key] = (orphaned[key] or 0) + units
+note_answered(limit_of[key], units)
 else
 add('u' .. key, -units)
 end
@@ -558,6 +655,7 @@ for process, seen in pairs(owners) do
 if process ~= owner and now - seen >= 3000 then
 owners[process] = nil
 put('x' .. process, nil)
+forget_assigned(process)
 gone = true
 end
 end
@@ -576,7 +674,7 @@ end
 for _, id in ipairs(call('ZRANGEBYSCORE', E, '-inf', now)) do
 local c = find_call(id)
 if c and c.until_ms <= now then
-if c.phase == 'assigned' then unassign(id, c)
+if c.phase == 'assigned' then lapse(id, c)
 elseif owners[c.owner] then
 put_call(id, { owner = c.owner, phase = c.phase, until_ms = now + rules.heldMs, units = c.units, ticks = c.ticks })
 else
@@ -609,6 +707,8 @@ if first then call('ZREM', Q, first) else set_tag(best, (tag_of(best)), false) e
 elseif not owners[w.owner] then
 dequeue(w)
 put_waiter(id, nil)
+elseif now - owners[w.owner] >= 2000 then
+pass_over(w)
 elseif not fits(w.units) then
 return notify
 else
@@ -622,9 +722,7 @@ if mine then
 put_waiter(id, nil)
 held[#held + 1] = id
 else
-local ids = assigned_to(w.owner)
-ids[#ids + 1] = id
-assigned_changed[w.owner] = true
+add_assigned(w)
 if not at_of[w.owner] then
 notify[#notify + 1] = { owner = w.owner, ids = {} }
 at_of[w.owner] = #notify
@@ -675,6 +773,7 @@ for _ in pairs(owners) do processes = processes + 1 end
 local used = {}
 for at, limit in ipairs(limits) do used[at] = count('u' .. limit.key) end
 save_instants()
+save_answered()
 save()
 local notified = {}
 for at, each in ipairs(notify) do

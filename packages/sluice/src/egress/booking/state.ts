@@ -55,10 +55,15 @@ export interface UpstreamState {
   readonly used: Map<string, number>
   readonly queued: Map<string, number>
   readonly calls: Map<string, CallRecord>
-  /** By process: the places that were assigned to it and wait to be confirmed. */
+  /**
+   * By process: its waiters that were assigned places which wait to be confirmed, and those that were passed over since
+   * it fell silent, which have no place.
+   */
   readonly assigned: Map<string, Set<string>>
   /** Units of answered calls by `limit owner tick`. */
   readonly groups: Map<string, number>
+  /** By limit: when the units of those groups were answered, oldest first. */
+  readonly answered: Map<string, [atMs: number, units: number][]>
   /** When each process was heard of last. */
   readonly owners: Map<string, number>
   readonly waiters: Map<string, WaiterRecord>
@@ -94,6 +99,7 @@ export function newState(nowMs: number, epoch = '', recovering = false): Upstrea
     calls: new Map(),
     assigned: new Map(),
     groups: new Map(),
+    answered: new Map(),
     owners: new Map(),
     waiters: new Map(),
     tenants: new Map(),
@@ -115,7 +121,10 @@ export function newState(nowMs: number, epoch = '', recovering = false): Upstrea
  * A process that was silent for so long counts as gone: its waiters are passed over and its answered places adopted.
  */
 export const silentMs = 3000
-/** An assigned place that is not confirmed goes to the next waiter after this. */
+/**
+ * An assigned place that is not confirmed goes to the next waiter after this. Waiters of a process that was silent for
+ * so long are passed over until it is heard of.
+ */
 export const confirmMs = 2000
 /** After a pause the rate rises to its full height over this time. */
 export const rampMs = 4000

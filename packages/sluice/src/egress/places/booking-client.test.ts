@@ -153,6 +153,32 @@ describe('when shared state cannot be reached', () => {
   })
 })
 
+describe('a call that cannot be served within its wait', () => {
+  const slow = { ...rulesOf(1), limits: [{ key: 'requests/1000', amount: 1, periodMs: 20_000 }] }
+  const booking = (clock: VirtualClock) => ({
+    ...{ tenant: '', weight: 1, priorityMs: 0, scope: '', first: true, units: { 'requests/1000': 1 } },
+    ...{ arrivedMs: clock.monotonic(), maxWaitMs: 1000 },
+  })
+
+  test('is refused at once when the calls before it are answered, and else at its maximum wait; both say when', async () => {
+    const clock = virtualClock()
+    const { client } = new SimulatedFleet({ clock, rules: slow }).add()
+    const first = grantOf(client, booking(clock))
+    await clock.advance(100)
+    const early = grantOf(client, booking(clock)).catch((error: unknown) => error)
+    await clock.advance(999)
+    expect(client.waiting).toBe(1)
+    await clock.advance(10)
+    expect(await early).toMatchObject({ reason: 'wait-too-long', retryAfterMs: expect.closeTo(19_000, -2) })
+    ;(await first).finish()
+    await clock.advance(100)
+    const late = grantOf(client, booking(clock)).catch((error: unknown) => error)
+    await clock.advance(10)
+    expect(client.waiting).toBe(0)
+    expect(await late).toMatchObject({ reason: 'wait-too-long', retryAfterMs: expect.closeTo(19_900, -2) })
+  })
+})
+
 test('no reply that is lost, link that is cut or process that dies lets the vendor see more than the limit', async () => {
   for (let seed = 1; seed <= 25; seed++) {
     const random = seeded(seed)

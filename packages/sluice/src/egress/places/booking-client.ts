@@ -85,7 +85,7 @@ export class BookingClient implements Booker, GrantOwner {
     const id = `${this.#options.owner}.${(++this.#sequence).toString(36)}`
     // Whoever waits here was there before.
     if (this.#waiters.size === 0 && this.#holdNow(id, booking, observer)) return nothing
-    const waiter: Waiter = { id, booking, observer, leave: undefined, ahead: 0, earliestMs: 0, parked: undefined }
+    const waiter: Waiter = { id, booking, observer, leave: undefined, ahead: 0, likelyMs: 0, parked: undefined }
     this.#waiters.set(id, waiter)
     // An answer takes no longer than this; only then is it known that it waits.
     if (booking.maxWaitMs < this.#options.deadlineMs * 2) this.#armLeave(waiter)
@@ -189,7 +189,7 @@ export class BookingClient implements Booker, GrantOwner {
       this.#refuse(waiter, reason, result.ahead, result.earliestMs)
     } else if (result.is === 'queued') {
       waiter.ahead = result.ahead
-      waiter.earliestMs = result.earliestMs
+      waiter.likelyMs = this.#clock.monotonic() + result.earliestMs
       this.#armLeave(waiter)
     }
   }
@@ -216,7 +216,8 @@ export class BookingClient implements Booker, GrantOwner {
 
   #leaveQueue(waiter: Waiter): void {
     this.#loop.add({ op: 'cancel', id: waiter.id })
-    this.#refuse(waiter, 'wait-too-long', waiter.ahead, waiter.earliestMs)
+    const retryAfterMs = Math.max(0, Math.ceil(waiter.likelyMs - this.#clock.monotonic()))
+    this.#refuse(waiter, 'wait-too-long', waiter.ahead, retryAfterMs)
   }
 
   #forget(waiter: Waiter): void {

@@ -29,7 +29,7 @@ export function memoryPort(clock: Clock): BookingPort {
     },
     inProcess: {
       hold: (upstream, owner, rules, call) => holdNow(stateOf(upstream), rules, owner, call, wallMs()),
-      settle: (upstream, owner, rules, step) => settleNow(stateOf(upstream), rules, owner, step),
+      settle: (upstream, owner, rules, step) => settleNow(stateOf(upstream), rules, owner, step, wallMs()),
     },
     listen(upstream, owner, onAssigned) {
       listeners.set(`${upstream} ${owner}`, onAssigned)

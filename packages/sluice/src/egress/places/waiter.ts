@@ -9,6 +9,7 @@ export interface Waiter {
   /** At its maximum wait it leaves, whatever happens. Most are served before anybody needs the timer. */
   leave: Timer | undefined
   ahead: number
-  earliestMs: number
+  /** When its place is likely to come, by the monotonic clock. */
+  likelyMs: number
   parked: Timer | undefined
 }

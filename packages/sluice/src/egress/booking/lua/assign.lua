@@ -4,6 +4,7 @@ local function orphan_call(c, orphaned)
   for key, units in pairs(c.units) do
     if limit_of[key] and limit_of[key].periodMs > 0 then
       orphaned[key] = (orphaned[key] or 0) + units
+      note_answered(limit_of[key], units)
     else
       add('u' .. key, -units)
     end
@@ -16,6 +17,7 @@ local function adopt()
     if process ~= owner and now - seen >= SILENT_MS then
       owners[process] = nil
       put('x' .. process, nil)
+      forget_assigned(process)
       gone = true
     end
   end
@@ -36,7 +38,7 @@ local function adopt()
   for _, id in ipairs(call('ZRANGEBYSCORE', E, '-inf', now)) do
     local c = find_call(id)
     if c and c.until_ms <= now then
-      if c.phase == 'assigned' then unassign(id, c)
+      if c.phase == 'assigned' then lapse(id, c)
       elseif owners[c.owner] then
         put_call(id, { owner = c.owner, phase = c.phase, until_ms = now + rules.heldMs, units = c.units, ticks = c.ticks })
       else
@@ -71,6 +73,8 @@ local function assign(held)
     elseif not owners[w.owner] then
       dequeue(w)
       put_waiter(id, nil)
+    elseif now - owners[w.owner] >= CONFIRM_MS then
+      pass_over(w)
     elseif not fits(w.units) then
       return notify
     else
@@ -84,9 +88,7 @@ local function assign(held)
         put_waiter(id, nil)
         held[#held + 1] = id
       else
-        local ids = assigned_to(w.owner)
-        ids[#ids + 1] = id
-        assigned_changed[w.owner] = true
+        add_assigned(w)
         if not at_of[w.owner] then
           notify[#notify + 1] = { owner = w.owner, ids = {} }
           at_of[w.owner] = #notify

@@ -1,6 +1,9 @@
 -- Asking for a grant. See `book` in exchange.ts.
 
-local function queued(w, ahead) return { 'queued', ahead, earliest_ms(w.units, ahead) } end
+local function queued(w, ahead)
+  local _, likely = wait_of(w.units, ahead)
+  return { 'queued', ahead, likely }
+end
 
 local function book(step)
   local c = find_call(step.id)
@@ -24,9 +27,9 @@ local function book(step)
     order = now - floor(step.waitedMs) - step.priorityMs, seq = meta.seq,
   }
   local ahead = ahead_of(step.tenant, rank_of(w))
-  local soonest = earliest_ms(units, ahead)
-  if waiting() >= rules.maxQueue or length_of(step.tenant) >= rules.maxQueuePerTenant then return { 'full', ahead, soonest } end
-  if soonest > step.maxWaitMs then return { 'too-long', ahead, soonest } end
+  local least, likely = wait_of(units, ahead)
+  if waiting() >= rules.maxQueue or length_of(step.tenant) >= rules.maxQueuePerTenant then return { 'full', ahead, likely } end
+  if least > step.maxWaitMs then return { 'too-long', ahead, likely } end
   enqueue(w)
-  return { 'queued', ahead, soonest }
+  return { 'queued', ahead, likely }
 end

@@ -13,6 +13,35 @@ local function drop_assigned(process, id)
   end
 end
 
+local function add_assigned(w)
+  local ids = assigned_to(w.owner)
+  ids[#ids + 1] = w.id
+  assigned_changed[w.owner] = true
+end
+
+local function pass_over(w)
+  dequeue(w)
+  add_assigned(w)
+end
+
+local function lapse(id, c)
+  local w = find_waiter(id)
+  put_call(id, nil)
+  unspend(c.units)
+  if w then refund_service(w.tenant, w.charge) else drop_assigned(c.owner, id) end
+end
+
+local function forget_assigned(process)
+  local ids = {}
+  for at, id in ipairs(assigned_to(process)) do ids[at] = id end
+  for _, id in ipairs(ids) do
+    local c = find_call(id)
+    if c then lapse(id, c) end
+    put_waiter(id, nil)
+  end
+  if #ids > 0 then assigned[process], assigned_changed[process] = {}, true end
+end
+
 local function unassign(id, c)
   local w = find_waiter(id)
   put_call(id, nil)
@@ -29,14 +58,14 @@ local function cancel(process, id)
   if not of or of.owner ~= process then return { 'gone' } end
   if c and c.phase == 'answered' then return { 'no' } end
   if w then
-    if not dequeue(w) then refund_service(w.tenant, w.charge) end
+    if not dequeue(w) and c then refund_service(w.tenant, w.charge) end
     put_waiter(id, nil)
   end
   if c then
     unspend(c.units)
     put_call(id, nil)
-    drop_assigned(process, id)
   end
+  drop_assigned(process, id)
   return { 'ok' }
 end
 
@@ -56,7 +85,10 @@ local function confirm_all()
     local c, w = find_call(id), find_waiter(id)
     local scope = w and w.scope or ''
     local paused_ms = scope == '' and 0 or pause_of(scope)
-    if paused_ms > 0 then
+    if not c then
+      drop_assigned(owner, id)
+      if w then enqueue(w) end
+    elseif paused_ms > 0 then
       cancel(owner, id)
       paused[#paused + 1] = { id, paused_ms }
     elseif meta.recovering == 1 or pause_of('') > 0 or is_over(c) then
@@ -81,6 +113,7 @@ local function answered(step)
     if not limit or (limit.periodMs > 0 and not tick) then add('u' .. key, -units) else kept[key] = units end
     if limit and limit.periodMs > 0 and tick then
       add(group(key, owner, tick), units)
+      note_answered(limit, units)
       kept_ticks[key] = tick
     end
   end
@@ -94,16 +127,22 @@ local function release_answered(c)
   end
 end
 
-local function settle(key, difference, tick, now_tick)
+local function change_group(key, at, change)
+  add(at, change)
+  add('u' .. key, change)
+  if change > 0 then note_undated(key, change) else forget_answered(key, -change, true) end
+end
+
+local function settle(limit, difference, tick, now_tick)
+  local key = limit.key
   local at = tick and group(key, owner, tick)
   local kept = at and count(at) or 0
   if kept > 0 then
-    local change = max(difference, -kept)
-    add(at, change)
-    add('u' .. key, change)
+    change_group(key, at, max(difference, -kept))
   elseif difference > 0 and now_tick then
     add(group(key, owner, now_tick), difference)
     add('u' .. key, difference)
+    note_answered(limit, difference)
   end
 end
 
@@ -113,7 +152,7 @@ local function done(step)
   release_answered(c)
   for _, limit in ipairs(step.units and limits or {}) do
     local key, units = limit.key, step.units[limit.key]
-    if units and limit.periodMs > 0 then settle(key, units - (c.units[key] or 0), c.ticks[key], step.ticks[key]) end
+    if units and limit.periodMs > 0 then settle(limit, units - (c.units[key] or 0), c.ticks[key], step.ticks[key]) end
   end
   put_call(step.id, nil)
   return { 'ok' }
@@ -125,6 +164,7 @@ local function free(step)
   if units == 0 then return { 'gone' } end
   add(at, -units)
   add('u' .. step.limit, -units)
+  forget_answered(step.limit, units, false)
   return { 'ok' }
 end
 
@@ -158,9 +198,7 @@ local function register(step, confirmed)
     elseif kind == 'g' and not kept[field] then
       local limit, process = string.match(rest, '^(%S+) (%S+) %S+$')
       if process == owner then
-        local units = count(field)
-        add(field, -units)
-        add('u' .. limit, -units)
+        change_group(limit, field, -count(field))
       end
     end
   end
@@ -183,9 +221,7 @@ local function register(step, confirmed)
   end
   for _, each in ipairs(step.groups) do
     local at = group(each.limit, owner, each.tick)
-    local change = each.units - count(at)
-    add(at, change)
-    add('u' .. each.limit, change)
+    change_group(each.limit, at, each.units - count(at))
   end
   return { 'ok' }
 end

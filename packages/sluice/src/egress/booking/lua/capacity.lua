@@ -32,15 +32,22 @@ local function unspend(units)
   for key, amount in pairs(units) do add('u' .. key, -amount) end
 end
 
-local function earliest_ms(units, ahead)
-  local longest, depth = max(0, pause_of('')), waiting()
+-- Returns least and likely.
+local function wait_of(units, ahead)
+  local least, depth = max(0, pause_of('')), waiting()
+  local likely = least
   for _, limit in ipairs(limits) do
     local queued = count('q' .. limit.key)
     local before = ahead >= depth and queued or floor((queued * ahead) / depth)
     local lacking = before + (units[limit.key] or 0) - (limit.amount - count('u' .. limit.key))
-    if lacking > 0 then longest = max(longest, floor((lacking - 1) / limit.amount) * limit.periodMs) end
+    if lacking > 0 and limit.periodMs > 0 then
+      local rounds = floor((lacking - 1) / limit.amount)
+      local back_least, back_likely = back_in_ms(limit, lacking - rounds * limit.amount)
+      least = max(least, rounds * limit.periodMs + back_least)
+      likely = max(likely, rounds * limit.periodMs + back_likely)
+    end
   end
-  return longest
+  return least, likely
 end
 
 local function charge_of(units, weight)

@@ -14,6 +14,7 @@
 --- @include ../../../redis/lua/deadline.lua
 --- @include state.lua
 --- @include queue.lua
+--- @include answered-times.lua
 --- @include capacity.lua
 --- @include pauses.lua
 --- @include calls.lua
@@ -65,6 +66,7 @@ local used = {}
 for at, limit in ipairs(limits) do used[at] = count('u' .. limit.key) end
 
 save_instants()
+save_answered()
 save()
 local notified = {}
 for at, each in ipairs(notify) do

@@ -4,8 +4,9 @@
 --   p                   pauses by scope
 --   u<limit> q<limit>   units taken, units waiting
 --   c<id> w<id>         a call; a waiter
---   a<process>          the places assigned to it that wait to be confirmed
+--   a<process>          its waiters that have a place to be confirmed, or that were passed over and have none
 --   g<limit> <process> <tick>   units of answered calls
+--   r<limit>            when those were answered
 
 --- @const SILENT_MS = 3000
 --- @const CONFIRM_MS = 2000
