@@ -71,7 +71,7 @@ describe.skipIf(!mongod.available)('image-service, with two replicas beside sent
     neighbour = await sentiment.startServices({ redis: connect(), policies, pollMs: 100 })
     const premiumKeys = new Map([['key-of-acme', 'acme']])
     for (let i = 0; i < 2; i++) {
-      const services = await startServices({ redis: connect(), rateLimits, premiumKeys, pollMs: 100 })
+      const services = await startServices({ redis: connect(), rateLimits, premiumKeys, pollMs: 100, deadlineMs: 3000 })
       const server = imageService(services).listen(0, '127.0.0.1')
       await new Promise((resolve) => server.once('listening', resolve))
       replicas.push(services)

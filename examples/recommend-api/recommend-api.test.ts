@@ -36,6 +36,8 @@ async function startReplicas(count: number, more: Partial<Settings> = {}): Promi
       redis,
       database,
       settings,
+      // Counts are tested here, on machines that may be busy.
+      deadlineMs: 3000,
       env: { RATE_LIMIT_TIER: 'enterprise', RATE_LIMIT_TIER_SMALL: 'free' },
       callModel: async () => {
         modelCalls += 1

@@ -39,6 +39,8 @@ export interface ServiceOptions {
   readonly premiumKeys?: ReadonlyMap<string, string>
   /** How often to look at `last_updated`. 30 s by default. */
   readonly pollMs?: number
+  /** How long a decision may take. 500 ms by default. */
+  readonly deadlineMs?: number
 }
 
 export async function startServices(options: ServiceOptions): Promise<Services> {
@@ -47,6 +49,7 @@ export async function startServices(options: ServiceOptions): Promise<Services> 
   const limiter = await createLimiter({
     policy: mongoPolicy(rateLimits, { service: 'image-service', pollMs }),
     store: redisStore(redis),
+    deadlineMs: options.deadlineMs ?? 500,
   })
   const registry = new Registry()
   const metrics = prometheusMetrics(registry, [limiterMetrics(limiter)])

@@ -31,6 +31,8 @@ export interface ServiceOptions {
   readonly settings: Settings
   readonly callModel: CallModel
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** How long a decision may take. 500 ms by default. */
+  readonly deadlineMs?: number
   /** Receives the decisions that are traced. */
   readonly trace?: (decision: object) => void
 }
@@ -43,6 +45,7 @@ export async function startServices(options: ServiceOptions): Promise<Services> 
     policy: await readPolicy(settings),
     store: redisStore(redis),
     recount: { mandatory: recountMandatory(database) },
+    deadlineMs: options.deadlineMs ?? 500,
     ...(options.env === undefined ? {} : { env: options.env }),
   })
   const models = scoring(options.callModel, settings)

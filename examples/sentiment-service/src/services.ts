@@ -21,6 +21,8 @@ export interface ServiceOptions {
   readonly premiumKeys?: ReadonlyMap<string, string>
   /** How often to look for a new policy where MongoDB has no change streams. 30 s by default. */
   readonly pollMs?: number
+  /** How long a decision may take. 500 ms by default. */
+  readonly deadlineMs?: number
 }
 
 export async function startServices(options: ServiceOptions): Promise<Services> {
@@ -29,6 +31,7 @@ export async function startServices(options: ServiceOptions): Promise<Services> 
   const limiter = await createLimiter({
     policy: mongoPolicy(policies, { service: 'sentiment-service', pollMs }),
     store: redisStore(redis),
+    deadlineMs: options.deadlineMs ?? 500,
   })
   const registry = new Registry()
   const metrics = prometheusMetrics(registry, [limiterMetrics(limiter)])
