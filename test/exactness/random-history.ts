@@ -30,6 +30,17 @@ export interface History {
 const amount = fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 0, max: 12 }) }, fc.constantFrom(1001, 2500))
 const notAllZero = (weights: number[]): number[] => [1, ...weights.slice(1)]
 const per = fc.constantFrom('1s', '1m', '700ms', '3s', '1ms', '61m')
+const pace = fc.record(
+  {
+    curve: fc.oneof(
+      fc.constant('even' as const),
+      fc.array(fc.nat(5), { minLength: 24, maxLength: 24 }).map(notAllZero),
+    ),
+    burst: fc.integer({ min: 1, max: 2000 }),
+    catchUp: fc.constantFrom(1, 1.5, 3, 100),
+  },
+  { requiredKeys: [] },
+)
 const limit: fc.Arbitrary<LimitSpec> = fc.oneof(
   fc.record({ amount, per, algorithm: fc.constant('fixed-window' as const) }),
   fc.record({ amount, per, algorithm: fc.constant('fixed-window' as const), align: fc.constant('clock' as const) }),
@@ -51,26 +62,27 @@ const limit: fc.Arbitrary<LimitSpec> = fc.oneof(
     amount: fc.oneof(amount, fc.constantFrom(100_000, 5e12)),
     per: fc.constantFrom('day' as const, 'week' as const, 'month' as const),
     zone: fc.constantFrom('UTC', 'Europe/Berlin'),
-    pace: fc.record(
-      {
-        curve: fc.oneof(
-          fc.constant('even' as const),
-          fc.array(fc.nat(5), { minLength: 24, maxLength: 24 }).map(notAllZero),
-        ),
-        burst: fc.integer({ min: 1, max: 2000 }),
-        catchUp: fc.constantFrom(1, 1.5, 3, 100),
-      },
-      { requiredKeys: [] },
-    ),
+    pace,
   }),
   fc.record({ amount: fc.integer({ min: 0, max: 6 }), algorithm: fc.constant('concurrency' as const) }),
 )
 const named = (limits: readonly LimitSpec[]): LimitSpec[] => limits.map((one, i) => ({ ...one, name: `l${i}` }))
-// Policies change by little: limits come from one pool, in other orders and amounts.
+/** A paced limit with another amount, which is often a hundredth or a hundred times, and another pace. */
+function changedPace(one: LimitSpec): fc.Arbitrary<LimitSpec> {
+  if (one.pace === undefined) return fc.constant(one)
+  const factor = fc.constantFrom(1, 1, 0.01, 0.5, 3, 100)
+  return fc.tuple(factor, fc.option(pace)).map(([times, other]) => ({
+    ...one,
+    amount: Math.min(5e12, Math.ceil((one.amount ?? 0) * times)),
+    pace: other === null ? one.pace! : { ...one.pace, ...other },
+  }))
+}
+// Policies change by little: limits come from one pool, in other orders and amounts, and paced ones at other paces.
 const versions = fc.array(limit, { minLength: 1, maxLength: 6 }).chain((pool) =>
   fc.array(
     fc
       .shuffledSubarray(pool, { minLength: 1, maxLength: Math.min(4, pool.length) })
+      .chain((some) => fc.tuple(...some.map(changedPace)))
       .chain((some) =>
         fc
           .array(fc.constantFrom(1, 1, 1, 2), { minLength: some.length, maxLength: some.length })

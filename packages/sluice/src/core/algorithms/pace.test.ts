@@ -13,11 +13,16 @@ class Subject {
   readonly charge: Charge
   readonly state: State
 
-  constructor(spec: LimitSpec) {
+  constructor(spec: LimitSpec, state?: State) {
     const rule = compilePolicy({ service: 'pace', rules: [{ name: 'r', limits: spec }] }).rules[0]!
     const limits = rule.limitsFor('s', undefined, 0)
     this.charge = { rule, subject: 's', limits, cost: 1 }
-    this.state = blankState(limits.fields)
+    this.state = state ?? blankState(limits.fields)
+  }
+
+  /** The same subject under another version of its limit. */
+  under(spec: LimitSpec): Subject {
+    return new Subject(spec, this.state)
   }
 
   /** Takes up to so many units. */
@@ -216,6 +221,78 @@ describe('a paced limit', () => {
     for (let second = 0; second < 60; second++)
       inFirstMinute += after.takeMany(1e6, start + 720 * 60_000 + second * 1000)
     expect(inFirstMinute).toBeLessThanOrEqual(10 + 15)
+  })
+
+  it.each([
+    ['a lowered amount', { amount: 144, per: 'day', pace: { burst: 100 } }],
+    ['a raised amount', { amount: 1_440_000, per: 'day', pace: { burst: 100 } }],
+    ['a lower catchUp', { amount: 14_400, per: 'day', pace: { burst: 100, catchUp: 1 } }],
+    ['a higher catchUp', { amount: 14_400, per: 'day', pace: { burst: 100, catchUp: 100 } }],
+  ] as const)('does not get another burst by %s', (_what, changed) => {
+    const noon = Date.UTC(2026, 5, 1, 12)
+    const subject = new Subject({ amount: 14_400, per: 'day', pace: { burst: 100 } })
+    expect(subject.takeMany(1000, noon)).toBe(100)
+    expect(subject.under(changed).takeMany(1000, noon)).toBe(0)
+    // Nor after a while in which nobody asked: the lower of both rates holds since the last unit.
+    const { amount, pace } = changed
+    const perMinute = Math.min(15, (amount / 1440) * ('catchUp' in pace ? pace.catchUp : 1.5))
+    expect(subject.under(changed).takeMany(1000, noon + 120_000)).toBeLessThanOrEqual(2 * perMinute)
+  })
+
+  it('holds its bound also when amount, burst and catchUp change while it runs', () => {
+    const version = fc.record({
+      total: amount,
+      burst: fc.integer({ min: 1, max: 500 }),
+      catchUp: fc.constantFrom(1, 1.5, 4),
+    })
+    const step = fc.record({
+      version: fc.nat(2),
+      gap: fc.oneof(
+        fc.constant(0),
+        fc.double({ min: 0, max: 0.003, noNaN: true }),
+        fc.double({ min: 0, max: 0.2, noNaN: true }),
+      ),
+      units: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 100 }), fc.constant(1e13)),
+    })
+    const steps = fc.array(step, { minLength: 1, maxLength: 60 })
+    fc.assert(
+      fc.property(day, curve, fc.tuple(version, version, version), steps, ([zone, at], shape, versions, asked) => {
+        const specs = versions.map(
+          ({ total, burst, catchUp }) =>
+            ({ amount: total, per: 'day', zone, pace: { curve: shape, burst, catchUp } }) as const,
+        )
+        let subject = new Subject(specs[0]!)
+        const period = calendarPeriod('day', zone, Date.parse(at))
+        // What drained until now, in units: between two takes at the lower rate of their versions, because nobody knows
+        // when between them the version changed.
+        let drained = 0
+        let last = { position: 0, interval: 0 }
+        let spent = 0
+        let nowMs = period.startMs
+        const takes: { drained: number; units: number }[] = []
+        for (const { version, gap, units } of asked) {
+          nowMs = Math.floor(nowMs + gap * (period.endMs - period.startMs))
+          if (nowMs >= period.endMs) break
+          subject = subject.under(specs[version]!)
+          const granted = subject.takeMany(units, nowMs)
+          if (granted === 0) continue
+          spent += granted
+          const { interval } = subject.limit.pace!
+          const position = positionAt(segmentAt(subject.limit, nowMs), nowMs)
+          drained += (position - last.position) / Math.max(interval, last.interval)
+          last = { position, interval }
+          const { burst, amount: total } = subject.limit
+          expect(spent).toBeLessThanOrEqual(Math.min(total, subject.planned(nowMs) + burst))
+          takes.push({ drained, units: granted })
+          let inStretch = 0
+          for (const take of takes.toReversed()) {
+            inStretch += take.units
+            expect(inStretch).toBeLessThanOrEqual(Math.floor((burst + drained - take.drained) * (1 + 1e-9) + 1e-9))
+          }
+        }
+      }),
+      { numRuns: 200 },
+    )
   })
 
   it('does not get another burst by giving everything back', () => {

@@ -14,11 +14,14 @@ export const farthest: number = 2 ** 52
  *
  * Bound: at any instant at most what is planned until then plus `burst`; in any stretch at most `burst` plus `catchUp`
  * times what is planned in it; never more than the amount in a period. When demand is at least the planned rate
- * throughout, the amount is used up. The second bound is a gcra whose time is the position on the curve. State: the
- * period's start (ms), its count, and the position at which the bucket is full again.
+ * throughout, the amount is used up. The second bound is a gcra whose time is the position on the curve. Where the
+ * amount or `catchUp` changed between two takes, what was planned between them counts at the lower of both rates.
+ *
+ * State: the period's start (ms), its count, the position at which the bucket is full again, and the interval and
+ * position that this was counted with.
  */
 export const pace: Algorithm = {
-  fields: 3,
+  fields: 5,
 
   room(state, i, limit, now) {
     return roomAt(state, i, limit, msOf(now))
@@ -27,9 +30,8 @@ export const pace: Algorithm = {
   spend(state, i, limit, units, now) {
     const segment = segmentAt(limit, msOf(now))
     begin(state, i, segment)
-    const position = positionAt(segment, msOf(now))
     state.n[i + 1]! += units
-    state.n[i + 2] = Math.min(farthest, Math.max(state.n[i + 2]!, position) + units * limit.pace!.interval)
+    drawFrom(state.n, i + 2, limit, units, positionAt(segment, msOf(now)))
   },
 
   // Only the count is lowered. The bucket fills again by itself: given back at once, it would allow another burst.
@@ -54,10 +56,9 @@ export const pace: Algorithm = {
     const nowMs = msOf(now)
     const { period } = segmentAt(limit, nowMs)
     const count = state.n[i] === period.startMs ? state.n[i + 1]! : 0
-    const full = state.n[i] === period.startMs ? state.n[i + 2]! : 0
-    const { interval } = limit.pace!
     const byPlan = Math.ceil(((count + cost - limit.burst) / limit.amount) * curveEnd)
-    const target = Math.max(byPlan, full + (cost - limit.burst) * interval)
+    const byRate = state.n[i] === period.startMs ? positionOfDebt(state.n, i + 2, limit, limit.burst - cost) : 0
+    const target = Math.max(byPlan, byRate)
     if (limit.amount - count < cost || target > curveEnd) return period.endMs * 1000 - now
     // Division rounds; walk the last steps so that the answer is neither early nor late.
     let atMs = Math.max(nowMs + 1, Math.min(period.endMs, timeOf(limit, target, nowMs)))
@@ -78,21 +79,61 @@ function roomAt(state: State, i: number, limit: Limit, atMs: number): number {
   const position = positionAt(segment, atMs)
   const isCurrent = state.n[i] === segment.period.startMs
   const count = isCurrent ? state.n[i + 1]! : 0
-  const full = isCurrent ? state.n[i + 2]! : 0
   const { amount, burst } = limit
   const byPlan = Math.min(amount, plannedAt(limit, position) + burst) - count
-  return Math.max(0, Math.min(byPlan, rateRoom(limit, full, position)))
+  const byRate = isCurrent ? rateRoom(state.n, i + 2, limit, position) : burst
+  return Math.max(0, Math.min(byPlan, byRate))
 }
 
-/** How many units the bucket has at a position. */
-export function rateRoom({ burst, pace }: Limit, full: number, position: number): number {
+/** How many units the bucket, whose fields begin at `b`, has at a position. */
+export function rateRoom(n: Float64Array, b: number, limit: Limit, position: number): number {
+  const { interval } = limit.pace!
+  return Math.floor((limit.burst * interval - debtAt(n, b, interval, position)) / interval)
+}
+
+/** Makes the bucket full, as it is at the start of a period. */
+export function fill(n: Float64Array, b: number): void {
+  n[b] = 0
+  n[b + 1] = 0
+  n[b + 2] = 0
+}
+
+/** Takes units out of the bucket. */
+export function drawFrom(n: Float64Array, b: number, { pace }: Limit, units: number, position: number): void {
   const { interval } = pace!
-  return Math.floor((burst * interval - Math.max(0, full - position)) / interval)
+  n[b] = Math.min(farthest, position + debtAt(n, b, interval, position) + units * interval)
+  n[b + 1] = interval
+  n[b + 2] = position
+}
+
+/**
+ * How far the bucket is from full, counted with the interval of today. Since the last take it drained at the lower rate
+ * of that take's interval and today's. A position before that take is on another curve, and nothing drained.
+ */
+function debtAt(n: Float64Array, b: number, interval: number, position: number): number {
+  const full = n[b]!
+  const before = n[b + 1]!
+  const from = n[b + 2]!
+  const reached = Math.max(position, from)
+  if (before === interval || full === 0) return Math.max(0, full - reached)
+  const atRateBefore = Math.ceil(Math.max(0, full - reached) / before) * interval
+  const atRateOfToday = Math.ceil((full - from) / before) * interval - (reached - from)
+  return Math.min(farthest, Math.max(atRateBefore, atRateOfToday))
+}
+
+/** The position at which the bucket is only so many units from full. */
+function positionOfDebt(n: Float64Array, b: number, { pace }: Limit, units: number): number {
+  const { interval } = pace!
+  const full = n[b]!
+  const before = n[b + 1]!
+  const from = n[b + 2]!
+  if (before === interval || full === 0) return full - units * interval
+  return Math.max(full - units * before, from + (Math.ceil((full - from) / before) - units) * interval)
 }
 
 function begin(state: State, i: number, { period }: Segment): void {
   if (state.n[i] === period.startMs) return
   state.n[i] = period.startMs
   state.n[i + 1] = 0
-  state.n[i + 2] = 0
+  fill(state.n, i + 2)
 }

@@ -1,4 +1,4 @@
-import { farthest, pace, rateRoom } from '../algorithms/pace.ts'
+import { drawFrom, fill, pace, rateRoom } from '../algorithms/pace.ts'
 import { plannedAt, positionAt, segmentAt } from '../algorithms/pace-curve.ts'
 import { msOf } from '../algorithms/window.ts'
 import type { Answer, ChargeTerms } from './ask.ts'
@@ -18,10 +18,10 @@ export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State
   const planned = plannedAt(paced, position)
   let count = n[i] === startMs ? n[i + 1]! : 0
   let spent = n[i + 2] === startMs ? n[i + 3]! : 0
-  const full = n[i + 2] === startMs ? n[i + 4]! : 0
+  if (n[i + 2] !== startMs) fill(n, i + 4)
   let left = Math.max(0, total.amount - count)
   let room = Math.min(paced.amount, planned + paced.burst) - spent
-  room = Math.max(0, Math.min(room, rateRoom(paced, full, position)))
+  room = Math.max(0, Math.min(room, rateRoom(n, i + 4, paced, position)))
   const granted = Math.min(copies, cost === 0 ? copies : Math.floor(Math.min(left, room) / cost))
   const units = granted * cost
   const passed = granted === copies
@@ -32,7 +32,7 @@ export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State
     n[i + 1] = count
     n[i + 2] = startMs
     n[i + 3] = spent
-    n[i + 4] = Math.min(farthest, Math.max(full, position) + units * paced.pace!.interval)
+    drawFrom(n, i + 4, paced, units, position)
   }
   left -= units
   room -= units

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import { type History, history, type Step, unsteady } from '../../../../../test/exactness/random-history.ts'
 import { decideWithPrelude, virtualTime } from '../../../../../test/exactness/script-with-prelude.ts'
 import { algorithmNames } from '../../core/algorithms/index.ts'
@@ -161,37 +161,61 @@ class Lane {
   }
 }
 
-describe('the constants of the scripts', () => {
-  it('are those of the engine', () => {
-    const nameOf = (name: string): string => name.toUpperCase().replace('-', '_')
-    const codes: Readonly<Record<string, number>> = constants
-    for (const [code, name] of algorithmNames.entries()) expect([name, codes[nameOf(name)]]).toEqual([name, code])
-    for (const [code, kind] of holdKinds.entries()) expect([kind, codes[nameOf(kind)]]).toEqual([kind, code])
-  })
-})
+const source = decideWithPrelude(virtualTime)
+const sha1 = createHash('sha1').update(source).digest('hex')
 
-describe('memory and Redis agree, decision for decision', () => {
-  let server: RedisServer
-  let redis: Redis
-  const source = decideWithPrelude(virtualTime)
-  const sha1 = createHash('sha1').update(source).digest('hex')
-  let made = 0
+/**
+ * Random histories of one test, in a database of its own: a test that ran out of time may still have calls under way,
+ * which must not be seen by the next one.
+ */
+class Comparison {
+  readonly #redis: Redis
+  readonly #signal: AbortSignal
+  /** Decisions so far. */
+  made = 0
   /** How many calls there were, and how many of them the short way decided. */
-  let calls = 0
-  let shortCalls = 0
+  calls = 0
+  shortCalls = 0
 
-  beforeAll(async () => {
-    server = await startRedis()
-    redis = new Redis(server.port)
-    await redis.script('LOAD', source)
-  })
-  afterAll(async () => {
-    redis?.disconnect()
-    await server?.stop()
-  })
+  constructor(port: number, db: number, { signal, onTestFinished }: TestContext) {
+    this.#redis = new Redis(port, { db })
+    this.#signal = signal
+    onTestFinished(() => this.#redis.disconnect())
+  }
 
-  async function round(lanes: readonly Lane[], r: number): Promise<void> {
-    const pipeline = redis.pipeline()
+  /** Many at once are quick, but only one by itself can be made small. */
+  async runMany(kind: fc.Arbitrary<History>, seed: number): Promise<void> {
+    const property = fc.asyncProperty(kind, (one) => this.#run([one]))
+    const histories = (fc.sample(property, { seed, numRuns: 200 }) as unknown as [History][]).map(([one]) => one)
+    try {
+      await this.#run(histories)
+    } catch (error) {
+      this.#signal.throwIfAborted()
+      const { lane = 0, message } = error as Error & { lane?: number }
+      await fc.assert(property, { seed, path: `${lane}` })
+      // It needs the company of the others.
+      throw new Error(`SLUICE_SEED=${seed}, history ${lane}: ${message}`, { cause: error })
+    }
+  }
+
+  /** Runs histories side by side; an error says in which lane it was. */
+  async #run(histories: readonly History[]): Promise<void> {
+    await this.#redis.flushdb()
+    await this.#redis.script('LOAD', source)
+    const lanes = histories.map((one, i) => new Lane(one, `${i}:`, i))
+    const rounds = Math.max(...histories.map(({ ticks }) => ticks.length))
+    for (let r = 0; r < rounds; r++) {
+      this.#signal.throwIfAborted()
+      await this.#round(
+        lanes.filter((_, i) => r < histories[i]!.ticks.length),
+        r,
+      )
+    }
+    this.shortCalls += Number(await this.#redis.get('short'))
+  }
+
+  async #round(lanes: readonly Lane[], r: number): Promise<void> {
+    const pipeline = this.#redis.pipeline()
     const running = lanes.map((lane) => {
       const asks = lane.asks(r)
       const { batch, answers } = lane.batch(asks)
@@ -218,58 +242,47 @@ describe('memory and Redis agree, decision for decision', () => {
       } catch (error) {
         throw Object.assign(error as Error, { lane: lane.index })
       }
-      made += asks.length
-      calls += 1
+      this.made += asks.length
+      this.calls += 1
       at += 3
     }
   }
+}
 
-  /** Runs histories side by side; an error says in which lane it was. */
-  async function run(histories: readonly History[]): Promise<void> {
-    await redis.flushdb()
-    const lanes = histories.map((one, i) => new Lane(one, `${i}:`, i))
-    const rounds = Math.max(...histories.map(({ ticks }) => ticks.length))
-    for (let r = 0; r < rounds; r++)
-      await round(
-        lanes.filter((_, i) => r < histories[i]!.ticks.length),
-        r,
-      )
-    shortCalls += Number(await redis.get('short'))
-  }
+describe('the constants of the scripts', () => {
+  it('are those of the engine', () => {
+    const nameOf = (name: string): string => name.toUpperCase().replace('-', '_')
+    const codes: Readonly<Record<string, number>> = constants
+    for (const [code, name] of algorithmNames.entries()) expect([name, codes[nameOf(name)]]).toEqual([name, code])
+    for (const [code, kind] of holdKinds.entries()) expect([kind, codes[nameOf(kind)]]).toEqual([kind, code])
+  })
+})
 
-  /** Many at once are quick, but only one by itself can be made small. */
-  async function runMany(kind: fc.Arbitrary<History>, seed: number): Promise<void> {
-    const property = fc.asyncProperty(kind, (one) => run([one]))
-    const histories = (fc.sample(property, { seed, numRuns: 200 }) as unknown as [History][]).map(([one]) => one)
-    try {
-      await run(histories)
-    } catch (error) {
-      const { lane = 0, message } = error as Error & { lane?: number }
-      await fc.assert(property, { seed, path: `${lane}` })
-      // It needs the company of the others.
-      throw new Error(`SLUICE_SEED=${seed}, history ${lane}: ${message}`, { cause: error })
-    }
-  }
-
+describe('memory and Redis agree, decision for decision', () => {
+  let server: RedisServer
   const seed = Number(process.env.SLUICE_SEED ?? Date.now() % 1_000_000_000)
+  const timeout = 60_000 + decisions
 
-  it(`over ${decisions} decisions of random histories`, { timeout: 60_000 + decisions }, async () => {
-    for (let s = seed; made < decisions; s++) await runMany(history, s)
+  beforeAll(async () => {
+    server = await startRedis()
+  })
+  afterAll(() => server?.stop())
+
+  it(`over ${decisions} decisions of random histories`, { timeout }, async (test) => {
+    const comparison = new Comparison(server.port, 0, test)
+    for (let s = seed; comparison.made < decisions; s++) await comparison.runMany(history, s)
   })
 
-  it('and over takes under windows, most of which go the short way', { timeout: 60_000 + decisions }, async () => {
-    made = 0
-    calls = 0
-    shortCalls = 0
-    for (let s = seed; made < decisions; s++) await runMany(mostlyPlain(history), s)
-    expect(shortCalls).toBeGreaterThan(calls / 5)
-    expect(shortCalls).toBeLessThan(calls)
+  it('and over takes under windows, most of which go the short way', { timeout }, async (test) => {
+    const comparison = new Comparison(server.port, 1, test)
+    for (let s = seed; comparison.made < decisions; s++) await comparison.runMany(mostlyPlain(history), s)
+    expect(comparison.shortCalls).toBeGreaterThan(comparison.calls / 5)
+    expect(comparison.shortCalls).toBeLessThan(comparison.calls)
   })
 
-  it('and so do script and client, also when the clock of a new master is behind', {
-    timeout: 60_000 + decisions,
-  }, async () => {
-    made = 0
-    for (let s = seed; made < decisions / 5; s++) await runMany(s % 2 === 0 ? unsteady : mostlyPlain(unsteady), s)
+  it('and so do script and client, also when the clock of a new master is behind', { timeout }, async (test) => {
+    const comparison = new Comparison(server.port, 2, test)
+    for (let s = seed; comparison.made < decisions / 5; s++)
+      await comparison.runMany(s % 2 === 0 ? unsteady : mostlyPlain(unsteady), s)
   })
 })

@@ -169,7 +169,7 @@ function readPlain(reader: MsgpackReader, set: LimitSet, n: Float64Array, clockU
     const age = reader.read() as number
     n[i] = age === -1 ? 0 : baseMs - age
     n[i + 1] = reader.read() as number
-    if (paced && i === 2) n[i + 2] = reader.read() as number
+    if (paced && i === 2) for (let f = 4; f < fields; f++) n[f] = reader.read() as number
   }
   return true
 }

@@ -98,7 +98,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '1c5b521acd1e9c2d77d478a8bef42b269addaf73',
+  sha1: 'f2aa5197e7eab37b91b74d711abfd8aa09594768',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -139,7 +139,7 @@ local values, lives = {}, {}
 local function plain_takes(raw)
 local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
 local plain, clock_ms = cjson.decode(ARGV[4]), floor(clock / 1000)
-local max, min = math.max, math.min
+local max, min, ceil = math.max, math.min, math.ceil
 local set, runs = 2, plain[1]
 while set < runs do
 local paced = plain[set] == -1
@@ -158,7 +158,7 @@ end
 local total, first = 0, 1
 for run = runs, #plain, 4 do
 local last, set, cost, copies = plain[run], plain[run + 1], plain[run + 2], plain[run + 3]
-local size = plain[set] == -1 and 8 or 1 + 3 * plain[set]
+local size = plain[set] == -1 and 10 or 1 + 3 * plain[set]
 local array = 144 + size
 local head = string.char(array) .. pack(clock)
 if plain[set] == -1 then
@@ -170,26 +170,35 @@ local position = from + floor((clock_ms - begins) / (plain[s + 1] - begins) * (p
 local age, life = clock_ms - plain[s + 4], plain[s + 5] - clock_ms
 local most = min(amount, floor(amount * (position / 1125899906842624)) + burst)
 for k = first, last do
-local value, granted, count, spent, full = raw[k], copies, 0, 0, 0
+local value, granted, count, spent = raw[k], copies, 0, 0
+local full, before, from = 0, 0, 0
 if value then
-local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2 = unpack_limit(value, size, 1)
+local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2, before_2, from_2 = unpack_limit(value, size, 1)
 if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
 local since = age - (clock_ms - floor(base / 1000))
 if not (age_1 >= -1 and age_2 >= -1) then return nil end
 if age_1 >= 0 and age_1 == since then count = count_1 end
-if age_2 >= 0 and age_2 == since then spent, full = count_2, full_2 end
+if age_2 >= 0 and age_2 == since then spent, full, before, from = count_2, full_2, before_2, from_2 end
 if not (count >= 0 and count < 9007199254740992 and spent >= 0 and spent < 9007199254740992 and full >= 0 and full < 9007199254740992) then
 return nil
 end
+if not (from >= 0 and from < 9007199254740992 and before >= 0 and before < 9007199254740992) then return nil end
+if full > 0 and not (before > 0 and full >= from) then return nil end
+end
+local reached = max(position, from)
+local debt = max(0, full - reached)
+if before ~= interval and full ~= 0 then
+debt = max(ceil(debt / before) * interval, ceil((full - from) / before) * interval - (reached - from))
+debt = min(4503599627370496, debt)
 end
 local room = min(total_amount - count, most - spent)
-room = min(room, floor((burst * interval - max(0, full - position)) / interval))
+room = min(room, floor((burst * interval - debt) / interval))
 if room < granted * cost then granted = floor(room / cost) end
 if granted > 0 then
 local units = granted * cost
 total = total + granted
-full = min(4503599627370496, max(full, position) + units * interval)
-values[k] = head .. pack(tag, age, count + units, pace_tag, age, spent + units, full)
+full = min(4503599627370496, position + debt + units * interval)
+values[k] = head .. pack(tag, age, count + units, pace_tag, age, spent + units, full, interval, position)
 if count == 0 or spent == 0 then lives[k] = life end
 end
 end
@@ -286,7 +295,7 @@ end
 end
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local widths = {
-[0] = 2, [1] = 3, [2] = 1, [3] = 2, [4] = 2, [6] = 3,
+[0] = 2, [1] = 3, [2] = 1, [3] = 2, [4] = 2, [6] = 5,
 }
 local usual_periods = { [0] = 1000, 60000, 3600000, 86400000 }
 local longest_days = { [0] = 2, 8, 32 }
@@ -358,8 +367,15 @@ end
 local function paced(p, limit, now_ms)
 local o, s, position = limit[3], plan_at(limit, now_ms)
 local age = now_ms - limit[s + 4]
-if p[o] == age then return p[o + 1], p[o + 2], position, age, s end
-return 0, 0, position, age, s
+if p[o] ~= age then return 0, 0, position, age, s end
+local interval, full, before, from = limit[6], p[o + 2], p[o + 3], p[o + 4]
+local reached = max(position, from)
+local debt = max(0, full - reached)
+if before ~= interval and full ~= 0 then
+debt = max(ceil(debt / before) * interval, ceil((full - from) / before) * interval - (reached - from))
+debt = min(4503599627370496, debt)
+end
+return p[o + 1], debt, position, age, s
 end
 local function fit(p, set, cost, copies, now_ms)
 if cost == 0 then return copies end
@@ -377,11 +393,11 @@ elseif algorithm == 1 then
 local count, previous, age = two_counts(p, o, limit, now_ms)
 room = floor(room - count - (previous * (limit[5] - age)) / limit[5])
 elseif algorithm == 6 then
-local count, full, position = paced(p, limit, now_ms)
+local count, debt, position = paced(p, limit, now_ms)
 local burst, interval = limit[7], limit[6]
 local planned = floor(room * (position / 1125899906842624)) + burst
 room = min(room, planned) - count
-room = min(room, floor((burst * interval - max(0, full - position)) / interval))
+room = min(room, floor((burst * interval - debt) / interval))
 elseif algorithm == 2 then
 local log, period = p[o], limit[5] * 1000
 for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
@@ -411,8 +427,9 @@ elseif algorithm == 1 then
 local count, previous, age = two_counts(p, o, limit, now_ms)
 p[o], p[o + 1], p[o + 2] = age, count + units, previous
 elseif algorithm == 6 then
-local count, full, position, age = paced(p, limit, now_ms)
-p[o], p[o + 1], p[o + 2] = age, count + units, min(4503599627370496, max(full, position) + units * limit[6])
+local interval, count, debt, position, age = limit[6], paced(p, limit, now_ms)
+p[o], p[o + 1], p[o + 2] = age, count + units, min(4503599627370496, position + debt + units * interval)
+p[o + 3], p[o + 4] = interval, position
 elseif algorithm == 2 and units > 0 then
 local log, age = live_entries(p[o], limit), entry_age(limit, now, now)
 local last = #log
@@ -566,7 +583,8 @@ if algorithm == 3 then p[o], p[o + 1] = 0, 0
 elseif algorithm == 2 then p[o] = {}
 else
 p[o], p[o + 1] = -1, 0
-if algorithm == 1 or algorithm == 6 then p[o + 2] = 0 end
+if algorithm == 1 then p[o + 2] = 0 end
+if algorithm == 6 then p[o + 2], p[o + 3], p[o + 4] = 0, 0, 0 end
 end
 end
 local function measure(sets)
@@ -697,6 +715,9 @@ or (kind ~= 0 and kind ~= 1 and kind ~= 2 and kind ~= 3) or type(tags) ~= 'table
 end
 return true
 end
+local function is_bucket(full, interval, from)
+return is_count(interval) and is_count(from) and (full == 0 or (interval > 0 and full >= from))
+end
 local function is_sound(p)
 local at, count = 2, 0
 while p[at] ~= nil and p[at] ~= 127 do
@@ -709,6 +730,7 @@ if not (is_count(a) and is_count(b)) or (a > 0 and b == 0) then return false end
 elseif algorithm == 0 or algorithm == 4 or algorithm == 1 or algorithm == 6 then
 if not (is_count(b) and (a == -1 or is_count(a))) then return false end
 if (algorithm == 1 or algorithm == 6) and not is_count(p[at + 3]) then return false end
+if algorithm == 6 and not is_bucket(p[at + 3], p[at + 4], p[at + 5]) then return false end
 else
 return false
 end
@@ -895,8 +917,9 @@ if limit[1] == 4 and units > 0 then
 local p, o, length, clock_age = charge.p, limit[3], window_at(limit, now_ms)
 p[o], p[o + 1] = clock_age, p[o] == clock_age and max(units, p[o + 1]) or units
 elseif limit[1] == 6 and units > 0 then
-local p, o, count, full, _, age = charge.p, limit[3], paced(charge.p, limit, now_ms)
-p[o], p[o + 1], p[o + 2] = age, max(units, count), full
+local p, o, count, _, _, age = charge.p, limit[3], paced(charge.p, limit, now_ms)
+if p[o] ~= age then p[o + 2], p[o + 3], p[o + 4] = 0, 0, 0 end
+p[o], p[o + 1] = age, max(units, count)
 end
 end
 end

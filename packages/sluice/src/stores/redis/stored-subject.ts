@@ -78,6 +78,10 @@ export class StoredSubject {
         this.#unpackLog(packed[p] as number[], state, at)
         return
       case 'pace':
+        n[at + 2] = packed[p + 2] as number
+        n[at + 3] = packed[p + 3] as number
+        n[at + 4] = packed[p + 4] as number
+        break
       case 'sliding-window':
         n[at + 2] = packed[p + 2] as number
     }

@@ -192,8 +192,9 @@ local function raise(charge, units, now_ms)
       local p, o, length, clock_age = charge.p, limit[FIRST], window_at(limit, now_ms)
       p[o], p[o + 1] = clock_age, p[o] == clock_age and max(units, p[o + 1]) or units
     elseif limit[ALGORITHM] == PACE and units > 0 then
-      local p, o, count, full, _, age = charge.p, limit[FIRST], paced(charge.p, limit, now_ms)
-      p[o], p[o + 1], p[o + 2] = age, max(units, count), full
+      local p, o, count, _, _, age = charge.p, limit[FIRST], paced(charge.p, limit, now_ms)
+      if p[o] ~= age then p[o + 2], p[o + 3], p[o + 4] = 0, 0, 0 end
+      p[o], p[o + 1] = age, max(units, count)
     end
   end
 end

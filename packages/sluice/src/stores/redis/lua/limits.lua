@@ -59,13 +59,15 @@ local function plan_at(limit, now_ms)
   return s, from + floor((now_ms - first) / (limit[s + SEGMENT_END] - first) * (limit[s + SEGMENT_TO] - from))
 end
 
--- What was spent in the present period and the position at which the bucket is full; then the position of now and the
--- period's age.
+-- What was spent in the present period and how far the bucket is from full; then the position of now and the period's
+-- age.
 local function paced(p, limit, now_ms)
   local o, s, position = limit[FIRST], plan_at(limit, now_ms)
   local age = now_ms - limit[s + PERIOD_START]
-  if p[o] == age then return p[o + 1], p[o + 2], position, age, s end
-  return 0, 0, position, age, s
+  if p[o] ~= age then return 0, 0, position, age, s end
+  local interval, full, before, from = limit[INTERVAL], p[o + 2], p[o + 3], p[o + 4]
+  --- @inline pace-debt.lua
+  return p[o + 1], debt, position, age, s
 end
 
 -- How many copies of the cost fit into every limit, at most `copies`.
@@ -84,11 +86,11 @@ local function fit(p, set, cost, copies, now_ms)
       local count, previous, age = two_counts(p, o, limit, now_ms)
       room = floor(room - count - (previous * (limit[PERIOD] - age)) / limit[PERIOD])
     elseif algorithm == PACE then
-      local count, full, position = paced(p, limit, now_ms)
+      local count, debt, position = paced(p, limit, now_ms)
       local burst, interval = limit[BURST], limit[INTERVAL]
       local planned = floor(room * (position / CURVE_END)) + burst
       room = min(room, planned) - count
-      room = min(room, floor((burst * interval - max(0, full - position)) / interval))
+      room = min(room, floor((burst * interval - debt) / interval))
     elseif algorithm == SLIDING_LOG then
       local log, period = p[o], limit[PERIOD] * 1000
       for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
@@ -119,8 +121,9 @@ local function spend_one(p, limit, units, now, now_ms)
     local count, previous, age = two_counts(p, o, limit, now_ms)
     p[o], p[o + 1], p[o + 2] = age, count + units, previous
   elseif algorithm == PACE then
-    local count, full, position, age = paced(p, limit, now_ms)
-    p[o], p[o + 1], p[o + 2] = age, count + units, min(FARTHEST, max(full, position) + units * limit[INTERVAL])
+    local interval, count, debt, position, age = limit[INTERVAL], paced(p, limit, now_ms)
+    p[o], p[o + 1], p[o + 2] = age, count + units, min(FARTHEST, position + debt + units * interval)
+    p[o + 3], p[o + 4] = interval, position
   elseif algorithm == SLIDING_LOG and units > 0 then
     local log, age = live_entries(p[o], limit), entry_age(limit, now, now)
     local last = #log

@@ -16,7 +16,7 @@ local values, lives = {}, {}
 local function plain_takes(raw)
   local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
   local plain, clock_ms = cjson.decode(ARGV[4]), floor(clock / 1000)
-  local max, min = math.max, math.min
+  local max, min, ceil = math.max, math.min, math.ceil
   local set, runs = 2, plain[1]
   while set < runs do
     local paced = plain[set] == PACED
@@ -37,7 +37,7 @@ local function plain_takes(raw)
   local total, first = 0, 1
   for run = runs, #plain, 4 do
     local last, set, cost, copies = plain[run], plain[run + 1], plain[run + 2], plain[run + 3]
-    local size = plain[set] == PACED and 8 or 1 + 3 * plain[set]
+    local size = plain[set] == PACED and 10 or 1 + 3 * plain[set]
     local array = EMPTY_ARRAY + size
     local head = string.char(array) .. pack(clock)
     if plain[set] == PACED then
@@ -49,27 +49,31 @@ local function plain_takes(raw)
       local age, life = clock_ms - plain[s + PERIOD_START], plain[s + PERIOD_END] - clock_ms
       local most = min(amount, floor(amount * (position / CURVE_END)) + burst)
       for k = first, last do
-        local value, granted, count, spent, full = raw[k], copies, 0, 0, 0
+        local value, granted, count, spent = raw[k], copies, 0, 0
+        local full, before, from = 0, 0, 0
         if value then
-          local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2 = unpack_limit(value, size, 1)
+          local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2, before_2, from_2 = unpack_limit(value, size, 1)
           if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
           local since = age - (clock_ms - floor(base / 1000))
           -- -1: there is no period in progress.
           if not (age_1 >= -1 and age_2 >= -1) then return nil end
           if age_1 >= 0 and age_1 == since then count = count_1 end
-          if age_2 >= 0 and age_2 == since then spent, full = count_2, full_2 end
+          if age_2 >= 0 and age_2 == since then spent, full, before, from = count_2, full_2, before_2, from_2 end
           if not (count >= 0 and count < MAX_NUMBER and spent >= 0 and spent < MAX_NUMBER and full >= 0 and full < MAX_NUMBER) then
             return nil
           end
+          if not (from >= 0 and from < MAX_NUMBER and before >= 0 and before < MAX_NUMBER) then return nil end
+          if full > 0 and not (before > 0 and full >= from) then return nil end
         end
+        --- @inline pace-debt.lua
         local room = min(total_amount - count, most - spent)
-        room = min(room, floor((burst * interval - max(0, full - position)) / interval))
+        room = min(room, floor((burst * interval - debt) / interval))
         if room < granted * cost then granted = floor(room / cost) end
         if granted > 0 then
           local units = granted * cost
           total = total + granted
-          full = min(FARTHEST, max(full, position) + units * interval)
-          values[k] = head .. pack(tag, age, count + units, pace_tag, age, spent + units, full)
+          full = min(FARTHEST, position + debt + units * interval)
+          values[k] = head .. pack(tag, age, count + units, pace_tag, age, spent + units, full, interval, position)
           if count == 0 or spent == 0 then lives[k] = life end
         end
       end

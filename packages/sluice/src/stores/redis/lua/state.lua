@@ -17,7 +17,8 @@ local function add_fresh(p, limit)
   elseif algorithm == SLIDING_LOG then p[o] = {}
   else
     p[o], p[o + 1] = -1, 0
-    if algorithm == SLIDING_WINDOW or algorithm == PACE then p[o + 2] = 0 end
+    if algorithm == SLIDING_WINDOW then p[o + 2] = 0 end
+    if algorithm == PACE then p[o + 2], p[o + 3], p[o + 4] = 0, 0, 0 end
   end
 end
 
@@ -166,6 +167,11 @@ local function are_holds(holds)
   return true
 end
 
+-- The bucket of a pace: where it is full, and the interval and position that this was counted with.
+local function is_bucket(full, interval, from)
+  return is_count(interval) and is_count(from) and (full == 0 or (interval > 0 and full >= from))
+end
+
 -- Whether everything after the base is as this script would have written it.
 local function is_sound(p)
   local at, count = 2, 0
@@ -179,6 +185,7 @@ local function is_sound(p)
     elseif algorithm == FIXED_WINDOW or algorithm == CALENDAR or algorithm == SLIDING_WINDOW or algorithm == PACE then
       if not (is_count(b) and (a == -1 or is_count(a))) then return false end
       if (algorithm == SLIDING_WINDOW or algorithm == PACE) and not is_count(p[at + 3]) then return false end
+      if algorithm == PACE and not is_bucket(p[at + 3], p[at + 4], p[at + 5]) then return false end
     else
       return false
     end

@@ -1,0 +1,9 @@
+-- Makes `debt`, how far the bucket of a pace is from full: `debtAt` of core/algorithms/pace.ts. Given are `position`
+-- and `interval` of today, and what is stored: `full`, and `before` and `from`, the interval and position that it was
+-- counted with.
+local reached = max(position, from)
+local debt = max(0, full - reached)
+if before ~= interval and full ~= 0 then
+  debt = max(ceil(debt / before) * interval, ceil((full - from) / before) * interval - (reached - from))
+  debt = min(FARTHEST, debt)
+end
