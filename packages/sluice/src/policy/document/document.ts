@@ -72,6 +72,8 @@ export type TierSpec =
 
 /** Other limits for exactly one key, in place of the rule's and the tier's. */
 export interface OverrideSpec {
+  /** For people: documents in JSON and in databases have no comments. */
+  readonly description?: string | undefined
   readonly key: KeyPart | readonly KeyPart[]
   readonly limits: LimitsSpec
   /** Until when: an ISO date or time with a zone, or milliseconds since 1970. */
@@ -80,6 +82,8 @@ export interface OverrideSpec {
 
 export interface RuleSpec {
   readonly name: string
+  /** For people: documents in JSON and in databases have no comments. */
+  readonly description?: string | undefined
   readonly match?: MatchSpec | undefined
   readonly key?: KeySpec | undefined
   readonly onMissing?: 'skip' | 'deny' | undefined
@@ -100,6 +104,8 @@ export interface RuleSpec {
 export interface PolicyDocument {
   readonly $schema?: string | undefined
   readonly service: string
+  /** For people: documents in JSON and in databases have no comments. */
+  readonly description?: string | undefined
   readonly version?: string | number | undefined
   readonly tiers?: Readonly<Record<string, LimitsSpec>> | undefined
   /** What comes in. A policy has rules, upstreams or both. */

@@ -18,6 +18,19 @@ describe('policy.schema.json', () => {
     expect(JSON.parse(file)).toEqual(JSON.parse(JSON.stringify(policyJsonSchema())))
   })
 
+  it('lets a policy, a rule and an override say what they are for', () => {
+    const overrides = [{ key: 'a', limits: { rpm: 2 }, description: 'pays more' }]
+    const rules = [{ name: 'r', key: 'ip', limits: { rpm: 1 }, description: 'guards the model', overrides }]
+    const document = { service: 's', description: 'owned by team search', rules }
+    expect(validate(document)).toBe(true)
+    const {
+      rules: [rule],
+    } = compilePolicy(document)
+    expect(rule!.limitsFor('a', undefined, 0).limits[0]!.amount).toBe(2)
+    expect(() => compilePolicy({ ...document, description: 5 } as never)).toThrow('description')
+    expect(() => compilePolicy({ ...document, owner: 'search' } as never)).toThrow('owner')
+  })
+
   it('refuses in an editor what the compiler refuses for its shape', () => {
     expect(validate({ service: 's', rules: [{ name: 'r', limits: { rpm: 1 } }] })).toBe(true)
     for (const wrong of [

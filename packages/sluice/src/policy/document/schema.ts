@@ -126,8 +126,10 @@ function schemaOf(inCode: boolean): {
     .min(1)
     .max(maxParts - 1)
   const alternative = inCode ? z.union([selector, parts, callable]) : z.union([selector, parts])
+  const description = z.string().max(1000).optional().describe('For people; it changes nothing.')
   const override = strictObject(
     {
+      description,
       // The list first: most overrides have one, and a union tries its forms in order.
       key: z.union([z.array(part).min(1).max(maxParts), part]),
       limits: limitsSpec,
@@ -140,6 +142,7 @@ function schemaOf(inCode: boolean): {
   )
   const ruleFields = {
     name: label.describe('Names the rule in decisions, metrics and keys. Unique in the policy.'),
+    description,
     match: match.optional(),
     key: z
       .union([
@@ -173,6 +176,7 @@ function schemaOf(inCode: boolean): {
     {
       $schema: z.string().optional(),
       service: z.string().min(1).max(200).describe('The service this policy is for.'),
+      description,
       version: z.union([z.string().min(1).max(100), z.number()]).optional(),
       tiers: tiers
         .optional()

@@ -4,6 +4,7 @@ import { history } from '../../../../../test/exactness/random-history.ts'
 import type { Answer, Charge } from '../../core/engine/ask.ts'
 import { blankState, type State } from '../../core/engine/state.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
+import type { LimitSpec } from '../../policy/document/document.ts'
 import { memoryStore } from './memory-store.ts'
 
 /**
@@ -52,4 +53,22 @@ it('limit sets that take turns decide as if each of their limits were counted al
     }
   })
   fc.assert(property, { numRuns: histories })
+})
+
+it('a limit with another period, algorithm or alignment starts unused, and the first is still spent', () => {
+  const store = memoryStore({ clock: { now: () => Date.UTC(2026, 2, 28, 22, 0, 30) * 1000 } })
+  const admitted = (limits: LimitSpec): number => {
+    const rule = compilePolicy({ service: 'mixed', rules: [{ name: 'rule', limits }] }).rules[0]!
+    const charges: Charge[] = [{ rule, subject: 'a', limits: rule.limitsFor('a', undefined, 0), cost: 1 }]
+    return (store.decide({ kind: 'take', charges, copies: 10, hold: undefined }, 0) as Answer).granted
+  }
+  const first = { amount: 5, per: '1m' } as const
+  const others: LimitSpec[] = [
+    { ...first, per: '1h' },
+    { ...first, algorithm: 'sliding-log' },
+    { ...first, align: 'clock' },
+    { ...first, per: 'day' },
+  ]
+  expect([first, ...others].map(admitted)).toEqual([5, 5, 5, 5, 5])
+  expect([first, ...others, { ...first, amount: 7 }].map(admitted)).toEqual([0, 0, 0, 0, 0, 2])
 })

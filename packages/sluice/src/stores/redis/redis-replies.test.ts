@@ -44,8 +44,10 @@ describe.each(Object.entries(clients))('with %s', (_, client) => {
   test('a reply that no script returns is a failure, and is not sent again', async () => {
     const proxy = await startTcpProxy({ targetPort: redis.port })
     onTestFinished(() => proxy.close())
-    const limiter = await open(client({ port: proxy.port }))
-    const direct = await open(client({}))
+    // On a busy machine a reply can take longer than the usual deadline, and would be a `timeout`.
+    const deadlineMs = 10_000
+    const limiter = await open(client({ port: proxy.port }), { deadlineMs })
+    const direct = await open(client({}), { deadlineMs })
     await waitFor(async () => !(await limiter.take('warm')).degraded)
     // The first byte of a script's reply is its status, 0 or 1.
     proxy.dropReplies((chunk) => {
