@@ -2,7 +2,7 @@ import { Cacheable, Keyv } from 'cacheable'
 import { Redis } from 'ioredis'
 
 import type { Contender, Setup } from '../contenders/contender.ts'
-import { contenderOf, fetchOnce, ttlSeconds, type value } from './value.ts'
+import { contenderOf, fetchOnce, namesFor, ttlSeconds, type value } from './value.ts'
 
 /** The same client as the others use, in the form that Keyv wants: less work than its own adapter does. */
 function ioredisStore(redis: Redis, prefix: string) {
@@ -19,11 +19,8 @@ function ioredisStore(redis: Redis, prefix: string) {
   }
 }
 
-export async function open({
-  redisUrl,
-  prefix,
-  layers = 'memory',
-}: Setup): Promise<Contender<typeof value | undefined>> {
+export async function open(setup: Setup): Promise<Contender<typeof value | undefined>> {
+  const { redisUrl, prefix, layers = 'memory' } = setup
   const redis = layers === 'memory' ? undefined : new Redis(redisUrl)
   const inRedis = redis && new Keyv({ store: ioredisStore(redis, prefix) as never, useKeyPrefix: false })
   const cache =
@@ -31,7 +28,10 @@ export async function open({
       ? new Cacheable({ primary: inRedis as never })
       : new Cacheable({ ...(inRedis && { secondary: inRedis as never }), ttl: `${ttlSeconds}s` })
   const fetch = fetchOnce()
-  const decide = (subject: string): Promise<typeof value | undefined> =>
-    cache.getOrSet(subject, async () => fetch(subject), { ttl: `${ttlSeconds}s`, throwErrors: true })
+  const nameFor = namesFor(setup)
+  const decide = (subject: string): Promise<typeof value | undefined> => {
+    const name = nameFor(subject)
+    return cache.getOrSet(name, async () => fetch(name), { ttl: `${ttlSeconds}s`, throwErrors: true })
+  }
   return contenderOf(decide, () => redis?.disconnect())
 }

@@ -13,6 +13,8 @@ const tagged = (entry: CaseEntry): CaseEntry => ({
   ...entry,
   setup: { layers: 'both', tags: ['a', 'b', 'c', 'd', 'e'] },
 })
+const missing = (entry: CaseEntry): CaseEntry => ({ ...entry, setup: { layers: 'both', lookups: 'miss' } })
+const stale = (entry: CaseEntry): CaseEntry => ({ ...entry, setup: { lookups: 'stale' } })
 const peers = [bentocache.label, cacheable.label]
 
 /** Hits in the first level, awaited one after another. */
@@ -28,6 +30,14 @@ export const memoryCases: readonly Case[] = [
         targets: [...peers.map((against) => ({ against, atLeast: 8 })), { against: lru.label, atLeast: 1 / 3 }],
       },
     ],
+  },
+  {
+    ...common,
+    title: 'stale hit in process, while a fetch renews it',
+    subjects: 1000,
+    // cacheable knows no stale values.
+    entries: [sluice, bentocache].map(stale),
+    loads: [{ inFlight: 1, targets: [] }],
   },
 ]
 
@@ -56,6 +66,16 @@ export const redisCases: readonly Case[] = [
       { inFlight: 1, targets: [] },
       { inFlight: 64, targets: peers.map((against) => ({ against, atLeast: 2.5 })) },
       { inFlight: 512, targets: peers.map((against) => ({ against, atLeast: 4 })) },
+    ],
+  },
+  {
+    ...common,
+    title: 'miss in both levels, fetched and stored',
+    subjects: 1000,
+    entries: [sluice, bentocache, cacheable, raw].map(missing),
+    loads: [
+      { inFlight: 1, targets: [] },
+      { inFlight: 64, targets: [] },
     ],
   },
 ]

@@ -1,29 +1,54 @@
-import { createCache, defineKeys, key } from 'sluice/cache'
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { count } from '../report/format.ts'
+import { progress } from '../report/print.ts'
 import type { CaseResult } from '../report/result.ts'
-import { value } from './value.ts'
 
-const entries = 20_000
+const child = fileURLToPath(new URL('./footprint-child.ts', import.meta.url))
+const run = promisify(execFile)
+const entries = 100_000
 
-/** What an entry of the first level costs, beside what the cache believes it costs. */
+interface Footprint {
+  readonly measured: number
+  readonly counted?: number
+}
+
+/** What an entry of the first level costs, beside what the cache believes it costs, and beside lru-cache. */
 export async function benchFootprint(): Promise<CaseResult> {
-  const keys = defineKeys({ row: key('row', ['id'], { ttl: '1h' }) })
-  const cache = await createCache({ memory: { maxEntries: entries } })
-  const collect = globalThis.gc ?? (() => undefined)
-  collect()
-  const before = process.memoryUsage().heapUsed
-  for (let i = 0; i < entries; i++) await cache.getOrFetch(keys.row(`row-${i}`), () => value)
-  collect()
-  const bytes = (process.memoryUsage().heapUsed - before) / entries
-  const counted = cache.stats().memory.bytes / entries
-  await cache.close()
+  progress('cache: bytes per entry')
+  const ours = await footprintOf('sluice')
+  const theirs = await footprintOf('lru-cache')
+  const counted = ours.counted ?? 0
   return {
     section: 'cache',
-    title: 'bytes per entry in process, value of about 250 bytes',
+    title: `bytes per entry in process at ${count(entries)} entries, key and value of about 250 bytes included`,
     table: [
-      ['measured', 'counted against maxBytes'],
-      [globalThis.gc ? bytes.toFixed(0) : 'run node with --expose-gc', counted.toFixed(0)],
+      ['cache', 'measured', 'counted against maxBytes'],
+      ['sluice', count(ours.measured), count(counted)],
+      ['lru-cache', count(theirs.measured), ''],
     ],
-    figures: { bytes, counted },
-    targets: [],
+    figures: { ours, theirs },
+    targets: [
+      {
+        claim: 'what is counted against maxBytes is at least what an entry costs',
+        ours: count(ours.measured),
+        peer: count(counted),
+        figure: `${count(ours.measured)} bytes`,
+        met: counted >= ours.measured,
+      },
+    ],
   }
+}
+
+async function footprintOf(name: string): Promise<Footprint> {
+  const { stdout } = await run(process.execPath, [
+    ...process.execArgv,
+    '--expose-gc',
+    '--max-old-space-size=4096',
+    child,
+    name,
+    String(entries),
+  ])
+  return JSON.parse(stdout) as Footprint
 }

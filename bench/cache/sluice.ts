@@ -1,23 +1,26 @@
 import { Redis } from 'ioredis'
 import { createCache, defineKeys, key } from 'sluice/cache'
 import type { Contender, Setup } from '../contenders/contender.ts'
-import { contenderOf, fetchOnce, ttlSeconds, type value } from './value.ts'
+import { contenderOf, fetchOnce, fetchOnceThenHang, namesFor, ttlSeconds, type value } from './value.ts'
 
 /** `layers`: in process only, in Redis only, or both; with tags where asked for. */
-export async function open({
-  redisUrl,
-  prefix,
-  layers = 'memory',
-  tags,
-}: Setup): Promise<Contender<typeof value | undefined>> {
-  const keys = defineKeys({ row: key('row', ['id'], { ttl: `${ttlSeconds}s`, ...(tags && { tags }) }) })
+export async function open(setup: Setup): Promise<Contender<typeof value | undefined>> {
+  const { redisUrl, prefix, layers = 'memory', tags, lookups } = setup
+  const times = lookups === 'stale' ? { ttl: 1, staleWhileRevalidate: `${ttlSeconds}s` } : { ttl: `${ttlSeconds}s` }
+  const keys = defineKeys({ row: key('row', ['id'], { ...(times as { ttl: '1h' }), ...(tags && { tags }) }) })
   const redis = layers === 'memory' ? undefined : new Redis(redisUrl)
   const cache = await createCache({
+    // Where values are to stay stale, their renewals do not end, and all of them are under way.
+    ...(lookups === 'stale' && { maxFetches: 10_000, fetchDeadline: `${ttlSeconds}s` as const }),
     ...(redis && { redis, redisDeadline: '2s', namespace: prefix }),
     ...(layers === 'redis' ? { memory: false as const } : { memory: { maxEntries: 10_000 } }),
   })
-  const fetch = fetchOnce()
-  const decide = (subject: string): Promise<typeof value> => cache.getOrFetch(keys.row(subject), () => fetch(subject))
+  const fetch = lookups === 'stale' ? fetchOnceThenHang() : fetchOnce()
+  const nameFor = namesFor(setup)
+  const decide = (subject: string): Promise<typeof value> => {
+    const name = nameFor(subject)
+    return cache.getOrFetch(keys.row(name), () => fetch(name))
+  }
   return contenderOf(decide, async () => {
     await cache.close()
     redis?.disconnect()

@@ -1,4 +1,4 @@
-import type { Contender } from '../contenders/contender.ts'
+import type { Contender, Setup } from '../contenders/contender.ts'
 
 /** What every cache keeps: about 250 bytes of JSON. */
 export const value: { readonly id: string; readonly text: string; readonly price: number } = {
@@ -17,6 +17,23 @@ export function fetchOnce(): (subject: string) => typeof value {
     if (seen.has(subject)) throw new Error(`${subject} was fetched again: this measures hits`)
     seen.add(subject)
     return value
+  }
+}
+
+/** What to ask for in place of a subject: where misses are measured, a key that was never asked for. */
+export function namesFor({ lookups }: Setup): (subject: string) => string {
+  let asked = 0
+  return lookups === 'miss' ? (subject) => `${subject}-${asked++}` : (subject) => subject
+}
+
+/** Fetches a subject once; fetches after that never end, so that all answers are stale. */
+export function fetchOnceThenHang(): (subject: string) => Promise<typeof value> {
+  const seen = new Set<string>()
+  const never = new Promise<never>(() => undefined)
+  return (subject) => {
+    if (seen.has(subject)) return never
+    seen.add(subject)
+    return Promise.resolve(value)
   }
 }
 

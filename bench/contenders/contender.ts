@@ -29,6 +29,8 @@ export interface Setup {
   readonly hasRate?: boolean
   /** For caches: which levels there are; only this process when left out. */
   readonly layers?: 'memory' | 'redis' | 'both'
+  /** For caches: what is asked for. Hits when left out; keys that nobody has; values past their TTL. */
+  readonly lookups?: 'miss' | 'stale'
   /** For caches: tags of every entry. */
   readonly tags?: readonly string[]
 }
