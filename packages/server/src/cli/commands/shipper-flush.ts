@@ -50,6 +50,7 @@ const codes: Readonly<Record<Exclude<FlushReport['outcome'], 'failed'>, ExitCode
   'not-owner': 0,
   waiting: 1,
   'not-ready': 1,
+  unreadable: 1,
   stopped: 130,
 }
 
@@ -67,6 +68,7 @@ function sentence(report: FlushReport, { style }: Terminal): string {
     'not-owner': style.warn('Another process ships from this buffer'),
     waiting: style.warn('The next attempt is not due yet'),
     'not-ready': style.warn('The server is not ready'),
+    unreadable: style.bad(`Not all could be read: ${safe(reason ?? 'unknown')}`),
     stopped: style.warn('Stopped'),
     failed: style.bad(`Failed: ${safe(reason ?? 'unknown')}`),
   }

@@ -26,6 +26,7 @@ export interface Status {
   readonly oldestAgeMs: number | null
   readonly owner: { readonly pid: number; readonly epoch: number; readonly isActive: boolean } | null
   readonly rejectedFiles: readonly string[]
+  readonly unreadableFiles: readonly string[]
   readonly lastCapacity: Capacity | null
 }
 
@@ -47,6 +48,7 @@ export function statusOf(dir: string, state: FlushState, buffer: BufferReport, n
     oldestAgeMs: oldestMs === null ? null : Math.max(0, nowMs - oldestMs),
     owner: owner === null ? null : { pid: owner.pid, epoch: owner.epoch, isActive: owner.isActive },
     rejectedFiles: buffer.rejectedFiles,
+    unreadableFiles: buffer.unreadableFiles,
     lastCapacity: state.lastCapacity,
   }
 }
@@ -73,6 +75,7 @@ export function statusLines(status: Status, style: Style, nowMs: number): string
     ['Last success', lastSuccessTime === null ? 'never' : `${duration(Math.max(0, nowMs - lastSuccessTime))} ago`],
     ['Pending events', `${count(pending)}${oldest}`],
     ...(owner?.isActive === true ? [['Shipped by', `process ${owner.pid}`]] : []),
+    ...(status.unreadableFiles.length > 0 ? [['Cannot be read', style.bad(status.unreadableFiles.join(', '))]] : []),
     ...(status.rejectedFiles.length > 0 ? [['Set aside', status.rejectedFiles.join(', ')]] : []),
   ]
   return [

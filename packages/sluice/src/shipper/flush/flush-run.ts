@@ -16,6 +16,8 @@ import { messageOf, type Transport } from './transport.ts'
 export type FlushOutcome =
   /** Everything that waited when it began is shipped. */
   | 'drained'
+  /** Everything that can be read is shipped; what is in segments that cannot be read still waits. */
+  | 'unreadable'
   /** The next attempt is not due yet. */
   | 'waiting'
   | 'not-ready'
@@ -33,7 +35,7 @@ export interface FlushReport {
   /** Events that still wait. */
   readonly pending: number
   readonly nextAttemptInMs: number
-  /** Why it failed. */
+  /** Why it failed, or which segment cannot be read. */
   readonly reason?: string
 }
 
@@ -105,7 +107,7 @@ export class FlushRun {
       if (stop.aborted) return 'stopped'
       if (capacity === undefined || sinceAsked >= askAgainEvery) {
         // Nothing waits: then there is nothing to ask either.
-        if (!(await this.#hasMore())) return 'drained'
+        if (!(await this.#hasMore())) return this.#emptied()
         const answer = await this.#ask()
         if (typeof answer === 'string') return answer
         if (capacity === undefined) await this.#keepDistance(answer)
@@ -114,13 +116,13 @@ export class FlushRun {
         if (stop.aborted) return 'stopped'
       }
       const events = await log.take(Math.min(capacity.maxBatchSize, this.#batchLimit), maxBatchBytes)
-      if (events.length === 0) return 'drained'
+      if (events.length === 0) return this.#emptied()
       const failed = await this.#send(events, capacity)
       if (failed) return 'failed'
       memory.apply({ kind: 'success' })
       sinceAsked += events.length
       await this.#parts.reserve.use(() => memory.save(this.#parts.pending(), false))
-      if (!(await this.#hasMore())) return 'drained'
+      if (!(await this.#hasMore())) return this.#emptied()
       if (capacity.delayBetweenBatches > 0) await sleep(clock, capacity.delayBetweenBatches, stop)
     }
   }
@@ -135,6 +137,15 @@ export class FlushRun {
     // A clock that was set back makes it look longer than it can be.
     const restMs = Math.min(delayBetweenBatches, lastSuccessTime + delayBetweenBatches - memory.nowMs)
     if (restMs > 0) await sleep(clock, restMs, stop)
+  }
+
+  /** Nothing more can be taken. That all is shipped is said only if all could be read. */
+  #emptied(): FlushOutcome {
+    const [unreadable] = this.#parts.log.unreadable
+    if (unreadable === undefined) return 'drained'
+    const [name, error] = unreadable
+    this.#reason = `segment ${name} cannot be read: ${messageOf(error)}`
+    return 'unreadable'
   }
 
   async #hasMore(): Promise<boolean> {

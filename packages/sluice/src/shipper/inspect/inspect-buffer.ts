@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { checkOptionNames } from '../../core/check-options.ts'
-import { type FileSystem } from '../files/file-system.ts'
+import { codeOf, type FileSystem } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
 import { readWhole } from '../files/whole-file.ts'
 import { type Checkpoint, readCheckpoint } from '../log/checkpoint.ts'
@@ -41,6 +41,8 @@ export interface BufferReport {
   readonly owner: OwnerReport | null
   /** Names of the files with events that the server refused for good. */
   readonly rejectedFiles: readonly string[]
+  /** Names of segments that cannot be read at present; what is in them is not counted. */
+  readonly unreadableFiles: readonly string[]
   readonly checkpoint: Checkpoint
 }
 
@@ -54,11 +56,14 @@ export async function inspectBuffer(
   const files = (await fs.list(dir)).sort()
   const checkpoint = await readCheckpoint(fs, dir, files)
   const segments: SegmentReport[] = []
+  const unreadableFiles: string[] = []
   for (const file of files) {
     const parsed = parseSegmentName(file)
     if (parsed === undefined) continue
     // A segment may be shipped and removed while we look.
-    const measure = await measureSegment(fs, join(dir, file), parsed).catch(() => undefined)
+    const measure = await measureSegment(fs, join(dir, file), parsed).catch((error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') unreadableFiles.push(file)
+    })
     if (measure === undefined) continue
     const { header, size, nextSeq } = measure
     const firstSeq = header?.firstSeq ?? 1
@@ -74,6 +79,7 @@ export async function inspectBuffer(
     oldestMs: oldest === undefined ? null : await firstTime(fs, dir, oldest),
     owner: await ownerOf(fs, dir, files, leaseMs),
     rejectedFiles: rejectedFiles(files),
+    unreadableFiles,
     checkpoint,
   }
 }

@@ -30,6 +30,8 @@ export class SegmentLog {
   #ordered: Segment[] = []
   #expected = new Map<string, number>()
   #positions: Checkpoint['positions']
+  /** Segments that could not be read since the last refresh, with the reason. */
+  readonly #unreadable = new Map<string, unknown>()
 
   private constructor(options: SegmentLogOptions, epoch: number, { positions, expected }: Checkpoint) {
     this.#options = options
@@ -55,6 +57,11 @@ export class SegmentLog {
     return this.#ordered.some((segment) => (segment.sealed ? !segment.isDone : segment.shipped.offset < segment.size))
   }
 
+  /** Segments that could not be read since the last refresh, with the reason; their events still wait. */
+  get unreadable(): ReadonlyMap<string, unknown> {
+    return this.#unreadable
+  }
+
   get pending(): number {
     return this.#ordered.reduce((sum, segment) => sum + segment.pending, 0)
   }
@@ -74,6 +81,7 @@ export class SegmentLog {
    * first takes the earlier one for known: so where one seems to be missing, it looks again.
    */
   async refresh(active: ActiveSegment | undefined): Promise<void> {
+    this.#unreadable.clear()
     const added = await this.#look(active)
     if (added.some((segment) => this.#hasGapBefore(segment))) await this.#look(active)
   }
@@ -93,7 +101,9 @@ export class SegmentLog {
         if (segment !== undefined) added.push(segment)
       } catch (error) {
         unreadable.add(parsed.producer)
-        if (codeOf(error) !== 'ENOENT') this.#options.onProblem(error, `segment ${parsed.name}`)
+        if (codeOf(error) === 'ENOENT') continue
+        this.#unreadable.set(parsed.name, error)
+        this.#options.onProblem(error, `segment ${parsed.name}`)
       }
     }
     const own = active === undefined ? undefined : this.#segments.get(active.name)
@@ -151,12 +161,16 @@ export class SegmentLog {
         const limits = { events: maxEvents, bytes: maxBytes - bytes }
         const [added, exhausted] = await segment.read(fs, dir, taken, limits, next, events)
         bytes += added
+        this.#unreadable.delete(name)
         if (!exhausted) break
       } catch (error) {
         onProblem(error, `read ${name}`)
         await segment.rewind()
         if (codeOf(error) === 'ENOENT') this.#segments.delete(name)
-        else unreadable.add(producer)
+        else {
+          unreadable.add(producer)
+          this.#unreadable.set(name, error)
+        }
       }
       if (segment.readSeq !== undefined) expected.set(producer, segment.readSeq)
     }
