@@ -28,7 +28,14 @@ import { postgresPolicy, publishPostgresPolicy } from 'sluice/postgres'
 import { createPresence, eventStream, sendEvents } from 'sluice/presence'
 import { openRedis, publishRedisPolicy, redisPolicy, redisStore } from 'sluice/redis'
 import { daemonReports, redisReports, startReports } from 'sluice/reports'
-import { createAppender, createShipper, inspectBuffer, repairBuffer, verifyBuffer } from 'sluice/shipper'
+import {
+  createAppender,
+  createShipper,
+  inspectBuffer,
+  repairBuffer,
+  resendRejected,
+  verifyBuffer,
+} from 'sluice/shipper'
 import { stateStore } from 'sluice/store'
 import * as testing from 'sluice/testing'
 
@@ -76,6 +83,7 @@ function adapterRows(
 /** By subpath and name: all of the library that takes options. */
 export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   '.': {
+    'PolicyArchive.push': ['after', (options) => filePolicy('nowhere.yaml').archive.push({}, options)],
     'Limiter.admit': ['ttlMs', (options) => limiter.admit('a', options)],
     'Limiter.check': ['cost', (options) => limiter.check(request, options)],
     'Limiter.take': ['cost', (options) => limiter.take('a', options)],
@@ -218,6 +226,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     createShipper: ['durability', createShipper],
     'createShipper.backoff': ['factor', (backoff) => createShipper({ dir: 'nowhere', endpoint: 'http://a', backoff })],
     inspectBuffer: ['leaseMs', (options) => inspectBuffer('nowhere', options)],
+    resendRejected: ['endpoint', resendRejected],
     repairBuffer: ['fs', (options) => repairBuffer('nowhere', options)],
     verifyBuffer: ['fs', (options) => verifyBuffer('nowhere', options)],
     'Shipper.close': ['drainMs', closeShipper],

@@ -83,6 +83,17 @@ describe('a selector', () => {
     }
   })
 
+  it('reads what instances of classes have, of the context alone', () => {
+    class User {
+      get id(): string {
+        return 'ada'
+      }
+    }
+    expect(read('context.user.id', { ...request, context: { user: new User() } })).toBe('ada')
+    expect(read('context.user.toString', { ...request, context: { user: new User() } })).toBeUndefined()
+    expect(read('body.id', { ...request, body: new User() })).toBeUndefined()
+  })
+
   it('reads an own field called __proto__, and nothing that is inherited', () => {
     expect(read('body.__proto__.x', { ...request, body: JSON.parse('{"__proto__":{"x":"own"}}') })).toBe('own')
     expect(read('body.x', { ...request, body: Object.create({ x: 'inherited' }) })).toBeUndefined()

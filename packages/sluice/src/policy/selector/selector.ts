@@ -1,7 +1,7 @@
 import { canonicalPath } from '../match/path-spellings.ts'
 import { type RequestView, unreadableBody } from '../match/request-view.ts'
 import { type ParsedSelector, parseSelector, type SelectorRoot } from './parse-selector.ts'
-import { textOf, textOfRepeated, valueAt } from './text-of.ts'
+import { type HasField, instanceField, ownField, textOf, textOfRepeated, valueAt } from './text-of.ts'
 
 /** What the pattern of a rule's path captured: `values[i]` under `names[i]`. */
 export interface Captured {
@@ -67,7 +67,7 @@ function sourceOf({ root, path, constant }: ParsedSelector): Source {
       return (request) => textOfRepeated(valueAt(part(request, root), path))
     case 'body':
     case 'context':
-      return (request) => textOf(valueAt(part(request, root), path))
+      return (request) => textOf(valueAt(part(request, root), path, fieldsOf(root)))
     case 'ip':
       // By far the most common key, and the only bare source that an adapter computes.
       return (request) => textOf(address(request))
@@ -76,6 +76,11 @@ function sourceOf({ root, path, constant }: ParsedSelector): Source {
     default:
       return (request) => textOf(part(request, root))
   }
+}
+
+/** The context is the service's own, and may hold instances of classes; all else comes from outside. */
+function fieldsOf(root: ParsedSelector['root']): HasField {
+  return root === 'context' ? instanceField : ownField
 }
 
 function isThere(parsed: ParsedSelector, request: RequestView): boolean {
@@ -89,7 +94,7 @@ function isThere(parsed: ParsedSelector, request: RequestView): boolean {
  */
 function isSet(parsed: ParsedSelector, request: RequestView, captured: Captured | undefined): boolean {
   const whole = part(request, parsed.root as keyof RequestView)
-  if (whole === unreadable || valueAt(whole, parsed.path) !== undefined) return true
+  if (whole === unreadable || valueAt(whole, parsed.path, fieldsOf(parsed.root)) !== undefined) return true
   if (parsed.root === 'params') return captured?.names.includes(parsed.path[0]!) ?? false
   return parsed.root === 'body' && isWhole(whole)
 }
@@ -102,7 +107,7 @@ function isWhole(body: unknown): boolean {
 }
 
 function rawValue({ root, path }: ParsedSelector, request: RequestView): unknown {
-  return valueAt(part(request, root as keyof RequestView), path)
+  return valueAt(part(request, root as keyof RequestView), path, fieldsOf(root))
 }
 
 function textsIn(value: unknown): readonly string[] {

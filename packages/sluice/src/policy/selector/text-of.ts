@@ -18,12 +18,20 @@ export function textOfRepeated(value: unknown): string | undefined {
   return value.every((each) => textOf(each) === first) ? first : undefined
 }
 
-/** Follows a path through a value by own properties only; a getter that throws is a missing field. */
-export function valueAt(from: unknown, path: readonly string[]): unknown {
+/** Whether a field is the value's own: what every object inherits is none of a request's. */
+export type HasField = (value: object, name: string) => boolean
+
+export const ownField: HasField = Object.hasOwn
+
+/** The same, with what instances of a class have from it, such as the getter `id` of a database's documents. */
+export const instanceField: HasField = (value, name) => name in value && !(name in Object.prototype)
+
+/** Follows a path through a value; a getter that throws is a missing field. */
+export function valueAt(from: unknown, path: readonly string[], has: HasField = ownField): unknown {
   let value = from
   try {
     for (const step of path) {
-      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+      if (typeof value !== 'object' || value === null || !has(value, step)) return undefined
       value = (value as Record<string, unknown>)[step]
     }
   } catch {

@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../../core/check-options.ts'
 import { SluiceError } from '../../core/errors.ts'
 import type { PolicySource } from '../live/source.ts'
 
@@ -15,6 +16,12 @@ export interface PushOptions {
    * push rejects with `SLUICE_POLICY_CHANGED`.
    */
   readonly after?: number
+}
+
+/** Checks the options of a push, and returns the revision that it must follow. */
+export function readPushOptions(options: PushOptions = {}): number | undefined {
+  checkOptionNames('push', options, ['after'])
+  return options.after
 }
 
 /** Writes policies to where a source reads them, and remembers former ones. */

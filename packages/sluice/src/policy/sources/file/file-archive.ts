@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { builtIn } from '../../built-in.ts'
-import { type PolicyArchive, type PolicyVersion, policyChanged } from '../archive.ts'
+import { type PolicyArchive, type PolicyVersion, policyChanged, readPushOptions } from '../archive.ts'
 
 /**
  * Writes a policy file, and keeps every version in `<file>.history/` beside it: `1.yaml`, `2.yaml` and so on. What was
@@ -38,7 +38,8 @@ export function fileArchive(file: string): PolicyArchive {
   }
 
   return {
-    async push(document, { after } = {}) {
+    async push(document, options) {
+      const after = readPushOptions(options)
       const text = asText(document, extension)
       await mkdir(folder, { recursive: true })
       const [latest] = await revisions()

@@ -1,6 +1,6 @@
 import { invalidOption } from '../../../core/errors.ts'
 import { parseDocument } from '../../document/parse-document.ts'
-import { type PolicyArchive, type PolicyVersion, policyChanged } from '../archive.ts'
+import { type PolicyArchive, type PolicyVersion, policyChanged, readPushOptions } from '../archive.ts'
 import { type MongoCollection, type MongoHistory, revisionOf } from './mongodb-collection.ts'
 
 const duplicateKey = 11000
@@ -60,7 +60,8 @@ export function mongoArchive(
   }
 
   return {
-    async push(document, { after } = {}) {
+    async push(document, options) {
+      const after = readPushOptions(options)
       const parsed = typeof document === 'string' ? parseDocument(document) : document
       if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
         throw invalidOption('document', parsed, 'give a policy document')

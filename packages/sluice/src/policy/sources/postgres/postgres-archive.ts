@@ -1,5 +1,5 @@
 import { parseDocument } from '../../document/parse-document.ts'
-import { type PolicyArchive, policyChanged } from '../archive.ts'
+import { type PolicyArchive, policyChanged, readPushOptions } from '../archive.ts'
 import type { PostgresPool } from './postgres-client.ts'
 
 export interface PostgresArchivePlace {
@@ -29,7 +29,8 @@ export function postgresArchive(pool: PostgresPool, place: PostgresArchivePlace)
     SELECT revision::text, pg_notify($3::text, $1::text) FROM stored`
 
   return {
-    async push(document, { after } = {}) {
+    async push(document, options) {
+      const after = readPushOptions(options)
       const json = JSON.stringify(typeof document === 'string' ? parseDocument(document) : document)
       await ready()
       for (;;) {

@@ -2,7 +2,7 @@ import { checkOptionNames } from '../../../core/check-options.ts'
 import type { RedisClient } from '../../../redis/client.ts'
 import { withRedis } from '../../../redis/open-redis.ts'
 import type { Redis } from '../../../redis/redis.ts'
-import { type PolicyArchive, type PushOptions, policyChanged } from '../archive.ts'
+import { type PolicyArchive, type PushOptions, policyChanged, readPushOptions } from '../archive.ts'
 import { publish } from './scripts.gen.ts'
 
 export interface RedisPolicyPlace {
@@ -31,9 +31,10 @@ export async function publishRedisPolicy(
   redis: RedisClient | Redis,
   place: RedisPolicyPlace,
   document: unknown,
-  { after }: PushOptions = {},
+  options: PushOptions = {},
 ): Promise<number> {
   checkOptionNames('publishRedisPolicy', place, redisPolicyOptionNames)
+  const after = readPushOptions(options)
   const { key, channel = channelOf(key) } = place
   const text = typeof document === 'string' ? document : JSON.stringify(document)
   return withRedis(redis, 'publishRedisPolicy', async (shared) => {
