@@ -8,9 +8,25 @@ const fromSources = process.execArgv.includes('--conditions=sluice-source')
 /** The command line of Sluice. */
 export const cli: string = join(server, ...(fromSources ? ['src', 'cli.ts'] : ['dist', 'cli.js']))
 
+const running = new Set<ChildProcess>()
+
 /** Starts a command with the same Node options as this process. */
 function start(file: string, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [...process.execArgv, file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const stdio = ['ignore', 'pipe', 'inherit'] as const
+  const child = spawn(process.execPath, [...process.execArgv, file, ...args], { stdio: [...stdio] })
+  running.add(child)
+  child.once('close', () => running.delete(child))
+  return child
+}
+
+/** Ends with this process, at once: nobody may be left that still listens on a port. */
+export function endOnSignals(): void {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      for (const child of running) child.kill('SIGTERM')
+      process.exit(0)
+    })
+  }
 }
 
 export interface RunningCollector {

@@ -4,15 +4,29 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { cli, collectedIds, type RunningAgent, runAgent, runCollector, runSluiceCollect } from './processes.ts'
+import {
+  cli,
+  collectedIds,
+  endOnSignals,
+  type RunningAgent,
+  runAgent,
+  runCollector,
+  runSluiceCollect,
+} from './processes.ts'
 import { twentyAgents } from './twenty-agents.ts'
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const say = (text: string): void => console.log(`\n== ${text}`)
-const sluice = (...args: readonly string[]): string =>
-  spawnSync(process.execPath, [...process.execArgv, cli, ...args], { encoding: 'utf8' }).stdout.trimEnd()
+function sluice(...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...process.execArgv, cli, ...args], {
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`sluice ${args.join(' ')} failed: ${stderr}`)
+  return stdout.trimEnd()
+}
 const showStatus = (dir: string): void => console.log(sluice('shipper', 'status', '--dir', dir))
 
+endOnSignals()
 const home = mkdtempSync(join(tmpdir(), 'event-pooler-'))
 const [dir, file] = [join(home, 'buffer'), join(home, 'collected.ndjson')]
 const acknowledged: ReadonlySet<string>[] = []
