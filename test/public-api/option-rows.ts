@@ -80,10 +80,12 @@ function adapterRows(
   }
 }
 
+const pushed: Row = ['after', (options) => filePolicy('nowhere.yaml').archive.push({}, options)]
+
 /** By subpath and name: all of the library that takes options. */
 export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   '.': {
-    'PolicyArchive.push': ['after', (options) => filePolicy('nowhere.yaml').archive.push({}, options)],
+    'PolicyArchive.push': pushed,
     'Limiter.admit': ['ttlMs', (options) => limiter.admit('a', options)],
     'Limiter.check': ['cost', (options) => limiter.check(request, options)],
     'Limiter.take': ['cost', (options) => limiter.take('a', options)],
@@ -128,8 +130,9 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     ],
   },
   './store': { stateStore: ['transact', stateStore] },
-  './mongodb': { mongoPolicy: ['history', (options) => mongoPolicy(given, options)] },
+  './mongodb': { 'PolicyArchive.push': pushed, mongoPolicy: ['history', (options) => mongoPolicy(given, options)] },
   './postgres': {
+    'PolicyArchive.push': pushed,
     postgresPolicy: ['createTable', (options) => postgresPolicy(given, options)],
     publishPostgresPolicy: ['table', (place) => publishPostgresPolicy(given, place, {})],
   },
