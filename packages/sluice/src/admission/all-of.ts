@@ -8,7 +8,7 @@ const refusedLater = (denial: Denial<unknown>): ResponseEnd => ({ status: denial
 
 /**
  * Asks several guards one after the other; the first that refuses ends it. Put the cheapest first: a request that is
- * shed should not spend anybody's quota.
+ * shed should not spend quota.
  *
  * @example app.use(protect(allOf(shedding(capacity), limiterGuard(limiter))))
  */

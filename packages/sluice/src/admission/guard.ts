@@ -7,7 +7,8 @@ import type { Outcome } from './outcome.ts'
  *
  * @example
  * const maintenance: Guard<unknown> = {
- *   decide: async () => (isOver() ? passed : refusal({ type: 'about:blank', title: 'Maintenance', status: 503 }, [], undefined)),
+ *   decide: async () =>
+ *     isOver() ? passed : refusal({ type: 'about:blank', title: 'Maintenance', status: 503 }, [], undefined),
  * }
  */
 export interface Guard<Request, Decided = undefined> {

@@ -15,7 +15,7 @@ export interface Problem {
 export const problemType = 'application/problem+json'
 
 /**
- * The answer to a request that was denied. `Decided` is what the guard hands over beside it; a limiter's guard, its
+ * The answer to a request that was denied. `Decided` is what the guard adds to it; a limiter's guard, its
  * decision.
  */
 export interface Denial<Decided = undefined> {
@@ -38,7 +38,7 @@ export interface ResponseEnd {
   readonly completed: boolean
 }
 
-/** The status that stands for a client that went away before there was one to send; nginx logs the same. */
+/** The status of a request whose client disconnected before there was one to send; nginx logs the same. */
 export const clientClosedRequest = 499
 
 /** What was decided about a request, and what is to be done about it. */

@@ -52,7 +52,7 @@ function withoutZone(text: string): string {
   return percent > 0 && percent < text.length - 1 ? text.slice(0, percent) : text
 }
 
-/** Four decimal numbers without leading zeros, which some readers take for octal. */
+/** Four decimal numbers without leading zeros, which some parsers read as octal. */
 function parseIpv4(text: string): Address | undefined {
   const value = ipv4Value(text)
   return value < 0 ? undefined : { family: 4, value }

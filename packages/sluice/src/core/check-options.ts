@@ -7,7 +7,9 @@ const largest = 2 ** 31 - 1
 /**
  * Refuses what is not an options object, and options that do not exist, naming the nearest that does.
  *
- * @example checkOptionNames('createBreaker', { failurs: 5 }, ['failures']) // createBreaker.failurs is 5; did you mean "failures"? ...
+ * @example
+ * // Throws: createBreaker.failurs is 5; did you mean "failures"? ...
+ * checkOptionNames('createBreaker', { failurs: 5 }, ['failures'])
  */
 export function checkOptionNames(owner: string, options: unknown, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -21,8 +23,8 @@ export function checkOptionNames(owner: string, options: unknown, known: readonl
 }
 
 /**
- * The names of an options type, for `checkOptionNames`. The compiler refuses a name that the type lacks, and one that is
- * missing here.
+ * The names of an options type, for `checkOptionNames`. The compiler refuses a name that the type lacks, and one that
+ * is missing here.
  */
 export function optionNames<Options>(names: Readonly<Record<keyof Options, true>>): readonly string[] {
   return Object.keys(names)

@@ -24,5 +24,5 @@ export interface Clock {
   clearTimeout(timer: Timer | undefined): void
 }
 
-/** The part of a clock that tells time, for what never waits. */
+/** The part of a clock that reads time, for code that never waits. */
 export type TimeSource = Pick<Clock, 'now' | 'coarse'>

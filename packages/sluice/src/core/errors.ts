@@ -5,20 +5,21 @@ export const errorCodes = {
   SLUICE_INVALID_COST: 'A cost is not a whole number of units from 0 to 10^13.',
   SLUICE_INVALID_POLICY: 'A policy does not parse or does not make sense; `issues` lists every mistake.',
   SLUICE_UNKNOWN_RULE: 'The policy in force has no rule of that name.',
-  SLUICE_WRONG_USE: 'What is asked does not fit what it is asked of, such as a policy source that is in use already.',
+  SLUICE_WRONG_USE:
+    'The call is not possible on this object, such as the use of a policy source that is already in use.',
   SLUICE_MISSING_PEER: 'An optional package that this part needs is not installed.',
   SLUICE_STORE_FAILED: 'The store did not answer, or answered with an error; `kind` tells which.',
   SLUICE_STORE_FULL: 'The memory store holds its maximum of subjects and every one of them is currently denied.',
   SLUICE_SOURCE_FAILED: 'The source of the policy could not be read.',
   SLUICE_POLICY_CHANGED:
-    'A policy was not pushed, because somebody else had pushed one since the revision it was to follow.',
+    'A policy was not pushed, because another one had been pushed since the revision it was based on.',
   SLUICE_BREAKER_OPEN: 'The call was not made, because the breaker is open; `retryAfterMs` says for how much longer.',
-  SLUICE_BULKHEAD_FULL: 'The call was not made, because as many calls as may are running and waiting.',
+  SLUICE_BULKHEAD_FULL: 'The call was not made, because the maximum of calls is already running and waiting.',
   SLUICE_TIMEOUT: 'A call did not settle within its time limit.',
   SLUICE_REFUSED: 'A call was not given a grant in time; `reason`, `retryAfterMs` and `position` tell more.',
   SLUICE_UPSTREAM_FAILED: 'A vendor could not be reached, ended the connection or took too long; `reason` tells which.',
   SLUICE_UNKNOWN_UPSTREAM: 'The policy in force has no upstream of that name or for that address.',
-  SLUICE_CACHE_BUSY: 'Too many fetches of one name were under way, and the turn of this one did not come in time.',
+  SLUICE_CACHE_BUSY: 'Too many fetches of one name were in flight, and this one could not start in time.',
   SLUICE_FETCH_TIMEOUT: 'The fetch of a cached value took longer than its deadline.',
   SLUICE_CACHE_UNREACHABLE: 'Redis did not confirm a write or a strict invalidation of the cache.',
   SLUICE_INVALID_EVENT: 'An event for the shipper cannot be written as JSON.',
@@ -46,17 +47,17 @@ export class SluiceError extends Error {
   }
 }
 
-/** Tells a Sluice error apart, also when two copies of the package are loaded. */
+/** Whether an error is one of Sluice's, also when two copies of the package are loaded. */
 export function isSluiceError(error: unknown): error is SluiceError {
   return error instanceof Error && Object.hasOwn(errorCodes, (error as { code?: PropertyKey }).code ?? '')
 }
 
-/** The error for a wrong option: names the option, shows the value, tells what would be right. */
+/** The error for a wrong option: names the option, shows the value and what would be right. */
 export function invalidOption(option: string, value: unknown, remedy: string): SluiceError {
   return new SluiceError('SLUICE_INVALID_OPTION', `${option} is ${show(value)}; ${remedy}`)
 }
 
-/** How a store failed, as far as it can be told. */
+/** How a store failed, as far as that is known. */
 export type FailureKind =
   | 'timeout'
   | 'refused'

@@ -35,6 +35,12 @@ export function encodeKey(key: Key): string {
 /** The error for what is no key at all. */
 export function invalidKey(key: unknown): SluiceError {
   const shown = Array.isArray(key) ? 'an empty array' : show(key)
+  // Adapters take numbers from functions for keys, and make one part of each.
+  if (typeof key === 'boolean' || (typeof key === 'number' && Number.isFinite(key)))
+    return new SluiceError(
+      'SLUICE_INVALID_KEY',
+      `key is ${shown}; use [${shown}], as adapters do with what a key function returns, or the text "${shown}": two subjects`,
+    )
   return new SluiceError('SLUICE_INVALID_KEY', `key is ${shown}; use a string or an array of one or more parts`)
 }
 
@@ -68,7 +74,7 @@ export function isPlainKey(encoded: string): boolean {
 }
 
 function escapeUnit(character: string): string {
-  // `special` has no `u` flag, so it hands over one UTF-16 unit at a time and lone surrogates need no case of their
+  // `special` has no `u` flag, so it matches one UTF-16 unit at a time and lone surrogates need no case of their
   // own.
   return `%${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -1,5 +1,5 @@
 import { SluiceError } from '../core/errors.ts'
-import type { MetricReport, MetricReporter, MetricSpec, PartMetrics } from '../core/metrics.ts'
+import type { MetricReport, MetricReporter, MetricSpec, PartMetrics } from '../core/observe/metrics.ts'
 import { LabelCounter } from './label-counter.ts'
 
 /** One value of a metric. */

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import { type MetricTable, partMetrics } from '../core/metrics.ts'
+import { type MetricTable, partMetrics } from '../core/observe/metrics.ts'
 import { createLimiter } from '../limiter/create-limiter.ts'
 import { limiterMetrics } from '../limiter/metrics.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'

@@ -1,18 +1,8 @@
 import { Counter, register as defaultRegistry, Gauge, Histogram, type Registry } from 'prom-client'
-import type { PartMetrics } from '../core/metrics.ts'
+import type { PartMetrics } from '../core/observe/metrics.ts'
 import { Composer, type Metrics, type MetricsBackend } from './compose.ts'
 
-export {
-  type LabelValues,
-  type MetricNames,
-  type MetricReport,
-  type MetricReporter,
-  type MetricSpec,
-  type MetricTable,
-  type PartMetrics,
-  partMetrics,
-} from '../core/metrics.ts'
-export type { Metrics } from './compose.ts'
+export * from './own-metrics.ts'
 
 /** Parts that share a registry share its metrics, also when they are given in separate calls. */
 const composers = new WeakMap<Registry, Composer>()
@@ -38,26 +28,20 @@ function prometheusBackend(registry: Registry): MetricsBackend {
   const registers = [registry]
   return {
     counter(name, { help, labels }, samples) {
-      new Counter({
-        name,
-        help,
-        labelNames: [...labels],
-        registers,
-        collect() {
-          this.reset()
-          for (const { labels, value } of samples()) this.inc(labels, value)
+      const counter = new Counter({
+        ...{ name, help, labelNames: [...labels], registers },
+        collect: () => {
+          counter.reset()
+          for (const { labels, value } of samples()) counter.inc(labels, value)
         },
       })
     },
     gauge(name, { help, labels }, samples) {
-      new Gauge({
-        name,
-        help,
-        labelNames: [...labels],
-        registers,
-        collect() {
-          this.reset()
-          for (const { labels, value } of samples()) this.set(labels, value)
+      const gauge = new Gauge({
+        ...{ name, help, labelNames: [...labels], registers },
+        collect: () => {
+          gauge.reset()
+          for (const { labels, value } of samples()) gauge.set(labels, value)
         },
       })
     },

@@ -11,7 +11,7 @@ export class MsgpackReader {
     this.#bytes = bytes
   }
 
-  /** Reads the first byte of a value, which tells its type. */
+  /** Reads the first byte of a value, which encodes its type. */
   byte(): number | undefined {
     return this.#bytes[this.at++]
   }

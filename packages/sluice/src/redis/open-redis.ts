@@ -40,7 +40,7 @@ export function openRedis(client: RedisClient, options: RedisOptions = {}): Redi
 /** A handle in use by a part. */
 export interface UsedRedis {
   readonly redis: SharedRedis
-  /** Ends the use; sockets that nobody else uses are closed. */
+  /** Ends the use; sockets without another user are closed. */
   release(): Promise<void>
 }
 

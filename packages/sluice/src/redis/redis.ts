@@ -1,4 +1,4 @@
-import type { StoreHealth } from '../core/store-health.ts'
+import type { StoreHealth } from '../core/observe/store-health.ts'
 import type { CommandOptions, RedisArgument } from './connection/connection.ts'
 import type { Subscriber } from './messages.ts'
 import type { MsgpackReader } from './msgpack.ts'
@@ -66,7 +66,7 @@ export interface Redis {
   /** The node that serves a key, as far as the client knows; '' when there is only one. */
   nodeOf(key: string): string
   health(withinMs: number): Promise<StoreHealth>
-  /** Ends the use of whoever opened it. Sockets are closed when no part uses them any more. */
+  /** Ends the use of its opener. Sockets are closed when no part uses them any more. */
   close(): Promise<void>
 }
 

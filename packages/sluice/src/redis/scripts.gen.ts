@@ -8,11 +8,11 @@ export const constants = {
 
 export const nodeFacts: Script = {
   name: 'nodeFacts',
-  sha1: '5e7a612d5c0ae4b79c2a0b4389b675e6d35e72dc',
+  sha1: '152eeebe47b34bd4ba10fb2be3ab27c8f01f993a',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local function field(section, name)
 return string.match(call('INFO', section), name .. ':(%w+)')
 end

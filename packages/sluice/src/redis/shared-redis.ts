@@ -1,7 +1,7 @@
 import { callOptionCheck } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { StoreError } from '../core/errors.ts'
-import type { StoreHealth } from '../core/store-health.ts'
+import type { StoreHealth } from '../core/observe/store-health.ts'
 import { Deadlines } from '../timing/deadlines.ts'
 import { type RedisClient, recogniseClient } from './client.ts'
 import {
@@ -61,7 +61,7 @@ export class SharedRedis implements Redis {
     return this.#options
   }
 
-  /** Somebody opened it, and will close it. */
+  /** Opened by the user, who will close it. */
   opened(): this {
     this.#opens += 1
     return this

@@ -1,4 +1,4 @@
-import { maxReportBytes, maxSections, type Report, type ReportPart, reportVersion } from '../core/report.ts'
+import { maxReportBytes, maxSections, type Report, type ReportPart, reportVersion } from '../core/observe/report.ts'
 
 /** Which process reports. */
 export type Reporting = Pick<Report, 'service' | 'replica' | 'host' | 'pid' | 'startedAt'>

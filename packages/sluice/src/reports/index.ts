@@ -5,7 +5,7 @@ export {
   type ReportPart,
   type ReportSection,
   reportVersion,
-} from '../core/report.ts'
+} from '../core/observe/report.ts'
 export { type DecisionCounts, DecisionStats, type RuleStats } from '../limiter/stats/decision-stats.ts'
 export type { HotKey } from '../limiter/stats/hot-keys.ts'
 export { Latencies, latencyQuantile } from '../limiter/stats/latencies.ts'

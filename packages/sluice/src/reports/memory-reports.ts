@@ -1,3 +1,4 @@
+import { systemClock } from '../timing/system-clock.ts'
 import { type ReportDestination, type ReportReader, reportTtlMs } from './destination.ts'
 import { readReport } from './read-report.ts'
 
@@ -9,7 +10,7 @@ const maxReports = 1000
 const maxLength = 16 * 1024 * 1024
 
 /** Keeps reports in process, for a daemon without Redis: its own, and those that are posted to it. */
-export function memoryReports(nowMs: () => number = () => performance.now()): ReportDestination & ReportReader {
+export function memoryReports(nowMs: () => number = systemClock().monotonic): ReportDestination & ReportReader {
   const kept = new Map<string, { readonly atMs: number; readonly service: string; readonly text: string }>()
   let length = 0
   const idOf = (service: string, replica: string): string => JSON.stringify([service, replica])

@@ -1,4 +1,4 @@
-import { maxReportBytes, maxSections, type Report, type ReportSection, reportVersion } from '../core/report.ts'
+import { maxReportBytes, maxSections, type Report, type ReportSection, reportVersion } from '../core/observe/report.ts'
 
 /** A report, and how long ago it was sent. */
 export interface ReceivedReport {

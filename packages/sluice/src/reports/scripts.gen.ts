@@ -8,11 +8,11 @@ export const constants = {
 
 export const report: Script = {
   name: 'report',
-  sha1: 'f2c9a2f8225dde13a58302c6d53086ec580849ea',
+  sha1: '1eb8ee569dbfe0df8f19ccb1d1acc237235f7933',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local key, replica, text, ttl = KEYS[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 if text == '' then
 call('HDEL', key, 'd:' .. replica, 't:' .. replica)
@@ -36,11 +36,11 @@ return cmsgpack.pack(0, clock)
 
 export const reports: Script = {
   name: 'reports',
-  sha1: '0f18d4f92f3b878a1782e23851d10fa839e305ab',
+  sha1: 'fa222cb3c4157595ad133963b9ab0393fc0beb0b',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local key, ttl, most = KEYS[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local found, alive = {}, 0
 for _, field in ipairs(call('HKEYS', key)) do

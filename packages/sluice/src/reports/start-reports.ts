@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock, Timer } from '../core/clock.ts'
-import { Emitter } from '../core/emitter.ts'
 import { invalidOption } from '../core/errors.ts'
-import type { PartKind, ReportPart } from '../core/report.ts'
+import { Emitter } from '../core/observe/emitter.ts'
+import type { PartKind, ReportPart } from '../core/observe/report.ts'
 import { systemClock } from '../timing/system-clock.ts'
 import { buildReport, type Reporting } from './build-report.ts'
 import type { ReportDestination } from './destination.ts'
@@ -33,7 +33,7 @@ export interface Reports {
   readonly replica: string
   /** Adds a part that came later; the returned function removes it. */
   add(part: ReportPart): () => void
-  /** Sends a report now, unless one is on its way. Never rejects. */
+  /** Sends a report now, unless one is in flight. Never rejects. */
   send(): Promise<void>
   on<Name extends keyof ReportEvents>(name: Name, listener: (event: ReportEvents[Name]) => void): () => void
   /** Takes the last report back and ends. */

@@ -56,7 +56,7 @@ export class Deadlines {
   /** Skips finished entries at the front, and frees their space now and then. */
   #trim(): void {
     while (this.#head < this.#queue.length && this.#queue[this.#head]!.expire === undefined) this.#head++
-    if (this.#head > 512 || this.#head === this.#queue.length) {
+    if (this.#head > 512) {
       this.#queue.splice(0, this.#head)
       this.#head = 0
     }

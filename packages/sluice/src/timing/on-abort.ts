@@ -1,4 +1,7 @@
-/** Who waits for a signal. One listener serves them all: Node warns of a leak when a signal has more than ten. */
+/**
+ * The callbacks that wait for a signal. One listener serves them all: Node warns of a leak when a signal has more than
+ * ten.
+ */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>()
 
 function callAll(this: AbortSignal): void {

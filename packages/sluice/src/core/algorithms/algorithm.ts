@@ -15,7 +15,7 @@ export interface Algorithm {
   readonly fields: number
   /** Units that could be spent at `now`. */
   room(state: State, i: number, limit: Limit, now: number): number
-  /** Spends, also beyond the room: whoever asks has looked first, or settles a debt. */
+  /** Spends, also beyond the room: the caller has checked first, or settles a debt. */
   spend(state: State, i: number, limit: Limit, units: number, now: number): void
   /**
    * Returns units that were spent at `takenUs`, as far as they still count. Never makes room that was not used up by
@@ -28,7 +28,7 @@ export interface Algorithm {
   raise?(state: State, i: number, limit: Limit, units: number, now: number): void
   /** `pace`: where on its curve the limit stands. */
   pace?(state: State, i: number, limit: Limit, now: number): PaceStatus
-  /** When the limit would be as good as unused, if nothing more were spent. */
+  /** When the limit would be fully available again, if nothing more were spent. */
   endUs(state: State, i: number, limit: Limit, now: number): number
   /** How long until `cost` would pass, given that it does not now and is not above the burst. */
   waitUs(state: State, i: number, limit: Limit, cost: number, now: number): number

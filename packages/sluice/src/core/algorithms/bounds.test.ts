@@ -34,8 +34,8 @@ class Subject {
     return this.look(cost, nowUs).allowed
   }
 
-  settle(id: string, nowUs: number): void {
-    decide({ kind: 'settle', charges: [this.charge], id }, [this.#state], nowUs)
+  settle(id: string, nowUs: number, cost: number = this.charge.cost): void {
+    decide({ kind: 'settle', charges: [{ ...this.charge, cost }], id }, [this.#state], nowUs)
   }
 }
 
@@ -226,5 +226,48 @@ describe('never admits more than it says', () => {
       expect(subject.passes(most, now + 20_001)).toBe(true)
     })
     fc.assert(property, runs)
+  })
+})
+
+describe('holds that grow on a sliding log', () => {
+  it('leave exactly the units that they kept, at the instants at which they took them', () => {
+    const step = fc.record({
+      id: fc.constantFrom('a', 'b', 'c'),
+      gapUs: fc.integer({ min: 1, max: 300_000 }),
+      more: fc.integer({ min: 0, max: 3 }),
+      settles: fc.boolean(),
+      kept: fc.double({ min: 0, max: 1, noNaN: true }),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const subject = new Subject({ amount: 12, per: '1s', algorithm: 'sliding-log' })
+        /** Every unit by its time: those of open holds, the newest last, and those that were kept for good. */
+        const open = new Map<string, number[]>()
+        const takings = new Map<string, number>()
+        const kept: number[] = []
+        let nowUs = startUs
+        for (const { id, gapUs, more, settles, kept: share } of steps) {
+          nowUs += gapUs
+          const units = open.get(id)
+          if (settles && units !== undefined) {
+            const actual = Math.floor(units.length * share)
+            subject.settle(id, nowUs, actual)
+            kept.push(...units.slice(0, actual))
+            open.delete(id)
+            takings.delete(id)
+          } else if ((takings.get(id) ?? 0) < 4) {
+            const cost = (units?.length ?? 0) + more
+            const hold = { id, ttlUs: 1e12, kind: 'reserve' as const }
+            if (subject.take(cost, nowUs, hold).allowed) {
+              open.set(id, [...(units ?? []), ...new Array<number>(more).fill(nowUs)])
+              takings.set(id, (takings.get(id) ?? 0) + (more > 0 || units === undefined ? 1 : 0))
+            }
+          }
+          const inWindow = [...kept, ...[...open.values()].flat()].filter((at) => at > nowUs - 1_000_000)
+          expect(subject.look(0, nowUs).statuses[0]![0]!.remaining).toBe(Math.max(0, 12 - inWindow.length))
+        }
+      }),
+      { numRuns: 2000 },
+    )
   })
 })

@@ -38,9 +38,9 @@ export interface HoldRequest {
   readonly id: string
   readonly ttlUs: number
   readonly kind: HoldKind
-  /** Hold only the charges that have a concurrency limit; the others are spent for good, in the same step. */
+  /** Hold only the charges that have a concurrency limit; the others are spent permanently, in the same step. */
   readonly placesOnly?: boolean
-  /** The id was made for this ask, so that nobody can have asked with it before. */
+  /** The id was made for this ask, so no earlier ask can have used it. */
   readonly isNew?: boolean
 }
 
@@ -54,14 +54,15 @@ export interface KnownHold {
  * One question to a store. Its charges are of distinct subjects, and are decided as one.
  *
  * - `take`: spend the cost of every charge, or of none. With `copies` above 1 (one charge, no hold), do that as many
- *   times as passes, up to `copies`. With a hold whose id is known, only what it does not have yet is spent. Without a hold, a concurrency limit must have room but no place is occupied.
+ *   times as passes, up to `copies`. With a hold whose id is known, only what it does not have yet is spent. Without a
+ *   hold, a concurrency limit must have room but no place is occupied.
  * - `peek`: what `take` would say, without spending.
- * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now; one
- *   that is `pending` is confirmed by it.
+ * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now;
+ *   one that is `pending` is confirmed by it.
  * - `resize`: let the hold `id` have taken the charges' costs instead of what it took, and stay open.
  * - `refund`: return the charges' costs, spent at `takenUs` or just now. `reset`: forget the subjects.
  * - `debit`: spend `units[l]` of limit `l` of the one charge, whether they fit or not: they were spent while the store
- * was away.
+ *   was away.
  * - `raise`: let each calendar limit of the one charge have at least `units` spent in its present period.
  */
 export type Ask = TakeAsk | PeekAsk | SettleAsk | ResizeAsk | ExtendAsk | RefundAsk | ResetAsk | DebitAsk | RaiseAsk
@@ -122,7 +123,7 @@ export interface LimitStatus {
   readonly remaining: number
   /** Length of the period; 0 for `concurrency`. */
   readonly windowMs: number
-  /** Until the limit is as good as unused, if nothing more is spent. */
+  /** Until the limit is fully available again, if nothing more is spent. */
   readonly resetMs: number
   /** Until this cost would pass: 0 when it passes now, `Infinity` (in JSON: null) when it never can. */
   readonly retryAfterMs: number

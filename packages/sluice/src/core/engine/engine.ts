@@ -1,6 +1,6 @@
 import type { Answer, Ask, Charge, ChargeTerms, HoldRequest, LimitStatus } from './ask.ts'
 import { keptEndUs } from './convert-state.ts'
-import { addHold, dueOf, expireHolds, extend, findHold, isToHold, knownHold, resize, settle } from './holds.ts'
+import { addTaking, dueOf, expireHolds, extend, isToHold, knownHold, openHolds, resize, settle } from './holds.ts'
 import { type LimitSet, maxLimitsPerRule } from './limit-set.ts'
 import { spend } from './spend.ts'
 import type { State } from './state.ts'
@@ -30,7 +30,7 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
     }
     case 'peek': {
       const granted = copiesThatFit(charges, states, 1, now)
-      const holds = states.map((state) => [...(state.extra?.holds ?? [])])
+      const holds = states.map(openHolds)
       return { allowed: granted === 1, granted, nowUs: now, statuses: statusesOf(charges, states, false, now), holds }
     }
     case 'settle':
@@ -127,10 +127,7 @@ function take(
     const state = states[c]!
     const charge = charges[c]!
     spend(charge, state, granted * charge.cost, now)
-    if (hold === undefined || !isToHold(charge, hold)) continue
-    const held = findHold(state, hold.id)
-    if (held === undefined) addHold(state, charge, hold, now)
-    else held.cost += charge.cost
+    if (hold !== undefined && isToHold(charge, hold)) addTaking(state, charge, hold, now)
   }
   return granted
 }

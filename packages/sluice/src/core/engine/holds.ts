@@ -4,15 +4,38 @@ import { spend } from './spend.ts'
 import { extraOf, type Hold, type State } from './state.ts'
 import { limitOfTag } from './tag.ts'
 
-export function addHold(state: State, { cost, limits }: Charge, { id, kind, ttlUs }: HoldRequest, now: number): void {
-  extraOf(state).holds.push({ id, kind, takenUs: now, expiresUs: now + ttlUs, cost, tags: limits.tags })
+/**
+ * A hold that grows is kept as one entry per taking, up to this many, so that each limit gets back what was taken from
+ * it, when it was taken. Beyond it, takings count as taken with the one before: then less may come back, never more.
+ */
+export const maxTakings = 4
+
+/** Notes that a charge was taken under a hold: a new one, or one that is open and grows. */
+export function addTaking(state: State, { cost, limits }: Charge, hold: HoldRequest, now: number): void {
+  const takings = takingsOf(state, hold.id)
+  if (takings.length > 0) grow(state, takings, cost, limits.tags, now)
+  else {
+    const { id, kind, ttlUs } = hold
+    extraOf(state).holds.push({ id, kind, takenUs: now, expiresUs: now + ttlUs, cost, tags: limits.tags })
+  }
+}
+
+function grow(state: State, takings: readonly Hold[], cost: number, tags: readonly number[], now: number): void {
+  if (cost === 0) return
+  if (takings.length < maxTakings) {
+    state.extra!.holds.push({ ...takings[0]!, takenUs: now, cost, tags })
+    return
+  }
+  const newest = takings.at(-1)!
+  newest.cost += cost
+  newest.tags = newest.tags.filter((tag) => tags.includes(tag))
 }
 
 export function isToHold(charge: Charge, hold: HoldRequest): boolean {
   return !hold.placesOnly || charge.limits.needsHold
 }
 
-/** What is still to be spent for a hold: who asks again with the same id pays only for what was not granted before. */
+/** What is still to be spent for a hold: an ask repeated with the same id pays only for what was not granted before. */
 export function dueOf(
   charges: readonly Charge[],
   known: readonly (KnownHold | undefined)[],
@@ -43,38 +66,53 @@ function giveBackHeld(charge: Charge, state: State, hold: Hold, units: number, n
 }
 
 export function settle(charge: Charge, state: State, id: string, now: number): boolean {
-  const hold = findHold(state, id)
-  if (hold === undefined) return false
-  state.extra!.holds = state.extra!.holds.filter((each) => each !== hold)
-  correct(charge, state, hold, now)
+  const takings = takingsOf(state, id)
+  if (takings.length === 0) return false
+  const lacking = charge.cost - costOf(takings)
+  if (lacking > 0) spend(charge, state, lacking, now)
+  else giveBackLast(charge, state, takings, -lacking, now)
+  state.extra!.holds = state.extra!.holds.filter((each) => each.id !== id)
   return true
 }
 
 /** Setting the cost, instead of changing it by so much, makes doing it twice harmless. */
 export function resize(charge: Charge, state: State, id: string, now: number): boolean {
-  const hold = findHold(state, id)
-  if (hold === undefined) return false
-  correct(charge, state, hold, now)
-  hold.cost = charge.cost
+  const takings = takingsOf(state, id)
+  if (takings.length === 0) return false
+  const lacking = charge.cost - costOf(takings)
+  if (lacking > 0) {
+    spend(charge, state, lacking, now)
+    grow(state, takings, lacking, charge.limits.tags, now)
+    return true
+  }
+  giveBackLast(charge, state, takings, -lacking, now)
+  state.extra!.holds = state.extra!.holds.filter((each) => each.id !== id || each === takings[0] || each.cost > 0)
   return true
 }
 
-/** Gives back what a hold took beyond a charge's cost, or spends what it lacks. */
-function correct(charge: Charge, state: State, hold: Hold, now: number): void {
-  const unused = hold.cost - charge.cost
-  if (unused > 0) giveBackHeld(charge, state, hold, unused, now)
-  else if (unused < 0) spend(charge, state, -unused, now)
+/** Gives units of a hold back, those that were taken last first: as if it had never grown so far. */
+function giveBackLast(charge: Charge, state: State, takings: readonly Hold[], units: number, now: number): void {
+  let left = units
+  for (let t = takings.length - 1; left > 0; t--) {
+    const taking = takings[t]!
+    const back = Math.min(left, taking.cost)
+    if (back === 0) continue
+    giveBackHeld(charge, state, taking, back, now)
+    taking.cost -= back
+    left -= back
+  }
 }
 
 export function extend(state: State, id: string, expiresUs: number): boolean {
-  const hold = findHold(state, id)
-  if (hold === undefined) return false
-  hold.expiresUs = expiresUs
-  if (hold.kind === 'pending') hold.kind = 'acquire'
-  return true
+  const takings = takingsOf(state, id)
+  for (const taking of takings) {
+    taking.expiresUs = expiresUs
+    if (taking.kind === 'pending') taking.kind = 'acquire'
+  }
+  return takings.length > 0
 }
 
-/** Ends the holds that have expired, each at the instant it did: the outcome does not depend on when somebody looks. */
+/** Ends expired holds, each at the instant it expired: the outcome does not depend on when this is called. */
 export function expireHolds(charge: Charge, state: State, now: number): void {
   const { holds } = state.extra!
   if (holds.length === 0) return
@@ -86,11 +124,27 @@ export function expireHolds(charge: Charge, state: State, now: number): void {
   }
 }
 
-export function findHold(state: State, id: string): Hold | undefined {
-  return state.extra?.holds.find((hold) => hold.id === id)
+export function knownHold(state: State, id: string): KnownHold | undefined {
+  const takings = takingsOf(state, id)
+  return takings[0] && { cost: costOf(takings), kind: takings[0].kind }
 }
 
-export function knownHold(state: State, id: string): KnownHold | undefined {
-  const hold = findHold(state, id)
-  return hold && { cost: hold.cost, kind: hold.kind }
+/** The holds that are open, each with all that it took. */
+export function openHolds(state: State): Hold[] {
+  const open = new Map<string, Hold>()
+  for (const taking of state.extra?.holds ?? []) {
+    const first = open.get(taking.id)
+    if (first === undefined) open.set(taking.id, { ...taking })
+    else first.cost += taking.cost
+  }
+  return [...open.values()]
+}
+
+/** What a hold took, oldest first. */
+function takingsOf(state: State, id: string): Hold[] {
+  return state.extra?.holds.filter((hold) => hold.id === id) ?? []
+}
+
+function costOf(takings: readonly Hold[]): number {
+  return takings.reduce((sum, { cost }) => sum + cost, 0)
 }

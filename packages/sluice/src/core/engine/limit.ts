@@ -8,7 +8,7 @@ export type AlgorithmName = 'fixed-window' | 'sliding-window' | 'sliding-log' | 
 export type LimitAlgorithm = AlgorithmName | 'pace'
 
 /**
- * An amount per period by an algorithm, ready to be decided on. Made by `compileLimit` in `policy/`, never by hand.
+ * An amount per period by an algorithm, ready to be decided on. Only `compileLimit` in `policy/` makes them.
  * All algorithms share one shape, so that the engine reads every limit through the same hidden class.
  */
 export interface Limit {

@@ -1,16 +1,19 @@
-/** Units taken under an id that can still be settled, cancelled or extended. */
+/**
+ * Units taken under an id that can still be settled, cancelled or extended. A hold that grew has one for each taking,
+ * the oldest first.
+ */
 export interface Hold {
   readonly id: string
   readonly takenUs: number
   expiresUs: number
   cost: number
   /** The tags of the limits that it was taken from: only to those it is given back. */
-  readonly tags: readonly number[]
+  tags: readonly number[]
   /**
    * `reserve`: when it expires its units come back. `acquire`: it occupies a place, and what else it spent stays spent.
    * `receipt`: a decision over several slots that is not confirmed yet; it occupies nothing, and comes back when it
-   * expires. `pending`: an acquisition of such a decision; it occupies its place, comes back when it expires, and becomes
-   * `acquire` when it is confirmed by extending it.
+   * expires. `pending`: an acquisition of such a decision; it occupies its place, comes back when it expires, and
+   * becomes `acquire` when it is confirmed by extending it.
    */
   kind: HoldKind
 }
@@ -42,7 +45,7 @@ export interface Extra {
 
 /**
  * The state of one subject: the numbers of all its limits side by side in `n`, from `at`.
- * A store keeps millions of subjects in one array and lends the engine a State that points into it.
+ * A store keeps millions of subjects in one array and gives the engine a State that points into it.
  */
 export interface State {
   n: Float64Array

@@ -12,7 +12,7 @@ import { type Limit, maxPeriodMs } from './limit.ts'
 //     other:     128 + ((periodMs x 2 + aligned) x 16 + number) x 8 + code
 //     calendar:  128 + ((hash of the zone x 4 + unit) x 16 + number) x 8 + code
 //
-// `number` tells apart limits of one set that differ only in their amounts. `lua/tags.lua` reads tags too.
+// `number` distinguishes limits of one set that differ only in their amounts. `lua/tags.lua` reads tags too.
 
 const usualPeriods = [1000, 60_000, 3_600_000, 86_400_000]
 const units: readonly CalendarUnit[] = ['day', 'week', 'month']
@@ -48,7 +48,7 @@ export function limitOfTag(tag: number): Limit {
   return limit
 }
 
-/** A tag does not tell the curve. */
+/** A tag does not contain the curve. */
 const anyPace: Pace = { weights: undefined, interval: 0, catchUp: 1 }
 
 function readTag(tag: number): Limit {

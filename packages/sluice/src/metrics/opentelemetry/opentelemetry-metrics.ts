@@ -1,5 +1,5 @@
 import { type Meter, metrics } from '@opentelemetry/api'
-import type { MetricSpec, PartMetrics } from '../../core/metrics.ts'
+import type { MetricSpec, PartMetrics } from '../../core/observe/metrics.ts'
 import { Composer, type Metrics, type MetricsBackend, type Sample } from '../compose.ts'
 
 /** Parts that share a meter share its instruments, also when they are given in separate calls. */

@@ -65,6 +65,7 @@ export function traceDecisions(limiter: Limiter, options: TracingOptions = {}): 
     health: () => limiter.health(),
     stats: () => limiter.stats(),
     on: (...args) => limiter.on(...args),
+    clock: limiter.clock,
     get policy() {
       return limiter.policy
     },

@@ -17,9 +17,10 @@ interface Duplicated extends IoredisClient {
   /** Of a cluster. */
   readonly slots?: readonly (readonly string[] | undefined)[]
   nodes?(role: 'master'): Duplicated[]
-  evalshaBuffer(sha1: string, numkeys: number, ...args: RedisArgument[]): Promise<unknown>
-  evalBuffer(script: string, numkeys: number, ...args: RedisArgument[]): Promise<unknown>
+  evalshaBuffer(sha1: string, numkeys: number, ...args: (readonly RedisArgument[])[]): Promise<unknown>
+  evalBuffer(script: string, numkeys: number, ...args: (readonly RedisArgument[])[]): Promise<unknown>
   on(event: string, listener: (...args: never[]) => void): unknown
+  off(event: string, listener: (...args: never[]) => void): unknown
   call(name: string, ...args: RedisArgument[]): Promise<unknown>
   callBuffer(name: string, ...args: RedisArgument[]): Promise<unknown>
   connect(): Promise<void>
@@ -51,20 +52,19 @@ export function ioredisConnection(
   const silence = new Silence(clock, socketTimeoutMs, () => {
     own.stream?.destroy(new Error(`Redis timed out: it did not answer for ${socketTimeoutMs} ms`))
   })
+  // Made once: every decision comes by here.
+  const answered = <T>(value: T): T => {
+    silence.ended()
+    return value
+  }
+  const failed = (error: Error): never => {
+    silence.ended()
+    // Without a connection ioredis only says that it cannot write. The reason is in the last error of the connection.
+    throw own.status === 'ready' || lastError === undefined ? error : lastError
+  }
   const guard = <T>(reply: Promise<T>): Promise<T> => {
     silence.began()
-    return reply.then(
-      (value) => {
-        silence.ended()
-        return value
-      },
-      (error: Error) => {
-        silence.ended()
-        // Without a connection ioredis only says that it cannot write. The reason is in the last error of the
-        // connection.
-        throw own.status === 'ready' || lastError === undefined ? error : lastError
-      },
-    )
+    return reply.then<T, never>(answered, failed)
   }
   return {
     isCluster: own.isCluster === true,
@@ -72,10 +72,9 @@ export function ioredisConnection(
       return generation
     },
     attempted: own.isCluster === true ? clusterAttempted(own) : once(own, ['ready', 'error', 'close', 'end']),
-    run: (script, keys, args) =>
-      guard(own.evalshaBuffer(script.sha1, keys.length, ...keys, ...args) as Promise<Buffer>),
-    load: (script, keys, args) =>
-      guard(own.evalBuffer(script.source, keys.length, ...keys, ...args) as Promise<Buffer>),
+    // ioredis makes one list of nested ones, so there is no need to do it twice.
+    run: (script, keys, args) => guard(own.evalshaBuffer(script.sha1, keys.length, keys, args) as Promise<Buffer>),
+    load: (script, keys, args) => guard(own.evalBuffer(script.source, keys.length, keys, args) as Promise<Buffer>),
     command: ([name, ...args], { bytes, key }) => {
       // ioredis 5 finds the key of a command, and so its cluster node, only by the name in lower case.
       const command = String(name).toLowerCase()
@@ -91,7 +90,7 @@ export function ioredisConnection(
   }
 }
 
-/** A command that names no key would go to any node of a cluster; WAIT is about what one of them was told. */
+/** A command that names no key would go to any node of a cluster; WAIT is about the writes of one of them. */
 function masterOf(own: Duplicated, key: string): Duplicated {
   if (own.isCluster !== true) return own
   const address = own.slots?.[slotOf(key)]?.[0]

@@ -24,7 +24,7 @@ export function ioredisSubscriber(
   const retry = (attempt: number): number => reconnectDelayMs(attempt, reconnectMs, Math.random)
   const options = {
     lazyConnect: false,
-    // Whoever subscribed does it again after each reconnection, and learns when that is done.
+    // The owner subscribes again after each reconnection, and so knows when that is done.
     autoResubscribe: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,

@@ -14,6 +14,7 @@ export interface OwnNodeRedis extends NodeRedisClient {
   /** Only clusters have it. */
   readonly slots?: readonly ({ readonly master?: { readonly address?: string } } | undefined)[]
   on(event: string, listener: (...args: never[]) => void): unknown
+  off(event: string, listener: (...args: never[]) => void): unknown
   withTypeMapping(mapping: unknown): OwnNodeRedis
   duplicate(...args: unknown[]): OwnNodeRedis
   connect(): Promise<unknown>
@@ -23,7 +24,7 @@ export interface OwnNodeRedis extends NodeRedisClient {
   sendCommand(...args: unknown[]): Promise<unknown>
 }
 
-/** How often the sentinels are asked who is the master. */
+/** How often the sentinels are asked for the master. */
 const sentinelScanMs = 500
 
 type Kind = 'single' | 'sentinel' | 'cluster'

@@ -7,7 +7,7 @@ interface Reconnecting {
 }
 
 /**
- * ioredis ends for good, without another attempt, when its connector is told to disconnect while it is connecting. Its
+ * ioredis ends permanently, without another attempt, when its connector is disconnected while it is connecting. Its
  * failover detector does just that when a switch of masters is announced at that moment. Connects again until the
  * returned function is called.
  */

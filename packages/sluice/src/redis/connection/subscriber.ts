@@ -5,7 +5,7 @@ export interface SubscriberConnection {
   unsubscribe(channel: string): Promise<unknown>
   /** Checks that the server answers; missing where there are connections to several nodes. */
   readonly ping?: (() => Promise<unknown>) | undefined
-  /** Leaves the server and connects anew. */
+  /** Disconnects from the server and connects again. */
   reconnect(): void
   close(): void
 }

@@ -1,5 +1,5 @@
--- Tells which run of a server serves a key, and how many keys that server has evicted. A server that restarts, or
--- another one, has another run id.
+-- Returns which run of a server serves a key, and how many keys that server has evicted. After a restart, or on another
+-- server, the run id differs.
 --
 -- KEYS[1]   any key; it only chooses the node of a cluster
 -- ARGV      see deadline.lua

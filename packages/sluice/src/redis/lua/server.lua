@@ -1,5 +1,5 @@
--- What a script needs from the server it runs on: its commands and its time. Tests put a clock of their own in the
--- place of this file.
+-- What a script needs from its server: its commands and its time. Tests replace this file by one with a clock of their
+-- own.
 
 local call = redis.call
 local time = call('TIME')

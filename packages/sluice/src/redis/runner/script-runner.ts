@@ -8,6 +8,7 @@ import { constants } from '../scripts.gen.ts'
 import { noSlot, slotOf } from '../slots.ts'
 import type { ScriptCall } from './script-call.ts'
 import { ServerTime } from './server-time.ts'
+import { Unanswered } from './unanswered.ts'
 
 /** How often a call may be sent again because the server said it was too late by its clock and so did nothing. */
 const maxAttempts = 5
@@ -16,7 +17,7 @@ const tryAgainMs = 20
 /** How many waiters of lost calls are failed in one turn of the event loop. */
 const failuresPerTurn = 256
 
-/** A call on its way. */
+/** A call in flight. */
 interface Flight {
   readonly call: ScriptCall
   readonly slot: number
@@ -35,8 +36,7 @@ export class ScriptRunner {
   #generation = 0
   /** By node and script: the call that brings the script to the node. */
   readonly #loading = new Map<string, Promise<unknown>>()
-  /** When each call was sent that has no reply yet; the oldest first. */
-  readonly #unanswered = new Set<{ readonly sentMs: number }>()
+  readonly #unanswered = new Unanswered()
   /** Calls whose connection was lost, and that have not been failed yet. */
   readonly #failing: (readonly [Flight, StoreError])[] = []
   #attempted = false
@@ -109,22 +109,22 @@ export class ScriptRunner {
     if (sentMs >= call.deadlineMs) return
     const time = this.#timeOf(slot)
     const known = time.at(sentMs) === undefined ? lastTime : time
-    const sent = { sentMs }
-    this.#unanswered.add(sent)
+    const sent = this.#unanswered.add(sentMs)
     const deadlineMs = Math.min(call.deadlineMs, this.#givenUpMs())
     // Without the server's time the deadline is 0: the script then only answers with its time.
     const deadlineUs = Math.floor((known?.at(deadlineMs) ?? 0) * 1000)
     const args = [String(deadlineUs), ...call.args(known?.at(sentMs) ?? this.#clock.now() / 1000)]
-    this.#run(flight, args).then(
-      (reply) => {
-        this.#unanswered.delete(sent)
-        this.#replied(flight, attempt, time, sentMs, reply)
-      },
-      (error) => {
-        this.#unanswered.delete(sent)
-        this.#failInTurn(flight, redisFailure(error))
-      },
-    )
+    const replied = (reply: Buffer): void => {
+      this.#unanswered.remove(sent)
+      this.#replied(flight, attempt, time, sentMs, reply)
+    }
+    const failed = (error: unknown): void => {
+      this.#unanswered.remove(sent)
+      this.#failInTurn(flight, redisFailure(error))
+    }
+    this.#connection
+      .run(call.script, call.keys, args)
+      .then(replied, (error) => this.#runAgain(flight, args, error).then(replied, failed))
   }
 
   #replied(flight: Flight, attempt: number, time: ServerTime, sentMs: number, bytes: Buffer): void {
@@ -155,8 +155,7 @@ export class ScriptRunner {
    * it, before their own deadlines; a server that wakes up after that must not run them.
    */
   #givenUpMs(): number {
-    for (const { sentMs } of this.#unanswered) return sentMs + this.#socketTimeoutMs
-    return Infinity
+    return this.#unanswered.oldestMs + this.#socketTimeoutMs
   }
 
   #run(flight: Flight, args: readonly RedisArgument[]): Promise<Buffer> {

@@ -1,18 +1,20 @@
 import { runInMicrotask } from '../../timing/microtask.ts'
 
 /** What one call carries: items that were asked for together. */
-export interface TickBatch<Item, Waiter> {
+export interface TickBatch<Item, Waiter, Batch> {
   /** The deadline that all of its items were given. */
   readonly withinMs: number
   /** Whether it must be sent before more can be added. */
   readonly isFull: boolean
   /** Whether it is large enough to be sent at once when no call is in flight. */
   readonly isEnoughToStart: boolean
-  add(item: Item, waiter: Waiter): void
+  /** Returns the batch that has the item and all before it: itself, or one that takes its place. */
+  add(item: Item, waiter: Waiter): Batch
 }
 
-export interface TickBatcherOptions<Batch> {
-  make(slot: number, withinMs: number): Batch
+export interface TickBatcherOptions<Item, Waiter, Batch> {
+  /** Makes a batch that has one item. */
+  make(slot: number, withinMs: number, item: Item, waiter: Waiter): Batch
   /** Sends a batch. `ended()` must be called for each, once. */
   send(batch: Batch): void
 }
@@ -22,12 +24,12 @@ export interface TickBatcherOptions<Batch> {
  *
  * @example
  * const batcher = new TickBatcher({ make: makeBatch, send: (batch) => sendBatch(batch) })
- * batcher.add(0, 500, 'an item', 'who waits for it')
+ * batcher.add(0, 500, 'an item', 'its waiter')
  * // in settle and fail of the batch: batcher.ended()
  */
-export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
-  readonly #make: TickBatcherOptions<Batch>['make']
-  readonly #send: TickBatcherOptions<Batch>['send']
+export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter, Batch>> {
+  readonly #make: TickBatcherOptions<Item, Waiter, Batch>['make']
+  readonly #send: TickBatcherOptions<Item, Waiter, Batch>['send']
   /** By slot: batches that have not been sent. */
   #open = new Map<number, Batch>()
   /** Whether the open batches are going to be sent. */
@@ -37,26 +39,23 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
   /** How many items were ever added. */
   #added = 0
   #inFlight = 0
-  /** Those who wait until nothing is in flight. */
+  /** The callers that wait until nothing is in flight. */
   #draining: (() => void)[] = []
 
-  constructor({ make, send }: TickBatcherOptions<Batch>) {
+  constructor({ make, send }: TickBatcherOptions<Item, Waiter, Batch>) {
     this.#make = make
     this.#send = send
   }
 
   add(slot: number, withinMs: number, item: Item, waiter: Waiter): void {
-    let batch = this.#open.get(slot)
+    let open = this.#open.get(slot)
     // Items with different deadlines must neither wait for each other nor shorten each other's time.
-    if (batch !== undefined && batch.withinMs !== withinMs) {
-      this.#start(batch)
-      batch = undefined
+    if (open !== undefined && open.withinMs !== withinMs) {
+      this.#start(open)
+      open = undefined
     }
-    if (batch === undefined) {
-      batch = this.#make(slot, withinMs)
-      this.#open.set(slot, batch)
-    }
-    batch.add(item, waiter)
+    const batch = open === undefined ? this.#make(slot, withinMs, item, waiter) : open.add(item, waiter)
+    if (batch !== open) this.#open.set(slot, batch)
     this.#added += 1
     if (batch.isFull || (this.#inFlight === 0 && batch.isEnoughToStart)) {
       this.#open.delete(slot)

@@ -1,12 +1,11 @@
--- Keeps the report of one process, or takes it back.
+-- Stores the report of one process, or removes it.
 --
 -- KEYS[1]   the reports of a service: a hash with `d:<replica>` (the report) and `t:<replica>` (when it came, in us);
--- `pruned` says when
---           expired ones were last removed
+--           `pruned` is when expired ones were last removed
 -- ARGV[1]   the deadline, see deadline.lua
 -- ARGV[2]   the replica
--- ARGV[3]   the report as text; empty to take it back
--- ARGV[4]   how long a report lives, in ms
+-- ARGV[3]   the report as text; empty to remove it
+-- ARGV[4]   the TTL of a report, in ms
 --
 -- Reply: status, time.
 
@@ -19,7 +18,7 @@ if text == '' then
 end
 
 call('HSET', key, 'd:' .. replica, text, 't:' .. replica, string.format('%.0f', clock))
--- Looking for expired reports costs a look at every replica, so it is done once per lifetime and not with every report.
+-- A search for expired reports reads every replica, so it runs once per TTL and not with every report.
 local pruned = tonumber(call('HGET', key, 'pruned') or '') or 0
 if clock - pruned > ttl * 1000 or clock < pruned then
   call('HSET', key, 'pruned', string.format('%.0f', clock))

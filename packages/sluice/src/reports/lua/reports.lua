@@ -2,7 +2,7 @@
 --
 -- KEYS[1]   the reports, see report.lua
 -- ARGV[1]   the deadline, see deadline.lua
--- ARGV[2]   how long a report lives, in ms
+-- ARGV[2]   the TTL of a report, in ms
 -- ARGV[3]   how many are read at most
 --
 -- Reply: status, time, how many there are, how many follow, then for each its age in ms and its text.

@@ -1,10 +1,10 @@
-import { didYouMean } from './did-you-mean.ts'
-import { invalidOption } from './errors.ts'
+import { didYouMean } from '../did-you-mean.ts'
+import { invalidOption } from '../errors.ts'
 
 type Listener = (event: never) => void
 
 /**
- * Typed events of one part. Emitting costs a map lookup while nobody listens; `has` lets a hot path skip building the
+ * Typed events of one part. Without listeners, emitting costs a map lookup; `has` lets a hot path skip building the
  * event.
  *
  * @example
@@ -22,7 +22,7 @@ export class Emitter<Events> {
     this.#names = names && Object.keys(names)
   }
 
-  /** Whether anybody listens to this event. */
+  /** Whether this event has listeners. */
   has(name: keyof Events): boolean {
     return this.#listeners.size > 0 && this.#listeners.has(name)
   }

@@ -7,7 +7,7 @@ export type PartKind = 'limiter' | 'egress' | 'cache' | 'presence' | 'breaker' |
 /** What contributes one section to the reports of a process. */
 export interface ReportPart {
   readonly kind: PartKind | (string & {})
-  /** Tells parts of one kind apart: the name of a cache, a breaker or a shipper. */
+  /** Distinguishes parts of one kind: the name of a cache, a breaker or a shipper. */
   readonly name: string
   /** How the part stands now: plain JSON of bounded size. Called every two seconds. */
   stats(): unknown
