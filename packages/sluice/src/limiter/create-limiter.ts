@@ -1,4 +1,4 @@
-import { Emitter } from '../core/emitter.ts'
+import { Emitter } from '../core/observe/emitter.ts'
 import { compilePolicyInSlices } from '../policy/compile/compile-policy.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
@@ -83,7 +83,7 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
     beforeClose: () => replicas.close(resolved.deadlineMs),
     afterClose: async () => {
       await release?.()
-      // A store that was given belongs to whoever made it.
+      // A store that was given is closed by its creator.
       if (options.store === undefined) await store.close()
     },
   })

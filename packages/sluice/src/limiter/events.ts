@@ -20,8 +20,8 @@ export const limiterEventNames: Readonly<Record<keyof LimiterEvents, true>> = {
 /** Everything that can be watched. Metrics, logs and the dashboard all listen here. */
 export interface LimiterEvents {
   /**
-   * After every decision. `subjects` are readable keys, one per charged rule; `tookMs` is only measured while somebody
-   * listens.
+   * After every decision. `subjects` are readable keys, one per charged rule; `tookMs` is only measured while there are
+   * listeners.
    */
   decision: {
     readonly decision: Decision
@@ -34,7 +34,7 @@ export interface LimiterEvents {
   breaker: { readonly state: BreakerState }
   /** Redis has evicted keys to make room, perhaps counters among them: their subjects have their whole limit again. */
   evicted: { readonly keys: number }
-  /** The source of truth of a rule was asked, or a store was told what it counts. `error` says how a source failed. */
+  /** The source of truth of a rule was asked, or its count was written to a store. `error` says how a source failed. */
   recount: { readonly rule: string; readonly outcome: RecountOutcome; readonly error?: Error }
   /** A new policy is in force. */
   policyLoaded: { readonly version: string; readonly source: string }

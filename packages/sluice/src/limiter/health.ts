@@ -18,12 +18,16 @@ export interface HealthParts {
   /** Rules that code names and the policy no longer has. */
   readonly dropped: Iterable<string>
   readonly sawRequests: boolean
+  readonly isClosed: boolean
 }
 
 /** How the limiter is, for readiness probes and people. */
 export async function limiterHealth(parts: HealthParts, withinMs: number): Promise<Health> {
   const { fallback, live, recounts, dropped, sawRequests } = parts
+  if (parts.isClosed) return closedHealth(parts)
   const store = await fallback.health(withinMs)
+  // Decisions may not have noticed yet that the store is back: without any of them nothing else asks it.
+  const lastContactMs = store.reachable ? 0 : fallback.lastContactMs
   const policy = live.status
   const warnings = [...store.warnings]
   if (policy.lastError !== undefined)
@@ -45,9 +49,21 @@ export async function limiterHealth(parts: HealthParts, withinMs: number): Promi
       store.ok !== false &&
       fallback.breaker === 'closed' &&
       failing.every(({ agoMs }) => agoMs > failingMs),
-    store: { ...store, name: fallback.name, breaker: fallback.breaker, lastContactMs: fallback.lastContactMs },
+    reason: undefined,
+    store: { ...store, name: fallback.name, breaker: fallback.breaker, lastContactMs },
     policy,
     warnings,
+  }
+}
+
+function closedHealth({ fallback, live }: HealthParts): Health {
+  const { name, breaker, lastContactMs } = fallback
+  return {
+    ok: false,
+    reason: 'closed',
+    store: { reachable: false, roundTripMs: 0, warnings: [], details: {}, name, breaker, lastContactMs },
+    policy: live.status,
+    warnings: ['The limiter is closed.'],
   }
 }
 
@@ -68,7 +84,7 @@ function recountWarnings(rules: readonly ChargedRule[], recounts: Recounts): str
   ]
 }
 
-/** The policy that is in force now, for those who decide with it. */
+/** The policy that is in force now, as `limiter.policy` shows it. */
 export function describePolicy(live: LivePolicy): Limiter['policy'] {
   const { service, rules, readsBody } = live.current
   return {
@@ -80,6 +96,10 @@ export function describePolicy(live: LivePolicy): Limiter['policy'] {
     readsBody,
     reads: distinct(rules.flatMap(({ reads }) => reads)),
     hasRequestRules: rules.some(({ keyed }) => keyed),
+    whyNoRequestHas(key, name) {
+      const rule = name === undefined ? (rules.length === 1 ? rules[0] : undefined) : live.current.rule(name)
+      return rule?.whyNoRequestHas(typeof key === 'string' ? [key] : key)
+    },
   }
 }
 

@@ -23,7 +23,7 @@ export interface Settlement {
 /** What a hold has taken. */
 export interface Held {
   readonly enforced: readonly RuleCharge[]
-  /** Places of shadow rules. They only watch: what the store does with them never concerns who asked. */
+  /** Places of shadow rules. They only observe: what the store does with them never affects the caller. */
   readonly shadow: readonly RuleCharge[]
 }
 

@@ -6,7 +6,9 @@ import type { SourceListener } from '../policy/live/source.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { redisStore } from '../stores/redis/index.ts'
 import type { Store } from '../stores/store.ts'
+import { switchedStore } from '../testing/faulty-store.ts'
 import { startRedis } from '../testing/servers/redis.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { Limiter } from './limiter.ts'
 
@@ -241,6 +243,42 @@ describe.each(Object.entries(stores))('a limiter on %s', (_, start) => {
   })
 })
 
+it('does not tell of an outage once the store answers, also when nobody asked for a decision since', async () => {
+  const clock = virtualClock()
+  const store = switchedStore(memoryStore())
+  let reachable = true
+  const health = async (withinMs: number) => ({ ...(await memoryStore().health(withinMs)), reachable })
+  const limiter = await createLimiter({ limits: { rpm: 9 }, store: { ...store, health }, clock, replicas: 1 })
+  store.failing = 'timeout'
+  reachable = false
+  await limiter.take('a')
+  clock.tick('3s')
+  expect((await limiter.health()).store).toMatchObject({ reachable: false, lastContactMs: 3000 })
+  reachable = true
+  expect((await limiter.health()).store).toMatchObject({ reachable: true, lastContactMs: 0 })
+  await limiter.close()
+})
+
+it('is not well once it is closed, and does not ask the store any more', async () => {
+  let asked = 0
+  const store = memoryStore()
+  const health = (withinMs: number) => {
+    asked++
+    return store.health(withinMs)
+  }
+  const limiter = await createLimiter({ limits: { rpm: 9 }, store: { ...switchedStore(store), health } })
+  expect(await limiter.health()).toMatchObject({ ok: true, reason: undefined })
+  await limiter.close()
+  expect(await limiter.health()).toMatchObject({
+    ok: false,
+    reason: 'closed',
+    store: { reachable: false },
+    policy: { version: expect.any(String) },
+    warnings: ['The limiter is closed.'],
+  })
+  expect(asked).toBe(1)
+})
+
 describe('wrong use', () => {
   it('fails early and says what would be right', async () => {
     const limiter = await createLimiter({ policy })
@@ -254,6 +292,9 @@ describe('wrong use', () => {
     for (const key of [undefined, null, Number.NaN, {}, [], [undefined], [{}], ['a', null]]) {
       await expect(limiter.take(key as never, { rule: 'tokens' })).rejects.toMatchObject({ code: 'SLUICE_INVALID_KEY' })
     }
+    await expect(limiter.take(42 as never, { rule: 'tokens' })).rejects.toThrow(
+      /key is 42; use \[42\], as adapters do .* "42"/,
+    )
     await expect(limiter.reserve('a', { rule: 'tokens', ttlMs: 0 })).rejects.toThrow(/ttlMs is 0/)
     await limiter.close()
     await expect(limiter.take('a', { rule: 'tokens' })).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })

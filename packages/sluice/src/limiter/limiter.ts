@@ -1,4 +1,5 @@
 import type { BreakerState } from '../breaker/circuit.ts'
+import type { Clock } from '../core/clock.ts'
 import type { LimitStatus } from '../core/engine/ask.ts'
 import type { Key } from '../core/key.ts'
 import type { ReadField } from '../policy/compile/compiled-policy.ts'
@@ -17,7 +18,7 @@ export interface TakeOptions<Rule extends string = string> {
   readonly rule?: Rule
   /** Units to spend; 1 unless said otherwise. */
   readonly cost?: number
-  /** The subject's tier, where the policy cannot tell it from the key. */
+  /** The subject's tier, where the policy cannot derive it from the key. */
   readonly tier?: string
 }
 
@@ -37,9 +38,9 @@ export interface HoldOptions<Rule extends string = string> extends TakeOptions<R
 }
 
 /**
- * Units that are taken, but not yet for good. Declared with `await using`, a hold that is still open at the end of its
- * block ends there as it would by expiring: what `reserve` took comes back, and of what `acquire` and `admit` took the
- * place.
+ * Units that are taken, but not yet permanently. Declared with `await using`, a hold that is still open at the end of
+ * its block ends there as it would by expiring: what `reserve` took comes back, and of what `acquire` and `admit` took
+ * the place.
  *
  * @example
  * async function report() {
@@ -118,6 +119,8 @@ export interface Explanation {
 export interface Health {
   /** Whether decisions are exact at the moment. */
   readonly ok: boolean
+  /** `closed`: the limiter was closed, so nothing was asked. */
+  readonly reason: 'closed' | undefined
   readonly store: StoreHealth & {
     readonly name: string
     readonly breaker: BreakerState
@@ -135,7 +138,7 @@ export interface Limiter<Rule extends string = string> {
   /**
    * Decides on a request by all rules that match it, or on a key: all are spent, or none. Where a rule has a
    * concurrency limit, the decision comes with a hold of its place, to be released when the work is done. The other
-   * rules are spent for good, as by `check`.
+   * rules are spent permanently, as by `check`.
    */
   admit(subject: Subject, options?: HoldOptions<Rule>): Promise<Admission<Rule>>
   /** Decides like `admit`, but occupies no place: a concurrency limit only has to have one that is free. */
@@ -162,6 +165,8 @@ export interface Limiter<Rule extends string = string> {
    */
   stats(): LimiterStats
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
+  /** Its time; what waits for its decisions uses the same. */
+  readonly clock: Clock
   readonly policy: {
     readonly status: PolicyStatus
     readonly service: string
@@ -171,6 +176,13 @@ export interface Limiter<Rule extends string = string> {
     readonly reads: readonly ReadField[]
     /** Whether any rule can apply to requests; the others are used only by `take` and its like. */
     readonly hasRequestRules: boolean
+    /**
+     * Why no request can have this key, in words: the key of the rule has another number of parts. Undefined when one
+     * can, or when callers give the keys of the rule. For tools in which people type keys.
+     *
+     * @example limiter.policy.whyNoRequestHas('acme', 'tenant-language')
+     */
+    whyNoRequestHas(key: Key, rule?: Rule): string | undefined
   }
   /** Gives leases back, ends timers and closes what Sluice opened. */
   close(): Promise<void>

@@ -1,6 +1,6 @@
 import { type BreakerState, breakerStates } from '../breaker/circuit.ts'
 import { checkOptionNames } from '../core/check-options.ts'
-import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
+import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
 import type { Limiter } from './limiter.ts'
 
 const table = {
@@ -140,7 +140,7 @@ export function limiterMetrics(limiter: Limiter, options: LimiterMetricsOptions 
     reporter.gauge('sluice_policy_info', (set) => set(1, service, status().version, status().source))
     reporter.gauge('sluice_policy_age_seconds', (set) => set(status().ageMs / 1000, service))
     reporter.gauge('sluice_policy_stale', (set) => set(status().lastError === undefined ? 0 : 1, service))
-    // The policy in force was loaded before anybody could listen.
+    // The policy in force was loaded before there could be a listener.
     loads(1, service)
     loadErrors(0, service)
     return [

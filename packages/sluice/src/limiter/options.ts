@@ -13,7 +13,7 @@ export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = P
   /** What to enforce: a plain policy object, or a source such as `filePolicy('sluice.yaml')`. */
   readonly policy?: Policy
   /**
-   * In place of a policy: limits of one rule, `default`, such as `{ rpm: 100 }`. Requests are told apart by their
+   * In place of a policy: limits of one rule, `default`, such as `{ rpm: 100 }`. Requests are distinguished by their
    * address (`ip`), all else by the key that is given to `take`.
    */
   readonly limits?: LimitsSpec

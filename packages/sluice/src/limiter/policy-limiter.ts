@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
-import type { Emitter } from '../core/emitter.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { encodeKey, type Key } from '../core/key.ts'
+import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { RequestView } from '../policy/match/request-view.ts'
@@ -26,23 +26,13 @@ import { asItIs, Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
 import { explain } from './decision/explain.ts'
 import { RuleNames } from './decision/rule-names.ts'
-import { refused, toDecision, unmatched } from './decision/to-decision.ts'
+import { toDecision, unmatched } from './decision/to-decision.ts'
 import { toInspection } from './decision/to-inspection.ts'
-import { actualCosts, type Units, unitsAreFor } from './decision/units.ts'
+import { actualCosts, type Units } from './decision/units.ts'
 import type { LimiterEvents } from './events.ts'
 import { describePolicy, limiterHealth } from './health.ts'
-import {
-  checkId,
-  checkTtl,
-  defaultTtlMs,
-  type Held,
-  holdHandle,
-  nothing,
-  type Settlement,
-  settleAsk,
-  withHold,
-  withoutHold,
-} from './hold.ts'
+import { checkId, settleAsk, withHold, withoutHold } from './hold.ts'
+import { Holder } from './holder.ts'
 import type {
   Admission,
   CheckOptions,
@@ -79,9 +69,10 @@ export class PolicyLimiter implements Limiter {
   readonly #store: CallbackStore
   readonly #events: Emitter<LimiterEvents>
   readonly #deadlineMs: number
-  readonly #clock: Clock
   readonly #names = new RuleNames()
   readonly #decider: Decider
+  readonly #holder: Holder
+  readonly clock: Clock
   #described: { readonly current: CompiledPolicy; readonly policy: Limiter['policy'] } | undefined
   #stopWatching: (() => void) | undefined
   #counter: LimiterCounter | undefined
@@ -95,8 +86,9 @@ export class PolicyLimiter implements Limiter {
     this.#store = parts.store
     this.#events = parts.events
     this.#deadlineMs = parts.deadlineMs
-    this.#decider = new Decider(parts.store, parts.events, parts.deadlineMs)
-    this.#clock = parts.clock
+    this.#decider = new Decider(parts.store, parts, parts.deadlineMs)
+    this.#holder = new Holder(parts.store, this.#decider, this.#names, parts.deadlineMs)
+    this.clock = parts.clock
   }
 
   get policy(): Limiter['policy'] {
@@ -120,7 +112,7 @@ export class PolicyLimiter implements Limiter {
     const policy = this.#policyNow()
     const rule = this.#names.find(policy, options?.rule)
     if (rule === undefined) return unmatched(policy.version)
-    const charge = chargeTo(rule, encodeKey(key), options, this.#clock)
+    const charge = chargeTo(rule, encodeKey(key), options, this.clock)
     return toDecision(
       [charge],
       await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs),
@@ -145,7 +137,7 @@ export class PolicyLimiter implements Limiter {
       const policy = this.#policyNow()
       const charges = this.#chargesOf(policy, subject, options)
       if (charges.enforced.some(hasPlace) || charges.shadow.some(hasPlace))
-        return this.#hold(policy, charges, options, 'acquire', true).then(withHold)
+        return this.#holder.hold(policy, charges, options, 'acquire', true).then(withHold)
       if (isRequest(subject)) return this.#decider.decide(policy, charges, withoutHold)
       return this.#take(policy, subject, options).then(withoutHold)
     } catch (error) {
@@ -156,20 +148,20 @@ export class PolicyLimiter implements Limiter {
   async reserve(subject: Subject, options?: HoldOptions): Promise<HoldHandle> {
     checkCallOptions.reserve(options)
     const policy = this.#policyNow()
-    return this.#hold(policy, this.#chargesOf(policy, subject, options), options, 'reserve', false)
+    return this.#holder.hold(policy, this.#chargesOf(policy, subject, options), options, 'reserve', false)
   }
 
   async acquire(subject: Subject, options?: HoldOptions): Promise<HoldHandle> {
     checkCallOptions.acquire(options)
     const policy = this.#policyNow()
-    return this.#hold(policy, this.#chargesOf(policy, subject, options), options, 'acquire', false)
+    return this.#holder.hold(policy, this.#chargesOf(policy, subject, options), options, 'acquire', false)
   }
 
   async settle(subject: Subject, id: string, actual: Units, options?: { readonly rule?: string }): Promise<boolean> {
     checkCallOptions.settle(options)
     const policy = this.#policyNow()
     const charges = this.#chargesOf(policy, subject, options)
-    const { isFor, checkRule } = this.#settlement(policy, charges)
+    const { isFor, checkRule } = this.#holder.settlement(policy, charges)
     const ask = settleAsk(charges.enforced, checkId(id), actualCosts(actual, isFor, checkRule))
     if (ask.charges.length === 0) return false
     return (await this.#store.decide(ask, this.#deadlineMs)).granted > 0
@@ -194,12 +186,13 @@ export class PolicyLimiter implements Limiter {
   }
 
   explain(request: RequestView): Promise<Explanation> {
-    return explain(this.#policyNow(), request, this.#store, this.#deadlineMs, this.#clock.now() / 1000)
+    return explain(this.#policyNow(), request, this.#store, this.#deadlineMs, this.clock.now() / 1000)
   }
 
   health(): Promise<Health> {
     const { dropped } = this.#names
-    return limiterHealth({ ...this.#parts, dropped, sawRequests: this.#sawRequests }, this.#deadlineMs)
+    const parts = { ...this.#parts, dropped, sawRequests: this.#sawRequests, isClosed: this.#closed }
+    return limiterHealth(parts, this.#deadlineMs)
   }
 
   stats(): LimiterStats {
@@ -231,12 +224,12 @@ export class PolicyLimiter implements Limiter {
 
   #take(policy: CompiledPolicy, key: Key, options: TakeOptions | undefined): Promise<Decision> {
     const rule = this.#names.find(policy, options?.rule)
-    const asked = rule && typeof key === 'string' ? textTake(rule, key, options, this.#clock) : undefined
+    const asked = rule && typeof key === 'string' ? textTake(rule, key, options, this.clock) : undefined
     const known = asked && this.#decider.takeByText(policy, asked)
     if (known !== undefined) return Promise.resolve(known)
     const subject = encodeKey(key)
     if (rule === undefined) return Promise.resolve(this.#decider.announce(unmatched(policy.version)))
-    const charge = asked?.text === subject ? chargeOf(asked) : chargeTo(rule, subject, options, this.#clock)
+    const charge = asked?.text === subject ? chargeOf(asked) : chargeTo(rule, subject, options, this.clock)
     return rule.mode === 'shadow'
       ? this.#decider.withShadow(policy, [], [charge])
       : this.#decider.submit(policy, [charge], asItIs)
@@ -244,58 +237,17 @@ export class PolicyLimiter implements Limiter {
 
   #chargesOf(policy: CompiledPolicy, subject: Subject, options: TakeOptions | undefined): Charges {
     if (isRequest(subject)) {
-      if (options?.rule === undefined) return chargesOfRequest(policy, subject, options?.cost, this.#clock)
+      if (options?.rule === undefined) return chargesOfRequest(policy, subject, options?.cost, this.clock)
       const rule = this.#names.find(policy, options.rule)
-      return rule === undefined ? noCharges : chargesOfRequest(policy, subject, options.cost, this.#clock, rule.name)
+      return rule === undefined ? noCharges : chargesOfRequest(policy, subject, options.cost, this.clock, rule.name)
     }
-    return chargesOfKey(this.#names.find(policy, options?.rule), subject, options, this.#clock)
+    return chargesOfKey(this.#names.find(policy, options?.rule), subject, options, this.clock)
   }
 
-  /** The charge of somebody who wants to change or see what a rule has counted, for which the rule has to be there. */
+  /** The charge for changing or reading what a rule has counted; the rule must exist. */
   #chargeNamed(key: Key, options: TakeOptions | undefined): RuleCharge {
     const rule = this.#names.find(this.#policyNow(), options?.rule)
-    if (rule !== undefined) return chargeTo(rule, encodeKey(key), options, this.#clock)
+    if (rule !== undefined) return chargeTo(rule, encodeKey(key), options, this.clock)
     throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy no longer has the rule ${show(options?.rule)}.`)
-  }
-
-  async #hold(
-    policy: CompiledPolicy,
-    charges: Charges,
-    options: HoldOptions = {},
-    kind: 'reserve' | 'acquire',
-    placesOnly: boolean,
-  ): Promise<HoldHandle> {
-    const id = options.id === undefined ? crypto.randomUUID() : checkId(options.id)
-    const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
-    const { enforced, shadow, refusedBy } = charges
-    const handleOf = (decision: Decision, held: Held): HoldHandle =>
-      holdHandle(id, decision, held, this.#settlement(policy, charges), ttlMs, this.#store, this.#deadlineMs, kind)
-    if (refusedBy !== undefined) {
-      const decision = this.#decider.announce(refused(refusedBy, policy.version))
-      return handleOf(decision, nothing)
-    }
-    const decision = await this.#decider.withShadow(policy, enforced, shadow, {
-      id,
-      ttlUs: ttlMs * 1000,
-      kind,
-      placesOnly,
-      isNew: options.id === undefined,
-    })
-    const places = shadow.filter(hasPlace)
-    if (!decision.allowed) this.#leave(places, id)
-    const held = { enforced: placesOnly ? enforced.filter(hasPlace) : enforced, shadow: places }
-    return handleOf(decision, decision.degraded ? nothing : held)
-  }
-
-  #settlement(policy: CompiledPolicy, { enforced, shadow }: Charges): Settlement {
-    return { isFor: unitsAreFor([...enforced, ...shadow]), checkRule: (name) => this.#names.find(policy, name) }
-  }
-
-  /** Gives the places of shadow rules back when the request was denied by others. */
-  #leave(places: readonly RuleCharge[], id: string): void {
-    if (places.length === 0) return
-    const ask = settleAsk(places, id, () => 0)
-    // They expire by themselves if the store cannot be reached; the limiter has told of that already.
-    Promise.resolve(this.#store.decide(ask, this.#deadlineMs)).catch(() => {})
   }
 }

@@ -1,4 +1,4 @@
-import type { Emitter } from '../core/emitter.ts'
+import type { Emitter } from '../core/observe/emitter.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
 import type { LimiterEvents } from './events.ts'
 

@@ -23,9 +23,9 @@ export type DecideOnValues = (values: readonly (string | undefined)[], nowUs: nu
 export interface StateStoreOptions {
   readonly name: string
   /**
-   * Reads the values of distinct keys, calls `decideOn` with them and the time of whoever keeps them, and writes what
-   * that returns. All of it is one transaction: nobody else reads or writes these keys in between. After a conflict it
-   * may do all of it again. When it rejects, nothing must have been written.
+   * Reads the values of distinct keys, calls `decideOn` with them and the time of the database, and writes what that
+   * returns. All of it is one transaction: no other transaction reads or writes these keys in between. After a conflict
+   * it may do all of it again. When it rejects, nothing must have been written.
    */
   transact(keys: readonly string[], decideOn: DecideOnValues, withinMs: number): Promise<void> | void
   health?(withinMs: number): Promise<StoreHealth>

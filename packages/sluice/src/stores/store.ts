@@ -1,18 +1,17 @@
 import type { BreakerState } from '../breaker/circuit.ts'
 import type { Answer, Ask, Charge, TextTake } from '../core/engine/ask.ts'
 import type { FailureKind } from '../core/errors.ts'
-import type { StoreHealth } from '../core/store-health.ts'
-import type { Redis } from '../redis/redis.ts'
+import type { StoreHealth } from '../core/observe/store-health.ts'
 
-export type { StoreHealth } from '../core/store-health.ts'
+export type { StoreHealth } from '../core/observe/store-health.ts'
 
 /**
- * `allowed`, `denied`: the source of truth decided. `failed`: it did not answer, so the rule was closed. `raised`: a
- * store that had lost a counter was told what the source counts.
+ * `allowed`, `denied`: the source of truth decided. `failed`: it did not answer, so the rule was closed. `raised`: the
+ * count of the source was written to a store that had lost its counter.
  */
 export type RecountOutcome = 'allowed' | 'denied' | 'failed' | 'raised'
 
-/** Learns what a store does. Every call is on the hot path, so a store skips them while nobody watches. */
+/** Observes a store. Every call is on the hot path, so a store without observers skips them. */
 export interface StoreObserver {
   roundTrip?(asks: number, tookMs: number): void
   /** Something was decided without I/O. */
@@ -34,13 +33,14 @@ export interface Waiter {
 
 /** The Redis that a store uses, in use by another part too until it is released. */
 export interface LentRedis {
-  readonly redis: Redis
+  /** A `Redis` of `sluice/redis`. Its type is not named here, as it needs those of Node, and a limiter does not. */
+  readonly redis: object
   /** The start of every Redis key. */
   readonly prefix: string
   release(): Promise<void>
 }
 
-/** Tells whether a store may have lost what it was told, so that an absent counter is not taken for zero. */
+/** Shows whether a store may have lost writes, so that an absent counter does not count as zero. */
 export interface Continuity {
   /** Which part of the store keeps a subject; a part is lost as a whole. */
   placeOf(charge: Charge): number
@@ -52,7 +52,10 @@ export interface Continuity {
 
 /** What a store can do beyond `decide`. What is not declared is not assumed. */
 export interface StoreAbilities {
-  /** `decide` answers at once, without a promise: nothing is gained by answering before it. */
+  /**
+   * The state is in this process only, and `decide` answers without a promise: a local answer would gain nothing, and
+   * egress keeps its places in process too.
+   */
   readonly inProcess?: true
   /** `withinMs` is kept whatever happens. Otherwise the limiter waits no longer by itself. */
   readonly keepsDeadlines?: true
@@ -68,7 +71,7 @@ export interface StoreAbilities {
   readonly takeByText?: (take: TextTake) => Answer | undefined
   /** Without it, every subject of a rule with `onStoreFailure: recount` is recounted once by each process. */
   readonly continuity?: Continuity
-  /** Lends its Redis to parts that keep other state beside its counters. */
+  /** The store's Redis, for parts that keep other state beside the counters. Each user releases its own. */
   readonly lendRedis?: () => LentRedis
 }
 
@@ -76,7 +79,7 @@ export interface StoreAbilities {
  * Where counters live. A store answers an ask exactly once and exactly (see `Ask`), and settles within `withinMs`: with
  * an answer, or by rejecting with a `StoreError`. It may answer at once instead of with a promise.
  *
- * Whoever makes a store closes it. To change one, use `wrapStore`.
+ * The creator of a store closes it. To change one, use `wrapStore`.
  */
 export interface Store {
   readonly name: string
@@ -85,7 +88,7 @@ export interface Store {
   /** Adds an observer; the returned function removes it. */
   watch?(observer: StoreObserver): () => void
   /**
-   * A limiter uses the store until it calls the returned function. A store without users may let go of its connections.
+   * A limiter uses the store until it calls the returned function. A store without users may close its connections.
    */
   use?(): () => Promise<void>
   health(withinMs: number): Promise<StoreHealth>

@@ -1,11 +1,9 @@
-import type { Emitter } from '../../core/emitter.ts'
 import type { Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
 import type { CompiledPolicy } from '../../policy/compile/compiled-policy.ts'
 import type { CallbackStore } from '../../stores/callback-store.ts'
-import type { LimiterEvents } from '../events.ts'
 import { type Charges, hasPlace, type RuleTextTake } from './charges.ts'
 import type { Decision } from './decision.ts'
-import { conclude, PendingDecision, startOf } from './pending-decision.ts'
+import { conclude, type DecisionWatch, PendingDecision, startOf } from './pending-decision.ts'
 import { noShadow, refused, toShadow, unmatched } from './to-decision.ts'
 
 /**
@@ -14,21 +12,21 @@ import { noShadow, refused, toShadow, unmatched } from './to-decision.ts'
  */
 export class Decider {
   readonly #store: CallbackStore
-  readonly #events: Emitter<LimiterEvents>
+  readonly #watch: DecisionWatch
   readonly #deadlineMs: number
 
-  constructor(store: CallbackStore, events: Emitter<LimiterEvents>, deadlineMs: number) {
+  constructor(store: CallbackStore, watch: DecisionWatch, deadlineMs: number) {
     this.#store = store
-    this.#events = events
+    this.#watch = watch
     this.#deadlineMs = deadlineMs
   }
 
   /** Decides where the text of a key is enough to do so at once. */
   takeByText(policy: CompiledPolicy, take: RuleTextTake): Decision | undefined {
     if (take.rule.mode === 'shadow' || hasPlace(take)) return undefined
-    const startMs = startOf(this.#events)
+    const startMs = startOf(this.#watch)
     const answer = this.#store.takeByText(take)
-    return answer && conclude([take], answer, policy.version, noShadow, this.#events, startMs)
+    return answer && conclude([take], answer, policy.version, noShadow, this.#watch, startMs)
   }
 
   /** Decides without holding anything. */
@@ -42,7 +40,7 @@ export class Decider {
 
   /** The result is made before the promise resolves: a promise for each step would cost as much as the decision. */
   submit<T>(policy: CompiledPolicy, charges: readonly Charge[], resultOf: (decision: Decision) => T): Promise<T> {
-    const pending = new PendingDecision(policy.version, charges, undefined, this.#events)
+    const pending = new PendingDecision(policy.version, charges, undefined, this.#watch)
     const answer = this.#store.submit(pending, this.#deadlineMs, pending)
     return answer === undefined
       ? pending.promise(resultOf)
@@ -51,7 +49,8 @@ export class Decider {
 
   /** Announces a decision that no store took part in. */
   announce(decision: Decision): Decision {
-    if (this.#events.has('decision')) this.#events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
+    const { events } = this.#watch
+    if (events.has('decision')) events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
     return decision
   }
 
@@ -64,7 +63,7 @@ export class Decider {
     watched: readonly Charge[],
     hold?: HoldRequest,
   ): Promise<Decision> {
-    const pending = new PendingDecision(policy.version, charges, hold, this.#events)
+    const pending = new PendingDecision(policy.version, charges, hold, this.#watch)
     const real = charges.length === 0 ? undefined : this.#store.decide(pending, this.#deadlineMs)
     const shadow = await Promise.all(
       watched.map(async (charge) => {

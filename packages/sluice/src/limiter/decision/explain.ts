@@ -5,7 +5,7 @@ import type { Store } from '../../stores/store.ts'
 import type { Explanation } from '../limiter.ts'
 import { refused, toDecision, unmatched } from './to-decision.ts'
 
-/** Tells which rules apply to a request, why, and how their limits stand, without spending. */
+/** Which rules apply to a request, why, and what is left of their limits, without spending. */
 export async function explain(
   policy: CompiledPolicy,
   request: RequestView,

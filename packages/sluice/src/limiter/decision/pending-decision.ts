@@ -1,33 +1,35 @@
-import type { Emitter } from '../../core/emitter.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { Answer, Charge, HoldRequest, TakeAsk, TextTake } from '../../core/engine/ask.ts'
+import type { Emitter } from '../../core/observe/emitter.ts'
 import type { Waiter } from '../../stores/callback-store.ts'
 import type { LimiterEvents } from '../events.ts'
 import type { Decision, ShadowDecision } from './decision.ts'
 import { noShadow, toDecision } from './to-decision.ts'
 
-/** A decision from the moment it is asked for until the store has answered: what is asked, and who asks. */
+/** Receives every decision, with how long it took by the clock. */
+export interface DecisionWatch {
+  readonly events: Emitter<LimiterEvents>
+  readonly clock: Clock
+}
+
+/** A decision from the moment it is asked for until the store has answered: the ask and its waiter in one object. */
 export class PendingDecision implements TakeAsk, Waiter {
   readonly kind = 'take'
   readonly charges: readonly Charge[]
   readonly copies = 1
   readonly hold: HoldRequest | undefined
   readonly #policyVersion: string
-  readonly #events: Emitter<LimiterEvents>
+  readonly #watch: DecisionWatch
   readonly #startMs: number
   #resolve: ((decision: Decision) => void) | undefined
   #reject: ((error: unknown) => void) | undefined
 
-  constructor(
-    policyVersion: string,
-    charges: readonly Charge[],
-    hold: HoldRequest | undefined,
-    events: Emitter<LimiterEvents>,
-  ) {
+  constructor(policyVersion: string, charges: readonly Charge[], hold: HoldRequest | undefined, watch: DecisionWatch) {
     this.charges = charges
     this.hold = hold
     this.#policyVersion = policyVersion
-    this.#events = events
-    this.#startMs = startOf(events)
+    this.#watch = watch
+    this.#startMs = startOf(watch)
   }
 
   /** Waits for what the store will answer; asked for only when it did not at once. */
@@ -47,13 +49,13 @@ export class PendingDecision implements TakeAsk, Waiter {
   }
 
   conclude(answer: Answer, shadow: readonly ShadowDecision[]): Decision {
-    return conclude(this.charges, answer, this.#policyVersion, shadow, this.#events, this.#startMs)
+    return conclude(this.charges, answer, this.#policyVersion, shadow, this.#watch, this.#startMs)
   }
 }
 
-/** The time, if anybody will want to know how long a decision took. */
-export function startOf(events: Emitter<LimiterEvents>): number {
-  return events.has('decision') ? performance.now() : 0
+/** The time, if a listener will want to know how long a decision took. */
+export function startOf({ events, clock }: DecisionWatch): number {
+  return events.has('decision') ? clock.monotonic() : 0
 }
 
 /** Makes the decision of an answer, and announces it. */
@@ -62,7 +64,7 @@ export function conclude(
   answer: Answer,
   policyVersion: string,
   shadow: readonly ShadowDecision[],
-  events: Emitter<LimiterEvents>,
+  { events, clock }: DecisionWatch,
   startMs: number,
 ): Decision {
   const decision = toDecision(charges, answer, policyVersion, shadow)
@@ -72,7 +74,7 @@ export function conclude(
       // A take by text is only answered where the text is the encoded key.
       subjects: charges.map((charge) => charge.rule.prefix + ('text' in charge ? charge.text : charge.subject)),
       cost: charges[0]?.cost ?? 0,
-      tookMs: startMs === 0 ? 0 : performance.now() - startMs,
+      tookMs: startMs === 0 ? 0 : clock.monotonic() - startMs,
     })
   }
   return decision

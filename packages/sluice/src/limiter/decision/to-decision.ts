@@ -15,7 +15,7 @@ export function refused(rule: string, policyVersion: string): Decision {
   return make(false, 'missing-key', rule, noLimits, Infinity, 'policy', undefined, noShadow, policyVersion)
 }
 
-/** What an answer means to whoever asked. */
+/** Makes the decision for the caller from an answer of the store. */
 export function toDecision(
   charges: readonly ChargeTerms[],
   answer: Answer,

@@ -2,7 +2,7 @@ import type { Answer } from '../../core/engine/ask.ts'
 import type { Inspection } from '../limiter.ts'
 import type { RuleCharge } from './charges.ts'
 
-/** What a store that was only looked at knows of one subject. */
+/** What a store knows about one subject, from a peek. */
 export function toInspection({ rule, subject }: RuleCharge, answer: Answer): Inspection {
   const holds = (answer.holds?.[0] ?? []).map(({ id, cost, expiresUs }) => ({
     id,

@@ -16,7 +16,7 @@ export interface HistoryOptions {
   readonly lag: number
   /** Whether the server loses counters. */
   readonly wipes: boolean
-  /** Whether messages get lost on their way, so that units stay spent for which nobody was allowed. */
+  /** Whether messages get lost on their way, so that units stay spent although no request was allowed. */
   readonly losesMessages: boolean
   /** Whether the source fails and hangs now and then. */
   readonly sourceFails: boolean
@@ -154,7 +154,7 @@ class World implements HistoryOutcome {
     this.#run(async () => {
       const day = this.#day()
       const { allowed, by } = await this.#members[m]!.limiter.take(subject, { cost })
-      // Of what was decided while a day ended, nobody can tell to which of the two it belongs.
+      // What was decided while a day ended may belong to either of the two days.
       if (allowed && day === this.#day()) this.admitted[day]! += cost
       else if (allowed) this.betweenDays += cost
       this.#note(m, `take ${cost}: ${allowed ? `allowed, ${this.admitted.at(-1)} now` : 'denied'} by ${by}`)

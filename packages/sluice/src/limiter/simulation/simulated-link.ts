@@ -32,7 +32,7 @@ export class SimulatedLink {
     this.#delay = delay
   }
 
-  /** Ends the connection: whoever waits for an answer does not get it. The next call opens another. */
+  /** Ends the connection: pending calls get no answer. The next call opens another. */
   cut(): void {
     this.#connection += 1
     for (const fail of [...this.#pending]) fail('connection')

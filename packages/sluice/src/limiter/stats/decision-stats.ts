@@ -47,7 +47,7 @@ export class DecisionStats {
   readonly #total: Counts = none()
   readonly #latencies: Latencies
 
-  constructor(nowMs: () => number = () => performance.now()) {
+  constructor(nowMs: () => number) {
     this.#nowMs = nowMs
     this.#latencies = new Latencies(nowMs())
   }

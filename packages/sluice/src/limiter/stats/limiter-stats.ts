@@ -14,7 +14,9 @@ export interface LimiterStats {
   readonly decisions: DecisionCounts
   /** The last 60 seconds, the present one last: allowed, denied, degraded. */
   readonly recent: readonly (readonly [allowed: number, denied: number, degraded: number])[]
-  /** The number of the last of these seconds, by a clock of this process: tells reports that overlap apart. */
+  /**
+   * The number of the last of these seconds, by a clock of this process, so that overlapping reports can be aligned.
+   */
   readonly second: number
   /** How long the decisions of the last 30 to 60 seconds took, as counts for `latencyQuantile`. */
   readonly latency: readonly number[]
@@ -50,7 +52,7 @@ export class LimiterCounter {
   #breaker: LimiterStats['breaker'] = 'closed'
   readonly #recounts = new Map<string, Record<RecountOutcome, number>>()
 
-  constructor(limiter: Limiter, counts: DecisionStats = new DecisionStats()) {
+  constructor(limiter: Limiter, counts: DecisionStats = new DecisionStats(() => limiter.clock.monotonic())) {
     this.#limiter = limiter
     this.#counts = counts
     this.#ends.push(

@@ -147,13 +147,3 @@ test('failures are announced by kind, with their error', async () => {
   }
   expect(kinds).toEqual(['timeout StoreError', 'oom StoreError', 'readonly StoreError'])
 })
-
-test('health tells since when the store has not answered', async () => {
-  const store = switchedStore(memoryStore())
-  const limiter = await limiterOn(store)
-  expect((await limiter.health()).store.lastContactMs).toBe(0)
-  store.failing = 'timeout'
-  await limiter.take('a', { rule: 'open' })
-  await clock.advance(5)
-  expect((await limiter.health()).store.lastContactMs).toBe(5)
-})

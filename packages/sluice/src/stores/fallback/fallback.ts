@@ -31,8 +31,8 @@ const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'full', 'script', 
 const noStatuses: Answer['statuses'] = Object.freeze([Object.freeze([])])
 
 /**
- * Which rule of a decision prevails. Whoever can recount looks at a denial again, see `recounting`; else it is the same
- * as closed.
+ * Which rule of a decision prevails. A `recount` rule gets a denial here, which `recounting` then checks; without it,
+ * it is the same as closed.
  */
 const strictness: Readonly<Record<OnStoreFailure, number>> = { open: 0, local: 1, recount: 2, closed: 3 }
 
@@ -43,8 +43,7 @@ const breakerOpen = new StoreError('breaker', 'The store has failed repeatedly a
 
 /**
  * Puts a breaker before a store, and answers by each rule's `onStoreFailure` when the store cannot: `open` allows,
- * `closed` denies, `local` decides on this replica's share. Only `take` and `peek` are answered so; whoever resets or
- * settles learns of the fault.
+ * `closed` denies, `local` decides on this replica's share. Only `take` and `peek` are answered so; other asks reject.
  */
 export function fallback(store: Store, options: FallbackOptions): FallbackStore {
   return new StoreWithFallback(store, options)
@@ -101,6 +100,7 @@ class StoreWithFallback implements FallbackStore {
   submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
     const pass = this.#breaker.pass ?? this.#breaker.enter(this.#clock.monotonic())
     if (pass === undefined) return this.#answerWithout(ask, breakerOpen)
+    if (!this.#local.isEmpty) this.#local.reportAhead(ask, this.#store, withinMs)
     try {
       const answer = this.#abilities.inProcess
         ? (this.#store.decide(ask, withinMs) as Answer)
@@ -121,9 +121,9 @@ class StoreWithFallback implements FallbackStore {
     return this.#store.health(withinMs)
   }
 
-  /** Leaves the store open: it belongs to whoever made it. */
+  /** Leaves the store open: its creator closes it. */
   async close(): Promise<void> {
-    await this.#local.reported
+    await this.#local.reported()
     this.#deadlines.close()
   }
 

@@ -28,6 +28,7 @@ export class LocalUsage {
   readonly #unreported = new Map<string, Map<string, Unreported>>()
   #size = 0
   #reporting: Promise<void> | undefined
+  readonly #ahead = new Set<Promise<boolean>>()
 
   constructor(clock: Clock) {
     this.#memory = memoryStore({ maxSubjects, clock })
@@ -46,9 +47,25 @@ export class LocalUsage {
     return this.#size === 0
   }
 
-  /** Settles when the report in flight has ended. */
-  get reported(): Promise<void> {
-    return this.#reporting ?? Promise.resolve()
+  /** Settles when the reports in flight have ended. */
+  async reported(): Promise<void> {
+    await Promise.all([this.#reporting, ...this.#ahead])
+  }
+
+  /**
+   * Reports what the subjects of an ask were admitted, so that a store which has come back, perhaps empty, knows it
+   * when it decides on that ask: stores keep the order of asking.
+   */
+  reportAhead({ charges }: Ask, store: Store, withinMs: number): void {
+    for (const { rule, subject } of charges) {
+      const subjects = this.#unreported.get(rule.prefix)
+      const entry = subjects?.get(subject)
+      if (entry === undefined) continue
+      this.#takeOut(rule.prefix, subject)
+      const report = this.#reportOne(entry, store, withinMs)
+      this.#ahead.add(report)
+      void report.finally(() => this.#ahead.delete(report))
+    }
   }
 
   /** Debits the store for what was admitted without it. What fails now is kept for the next time. */
@@ -73,13 +90,18 @@ export class LocalUsage {
     for (const [prefix, subjects] of this.#unreported) {
       for (const [subject, entry] of subjects) {
         if (some.length === reportsAtOnce) return some
-        subjects.delete(subject)
-        this.#size -= 1
+        this.#takeOut(prefix, subject)
         some.push(entry)
       }
-      this.#unreported.delete(prefix)
     }
     return some
+  }
+
+  #takeOut(prefix: string, subject: string): void {
+    const subjects = this.#unreported.get(prefix)!
+    subjects.delete(subject)
+    if (subjects.size === 0) this.#unreported.delete(prefix)
+    this.#size -= 1
   }
 
   /**

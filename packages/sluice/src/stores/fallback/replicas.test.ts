@@ -124,3 +124,31 @@ test('replicas are counted also when only a later version of the policy has a lo
   await waitFor(async () => (await beats()).length === 1)
   await limiter.close()
 })
+
+test('a Redis that comes back empty gives nothing beyond what was admitted without it', async () => {
+  const policy = { service: 'empty', rules: [{ name: 'r', limits: { rph: 4 }, onStoreFailure: 'local' as const }] }
+  await redis.restart()
+  const limiter = await createLimiter({
+    policy,
+    store: redisStore(new Redis({ port: redis.port, lazyConnect: true })),
+    denyCache: false,
+  })
+  for (let outage = 0; outage < 3; outage++) {
+    const key = `one-${outage}`
+    await limiter.take('other')
+    await redis.kill()
+    let admitted = 0
+    for (let i = 0; i < 8; i++) if ((await limiter.take(key)).allowed) admitted++
+    expect(admitted).toBe(4)
+    await redis.restart()
+    // From the first answer of the empty server on: the report must not come after it.
+    await waitFor(async () => {
+      const decision = await limiter.take(key)
+      if (decision.allowed) admitted++
+      return !decision.degraded
+    })
+    for (let i = 0; i < 8; i++) if ((await limiter.take(key)).allowed) admitted++
+    expect(admitted).toBe(4)
+  }
+  await limiter.close()
+})

@@ -13,7 +13,7 @@ export interface DenyCacheOptions {
   readonly maxSubjects: number
 }
 
-/** How many changed subjects are told apart before all asks in flight count as overtaken. */
+/** How many changed subjects are tracked one by one before all asks in flight count as overtaken. */
 const maxChanged = 1000
 
 interface Denial {

@@ -75,7 +75,7 @@ class LocalAnswers implements CallbackStore {
   #take(ask: TakeAsk, withinMs: number, waiter: Waiter): Answer | undefined {
     // A lease ends with its window, to the millisecond.
     const nowMs = ask.charges[0]?.rule.lease ? this.#clock.monotonic() : this.#tickMs()
-    // Who asks again with the id of an open hold pays nothing, so that a full limit does not deny it.
+    // An ask with the id of an open hold costs nothing, so a full limit does not deny it.
     const mayBeHeld = ask.hold !== undefined && ask.hold.isNew !== true
     const denial = mayBeHeld ? undefined : this.#denials?.find(ask.charges, nowMs)
     const known = denial ?? this.#leases.spend(ask, nowMs, withinMs)

@@ -12,13 +12,13 @@ const slotsAtOnce = 20_000
 const nobody: ReadonlySet<string> = new Set()
 
 /**
- * Forgets expired subjects bit by bit, so that a store that nobody asks empties itself too. A clock without timers has
+ * Forgets expired subjects bit by bit, so that an idle store becomes empty too. A clock without timers has
  * no such thing.
  */
 export class BackgroundSweep {
   readonly #clock: TimeSource & Partial<Clock>
   readonly #tables: ReadonlyMap<string, readonly Table[]>
-  /** Is told how many subjects were forgotten, and says whether any are left. */
+  /** Called with the number of subjects that were removed; returns whether any are left. */
   readonly #forgot: (subjects: number) => boolean
   #timer: Timer | undefined
   #next = 0

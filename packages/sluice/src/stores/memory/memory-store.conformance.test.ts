@@ -7,6 +7,7 @@ const framework = { afterAll, beforeAll, describe, it }
 
 storeConformance(framework, {
   name: 'memoryStore on a virtual clock',
+  abilities: ['inProcess', 'takeByText', 'continuity'],
   async start() {
     const clock = virtualClock()
     return { store: memoryStore({ clock }), advance: (ms) => clock.tick(ms), stop: async () => {} }
@@ -15,5 +16,6 @@ storeConformance(framework, {
 
 storeConformance(framework, {
   name: 'memoryStore',
+  abilities: ['inProcess', 'takeByText', 'continuity'],
   start: async () => ({ store: memoryStore(), stop: async () => {} }),
 })

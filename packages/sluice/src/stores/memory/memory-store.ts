@@ -20,7 +20,7 @@ export interface MemoryStoreOptions {
 
 const defaults = Object.freeze({ maxSubjects: 1_000_000 })
 
-/** A memory store also tells how many subjects it holds. */
+/** A memory store that also reports how many subjects it has. */
 export interface MemoryStore extends Store {
   readonly size: number
 }

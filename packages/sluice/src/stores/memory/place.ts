@@ -20,7 +20,7 @@ export interface Slot {
   readonly slot: number
 }
 
-/** Keeps a subject from making way for others while it is denied or has nothing left: it would begin anew. */
+/** Keeps a subject from making way for others while it is denied or has nothing left: it would start unused. */
 export function keepFromMakingWay(table: Table, slot: number, answer: Answer, c: number): void {
   let waitMs = 0
   for (const { remaining, resetMs, retryAfterMs } of answer.statuses[c]!) {

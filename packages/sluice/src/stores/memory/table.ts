@@ -13,7 +13,7 @@ const chunkSlots = 1 << chunkBits
  * A million subjects cost one map entry and a few numbers each, no objects, and growing never copies.
  */
 export class Table {
-  /** Twice the slot, and one more where the subject stands for itself. */
+  /** Twice the slot, plus one where the subject is a plain key (see `isPlainKey`). */
   #index = new Map<string, number>()
   #chunks: Float64Array[] = []
   /** Until when each slot counts as denied or has nothing left (us); a chunk in which none ever was has none. */

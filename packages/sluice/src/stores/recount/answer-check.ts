@@ -100,7 +100,7 @@ export class AnswerCheck {
         const before = known.used
         if (!(await this.#parts.upToDate.isIntact(known, endMs)) || known.unreported > 0) return false
         const used = usedAfter(ask, charge, answer)
-        // Whoever was answered meanwhile knows better.
+        // A later answer is newer.
         known.used = known.used === before ? used : Math.max(known.used, used)
         known.charge = charge
         known.share = undefined

@@ -8,7 +8,7 @@ import { SingleFlight } from './single-flight.ts'
  */
 const renewMs = 1000
 
-/** A store that cannot tell may have lost everything a moment ago: its subjects are recounted once by each process. */
+/** Without the ability, a loss cannot be excluded: each process recounts every subject once. */
 const unknown: Continuity = { placeOf: () => 0, connection: () => 0, intactSinceUs: () => Infinity }
 
 interface Checked {
@@ -17,7 +17,7 @@ interface Checked {
   readonly atMs: number
 }
 
-/** Remembers since when each part of a store has been intact, and asks anew when that may have changed. */
+/** Remembers since when each part of a store has been intact, and asks again when that may have changed. */
 export class ContinuityCheck {
   readonly #store: Continuity
   readonly #clock: Clock
@@ -35,7 +35,7 @@ export class ContinuityCheck {
     return checked?.connection === this.#store.connection() ? checked.sinceUs : undefined
   }
 
-  /** Asks anew in the background what was last asked a while ago. */
+  /** Asks again in the background what was last asked a while ago. */
   renew(charge: Charge, nowMs: number, withinMs: number): void {
     const place = this.#store.placeOf(charge)
     const checked = this.#checked.get(place)
@@ -43,7 +43,7 @@ export class ContinuityCheck {
     this.#checks.join(place, () => this.#check(place, withinMs)).catch(() => {})
   }
 
-  /** Asks the store, for somebody who has not asked it anything else yet. One answer serves all who wait for it. */
+  /** Asks the store, for a caller without an answer of the store yet. All waiters share one answer. */
   ask(charge: Charge, withinMs: number): Promise<number> {
     const place = this.#store.placeOf(charge)
     return this.#checks.join(place, () => this.#check(place, withinMs))

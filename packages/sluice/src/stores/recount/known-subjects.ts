@@ -8,7 +8,7 @@ import { periodOf } from './period.ts'
  */
 const maxSubjects = 50_000
 
-/** What this process knows of a subject in the present period. */
+/** What this process knows about a subject in the present period. */
 export interface KnownSubject {
   readonly period: Period
   charge: Charge
@@ -16,9 +16,9 @@ export interface KnownSubject {
   used: number
   /** Since when the store was intact when it was last found to know of everything; -1 when it never was. */
   intactSinceUs: number
-  /** Units admitted without the store that it has not confirmed to have heard of. */
+  /** Units admitted without the store that it has not confirmed yet. */
   unreported: number
-  /** Those of them that the store is being told of: they cannot be taken back any more. */
+  /** Those of them that are being written to the store: they cannot be taken back any more. */
   reporting: number
   /**
    * The number of the last `raise` of this subject. What was taken before it must not be given back after it: the
@@ -73,7 +73,7 @@ export class KnownSubjects {
     return made
   }
 
-  /** Those whose usage the store has yet to hear of, of periods that are not over. */
+  /** Those whose usage is not in the store yet, of periods that are not over. */
   unreported(nowUs: number): KnownSubject[] {
     const all = [...this.#subjects.values()].flatMap((subjects) => [...subjects.values()])
     return all.filter((known) => known.unreported > 0 && isOf(known, known.charge, nowUs))

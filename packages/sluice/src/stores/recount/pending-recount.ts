@@ -5,7 +5,7 @@ import type { KnownSubject } from './known-subjects.ts'
 import type { Source } from './source.ts'
 import type { StoreState } from './up-to-date.ts'
 
-/** Who asks store and source, and judges what they say. */
+/** What a pending recount needs: how to ask the store and the source, and how to judge their answers. */
 export interface RecountOwner {
   nowUs(): number
   leftMs(endMs: number): number
@@ -16,7 +16,7 @@ export interface RecountOwner {
   without(ask: TakeAsk | PeekAsk, failure: Answer['failure'], endMs: number): Promise<Answer>
 }
 
-/** One take or peek of a recounted rule under way. */
+/** One take or peek of a recounted rule in flight. */
 export class PendingRecount implements Waiter {
   readonly #owner: RecountOwner
   readonly ask: TakeAsk | PeekAsk

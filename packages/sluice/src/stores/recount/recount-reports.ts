@@ -2,14 +2,14 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import type { KnownSubjects } from './known-subjects.ts'
 
-/** How long to wait before the store is told again what was admitted without it. */
+/** How long to wait before writing again to the store what was admitted without it. */
 const reportMs = 500
 /** How many subjects are reported at once, so that a store that comes back is not flooded. */
 const reportsAtOnce = 64
 
 /**
- * Tells the store what was admitted without it: other replicas should not wait for the next request of a subject to
- * learn of it.
+ * Writes to the store what was admitted without it, so that other replicas need not wait for the next request of a
+ * subject to see it.
  */
 export class RecountReports {
   readonly #subjects: KnownSubjects

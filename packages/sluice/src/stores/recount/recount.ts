@@ -11,12 +11,12 @@ export interface RecountPeriod {
   readonly amount: number
   /** How many units are asked for. */
   readonly cost: number
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when no caller waits for the answer any more. */
   readonly signal: AbortSignal
 }
 
 /**
- * How many units of the period the source of truth knows of. `key` is the key's parts: `([customer], { start, end }) =>
+ * How many units of the period are in the source of truth. `key` is the key's parts: `([customer], { start, end }) =>
  * ...`.
  */
 export type RecountCount = (key: readonly KeyPart[], period: RecountPeriod) => number | Promise<number>

@@ -9,6 +9,7 @@ import { AnswerCheck } from './answer-check.ts'
 import { ContinuityCheck } from './continuity-check.ts'
 import { giveBackAsks } from './give-back.ts'
 import { type KnownSubject, KnownSubjects } from './known-subjects.ts'
+import { noteChange } from './note-change.ts'
 import { closedAnswer, isClosed, PendingRecount, type RecountOwner } from './pending-recount.ts'
 import type { Recounts } from './recount.ts'
 import { RecountReports } from './recount-reports.ts'
@@ -266,27 +267,13 @@ class Recounting implements RecountingStore, RecountOwner {
   #change(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
     const answer = this.#inner.submit(ask, withinMs, {
       answered: (later) => {
-        this.#changed(ask)
+        noteChange(ask, this.#subjects, this.#clock.now())
         waiter.answered(later)
       },
       failed: (error) => waiter.failed(error),
     })
-    if (answer !== undefined) this.#changed(ask)
+    if (answer !== undefined) noteChange(ask, this.#subjects, this.#clock.now())
     return answer
-  }
-
-  /** How much of a hold came back is not known here: the next take finds out whether less is used, or was lost. */
-  #changed(ask: Ask): void {
-    for (const charge of ask.charges) {
-      const known = this.#subjects.get(charge, this.#clock.now())
-      if (known === undefined) continue
-      if (ask.kind === 'refund') known.used = Math.max(0, known.used - charge.cost)
-      if (ask.kind === 'reset') {
-        known.used = 0
-        known.unreported = 0
-        known.share = undefined
-      }
-    }
   }
 
   /** Units that a raise since they were taken has not left on top are not given back. What fails stays spent. */

@@ -13,8 +13,8 @@ export class SingleFlight<Key, T> {
   }
 
   /**
-   * Shares only work that begins after this call, for those who want to know how things are now. Work in flight may
-   * have looked before.
+   * Shares only work that begins after this call, for callers that need the present state. Work in flight may have read
+   * it before.
    */
   startLater(key: Key, work: () => Promise<T>): Promise<T> {
     const flight = this.#flights.get(key)

@@ -20,7 +20,7 @@ const maxWaiting = 100_000
 /** The takes of one subject, one after the other. */
 interface Line {
   size: number
-  /** Settles when the last call of the source has ended, whether anybody waited for that or not. */
+  /** Settles when the last call of the source has ended, with or without a waiter. */
   last: Promise<void>
   /** The least cost that was refused: what waits and costs as much is refused too. */
   refusedCost: number

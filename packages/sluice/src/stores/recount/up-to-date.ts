@@ -9,8 +9,8 @@ import { SingleFlight } from './single-flight.ts'
 import type { Source } from './source.ts'
 
 /**
- * What a store knows of a subject: `complete`, everything, as it was; `corrected`, everything, now that it has been
- * told; `incomplete`, not what the source of truth knows, which has to decide.
+ * Whether a store has all usage of a subject. `complete`: it had all. `corrected`: it has all, now that the rest was
+ * written. `incomplete`: it has not, so the source of truth has to decide.
  */
 export type StoreState = 'complete' | 'corrected' | 'incomplete'
 
@@ -19,7 +19,7 @@ interface Parts {
   readonly continuity: ContinuityCheck
   readonly subjects: KnownSubjects
   readonly clock: Clock
-  /** A store that had lost a counter was told what the source counts. */
+  /** The count of the source was written to a store that had lost its counter. */
   readonly onRaised: (charge: Charge) => void
 }
 
@@ -33,20 +33,20 @@ export class UpToDate {
     this.#parts = parts
   }
 
-  /** How many subjects have been raised. Tells which takes were sent before a raise, see `KnownSubject.raise`. */
+  /** How many subjects have been raised. Shows which takes were sent before a raise, see `KnownSubject.raise`. */
   get raises(): number {
     return this.#raises
   }
 
   /**
-   * Whoever asks for the same subject meanwhile shares the answer. Rejects with a `StoreError` when the store does not
-   * answer, or the source does not (`source`).
+   * Callers that ask for the same subject meanwhile share the answer. Rejects with a `StoreError` when the store does
+   * not answer, or the source does not (`source`).
    */
   bring(charge: Charge, source: Source, endMs: number): Promise<StoreState> {
     return this.#flights.join(nameOf(charge), () => this.#bring(charge, source, endMs))
   }
 
-  /** The same for somebody whom the store has answered: what looked at it before does not count. */
+  /** The same for a caller whom the store has answered: earlier checks do not count. */
   bringAgain(charge: Charge, source: Source, endMs: number): Promise<StoreState> {
     return this.#flights.startLater(nameOf(charge), () => this.#bring(charge, source, endMs))
   }
@@ -109,7 +109,7 @@ export class UpToDate {
     return 'corrected'
   }
 
-  /** Tells the store of `units` that it has not heard of. What is admitted meanwhile is told the next time. */
+  /** Writes `units` to the store that it does not have. What is admitted meanwhile is written the next time. */
   async #tell(subject: KnownSubject, units: number, send: () => Promise<void>): Promise<void> {
     // What was used in a period that has ended must not be charged to the next one.
     if (!isOf(subject, subject.charge, this.#parts.clock.now()))
@@ -129,8 +129,8 @@ function nameOf({ rule, subject }: Charge): string {
 }
 
 /**
- * Whether a store that is intact since `sinceUs`, and was found to know of everything when it was since `knownUs`, has
- * lost nothing of the period. One that cannot tell is never believed.
+ * Whether a store that has been intact since `sinceUs`, and had everything when it was intact since `knownUs`, has lost
+ * nothing of the period. A store without that ability is never trusted.
  */
 function hasKeptAll(period: Period, knownUs: number, sinceUs: number): boolean {
   return sinceUs <= period.startMs * 1000 || (sinceUs === knownUs && sinceUs !== Infinity)

@@ -8,7 +8,7 @@ import type { Source } from './source.ts'
 /** What the source of truth says of one charge. */
 export interface Outcome {
   readonly allowed: boolean
-  /** Units that were admitted and that the store has to hear of. */
+  /** Units that were admitted and are not in the store yet. */
   readonly admitted: number
   readonly statuses: readonly LimitStatus[]
 }
@@ -37,7 +37,7 @@ export class WithoutStore {
   /** Takes back what was admitted, because another rule denied. What the source has recorded stays. */
   giveBack(charge: Charge, { admitted }: Outcome): void {
     const known = this.#parts.subjects.get(charge, this.#parts.clock.now())
-    // What the store is being told of stays spent.
+    // What is being written to the store stays spent.
     if (known === undefined || known.unreported - known.reporting < admitted) return
     if (known.share !== undefined) known.share.left += admitted
     known.unreported -= admitted
@@ -48,7 +48,7 @@ export class WithoutStore {
     const { subjects, clock } = this.#parts
     const allowed = await source.take(charge, id, endMs)
     if (!allowed) return { allowed, admitted: 0, statuses: [this.#status(charge, 0, false)] }
-    // The source knows of it anyway; the store hears of it as far as there is room to remember.
+    // The source has it anyway; it is written to the store as far as there is room to remember it.
     const known = subjects.getOrAdd(charge, clock.now())
     if (known !== undefined) {
       known.charge = charge
@@ -59,8 +59,8 @@ export class WithoutStore {
   }
 
   /**
-   * The source is asked once for a subject; what this process admits afterwards is added here, as the source may hear
-   * of it late. What the store had counted before it failed is the least that was used, for the same reason.
+   * The source is asked once for a subject; what this process admits afterwards is added here, as the source may see it
+   * late. What the store had counted before it failed is the least that was used, for the same reason.
    */
   async #count(ask: TakeAsk | PeekAsk, charge: Charge, source: Source, endMs: number): Promise<Outcome> {
     const { subjects, clock } = this.#parts

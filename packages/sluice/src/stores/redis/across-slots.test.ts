@@ -4,6 +4,7 @@ import { limitSet } from '../../core/engine/limit-set.ts'
 import type { Hold } from '../../core/engine/state.ts'
 import { StoreError } from '../../core/errors.ts'
 import { compileLimits } from '../../policy/compile/limit-spec.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { decideAcrossSlots } from './across-slots.ts'
 
 const rule = { name: 'r', prefix: 's/r/', onStoreFailure: 'closed', lease: false } as const
@@ -25,7 +26,8 @@ function decide(
       return ask.kind === 'take' ? outcomes[Number(ask.charges[0]!.subject)]! : settled
     },
     inTime: (work) => Promise.race([work, Promise.resolve(undefined)]),
-    monotonicMs: () => 0,
+    clock: virtualClock(),
+    random: () => 0,
     id: () => 'receipt',
   })
 }
@@ -72,7 +74,8 @@ async function admit(
         return outcomeOf(ask)
       },
       inTime: (work) => work,
-      monotonicMs: () => passedMs++,
+      clock: { ...virtualClock(), monotonic: () => passedMs++ },
+      random: () => 0,
       id: () => 'receipt',
     },
   ).catch(() => undefined)

@@ -14,7 +14,7 @@ const codes = {
   resize: constants.RESIZE,
 } as const
 
-/** Asks as `lua/decide.lua` takes them: one flat list, and the limit sets that it speaks of. */
+/** Asks as `lua/decide.lua` takes them: one flat list, and the limit sets that it refers to. */
 export class AskList {
   readonly sets: LimitSet[] = []
   readonly #out: (number | string)[] = []

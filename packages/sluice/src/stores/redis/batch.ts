@@ -1,16 +1,14 @@
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
-import { StoreError } from '../../core/errors.ts'
-import type { MsgpackReader, Packed } from '../../redis/msgpack.ts'
-import type { ScriptCall } from '../../redis/runner/script-call.ts'
-import type { TickBatch } from '../../redis/runner/tick-batcher.ts'
+import type { StoreError } from '../../core/errors.ts'
+import type { MsgpackReader } from '../../redis/msgpack.ts'
 import type { Script } from '../../redis/script.ts'
 import type { Waiter } from '../callback-store.ts'
+import { type AskBatch, type BatchOwner, checkGranted, notOurs } from './ask-batch.ts'
 import { AskList } from './ask-codec.ts'
 import { encodeLimitSet } from './limit-codec.ts'
 import { PlainTakes } from './plain-takes.ts'
-import { replay, type StoredSubjects } from './replay.ts'
+import { replay, type StoredSubjects, storedSubject } from './replay.ts'
 import { decide as decideScript } from './scripts.gen.ts'
-import { StoredSubject } from './stored-subject.ts'
 
 /** Most subjects in one script call: enough to amortise it, few enough that Redis never blocks for long. */
 export const maxSubjectsPerCall = 128
@@ -20,18 +18,11 @@ export const maxAsksPerCall = 1024
 /** An idle server starts with so many subjects, while this process gathers the rest. */
 const enoughToStart = 32
 
-/** Who makes batches, and learns what becomes of them. */
-export interface BatchOwner {
-  readonly keyOf: (charge: Charge) => string
-  replied(asks: number, tookMs: number): void
-  ended(): void
-}
-
 /**
  * Everything asked in one tick, on its way through one script call. `add` notes the asks; `settle` runs them on the
  * states that the script found, so that the script need not return what it decided for each ask.
  */
-export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
+export class Batch implements AskBatch {
   readonly script: Script = decideScript
   readonly slot: number
   readonly deadlineMs: number
@@ -81,7 +72,7 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
     return this.#keys.length >= enoughToStart
   }
 
-  add(ask: Ask, waiter: Waiter): void {
+  add(ask: Ask, waiter: Waiter): this {
     const { charges } = ask
     const key = this.#owner.keyOf
     if (charges.length === 1) {
@@ -94,6 +85,7 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
     }
     this.#waiting.push(ask)
     this.#waiters.push(waiter)
+    return this
   }
 
   /** ARGV of `decide.lua` after the deadline. */
@@ -113,16 +105,12 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
   settle(reply: MsgpackReader, nowUs: number): void {
     const granted = reply.read() as number
     const total = this.#replayPlain(reply, nowUs) ?? this.#replay(reply, nowUs)
-    if (total !== granted)
-      throw new StoreError(
-        'script',
-        `The script granted ${granted} and this client counts ${total}; are two versions of Sluice in use?`,
-      )
+    checkGranted(granted, total)
     this.#answerAll()
     this.#end()
   }
 
-  /** Tells every waiter that there is no answer, unless they have one. */
+  /** Fails every waiter that has no answer yet. */
   fail(error: Error): void {
     if (!this.#isAnswered) {
       this.#isAnswered = true
@@ -172,7 +160,7 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
     const places = this.#places[w]!
     const all = [places].flat()
     const place = all.find((each) => this.#subjects[each] === undefined) ?? all[0]
-    return new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${this.#keys[place!]}`)
+    return notOurs(this.#keys[place!]!)
   }
 
   #placeOf(charge: Charge, key: (charge: Charge) => string): number {
@@ -188,9 +176,4 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
     this.#placesOfRule.set(charge.subject, place)
     return place
   }
-}
-
-function storedSubject(packed: Packed): StoredSubject | undefined {
-  if (packed === false) return undefined
-  return new StoredSubject(packed === null ? undefined : (packed as Packed[]))
 }

@@ -10,7 +10,7 @@ const sampledTags = 256
 export type WatchedRedis = Pick<Redis, 'isCluster' | 'nodeOf' | 'nodeFacts'>
 
 /**
- * Looks every ten seconds whether Redis has evicted keys, and says how many since the last look. Whoever runs Redis
+ * Looks every ten seconds whether Redis has evicted keys, and reports how many since the last look. Whoever runs Redis
  * with an eviction policy loses counters that way, and would not notice otherwise: a subject that was forgotten has its
  * whole limit again.
  */

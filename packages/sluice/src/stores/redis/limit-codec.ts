@@ -16,9 +16,9 @@ export interface EncodedLimitSet {
   readonly general: string
   /** Items of a JSON list for `lua/plain-takes.lua`. */
   readonly windows: string
-  /** The same, one by one. */
-  readonly numbers: readonly string[]
-  /** Calendar periods change with time; everything else is good for ever. */
+  /** The first of its windows, for `lua/lone-take.lua`. */
+  readonly lone: readonly string[]
+  /** Calendar periods change with time; everything else never changes. */
   readonly fromMs: number
   readonly untilMs: number
 }
@@ -50,9 +50,22 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): EncodedLimitSet {
     return [algorithmNames.indexOf(limit.algorithm), set.tags[l], first, limit.amount, limit.periodMs, ...own]
   })
   const short = set.paced ? pacedNumbers(set, nowMs) : windows
-  const made = { general: JSON.stringify(limits), windows: short.join(), numbers: short.map(String), fromMs, untilMs }
+  const lone = windows.slice(1, 1 + constants.WINDOW_WIDTH).map(String)
+  const made = { general: JSON.stringify(limits), windows: short.join(), lone, fromMs, untilMs }
   encoded.set(set, made)
   return made
+}
+
+/** Whether `lua/lone-take.lua` knows the set. */
+export function isOneWindow({ windows, limits }: LimitSet): boolean {
+  return windows && limits.length === 1
+}
+
+/** ARGV of `lua/decide.lua` after the deadline for takes of one subject with one window: as few as possible. */
+export function encodeLoneTake(set: LimitSet, cost: number, copies: number, nowMs: number): readonly string[] {
+  const { general, lone } = encodeLimitSet(set, nowMs)
+  if (set.limits[0]!.algorithm === 'calendar') return [...lone, String(cost), String(copies), `[${general}]`]
+  return cost === 1 && copies === 1 ? lone : [...lone, String(cost), String(copies)]
 }
 
 /** The length of a limit's windows and the start of one of them; -1 when they start at the first hit. */

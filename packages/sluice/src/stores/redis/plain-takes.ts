@@ -4,7 +4,8 @@ import type { State } from '../../core/engine/state.ts'
 import { takePaced } from '../../core/engine/take-paced.ts'
 import { takeWindows } from '../../core/engine/take-windows.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'
-import { encodeLimitSet, maxPlainLimits } from './limit-codec.ts'
+import { encodeLimitSet, encodeLoneTake, isOneWindow, maxPlainLimits } from './limit-codec.ts'
+import { passingState, readPlain } from './plain-state.ts'
 import { constants } from './scripts.gen.ts'
 
 /** Where the first set stands in the list that `lua/plain-takes.lua` takes. */
@@ -61,9 +62,9 @@ export class PlainTakes {
   encode(nowMs: number): readonly string[] {
     const sets = this.#sets
     const [only] = sets
-    if (sets.length === 1 && only!.windows && only!.limits.length === 1) return this.#encodeLone(only!, nowMs)
     const costs = this.#costs
     const copies = this.#copies
+    if (sets.length === 1 && isOneWindow(only!)) return encodeLoneTake(only!, costs[0]!, copies[0]!, nowMs)
     const known: LimitSet[] = []
     const places: number[] = []
     let place = firstSet
@@ -91,25 +92,6 @@ export class PlainTakes {
     return [`[${general}]`, `[${asks}]`, `[${place}${windows}${runs}]`]
   }
 
-  /** The one take of a batch, for `lua/lone-take.lua`. */
-  #encodeLone(set: LimitSet, nowMs: number): readonly string[] {
-    const { general, numbers } = encodeLimitSet(set, nowMs)
-    const cost = String(this.#costs[0])
-    const copies = String(this.#copies[0])
-    const [, tag, amount, length, start] = numbers
-    return [
-      `[${general}]`,
-      `[${constants.TAKE_EACH},1,1,1,${cost},${copies}]`,
-      '',
-      tag!,
-      amount!,
-      length!,
-      start!,
-      cost,
-      copies,
-    ]
-  }
-
   /**
    * Runs the asks on the states as the script found them, read one after the other. Returns how much was granted;
    * undefined when a state is not plain, in which case the general way has to be gone.
@@ -127,7 +109,7 @@ export class PlainTakes {
     for (let a = 0; a < asks.length; a++) {
       const ask = asks[a] as TakeAsk
       const place = places[a]!
-      let state = kept[place] ?? shared
+      let state = kept[place] ?? passingState
       if (place >= read) {
         read += 1
         const set = this.#sets[place]!
@@ -147,31 +129,3 @@ export class PlainTakes {
     return granted
   }
 }
-
-const shared: State = { n: new Float64Array(2 * maxPlainLimits), at: 0, extra: undefined }
-
-/**
- * Reads a stored subject (see `lua/state.lua`) into `n`. Returns false when it is anything but the limits of this set.
- */
-function readPlain(reader: MsgpackReader, set: LimitSet, n: Float64Array, clockUs: number): boolean {
-  const { tags, limits, fields, paced } = set
-  const type = reader.byte()
-  if (type === nil) {
-    for (let i = 0; i < fields; i++) n[i] = 0
-    return true
-  }
-  if (type !== constants.EMPTY_ARRAY + 1 + limits.length + fields) return false
-  const baseUs = reader.read() as number
-  if (!(baseUs <= clockUs)) return false
-  const baseMs = Math.floor(baseUs / 1000)
-  for (let i = 0; i < 2 * limits.length; i += 2) {
-    if (reader.read() !== tags[i >> 1]) return false
-    const age = reader.read() as number
-    n[i] = age === -1 ? 0 : baseMs - age
-    n[i + 1] = reader.read() as number
-    if (paced && i === 2) for (let f = 4; f < fields; f++) n[f] = reader.read() as number
-  }
-  return true
-}
-
-const nil = 0xc0

@@ -18,10 +18,11 @@ import { Deadlines } from '../../timing/deadlines.ts'
 import { Observers } from '../observers.ts'
 import type { LentRedis, Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
-import { Batch, type BatchOwner } from './batch.ts'
+import type { AskBatch, BatchOwner } from './ask-batch.ts'
 import { redisContinuity } from './continuity.ts'
 import { EvictionWatch } from './eviction-watch.ts'
 import { keysUnder } from './keys.ts'
+import { startBatch } from './lone-take.ts'
 
 /** The connection options are for a client; a handle has its own. */
 export interface RedisStoreOptions extends RedisOptions {
@@ -51,8 +52,8 @@ class RedisStore implements Store {
   readonly #prefix: string
   readonly #open: () => UsedRedis
   readonly #keyOf: (charge: Charge) => string
-  readonly #deadlines = new Deadlines()
-  readonly #batcher: TickBatcher<Ask, Waiter, Batch>
+  readonly #deadlines: Deadlines
+  readonly #batcher: TickBatcher<Ask, Waiter, AskBatch>
   #used: UsedRedis | undefined
   readonly #observers = new Observers()
   readonly #evictions: EvictionWatch
@@ -70,6 +71,7 @@ class RedisStore implements Store {
     this.#open = open
     this.#prefix = prefix
     const { clock } = this.#redis.redis.options
+    this.#deadlines = new Deadlines(clock)
     this.#evictions = new EvictionWatch(
       () => this.#redis.redis,
       clock,
@@ -81,7 +83,7 @@ class RedisStore implements Store {
       ended: () => this.#batcher.ended(),
     }
     this.#batcher = new TickBatcher({
-      make: (slot, withinMs) => new Batch(slot, clock.monotonic() + withinMs, withinMs, owner),
+      make: (slot, withinMs, ask, waiter) => startBatch(slot, clock.monotonic(), withinMs, owner, ask, waiter),
       send: (batch) => this.#redis.redis.run(batch),
     })
     this.#redis.redis.connect()
@@ -97,8 +99,8 @@ class RedisStore implements Store {
   }
 
   /**
-   * While limiters use it, it has a connection; after the last one it lets go of it, and opens another when it is asked
-   * again.
+   * The store has a connection while limiters use it. It is released after the last one, and opened again with the next
+   * ask.
    */
   use(): () => Promise<void> {
     this.#users += 1
@@ -168,7 +170,8 @@ class RedisStore implements Store {
       this.#batcher.add(slots[0]!, withinMs, ask, waiter)
       return
     }
-    const endMs = this.#redis.redis.options.clock.monotonic() + withinMs
+    const { clock } = this.#redis.redis.options
+    const endMs = clock.monotonic() + withinMs
     decideAcrossSlots(ask, {
       slotOf: (charge) => slotOf(this.#keyOf(charge)),
       decide: (part) =>
@@ -176,7 +179,8 @@ class RedisStore implements Store {
           this.#batcher.add(slotOf(this.#keyOf(part.charges[0]!)), withinMs, part, { answered, failed })
         }),
       inTime: (work) => this.#deadlines.inTime(work, endMs),
-      monotonicMs: () => performance.now(),
+      clock,
+      random: Math.random,
       id: randomUUID,
     }).then(
       (answer) => waiter.answered(answer),

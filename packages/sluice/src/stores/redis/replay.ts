@@ -1,10 +1,17 @@
 import type { Answer, Ask } from '../../core/engine/ask.ts'
 import { decide } from '../../core/engine/engine.ts'
 import type { State } from '../../core/engine/state.ts'
+import type { Packed } from '../../redis/msgpack.ts'
 import { StoredSubject } from './stored-subject.ts'
 
 /** Undefined for a key that holds what is not ours. */
 export type StoredSubjects = (StoredSubject | undefined)[]
+
+/** A subject as a script returned it. */
+export function storedSubject(packed: Packed): StoredSubject | undefined {
+  if (packed === false) return undefined
+  return new StoredSubject(packed === null ? undefined : (packed as Packed[]))
+}
 
 const one: [State] = [{ n: new Float64Array(0), at: 0, extra: undefined }]
 

@@ -45,6 +45,7 @@ export const constants = {
   HOLD_KIND: 4,
   HOLD_TAGS: 5,
   HOLD_WIDTH: 6,
+  MAX_TAKINGS: 4,
   RESERVE: 0,
   ACQUIRE: 1,
   RECEIPT: 2,
@@ -81,11 +82,11 @@ export const constants = {
 
 export const continuity: Script = {
   name: 'continuity',
-  sha1: '498c37a444af572d77497806f783125124140ccc',
+  sha1: '9776276cfa9b75c4c6f0b7eeff4ae784aa7fd3c0',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
 local since = string.match(call('GET', KEYS[1]) or '', '^' .. run .. ' (%d+)$')
 if not since then
@@ -98,18 +99,21 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: 'f2aa5197e7eab37b91b74d711abfd8aa09594768',
+  sha1: 'f1eaf3ff8736b95098f796f160172636922fbf4f',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
-local function lone_take()
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local function lone_take(call, clock)
 local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
 local value, clock_ms = call('GET', KEYS[1]), floor(clock / 1000)
-local tag, amount, length, clock_age = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local cost, granted = tonumber(ARGV[9]), tonumber(ARGV[10])
-if clock_age > 0 and (clock_ms < clock_age or clock_ms >= clock_age + length) then return nil end
-if clock_age >= 0 then clock_age = (clock_ms - clock_age) % length end
+local tag, amount, length, clock_age, cost, granted = ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0, -1, 1, 1
+if ARGV[6] then cost, granted = ARGV[6] + 0, ARGV[7] + 0 end
+if ARGV[5] ~= '-1' then
+local start = ARGV[5] + 0
+if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
+clock_age = (clock_ms - start) % length
+end
 local age, count = -1, 0
 if value then
 local rest, base, stored_tag
@@ -123,16 +127,17 @@ local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < lengt
 if not current then age = clock_age < 0 and 0 or clock_age end
 if not current then count = 0 elseif not (count >= 0 and count < 9007199254740992) then return nil end
 if amount - count < granted * cost then granted = floor((amount - count) / cost) end
-if granted <= 0 then return value, nil, nil, 0 end
-local written = string.char(144 + 4) .. pack(clock, tag, age, count + granted * cost)
-return value, written, not current and length - age, granted
+local now = pack(clock)
+if granted <= 0 then return value, nil, nil, 0, now end
+local written = '\\148' .. now .. pack(tag, age, count + granted * cost)
+return value, written, not current and length - age, granted, now
 end
-if ARGV[10] then
-local ran, value, written, life, granted = pcall(lone_take)
+if ARGV[5] then
+local ran, value, written, life, granted, now = pcall(lone_take, call, clock)
 if ran and granted then
 if life then call('SET', KEYS[1], written, 'PX', life + 1)
 elseif written then call('SET', KEYS[1], written, 'KEEPTTL') end
-return cmsgpack.pack(0, clock, granted) .. (value or '\\192')
+return '\\0' .. now .. (granted == 1 and '\\1' or cmsgpack.pack(granted)) .. (value or '\\192')
 end
 end
 local values, lives = {}, {}
@@ -276,7 +281,7 @@ first = last + 1
 end
 return total
 end
-if ARGV[4] ~= '' then
+if not ARGV[5] and ARGV[4] ~= '' then
 local raw, none = call('MGET', unpack(KEYS)), {}
 local ran, total = pcall(plain_takes, raw)
 for k = 1, #KEYS do
@@ -527,12 +532,15 @@ local function has_places(set)
 for l = 1, #set do if set[l][1] == 5 then return true end end
 return false
 end
-local function find_hold(p, set, id)
-local holds = p[set[0] + 2]
-if holds then
-for h = 1, #holds, 6 do if holds[h] == id then return h end end
+local function find_takings(p, set, id)
+local holds, takings, cost = p[set[0] + 2], {}, 0
+for h = 1, holds and #holds or 0, 6 do
+if holds[h] == id then
+takings[#takings + 1] = h
+cost = cost + holds[h + 3]
 end
-return nil
+end
+return takings, cost
 end
 local function add_hold(p, set, id, ttl, cost, kind)
 local last = set[0]
@@ -542,6 +550,18 @@ local h = #holds + 1
 for l = 1, #set do tags[l] = set[l][2] end
 holds[h], holds[h + 1], holds[h + 2], holds[h + 3] = id, 0, ttl, cost
 holds[h + 4], holds[h + 5] = kind, tags
+end
+local function grow_hold(p, set, takings, cost)
+if cost == 0 then return end
+local holds, first, newest = p[set[0] + 2], takings[1], takings[#takings]
+if #takings < 4 then
+add_hold(p, set, holds[first], holds[first + 2], cost, holds[first + 4])
+return
+end
+local present, tags = {}, {}
+for l = 1, #set do present[set[l][2]] = true end
+for _, tag in ipairs(holds[newest + 5]) do if present[tag] then tags[#tags + 1] = tag end end
+holds[newest + 3], holds[newest + 5] = holds[newest + 3] + cost, tags
 end
 local function remove_hold(p, set, h)
 local holds = p[set[0] + 2]
@@ -558,6 +578,18 @@ if is_held[set[l][2]] then give_back(p, set[l], units, taken, held, now, now_ms)
 end
 for _, kept in ipairs(p.kept or {}) do
 if is_held[kept[1]] then give_back(kept, limit_of_tag(kept[1]), units, taken, held, now, now_ms) end
+end
+end
+local function give_back_last(p, set, takings, units, now, now_ms)
+local holds = p[set[0] + 2]
+for t = #takings, 1, -1 do
+local h = takings[t]
+local back, age = min(units, holds[h + 3]), holds[h + 1]
+if back > 0 then
+give_back_held(p, set, holds[h + 5], back, now - age, age, now, now_ms)
+holds[h + 3] = holds[h + 3] - back
+units = units - back
+end
 end
 end
 local function expire_holds(p, set, now, now_ms)
@@ -779,11 +811,17 @@ end
 end
 return raw, states
 end
-local sets = cjson.decode(ARGV[2])
+local sets, asks
+if ARGV[5] then
+local aligned = ARGV[5] == '0' and 1 or 0
+sets = ARGV[8] and cjson.decode(ARGV[8]) or { { { 0, ARGV[2] + 0, 1 + 2, ARGV[3] + 0, ARGV[4] + 0, aligned } } }
+asks = { 0, 1, 1, 1, (ARGV[6] or 1) + 0, (ARGV[7] or 1) + 0 }
+else
+sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
+end
 if not calendars_cover(sets, clock) then return cmsgpack.pack(1, clock) end
 measure(sets)
 local before, states = load_states()
-local asks = cjson.decode(ARGV[3])
 local total, at, last = 0, 1, #asks
 local clock_ms = floor(clock / 1000)
 local laid_out, dirty = {}, {}
@@ -834,18 +872,17 @@ local to_hold, known = 0, 0
 for c = 1, #charges do
 local charge = charges[c]
 charge.held = kind ~= 4 or has_places(charge.set)
-charge.h = find_hold(charge.p, charge.set, id)
+charge.takings, charge.known = find_takings(charge.p, charge.set, id)
 if charge.held then
 to_hold = to_hold + 1
-if charge.h then known = known + 1 end
+if charge.takings[1] then known = known + 1 end
 end
 end
 local repeated = to_hold > 0 and known == to_hold
 for c = 1, #charges do
 local charge = charges[c]
-local holds = charge.h and charge.p[charge.set[0] + 2]
-if holds then
-charge.cost = max(0, charge.cost - holds[charge.h + 3])
+if charge.takings[1] then
+charge.cost = max(0, charge.cost - charge.known)
 elseif repeated then
 charge.cost = 0
 end
@@ -862,9 +899,8 @@ for c = 1, #charges do
 local charge = charges[c]
 spend(charge.p, charge.set, charge.cost, now, now_ms)
 if charge.held then
-if charge.h then
-local holds, at_cost = charge.p[charge.set[0] + 2], charge.h + 3
-holds[at_cost] = holds[at_cost] + charge.cost
+if charge.takings[1] then
+grow_hold(charge.p, charge.set, charge.takings, charge.cost)
 else
 add_hold(charge.p, charge.set, id, ttl, charge.cost, kind)
 end
@@ -873,30 +909,35 @@ end
 return 1
 end
 local function settle(charge, id, now, now_ms)
-local h = find_hold(charge.p, charge.set, id)
-if not h then return 0 end
-local p, set, hold = charge.p, charge.set, remove_hold(charge.p, charge.set, h)
-local age, unused = hold[1], hold[3] - charge.cost
-if unused > 0 then give_back_held(p, set, hold[5], unused, now - age, age, now, now_ms)
-elseif unused < 0 then spend(p, set, -unused, now, now_ms) end
+local p, set = charge.p, charge.set
+local takings, cost = find_takings(p, set, id)
+if #takings == 0 then return 0 end
+if charge.cost > cost then spend(p, set, charge.cost - cost, now, now_ms)
+else give_back_last(p, set, takings, cost - charge.cost, now, now_ms) end
+for t = #takings, 1, -1 do remove_hold(p, set, takings[t]) end
 return 1
 end
 local function extend(charge, id, ttl)
-local h = find_hold(charge.p, charge.set, id)
-if not h then return 0 end
-local holds = charge.p[charge.set[0] + 2]
+local holds, takings = charge.p[charge.set[0] + 2], find_takings(charge.p, charge.set, id)
+for _, h in ipairs(takings) do
 holds[h + 2] = ttl
 if holds[h + 4] == 3 then holds[h + 4] = 1 end
-return 1
+end
+return min(1, #takings)
 end
 local function resize(charge, id, now, now_ms)
-local h = find_hold(charge.p, charge.set, id)
-if not h then return 0 end
-local holds = charge.p[charge.set[0] + 2]
-local age, unused, tags = holds[h + 1], holds[h + 3] - charge.cost, holds[h + 5]
-holds[h + 3] = charge.cost
-if unused > 0 then give_back_held(charge.p, charge.set, tags, unused, now - age, age, now, now_ms)
-elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
+local p, set = charge.p, charge.set
+local takings, cost = find_takings(p, set, id)
+if #takings == 0 then return 0 end
+if charge.cost > cost then
+spend(p, set, charge.cost - cost, now, now_ms)
+grow_hold(p, set, takings, charge.cost - cost)
+return 1
+end
+give_back_last(p, set, takings, cost - charge.cost, now, now_ms)
+for t = #takings, 2, -1 do
+if p[set[0] + 2][takings[t] + 3] == 0 then remove_hold(p, set, takings[t]) end
+end
 return 1
 end
 local function refund(charge, taken, now, now_ms)

@@ -8,8 +8,10 @@ import { MsgpackReader } from '../../redis/msgpack.ts'
 import { noSlot } from '../../redis/slots.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import type { Store } from '../store.ts'
+import type { AskBatch, BatchOwner } from './ask-batch.ts'
 import { Batch } from './batch.ts'
 import { keysUnder } from './keys.ts'
+import { startBatch } from './lone-take.ts'
 import { redisStore } from './redis-store.ts'
 
 const within = 10_000
@@ -57,18 +59,18 @@ describe('what lies at a limiter key', () => {
     await server?.stop()
   })
   const keyOf = keysUnder('sluice:')
-  const newBatch = (): Batch => new Batch(noSlot, 0, 0, { keyOf, replied: () => {}, ended: () => {} })
+  const owner: BatchOwner = { keyOf, replied: () => {}, ended: () => {} }
 
   /** The script on a clock of the test's own, for a client that takes the time to be `clientMs`. */
-  async function run(batch: Batch, nowUs: number, clientMs: number): Promise<Buffer> {
+  async function run(batch: AskBatch, nowUs: number, clientMs: number): Promise<Buffer> {
     const args = [String(nowUs), ...batch.args(clientMs), String(nowUs)]
     return (await redis.callBuffer('EVAL', onClock, batch.keys.length, ...batch.keys, ...args)) as Buffer
   }
 
   async function decideAt(ask: Ask, nowUs: number): Promise<Answer> {
-    const batch = newBatch()
+    let batch!: AskBatch
     const answer = new Promise<Answer>((answered, failed) => {
-      batch.add(ask, { answered, failed })
+      batch = startBatch(noSlot, 0, 0, owner, ask, { answered, failed })
     })
     const reply = new MsgpackReader(await run(batch, nowUs, nowUs / 1000))
     expect(reply.read()).toBe(0)
@@ -243,7 +245,7 @@ describe('what lies at a limiter key', () => {
     for (const name of ['calendar', 'calendars']) {
       const one = charge('period', name)
       for (const days of [-80, 70]) {
-        const batch = newBatch()
+        const batch = new Batch(noSlot, 0, 0, owner)
         batch.add(take(one), { answered: () => expect.unreachable(), failed: () => expect.unreachable() })
         const reply = new MsgpackReader(await run(batch, now, now / 1000 + days * 86_400_000))
         expect([reply.read(), reply.read()], 'too late, and the time').toEqual([1, now])

@@ -1,4 +1,5 @@
 import { type BackoffOptions, backoffMs } from '../../core/backoff.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
 
 /**
@@ -24,12 +25,12 @@ export interface SlotStore {
   decide(ask: Ask): Promise<Answer>
   /** What comes of some work, or undefined when it is not done by the deadline of the whole ask. */
   inTime<T>(work: Promise<T>): Promise<T | undefined>
-  /** Time since any instant, in milliseconds. */
-  monotonicMs(): number
+  readonly clock: Clock
+  random(): number
   id(): string
 }
 
-/** Whether a charge of an ask is spent for good instead of held. */
+/** Whether a charge of an ask is spent permanently instead of held. */
 export function isSpent(charge: Charge, hold: HoldRequest | undefined): boolean {
   return hold === undefined || (hold.placesOnly === true && !charge.limits.needsHold)
 }
@@ -48,7 +49,7 @@ export async function takeAcross(
   parts: readonly Part[],
   store: SlotStore,
 ): Promise<{ allowed: boolean; answers: Answer[] }> {
-  const askedMs = store.monotonicMs()
+  const askedMs = store.clock.monotonic()
   const receipt: HoldRequest = { id: store.id(), ttlUs: receiptTtlUs, kind: 'receipt' }
   const held = ask.hold && unconfirmed(ask.hold)
   const holdOf = ({ charges }: Part): HoldRequest => (isSpent(charges[0]!, ask.hold) ? receipt : held!)
@@ -63,7 +64,7 @@ export async function takeAcross(
     failed === undefined && parts.every((part, p) => answers[p]!.allowed || (isRepeated && isReceipt(part)))
 
   if (allowed && !isRepeated) {
-    // Confirming goes with the next script call; nobody waits for it.
+    // Confirming goes with the next script call, in the background.
     for (const [p, part] of parts.entries()) {
       const confirm = isReceipt(part) ? settle(part.charges, receipt.id) : confirmation(part, answers[p]!, held!)
       if (confirm !== undefined) persist(store, confirm).catch(ignore)
@@ -83,7 +84,7 @@ export async function takeAcross(
       })
       .map((work) => work.catch(ignore)),
   )
-  // Whoever asked does not wait for it longer than for the decision itself.
+  // The caller does not wait for it longer than for the decision itself.
   if (failed !== undefined) throw failed.reason
   const returned = await store.inTime(giveBack)
   return {
@@ -141,7 +142,7 @@ async function undo(
  */
 async function undoUnknown(store: SlotStore, { charges }: Part, id: string, askedMs: number): Promise<undefined> {
   const { holds, nowUs } = await persist(store, { kind: 'peek', charges })
-  const longestUs = (store.monotonicMs() - askedMs) * 1000
+  const longestUs = (store.clock.monotonic() - askedMs) * 1000
   const begun = charges.filter((_, c) => {
     const hold = holds![c]!.find((each) => each.id === id)
     return hold !== undefined && nowUs - hold.takenUs <= longestUs
@@ -162,14 +163,14 @@ function withoutWait(answer: Answer): Answer {
 }
 
 /** Tries for a while: what broke the decision may break this too, and the id makes doing it twice harmless. */
-async function persist({ decide }: SlotStore, ask: Ask): Promise<Answer> {
+async function persist({ decide, clock, random }: SlotStore, ask: Ask): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await decide(ask)
     } catch (error) {
       if (attempt === maxAttempts) throw error
-      const waitMs = backoffMs(attempt - 1, Math.random, pause)
-      await new Promise<void>((resolve) => setTimeout(resolve, waitMs).unref())
+      const waitMs = backoffMs(attempt - 1, random, pause)
+      await new Promise<void>((resolve) => void clock.setTimeout(resolve, waitMs).unref?.())
     }
   }
 }

@@ -1,4 +1,4 @@
--- The names for the numbers that scripts and client exchange. The generator fills in the values and gives the names to
+-- The names of the numbers that scripts and client exchange. The generator fills in the values and exports the names to
 -- the client too.
 
 -- The algorithms, in the order of core/algorithms.
@@ -10,7 +10,7 @@
 --- @const CONCURRENCY = 5
 --- @const PACE = 6
 
--- An encoded limit: what every one has, then what only some algorithms have.
+-- An encoded limit: the fields that all limits have, then those of some algorithms only.
 --- @const ALGORITHM = 1
 --- @const TAG = 2     -- what it counts, see core/engine/limit-set.ts
 --- @const FIRST = 3   -- the place of its first field in the state
@@ -34,7 +34,7 @@
 --- @const CURVE_END = 1125899906842624 -- 2^50
 --- @const FARTHEST = 4503599627370496 -- 2^52
 
--- An encoded set is a list of limits. The script adds the place of the last field of the state.
+-- An encoded set is a list of limits. The script adds the index of the last field of the state.
 --- @const LAST = 0
 
 -- A state is an array: the time of the last write, then the tag and the fields of each limit, then HOLDS and the holds,
@@ -45,13 +45,14 @@
 --- @const MAX_NUMBER = 9007199254740992 -- every number in it is below 2^53, where integers are exact
 --- @const MAX_KEPT = 32 -- limits in it that its last writer did not have, see core/engine/convert-state.ts
 
--- Holds are one flat list; these are the places of a hold's fields after its id.
+-- Holds are one flat list; these are the offsets of a hold's fields after its id.
 --- @const HOLD_AGE = 1  -- us since it was taken
 --- @const HOLD_LEFT = 2 -- us until it expires
 --- @const HOLD_COST = 3
 --- @const HOLD_KIND = 4
 --- @const HOLD_TAGS = 5 -- of the limits it was taken from
 --- @const HOLD_WIDTH = 6
+--- @const MAX_TAKINGS = 4 -- entries of one hold, see core/engine/holds.ts
 
 -- The kinds of holds, see core/engine/state.ts.
 --- @const RESERVE = 0
@@ -78,7 +79,7 @@
 --- @const WINDOW_LENGTH = 3
 --- @const WINDOW_START = 4
 
--- A calendar limit and its pace in that list: PACED in place of the number of windows, then these, of which the last is
+-- A calendar limit and its pace in that list: PACED instead of the number of windows, then these, of which the last is
 -- a segment.
 --- @const PACED = -1
 --- @const PACED_WIDTH = 12

@@ -1,5 +1,5 @@
--- Tells since when this server has kept everything that it was told. The marker names the run of the server that wrote
--- it, so that a server that was restarted, wiped or replaced by a replica does not pass for one that forgot nothing.
+-- Returns since when this server has kept everything that was written to it. The marker names the run of the server
+-- that wrote it, so a server that was restarted, wiped or replaced by a replica is recognised.
 --
 -- KEYS[1]   the marker
 -- ARGV      see deadline.lua

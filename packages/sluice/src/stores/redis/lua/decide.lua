@@ -1,4 +1,4 @@
--- Decides everything asked in one tick, in the order of asking, at one instant.
+-- Decides all asks of one tick, in their order, at one instant.
 --
 -- KEYS      the subjects, each once
 -- ARGV[1]   the deadline, see deadline.lua
@@ -7,22 +7,20 @@
 --             fixed-window: ALIGNED       sliding-log: TICK
 --             gcra: INTERVAL, BURST       calendar: START, MIDDLE, END
 --             pace: INTERVAL, BURST, SEGMENT...
--- ARGV[3]   JSON: the asks, flat. `charges` stands for: count, then key index, set index, cost for each.
+-- ARGV[3]   JSON: the asks, flat. `charges` is: count, then key index, set index, cost for each.
 --             TAKE_EACH: first key, last key, set, cost, copies: takes the same of one subject after the other
---             TAKE: charges, hold id, hold ttl (us), hold kind (PLACES_ONLY: ACQUIRE where there is a concurrency limit)
+--             TAKE: charges, hold id, hold ttl (us), hold kind (PLACES_ONLY: ACQUIRE if there is a concurrency limit)
 --             SETTLE, RESIZE: charges, hold id  EXTEND: charges, hold id, ttl (us)
 --             REFUND: charges, taken at (us; -1 is now)
 --             RESET: charges                    DEBIT: one charge, units of each of its limits
 --             RAISE: one charge, units
--- ARGV[4]   JSON: the same in short, where plain-takes.lua can do with that; else empty
--- ARGV[5..] the same once more, where lone-take.lua can do with that
--- The names are those of constants.lua.
+-- ARGV[4]   JSON: the same in a short form, if plain-takes.lua can handle it; otherwise empty
+-- The names are those of constants.lua. A call that is one plain take has the arguments of lone-take.lua instead.
 --
 -- Reply: one string of MessagePack values: status (RAN, or NOT_RUN when it is too late or outside the calendar periods
--- that
---   were sent: then nothing was written), the time (us), how many copies were granted in all, and the state of each subject as it was
---   before, nil for none, false for one that is not ours. The client runs the same asks on these states to learn each outcome; the
---   grants let it check that it agrees.
+-- that were sent: then nothing was written), the time (us), how many copies were granted in all, and the previous state
+-- of each subject: nil for none, false for one that is not ours. The client runs the same asks on these states to
+-- compute each outcome; the grants let it check that it agrees.
 --
 -- Everything is validated and computed first; all writes come last.
 
@@ -36,15 +34,21 @@
 --- @include holds.lua
 --- @include state.lua
 
-local sets = cjson.decode(ARGV[2])
+local sets, asks
+if ARGV[5] then
+  local aligned = ARGV[5] == '0' and 1 or 0
+  sets = ARGV[8] and cjson.decode(ARGV[8]) or { { { FIXED_WINDOW, ARGV[2] + 0, BASE + 2, ARGV[3] + 0, ARGV[4] + 0, aligned } } }
+  asks = { TAKE_EACH, 1, 1, 1, (ARGV[6] or 1) + 0, (ARGV[7] or 1) + 0 }
+else
+  sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
+end
 if not calendars_cover(sets, clock) then return cmsgpack.pack(NOT_RUN, clock) end
 measure(sets)
 
 local before, states = load_states()
-local asks = cjson.decode(ARGV[3])
 local total, at, last = 0, 1, #asks
 local clock_ms = floor(clock / 1000)
--- By key: which set the state is laid out for, and whether it is to be written.
+-- By key: the set that determines the layout of the state, and whether it must be written.
 local laid_out, dirty = {}, {}
 
 local function subject(k, s)
@@ -70,8 +74,8 @@ local function take_one(k, s, cost, copies)
   return granted
 end
 
--- The charges that start at `at`, brought to their common instant: no earlier than any of their subjects was last
--- written.
+-- The charges that start at `at`, brought to their common instant: no earlier than the last write of any of their
+-- subjects.
 local function read_charges()
   local first, count, charges, now, ours = at + 1, asks[at], {}, clock, true
   at = first + count * 3
@@ -94,24 +98,23 @@ local function read_charges()
   return charges, now, now_ms, ours
 end
 
--- What is still to be spent for a hold: who asks again with the same id pays only for what was not granted before.
+-- What is still to be spent for a hold: a repeated ask with the same id pays only for what was not granted before.
 local function find_dues(charges, id, kind)
   local to_hold, known = 0, 0
   for c = 1, #charges do
     local charge = charges[c]
     charge.held = kind ~= PLACES_ONLY or has_places(charge.set)
-    charge.h = find_hold(charge.p, charge.set, id)
+    charge.takings, charge.known = find_takings(charge.p, charge.set, id)
     if charge.held then
       to_hold = to_hold + 1
-      if charge.h then known = known + 1 end
+      if charge.takings[1] then known = known + 1 end
     end
   end
   local repeated = to_hold > 0 and known == to_hold
   for c = 1, #charges do
     local charge = charges[c]
-    local holds = charge.h and charge.p[charge.set[LAST] + 2]
-    if holds then
-      charge.cost = max(0, charge.cost - holds[charge.h + HOLD_COST])
+    if charge.takings[1] then
+      charge.cost = max(0, charge.cost - charge.known)
     elseif repeated then
       charge.cost = 0
     end
@@ -129,9 +132,8 @@ local function take_all(charges, id, ttl, kind, now, now_ms)
     local charge = charges[c]
     spend(charge.p, charge.set, charge.cost, now, now_ms)
     if charge.held then
-      if charge.h then
-        local holds, at_cost = charge.p[charge.set[LAST] + 2], charge.h + HOLD_COST
-        holds[at_cost] = holds[at_cost] + charge.cost
+      if charge.takings[1] then
+        grow_hold(charge.p, charge.set, charge.takings, charge.cost)
       else
         add_hold(charge.p, charge.set, id, ttl, charge.cost, kind)
       end
@@ -141,37 +143,42 @@ local function take_all(charges, id, ttl, kind, now, now_ms)
 end
 
 local function settle(charge, id, now, now_ms)
-  local h = find_hold(charge.p, charge.set, id)
-  if not h then return 0 end
-  local p, set, hold = charge.p, charge.set, remove_hold(charge.p, charge.set, h)
-  local age, unused = hold[HOLD_AGE], hold[HOLD_COST] - charge.cost
-  if unused > 0 then give_back_held(p, set, hold[HOLD_TAGS], unused, now - age, age, now, now_ms)
-  elseif unused < 0 then spend(p, set, -unused, now, now_ms) end
+  local p, set = charge.p, charge.set
+  local takings, cost = find_takings(p, set, id)
+  if #takings == 0 then return 0 end
+  if charge.cost > cost then spend(p, set, charge.cost - cost, now, now_ms)
+  else give_back_last(p, set, takings, cost - charge.cost, now, now_ms) end
+  for t = #takings, 1, -1 do remove_hold(p, set, takings[t]) end
   return 1
 end
 
 local function extend(charge, id, ttl)
-  local h = find_hold(charge.p, charge.set, id)
-  if not h then return 0 end
-  local holds = charge.p[charge.set[LAST] + 2]
-  holds[h + HOLD_LEFT] = ttl
-  if holds[h + HOLD_KIND] == PENDING then holds[h + HOLD_KIND] = ACQUIRE end
-  return 1
+  local holds, takings = charge.p[charge.set[LAST] + 2], find_takings(charge.p, charge.set, id)
+  for _, h in ipairs(takings) do
+    holds[h + HOLD_LEFT] = ttl
+    if holds[h + HOLD_KIND] == PENDING then holds[h + HOLD_KIND] = ACQUIRE end
+  end
+  return min(1, #takings)
 end
 
--- Setting the cost, instead of changing it by so much, makes doing it twice harmless.
+-- Sets the cost instead of changing it by a difference, so that doing it twice is harmless.
 local function resize(charge, id, now, now_ms)
-  local h = find_hold(charge.p, charge.set, id)
-  if not h then return 0 end
-  local holds = charge.p[charge.set[LAST] + 2]
-  local age, unused, tags = holds[h + HOLD_AGE], holds[h + HOLD_COST] - charge.cost, holds[h + HOLD_TAGS]
-  holds[h + HOLD_COST] = charge.cost
-  if unused > 0 then give_back_held(charge.p, charge.set, tags, unused, now - age, age, now, now_ms)
-  elseif unused < 0 then spend(charge.p, charge.set, -unused, now, now_ms) end
+  local p, set = charge.p, charge.set
+  local takings, cost = find_takings(p, set, id)
+  if #takings == 0 then return 0 end
+  if charge.cost > cost then
+    spend(p, set, charge.cost - cost, now, now_ms)
+    grow_hold(p, set, takings, charge.cost - cost)
+    return 1
+  end
+  give_back_last(p, set, takings, cost - charge.cost, now, now_ms)
+  for t = #takings, 2, -1 do
+    if p[set[LAST] + 2][takings[t] + HOLD_COST] == 0 then remove_hold(p, set, takings[t]) end
+  end
   return 1
 end
 
--- Clocks of cluster nodes differ: what another node says was taken later than now was taken now.
+-- Clocks of cluster nodes differ: a time of another node that is later than now counts as now.
 local function refund(charge, taken, now, now_ms)
   if taken < 0 or taken > now then taken = now end
   for l = 1, #charge.set do give_back(charge.p, charge.set[l], charge.cost, taken, now - taken, now, now_ms) end
@@ -208,10 +215,10 @@ while at <= last do
   else
     local charges, now, now_ms, ours = read_charges()
     local a, b, c = asks[at], asks[at + 1], asks[at + 2]
-    -- How much was done. An ask that did anything writes all its subjects.
+    -- How much was done. An ask that changed anything writes all its subjects.
     local done = ours and 1 or 0
     if kind == RESET then
-      -- Also what is not ours goes: this is how a damaged value is repaired.
+      -- A value that is not ours is removed too: this is how a damaged value is repaired.
       done = 1
     elseif kind == TAKE then
       if ours then

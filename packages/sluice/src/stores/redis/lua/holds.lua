@@ -1,16 +1,21 @@
--- Holds stand at the end of a state: HOLDS, then one flat list of { id, age, us left, cost, kind, tags } after another.
+-- Holds are at the end of a state: HOLDS, then one flat list of { id, age, us left, cost, kind, tags } after another.
+-- A hold that grew has one for each taking, oldest first.
 
 local function has_places(set)
   for l = 1, #set do if set[l][ALGORITHM] == CONCURRENCY then return true end end
   return false
 end
 
-local function find_hold(p, set, id)
-  local holds = p[set[LAST] + 2]
-  if holds then
-    for h = 1, #holds, HOLD_WIDTH do if holds[h] == id then return h end end
+-- Where the takings of a hold stand, and what they cost together.
+local function find_takings(p, set, id)
+  local holds, takings, cost = p[set[LAST] + 2], {}, 0
+  for h = 1, holds and #holds or 0, HOLD_WIDTH do
+    if holds[h] == id then
+      takings[#takings + 1] = h
+      cost = cost + holds[h + HOLD_COST]
+    end
   end
-  return nil
+  return takings, cost
 end
 
 local function add_hold(p, set, id, ttl, cost, kind)
@@ -23,7 +28,21 @@ local function add_hold(p, set, id, ttl, cost, kind)
   holds[h + HOLD_KIND], holds[h + HOLD_TAGS] = kind, tags
 end
 
--- Takes a hold out and returns its fields after the id.
+-- Adds to a hold that is open. What is beyond MAX_TAKINGS counts as taken with the newest of them.
+local function grow_hold(p, set, takings, cost)
+  if cost == 0 then return end
+  local holds, first, newest = p[set[LAST] + 2], takings[1], takings[#takings]
+  if #takings < MAX_TAKINGS then
+    add_hold(p, set, holds[first], holds[first + HOLD_LEFT], cost, holds[first + HOLD_KIND])
+    return
+  end
+  local present, tags = {}, {}
+  for l = 1, #set do present[set[l][TAG]] = true end
+  for _, tag in ipairs(holds[newest + HOLD_TAGS]) do if present[tag] then tags[#tags + 1] = tag end end
+  holds[newest + HOLD_COST], holds[newest + HOLD_TAGS] = holds[newest + HOLD_COST] + cost, tags
+end
+
+-- Removes a hold and returns its fields after the id.
 local function remove_hold(p, set, h)
   local holds = p[set[LAST] + 2]
   local removed = { unpack(holds, h + 1, h + HOLD_WIDTH - 1) }
@@ -32,7 +51,7 @@ local function remove_hold(p, set, h)
   return removed
 end
 
--- Gives units back to the limits that a hold was taken from, also to those that the present set does not have.
+-- Returns units to the limits that a hold was taken from, also to those that the current set does not have.
 local function give_back_held(p, set, tags, units, taken, held, now, now_ms)
   local is_held = {}
   for t = 1, #tags do is_held[tags[t]] = true end
@@ -44,9 +63,23 @@ local function give_back_held(p, set, tags, units, taken, held, now, now_ms)
   end
 end
 
--- Expired holds leave, in the order and as of the instant in which they expired; what a reservation or an unconfirmed
--- decision took comes back. So the outcome does not depend on when somebody looks, and need not be written for its own
--- sake.
+-- Gives units of a hold back, those that were taken last first: as if it had never grown so far.
+local function give_back_last(p, set, takings, units, now, now_ms)
+  local holds = p[set[LAST] + 2]
+  for t = #takings, 1, -1 do
+    local h = takings[t]
+    local back, age = min(units, holds[h + HOLD_COST]), holds[h + HOLD_AGE]
+    if back > 0 then
+      give_back_held(p, set, holds[h + HOLD_TAGS], back, now - age, age, now, now_ms)
+      holds[h + HOLD_COST] = holds[h + HOLD_COST] - back
+      units = units - back
+    end
+  end
+end
+
+-- Removes expired holds, in the order and as of the instant in which they expired; the units of a reservation or an
+-- unconfirmed decision are returned. So the outcome does not depend on when this runs, and it need not be written only
+-- for that.
 local function expire_holds(p, set, now, now_ms)
   while true do
     local holds, first = p[set[LAST] + 2], nil

@@ -1,7 +1,7 @@
--- The twin of core/algorithms: how much fits, spending it, giving back, and how long it matters.
+-- The twin of core/algorithms: how much fits, spending it, returning it, and how long it is needed.
 -- `p` is the state of a subject (see state.lua), already brought to `now`: a window has its age in ms (-1: there is
 -- none), a gcra the us until it is full again, a log entry its age in us. `set` is the subject's limits. `o` is the
--- place of a limit's first field.
+-- index of a limit's first field.
 
 -- The length of a limit's window at an instant, and the age of that window; -1 when a window starts at the first hit.
 local function window_at(limit, now_ms)
@@ -20,7 +20,7 @@ local function two_counts(p, o, limit, now_ms)
   return 0, 0, age
 end
 
--- The us until a gcra is full again, counted with the rate of today.
+-- The us until a gcra is full again, computed with the current rate.
 local function to_full(p, o, limit)
   local left = p[o]
   if left == 0 or p[o + 1] == limit[INTERVAL] then return left end
@@ -59,7 +59,7 @@ local function plan_at(limit, now_ms)
   return s, from + floor((now_ms - first) / (limit[s + SEGMENT_END] - first) * (limit[s + SEGMENT_TO] - from))
 end
 
--- What was spent in the present period and how far the bucket is from full; then the position of now and the period's
+-- What was spent in the current period and how far the bucket is from full; then the position of now and the period's
 -- age.
 local function paced(p, limit, now_ms)
   local o, s, position = limit[FIRST], plan_at(limit, now_ms)
@@ -95,7 +95,7 @@ local function fit(p, set, cost, copies, now_ms)
       local log, period = p[o], limit[PERIOD] * 1000
       for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
     else
-      -- Copies occupy no place: where one fits, all do.
+      -- Copies occupy no place: if one fits, all do.
       room = room - held_in(p, set)
       if room < cost then return 0 end
       room = copies * cost
@@ -139,13 +139,13 @@ local function spend_one(p, limit, units, now, now_ms)
 end
 
 local function spend(p, set, units, now, now_ms)
-  -- Nothing spent must not start a window.
+  -- A cost of 0 must not start a window.
   if units == 0 then return end
   for l = 1, #set do spend_one(p, set[l], units, now, now_ms) end
 end
 
--- Takes units out of the entries of a log that were made at `taken`. The amount, and with it the sharing of ticks, may
--- have changed since: what was taken stands at its time or at its tick.
+-- Removes units from the entries of a log that were made at `taken`. The amount, and with it the sharing of ticks, may
+-- have changed since: the units are at their time or at their tick.
 local function give_back_to_log(log, limit, units, taken, now)
   local tick = ceil(limit[PERIOD] / 1000) * 1000
   local youngest, at_tick = now - taken, now - ceil(taken / tick) * tick
@@ -162,7 +162,7 @@ local function give_back_to_log(log, limit, units, taken, now)
   end
 end
 
--- Gives back what was taken at `taken` and held for `held` us.
+-- Returns what was taken at `taken` and held for `held` us.
 local function give_back(p, limit, units, taken, held, now, now_ms)
   local algorithm, o = limit[ALGORITHM], limit[FIRST]
   if algorithm == GCRA then
@@ -191,7 +191,7 @@ local function give_back(p, limit, units, taken, held, now, now_ms)
   end
 end
 
--- For how many ms the fields of a limit still matter.
+-- For how many ms the fields of a limit are still needed.
 local function life(p, limit, now_ms)
   local algorithm, o = limit[ALGORITHM], limit[FIRST]
   if algorithm == GCRA then

@@ -1,8 +1,8 @@
 -- One take of a subject with one window, inlined wherever there is one. Reads
 --   value      the stored subject, or false
 --   tag, amount, length, clock_age   its limit, as in window-rule.lua
---   cost, granted                    what one copy costs, and how many are asked for
--- and leaves `granted`, `age`, `count` before the take, and `current`. Returns nil when the general way has to decide.
+--   cost, granted                    what one copy costs, and how many are requested
+-- and leaves `granted`, `age`, `count` before the take, and `current`. Returns nil when the general path must decide.
 local age, count = -1, 0
 if value then
   local rest, base, stored_tag

@@ -1,18 +1,18 @@
--- The short way, for what nearly every call is: takes without holds, of subjects whose limits are all fixed windows or
--- calendar periods, or one calendar period and its pace. When a subject is anything else (other limits, holds, a clock
--- that is ahead, a value that is not ours), nothing has been written, and the general way further down decides on
--- everything. Its functions are not even made before.
+-- The fast path, for nearly every call: takes without holds, of subjects whose limits are all fixed windows or calendar
+-- periods, or one calendar period and its pace. When a subject is anything else (other limits, holds, a clock that is
+-- ahead, a value that is not ours), nothing has been written, and the general path further down decides everything. Its
+-- functions are not even created before.
 --
--- ARGV[4]   JSON, empty when the asks are of another kind: { place of the first run, sets, runs }
+-- ARGV[4]   JSON, empty when the asks are of another kind: { index of the first run, sets, runs }
 --             set: how many windows, then for each: tag, amount, length (ms), start of one of them
 --               (ms; -1: at the first hit; above 0: a calendar period, the next of which may be longer or shorter)
 --             paced set: PACED, then as in constants.lua
---             run: last key, place of the set, cost, copies. It begins after the last key of the run before.
+--             run: last key, index of the set, cost, copies. It begins after the last key of the run before.
 
--- By key: what to write, and for how many ms unless what is there lives as long already.
+-- By key: what to write, and for how many ms unless the stored value already expires later.
 local values, lives = {}, {}
 
--- Returns how many copies were granted in all, nil when the general way has to decide.
+-- Returns how many copies were granted in all, nil when the general path must decide.
 local function plain_takes(raw)
   local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
   local plain, clock_ms = cjson.decode(ARGV[4]), floor(clock / 1000)
@@ -26,7 +26,7 @@ local function plain_takes(raw)
       if clock_ms < plain[segment] or clock_ms >= plain[segment + SEGMENT_END] then return nil end
     end
     for s = set, paced and set - 1 or last - WINDOW_WIDTH, WINDOW_WIDTH do
-      -- In place of the start: the age of the window that the clock is in, which is the same for all subjects.
+      -- Replaces the start by the age of the window that the clock is in, which is the same for all subjects.
       local length, start = plain[s + WINDOW_LENGTH], plain[s + WINDOW_START]
       if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
       if start >= 0 then plain[s + WINDOW_START] = (clock_ms - start) % length end
@@ -102,7 +102,7 @@ local function plain_takes(raw)
         else
           p = { -1, clock }
         end
-        -- For how long windows in progress keep the state alive, and those that begin now.
+        -- For how long windows in progress need the state, and those that begin now.
         local granted, kept, begun, s = copies, 0, 0, set
         for o = 3, size, 3 do
           local tag, room = plain[s + WINDOW_TAG], plain[s + WINDOW_AMOUNT]
@@ -142,7 +142,7 @@ local function plain_takes(raw)
   return total
 end
 
-if ARGV[4] ~= '' then
+if not ARGV[5] and ARGV[4] ~= '' then
   local raw, none = call('MGET', unpack(KEYS)), {}
   local ran, total = pcall(plain_takes, raw)
   for k = 1, #KEYS do
@@ -151,7 +151,7 @@ if ARGV[4] ~= '' then
       none[#none + 1] = KEYS[k]
     end
   end
-  -- MGET says nil also for keys of other types; those are somebody else's and must not be overwritten.
+  -- MGET returns nil also for keys of other types; other programs wrote those, and they must not be overwritten.
   if ran and total and (#none == 0 or call('EXISTS', unpack(none)) == 0) then
     for k = 1, #KEYS do
       -- One ms more, as Redis counts whole ms from before the script.

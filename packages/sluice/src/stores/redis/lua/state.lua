@@ -5,10 +5,10 @@
 -- Scripts work on the array as it is.
 --
 -- The limits of the last writer come first, in the order of its set. Those that follow are kept for other sets, until
--- they end: tiers and policy versions that take turns on a subject must not erase each other's usage. A state that is
--- worked on has them in `kept`, each as { tag, fields... }.
+-- they end: tiers and policy versions that alternate on a subject must not erase each other's usage. A loaded state has
+-- them in `kept`, each as { tag, fields... }.
 
--- Fields per algorithm, by code: what a limit without a past has.
+-- Fields per algorithm, by code: those of an unused limit.
 local function add_fresh(p, limit)
   local algorithm, o = limit[ALGORITHM], limit[FIRST]
   if algorithm == CONCURRENCY then return end
@@ -105,7 +105,7 @@ local function rebase(p, set, now)
   end
 end
 
--- Which kept limits are to be stored: those that have not ended, at most MAX_KEPT, and of more those that end last.
+-- Which kept limits are stored: those that have not ended, at most MAX_KEPT, and of more those that end last.
 local function kept_to_store(p, now_ms)
   local live, lives = {}, {}
   for _, kept in ipairs(p.kept) do
@@ -121,7 +121,7 @@ local function kept_to_store(p, now_ms)
   return live, lives
 end
 
--- The state as it is stored, and for how many ms it matters. It is not to be worked on after this.
+-- The state as it is stored, and for how many ms it is needed. The state must not be used after this.
 local function pack_state(p, set)
   local now_ms, last, longest = floor(p[BASE] / 1000), set[LAST], 0
   for l = 1, #set do longest = max(longest, life(p, set[l], now_ms)) end
@@ -167,7 +167,7 @@ local function are_holds(holds)
   return true
 end
 
--- The bucket of a pace: where it is full, and the interval and position that this was counted with.
+-- The bucket of a pace: the position where it is full, and the interval and position that this was computed with.
 local function is_bucket(full, interval, from)
   return is_count(interval) and is_count(from) and (full == 0 or (interval > 0 and full >= from))
 end
@@ -199,7 +199,7 @@ local function is_sound(p)
   return count == at - 1
 end
 
--- The state that a value holds; anything but one whole array that starts with a time is not ours.
+-- The state in a value; anything but one whole array that starts with a time is not ours.
 local function unpack_state(value)
   local first = value:byte()
   if first < EMPTY_ARRAY or (first > LONGEST_SHORT_ARRAY and first ~= ARRAY_16 and first ~= ARRAY_32) then return false end
@@ -213,7 +213,7 @@ local function unpack_all(raw, states)
   end
 end
 
--- Reads all subjects: their states (nil for none, false for what is not ours), and the values as they were.
+-- Reads all subjects: their states (nil for none, false for what is not ours), and their stored values.
 local function load_states()
   local raw, states, none = call('MGET', unpack(KEYS)), {}, {}
   if not pcall(unpack_all, raw, states) then
@@ -232,7 +232,7 @@ local function load_states()
       raw[k], states[k] = '\194', false
     end
   end
-  -- MGET says nil also for keys of other types; those are somebody else's and must not be overwritten.
+  -- MGET returns nil also for keys of other types; other programs wrote those, and they must not be overwritten.
   if #none > 0 and call('EXISTS', unpack(none)) > 0 then
     for k = 1, #KEYS do
       if states[k] == nil and call('EXISTS', KEYS[k]) == 1 then raw[k], states[k] = '\194', false end

@@ -1,4 +1,4 @@
--- What a tag says of its limit; core/engine/tag.ts explains the numbers.
+-- What a tag contains about its limit; core/engine/tag.ts explains the numbers.
 
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 
@@ -15,8 +15,8 @@ end
 
 local limits_by_tag = {}
 
--- As much of a limit as its tag says: enough to know when its fields end and to give back, not to decide. The fields
--- follow the tag.
+-- The part of a limit that is in its tag: enough to know when its fields end and to return units, not to decide. The
+-- fields follow the tag.
 local function limit_of_tag(tag)
   local limit = limits_by_tag[tag]
   if limit then return limit end

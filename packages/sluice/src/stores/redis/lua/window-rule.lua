@@ -1,4 +1,4 @@
--- The rule of fixed windows, inlined wherever one is looked at. Reads
+-- The rule of fixed windows, inlined wherever one is read. Reads
 --   age        the age of the stored window (ms); negative when there is none
 --   length     the length of the window that the clock is in
 --   clock_age  the age of that window; negative when windows start at the first hit

@@ -1,0 +1,67 @@
+import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { CallbackStore } from '../stores/callback-store.ts'
+import { type Charges, hasPlace, type RuleCharge } from './decision/charges.ts'
+import type { Decider } from './decision/decider.ts'
+import type { Decision } from './decision/decision.ts'
+import type { RuleNames } from './decision/rule-names.ts'
+import { refused } from './decision/to-decision.ts'
+import { unitsAreFor } from './decision/units.ts'
+import { checkId, checkTtl, defaultTtlMs, type Held, holdHandle, nothing, type Settlement, settleAsk } from './hold.ts'
+import type { HoldHandle, HoldOptions } from './limiter.ts'
+
+/** Takes charges under an id, and makes the handle that ends or extends them. */
+export class Holder {
+  readonly #store: CallbackStore
+  readonly #decider: Decider
+  readonly #names: RuleNames
+  readonly #deadlineMs: number
+
+  constructor(store: CallbackStore, decider: Decider, names: RuleNames, deadlineMs: number) {
+    this.#store = store
+    this.#decider = decider
+    this.#names = names
+    this.#deadlineMs = deadlineMs
+  }
+
+  /** With `placesOnly`, what is not a place is spent permanently instead of held. */
+  async hold(
+    policy: CompiledPolicy,
+    charges: Charges,
+    options: HoldOptions = {},
+    kind: 'reserve' | 'acquire',
+    placesOnly: boolean,
+  ): Promise<HoldHandle> {
+    const id = options.id === undefined ? crypto.randomUUID() : checkId(options.id)
+    const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
+    const { enforced, shadow, refusedBy } = charges
+    const handleOf = (decision: Decision, held: Held): HoldHandle =>
+      holdHandle(id, decision, held, this.settlement(policy, charges), ttlMs, this.#store, this.#deadlineMs, kind)
+    if (refusedBy !== undefined) {
+      const decision = this.#decider.announce(refused(refusedBy, policy.version))
+      return handleOf(decision, nothing)
+    }
+    const decision = await this.#decider.withShadow(policy, enforced, shadow, {
+      id,
+      ttlUs: ttlMs * 1000,
+      kind,
+      placesOnly,
+      isNew: options.id === undefined,
+    })
+    const places = shadow.filter(hasPlace)
+    if (!decision.allowed) this.#leave(places, id)
+    const held = { enforced: placesOnly ? enforced.filter(hasPlace) : enforced, shadow: places }
+    return handleOf(decision, decision.degraded ? nothing : held)
+  }
+
+  settlement(policy: CompiledPolicy, { enforced, shadow }: Charges): Settlement {
+    return { isFor: unitsAreFor([...enforced, ...shadow]), checkRule: (name) => this.#names.find(policy, name) }
+  }
+
+  /** Gives the places of shadow rules back when the request was denied by others. */
+  #leave(places: readonly RuleCharge[], id: string): void {
+    if (places.length === 0) return
+    const ask = settleAsk(places, id, () => 0)
+    // If the store cannot be reached, they expire; the failure was already reported as an event.
+    Promise.resolve(this.#store.decide(ask, this.#deadlineMs)).catch(() => {})
+  }
+}
