@@ -8,8 +8,8 @@ interface BuiltIns {
 }
 
 /**
- * A module that is built into Node. It is looked for when it is needed: an import would keep those from bundling the
- * file who build for runtimes that do not have it.
+ * A module that is built into Node. It is resolved when needed: an import would break bundles for runtimes that do not
+ * have it.
  */
 export function builtIn<Name extends keyof BuiltIns>(name: Name): BuiltIns[Name] {
   const found = globalThis.process?.getBuiltinModule?.(`node:${name}`)

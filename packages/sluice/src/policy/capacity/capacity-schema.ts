@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { strictObject } from '../document/strict-object.ts'
+import { strictObject } from '../document/schema/strict-object.ts'
 import type { CapacitySpec } from './capacity-spec.ts'
 
 const row = strictObject(

@@ -5,7 +5,7 @@ export interface CapacityRowSpec {
   readonly delay: string
 }
 
-/** What a service tells shippers that ask how much to send. */
+/** How much shippers may send to a service. */
 export interface CapacitySpec {
   readonly table?: readonly CapacityRowSpec[] | undefined
   readonly retryAfter?: string | undefined

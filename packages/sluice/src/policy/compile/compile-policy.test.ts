@@ -141,6 +141,7 @@ rules:
       'rules[2].match.path',
       'rules[2].tier.map.a',
       'rules[1].name',
+      'rules[2].name',
     ])
   })
 

@@ -2,17 +2,17 @@ import { checkOptionNames } from '../../core/check-options.ts'
 import { compileCapacity } from '../capacity/compile-capacity.ts'
 import { checkDocument } from '../document/check-document.ts'
 import type { PolicyDocument } from '../document/document.ts'
-import { measureSteps } from '../document/document-bounds.ts'
 import { IssueList } from '../document/issue-list.ts'
 import { isLegacyDocument, readLegacyDocument, withoutDatabaseFields } from '../document/legacy-document.ts'
-import { parseDocument } from '../document/parse-document.ts'
+import { measureSteps } from '../document/parse/document-bounds.ts'
+import { parseDocument } from '../document/parse/parse-document.ts'
 import { PolicyError, type Report } from '../document/policy-error.ts'
 import { versionSteps } from '../document/version.ts'
 import { explainRequest } from '../match/explain-request.ts'
 import { isForAll, matchOnly, matchRequest } from '../match/match-request.ts'
 import { RuleIndex } from '../match/rule-index.ts'
 import { compileRule, type RuleParts } from '../rule/compile-rule.ts'
-import type { KeyFunctions } from '../rule/key.ts'
+import type { KeyFunctionLookup, KeyFunctions } from '../rule/key.ts'
 import { LimitSets } from '../rule/limit-sets.ts'
 import { SharedParts } from '../rule/shared-parts.ts'
 import type { Environment } from '../rule/tier-environment.ts'
@@ -24,8 +24,8 @@ import { runAtOnce, runInSlices, type Steps } from './steps.ts'
 export interface CompileOptions {
   /** Where tiers by environment are looked up; the environment of the process unless said otherwise. */
   readonly env?: Environment | undefined
-  /** Functions that the document can name as keys: `key: fn:name`. */
-  readonly functions?: KeyFunctions | undefined
+  /** Functions that the document can name as keys, `key: fn:name`: by name, or what finds them. */
+  readonly functions?: KeyFunctions | KeyFunctionLookup | undefined
 }
 
 const names = ['env', 'functions']
@@ -81,8 +81,9 @@ function* build(document: PolicyDocument, options: CompileOptions, report: Repor
     for (const { spec, path } of tiers.values()) if (path !== undefined) sets.read(spec, path, {}, report)
   }
   const byName = new Map(rules.map(({ rule }) => [rule.name, rule]))
+  const first = new Map([...rules].reverse().map(({ rule }) => [rule.name, rule]))
   for (const [index, { rule }] of rules.entries()) {
-    if (byName.get(rule.name) !== rule)
+    if (byName.get(rule.name) !== rule || first.get(rule.name) !== rule)
       report(`rules[${index}].name`, rule.name, 'another rule has this name; give it its own')
   }
   const upstreams = compileUpstreams(document.upstreams ?? [], report)

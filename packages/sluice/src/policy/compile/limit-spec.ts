@@ -5,9 +5,10 @@ import { maxLimitsPerRule } from '../../core/engine/limit-set.ts'
 import { invalidOption, SluiceError, show } from '../../core/errors.ts'
 import type { LimitSpec, LimitsSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
-import { limitsSpec } from '../document/schema.ts'
-import { checkShape } from '../document/schema-issues.ts'
+import { limitsSpec } from '../document/schema/schema.ts'
+import { checkShape } from '../document/schema/schema-issues.ts'
 import { withPace } from './pace-spec.ts'
+import { shortForms } from './short-forms.ts'
 
 /** What a rule says for all its limits. */
 export interface LimitDefaults {
@@ -15,12 +16,6 @@ export interface LimitDefaults {
   readonly burst?: number | undefined
 }
 
-const shortForms = [
-  { name: 'rps', per: '1s' },
-  { name: 'rpm', per: '1m' },
-  { name: 'rph', per: '1h' },
-  { name: 'rpd', per: '1d' },
-] as const
 const calendarUnits = ['day', 'week', 'month'] as const
 const longestMs = { day: 90_000_000, week: 608_400_000, month: 2_682_000_000 }
 const longForm = ['amount', 'per', 'name'] as const

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseDocument } from '../document/parse-document.ts'
+import { parseDocument } from '../document/parse/parse-document.ts'
 import { PolicyError } from '../document/policy-error.ts'
 import type { RequestView } from '../match/request-view.ts'
 import { compilePolicy } from './compile-policy.ts'

@@ -2,8 +2,8 @@ import type { Steps } from '../compile/steps.ts'
 import type { OverrideSpec, PolicyDocument, RuleSpec } from './document.ts'
 import type { Report } from './policy-error.ts'
 import { salvageDocument } from './salvage-document.ts'
-import { overrideSchema, policySchema } from './schema.ts'
-import { checkShape } from './schema-issues.ts'
+import { overrideSchema, policySchema } from './schema/schema.ts'
+import { checkShape } from './schema/schema-issues.ts'
 
 /** Shorter lists of overrides are checked with the rest of the document. */
 const long = 64

@@ -112,6 +112,6 @@ export interface PolicyDocument {
   readonly rules?: readonly RuleSpec[] | undefined
   /** What goes out. A limiter ignores them, as egress ignores rules. */
   readonly upstreams?: readonly UpstreamSpec[] | undefined
-  /** What this service tells shippers that ask how much to send. */
+  /** How much shippers may send to this service. */
   readonly capacity?: CapacitySpec | undefined
 }

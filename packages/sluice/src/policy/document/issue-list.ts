@@ -1,7 +1,7 @@
 import type { PolicyIssue } from './policy-error.ts'
 
 /**
- * Gathers mistakes. What was found wrong once is not told again by those who build upon it, nor is what contains it.
+ * Gathers issues: one per path, and none for the parents of a path that has one.
  */
 export class IssueList {
   readonly all: PolicyIssue[] = []

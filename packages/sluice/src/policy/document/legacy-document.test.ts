@@ -76,6 +76,8 @@ describe('a policy in a database', () => {
   it('may carry _id, which names the service, and last_updated', () => {
     const rules = [{ name: 'r', limits: { rpm: 1 } }]
     expect(compilePolicy({ _id: 'a', last_updated: 5, rules }).service).toBe('a')
+    expect(compilePolicy({ _id: 'a', __v: 0, _class: 'shop.Policy', rules }).service).toBe('a')
+    expect(() => compilePolicy({ _id: 'a', _owner: 'me', rules })).toThrow('_owner')
     expect(compilePolicy({ _id: 'a', service: 'b', rules }).service).toBe('b')
     expect(compilePolicy({ _id: { oid: 1 }, service: 'b', rules }).service).toBe('b')
   })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { maxUnits } from '../../core/engine/limit.ts'
 import type { LimitSpec, PolicyDocument } from './document.ts'
 import type { Report } from './policy-error.ts'
-import { checkShape } from './schema-issues.ts'
+import { checkShape } from './schema/schema-issues.ts'
 
 const rate = z.int().min(0).max(maxUnits).nullish()
 const known = ['_id', 'last_updated', 'general_rate_limit', 'custom_rate_limits'].join(' ')
@@ -15,6 +15,7 @@ const legacySchema = z.strictObject(
   {
     _id: z.string().min(1).max(200),
     __v: z.unknown().optional(),
+    _class: z.unknown().optional(),
     last_updated: z.unknown().optional(),
     general_rate_limit: rates,
     custom_rate_limits: z.record(z.string(), rates).nullish(),
@@ -57,12 +58,13 @@ export function readLegacyDocument(document: unknown, report: Report): PolicyDoc
 }
 
 /**
- * Takes off what a database adds to a document: `_id`, which names the service unless it does so itself, and
- * `last_updated`.
+ * Takes off what a database adds to a document: `_id`, which names the service unless it does so itself,
+ * `last_updated`, and what Mongoose (`__v`) and Spring (`_class`) write beside them. All other fields have a meaning or
+ * are refused, as they may be misspelt ones.
  */
 export function withoutDatabaseFields(document: unknown): unknown {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return document
   if (!Object.hasOwn(document, '_id') && !Object.hasOwn(document, 'last_updated')) return document
-  const { _id, __v, last_updated, ...rest } = document as Record<string, unknown>
+  const { _id, __v, _class, last_updated, ...rest } = document as Record<string, unknown>
   return typeof _id === 'string' && rest.service === undefined ? { ...rest, service: _id } : rest
 }

@@ -1,5 +1,5 @@
 import type { PolicyDocument, RuleSpec } from './document.ts'
-import { ruleFields, tiersSchema } from './schema.ts'
+import { ruleFields, tiersSchema } from './schema/schema.ts'
 
 /**
  * What is left of a document of the wrong shape when everything of the wrong shape is taken out. It is never put in

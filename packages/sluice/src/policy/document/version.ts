@@ -21,8 +21,8 @@ function textOf(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'function' ? String(inner) : inner))
 }
 
-// Two FNV-1a sums side by side. Versions only have to differ, and nobody gains by making two alike; SHA-256 would take
-// half of the time that loading a hundred thousand overrides takes.
+// Two FNV-1a sums side by side. Versions only have to differ, and there is nothing to gain from a collision; SHA-256
+// would take half of the time that loading a hundred thousand overrides takes.
 class VersionHash {
   #a = 0x811c9dc5
   #b = 0x27d4eb2f

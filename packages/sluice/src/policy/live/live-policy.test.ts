@@ -155,6 +155,26 @@ describe('livePolicy', () => {
     expect(live.status.lastError?.message).toMatch(/service is "bank"; the source was asked for "shop"/)
   })
 
+  it('refuses a document that renames the service, because all counters would begin anew', async () => {
+    const source = handSource({ document: { version: '1', service: 'shop' }, revision: undefined })
+    const live = await follow(source, { compile: (document) => document as CompiledPolicy }).live
+    source.push({ version: '2', service: 'bank' }, undefined)
+    await settled()
+    expect(live.status.version).toBe('1')
+    expect(live.status.lastError?.message).toMatch(/service is "bank"; the policy in force is that of "shop".*restart/)
+    source.push({ version: '3', service: 'shop' }, undefined)
+    await settled()
+    expect(live.status).toMatchObject({ version: '3', lastError: undefined })
+  })
+
+  it('takes the first document of a source under any name after a fallback', async () => {
+    const source = handSource({ document: { version: 'bad' }, revision: undefined })
+    const live = await follow(source, { fallback: { version: 'spare', service: 'shop' } }).live
+    source.push({ version: '2', service: 'bank' }, undefined)
+    await settled()
+    expect(live.status.version).toBe('2')
+  })
+
   it('compiles what was pushed while a compilation was going on', async () => {
     const source = handSource({ document: { version: '0' }, revision: undefined })
     const compile = async (document: unknown) => {

@@ -4,7 +4,7 @@ import { SluiceError } from '../../core/errors.ts'
 import { toError } from '../../core/to-error.ts'
 import { systemClock } from '../../timing/system-clock.ts'
 import type { CompiledPolicy } from '../compile/compiled-policy.ts'
-import { parseDocument } from '../document/parse-document.ts'
+import { parseDocument } from '../document/parse/parse-document.ts'
 import { PolicyError } from '../document/policy-error.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from './source.ts'
 
@@ -41,7 +41,7 @@ const names = optionNames<LivePolicyOptions>({
 
 /** A policy that follows its source. */
 export interface LivePolicy {
-  /** The version in force. It never changes by itself: whoever holds on to it stays on that version. */
+  /** The version in force. A compiled policy never changes: a caller that keeps it stays on that version. */
   readonly current: CompiledPolicy
   readonly status: PolicyStatus
   close(): Promise<void>
@@ -74,6 +74,8 @@ class FollowedPolicy implements LivePolicy, SourceListener {
   readonly #clock: Clock
   #current: CompiledPolicy | undefined
   #loadedMs = 0
+  /** Of the first document that the source gave. */
+  #service: string | undefined
   #sourceError: Error | undefined
   #documentError: Error | undefined
   /** The newest document that waits to be compiled; those it replaced never are. */
@@ -114,7 +116,7 @@ class FollowedPolicy implements LivePolicy, SourceListener {
     const spare = fallback === undefined ? undefined : await this.#compile({ document: fallback, revision: undefined })
     try {
       const first = await source.start(this)
-      // Something newer may have been pushed while the first answer was on its way.
+      // A newer version may have been pushed while the first answer was in flight.
       if (this.#pending === undefined || isOlder(this.#pending, first)) this.#pending = first
       this.#sourceError = undefined
     } catch (error) {
@@ -192,6 +194,7 @@ class FollowedPolicy implements LivePolicy, SourceListener {
       try {
         const policy = await this.#compile(sourced)
         this.#documentError = undefined
+        this.#service = policy.service
         if (sourced.revision !== undefined) this.#revision = sourced.revision
         if (!this.#closed) this.#accept(policy)
       } catch (error) {
@@ -208,16 +211,23 @@ class FollowedPolicy implements LivePolicy, SourceListener {
     try {
       const parsed = parse ? await parse() : typeof document === 'string' ? parseDocument(document) : document
       const policy = await this.#options.compile(parsed)
-      const { service } = this.#options.source
-      if (service !== undefined && policy.service !== service) {
-        const message = `the source was asked for ${JSON.stringify(service)}; a policy of another service would share its counters`
-        throw new PolicyError([{ path: 'service', value: policy.service, message }])
-      }
+      this.#checkService(policy.service)
       return policy
     } finally {
       this.#compiledMs = this.#clock.monotonic()
       this.#compileTookMs = this.#compiledMs - begunMs
     }
+  }
+
+  #checkService(value: string): void {
+    const asked = this.#options.source.service
+    const expected = asked ?? this.#service
+    if (expected === undefined || value === expected) return
+    const message =
+      asked === undefined
+        ? `the policy in force is that of ${JSON.stringify(expected)}; under another name all counters would begin anew, so this needs a restart`
+        : `the source was asked for ${JSON.stringify(asked)}; a policy of another service would share its counters`
+    throw new PolicyError([{ path: 'service', value, message }])
   }
 
   #accept(policy: CompiledPolicy): void {

@@ -47,7 +47,7 @@ export class EntryList {
     }
   }
 
-  /** Hands over every rule that may apply to the request. */
+  /** Passes every rule that may apply to the request to a callback. */
   each(request: RequestView, visit: (entry: Entry) => void): void {
     for (const entry of this.#plain) visit(entry)
     if (!this.#fields) return

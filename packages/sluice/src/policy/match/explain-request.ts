@@ -7,7 +7,7 @@ import { hasMethod, type Matcher } from './matcher.ts'
 import { captureNames, matchPattern } from './path-pattern.ts'
 import type { RequestView } from './request-view.ts'
 
-/** Tells of every rule why it does or does not apply. Asks each rule by itself, so it costs more than matching. */
+/** Why each rule does or does not apply. Each rule is tried by itself, so this costs more than matching. */
 export function explainRequest(rules: readonly RuleParts[], request: RequestView, nowMs: number): readonly RuleTrace[] {
   return rules.map((parts) => {
     const { rule, key, matcher } = parts
@@ -31,7 +31,9 @@ export function explainRequest(rules: readonly RuleParts[], request: RequestView
     const override = rule.overrideFor(match.subject, nowMs)
     const why = [
       ...saidBy(matcher, path.pattern),
-      `key from ${keyText(parts)}`,
+      key.subject(request, path.captured) === undefined
+        ? `in the bucket of all requests without a usable value of ${key.lacking(request, path.captured)}`
+        : `key from ${keyText(parts)}`,
       ...(override === 'in-force' ? ['limits from an override for this key'] : []),
       ...(override === 'expired' ? ['an override for this key has expired'] : []),
     ].join(', ')

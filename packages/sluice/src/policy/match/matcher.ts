@@ -2,6 +2,7 @@ import { didYouMean } from '../../core/did-you-mean.ts'
 import type { MatchSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { type Condition, compileConditions } from './condition.ts'
+import { isServed, knownMethods } from './methods.ts'
 import { type PathPattern, parsePattern } from './path-pattern.ts'
 import type { RequestView } from './request-view.ts'
 
@@ -38,23 +39,10 @@ export function hasMethod(methods: ReadonlySet<string> | undefined, request: Req
   return typeof request.method === 'string' && methods.has(request.method.toUpperCase())
 }
 
-const knownMethods: readonly string[] = [
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'OPTIONS',
-  'TRACE',
-  'CONNECT',
-  'QUERY',
-]
-
 function compileMethods(spec: string | readonly string[], path: string, report: Report): ReadonlySet<string> {
   const methods = new Set<string>()
   for (const [method, at] of listed(spec, path)) {
-    const meant = knownMethods.includes(method.toUpperCase()) ? '' : didYouMean(method.toUpperCase(), knownMethods)
+    const meant = isServed(method.toUpperCase()) ? '' : didYouMean(method.toUpperCase(), knownMethods)
     if (!token.test(method)) report(at, method, 'use a method such as GET or POST')
     else if (meant) report(at, method, `no such method; ${meant}known are ${knownMethods.join(', ')}`)
     methods.add(method.toUpperCase())

@@ -12,7 +12,7 @@ export interface PathPattern {
 const maxSegments = 64
 
 /**
- * Takes a pattern apart, or tells what is wrong with it. There are no regular expressions: a segment is text, `:name`,
+ * Parses a pattern, or returns what is wrong with it. There are no regular expressions: a segment is text, `:name`,
  * or a last `*`.
  *
  * Some frameworks route `/V1/Users/`, `/v1//users` and `/v1/%75sers` to the handler of `/v1/users`, so a pattern

@@ -1,7 +1,4 @@
-/**
- * What some routers or proxies read in another way than it stands there. Nearly no path of an honest client has any of
- * it.
- */
+/** What routers and proxies interpret differently. Ordinary clients hardly ever send it. */
 const strange = /[\\;]|%(?:2[ef]|5c)|\/\/|\/\.\.?(?:\/|$)|^[^/]/i
 
 /** Whether a path may mean something else to another router. */
@@ -9,11 +6,11 @@ export function isStrange(path: string): boolean {
   return strange.test(path)
 }
 
-/** Strange paths that are longer are not taken apart, as that would cost more than answering them. */
+/** Longer strange paths are not parsed, as that would cost more than answering them. */
 const longest = 1024
 
 /**
- * Whether a path is strange and too long to take apart. It is then taken for any path: no honest client sends one, and
+ * Whether a path is strange and too long to parse. It then matches every pattern: ordinary clients do not send one, and
  * it must neither get around a rule nor keep the process busy.
  */
 export function couldBeAny(path: string): boolean {

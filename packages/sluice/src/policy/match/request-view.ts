@@ -15,12 +15,12 @@ export interface RequestView {
   readonly body?: unknown
   /** The client's address in canonical form (see `http/identity`). */
   readonly ip?: string | undefined
-  /** What the service itself knows of the request, such as the user that authentication found. */
+  /** What the service itself adds to the request, such as the user that authentication found. */
   readonly context?: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
- * Stands for a body that is there but could not be read, such as one that is too long: rules that look into it count it
- * all the same.
+ * The value of a body that is there but could not be read, such as one that is too long: rules that look into it count
+ * it all the same.
  */
 export const unreadableBody: unique symbol = Symbol('unreadable body')

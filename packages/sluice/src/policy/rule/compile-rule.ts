@@ -8,9 +8,10 @@ import { compileMatch, type Matcher } from '../match/matcher.ts'
 import { captureNames } from '../match/path-pattern.ts'
 import type { Selector } from '../selector/selector.ts'
 import { type CostReader, compileCost } from './cost.ts'
-import { compileKey, type KeyFunctions, type RuleKey } from './key.ts'
+import { compileKey, type KeyFunctionLookup, type KeyFunctions, type RuleKey, whyNoRequestHas } from './key.ts'
 import type { LimitSets } from './limit-sets.ts'
 import { compileOverrides, type Overrides } from './overrides.ts'
+import { ruleWarnings } from './rule-warnings.ts'
 import type { SharedParts } from './shared-parts.ts'
 import { compileTier, type TierFinder } from './tier.ts'
 import type { Environment } from './tier-environment.ts'
@@ -35,7 +36,7 @@ export interface RuleContext {
   readonly sets: LimitSets
   readonly shared: SharedParts
   readonly env: Environment
-  readonly functions: KeyFunctions
+  readonly functions: KeyFunctions | KeyFunctionLookup
   readonly report: Report
 }
 
@@ -53,12 +54,14 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
     report(`${path}.lease`, spec.lease, 'units that are drawn ahead cannot be recounted; leave lease out')
   const match = compileMatch(spec.match, `${path}.match`, report)
   const matcher = match.methods ? { ...match, methods: shared.methods(match.methods) } : match
-  const cost = compileCost(spec.cost, `${path}.cost`, report)
-  const { tier, limitsFor, overrideFor } = yield* compileLimitsInForce(spec, key, path, context)
+  const cost = compileCost(spec, `${path}.cost`, report)
+  const { tier, limitsFor, overrideFor, overrides } = yield* compileLimitsInForce(spec, key, path, context)
   const selectors = key?.alternatives.flatMap(({ selectors }) => selectors ?? []) ?? []
   checkCaptures(selectors, matcher, path, report)
   const looks = [...selectors, ...matcher.conditions.map(({ selector }) => selector), cost.selector, tier?.selector]
   const reads = looks.filter((selector) => selector !== undefined)
+  const warned = { name: spec.name, key, methods: matcher.methods, overrides }
+  let lasting: readonly string[] | undefined
   return {
     rule: {
       name: spec.name,
@@ -70,8 +73,15 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
       estimatesCost: cost.isEstimate,
       dated: spec.overrides?.some(({ until }) => until !== undefined) ?? false,
       reads,
+      whyNoRequestHas: (parts) => key && whyNoRequestHas(key, parts),
       limitsFor,
       overrideFor,
+      warnings(nowMs) {
+        if (nowMs !== undefined) return ruleWarnings(warned, nowMs)
+        // Every health check asks for these, and there may be very many overrides.
+        lasting ??= ruleWarnings(warned, undefined)
+        return lasting
+      },
     },
     matcher,
     key,
@@ -107,13 +117,18 @@ function checkKeyless(spec: RuleSpec, path: string, report: Report): void {
   }
 }
 
+interface LimitsInForce extends Pick<CompiledRule, 'limitsFor' | 'overrideFor'> {
+  readonly tier: TierFinder | undefined
+  readonly overrides: Overrides | undefined
+}
+
 /** Works out which limits are in force for whom: an override's, else the tier's, else the rule's own. */
 function* compileLimitsInForce(
   spec: RuleSpec,
   key: RuleKey | undefined,
   path: string,
   { tiers: known, sets, env, report }: RuleContext,
-): Steps<{ tier: TierFinder | undefined } & Pick<CompiledRule, 'limitsFor' | 'overrideFor'>> {
+): Steps<LimitsInForce> {
   const read = (limits: LimitsSpec, at: string): LimitSet | undefined => {
     const set = sets.read(limits, at, spec, report)
     if (set && spec.lease) checkLease(set, limits, at, report)
@@ -130,7 +145,7 @@ function* compileLimitsInForce(
     if (spec.tiers) report(`${path}.tiers`, spec.tiers, 'say with tier how the tier of a request is found')
     if (!spec.limits) report(`${path}.limits`, spec.limits, 'give at least one limit, or a tier')
     checkBurst(spec, [own], path, report)
-    return { tier: undefined, limitsFor: withOverrides(overrides, () => own ?? noLimits), overrideFor }
+    return { tier: undefined, limitsFor: withOverrides(overrides, () => own ?? noLimits), overrideFor, overrides }
   }
   const tiers = withTiers(known, spec.tiers, `${path}.tiers`)
   const byTier = new Map<string, LimitSet>()
@@ -153,7 +168,7 @@ function* compileLimitsInForce(
   const otherwise = (tier.otherwise === undefined ? own : byTier.get(tier.otherwise)) ?? noLimits
   const limitsFor: CompiledRule['limitsFor'] = (subject, name) =>
     byTier.get(name ?? tier.ofSubject(subject) ?? '') ?? otherwise
-  return { tier, limitsFor: withOverrides(overrides, limitsFor), overrideFor }
+  return { tier, limitsFor: withOverrides(overrides, limitsFor), overrideFor, overrides }
 }
 
 function withOverrides(

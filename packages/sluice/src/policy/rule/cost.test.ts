@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { compilePolicy } from '../compile/compile-policy.ts'
 import type { RuleSpec } from '../document/document.ts'
 
@@ -48,6 +48,37 @@ describe('the cost', () => {
         throw new Error('no')
       }, {}),
     ).toBe(1)
+  })
+
+  it.each([
+    [() => Number.NaN, 'NaN'],
+    [() => -1, '-1'],
+    [() => undefined as never, 'undefined'],
+    [async () => 5 as never, 'a promise'],
+    [
+      () => {
+        throw new Error('no')
+      },
+      'Error: no',
+    ],
+    [
+      () => {
+        throw Object.create(null)
+      },
+      'an object',
+    ],
+  ])('as a function that finds none is warned about once, and the request costs 1 (%#)', (cost, what) => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const policy = compilePolicy({ service: 's', rules: [{ name: 'r', key: 'const:all', limits: { rpm: 1 }, cost }] })
+    const request = { method: 'GET', path: '/', headers: {} }
+    for (let i = 0; i < 3; i++) expect(policy.match(request, 0).rules[0]?.cost).toBe(1)
+    expect(warned.mock.calls).toEqual([
+      [
+        expect.stringMatching(`The cost function of the rule r .*${what}.*1`),
+        { type: 'SluiceWarning', code: 'SLUICE_COST_FAILED' },
+      ],
+    ])
+    warned.mockRestore()
   })
 
   it.each([[-1], [0.1], [2 ** 53], ['5x'], ['body.tokens ?? many'], [Number.NaN], [null]])(

@@ -1,4 +1,7 @@
 import { maxUnits } from '../../core/engine/limit.ts'
+import { show } from '../../core/errors.ts'
+import { isIgnoredPromise } from '../../core/ignored-promise.ts'
+import { warnOnce } from '../../core/observe/warn-once.ts'
 import type { RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import type { RequestView } from '../match/request-view.ts'
@@ -16,15 +19,17 @@ export interface CompiledCost {
 }
 
 /**
- * Compiles `cost`. One that is read from a request is rounded up to a whole number from 1 to 10^13, so that nobody pays
- * less by asking for a fraction or for more than there can be; what is no number at all, or is missing, costs the
- * selector's default, else 1.
+ * Compiles `cost`. One that is read from a request is rounded up to a whole number from 1 to 10^13, so that a fraction
+ * or a huge number is not cheaper; what is no number at all, or is missing, costs the selector's default, else 1.
  */
-export function compileCost(spec: RuleSpec['cost'], path: string, report: Report): CompiledCost {
+export function compileCost(
+  { name, cost: spec }: Pick<RuleSpec, 'name' | 'cost'>,
+  path: string,
+  report: Report,
+): CompiledCost {
   if (spec === undefined || spec === 1) return { read: one, selector: undefined, isEstimate: false }
   if (typeof spec === 'number') return { read: () => spec, selector: undefined, isEstimate: false }
-  if (typeof spec === 'function')
-    return { read: (request) => unitsOf(called(spec, request)) ?? 1, selector: undefined, isEstimate: true }
+  if (typeof spec === 'function') return { read: byFunction(spec, name), selector: undefined, isEstimate: true }
   const selector = compileSelector(spec)
   if (typeof selector === 'string' || selector.root === 'key') {
     report(path, spec, typeof selector === 'string' ? selector : 'a cost cannot come from the key')
@@ -50,10 +55,20 @@ function unitsOf(value: unknown): number | undefined {
   return Math.min(maxUnits, Math.max(1, Math.ceil(number)))
 }
 
-function called(cost: (request: RequestView) => number, request: RequestView): unknown {
-  try {
-    return cost(request)
-  } catch {
-    return undefined
+/** A function that fails costs 1 and cannot break a decision; whoever wrote it is told once. */
+function byFunction(cost: (request: RequestView) => number, rule: string): CostReader {
+  const warn = warnOnce('SLUICE_COST_FAILED')
+  const failed = (how: string): number => {
+    warn(`The cost function of the rule ${rule} ${how}, so the request costs 1.`)
+    return 1
+  }
+  return (request) => {
+    try {
+      const units: unknown = cost(request)
+      if (isIgnoredPromise(units)) return failed('returned a promise and has to answer at once')
+      return unitsOf(units) ?? failed(`returned ${show(units)}, which is no number from 0`)
+    } catch (error) {
+      return failed(`threw ${error instanceof Error ? `${error.name}: ${error.message}` : show(error)}`)
+    }
   }
 }

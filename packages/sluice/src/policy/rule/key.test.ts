@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeKey } from '../../core/key.ts'
+import { decodeKey, encodeKey, type KeyPart } from '../../core/key.ts'
 import { compilePolicy } from '../compile/compile-policy.ts'
 import type { KeySpec } from '../document/document.ts'
 import type { RequestView } from '../match/request-view.ts'
@@ -65,17 +65,73 @@ describe('a key', () => {
     expect(() => policyOf('fn:other')).toThrow('no function of that name')
   })
 
+  it('can be found by its name', () => {
+    const document = { service: 's', rules: [{ name: 'r', key: { first: ['fn:a', 'fn:b'] }, limits: { rpm: 1 } }] }
+    const policy = compilePolicy(document, { functions: (name) => () => name })
+    expect(policy.match(view(), 0).rules[0]?.subject).toBe('#0/a')
+    expect(() => compilePolicy(document, { functions: () => undefined })).toThrow('no function of that name')
+  })
+
   it.each([null, undefined, '', [], [''], ['a', null], {}, [{}], Number.NaN, Array(40).fill('a')])(
     'is missing when a function returns %j',
     (result) => expect(subject((() => result) as never, {})).toBeUndefined(),
   )
 
-  it('is missing when a function throws, and explain says so', () => {
-    const policy = policyOf(() => {
+  it.each([
+    () => {
       throw new Error('boom')
-    })
-    expect(policy.match(view(), 0)).toEqual({ rules: [], refusedBy: undefined })
-    expect(policy.explain(view(), 0)[0]?.why).toContain('boom')
+    },
+    async () => 'a',
+    // Nobody waits for it: this must not end the process either.
+    async () => {
+      throw new Error('boom')
+    },
+  ])('is one bucket for all when a function fails, so that nobody gets around the rule: %s', async (fails) => {
+    const policy = policyOf(fails as never)
+    const [rule] = policy.match(view(), 0).rules
+    expect(rule?.subject).toBeDefined()
+    expect(rule?.subject).toBe(policy.match({ ...view(), method: 'POST' }, 0).rules[0]?.subject)
+    expect(policy.explain(view(), 0)[0]?.why).toMatch(/boom|promise/)
+    await new Promise((resolve) => setImmediate(resolve))
+  })
+})
+
+describe('a key that a person types', () => {
+  const why = (key: KeySpec, ...parts: KeyPart[]) => policyOf(key).rules[0]?.whyNoRequestHas(parts)
+
+  it('is one that requests can have only with the number of parts of the rule', () => {
+    expect(why(['body.a', 'body.b'], 'x')).toBe('its keys have 2 parts, body.a, body.b; 1 was given')
+    expect(why('body.a', 'x', 'y')).toBe('its keys have 1 part, body.a; 2 were given')
+    expect(why(['body.a', 'body.b'], 'x', 'y')).toBeUndefined()
+  })
+
+  it('begins with the number of the alternative where there are several', () => {
+    const key = { first: ['headers.x-key', ['body.a', 'body.b'], () => 'made'] } as KeySpec
+    expect(why(key, 0, 'x')).toBeUndefined()
+    expect(why(key, 1, 'x', 'y')).toBeUndefined()
+    expect(why(key, 2, 'x', 'y', 'z')).toBeUndefined()
+    for (const wrong of [['x'], ['0', 'x'], [1, 'x'], [3, 'x'], [2], [0.5, 'x']] as KeyPart[][])
+      expect(why(key, ...wrong)).toContain('#0/headers.x-key or #1/body.a/body.b or #2/the parts')
+    expect(why({ first: ['body.a'] }, 'x')).toContain('#0/body.a')
+  })
+
+  it('may have any number of parts where a function makes the keys, or the rule has none', () => {
+    expect(why(() => ['a', 'b'], 'x')).toBeUndefined()
+    const keyless = compilePolicy({ service: 's', rules: [{ name: 'r', limits: { rpm: 1 } }] })
+    expect(keyless.rules[0]?.whyNoRequestHas(['a', 'b', 'c'])).toBeUndefined()
+  })
+
+  it('is never refused when a request has it', () => {
+    const key = { first: ['headers.x-key', ['body.a', 'body.b'], 'ip'] } as KeySpec
+    const policy = policyOf(key)
+    const value = fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.object())
+    fc.assert(
+      fc.property(fc.record({ a: value, b: value }), fc.string(), fc.boolean(), (body, header, hasHeader) => {
+        const request = view({ body, ip: '192.0.2.1', headers: hasHeader ? { 'x-key': header } : {} })
+        const { subject } = policy.match(request, 0).rules[0]!
+        expect(policy.rules[0]?.whyNoRequestHas(decodeKey(subject))).toBeUndefined()
+      }),
+    )
   })
 })
 

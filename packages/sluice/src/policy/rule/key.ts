@@ -1,3 +1,4 @@
+import { isIgnoredPromise } from '../../core/ignored-promise.ts'
 import { encodeKey, type KeyPart, maxParts } from '../../core/key.ts'
 import type { KeyAlternative, KeyFunction, KeySpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
@@ -8,18 +9,21 @@ import { textOf } from '../selector/text-of.ts'
 /** Functions that a document can name as `fn:name`. */
 export type KeyFunctions = Readonly<Record<string, KeyFunction>>
 
+/** Finds a function by its name; for those who check a document away from the code that has the functions. */
+export type KeyFunctionLookup = (name: string) => KeyFunction | undefined
+
 /** One way to a subject: selectors, or a function. */
 interface Alternative {
   readonly selectors: readonly Selector[] | undefined
   /** The parts, or undefined when the request lacks one. */
   read(request: RequestView, captured: Captured | undefined): readonly string[] | undefined
-  /** The parts, with `malformed` for those that name nobody; undefined when the request lacks one. */
+  /** The parts, with `malformed` for those that identify no subject; undefined when the request lacks one. */
   readShared(request: RequestView, captured: Captured | undefined): readonly KeyPart[] | undefined
   /** What the request lacks, in words. */
   lacking(request: RequestView, captured: Captured | undefined): string
 }
 
-/** Stands in a subject for what names nobody: no text of a request is a boolean, so it meets no real subject. */
+/** The part of a malformed key: no text of a request is a boolean, so it never equals a real one. */
 const malformed = false
 
 /** Whose bucket: from a request to the subject of a rule. */
@@ -37,7 +41,12 @@ export interface RuleKey {
 }
 
 /** Compiles `key`. */
-export function compileKey(spec: KeySpec, path: string, functions: KeyFunctions, report: Report): RuleKey {
+export function compileKey(
+  spec: KeySpec,
+  path: string,
+  functions: KeyFunctions | KeyFunctionLookup,
+  report: Report,
+): RuleKey {
   const numbered = typeof spec === 'object' && 'first' in spec
   const specs = numbered ? spec.first : [spec as KeyAlternative]
   const alternatives = specs.map((one, i) =>
@@ -82,6 +91,31 @@ export function subjectOf(key: RuleKey | undefined, value: KeyPart | readonly Ke
   return read && encodeKey([place!, ...read])
 }
 
+/**
+ * Why no request can have a key of so many parts; undefined when one can. Where a function makes the keys, any number
+ * of parts is possible.
+ */
+export function whyNoRequestHas(key: RuleKey, parts: readonly KeyPart[]): string | undefined {
+  const isCounted = ({ selectors }: Alternative, count: number): boolean =>
+    selectors === undefined ? count > 0 : selectors.length === count
+  const given = `${parts.length} ${parts.length === 1 ? 'was' : 'were'} given`
+  if (!key.numbered) {
+    const [only] = key.alternatives
+    if (isCounted(only!, parts.length)) return undefined
+    const { length } = only!.selectors ?? []
+    return `its keys have ${length} ${length === 1 ? 'part' : 'parts'}, ${partNames(only!)}; ${given}`
+  }
+  const [place] = parts
+  const alternative = typeof place === 'number' ? key.alternatives[place] : undefined
+  if (alternative && isCounted(alternative, parts.length - 1)) return undefined
+  const forms = key.alternatives.map((one, i) => `#${i}/${partNames(one).replaceAll(', ', '/')}`)
+  return `its keys begin with the number of an alternative: ${forms.join(' or ')} (in JSON the number itself)`
+}
+
+function partNames({ selectors }: Alternative): string {
+  return selectors?.map(({ text }) => text).join(', ') ?? 'the parts that its function returns'
+}
+
 /** What a SHA-256 looks like: an override may name a key by it, so that the secret stands in no document. */
 const hashed = /^[0-9a-f]{64}$/
 
@@ -100,14 +134,24 @@ function fits({ selectors }: Alternative, parts: readonly KeyPart[]): boolean {
   return (selectors === undefined || selectors.length === parts.length) && parts.every((part) => part !== '')
 }
 
+function findFunction(functions: KeyFunctions | KeyFunctionLookup, name: string): KeyFunction | undefined {
+  if (typeof functions === 'function') return functions(name)
+  return Object.hasOwn(functions, name) ? functions[name] : undefined
+}
+
 /** Stands in for what was refused; anything could be its key. */
 const refused = byFunction(() => null, 'a key')
 
-function compileAlternative(spec: KeyAlternative, path: string, functions: KeyFunctions, report: Report): Alternative {
+function compileAlternative(
+  spec: KeyAlternative,
+  path: string,
+  functions: KeyFunctions | KeyFunctionLookup,
+  report: Report,
+): Alternative {
   if (typeof spec === 'function') return byFunction(spec, 'a key')
   if (typeof spec === 'string' && spec.startsWith('fn:')) {
     const name = spec.slice(3)
-    const known = Object.hasOwn(functions, name) ? functions[name] : undefined
+    const known = findFunction(functions, name)
     if (typeof known === 'function') return byFunction(known, spec)
     report(path, spec, `no function of that name was given; known are ${Object.keys(functions).join(', ') || 'none'}`)
     return refused
@@ -162,23 +206,37 @@ function readAll(selectors: readonly Selector[]): Alternative['read'] {
   }
 }
 
-// A function that throws, or returns what cannot name anybody, leaves the request without this key; `onMissing` says
-// what then.
+/**
+ * A function that returns what cannot be part of a key leaves the request without this key; `onMissing` says what then.
+ * One that throws, or answers with a promise, has failed: such requests share a bucket, as a client may know how to
+ * make it throw.
+ */
 function byFunction(find: KeyFunction, name: string): Alternative {
+  const call = (request: RequestView): unknown => {
+    const result: unknown = find(request)
+    if (isIgnoredPromise(result)) throw new TypeError('a promise; it has to answer at once')
+    return result
+  }
   return {
     selectors: undefined,
-    readShared: () => undefined,
+    readShared: (request) => {
+      try {
+        call(request)
+        return undefined
+      } catch {
+        return [malformed]
+      }
+    },
     read: (request) => {
       try {
-        return partsOf(find(request))
+        return partsOf(call(request))
       } catch {
         return undefined
       }
     },
     lacking: (request) => {
       try {
-        const parts: unknown = find(request)
-        return partsOf(parts) ? '' : `${name} from its function`
+        return partsOf(call(request)) ? '' : `${name} from its function`
       } catch (error) {
         return `${name}, because its function threw ${error instanceof Error ? error.message : String(error)}`
       }

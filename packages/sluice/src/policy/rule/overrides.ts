@@ -83,7 +83,7 @@ function readUntil(until: OverrideSpec['until'], path: string, report: Report): 
     report(path, until, 'there is no such day in the calendar')
     return Infinity
   }
-  // A time in seconds would lie in 1970: whoever wrote one did not mean that.
+  // A time in seconds would lie in 1970, which is surely a mistake.
   if (Number.isFinite(ms) && ms >= 1e11 && ms < 8.64e15) return ms
   report(
     path,

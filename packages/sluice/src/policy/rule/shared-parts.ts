@@ -10,7 +10,7 @@ export class SharedParts {
   readonly #keys = new Map<string, RuleKey>()
   readonly #methods = new Map<string, ReadonlySet<string>>()
 
-  /** The key of a spec. Functions are told apart by identity, so a key with one is not shared. */
+  /** The key of a spec. Functions are compared by identity, so a key with one is not shared. */
   key(spec: KeySpec, report: Report, make: (report: Report) => RuleKey): RuleKey {
     let whole = true
     const id = JSON.stringify(spec, (_, value: unknown) => {

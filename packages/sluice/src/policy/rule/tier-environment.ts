@@ -1,7 +1,7 @@
 /** Environment variables, as the process has them. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Tiers by id, and that of everybody else. */
+/** Tiers by id, and the default tier. */
 export interface EnvironmentTiers {
   of(id: string): string | undefined
   readonly otherwise: string | undefined

@@ -9,9 +9,9 @@ import { type Environment, environmentTiers } from './tier-environment.ts'
 
 /** Finds the tier of a subject. */
 export interface TierFinder {
-  /** The tier of a request, or undefined when nothing tells it. */
+  /** The tier of a request, or undefined when it has none. */
   ofRequest(request: RequestView, captured: Captured | undefined, subject: string): string | undefined
-  /** The tier of a key, as far as the key tells it. */
+  /** The tier of a key, where it can be derived from the key. */
   ofSubject(subject: string): string | undefined
   /** The tier of those whose tier is unknown; undefined when the rule's own limits are theirs. */
   readonly otherwise: string | undefined

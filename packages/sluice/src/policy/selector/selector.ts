@@ -21,7 +21,9 @@ export interface Selector {
   read(request: RequestView, captured: Captured | undefined): string | undefined
   /** Whether the field is there at all, of whatever type. */
   has(request: RequestView): boolean
-  /** Whether there is something that names nobody: of the wrong type, empty, or repeated with different values. */
+  /**
+   * Whether there is a value that identifies no subject: of the wrong type, empty, or repeated with different values.
+   */
   isMalformed(request: RequestView, captured: Captured | undefined): boolean
   /** All texts of a field that comes several times, where `read` finds none. */
   texts(request: RequestView): readonly string[]
@@ -31,7 +33,7 @@ export interface Selector {
   finish(value: string | undefined): string | undefined
 }
 
-/** Makes a selector, or tells what is wrong with it. */
+/** Makes a selector, or returns what is wrong with it. */
 export function compileSelector(text: string): Selector | string {
   const parsed = parseSelector(text)
   if (typeof parsed === 'string') return parsed
@@ -99,7 +101,7 @@ function isSet(parsed: ParsedSelector, request: RequestView, captured: Captured 
   return parsed.root === 'body' && isWhole(whole)
 }
 
-/** Stands for a part of a view that threw when it was read. */
+/** The value of a part of a view that threw when it was read. */
 const unreadable: unique symbol = Symbol('unreadable')
 
 function isWhole(body: unknown): boolean {

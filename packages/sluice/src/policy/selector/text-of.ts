@@ -1,6 +1,6 @@
 /**
  * A value of a request as the text that names a subject: the sender chooses the type, so `1` and `"1"` are the same.
- * What cannot name anybody (objects, arrays, NaN, empty text) is missing.
+ * What cannot be part of a key (objects, arrays, NaN, empty text) is missing.
  */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
@@ -9,8 +9,8 @@ export function textOf(value: unknown): string | undefined {
 }
 
 /**
- * The same for a field that may come several times, such as `?a=1&a=1`: equal values are one. What a handler would do
- * with different ones nobody knows, so they name nobody.
+ * The same for a field that may come several times, such as `?a=1&a=1`: equal values are one. Handlers treat different
+ * values differently, so these count as malformed.
  */
 export function textOfRepeated(value: unknown): string | undefined {
   if (!Array.isArray(value)) return textOf(value)

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { SourcedDocument } from '../live/source.ts'
 import { type Feed, followedSource, noDocument, type Push, type Reading } from './followed-source.ts'
 
@@ -9,10 +10,16 @@ const reading = (text: string, stamp?: string): Reading => ({
   ...(stamp === undefined ? {} : { stamp }),
 })
 
+let clock = virtualClock()
+beforeEach(() => {
+  clock = virtualClock()
+})
+const pass = (ms: number) => clock.advance(ms)
+
 /** A feed whose next answers the test sets, and what the listener of its source saw. */
 function follow(feed: Partial<Feed> & Pick<Feed, 'read'>) {
   const seen: string[] = []
-  const source = followedSource({ description: 'test', pollMs: 1000, timeoutMs: 100, random: () => 1, ...feed })
+  const source = followedSource({ description: 'test', pollMs: 1000, timeoutMs: 100, random: () => 1, clock, ...feed })
   const started = source.start({
     changed: ({ document }: SourcedDocument) => {
       seen.push(`changed ${document}`)
@@ -27,11 +34,6 @@ function follow(feed: Partial<Feed> & Pick<Feed, 'read'>) {
 }
 
 describe('followedSource', () => {
-  beforeEach(() => void vi.useFakeTimers())
-  afterEach(() => void vi.useRealTimers())
-
-  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
-
   it('polls, earlier than asked by up to a fifth', async () => {
     let looks = 0
     const read = async () => reading(`v${looks++}`)
@@ -87,7 +89,7 @@ describe('followedSource', () => {
   it('waits longer with every failure, and no longer than ten seconds', async () => {
     const atMs: number[] = []
     const read = async (): Promise<Reading> => {
-      atMs.push(Date.now())
+      atMs.push(clock.monotonic())
       throw new Error('refused')
     }
     const { source } = follow({ read })
@@ -131,7 +133,7 @@ describe('followedSource', () => {
       read: async () => reading('v0'),
       subscribe: (to) => {
         push = to
-        subscribed.push(Date.now())
+        subscribed.push(clock.monotonic())
         return ended
       },
     })
@@ -158,7 +160,7 @@ describe('followedSource', () => {
     const { source, started } = follow({ read: () => new Promise(() => {}), subscribe: () => () => {} })
     await source.close()
     await expect(started).rejects.toThrow(/it was closed/)
-    expect(vi.getTimerCount()).toBe(0)
+    expect(clock.pending).toBe(0)
     await expect(source.start({ changed: () => true, failed() {}, recovered() {} })).rejects.toThrow(/in use/)
   })
 
@@ -170,18 +172,15 @@ describe('followedSource', () => {
 })
 
 describe('a document that the listener did not take', () => {
-  beforeEach(() => void vi.useFakeTimers())
-  afterEach(() => void vi.useRealTimers())
-
   it('is delivered again at each reading until it is taken', async () => {
     let text = 'one'
     const { seen } = follow({ read: async () => reading(text) })
-    await vi.advanceTimersByTimeAsync(1)
+    await pass(1)
     text = 'older'
-    await vi.advanceTimersByTimeAsync(2000)
+    await pass(2000)
     expect(seen).toEqual(['changed older', 'changed older'])
     text = 'two'
-    await vi.advanceTimersByTimeAsync(2000)
+    await pass(2000)
     expect(seen.slice(2)).toEqual(['changed two'])
   })
 
@@ -193,11 +192,11 @@ describe('a document that the listener did not take', () => {
         return reading(text)
       },
     })
-    await vi.advanceTimersByTimeAsync(1)
+    await pass(1)
     text = undefined
-    await vi.advanceTimersByTimeAsync(1000)
+    await pass(1000)
     text = 'one'
-    await vi.advanceTimersByTimeAsync(5000)
+    await pass(5000)
     expect(seen).toEqual(['emptied', 'failed there is no document', 'recovered', 'changed one'])
   })
 })

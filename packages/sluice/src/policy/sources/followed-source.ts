@@ -1,27 +1,29 @@
 import { backoffMs } from '../../core/backoff.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
 import { invalidOption, SluiceError } from '../../core/errors.ts'
 import { sha256 } from '../../core/sha256.ts'
-import { parseInBackground } from '../document/parse-in-background.ts'
+import { systemClock } from '../../timing/system-clock.ts'
+import { parseInBackground } from '../document/parse/parse-in-background.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
 
 /** What one look at a place of storage found. */
 export interface Reading extends SourcedDocument {
   /** The document as text: the same text is not delivered twice in a row. */
   readonly text: string
-  /** Tells cheaply, at the next look, that nothing has changed. */
+  /** Makes it cheap to find, at the next read, that nothing has changed. */
   readonly stamp?: string
 }
 
-/** What a place of storage tells by itself. */
+/** Notifications that a storage sends. */
 export interface Push {
   /**
-   * Something may have changed. Also told once as soon as pushing has begun, and begun again: what came before was
+   * Something may have changed. Also called whenever pushing has begun, or begun again, as earlier changes were
    * missed.
    */
   changed(): void
-  /** Pushing has ended and shall be taken up again. */
+  /** Pushing has ended and should be started again. */
   broken(): void
-  /** Pushing is not to be had here; polling has to do. */
+  /** Pushing is not available here; only polling is used. */
   unavailable(): void
 }
 
@@ -41,20 +43,21 @@ export interface Feed {
   readonly settleMs?: number
   readonly timeoutMs?: number
   readonly random?: () => number
+  readonly clock?: Clock
 }
 
-/** What a read throws that found a place without a policy; the name tells it from a place that cannot be read. */
+/** Thrown by a read that found no policy; its name distinguishes it from a failed read. */
 export function noDocument(): Error {
   return Object.assign(new Error('there is no document'), { name: 'NoDocument' })
 }
 
-/** A read that hangs is asked again only after this: a client whose server is gone is not to pile up work. */
+/** A read that hangs is repeated only after this, so that reads do not pile up while the server is gone. */
 const abandonMs = 60_000
 
 /** A longer text, in UTF-16 units, takes long enough to parse to be worth a thread. */
 const longText = 100_000
 
-/** Makes a source of a feed: polls it with jitter, hears its pushes, and keeps trying while it is down. */
+/** Makes a source of a feed: polls it with jitter, follows its pushes, and retries while it is down. */
 export function followedSource(feed: Feed): PolicySource {
   if (!(feed.pollMs >= 1 && feed.pollMs <= 2 ** 31 - 1)) {
     throw invalidOption('pollMs', feed.pollMs, 'give milliseconds from 1 to 2147483647')
@@ -71,22 +74,23 @@ class FollowedSource implements PolicySource {
   readonly service?: string
   readonly #feed: Feed
   readonly #random: () => number
+  readonly #clock: Clock
   #listener: SourceListener | undefined
   #stamp: string | undefined
   #delivered: string | undefined
   /** The reason of the outage that lasts; undefined while the source can be read. */
   #outage: string | undefined
   #failures = 0
-  #timer: NodeJS.Timeout | undefined
-  #settleTimer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
+  #settleTimer: Timer | undefined
   #looking = false
   #lookAgain = false
   #outstanding: { readonly reading: Promise<Reading | 'unchanged'>; readonly sinceMs: number } | undefined
-  #readTimer: NodeJS.Timeout | undefined
+  #readTimer: Timer | undefined
   #giveUp: ((reason: Error) => void) | undefined
   #unsubscribe: (() => unknown) | undefined
   #pushFailures = 0
-  #pushTimer: NodeJS.Timeout | undefined
+  #pushTimer: Timer | undefined
   #closed = false
 
   constructor(feed: Feed) {
@@ -94,6 +98,7 @@ class FollowedSource implements PolicySource {
     if (feed.service !== undefined) this.service = feed.service
     this.#feed = feed
     this.#random = feed.random ?? Math.random
+    this.#clock = feed.clock ?? systemClock()
   }
 
   async start(listener: SourceListener): Promise<SourcedDocument> {
@@ -118,18 +123,18 @@ class FollowedSource implements PolicySource {
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const timer of [this.#timer, this.#settleTimer, this.#pushTimer]) clearTimeout(timer)
+    for (const timer of [this.#timer, this.#settleTimer, this.#pushTimer]) this.#clock.clearTimeout(timer)
     this.#giveUp?.(new Error('it was closed'))
     await this.#endPush()
     await this.#feed.close?.()
   }
 
-  /** Looks at the document now; when a look is under way, again after it. */
+  /** Reads the document now; when a read is in flight, again after it. */
   async #look(): Promise<void> {
     if (this.#looking) this.#lookAgain = true
     if (this.#looking || this.#closed) return
     this.#looking = true
-    clearTimeout(this.#timer)
+    this.#clock.clearTimeout(this.#timer)
     do {
       this.#lookAgain = false
       try {
@@ -190,36 +195,36 @@ class FollowedSource implements PolicySource {
         ? backoffMs(this.#failures - 1, this.#random)
         : // Jitter shortens: a change is seen within one poll.
           this.#feed.pollMs * (0.8 + 0.2 * this.#random())
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#look(), pauseMs).unref()
+    this.#clock.clearTimeout(this.#timer)
+    this.#timer = this.#inBackground(() => void this.#look(), pauseMs)
   }
 
   async #read(): Promise<Reading | 'unchanged'> {
     const { timeoutMs = 5000 } = this.#feed
-    if (this.#outstanding !== undefined && performance.now() - this.#outstanding.sinceMs < abandonMs) {
+    if (this.#outstanding !== undefined && this.#clock.monotonic() - this.#outstanding.sinceMs < abandonMs) {
       // Its answer may be old by now.
       this.#lookAgain = true
     } else {
       const reading = this.#feed.read(this.#stamp)
-      const outstanding = { reading, sinceMs: performance.now() }
+      const outstanding = { reading, sinceMs: this.#clock.monotonic() }
       const settled = (): void => {
         if (this.#outstanding === outstanding) this.#outstanding = undefined
       }
       this.#outstanding = outstanding
       reading.then(settled, settled)
-      // An answer that nobody waits for any more: the place is back.
+      // A late answer: the storage is back.
       reading.then(() => void (this.#looking || this.#look()), settled)
     }
     const patience = new Promise<never>((_, reject) => {
       this.#giveUp = reject
-      this.#readTimer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+      this.#readTimer = this.#clock.setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
     })
     try {
       return await Promise.race([this.#outstanding.reading, patience])
     } catch (error) {
       throw this.#failure(error)
     } finally {
-      clearTimeout(this.#readTimer)
+      this.#clock.clearTimeout(this.#readTimer)
     }
   }
 
@@ -235,11 +240,11 @@ class FollowedSource implements PolicySource {
     const retry = (): void => {
       if (over || this.#closed) return
       over = true
-      // Whether the whole place is gone or only its pushes, a look tells.
+      // A read shows whether the storage is gone or only its pushes.
       void this.#look()
       void this.#endPush()
       const pauseMs = backoffMs(this.#pushFailures++, this.#random)
-      this.#pushTimer = setTimeout(() => this.#subscribe(), pauseMs).unref()
+      this.#pushTimer = this.#inBackground(() => this.#subscribe(), pauseMs)
     }
     this.#unsubscribe = this.#feed.subscribe({
       changed: () => {
@@ -259,11 +264,18 @@ class FollowedSource implements PolicySource {
     const { settleMs } = this.#feed
     if (settleMs === undefined) void this.#look()
     else {
-      this.#settleTimer ??= setTimeout(() => {
+      this.#settleTimer ??= this.#inBackground(() => {
         this.#settleTimer = undefined
         void this.#look()
-      }, settleMs).unref()
+      }, settleMs)
     }
+  }
+
+  /** A timer that does not keep the process alive. */
+  #inBackground(run: () => void, ms: number): Timer {
+    const timer = this.#clock.setTimeout(run, ms)
+    timer.unref?.()
+    return timer
   }
 
   async #endPush(): Promise<void> {

@@ -1,6 +1,7 @@
 import { formatDuration, parseDuration } from '../../core/duration.ts'
 import { maxPeriodMs } from '../../core/engine/limit.ts'
 import { SluiceError, show } from '../../core/errors.ts'
+import { shortForms } from '../compile/short-forms.ts'
 import type { Report } from '../document/policy-error.ts'
 import type { UpstreamLimitSpec, UpstreamSpec } from '../document/upstream-spec.ts'
 import { parseOrigin } from './origin.ts'
@@ -15,13 +16,6 @@ const defaults = Object.freeze({
   adaptive: Object.freeze({ initial: 10, min: 1, max: 1000 }),
   maxQueue: 10_000,
 })
-
-const shortForms = [
-  { name: 'rps', per: '1s' },
-  { name: 'rpm', per: '1m' },
-  { name: 'rph', per: '1h' },
-  { name: 'rpd', per: '1d' },
-] as const
 
 /** Makes an upstream whose shape is already checked ready, and reports what makes no sense. */
 export function compileUpstream(spec: UpstreamSpec, path: string, report: Report): CompiledUpstream {
@@ -89,7 +83,7 @@ function refuseUncountable(limits: readonly UpstreamLimit[], path: string, repor
   }
 }
 
-/** Under an estimated bound everybody is told an instant at once: nobody queues, so nothing can be shared out or bounded. */
+/** Under an estimated bound each call gets its instant at once: there is no queue to share out or to bound. */
 function refuseQueue(spec: UpstreamSpec, path: string, report: Report): void {
   for (const field of ['maxQueue', 'maxQueuePerTenant', 'weights'] as const) {
     if (spec[field] === undefined) continue

@@ -22,7 +22,7 @@ export function fileArchive(file: string): PolicyArchive {
 
   const pathOf = (revision: number): string => join(folder, `${revision}${extension}`)
 
-  /** With a number of its own, or exactly as `exactly`: who comes second finds that one taken. */
+  /** With a number of its own, or exactly as `exactly`: a second writer of the same number fails. */
   async function keep(text: string, exactly?: number): Promise<number> {
     for (;;) {
       const revision = exactly ?? ((await revisions())[0] ?? 0) + 1

@@ -52,7 +52,7 @@ export function filePolicy(path: string, options: FilePolicyOptions = {}): Archi
 async function readDocument(file: string, stamp: string | undefined): Promise<Reading | 'unchanged'> {
   const { readFile, stat } = builtIn('fs/promises')
   const found = await stat(file, { bigint: true })
-  // A pipe or a device would be read for ever.
+  // Reading a pipe or a device would never end.
   if (!found.isFile()) throw new Error('it is no regular file')
   const { dev, ino, size, mtimeNs, ctimeNs } = found
   const seen = [dev, ino, size, mtimeNs, ctimeNs].join()

@@ -1,4 +1,4 @@
-import { parseDocument } from '../../document/parse-document.ts'
+import { parseDocument } from '../../document/parse/parse-document.ts'
 import { type PolicyArchive, policyChanged, readPushOptions } from '../archive.ts'
 import type { PostgresPool } from './postgres-client.ts'
 
@@ -39,7 +39,7 @@ export function postgresArchive(pool: PostgresPool, place: PostgresArchivePlace)
           if (rows.length === 0) throw policyChanged(after ?? 0)
           return Number((rows[0] as { revision: string }).revision)
         } catch (error) {
-          // Somebody else has taken this revision a moment ago; the next one is free, or taken by one fewer.
+          // Another process has taken this revision a moment ago; the next one is free, or taken by one fewer.
           if ((error as { code?: string }).code !== uniqueViolation) throw error
           if (after !== undefined) throw policyChanged(after)
         }

@@ -27,7 +27,7 @@ export interface PostgresPolicyOptions extends PostgresPolicyPlace {
   readonly createTable?: boolean
 }
 
-/** Whoever publishes may give the options of the source as the place. */
+/** The place to publish to; the options of a source fit too. */
 const names = ['service', 'table', 'channel', 'pollMs', 'timeoutMs', 'createTable']
 
 /**
@@ -102,7 +102,7 @@ async function readDocument(
   service: string,
   stamp: string | undefined,
 ): Promise<Reading | 'unchanged'> {
-  // xmin tells a row that was changed in place; the document travels only when the row is not the one we know.
+  // xmin changes when a row is updated in place; the document is sent only when the row is not the known one.
   const text = `
     SELECT revision::text, stamp, CASE WHEN stamp IS DISTINCT FROM $2 THEN document::text END AS document
     FROM (

@@ -14,7 +14,7 @@ export interface RedisPolicyPlace {
   readonly channel?: string
 }
 
-/** Whoever publishes may give the options of the source as the place. */
+/** The place to publish to; the options of a source fit too. */
 export const redisPolicyOptionNames: readonly string[] = ['key', 'channel', 'pollMs', 'timeoutMs']
 
 /** How many versions are kept in the hash, the one in force included. */
@@ -38,7 +38,7 @@ export async function publishRedisPolicy(
   const { key, channel = channelOf(key) } = place
   const text = typeof document === 'string' ? document : JSON.stringify(document)
   return withRedis(redis, 'publishRedisPolicy', async (shared) => {
-    // Whoever publishes can wait for a server that is coming back.
+    // Publishing can wait for a server that is coming back.
     await shared.ready(publishMs, 'values')
     const { reply } = await shared.runScript({
       script: publish,
@@ -64,7 +64,7 @@ export function redisArchive(redis: RedisClient | Redis, place: RedisPolicyPlace
       const flat = await withRedis(redis, 'redisPolicy', async (shared) => {
         const ask = (name: string): Promise<unknown> =>
           shared.command([name, place.key], { key: place.key, lane: 'values' })
-        // A text that was set by hand is a policy, too, but has no versions yet.
+        // A text that an operator set directly is a policy, too, but has no versions yet.
         return (await ask('TYPE')) === 'hash' ? ((await ask('HGETALL')) as string[]) : []
       })
       const versions: { readonly revision: number; readonly document: string }[] = []

@@ -42,7 +42,7 @@ export function redisPolicy(redis: RedisClient | Redis, options: RedisPolicyOpti
     read: async (stamp) => readDocument(shared(), key, timeoutMs, stamp),
     subscribe: (push) => {
       const changed = (): void => push.changed()
-      // When the connection is lost, a look finds out whether Redis is gone.
+      // When the connection is lost, a read shows whether Redis is gone.
       return shared().subscribe(channel, { message: changed, ready: changed, lost: changed })
     },
     close: async () => used?.release(),
@@ -73,7 +73,7 @@ async function readDocument(
       : { document: text, text, revision: undefined }
   } catch (error) {
     if ((error as { kind?: unknown }).kind !== 'wrongtype') throw error
-    // Somebody has set it by hand.
+    // An operator has set it directly.
     const text = (await redis.command(['GET', key], { key, withinMs, lane: 'values' })) as string | null
     if (text == null) throw noDocument()
     return { document: text, text, revision: undefined }

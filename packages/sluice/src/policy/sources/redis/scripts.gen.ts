@@ -8,11 +8,11 @@ export const constants = {
 
 export const publish: Script = {
   name: 'publish',
-  sha1: 'f6518ca5bb597c23df26a98880e3b5c0ec96ba05',
+  sha1: 'bf1ab74e6fad86439ac43b4ceed4a719b320e80d',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local key, document, channel = KEYS[1], ARGV[2], ARGV[3]
 local kind = call('TYPE', key).ok
 if kind ~= 'hash' and kind ~= 'string' and kind ~= 'none' then

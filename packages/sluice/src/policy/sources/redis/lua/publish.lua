@@ -1,8 +1,7 @@
 -- Puts a new version of a policy in force and announces it.
 --
--- KEYS[1]   the policy: a hash with `document`, `revision` and the last versions (`v:<revision>`). All lies in one key,
--- and so in one
---           cluster slot. A text that somebody has set by hand is kept as the version before.
+-- KEYS[1]   the policy: a hash with `document`, `revision` and the last versions (`v:<revision>`). All of it is in one
+--           key, and so in one cluster slot. A plain text that an operator has set there is kept as the version before.
 -- ARGV[1]   the deadline, see deadline.lua
 -- ARGV[2]   the document as text
 -- ARGV[3]   the channel where the revision is announced
@@ -10,7 +9,7 @@
 -- ARGV[5]   the revision that must still be the newest, 0 for none; empty for any
 --
 -- Reply: status, time, and the revision as text. It is the server's time in milliseconds, or one more than the last
--- one: it grows even when everything was lost. Empty when another revision is the newest: then nothing was written.
+-- one: it grows even after all data was lost. Empty when another revision is the newest: then nothing was written.
 
 --- @include ../../../../redis/lua/deadline.lua
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import { didYouMean } from '../../core/did-you-mean.ts'
-import type { Report } from './policy-error.ts'
+import { didYouMean } from '../../../core/did-you-mean.ts'
+import type { Report } from '../policy-error.ts'
 
 type Issue = z.core.$ZodIssue
 type Path = readonly PropertyKey[]

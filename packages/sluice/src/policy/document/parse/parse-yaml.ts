@@ -1,5 +1,5 @@
 import { Composer, type CST, type Document, isMap, isPair, isScalar, LineCounter, Parser, visit } from 'yaml'
-import { PolicyError, type PolicyIssue } from './policy-error.ts'
+import { PolicyError, type PolicyIssue } from '../policy-error.ts'
 
 const deepest = 64
 const mostAliases = 1000
@@ -78,7 +78,7 @@ function repeatedFields(document: Document.Parsed): number[] {
 
 /**
  * Numbers that would be compared as another text than the one that was written: `007` would be the key 7, `1.10` the
- * value 1.1. Only where keys and values stand for texts.
+ * value 1.1. Only where keys and values are used as texts.
  */
 function changedNumbers(document: Document.Parsed): { offset: number; message: string }[] {
   const found: { offset: number; message: string }[] = []

@@ -1,6 +1,6 @@
+import { PolicyError, type PolicyIssue } from '../policy-error.ts'
 import { maxDocumentLength, measureDocument } from './document-bounds.ts'
 import { parseYaml } from './parse-yaml.ts'
-import { PolicyError, type PolicyIssue } from './policy-error.ts'
 
 /**
  * Reads a policy document from YAML 1.2 or JSON text. Fields given twice are refused, aliases are read but `<<` is not,

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads'
-import { builtIn } from '../built-in.ts'
+import { builtIn } from '../../built-in.ts'
+import { PolicyError, type PolicyIssue } from '../policy-error.ts'
 import { type DocumentPiece, putBack } from './document-pieces.ts'
 import { parseDocument } from './parse-document.ts'
-import { PolicyError, type PolicyIssue } from './policy-error.ts'
 
 interface Message {
   readonly piece?: DocumentPiece | undefined

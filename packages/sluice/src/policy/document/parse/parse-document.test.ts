@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { PolicyError } from '../policy-error.ts'
 import { parseDocument } from './parse-document.ts'
-import { PolicyError } from './policy-error.ts'
 
 describe('a document', () => {
   it('is YAML or JSON', () => {

@@ -1,9 +1,9 @@
 // Runs in a thread of its own: parses one policy text and hands the result over in pieces, so that receiving it does
 // not block either.
 import { parentPort, workerData } from 'node:worker_threads'
+import { PolicyError } from '../policy-error.ts'
 import { takeApart } from './document-pieces.ts'
 import { parseDocument } from './parse-document.ts'
-import { PolicyError } from './policy-error.ts'
 
 const port = parentPort!
 try {

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { compilePolicy } from '../compile/compile-policy.ts'
-import { parseDocument } from './parse-document.ts'
+import { compilePolicy } from '../../compile/compile-policy.ts'
+import { parseDocument } from '../parse/parse-document.ts'
 import { policyJsonSchema } from './schema.ts'
 
-const root = join(import.meta.dirname, '../../../../..')
+const root = join(import.meta.dirname, '../../../../../..')
 const validate = new Ajv2020({ allErrors: true, allowUnionTypes: true }).compile(policyJsonSchema())
 const examples = readdirSync(join(root, 'examples')).filter((name) =>
   readdirSync(join(root, 'examples', name)).includes('sluice.yaml'),

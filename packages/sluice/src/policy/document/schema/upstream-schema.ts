@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { maxUnits } from '../../core/engine/limit.ts'
-import { maxLimitsPerRule } from '../../core/engine/limit-set.ts'
+import { maxUnits } from '../../../core/engine/limit.ts'
+import { maxLimitsPerRule } from '../../../core/engine/limit-set.ts'
+import type { UpstreamSpec } from '../upstream-spec.ts'
 import { strictObject } from './strict-object.ts'
-import type { UpstreamSpec } from './upstream-spec.ts'
 
 const units = z.int().min(1).max(maxUnits)
 const count = z.int().min(1).max(1_000_000)

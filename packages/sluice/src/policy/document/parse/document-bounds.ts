@@ -1,6 +1,6 @@
-import type { Steps } from '../compile/steps.ts'
-import { runAtOnce } from '../compile/steps.ts'
-import type { Report } from './policy-error.ts'
+import type { Steps } from '../../compile/steps.ts'
+import { runAtOnce } from '../../compile/steps.ts'
+import type { Report } from '../policy-error.ts'
 
 /** Largest text of a policy, in UTF-16 units. */
 export const maxDocumentLength: number = 16 * 1024 * 1024
