@@ -6,8 +6,8 @@ import type { NameOf } from './headers/rate-limit-headers.ts'
 const registry = 'https://iana.org/assignments/http-problem-types'
 
 /**
- * What to tell a client that was denied: 429 when a quota is used up, 503 when the store failed and the rule is closed,
- * and 400 when the request lacks what a rule's key is made of, as waiting would not help there.
+ * The problem for a client that was denied: 429 when a quota is used up, 503 when the store failed and the rule is
+ * closed, and 400 when the request lacks what a rule's key is made of, as waiting would not help there.
  */
 export function problemOf(decision: Decision, nameOf: NameOf): Problem {
   const names = decision.limits.filter((limit) => limit.retryAfterMs > 0).map(nameOf)
@@ -51,7 +51,7 @@ interface Known extends ProblemText {
   readonly violated: readonly LimitStatus[]
 }
 
-/** Few denials differ at a time; beyond this many the memory starts anew. */
+/** Few denials differ at a time; beyond this many the cache is cleared. */
 const maxTexts = 64
 
 /** Remembers the texts of problems, so that refusing a flood does not mean writing JSON. */

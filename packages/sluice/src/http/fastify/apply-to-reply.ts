@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Denial, Header, Outcome } from '../../admission/outcome.ts'
-import type { OnDenied } from '../adapter-options.ts'
 import { onResponseEnd } from '../node/node-response.ts'
+import type { OnDenied } from '../request/adapter-options.ts'
 
 /** Writes an outcome to a reply; then the request goes on with `next`, or has been answered. */
 export function applyToReply<Decided>(
@@ -38,7 +38,7 @@ export function applyToPayload<Decided>(
     if (finish !== undefined) onResponseEnd(reply.raw, finish)
     return payload
   }
-  // What was to be sent may be a stream, which nobody reads now.
+  // The original payload may be a stream, which is not read any more.
   if (typeof (payload as Partial<Readable> | undefined)?.destroy === 'function') (payload as Readable).destroy()
   reply.code(denial.status)
   return denial.body

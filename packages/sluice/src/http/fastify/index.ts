@@ -5,16 +5,16 @@ import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
-import { type ChargeOptions, chargeOptionNames, type GuardOptions, splitOptions } from '../guard-options.ts'
-import { limiterGuard } from '../limiter-guard.ts'
+import { type ChargeOptions, chargeOptionNames, type GuardOptions, splitOptions } from '../guard/guard-options.ts'
+import { limiterGuard } from '../guard/limiter-guard.ts'
 import { goneSignal } from '../node/node-response.ts'
-import { pathOf, queryOf } from '../request-target.ts'
-import { type RequestReader, requestViews } from '../request-views.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
+import { pathOf, queryOf } from '../request/request-target.ts'
+import { type RequestReader, requestViews } from '../request/request-views.ts'
 import { applyToPayload, applyToReply } from './apply-to-reply.ts'
 
 export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -44,7 +44,7 @@ interface HookOptions {
   readonly hook?: (typeof hooks)[number]
 }
 
-/** What Fastify itself understands when a plugin is registered, and hands on to the plugin. */
+/** What Fastify itself reads when a plugin is registered, and passes to the plugin. */
 const ofFastify = ['prefix', 'logLevel', 'logSerializers']
 const names = (own: string): readonly string[] => adapterOptionNames([own, 'hook', ...ofFastify])
 

@@ -1,6 +1,6 @@
 import { clientClosedRequest, type Denial, type Header, type ResponseEnd } from '../../admission/outcome.ts'
 
-/** The response that tells a denial. */
+/** The response for a denial. */
 export function denialResponse({ status, headers, body }: Denial<unknown>, method: string): Response {
   return new Response(method === 'HEAD' ? null : body, { status, headers: Object.fromEntries(headers) })
 }

@@ -1,6 +1,6 @@
 import type { RequestView } from '../../policy/match/request-view.ts'
-import { pathOf, queryOf } from '../request-target.ts'
-import type { RequestReader } from '../request-views.ts'
+import { pathOf, queryOf } from '../request/request-target.ts'
+import type { RequestReader } from '../request/request-views.ts'
 
 /** As much of Node's request as is used where a fetch-style handler runs on Node. */
 export interface NodeIncoming {

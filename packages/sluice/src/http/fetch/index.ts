@@ -4,20 +4,20 @@ import type { Denial } from '../../admission/outcome.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
-import { type GuardOptions, splitOptions } from '../guard-options.ts'
-import { limiterGuard } from '../limiter-guard.ts'
+import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
+import { limiterGuard } from '../guard/limiter-guard.ts'
 import { onResponseEnd } from '../node/node-response.ts'
-import { requestViews } from '../request-views.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
+import { requestViews } from '../request/request-views.ts'
 import { denialResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
 import { type FetchSource, fetchReader, targetOf } from './fetch-view.ts'
 import { bodyHint, readBody } from './read-body.ts'
 
 export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 interface PeerOptions<Rest extends readonly unknown[]> {
-  /** The address of the connected peer, which a `Request` does not tell. */
+  /** The address of the connected peer, which a `Request` does not contain. */
   readonly remoteAddress?: (request: Request, ...rest: Rest) => string | undefined
 }
 

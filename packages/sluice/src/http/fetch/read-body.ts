@@ -1,5 +1,5 @@
 import { unreadableBody } from '../../policy/match/request-view.ts'
-import { valuesByName } from '../request-target.ts'
+import { valuesByName } from '../request/request-target.ts'
 
 /** The longest body that is read for rules to look into. */
 export const maxBodyBytes: number = 1024 * 1024
@@ -30,7 +30,7 @@ export function isShortJson(headers: Headers): boolean {
   return length <= maxBodyBytes && /^\s*application\/(?:[\w.+-]+\+)?json\b/i.test(headers.get('content-type') ?? '')
 }
 
-/** The value that a text of JSON stands for. An empty text is no body. */
+/** The value of a JSON text. An empty text is no body. */
 export function parseJson(text: string): unknown {
   if (text === '') return undefined
   try {

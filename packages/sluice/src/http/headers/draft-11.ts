@@ -57,7 +57,7 @@ class RowField {
     return field
   }
 
-  /** A denial spends nothing, so all of a flood are told the same until the second is over. */
+  /** A denial spends nothing, so all denials of a flood have the same headers until the second is over. */
   repeat(limits: readonly LimitStatus[], partition: string): string {
     if (this.#partition !== partition) this.#begin(partition)
     if (this.#denied === undefined || !this.#isSame(limits, this.#denied.remaining)) {

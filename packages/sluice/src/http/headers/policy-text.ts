@@ -21,7 +21,7 @@ export interface LimitText {
   readonly item: (status: LimitStatus, label: string) => string
 }
 
-/** Subjects with limits of their own make many rows; beyond this many the memory starts anew. */
+/** Subjects with separate limits make many rows; beyond this many the cache is cleared. */
 const maxBranches = 10_000
 
 /**

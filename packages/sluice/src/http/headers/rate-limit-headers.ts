@@ -1,6 +1,8 @@
+import type { TimeSource } from '../../core/clock.ts'
 import type { LimitStatus } from '../../core/engine/ask.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
+import { systemClock } from '../../timing/system-clock.ts'
 import { draft11 } from './draft-11.ts'
 import type { Header } from './header.ts'
 import { draft6, draft7 } from './older-drafts.ts'
@@ -21,12 +23,12 @@ export type NameOf = (status: LimitStatus) => string
  */
 export type HeaderWriter = (decision: Decision, partition: string) => Header[]
 
-const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf) => HeaderWriter>> = {
+const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf, clock: TimeSource) => HeaderWriter>> = {
   'draft-11': draft11,
   'draft-7': draft7,
   'draft-6': draft6,
   'x-ratelimit': () => xRateLimit,
-  'x-ratelimit-epoch': () => xRateLimitEpoch,
+  'x-ratelimit-epoch': (_, clock) => xRateLimitEpoch(clock),
 }
 
 /**
@@ -37,6 +39,7 @@ const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf) => HeaderWriter>
 export function rateLimitHeaders(
   version: HeaderVersion | readonly HeaderVersion[] | false,
   nameOf: NameOf,
+  clock: TimeSource = systemClock(),
 ): HeaderWriter {
   const chosen: readonly HeaderVersion[] =
     version === false ? [] : typeof version === 'string' ? [version] : Array.isArray(version) ? version : [version]
@@ -44,7 +47,7 @@ export function rateLimitHeaders(
     if (!Object.hasOwn(versions, each)) {
       throw invalidOption('headers', each, `use false, one of ${Object.keys(versions).join(', ')}, or a list of them`)
     }
-    return versions[each](nameOf)
+    return versions[each](nameOf, clock)
   })
   refuseClash(chosen)
   const [only] = writers
@@ -54,7 +57,7 @@ export function rateLimitHeaders(
   }
 }
 
-/** Two drafts use the same field names for different values, so a client could not tell which is meant. */
+/** Two drafts use the same field names for different values, so a client could not know which is meant. */
 function refuseClash(chosen: readonly HeaderVersion[]): void {
   for (const family of ['draft-', 'x-ratelimit']) {
     if (chosen.filter((each) => each.startsWith(family)).length > 1) {

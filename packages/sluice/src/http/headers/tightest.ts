@@ -1,7 +1,7 @@
 import type { LimitStatus } from '../../core/engine/ask.ts'
 
 /**
- * The one limit that headers made for a single limit should tell of: the one that denies for longest, else the one with
+ * The one limit that headers made for a single limit should show: the one that denies for longest, else the one with
  * the least left. Limits on what is in flight say nothing about a window, so they only count when there is nothing
  * else.
  */
@@ -18,7 +18,8 @@ function isTighter(a: LimitStatus, b: LimitStatus): boolean {
 }
 
 /**
- * Until the limit is open again, if it denies; else until it is as good as unused. `Infinity` becomes the whole window.
+ * Until the limit is open again, if it denies; else until it is fully available again. `Infinity` becomes the whole
+ * window.
  */
 export function resetMs({ retryAfterMs, resetMs: unusedMs, windowMs }: LimitStatus): number {
   if (retryAfterMs === Number.POSITIVE_INFINITY) return windowMs

@@ -1,3 +1,4 @@
+import type { TimeSource } from '../../core/clock.ts'
 import type { LimitStatus } from '../../core/engine/ask.ts'
 import { type Header, seconds, units } from './header.ts'
 import type { HeaderWriter } from './rate-limit-headers.ts'
@@ -10,9 +11,11 @@ export const xRateLimit: HeaderWriter = ({ limits }) => {
 }
 
 /** The same with the reset as seconds since 1970, as GitHub writes it. */
-export const xRateLimitEpoch: HeaderWriter = ({ limits }) => {
-  const limit = tightest(limits)
-  return fields(limit, seconds(Date.now() + resetMs(limit)))
+export function xRateLimitEpoch(clock: TimeSource): HeaderWriter {
+  return function writeEpoch({ limits }) {
+    const limit = tightest(limits)
+    return fields(limit, seconds(clock.now() / 1000 + resetMs(limit)))
+  }
 }
 
 function fields({ amount, remaining }: LimitStatus, reset: number): Header[] {

@@ -6,17 +6,17 @@ import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { unreadableBody } from '../../policy/match/request-view.ts'
-import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
 import { denialResponse, onGone, withEnd, withHeaders } from '../fetch/fetch-response.ts'
 import { type FetchSource, fetchReader, type NodeIncoming, targetOf } from '../fetch/fetch-view.ts'
 import { bodyHint, isShortJson, parseJson, readBody } from '../fetch/read-body.ts'
-import { type GuardOptions, splitOptions } from '../guard-options.ts'
-import { limiterGuard } from '../limiter-guard.ts'
+import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
+import { limiterGuard } from '../guard/limiter-guard.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
-import { type RequestReader, requestViews } from '../request-views.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
+import { type RequestReader, requestViews } from '../request/request-views.ts'
 
 export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {

@@ -7,7 +7,7 @@ interface Block {
   readonly prefix: number
 }
 
-/** Tells whether an address is in one of the blocks. */
+/** Whether an address is in one of the blocks. */
 export type InBlocks = (address: Address) => boolean
 
 /** Reads blocks such as `10.0.0.0/8`, `fd00::/8` or a single address; every mistake names the option. */

@@ -1,21 +1,21 @@
+import { warnOnce } from '../../core/observe/warn-once.ts'
 import type { RequestView } from '../../policy/match/request-view.ts'
-import { warnOnce } from '../warn-once.ts'
 import { type IdentityOptions, identity, trustsPeer } from './identity.ts'
 
 /** The address of all clients that have none; they share a bucket rather than having no limit. */
 export const unknownAddress = 'unknown'
 
-/** Behind a proxy the very first requests come with forwarding headers; it is not worth looking for them for ever. */
+/** Behind a proxy the very first requests come with forwarding headers; after a while they are no longer looked for. */
 const looks = 100
 const forwarding = ['forwarded', 'x-forwarded-for'] as const
 
-/** Tells the address of a client, or `unknownAddress`. `headers` are read only where they matter. */
+/** Returns the address of a client, or `unknownAddress`. `headers` are read only where they matter. */
 export type ClientAddress = (peer: string | undefined, view: Pick<RequestView, 'headers'>) => string
 
 /**
- * Makes the function that tells the address of a client, and warns of what makes addresses useless as keys. The address
- * is never missing: a client that reset its connection, a Unix socket, a runtime that does not tell its peers must not
- * be without a limit.
+ * Makes the function that returns the address of a client, and warns of what makes addresses useless as keys. The
+ * address is never missing: a client that reset its connection, a Unix socket, a runtime that does not expose its peers
+ * must not be without a limit.
  *
  * @example
  * const addressOf = clientAddress({ trustedProxies: ['10.0.0.0/8'] })

@@ -34,12 +34,24 @@ function isEscaped(text: string, at: number): boolean {
   return (at - before) % 2 === 0
 }
 
-const pair = /(?:^|;)\s*for\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;",]*))\s*(?=;|$)/i
+const pair = /\s*([^\s;=",]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;",]*))\s*(?:;|$)|\s*(?:;|$)/y
 
-/** The node that an element of `Forwarded` names as the client of a hop (RFC 7239, section 4). */
+/**
+ * The node that an element of `Forwarded` names as the client of a hop (RFC 7239, section 4); empty where it is
+ * malformed. All pairs are read, as a quoted value may hold anything: a proxy copies the client's `Host` into `host`. A
+ * parameter that comes twice is malformed, since one of the two may be the client's.
+ */
 export function forOf(element: string): string {
   // No node name is longer; and the pattern never looks at a wall of text.
   if (element.length > 1024) return ''
-  const match = pair.exec(element)
-  return match?.[1]?.replace(/\\(.)/g, '$1') ?? match?.[2] ?? ''
+  let node: string | undefined
+  pair.lastIndex = 0
+  while (pair.lastIndex < element.length) {
+    const match = pair.exec(element)
+    if (match === null) return ''
+    if (match[1]?.toLowerCase() !== 'for') continue
+    if (node !== undefined) return ''
+    node = match[2]?.replace(/\\(.)/g, '$1') ?? match[3]!
+  }
+  return node ?? ''
 }

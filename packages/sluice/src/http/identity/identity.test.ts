@@ -142,6 +142,13 @@ describe('Forwarded', () => {
     ['by=203.0.113.7', '10.0.0.1'],
     ['xfor=203.0.113.7', '10.0.0.1'],
     ['for="203\\.0.113.7"', '203.0.113.7'],
+    [';for=203.0.113.7; ;proto=http;', '203.0.113.7'],
+    // A parameter that comes twice, and what stands in a quoted value, may be the client's.
+    ['for=1.1.1.1;for=203.0.113.7', '10.0.0.1'],
+    ['for=203.0.113.7;FOR=203.0.113.7', '10.0.0.1'],
+    ['host="a;for=1.1.1.1;b";for=203.0.113.7', '203.0.113.7'],
+    ['host="a;for=1.1.1.1;b"', '10.0.0.1'],
+    ['for=203.0.113.7;nonsense', '10.0.0.1'],
   ])('%s means %s', (forwarded, expected) => expect(via(forwarded)).toBe(expected))
 
   it('and X-Forwarded-For are both believed only where they agree', () => {

@@ -5,20 +5,20 @@ import type { RequestView } from '../../policy/match/request-view.ts'
 import { parseBlocks } from './cidr.ts'
 import { forOf, fromTheRight } from './forwarded.ts'
 
-/** Who a client is, as far as its address tells. */
+/** How the address of a client is found. */
 export interface IdentityOptions {
   /**
-   * The proxies whose `Forwarded` and `X-Forwarded-For` are believed, as CIDR blocks; `'unix'` stands for peers on a
-   * Unix socket. None by default: the client is whoever is connected.
+   * The proxies whose `Forwarded` and `X-Forwarded-For` are trusted, as CIDR blocks; `'unix'` means peers on a
+   * Unix socket. None by default: the client is the connected peer.
    */
   readonly trustedProxies?: readonly string[]
-  /** The header your proxies write. By default both are read, and where they disagree neither is believed. */
+  /** The header your proxies write. By default both are read, and where they disagree neither is used. */
   readonly forwardedBy?: 'forwarded' | 'x-forwarded-for' | 'either'
-  /** IPv6 clients are told apart by this many leading bits. 64 by default: what one subscriber usually has. */
+  /** IPv6 clients are distinguished by this many leading bits. 64 by default: what one subscriber usually has. */
   readonly ipv6Prefix?: number
 }
 
-/** Tells a client's address in its one canonical spelling. */
+/** Returns a client's address in its canonical spelling. */
 export type Identify = (socketAddress: string | undefined, headers: RequestView['headers']) => string | undefined
 
 const defaults = Object.freeze({ trustedProxies: [] as readonly string[], forwardedBy: 'either', ipv6Prefix: 64 })
@@ -26,7 +26,7 @@ const names = optionNames<IdentityOptions>({ trustedProxies: true, forwardedBy: 
 const knownAddresses = 4096
 
 /**
- * Makes the function that tells who a client is. `onDisagreement` is called when the headers of a trusted proxy
+ * Makes the function that returns a client's address. `onDisagreement` is called when the headers of a trusted proxy
  * contradict each other.
  *
  * @example
@@ -77,7 +77,7 @@ export function identity(options: IdentityOptions = {}, onDisagreement?: () => v
   }
 }
 
-/** Tells whether a peer is one of the trusted proxies. */
+/** Whether a peer is one of the trusted proxies. */
 export function trustsPeer({ trustedProxies = [] }: IdentityOptions): (socketAddress: string | undefined) => boolean {
   const isTrusted = blocksOf(trustedProxies)
   return (socketAddress) => {

@@ -5,17 +5,17 @@ import { checkFunction, optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { unreadableBody } from '../../policy/match/request-view.ts'
-import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
 import { parseBeforeFunctions } from '../before-functions.ts'
-import { type GuardOptions, splitOptions } from '../guard-options.ts'
-import { limiterGuard } from '../limiter-guard.ts'
+import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
+import { limiterGuard } from '../guard/limiter-guard.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
 import { parsedBody } from '../node/parsed-body.ts'
-import { pathOf } from '../request-target.ts'
-import { type RequestReader, requestViews } from '../request-views.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
+import { pathOf } from '../request/request-target.ts'
+import { type RequestReader, requestViews } from '../request/request-views.ts'
 
 export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 /** What the limiter leaves in `ctx.state`. */
 export interface SluiceState {
@@ -94,7 +94,7 @@ export function protect<Decided extends Decision | undefined>(
 /** Requests whose body was refused by the parser. */
 const unparsed = new WeakSet<Context>()
 
-/** Runs a parser, and tells how it failed, if it did. */
+/** Runs a parser, and returns its failure, if any. */
 async function errorOf(parseBody: Middleware, ctx: Context): Promise<{ error: unknown } | undefined> {
   try {
     await parseBody(ctx as never, async () => {})

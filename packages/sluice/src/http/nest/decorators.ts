@@ -1,6 +1,6 @@
 import { type CustomDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common'
 import { checkOptionNames } from '../../core/check-options.ts'
-import { type ChargeOptions, chargeOptionNames } from '../guard-options.ts'
+import { type ChargeOptions, chargeOptionNames } from '../guard/guard-options.ts'
 
 /** Where the decorators leave their options. */
 export const metadataKey = 'sluice:rate-limit'

@@ -1,5 +1,5 @@
 export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 export { RateLimit, SkipRateLimit } from './decorators.ts'
 export { RateLimitException } from './rate-limit-exception.ts'
 export { type NestOptions, ProtectGuard, RateLimitGuard } from './rate-limit-guard.ts'

@@ -4,10 +4,10 @@ import type { Guard } from '../../admission/guard.ts'
 import { type Denial, type Header, type Outcome, problemType } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { RequestView } from '../../policy/match/request-view.ts'
-import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
 import { goneSignal, onResponseEnd } from '../node/node-response.ts'
-import { pathOf } from '../request-target.ts'
-import { type RequestReader, requestViews } from '../request-views.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
+import { pathOf, queryOf } from '../request/request-target.ts'
+import { type RequestReader, requestViews } from '../request/request-views.ts'
 import { RateLimitException } from './rate-limit-exception.ts'
 
 export const nestOptionNames: readonly string[] = adapterOptionNames()
@@ -52,14 +52,18 @@ export class NestAdapter<Decided extends Decision | undefined> {
   /** True when the request may pass; throws a `RateLimitException` when not. */
   async ask(guard: Guard<ExecutionContext, Decided>, context: ExecutionContext): Promise<boolean> {
     if (context.getType() !== 'http') return true
+    return this.#apply(await this.decide(guard, context), context, responseOf(context))
+  }
+
+  /** Asks a guard without writing anything. */
+  async decide(guard: Guard<ExecutionContext, Decided>, context: ExecutionContext): Promise<Outcome<Decided>> {
     const req = requestOf(context)
-    const res = context.switchToHttp().getResponse<PlatformResponse>()
-    const raw = res.raw ?? res
+    const res = responseOf(context)
     this.#asked.add(req)
     const view = this.#viewOf(req.method ?? '', pathOf(req.originalUrl ?? req.url ?? ''), context)
-    const outcome = await guard.decide(view, context, () => goneSignal(raw))
+    const outcome = await guard.decide(view, context, () => goneSignal(res.raw ?? res))
     req.sluice = outcome.decision
-    return this.#apply(outcome, context, res)
+    return outcome
   }
 
   async #apply(
@@ -89,15 +93,21 @@ export class NestAdapter<Decided extends Decision | undefined> {
 }
 
 const requestOf = (context: ExecutionContext): PlatformRequest => context.switchToHttp().getRequest<PlatformRequest>()
+const responseOf = (context: ExecutionContext): PlatformResponse => context.switchToHttp().getResponse()
 
 const reader: RequestReader<ExecutionContext, ExecutionContext> = {
   peer: (context) => (requestOf(context).raw ?? requestOf(context)).socket.remoteAddress,
   headers: (context) => requestOf(context).headers,
-  query: (context) => requestOf(context).query,
+  query: (context) => queryIn(requestOf(context)),
   params: (context) => requestOf(context).params,
   body: (context) => requestOf(context).body ?? undefined,
   route: (context) => routeOf(requestOf(context)),
   request: (context) => context,
+}
+
+/** Fastify takes a fragment for a part of the last value. */
+function queryIn({ raw, query }: PlatformRequest): RequestView['query'] {
+  return raw?.url?.includes('#') ? queryOf(raw.url) : query
 }
 
 function routeOf({ route, routeOptions }: PlatformRequest): string | undefined {

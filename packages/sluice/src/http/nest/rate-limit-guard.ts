@@ -1,10 +1,16 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common'
 import type { Guard } from '../../admission/guard.ts'
+import type { Outcome } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import type { AdapterOptions } from '../adapter-options.ts'
-import { type ChargeOptions, type GuardOptions, type LimiterGuardOptions, splitOptions } from '../guard-options.ts'
-import { limiterGuard } from '../limiter-guard.ts'
+import {
+  type ChargeOptions,
+  type GuardOptions,
+  type LimiterGuardOptions,
+  splitOptions,
+} from '../guard/guard-options.ts'
+import { limiterGuard } from '../guard/limiter-guard.ts'
+import type { AdapterOptions } from '../request/adapter-options.ts'
 import { metadataKey } from './decorators.ts'
 import { NestAdapter, nestOptionNames } from './nest-adapter.ts'
 
@@ -36,6 +42,11 @@ export class RateLimitGuard implements CanActivate {
   /** Decides on a request that is refused before its handler is known; throws a `RateLimitException` to deny it. */
   async decideUnrouted(context: ExecutionContext): Promise<void> {
     if (!this.#adapter.hasAsked(context)) await this.#adapter.ask(this.#guard, context)
+  }
+
+  /** The same where the answer is already on its way, so that nothing can be thrown. */
+  outcomeOfUnrouted(context: ExecutionContext): Promise<Outcome<Decision>> {
+    return this.#adapter.decide(this.#guard, context)
   }
 
   #guardOf(context: ExecutionContext): Guard<ExecutionContext, Decision> | undefined {

@@ -2,7 +2,7 @@ import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/com
 import { APP_GUARD, HttpAdapterHost } from '@nestjs/core'
 import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { splitOptions } from '../guard-options.ts'
+import { splitOptions } from '../guard/guard-options.ts'
 import { nestOptionNames } from './nest-adapter.ts'
 import { type NestOptions, RateLimitGuard } from './rate-limit-guard.ts'
 import { unroutedRequests } from './unrouted-requests.ts'

@@ -1,5 +1,6 @@
 import type { ExecutionContext, OnModuleInit } from '@nestjs/common'
 import type { HttpAdapterHost } from '@nestjs/core'
+import { decideOnRefusedBodies } from '../fastify/refused-bodies.ts'
 import type { RateLimitGuard } from './rate-limit-guard.ts'
 
 type Next = (error?: unknown) => void
@@ -10,22 +11,32 @@ interface ExpressApp {
 }
 
 /**
- * Guards of Nest run once a handler is found. A body that cannot be parsed is refused before that; on Express it is
- * counted here, between the parser and Nest's exception filters, which see the denial as any other.
+ * Guards of Nest run once a handler is found and the body is parsed. A body that cannot be parsed is refused before
+ * that, and counted here.
  */
 export function unroutedRequests(guard: RateLimitGuard, { httpAdapter }: HttpAdapterHost): OnModuleInit {
   return {
     // By then the parsers are in place, and the exception filters not yet.
     onModuleInit() {
-      if (httpAdapter?.getType() !== 'express') return
-      httpAdapter.getInstance<ExpressApp>().use(function sluice(error, request, response, next) {
-        guard.decideUnrouted(contextOf(request, response)).then(() => next(error), next)
-      })
+      const platform = httpAdapter?.getType()
+      if (platform === 'express') onExpress(guard, httpAdapter.getInstance<ExpressApp>())
+      if (platform === 'fastify') {
+        decideOnRefusedBodies(httpAdapter.getInstance(), (request, reply) =>
+          guard.outcomeOfUnrouted(contextOf(request, reply)),
+        )
+      }
     },
   }
 }
 
-/** Stands for the handler that is not known yet. */
+/** Between the parser and Nest's exception filters, which see the denial as any other. */
+function onExpress(guard: RateLimitGuard, app: ExpressApp): void {
+  app.use(function sluice(error, request, response, next) {
+    guard.decideUnrouted(contextOf(request, response)).then(() => next(error), next)
+  })
+}
+
+/** A placeholder for the handler that is not known yet. */
 class Unrouted {
   handle(): void {}
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Denial, Outcome } from '../../admission/outcome.ts'
-import type { OnDenied } from '../adapter-options.ts'
+import type { OnDenied } from '../request/adapter-options.ts'
 import { onResponseEnd, setHeaders, writeDenial } from './node-response.ts'
 
 /** Writes an outcome to a Node response; then the request goes on with `pass`, or has been answered. */

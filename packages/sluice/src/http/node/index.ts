@@ -3,16 +3,16 @@ import type { Guard } from '../../admission/guard.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { type AdapterOptions, adapterOptionNames, viewOptions } from '../adapter-options.ts'
-import { type GuardOptions, splitOptions } from '../guard-options.ts'
-import { limiterGuard } from '../limiter-guard.ts'
-import { pathOf, queryOf } from '../request-target.ts'
-import { type RequestReader, requestViews } from '../request-views.ts'
+import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
+import { limiterGuard } from '../guard/limiter-guard.ts'
+import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
+import { pathOf, queryOf } from '../request/request-target.ts'
+import { type RequestReader, requestViews } from '../request/request-views.ts'
 import { applyOutcome } from './apply-outcome.ts'
 import { goneSignal } from './node-response.ts'
 
 export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard-options.ts'
+export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 /** A request that passed, with the decision on it. */
 export interface LimitedRequest extends IncomingMessage {

@@ -6,7 +6,7 @@ export function setHeaders(response: ServerResponse, headers: readonly Header[])
   try {
     for (let i = 0; i < headers.length; i++) response.setHeader(headers[i]![0], headers[i]![1])
   } catch (error) {
-    // Express gives each response a shape of its own, which makes every look at it dear: only who fails looks.
+    // Express responses have different hidden classes, so reading a property is slow: read it only after a failure.
     if (!response.headersSent) throw error
   }
 }
@@ -61,9 +61,8 @@ interface Carrier {
 const onCarrierClose = new WeakMap<Carrier, Set<() => void>>()
 
 /**
- * Calls `end` once: when the response has closed, or what carries it. Node tells a response that waits behind another
- * one on its connection nothing when that closes, and a response of HTTP/2 nothing that is asked after its stream was
- * cancelled.
+ * Calls `end` once: when the response or its connection has closed. Node emits no event on a response that waits behind
+ * another one when their connection closes, nor on an HTTP/2 response whose stream was cancelled before.
  */
 function onClose(response: ServerResponse, end: () => void): void {
   const carrier: Carrier | undefined =
@@ -100,7 +99,7 @@ function waitingOn(carrier: Carrier): Set<() => void> {
 
 type Write = (chunk?: unknown, ...rest: unknown[]) => unknown
 
-/** Node does not tell how long a body was, so what is written is counted on its way. */
+/** Node does not expose the length of a body, so the bytes are counted as they are written. */
 function countBytes(response: ServerResponse): () => number {
   let bytes = 0
   let isWriting = false

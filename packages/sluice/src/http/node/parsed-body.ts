@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { unreadableBody } from '../../policy/match/request-view.ts'
-import { carriesBody } from '../request-views.ts'
+import { carriesBody } from '../request/request-views.ts'
 
 /**
- * The body as a parser left it. Parsers of Express 4 and Koa leave an empty object for types that they do not read: what
- * is still in the connection then may be read by the next parser, so it is no empty body.
+ * The body as a parser left it. Parsers of Express 4 and Koa leave an empty object for types that they do not read:
+ * what is still in the connection then may be read by the next parser, so it is no empty body.
  */
 export function parsedBody(req: IncomingMessage, body: unknown): unknown {
   return isEmptyObject(body) && !req.readableDidRead && carriesBody(req.headers) ? unreadableBody : body

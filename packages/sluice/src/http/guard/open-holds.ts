@@ -1,7 +1,9 @@
-import type { HoldHandle } from '../limiter/limiter.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { HoldHandle } from '../../limiter/limiter.ts'
+import { every } from '../../timing/every.ts'
 
 const ttlMs = 30_000
-/** The longest that a response is believed to take; after that its hold is left to expire. */
+/** The longest time a response may take; after that its hold is left to expire. */
 const longestMs = 24 * 3_600_000
 
 /**
@@ -11,37 +13,44 @@ const longestMs = 24 * 3_600_000
 export class OpenHolds {
   /** By hold: when its request came. */
   readonly #open = new Map<HoldHandle, number>()
-  #timer: ReturnType<typeof setInterval> | undefined
+  readonly #clock: Clock
+  #stop: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   get ttlMs(): number {
     return ttlMs
   }
 
   add(hold: HoldHandle): void {
-    this.#open.set(hold, performance.now())
-    if (this.#timer !== undefined) return
-    this.#timer = setInterval(() => this.#extend(), ttlMs / 3)
-    ;(this.#timer as { unref?: () => void }).unref?.()
+    this.#open.set(hold, this.#clock.monotonic())
+    this.#stop ??= every(ttlMs / 3, this.#clock, () => this.#extend())
   }
 
   /** Ends a hold as `how` says. A store that fails here gives the units back when the hold expires. */
   end(hold: HoldHandle, how: (hold: HoldHandle) => Promise<boolean>): void {
     if (!this.#open.delete(hold)) return
-    if (this.#open.size === 0) {
-      clearInterval(this.#timer)
-      this.#timer = undefined
-    }
+    this.#stopIfNone()
     how(hold).catch(ignore)
   }
 
+  #stopIfNone(): void {
+    if (this.#open.size > 0) return
+    this.#stop?.()
+    this.#stop = undefined
+  }
+
   #extend(): void {
-    const oldest = performance.now() - longestMs
+    const oldest = this.#clock.monotonic() - longestMs
     for (const [hold, startMs] of this.#open) {
       if (startMs < oldest) this.#open.delete(hold)
       else hold.extend(ttlMs).catch(ignore)
     }
+    this.#stopIfNone()
   }
 }
 
-// The limiter tells of failures of the store itself; here is nobody left to tell.
+// The limiter reports failures of the store as events; no caller waits for this.
 const ignore = () => {}

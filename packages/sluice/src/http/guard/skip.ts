@@ -1,8 +1,8 @@
-import { checkFunction, checkOptionNames, optionNames } from '../core/check-options.ts'
-import { invalidOption } from '../core/errors.ts'
-import { couldBeAny, isStrange, pathSpellings } from '../policy/match/path-spellings.ts'
-import type { RequestView } from '../policy/match/request-view.ts'
-import { refusePromise } from './refuse-promise.ts'
+import { checkFunction, checkOptionNames, optionNames } from '../../core/check-options.ts'
+import { invalidOption } from '../../core/errors.ts'
+import { couldBeAny, isStrange, pathSpellings } from '../../policy/match/path-spellings.ts'
+import type { RequestView } from '../../policy/match/request-view.ts'
+import { refusePromise } from '../refuse-promise.ts'
 
 /** Requests that are let through without a decision. */
 export interface SkipOptions<Request> {
@@ -19,7 +19,7 @@ export interface SkipOptions<Request> {
   readonly when?: (request: Request, view: RequestView) => boolean
 }
 
-/** Tells whether a request is let through without a decision. */
+/** Whether a request passes without a decision. */
 export type Skips<Request> = (request: Request, view: RequestView) => boolean
 
 const defaults = Object.freeze({
@@ -60,6 +60,12 @@ const isBelow = (path: string, beginning: string): boolean =>
   path.startsWith(beginning) &&
   (!isStrange(path) || (!couldBeAny(path) && pathSpellings(path).every((spelling) => spelling.startsWith(beginning))))
 
+/** An origin as browsers write it (RFC 6454, section 7): `null`, or a scheme and a host. */
+const origin = /^(?:null|[a-z][a-z0-9+.-]*:\/\/\S*)$/i
+const method = /^[\w!#$%&'*+.^`|~-]+$/
+
 /** What the Fetch standard calls a CORS-preflight request; any other OPTIONS is a request like all others. */
 const isPreflight = ({ headers }: RequestView): boolean =>
-  headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+  isOneText(headers.origin, origin) && isOneText(headers['access-control-request-method'], method)
+
+const isOneText = (value: unknown, form: RegExp): boolean => typeof value === 'string' && form.test(value)

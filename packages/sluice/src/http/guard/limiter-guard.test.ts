@@ -1,13 +1,16 @@
 import { parseList } from 'structured-headers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Outcome } from '../admission/outcome.ts'
-import { createLimiter } from '../limiter/create-limiter.ts'
-import type { Decision } from '../limiter/decision/decision.ts'
-import type { Limiter } from '../limiter/limiter.ts'
-import type { RuleSpec } from '../policy/document/document.ts'
-import type { RequestView } from '../policy/match/request-view.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
-import type { Store } from '../stores/store.ts'
+import type { Outcome } from '../../admission/outcome.ts'
+import type { Clock } from '../../core/clock.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import type { RuleSpec } from '../../policy/document/document.ts'
+import type { RequestView } from '../../policy/match/request-view.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+import type { Store } from '../../stores/store.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
+import { systemClock } from '../../timing/system-clock.ts'
 import type { LimiterGuardOptions } from './guard-options.ts'
 import { limiterGuard } from './limiter-guard.ts'
 
@@ -28,8 +31,9 @@ async function guardOf(
   options: LimiterGuardOptions<RequestView> = {},
   rules: readonly RuleSpec[] = [perAddress],
   store: Store = memoryStore(),
+  clock: Clock = systemClock(),
 ) {
-  const limiter = await createLimiter({ policy: { service: 'suite', rules }, store, denyCache: false })
+  const limiter = await createLimiter({ policy: { service: 'suite', rules }, store, denyCache: false, clock })
   opened.push(limiter)
   const guard = limiterGuard(limiter, options)
   const decide = (parts?: Partial<RequestView>, gone?: () => AbortSignal) => {
@@ -197,12 +201,19 @@ describe('charging by outcome', () => {
     expect(warnings.mock.calls[0]?.[0]).toMatch(/my mistake/)
     warnings.mockRestore()
   })
-  it.each([Number.NaN, -5, Number.NEGATIVE_INFINITY])('takes a cost of %d for nothing', async (charge) => {
-    const { decide, limiter } = await guardOf({ chargeWhen: () => charge })
-    const { finish } = await decide()
-    finish?.(end)
-    await vi.waitFor(async () => expect((await limiter.peek('203.0.113.1')).limits[0]?.remaining).toBe(2))
-  })
+  it.each([Number.NaN, -5, Number.NEGATIVE_INFINITY, undefined, null, '0', { 'per-address': Number.NaN }])(
+    'spends all of it when the function answers %s, and says so',
+    async (charge) => {
+      const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+      const { decide, limiter } = await guardOf({ chargeWhen: () => charge as number })
+      const { finish } = await decide()
+      finish?.(end)
+      await vi.waitFor(async () => expect((await limiter.inspect('203.0.113.1')).holds).toEqual([]))
+      expect((await limiter.peek('203.0.113.1')).limits[0]?.remaining).toBe(1)
+      expect(warnings.mock.calls[0]?.[0]).toMatch(/is .*use true, false, or units/)
+      warnings.mockRestore()
+    },
+  )
   it("spends all of it when the user's function names a rule that there is not, and says so", async () => {
     const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const { decide, limiter } = await guardOf({ chargeWhen: () => ({ 'no-such-rule': 0 }) })
@@ -222,18 +233,18 @@ describe('charging by outcome', () => {
     expect(chargeWhen).toHaveBeenCalledTimes(1)
   })
   it('keeps the hold of a long response alive', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    const { decide, limiter } = await guardOf({ chargeWhen: () => true })
+    const clock = virtualClock()
+    const { decide, limiter } = await guardOf({ chargeWhen: () => true }, [perAddress], memoryStore({ clock }), clock)
     const reserve = vi.spyOn(limiter, 'reserve')
     const { finish } = await decide()
     const hold = await (reserve.mock.results[0]?.value as ReturnType<Limiter['reserve']>)
     const extend = vi.spyOn(hold, 'extend')
-    await vi.advanceTimersByTimeAsync(60_000)
-    expect(extend.mock.calls.length).toBeGreaterThanOrEqual(5)
+    await clock.advance(60_000)
+    expect(extend.mock.calls.length).toBe(6)
+    expect((await limiter.inspect('203.0.113.1')).holds).toHaveLength(1)
     finish?.(end)
-    const before = extend.mock.calls.length
-    await vi.advanceTimersByTimeAsync(60_000)
-    expect(extend.mock.calls.length).toBe(before)
+    await clock.advance(60_000)
+    expect(extend.mock.calls.length).toBe(6)
   })
 })
 
@@ -253,6 +264,21 @@ describe('waiting', () => {
     expect((await first).denial?.status).toBe(429)
     const gone = AbortSignal.abort()
     expect((await decide({}, () => gone)).denial?.status).toBe(429)
+  })
+  it('lets the request pass when its turn has come, by the clock of the limiter', async () => {
+    const clock = virtualClock()
+    const { decide } = await guardOf(options, [perAddress], memoryStore({ clock }), clock)
+    await decide()
+    await decide()
+    const third = decide()
+    let isOver = false
+    void third.then(() => {
+      isOver = true
+    })
+    await clock.advance(59_999)
+    expect(isOver).toBe(false)
+    await clock.advance(1)
+    expect((await third).denial).toBeUndefined()
   })
   it('is not begun when it would take too long', async () => {
     const { decide } = await guardOf({ ...options, maxDelayMs: 1000 })

@@ -1,23 +1,23 @@
-import type { Guard } from '../admission/guard.ts'
-import { type Outcome, passed, type ResponseEnd } from '../admission/outcome.ts'
-import { checkFunction, checkOptionNames, pickOptions } from '../core/check-options.ts'
-import { maxUnits } from '../core/engine/limit.ts'
-import { invalidOption, isSluiceError } from '../core/errors.ts'
-import type { Decision } from '../limiter/decision/decision.ts'
-import type { Units } from '../limiter/decision/units.ts'
-import type { Admission, HoldHandle, Limiter } from '../limiter/limiter.ts'
-import { type RequestView, unreadableBody } from '../policy/match/request-view.ts'
+import type { Guard } from '../../admission/guard.ts'
+import { type Outcome, passed, type ResponseEnd } from '../../admission/outcome.ts'
+import { checkFunction, checkOptionNames, pickOptions } from '../../core/check-options.ts'
+import { maxUnits } from '../../core/engine/limit.ts'
+import { invalidOption, isSluiceError, SluiceError, show } from '../../core/errors.ts'
+import { warnOnce } from '../../core/observe/warn-once.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
+import type { Units } from '../../limiter/decision/units.ts'
+import type { Admission, HoldHandle, Limiter } from '../../limiter/limiter.ts'
+import { type RequestView, unreadableBody } from '../../policy/match/request-view.ts'
+import { partitionKey } from '../headers/partition-key.ts'
+import { refusePromise } from '../refuse-promise.ts'
+import { carriesBody } from '../request/request-views.ts'
 import { charging } from './charging.ts'
 import { answerOptionNames, decisionAnswers } from './decision-answers.ts'
 import { delays } from './delay.ts'
 import { type LimiterGuardOptions, limiterGuardOptionNames } from './guard-options.ts'
-import { partitionKey } from './headers/partition-key.ts'
 import { OpenHolds } from './open-holds.ts'
-import { refusePromise } from './refuse-promise.ts'
-import { carriesBody } from './request-views.ts'
 import { skips } from './skip.ts'
 import { turns } from './turn.ts'
-import { warnOnce } from './warn-once.ts'
 
 const passing: Promise<Outcome<Decision>> = Promise.resolve(passed)
 const defaults = Object.freeze({ maxDelayMs: 0, maxDelayed: 1000, retryAfterJitterMs: 0 } as const)
@@ -42,8 +42,8 @@ export function limiterGuard<Request>(
   const answerTo = decisionAnswers(limiter, pickOptions(options, answerOptionNames))
   const isSkipped = skips(options.skip)
   const hash = partitionKey(partition?.secret)
-  const delay = maxDelayMs > 0 ? delays(maxDelayMs, maxDelayed) : undefined
-  const holds = new OpenHolds()
+  const delay = maxDelayMs > 0 ? delays(maxDelayMs, maxDelayed, limiter.clock) : undefined
+  const holds = new OpenHolds(limiter.clock)
   const presentTurn = turns<Outcome<Decision>>()
   const ask = charging(limiter, options, holds.ttlMs)
   const warnOfBody = warnOnce('SLUICE_BODY_NOT_PARSED')
@@ -51,7 +51,7 @@ export function limiterGuard<Request>(
   const warnOfRules = warnOnce('SLUICE_NO_RULE_FOR_REQUESTS')
   let checked: Limiter['policy'] | undefined
 
-  /** A policy that says nothing about requests is in force without limiting any, which nobody means. */
+  /** Warns of a policy without a rule for requests: it would let all of them pass, which is hardly intended. */
   function checkPolicy(policy: Limiter['policy']): void {
     checked = policy
     if (options.rule !== undefined || options.key !== undefined || policy.hasRequestRules) return
@@ -77,9 +77,9 @@ export function limiterGuard<Request>(
       hasEnded = true
       let charge: boolean | Units = true
       try {
-        if (chargeWhen) charge = refusePromise('chargeWhen', chargeWhen(end, request, hold.decision))
+        if (chargeWhen) charge = checkCharge(refusePromise('chargeWhen', chargeWhen(end, request, hold.decision)))
       } catch (error) {
-        warnOfCharge(`chargeWhen threw, so the full cost was spent: ${error}`)
+        warnOfCharge(`chargeWhen failed, so the full cost was spent: ${error}`)
       }
       holds.end(hold, (open) => {
         // A client that hung up may have had what it wanted, such as a guess at a password: only a whole response is
@@ -93,7 +93,7 @@ export function limiterGuard<Request>(
   /** What names no rule of the policy is a mistake in `chargeWhen`; a store that fails is not. */
   async function settle(hold: HoldHandle, charge: Units): Promise<boolean> {
     try {
-      return await hold.settle(wholeUnits(charge))
+      return await hold.settle(charge)
     } catch (error) {
       if (!isSluiceError(error) || error.code !== 'SLUICE_UNKNOWN_RULE') throw error
       warnOfCharge(`chargeWhen named an unknown rule, so the full cost was spent: ${error.message}`)
@@ -150,15 +150,25 @@ export function limiterGuard<Request>(
   }
 }
 
-/** Whether a body came with the request that nobody has parsed. */
+/** Whether the request has a body that was not parsed. */
 function isUnread({ body, headers }: RequestView): boolean {
   return body === unreadableBody || (body === undefined && carriesBody(headers))
 }
 
-function wholeUnits(charge: Units): Units {
-  const whole = (units: number): number => (units > 0 ? Math.min(Math.ceil(units), maxUnits) : 0)
-  if (typeof charge === 'number') return whole(charge)
-  return Object.fromEntries(Object.entries(charge).map(([rule, units]) => [rule, whole(units ?? 0)]))
+/**
+ * What `chargeWhen` answered, in whole units. A result that is no number, such as the NaN of a missing field, is a
+ * mistake: taken for zero it would give everybody everything back.
+ */
+function checkCharge(charge: boolean | Units): boolean | Units {
+  if (typeof charge === 'boolean') return charge
+  if (typeof charge !== 'object' || charge === null) return wholeUnits(charge, 'it')
+  const rules = Object.entries(charge).filter(([, units]) => units !== undefined)
+  return Object.fromEntries(rules.map(([rule, units]) => [rule, wholeUnits(units, rule)]))
+}
+
+function wholeUnits(units: unknown, what: string): number {
+  if (typeof units === 'number' && units >= 0) return Math.min(Math.ceil(units), maxUnits)
+  throw new SluiceError('SLUICE_INVALID_COST', `${what} is ${show(units)}; use true, false, or units from 0`)
 }
 
 function refuseWrong<

@@ -19,11 +19,11 @@ export class Turn<Value> {
 }
 
 /**
- * Makes the function that tells the present turn. What is decided within the turn it was asked in is handed on at its
+ * Makes the function that returns the present turn. What is decided within the turn it was asked in is resolved at its
  * end, all of it together: requests that arrive together are first all read, then all answered, so that the code and
- * data of each step stay in the processor's caches and the answers leave in one go. With eight connections or more that
- * saves a third of the CPU time of a request, and more; a request that is alone pays a few microseconds for it. What a
- * store answers later has come together already.
+ * data of each step stay in the processor's caches and the answers leave together. With eight connections or more that
+ * saves a third of the CPU time of a request, and more; a lone request pays a few microseconds for it. Answers from
+ * Redis arrive batched, so they are not delayed here.
  *
  * Every promise resolves on its own, and so goes on in the async context of its own request.
  */

@@ -1,11 +1,11 @@
-import type { ResponseEnd } from '../admission/outcome.ts'
-import { checkOptionNames, optionNames, pickOptions } from '../core/check-options.ts'
-import type { Key } from '../core/key.ts'
-import type { Decision } from '../limiter/decision/decision.ts'
-import type { Units } from '../limiter/decision/units.ts'
-import type { RequestView } from '../policy/match/request-view.ts'
-import type { AdapterOptions } from './adapter-options.ts'
-import type { HeaderVersion, NameOf } from './headers/rate-limit-headers.ts'
+import type { ResponseEnd } from '../../admission/outcome.ts'
+import { checkOptionNames, optionNames, pickOptions } from '../../core/check-options.ts'
+import type { Key } from '../../core/key.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
+import type { Units } from '../../limiter/decision/units.ts'
+import type { RequestView } from '../../policy/match/request-view.ts'
+import type { HeaderVersion, NameOf } from '../headers/rate-limit-headers.ts'
+import type { AdapterOptions } from '../request/adapter-options.ts'
 import type { SkipOptions } from './skip.ts'
 
 /** What a function for keys may return: ids are often numbers, and may have to be looked up. */
@@ -25,7 +25,7 @@ export interface ChargeOptions<Request> {
   readonly cost?: number | ((request: Request, view: RequestView) => number)
 }
 
-/** How a limiter decides on requests and what it tells clients. `Request` is the framework's request. */
+/** How a limiter decides on requests and what it sends to clients. `Request` is the framework's request. */
 export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
   /** Which rate-limit headers to send: a version, several, or false. `draft-11` by default. */
   readonly headers?: HeaderVersion | readonly HeaderVersion[] | false
@@ -34,7 +34,8 @@ export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
    */
   readonly policyName?: NameOf
   /**
-   * The partition to tell clients, as a hash in the `pk` parameter. Replicas agree on it only if they share a `secret`.
+   * The partition to send to clients, as a hash in the `pk` parameter. Replicas agree on it only if they share a
+   * `secret`.
    */
   readonly partition?: {
     readonly of: (request: Request, view: RequestView) => string | undefined

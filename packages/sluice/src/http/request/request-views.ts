@@ -1,10 +1,10 @@
-import { checkFunction, checkOptionNames } from '../core/check-options.ts'
-import { type RequestView, unreadableBody } from '../policy/match/request-view.ts'
+import { checkFunction, checkOptionNames } from '../../core/check-options.ts'
+import { warnOnce } from '../../core/observe/warn-once.ts'
+import { type RequestView, unreadableBody } from '../../policy/match/request-view.ts'
+import { clientAddress } from '../identity/client-address.ts'
+import { refusePromise } from '../refuse-promise.ts'
 import { type ViewOptions, viewOptionNames } from './adapter-options.ts'
-import { clientAddress } from './identity/client-address.ts'
 import { LazyView, type RequestParts } from './lazy-view.ts'
-import { refusePromise } from './refuse-promise.ts'
-import { warnOnce } from './warn-once.ts'
 
 /** Where an adapter finds the parts of a framework's request. */
 export interface RequestReader<Source, Request>

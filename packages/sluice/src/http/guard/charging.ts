@@ -1,8 +1,8 @@
-import { invalidKey, type Key } from '../core/key.ts'
-import type { Admission, HoldHandle, HoldOptions, Limiter } from '../limiter/limiter.ts'
-import type { RequestView } from '../policy/match/request-view.ts'
+import { invalidKey, type Key } from '../../core/key.ts'
+import type { Admission, HoldHandle, HoldOptions, Limiter } from '../../limiter/limiter.ts'
+import type { RequestView } from '../../policy/match/request-view.ts'
+import { unknownAddress } from '../identity/client-address.ts'
 import type { LimiterGuardOptions, OwnKey } from './guard-options.ts'
-import { unknownAddress } from './identity/client-address.ts'
 
 /** Puts a request to a limiter. Undefined, at once or later, when there is nothing to charge. */
 export type Charging<Request> = (view: RequestView, request: Request) => Promise<Admission | undefined> | undefined

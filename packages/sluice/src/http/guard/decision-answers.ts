@@ -1,19 +1,19 @@
-import { type Denial, type Header, problemType } from '../admission/outcome.ts'
-import { checkOptionNames, optionNames } from '../core/check-options.ts'
-import type { Decision } from '../limiter/decision/decision.ts'
-import type { Limiter } from '../limiter/limiter.ts'
+import { type Denial, type Header, problemType } from '../../admission/outcome.ts'
+import { checkOptionNames, optionNames } from '../../core/check-options.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import { type NameOf, rateLimitHeaders } from '../headers/rate-limit-headers.ts'
+import { retryAfterSeconds } from '../headers/retry-after.ts'
+import { problemTexts } from '../problem.ts'
 import type { LimiterGuardOptions } from './guard-options.ts'
-import { type NameOf, rateLimitHeaders } from './headers/rate-limit-headers.ts'
-import { retryAfterSeconds } from './headers/retry-after.ts'
-import { problemTexts } from './problem.ts'
 
-/** What a client is told about a decision: headers, and the whole answer if it was denied. */
+/** What is sent to a client about a decision: headers, and the whole answer if it was denied. */
 export interface DecisionAnswer {
   readonly headers: readonly Header[]
   readonly denial: Denial<Decision> | undefined
 }
 
-/** How decisions are told to clients. */
+/** How decisions are sent to clients. */
 export type AnswerOptions = Pick<LimiterGuardOptions<never>, 'headers' | 'policyName' | 'retryAfterJitterMs'>
 
 export const answerOptionNames: readonly string[] = optionNames<AnswerOptions>({
@@ -25,8 +25,8 @@ export const answerOptionNames: readonly string[] = optionNames<AnswerOptions>({
 const defaults = Object.freeze({ headers: 'draft-11', retryAfterJitterMs: 0 } as const)
 
 /**
- * Makes the function that turns the decisions of a limiter into answers. Whoever answers for a limiter uses it, so that
- * the same decision looks the same everywhere.
+ * Makes the function that turns the decisions of a limiter into answers. Everything that answers for a limiter uses it,
+ * so that the same decision looks the same everywhere.
  *
  * @example
  * const answerTo = decisionAnswers(limiter)
@@ -40,7 +40,7 @@ export function decisionAnswers(
   const { headers: version, retryAfterJitterMs } = { ...defaults, ...options }
   const nameOf: NameOf =
     options.policyName ?? ((limit) => (limiter.policy.rules.length > 1 ? `${limit.rule}/${limit.name}` : limit.name))
-  const writeHeaders = rateLimitHeaders(version, nameOf)
+  const writeHeaders = rateLimitHeaders(version, nameOf, limiter.clock)
   const problemText = problemTexts(nameOf)
 
   function retryAfter(decision: Decision): Header {

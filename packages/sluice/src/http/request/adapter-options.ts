@@ -1,6 +1,6 @@
-import type { Denial } from '../admission/outcome.ts'
-import { checkFunction, checkOptionNames, optionNames, pickOptions } from '../core/check-options.ts'
-import type { IdentityOptions } from './identity/identity.ts'
+import type { Denial } from '../../admission/outcome.ts'
+import { checkFunction, checkOptionNames, optionNames, pickOptions } from '../../core/check-options.ts'
+import type { IdentityOptions } from '../identity/identity.ts'
 
 /** What an adapter makes of a request. */
 export interface ViewOptions<Request> {
