@@ -12,7 +12,9 @@ interface ModelCall {
   readonly epoch: number
 }
 
-/** What a breaker shall do, written as plainly as possible: it keeps every result and counts anew each time. */
+/**
+ * The required behaviour of a breaker, written as plainly as possible: it keeps every result and counts all each time.
+ */
 class Model {
   readonly options: BreakerOptions
   state: 'closed' | 'open' | 'half-open' = 'closed'
@@ -133,7 +135,7 @@ interface Flight {
 
 class NotFound extends Error {}
 
-/** Starts a call that ends when told to. */
+/** Starts a call that ends when the test decides. */
 function start(breaker: Breaker, call: ModelCall): Flight {
   const own = new AbortController()
   let end: Flight['end'] = () => undefined
@@ -154,7 +156,7 @@ function start(breaker: Breaker, call: ModelCall): Flight {
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test.each(configurations)('does what the model says on 15,000 random steps: %j', async (options) => {
+test.each(configurations)('does the same as the model on 15,000 random steps: %j', async (options) => {
   const clock = virtualClock()
   const random = numbers(JSON.stringify(options).length * 7919)
   const pick = <T>(...from: readonly T[]): T => from[Math.floor(random() * from.length)]!
@@ -162,7 +164,7 @@ test.each(configurations)('does what the model says on 15,000 random steps: %j',
   const model = new Model(options)
   const inFlight: Flight[] = []
   const seen = new Set<string>()
-  // Times of plenty and times of trouble: with an even mix, no rate would ever be reached or left.
+  // Phases with few failures and phases with many: with an even mix, no rate would ever be reached or left.
   let goodShare = 0.5
   for (let step = 0; step < 15_000; step++) {
     const nowMs = clock.monotonic()
@@ -179,7 +181,7 @@ test.each(configurations)('does what the model says on 15,000 random steps: %j',
       flight.end(ending)
       await nextTurn()
     } else {
-      // Most of the time the clock stands still.
+      // In most steps the clock does not move.
       clock.tick(pick(0, 0, 0, 1, 10, 60, 400, random() < 0.2 ? 70_000 : 5))
     }
     const { state, key: _, retryAfterMs, ...counts } = breaker.stats()

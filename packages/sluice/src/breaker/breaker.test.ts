@@ -58,7 +58,7 @@ test('a function that throws before it returns a promise fails like one that rej
   expect(breaker.state).toBe('open')
 })
 
-test('the fallback answers for failures and while open, and learns why', async () => {
+test('the fallback answers for failures and while open, and receives the reason', async () => {
   const { breaker } = made({ failures: 1 })
   const failures: Failure[] = []
   const fallback = (failure: Failure): number => {
@@ -73,7 +73,7 @@ test('the fallback answers for failures and while open, and learns why', async (
   ])
 })
 
-test('a fallback that throws or rejects gives its error to the caller and is no failure of the call', async () => {
+test('a fallback that throws or rejects passes its error to the caller and does not count as a failure', async () => {
   const { breaker } = await opened()
   const worse = new Error('worse')
   const throwing = breaker.run(() => 1, {
@@ -86,7 +86,7 @@ test('a fallback that throws or rejects gives its error to the caller and is no 
   expect(breaker.stats()).toMatchObject({ failed: 5, rejected: 2, inFlight: 0 })
 })
 
-test('the outcome says whether it is degraded', async () => {
+test('the outcome has a flag for degraded', async () => {
   const { breaker } = made({ failures: 1 })
   const fallback = (): number => 0.5
   expect(await breaker.outcome(() => 0.9, { fallback })).toEqual({ degraded: false, value: 0.9 })
@@ -96,7 +96,7 @@ test('the outcome says whether it is degraded', async () => {
   expect(await breaker.outcome(() => 0.9, { fallback })).toMatchObject({ degraded: true, value: 0.5, reason: 'open' })
 })
 
-test('an error that is no failure reaches the caller, also past a fallback, and never opens', async () => {
+test('an error that is not a failure reaches the caller, also past a fallback, and never opens', async () => {
   const notFound = Object.assign(new Error('not found'), { status: 404 })
   const { breaker } = made({ failures: 1, isFailure: (error) => (error as { status?: number }).status !== 404 })
   for (let i = 0; i < 10; i++) {
@@ -172,7 +172,7 @@ test('of a thousand callers at half-open one goes through, and the others get th
   expect(breaker.stats()).toMatchObject({ state: 'closed', rejected: 999 })
 })
 
-test('a probe that never settles does not keep it half-open for ever', async () => {
+test('a probe that never settles does not keep it half-open without end', async () => {
   const { breaker, clock } = await opened({ probeTimeoutMs: 1000 })
   clock.tick(60_000)
   void breaker.run(() => new Promise(() => undefined))
@@ -184,7 +184,7 @@ test('a probe that never settles does not keep it half-open for ever', async () 
   expect(breaker.state).toBe('closed')
 })
 
-test('the cooldown grows up to its maximum, with jitter, and starts anew after it has closed', async () => {
+test('the cooldown grows up to its maximum, with jitter, and starts again at its base after it has closed', async () => {
   let chance = 1
   const options = { failures: 1, cooldownMs: 100, maxCooldownMs: 350, cooldownJitter: 0.5, random: () => chance }
   const { breaker, clock } = await opened(options)
@@ -202,14 +202,14 @@ test('the cooldown grows up to its maximum, with jitter, and starts anew after i
   expect(breaker.stats().retryAfterMs).toBe(100)
 })
 
-test('refusals of a breaker inside are no failures, but the fallback answers', async () => {
+test('refusals of an inner breaker are not failures, but the fallback answers', async () => {
   const { breaker: inner } = await opened()
   const { breaker } = made({ failures: 1 })
   expect(await breaker.run(() => inner.run(() => 1), { fallback: () => 'instead' })).toBe('instead')
   expect(breaker.stats()).toMatchObject({ state: 'closed', failed: 0, rejected: 1, inFlight: 0 })
 })
 
-test('tells what happens, and tells nobody who has stopped listening', async () => {
+test('emits its events, and not to listeners that were removed', async () => {
   const { breaker, clock } = made({ name: 'model-a', failures: 1 })
   const seen: unknown[] = []
   const stops = (['state', 'call', 'failure', 'fallback'] as const).map((name) =>
@@ -257,7 +257,7 @@ test('the fallback of a wrapped function gets the arguments of the call', async 
   expect(await score(3, 4)).toBe('open 3 4')
 })
 
-test('wrong options fail early and say what would be right', () => {
+test('wrong options fail early and name what would be right', () => {
   const wrong = (options: object): (() => Breaker) => {
     return () => createBreaker(options as BreakerOptions)
   }
@@ -282,7 +282,7 @@ test('wrong options fail early and say what would be right', () => {
   )
 })
 
-test('what is no function is refused at once, and is no failure', async () => {
+test('what is not a function is refused at once, and does not count as a failure', async () => {
   const { breaker } = made({ failures: 1 })
   const promise = Promise.resolve(1) as unknown as () => number
   const remedy = 'pass a function that makes the call'
@@ -328,7 +328,7 @@ test('results and fallbacks keep their types', async () => {
   wrapped(5)
 })
 
-test('a time limit that is over before the call is answered by the fallback, and counts against nobody', async () => {
+test('a time limit that is over before the call is answered by the fallback, and is not counted as a failure', async () => {
   const { breaker } = made()
   const fn = vi.fn(async () => 1)
   const signal = AbortSignal.abort(new DOMException('too late', 'TimeoutError'))
@@ -361,6 +361,6 @@ test('events that do not exist, and listeners that cannot be called, are refused
   expect(() => breaker.on('state', 5 as never)).toThrow('breaker.on fn is 5; pass a function')
 })
 
-test('a number that is too large is told the largest', () => {
+test('the error for a number that is too large names the largest', () => {
   expect(() => createBreaker({ cooldownMs: 2 ** 31 })).toThrow('from 1 to 2147483647')
 })

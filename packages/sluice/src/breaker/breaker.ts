@@ -1,7 +1,7 @@
 import { callOptionCheck, checkFunction, checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Emitter } from '../core/emitter.ts'
 import { invalidOption } from '../core/errors.ts'
+import type { Emitter } from '../core/observe/emitter.ts'
 import { BreakerOpenError } from './breaker-open-error.ts'
 import { type BreakerState, Circuit, type Pass } from './circuit.ts'
 import type { BreakerEvents } from './events.ts'
@@ -11,14 +11,14 @@ import { type BreakerCounts, type BreakerStats, type CallOutcome, noCounts } fro
 import { isAborted, judge } from './verdict.ts'
 import { type Call, checkCallable, signalOf } from './wrappers/call.ts'
 
-// With a place for a signal, so that a timeout inside can put one there.
+// With a parameter for a signal, so that an inner timeout can pass one.
 const noCall: Call = Object.freeze({ signal: undefined as unknown as AbortSignal })
 const checkNames = {
   'breaker.run': callOptionCheck('breaker.run', ['fallback', 'signal']),
   'breaker.outcome': callOptionCheck('breaker.outcome', ['fallback', 'signal']),
 } as const
 
-/** What a breaker is made with. */
+/** The parts of a breaker. */
 export interface BreakerSetup {
   readonly options: ResolvedBreakerOptions
   readonly events: Emitter<BreakerEvents>
@@ -40,7 +40,7 @@ export class Breaker {
   readonly #totals: BreakerCounts
   #inFlight = 0
   #late = 0
-  /** Made once for each time that it opens: a stack for every rejected call would cost more than the call. */
+  /** Made once for each opening: a stack trace for every rejected call would cost more than the call. */
   #openError: BreakerOpenError | undefined
 
   constructor(key: string, { options, events, totals = noCounts(), onChange }: BreakerSetup) {
@@ -88,16 +88,21 @@ export class Breaker {
 
   /**
    * Calls the function, if the breaker admits it, and resolves to its result. Otherwise, or when it fails, resolves to
-   * what the fallback returns; without a fallback it rejects. An error that is no failure (see `isFailure`) and the
-   * caller's own abort always reject. A signal whose time is over before the call is answered by the fallback too.
+   * what the fallback returns; without a fallback it rejects. An error that is not a failure (see `isFailure`) and the
+   * caller's own abort always reject. If a time limit was over before the call, the fallback answers too.
    */
-  async run<Result, Fallback = never>(
+  run<Result, Fallback = never>(
     fn: (call: Call) => Result | PromiseLike<Result>,
     options: RunOptions<Fallback> = noCall,
   ): Promise<Result | Fallback> {
-    if (typeof fn !== 'function') checkCallable('breaker.run', fn)
-    if (options !== noCall) checkRunOptions('breaker.run', options)
-    return await this.#run(fn, options)
+    // Not an async function: its promise, beside that of `#run`, would be a third of what a call costs.
+    try {
+      if (typeof fn !== 'function') checkCallable('breaker.run', fn)
+      if (options !== noCall) checkRunOptions('breaker.run', options)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    return this.#run(fn, options)
   }
 
   async #run<Result, Fallback = never>(
@@ -121,7 +126,7 @@ export class Breaker {
     return result
   }
 
-  /** Like `run`, and says whether the fallback answered. */
+  /** Like `run`, with a flag for whether the fallback answered. */
   async outcome<Result, Fallback>(
     fn: (call: Call) => Result | PromiseLike<Result>,
     options: RunOptions<Fallback> & Required<Pick<RunOptions<Fallback>, 'fallback'>>,
@@ -144,8 +149,8 @@ export class Breaker {
   }
 
   /**
-   * A function that is called like `fn` and runs it through the breaker. The signal is that of the last argument, if it
-   * has one.
+   * A function with the same parameters as `fn` that runs it through the breaker. The signal is that of the last
+   * argument, if it has one.
    */
   wrap<This, Args extends unknown[], Result, Fallback = never>(
     fn: (this: This, ...args: Args) => Result | PromiseLike<Result>,
@@ -168,7 +173,7 @@ export class Breaker {
     this.#settled('succeeded', this.#circuit.succeeded(pass, nowMs, nowMs - startMs))
   }
 
-  /** Counts a call that rejected; whether the fallback shall answer. */
+  /** Counts a call that rejected; true when the fallback should answer. */
   #failed(pass: Pass, startMs: number, error: unknown, signal: AbortSignal | undefined): boolean {
     const verdict = judge(error, signal, this.#isFailure)
     const nowMs = this.#clock.monotonic()
@@ -194,8 +199,8 @@ export class Breaker {
   }
 
   /**
-   * The signal was aborted before the call. That says nothing about what would have been called; a time limit that is
-   * over is still answered by the fallback.
+   * The signal was aborted before the call. That shows nothing about what would have been called; if it was a time
+   * limit, the fallback still answers.
    */
   #notBegun<Fallback>(options: RunOptions<Fallback>, signal: AbortSignal): Fallback | PromiseLike<Fallback> {
     this.#count('cancelled', false)

@@ -12,7 +12,7 @@ const trip = (breakers: Breakers, key: string): Promise<unknown> =>
     .run(fail)
     .catch(() => undefined)
 
-test('each key has a breaker of its own, and the same one each time', async () => {
+test('each key has a separate breaker, and the same one each time', async () => {
   const breakers = made()
   await trip(breakers, 'a')
   expect(breakers.for('a').state).toBe('open')
@@ -20,7 +20,7 @@ test('each key has a breaker of its own, and the same one each time', async () =
   expect(breakers.for('a')).toBe(breakers.for('a'))
 })
 
-test('keeps no more breakers than allowed, however many keys are asked for', async () => {
+test('keeps no more breakers than allowed, however many keys are used', async () => {
   const breakers = made({ maxKeys: 100 })
   for (let i = 0; i < 10_000; i++) await breakers.for(`key-${i}`).run(() => 1)
   expect(breakers.size).toBe(100)
@@ -28,7 +28,7 @@ test('keeps no more breakers than allowed, however many keys are asked for', asy
   expect(breakers.totals()).toEqual({ succeeded: 10_000, failed: 0, rejected: 0, cancelled: 0 })
 })
 
-test('forgets what was not asked for lately, and what is open only when nothing else is left', async () => {
+test('removes what was not used recently, and what is open only when nothing else is left', async () => {
   const breakers = made({ maxKeys: 3 })
   await trip(breakers, 'open')
   const hot = breakers.for('hot')
@@ -42,7 +42,7 @@ test('forgets what was not asked for lately, and what is open only when nothing 
   expect(breakers.for('open').state).toBe('closed')
 })
 
-test('a breaker that closes again can be forgotten like the others', async () => {
+test('a breaker that closes again can be removed like the others', async () => {
   const clock = virtualClock()
   const breakers = made({ maxKeys: 2, clock })
   await trip(breakers, 'a')
@@ -53,7 +53,7 @@ test('a breaker that closes again can be forgotten like the others', async () =>
   expect(breakers.for('a')).not.toBe(a)
 })
 
-test('one that was forgotten but is held on to works on, beside its successor', async () => {
+test('one that was removed but is still referenced keeps working, beside its successor', async () => {
   const breakers = made({ maxKeys: 1 })
   const old = breakers.for('a')
   breakers.for('b')
@@ -64,7 +64,7 @@ test('one that was forgotten but is held on to works on, beside its successor', 
   expect(breakers.size).toBe(1)
 })
 
-test('tells of all keys, and a single breaker only of its own', async () => {
+test('emits events of all keys, and a single breaker only its own', async () => {
   const breakers = made()
   const all: string[] = []
   const own: string[] = []
@@ -76,7 +76,7 @@ test('tells of all keys, and a single breaker only of its own', async () => {
   expect(own).toEqual(['b open'])
 })
 
-test('keys of any text are kept apart, and what is no text is refused', async () => {
+test('any two texts are different keys, and what is not a text is refused', async () => {
   const breakers = made()
   await trip(breakers, '__proto__')
   expect(breakers.for('constructor').state).toBe('closed')

@@ -1,6 +1,6 @@
 import { checkOptionNames, checkWhole } from '../core/check-options.ts'
-import { Emitter } from '../core/emitter.ts'
 import { SluiceError, show } from '../core/errors.ts'
+import { Emitter } from '../core/observe/emitter.ts'
 import { Breaker } from './breaker.ts'
 import type { BreakerState } from './circuit.ts'
 import { type BreakerEvents, breakerEventNames } from './events.ts'
@@ -13,15 +13,13 @@ import {
 import { type BreakerCounts, type BreakerStats, noCounts } from './stats.ts'
 
 export interface BreakersOptions extends BreakerOptions {
-  /**
-   * How many breakers are kept. Beyond that, a closed one that was not asked for lately is forgotten. 1000 by default.
-   */
+  /** How many breakers are kept. Beyond that, a closed one that was not used recently is removed. 1000 by default. */
   readonly maxKeys?: number
 }
 
 interface Entry {
   readonly breaker: Breaker
-  /** Asked for again since it was made, or since it got its second chance. */
+  /** Used again since it was made, or since it got its second chance. */
   isRecent: boolean
 }
 
@@ -47,7 +45,7 @@ export class Breakers {
   readonly #events = new Emitter<BreakerEvents>(breakerEventNames)
   readonly #totals = noCounts()
   readonly #closed = new Map<string, Entry>()
-  /** Open and half-open ones are kept apart: to forget one would let every caller through to what is failing. */
+  /** Open and half-open ones are kept separately: removing one would let every caller through to what is failing. */
   readonly #tripped = new Map<string, Entry>()
 
   constructor(options: ResolvedBreakerOptions, maxKeys: number) {
@@ -60,7 +58,7 @@ export class Breakers {
     return this.#closed.size + this.#tripped.size
   }
 
-  /** The breaker of this key. Ask for it at each call: one that is held on to may have been forgotten here. */
+  /** The breaker of this key. Call this for each use: a reference that is kept may have been removed here. */
   for(key: string): Breaker {
     const entry = this.#closed.get(key) ?? this.#tripped.get(key)
     if (entry === undefined) return this.#add(key)
@@ -95,7 +93,7 @@ export class Breakers {
         totals: this.#totals,
         onChange: (state) => this.#move(key, entry, state),
       }),
-      // Keys that are asked for only once are the first to go.
+      // Keys that are used only once are removed first.
       isRecent: false,
     }
     this.#closed.set(key, entry)
@@ -104,15 +102,15 @@ export class Breakers {
 
   #move(key: string, entry: Entry, state: BreakerState): void {
     const [from, to] = state === 'closed' ? [this.#tripped, this.#closed] : [this.#closed, this.#tripped]
-    // A forgotten one that somebody still holds stays forgotten.
+    // A removed one that is still in use elsewhere stays removed.
     if (from.get(key) !== entry) return
     from.delete(key)
     to.set(key, entry)
   }
 
   /**
-   * Takes the oldest that was not asked for since the last look; those that were get a second chance at the end of the
-   * line.
+   * Takes the oldest that was not used since the last check; those that were get a second chance at the end of the
+   * queue.
    */
   #forgetOne(): void {
     const candidates = this.#closed.size > 0 ? this.#closed : this.#tripped

@@ -25,7 +25,7 @@ test('opens after five failures in a row, not after five with a success between'
   expect(circuit.state).toBe('open')
 })
 
-test('admits nothing while open, and says for how long', () => {
+test('admits nothing while open, and reports for how long', () => {
   const { circuit } = made()
   open(circuit, 1000)
   expect([1000, 1001, 1249.9].map((ms) => circuit.enter(ms))).toEqual([undefined, undefined, undefined])
@@ -131,7 +131,7 @@ test('a probe that succeeds slowly fails when slow calls count', () => {
   expect(circuit.state).toBe('closed')
 })
 
-test('the cooldown is told how often in a row it opened', () => {
+test('the cooldown depends on how often in a row it opened', () => {
   const openings: number[] = []
   const { circuit } = made({ strategy: failuresInARow(1), cooldownMs: (n) => openings.push(n) && 1 })
   for (let ms = 0; ms < 6; ms += 2) circuit.failed(circuit.enter(ms)!, ms)

@@ -11,7 +11,7 @@ interface Probe {
 
 interface HalfOpen {
   readonly name: 'half-open'
-  /** Those in flight. */
+  /** How many are in flight. */
   readonly probes: Probe[]
   succeeded: number
 }
@@ -45,8 +45,8 @@ const closed: State = { name: 'closed' }
  *     closed --strategy--> open --cooldown--> half-open --all probes succeed--> closed
  *                           ^--------------a probe fails---'
  *
- * Only calls that the present state admitted count: a call from before the breaker opened says nothing about now, so a
- * thousand of them that fail late neither keep it open nor admit a second probe beside the first.
+ * Only calls that the current state admitted count: a call from before the breaker opened does not show the current
+ * condition, so a thousand of them that fail late neither keep it open nor admit a second probe beside the first.
  *
  * @example
  * const pass = circuit.enter(performance.now())
@@ -79,8 +79,8 @@ export class Circuit {
   }
 
   /**
-   * The pass of every call while closed, else undefined: then `enter` decides. Saves reading the clock on the common
-   * path.
+   * The pass of every call while closed, otherwise undefined: then `enter` decides. Avoids reading the clock on the
+   * common path.
    */
   get pass(): Pass | undefined {
     return this.#state === closed ? this.#pass : undefined
@@ -92,7 +92,10 @@ export class Circuit {
     return state.name === 'open' && nowMs >= state.sinceMs ? Math.max(0, state.sinceMs + state.cooldownMs - nowMs) : 0
   }
 
-  /** A pass for a call that is admitted, undefined for one that is not. When half-open, only so many probes are. */
+  /**
+   * A pass for a call that is admitted, otherwise undefined. When half-open, only a limited number of probes is
+   * admitted.
+   */
   enter(nowMs: number): Pass | undefined {
     if (this.#state.name === 'half-open') this.#expireProbes(this.#state.probes, nowMs)
     if (this.#state.name === 'open') {
@@ -136,7 +139,7 @@ export class Circuit {
     return true
   }
 
-  /** Records that an admitted call ended without telling anything about what it called; false when it is late. */
+  /** Records that an admitted call ended without a result that counts; false when it is late. */
   cancelled(pass: Pass): boolean {
     return this.#state === closed ? pass === this.#pass : this.#endProbe(pass) !== undefined
   }

@@ -1,11 +1,11 @@
 import { checkOptionNames } from '../core/check-options.ts'
-import { Emitter } from '../core/emitter.ts'
+import { Emitter } from '../core/observe/emitter.ts'
 import { Breaker } from './breaker.ts'
 import { breakerEventNames } from './events.ts'
 import { type BreakerOptions, breakerOptionNames, resolveBreakerOptions } from './options.ts'
 
 /**
- * Makes a breaker: it stops calling what keeps failing, and tries again after a cooldown. Its state is that of this
+ * Makes a breaker: it stops calling what keeps failing, and tries again after a cooldown. Its state is local to this
  * process.
  *
  * @example

@@ -10,7 +10,7 @@ export const breakerEventNames: Readonly<Record<keyof BreakerEvents, true>> = {
   fallback: true,
 }
 
-/** What can be watched of a breaker. `key` is the name of a single breaker, or the key given to `breakers.for(key)`. */
+/** The events of a breaker. `key` is the name of a single breaker, or the key passed to `breakers.for(key)`. */
 export interface BreakerEvents {
   /** It changed its state. */
   state: { readonly key: string; readonly state: BreakerState; readonly previous: BreakerState }

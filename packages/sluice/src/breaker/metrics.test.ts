@@ -32,7 +32,7 @@ test('counts calls by outcome, failures by key, states, changes and fallbacks', 
   expect(await registry.metrics()).toContain('outcome="rejected"} 3')
 })
 
-test('keys from requests cannot make ever more series', async () => {
+test('keys from requests cannot create an unbounded number of series', async () => {
   const registry = new Registry()
   const breakers = createBreakers({ failures: 1, clock: virtualClock() })
   prometheusMetrics(registry, [breakerMetrics(breakers, { maxKeys: 10 })])

@@ -1,5 +1,5 @@
 import { checkOptionNames, checkWhole } from '../core/check-options.ts'
-import { type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
+import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
 import { Breaker } from './breaker.ts'
 import type { Breakers } from './breakers.ts'
 import { breakerStates } from './circuit.ts'
@@ -36,7 +36,7 @@ const table = {
 export const breakerMetricTable: MetricTable = table
 
 export interface BreakerMetricsOptions {
-  /** How many keys become labels of their own. 100 by default. */
+  /** How many keys become separate label values. 100 by default. */
   readonly maxKeys?: number
 }
 
@@ -52,7 +52,7 @@ export function breakerMetrics(source: Breaker | Breakers, options: BreakerMetri
   checkWhole('breakerMetrics.maxKeys', maxKeys, 0, 'keys')
   const name = source instanceof Breaker ? source.key : source.name
   const known = new Set<string>()
-  /** Keys may come from requests, and every label value is a series for ever. */
+  /** Keys may come from requests, and every label value is a series that is never removed. */
   const labelOf = (key: string): string => {
     if (known.has(key)) return key
     if (known.size >= maxKeys) return 'other'

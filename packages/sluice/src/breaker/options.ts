@@ -24,7 +24,7 @@ export interface BreakerOptions {
    * Each time that it opens again without having closed, the cooldown doubles up to this. By default it does not grow.
    */
   readonly maxCooldownMs?: number
-  /** Which share of the cooldown is left to chance, so that replicas do not probe at the same moment. 0 by default. */
+  /** Which share of the cooldown is random, so that replicas do not probe at the same moment. 0 by default. */
   readonly cooldownJitter?: number
   /** How many probes are made at a time when half-open; it closes once as many have succeeded. 1 by default. */
   readonly probes?: number
@@ -41,7 +41,7 @@ export interface ResolvedBreakerOptions {
   readonly name: string
   readonly isFailure: ((error: unknown) => boolean) | undefined
   readonly clock: Clock
-  /** Makes what the state machine of one breaker needs; each has a strategy of its own. */
+  /** Makes what the state machine of one breaker needs; each has its own strategy. */
   readonly circuit: () => Omit<CircuitOptions, 'onChange'> & { readonly strategy: Strategy }
 }
 
@@ -110,7 +110,7 @@ function rateOf<T extends Partial<RateOptions>>(given: T, owner: string, known: 
   return rate
 }
 
-/** An option that is there but undefined counts as left out. */
+/** An option with the value undefined counts as left out. */
 function withoutUndefined<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
 }

@@ -11,7 +11,7 @@ export class RateWindow {
   readonly #ratio: number
   readonly #calls: number[] = new Array(bucketCount).fill(0)
   readonly #bad: number[] = new Array(bucketCount).fill(0)
-  /** The number of the newest bucket, counted from the start of time. */
+  /** The number of the newest bucket, counted from time 0. */
   #newest = -Infinity
   #totalCalls = 0
   #totalBad = 0
@@ -24,7 +24,7 @@ export class RateWindow {
 
   /**
    * Counts one call; true when there are enough of them and too many are bad. A clock that steps back counts as one
-   * that stands still.
+   * that is stopped.
    */
   add(isBad: boolean, nowMs: number): boolean {
     const bucket = Math.floor(nowMs / this.#bucketMs)
@@ -59,7 +59,7 @@ export class RateWindow {
   }
 }
 
-/** Where in the ring a bucket lies, also one from before the clock's zero. */
+/** The index of a bucket in the ring, also of one before time 0. */
 function placeOf(bucket: number): number {
   return ((bucket % bucketCount) + bucketCount) % bucketCount
 }

@@ -10,8 +10,8 @@ export interface RunOptions<Fallback = never> {
   /** Answers instead of a call that failed or was not made. If it throws, its error is that of the call. */
   readonly fallback?: (failure: Failure) => Fallback | PromiseLike<Fallback>
   /**
-   * Is passed on to the function. A call that its caller aborts counts neither as a success nor as a failure, and
-   * neither does one whose signal was aborted before it began.
+   * Passed to the function. A call that its caller aborts counts neither as a success nor as a failure, and neither
+   * does one whose signal was aborted before it began.
    */
   readonly signal?: AbortSignal | undefined
 }

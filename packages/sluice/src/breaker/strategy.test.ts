@@ -17,7 +17,7 @@ describe('the failure rate', () => {
     expect(opens.indexOf(true)).toBe(29)
   })
 
-  test('forgets failures from before a pause', () => {
+  test('does not count failures from before a pause', () => {
     const strategy = failureRate(rate)
     for (const ms of [0, 100, 200]) strategy.failed(ms, 0)
     expect(strategy.failed(5000, 0)).toBe(false)
@@ -53,7 +53,7 @@ test('of several strategies each sees every call, and one is enough to open', ()
   ])
 })
 
-test('a window says what a count of all recent calls says, wherever its clock starts and even if it steps back', () => {
+test('a window gives the same result as a count of all recent calls, wherever its clock starts and even if it steps back', () => {
   const step = fc.record({ waitMs: fc.integer({ min: -30, max: 130 }), isBad: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: -5000, max: 5000 }), (steps, startMs) => {

@@ -2,15 +2,15 @@ import { RateWindow } from './rate-window.ts'
 
 /** Decides, from the outcomes of the calls of a closed breaker, when it opens. Time arrives as an argument. */
 export interface Strategy {
-  /** Whether it needs the time of successes too; one that does not saves reading the clock on the common path. */
+  /** Whether it needs the time of successes too; if not, the clock need not be read on the common path. */
   readonly timed: boolean
   /** Calls that take this long are slow: a slow probe fails. Infinity when calls need not be timed. */
   readonly slowMs: number
-  /** Records a success; true when the breaker shall open. */
+  /** Records a success; true when the breaker should open. */
   succeeded(nowMs: number, tookMs: number): boolean
-  /** Records a failure; true when the breaker shall open. */
+  /** Records a failure; true when the breaker should open. */
   failed(nowMs: number, tookMs: number): boolean
-  /** Forgets everything: the breaker has closed again. */
+  /** Resets all counts: the breaker has closed again. */
   reset(): void
 }
 
@@ -77,7 +77,7 @@ export function slowCallRate({
 /** Opens when one of several strategies does. */
 export function anyOf(strategies: readonly [Strategy, ...Strategy[]]): Strategy {
   if (strategies.length === 1) return strategies[0]
-  // No short cut: each strategy sees every outcome.
+  // No early return: each strategy must see every outcome.
   const any = (record: (strategy: Strategy) => boolean): boolean => strategies.map(record).includes(true)
   return {
     timed: strategies.some(({ timed }) => timed),

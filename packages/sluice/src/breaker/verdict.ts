@@ -1,7 +1,7 @@
 import { type ErrorCode, isSluiceError } from '../core/errors.ts'
 import type { CallOutcome } from './stats.ts'
 
-/** Errors of calls that were refused in this process: they say nothing about what would have been called. */
+/** Errors of calls that were refused in this process: they show nothing about what would have been called. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['SLUICE_BREAKER_OPEN', 'SLUICE_BULKHEAD_FULL'])
 
 /** Whether a breaker or a bulkhead refused the call. */
@@ -10,14 +10,14 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Whether the caller wanted the call to end. When a timeout aborted the signal, what was called is too slow, and that
- * is a failure.
+ * Whether the caller aborted the call. When a timeout aborted the signal, what was called is too slow, and that is a
+ * failure.
  */
 export function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true && (signal.reason as Error | undefined)?.name !== 'TimeoutError'
 }
 
-/** What the error of a call says about what was called. */
+/** What the error of a call means for the breaker. */
 export function judge(
   error: unknown,
   signal: AbortSignal | undefined,
@@ -28,7 +28,7 @@ export function judge(
   try {
     return isFailure === undefined || isFailure(error) ? 'failed' : 'succeeded'
   } catch {
-    // `isFailure` could not read the error, so nothing says that it is harmless.
+    // `isFailure` could not read the error, so nothing shows that it is harmless.
     return 'failed'
   }
 }

@@ -10,7 +10,7 @@ interface Job {
   fail(error: Error): void
 }
 
-/** A function whose calls end when told to. */
+/** A function whose calls end when the test decides. */
 function jobs(): { started: Job[]; run: (name: string, options?: Call) => Promise<string> } {
   const started: Job[] = []
   const run = (name: string): Promise<string> =>
@@ -35,7 +35,7 @@ test('runs so many at a time, lets so many wait, first in first out, and refuses
   expect(limited.stats()).toEqual({ running: 0, waiting: 0, rejected: 1 })
 })
 
-test('a place comes back from calls that fail, also at once', async () => {
+test('a call that fails frees its place, also when it fails at once', async () => {
   const limited = bulkhead(1, { queue: 0 })
   const { started, run } = jobs()
   const throwing = limited((): number => {
@@ -48,7 +48,7 @@ test('a place comes back from calls that fail, also at once', async () => {
   expect(limited.stats().running).toBe(0)
 })
 
-test('who waits can leave by aborting, and neither takes a place nor keeps its place in the queue', async () => {
+test('a waiting call can leave by aborting, and neither takes a place nor keeps its place in the queue', async () => {
   const { started, run } = jobs()
   const limited = bulkhead(1, { queue: 1 })
   const call = limited(run)
@@ -69,7 +69,7 @@ test('who waits can leave by aborting, and neither takes a place nor keeps its p
   expect(limited.stats()).toEqual({ running: 0, waiting: 0, rejected: 0 })
 })
 
-test('an abort in the moment that a place is handed over gives it on', async () => {
+test('an abort at the moment when a place is handed over passes it to the next', async () => {
   const { started, run } = jobs()
   const limited = bulkhead(1, { queue: 5 })
   const call = limited(run)
@@ -90,7 +90,7 @@ test('an abort in the moment that a place is handed over gives it on', async () 
   expect(limited.stats()).toMatchObject({ running: 0, waiting: 0 })
 })
 
-test('who waits too long is refused, and no timer stays behind', async () => {
+test('a call that waits too long is refused, and no timer is left', async () => {
   const clock = virtualClock()
   const { started, run } = jobs()
   const limited = bulkhead(1, { queue: 2, maxWaitMs: 100, clock })

@@ -7,9 +7,12 @@ import { systemClock } from '../../timing/system-clock.ts'
 import { checkCallable, signalOf, type Wrapper } from './call.ts'
 
 export interface BulkheadOptions {
-  /** How many calls may wait, first in first out; those beyond are refused at once. As many as may run by default. */
+  /**
+   * How many calls may wait, first in first out; those beyond are refused at once. By default the same number as
+   * `limit`.
+   */
   readonly queue?: number
-  /** How long a call may wait before it is refused. Without it, until its turn comes. */
+  /** How long a call may wait before it is refused. Without it, there is no bound. */
   readonly maxWaitMs?: number
   readonly clock?: Clock
 }
@@ -23,7 +26,8 @@ export interface BulkheadStats {
 
 /**
  * Lets at most `limit` calls run at a time. All functions that are wrapped by one `bulkhead(...)` share its places. A
- * place is free again when the function settles: put a timeout outside to keep counting calls that run on after it.
+ * place is free again when the function settles: put the timeout outside of the bulkhead, so that calls which keep
+ * running after the timeout still count.
  *
  * @example const score = bulkhead(10, { queue: 50 })((input: Input) => model.score(input))
  */

@@ -8,12 +8,12 @@ export interface Call {
   readonly signal?: AbortSignal
 }
 
-/** Wraps a function in one that is called alike and returns a promise. Wrappers nest in any order. */
+/** Wraps a function in one with the same parameters that returns a promise. Wrappers nest in any order. */
 export type Wrapper = <This, Args extends unknown[], Result>(
   fn: (this: This, ...args: Args) => Result | PromiseLike<Result>,
 ) => (this: This, ...args: Args) => Promise<Result>
 
-/** Refuses what cannot be called, most often the promise of a call that was made already. */
+/** Refuses what cannot be called, most often the promise of a call that was already made. */
 export function checkCallable(owner: string, fn: unknown): void {
   if (typeof fn === 'function') return
   throw invalidOption(`${owner} fn`, fn, 'pass a function that makes the call, such as () => fetch(url)')
@@ -31,7 +31,7 @@ export function signalOf(args: readonly unknown[]): AbortSignal | undefined {
   return signal instanceof AbortSignal ? signal : undefined
 }
 
-/** Whether the function that is called with these arguments would see another signal in place of the present one. */
+/** Whether the function that is called with these arguments would see another signal in place of the current one. */
 export function takesSignal(args: readonly unknown[]): boolean {
   const last = args.at(-1)
   if (typeof last !== 'object' || last === null) return false
@@ -48,7 +48,7 @@ export function withSignal<Args extends unknown[]>(args: Args, signal: AbortSign
   return [...args.slice(0, -1), replaced] as Args
 }
 
-/** A copy of an object that has a class, such as a `Request`, would not be one. */
+/** A copy of an object that has a class, such as a `Request`, would lose that class. */
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null

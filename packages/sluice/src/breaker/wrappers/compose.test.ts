@@ -13,7 +13,7 @@ afterAll(() => {
 
 type Fn = (input: string, options?: { signal?: AbortSignal | undefined }) => string | Promise<string>
 
-/** Fresh ones of each kind. */
+/** New wrappers of each kind. */
 function parts(clock: VirtualClock) {
   const breaker = createBreaker({ failures: 3, cooldownMs: 1000, clock })
   const limited = bulkhead(2, { queue: 1, clock })
@@ -96,18 +96,18 @@ describe.each(orders.map((order) => [order.join(' > '), order] as const))('%s', 
     expectIdle(all)
   })
 
-  test('ends what hangs at the time limit, and nothing is left if the function heeds its signal', async () => {
+  test('ends what hangs at the time limit, and nothing is left if the function follows its signal', async () => {
     const all = made(untilAborted)
     const call = all.call('a', { signal: undefined }).catch((error) => error)
     await all.clock.advance(1000)
     expect(await call).toMatchObject({ code: 'SLUICE_TIMEOUT' })
     expectIdle(all)
-    // Wherever the timeout stands, a call that is too slow is a failure of what was called.
+    // Wherever the timeout is, a call that is too slow is a failure of what was called.
     expect(all.breaker.stats().failed).toBeGreaterThan(0)
     expect(all.breaker.stats().cancelled).toBe(0)
   })
 
-  test('the caller can abort, which is no failure, and nothing is left behind', async () => {
+  test('the caller can abort, which is not a failure, and nothing is left behind', async () => {
     const all = made(untilAborted)
     const own = new AbortController()
     const call = all.call('a', { signal: own.signal })

@@ -7,7 +7,7 @@ export interface RetryBudgetOptions {
    * not twice as many.
    */
   readonly ratio?: number
-  /** How many retries are there at the start, and at most, though never less than a call adds. 10 by default. */
+  /** How many retries are available at the start, and at most, though never less than a call adds. 10 by default. */
   readonly burst?: number
 }
 
@@ -19,7 +19,7 @@ export class RetryBudget {
 
   constructor({ ratio = 0.2, burst = 10 }: RetryBudgetOptions = {}) {
     this.#ratio = ratio
-    // Whole retries are taken, so that one must have room; it comes only from what calls add.
+    // Whole retries are taken, so there must be room for one; it comes only from what calls add.
     this.#most = Math.max(burst, ratio, 1)
     this.#left = burst
   }

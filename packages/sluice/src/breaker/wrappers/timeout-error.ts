@@ -1,7 +1,7 @@
 import { SluiceError } from '../../core/errors.ts'
 
 /**
- * A call took too long. It is named like the error of `AbortSignal.timeout`, so that both can be told by their name.
+ * A call took too long. It is named like the error of `AbortSignal.timeout`, so that both are recognised by their name.
  */
 export class TimeoutError extends SluiceError {
   override readonly name = 'TimeoutError'

@@ -16,7 +16,7 @@ const failing = (times: number) => {
     return input
   })
 }
-/** Without waiting: chance always says zero. */
+/** Without waiting: the random number is always zero. */
 const atOnce = (options: RetryOptions = {}) => withRetry({ random: () => 0, ...options })
 
 test('calls again until it succeeds, with the same arguments', async () => {

@@ -63,7 +63,7 @@ export function withRetry(options: RetryOptions = {}): Wrapper & { stats(): Retr
     try {
       if (!isRetryable(error)) return false
     } catch {
-      // It could not read the error; the caller should see that error, not this one.
+      // `isRetryable` could not read the error; the caller should see that error, not this one.
       return false
     }
     const isWithinBudget = budget?.withdraw() ?? true

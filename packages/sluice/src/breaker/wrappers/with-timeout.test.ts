@@ -63,7 +63,7 @@ test.each([
   expect(own.signal.aborted).toBe(false)
 })
 
-test('a place for a signal that is empty gets one too, and other options stay', async () => {
+test('a `signal` field that is undefined is filled too, and other options stay', async () => {
   const clock = virtualClock()
   const options = { signal: undefined, other: 1 }
   const seen = await withTimeout(10, { clock })((given: { signal: AbortSignal | undefined; other: number }) => given)(
@@ -74,7 +74,7 @@ test('a place for a signal that is empty gets one too, and other options stay', 
   expect(options.signal).toBeUndefined()
 })
 
-test('adds no argument to a function that has no place for a signal, and copies no object with a class', async () => {
+test('adds no argument to a function that takes no signal, and copies no object with a class', async () => {
   const clock = virtualClock()
   const seen: unknown[][] = []
   const fn = withTimeout(10, { clock })((...args: unknown[]) => seen.push(args))

@@ -33,13 +33,13 @@ export function withTimeout(ms: number, options: TimeoutOptions = {}): Wrapper {
         }
         const giveUp = (reason: unknown): void => {
           end()
-          // Reject first: the function's own error on abort must not win.
+          // Reject first: otherwise the function's own error on abort would win.
           reject(reason)
           own?.abort(reason)
         }
         const timer = clock.setTimeout(() => giveUp(new TimeoutError(ms)), ms)
         const removeListener = onAbort(signal, () => giveUp(signal!.reason))
-        // Inside an async function, so that what is thrown at once and what is no promise are treated like the rest.
+        // Inside an async function, so that synchronous throws and plain values are treated like the rest.
         const call = async () => fn.apply(this, own ? withSignal(args, own.signal) : args)
         call().then(
           (result) => {
