@@ -71,7 +71,7 @@ test('until an invalidation that waited for Redis is sent, what Redis still has 
   await server.freeze()
   expect(await reader!.invalidate(keys.price.prefix('XLM'))).toEqual({ sent: false })
   let answers: Promise<string[]> | undefined
-  // Asks at the first moment at which Redis is asked again, and for so much that it goes out at once.
+  // Reads as soon as Redis may be asked again, with so many keys that the read is sent at once.
   reader!.on('redis', ({ state }) => {
     if (state === 'up') answers ??= Promise.all(many.map((each) => reader!.getOrFetch(each, () => 'new')))
   })
@@ -91,7 +91,7 @@ test('a stale copy in Redis is renewed by a process that keeps nothing in memory
   await waitFor(() => version === 2)
 })
 
-test('a cache that closes while Redis is read fetches nothing any more', async () => {
+test('a cache that closes while Redis is read starts no more fetches', async () => {
   const [writer, reader] = await caches({}, { proof: '30s' })
   await stored(writer!, 'old')
   await server.freeze()
@@ -121,7 +121,7 @@ test('closing ends fetches that ignore their signal, those in the queue, and all
   expect(clock.pending).toBe(0)
 })
 
-test('a process that closes gives the keys that it was fetching to the others at once', async () => {
+test('a process that closes releases the keys that it was fetching at once', async () => {
   const [closing, other] = await caches({ claim: '30s' }, { claim: '30s' })
   const hanging = closing!.getOrFetch(xlm, () => new Promise(() => undefined))
   hanging.catch(() => undefined)
@@ -130,7 +130,7 @@ test('a process that closes gives the keys that it was fetching to the others at
   expect(await other!.getOrFetch(xlm, () => 'mine')).toBe('mine')
 })
 
-test('a closed cache does not pretend to invalidate', async () => {
+test('a closed cache refuses to invalidate', async () => {
   const [cache] = await caches({})
   await cache!.close()
   await expect(cache!.invalidate(xlm)).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })

@@ -11,7 +11,7 @@ const answer = (given: Partial<Answer<unknown>> = {}): Answer<unknown> => ({
   ...given,
 })
 
-test('a fresh answer may be kept for just as long as it is fresh here', () => {
+test('a fresh answer may be kept for as long as it is fresh here', () => {
   const { headers } = cacheHeaders(answer(), { staleWhileRevalidate: '30s', staleIfError: '5m' })
   expect(headers).toMatchObject({
     'cache-control': 'public, max-age=59, stale-while-revalidate=30, stale-if-error=300',
@@ -32,7 +32,7 @@ test('what never changes is immutable, unless a bound is given', () => {
   )
 })
 
-test('equal values have equal tags, and a client that has the value is told so', () => {
+test('equal values have equal tags, and a client that has the value gets a 304', () => {
   const { etag } = cacheHeaders(answer()).headers
   const again = cacheHeaders(answer({ value: { usd: 1 } }), { ifNoneMatch: `"other", ${etag!.replace('W/', '')}` })
   expect(again).toMatchObject({ notModified: true, headers: { etag } })

@@ -7,11 +7,11 @@ import { taggedCodec } from './values/codec.ts'
 export interface CacheHeaderOptions {
   /** Whether a shared cache, such as a CDN, may keep the response; `public` by default. */
   readonly visibility?: 'public' | 'private'
-  /** For how long a CDN may answer with the old response while it asks for the new one. */
+  /** For how long a CDN may answer with the old response while it fetches the new one. */
   readonly staleWhileRevalidate?: Duration
   /** For how long a CDN may answer with the old response when it gets an error. */
   readonly staleIfError?: Duration
-  /** The longest that browsers and CDNs may keep it, whatever the TTL. They do not hear of invalidations. */
+  /** The longest that browsers and CDNs may keep it, whatever the TTL. Invalidations do not reach them. */
   readonly maxAge?: Duration
   /** The `If-None-Match` header of the request. */
   readonly ifNoneMatch?: string | undefined
@@ -27,11 +27,11 @@ const names = optionNames<CacheHeaderOptions>({
 
 export interface CacheHeaders {
   readonly headers: Readonly<Record<string, string>>
-  /** Whether the client has this very value: answer 304 without a body. */
+  /** Whether the client already has this value: answer 304 without a body. */
   readonly notModified: boolean
 }
 
-/** A year: RFC 9111 has no "for ever". */
+/** A year: RFC 9111 has no value for "unlimited". */
 const longestSeconds = 31_536_000
 
 /**
@@ -52,7 +52,7 @@ export function cacheHeaders(answer: Answer<unknown>, options: CacheHeaderOption
   const directives: string[] = [visibility]
   if (answer.stale) directives.push('max-age=0', 'must-revalidate')
   else {
-    // `max-age` counts from when the value was made, which `Age` tells.
+    // `max-age` counts from when the value was made, which `Age` states.
     const freshSeconds = Math.min(
       Math.floor(answer.freshMs / 1000),
       seconds('maxAge') ?? longestSeconds,
@@ -72,8 +72,8 @@ export function cacheHeaders(answer: Answer<unknown>, options: CacheHeaderOption
 const known = new WeakMap<object, string>()
 
 /**
- * A weak tag: equal values have equal tags, however their bytes are sent. Cached values are shared and frozen, so once
- * is enough.
+ * A weak tag: equal values have equal tags, whatever their encoding. Cached values are shared and frozen, so it is
+ * computed once.
  */
 function etagOf(value: unknown): string {
   const isShared = typeof value === 'object' && value !== null && Object.isFrozen(value)

@@ -43,7 +43,7 @@ test('fetches once, then answers from memory until the TTL ends', async () => {
   expect(fetch).toHaveBeenCalledTimes(1)
   await clock.advance('1s')
   expect((await cache.lookup(keys.price('XLM'), fetch)).from).toBe('fetch')
-  expect(cache.stats()).toMatchObject({ hits: { memory: 1 }, fetches: 2, redis: 'none' })
+  expect(cache.stats()).toMatchObject({ hits: { memory: 1 }, misses: 2, fetches: 2, redis: 'none' })
 })
 
 test('ten thousand callers of a cold key share one fetch, and its rejection', async () => {
@@ -92,7 +92,7 @@ test('a fetch that hangs ends at its deadline, and the key is free again', async
   expect(await cache.getOrFetch(keys.price('XLM'), () => 5)).toBe(5)
 })
 
-test('a fetch that was under way during an invalidation is not kept: its callers get the new value', async () => {
+test('a fetch in flight during an invalidation is not kept: its callers get the new value', async () => {
   const { cache } = await setUp()
   const gates = [gateOf<number>(), gateOf<number>()]
   const contexts: boolean[] = []
@@ -166,7 +166,7 @@ test('a hard invalidation also ends what may be answered on errors', async () =>
   )
 })
 
-test('the TTL may follow from the value; null and undefined have one of their own', async () => {
+test('the TTL may follow from the value; null and undefined have a separate one', async () => {
   const { cache, clock } = await setUp()
   await cache.getOrFetch(keys.candle('open'), () => ({ closed: false }))
   await cache.getOrFetch(keys.candle('closed'), () => ({ closed: true }))
@@ -186,7 +186,7 @@ test('the TTL may follow from the value; null and undefined have one of their ow
   expect(await cache.get(keys.candle('closed'))).toMatchObject({ stale: false })
 })
 
-test('what runs at a time is bounded per name; who waits too long gets the stale value, else an error', async () => {
+test('concurrent fetches are bounded per name; a caller that waits too long gets the stale value, else an error', async () => {
   const { cache, clock } = await setUp({ maxFetches: 2, queueDeadline: '1s' })
   await cache.getOrFetch(keys.swr('known'), () => 'old')
   await clock.advance('40s')
@@ -208,7 +208,7 @@ test('what runs at a time is bounded per name; who waits too long gets the stale
   expect(cache.stats().refusedFetches).toBe(3)
 })
 
-test('all readers get equal, frozen values; what cannot be cached is answered as it is', async () => {
+test('all readers get equal, frozen values; what cannot be cached is returned uncached', async () => {
   const { cache } = await setUp()
   const value = { at: new Date(5), list: [1], map: new Map([['a', 1n]]) }
   const first = await cache.getOrFetch(keys.price('a'), () => value)
@@ -248,7 +248,7 @@ test('refreshes early, more likely near the end, and never in the first half', a
   expect(fetch).toHaveBeenCalledTimes(1)
 })
 
-test('warms the most used keys with the fetchers that were given', async () => {
+test('warms the most used keys with the configured fetchers', async () => {
   const fetcher = vi.fn(async ([id]: readonly unknown[]) => `warm ${id}`)
   const { cache, clock } = await setUp({ fetchers: { price: fetcher } })
   for (const id of ['a', 'b', 'c']) await cache.getOrFetch(keys.price(id), () => 'cold')
@@ -261,7 +261,7 @@ test('warms the most used keys with the fetchers that were given', async () => {
   expect((await cache.get(keys.price('c')))!.value).toBe('warm c')
 })
 
-test('closing aborts the fetches under way', async () => {
+test('closing aborts the fetches in flight', async () => {
   const { cache } = await setUp()
   let signal: AbortSignal | undefined
   const fetching = cache.getOrFetch(keys.price('XLM'), async (context) => {

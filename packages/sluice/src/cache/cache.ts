@@ -4,34 +4,35 @@ import type { CacheKey, InvalidationTarget } from './keys/cache-key.ts'
 import type { EntryOptions } from './keys/key-spec.ts'
 import type { CacheStats } from './stats.ts'
 
-/** What a fetch is given. */
+/** The argument of a fetch. */
 export interface FetchContext {
   /**
-   * Aborted when the fetch takes longer than its deadline, or the cache closes. Never by a caller: others may wait too.
+   * Aborted when the fetch takes longer than its deadline, or the cache closes. Never by one caller: others may wait
+   * too.
    */
   readonly signal: AbortSignal
-  /** Whether the data was invalidated a moment ago: read it from the primary, a replica may not have it yet. */
+  /** Whether the data was invalidated recently: read it from the primary, as a replica may not have the change yet. */
   readonly afterInvalidation: boolean
 }
 
 /** Reads a value from its source of truth. */
 export type Fetch<T> = (context: FetchContext) => Promise<T> | T
 
-/** A value with what is known about it. */
+/** A value with its metadata. */
 export interface Answer<T> {
   readonly value: T
   /** True where the value may be older than an invalidation, or is older than its TTL. */
   readonly stale: boolean
   /** How long ago it was fetched or set. */
   readonly ageMs: number
-  /** How long it is fresh from now; 0 when stale, `Infinity` when for ever. */
+  /** How long it is fresh from now; 0 when stale, `Infinity` when it never expires. */
   readonly freshMs: number
   readonly from: 'memory' | 'redis' | 'fetch'
 }
 
-/** Options of one lookup. They take the place of those of the key. */
+/** Options of one lookup. They override those of the key. */
 export interface LookupOptions<T> extends EntryOptions<T> {
-  /** Detaches this caller from the lookup. The fetch goes on for the others, and for the cache. */
+  /** Detaches this caller from the lookup. The fetch continues for the others, and for the cache. */
   readonly signal?: AbortSignal
 }
 
@@ -39,8 +40,8 @@ export interface SetOptions<T> extends EntryOptions<T> {}
 
 export interface InvalidateOptions {
   /**
-   * `fast` returns when Redis has it, and other processes follow within D. `strict` returns when no process answers the
-   * old value as fresh any more, at most D and a deadline later, and rejects if Redis cannot be asked.
+   * `fast` resolves when Redis has it, and other processes follow within D. `strict` resolves when no process returns
+   * the old value as fresh any more, at most D and a deadline later, and rejects if Redis cannot be reached.
    */
   readonly mode?: 'fast' | 'strict'
   /** How many replicas must have the invalidation, so that a failover does not lose it. */
@@ -48,15 +49,15 @@ export interface InvalidateOptions {
 }
 
 export interface InvalidationReceipt {
-  /** False when Redis could not be asked: this process knows, the others are told when Redis is back. */
+  /** False when Redis could not be reached: this process applied it, the others receive it when Redis is back. */
   readonly sent: boolean
 }
 
 /** A read-through cache with two levels: this process, and Redis. */
 export interface Cache {
-  /** The value of a key, from the nearest level that has it, else from `fetch`. */
+  /** The value of a key, from the nearest level that has it, otherwise from `fetch`. */
   getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T>
-  /** As `getOrFetch`, and says how old the value is and where it came from. */
+  /** As `getOrFetch`, with the age of the value and where it came from. */
   lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<Answer<T>>
   /** What is cached under a key; undefined when nothing is. Never fetches. */
   get<T = unknown>(key: CacheKey): Promise<Answer<T> | undefined>
@@ -69,7 +70,7 @@ export interface Cache {
     target: InvalidationTarget | readonly InvalidationTarget[],
     options?: InvalidateOptions,
   ): Promise<InvalidationReceipt>
-  /** Fetches the most used keys again, with the fetchers that `createCache` was given. */
+  /** Fetches the most used keys again, with the fetchers that were passed to `createCache`. */
   warm(options?: WarmOptions): Promise<WarmResult>
   on<Name extends keyof CacheEvents>(name: Name, listener: (event: CacheEvents[Name]) => void): () => void
   stats(): CacheStats
@@ -80,15 +81,15 @@ export interface Cache {
 export interface WarmOptions {
   /** How many keys, the most used first. */
   readonly top?: number
-  /** How long it may take. */
+  /** How long the whole warm-up may take. */
   readonly within?: Duration
-  /** How many fetches at a time. */
+  /** How many fetches run at a time. */
   readonly concurrency?: number
 }
 
 export interface WarmResult {
   readonly warmed: number
   readonly failed: number
-  /** Keys that there was no time for. */
+  /** Keys that were skipped because the time was up. */
   readonly left: number
 }

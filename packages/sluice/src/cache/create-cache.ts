@@ -9,12 +9,12 @@ import { type CommonCacheOptions, type ResolvedOptions, resolveOptions } from '.
 import { TwoLevelCache } from './two-level-cache.ts'
 
 export interface CacheOptions extends CommonCacheOptions {
-  /** A client of ioredis or node-redis, or a handle that `openRedis` made. In process only when left out. */
+  /** A client of ioredis or node-redis, or a handle from `openRedis`. Without it, the cache is in process only. */
   readonly redis?: RedisClient | Redis
 }
 
 /**
- * Creates a read-through cache: in process, and in Redis where a client is given.
+ * Creates a read-through cache: in process, and in Redis if a client is passed.
  *
  * @example
  * const keys = defineKeys({ price: key('price', ['assetId'], { ttl: '60s' }) })

@@ -1,6 +1,6 @@
 import type { WarmResult } from './cache.ts'
 
-/** Everything that can be watched. `name` is the name of the key, never the key itself, so that labels stay bounded. */
+/** The events of a cache. `name` is the name of the key, never the key itself, so that labels stay bounded. */
 export interface CacheEvents {
   /** Answered from a level. */
   hit: { readonly name: string; readonly level: 'memory' | 'redis'; readonly stale: boolean }
@@ -10,15 +10,15 @@ export interface CacheEvents {
   fetch: { readonly name: string; readonly tookMs: number; readonly error: unknown }
   /** A caller shares the fetch of another. */
   shared: { readonly name: string }
-  /** A fetch could not start: too many of this name were under way for too long. */
+  /** A fetch could not start: too many of this name were in flight for too long. */
   refused: { readonly name: string }
   /** A value was answered but not kept, or could not be read. */
   skipped: { readonly name: string; readonly reason: 'unencodable' | 'oversized' | 'damaged' }
   /** An invalidation: sent by this process, received as a message, or recovered after messages were lost. */
   invalidation: { readonly way: 'sent' | 'received' | 'recovered' | 'queued'; readonly scopes: number }
   /**
-   * What was known before can no longer be compared: a wipe, an eviction of the log, a failover. Entries are only
-   * stale.
+   * Entries can no longer be compared with the log, because of a wipe, an eviction of the log, or a failover. They are
+   * only stale.
    */
   unproven: { readonly reason: 'generation' | 'lost' }
   /** Redis stopped or started to answer. */

@@ -1,4 +1,4 @@
-import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
+import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
 import type { Cache } from './cache.ts'
 
 const table = {

@@ -60,7 +60,7 @@ test('callers of a cold key in several processes cause one fetch', async () => {
   expect(fetch).toHaveBeenCalledTimes(1)
 })
 
-test('an invalidation is received by the other process and ends what its memory holds', async () => {
+test('an invalidation is received by the other process and removes what its memory holds', async () => {
   const [a, b] = await caches(2, { proof: '500ms' })
   const at = keys.row('users', '1')
   const look = (cache: Cache, version: number) => cache.lookup(at, () => ({ owner: 'ann', version }))

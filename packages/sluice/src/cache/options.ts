@@ -14,17 +14,17 @@ export type Fetcher = (parts: readonly KeyPart[], context: FetchContext) => Prom
 export interface CommonCacheOptions extends EntryOptions {
   /** Keeps the keys of this cache apart from others on the same Redis. `default` when left out. */
   readonly namespace?: string
-  /** Bounds of the first level; `false` leaves it out. */
+  /** Bounds of the first level; `false` disables it. */
   readonly memory?: { readonly maxEntries?: number; readonly maxBytes?: number } | false
   /** How long a fetch may take. 10 s by default. */
   readonly fetchDeadline?: Duration
   /** How many fetches of one name run at a time; 32 by default. */
   readonly maxFetches?: number
-  /** How long a fetch may wait for its turn; 1 s by default. Then a stale value is answered, or an error. */
+  /** How long a fetch may wait until it may start; 1 s by default. Then a stale value is returned, or an error. */
   readonly queueDeadline?: Duration
   /** How long Redis may take to answer; 100 ms by default. */
   readonly redisDeadline?: Duration
-  /** D: how long a process may answer from memory without having asked Redis; 1 s by default. */
+  /** D: how long a process may answer from memory without a check with Redis; 1 s by default. */
   readonly proof?: Duration
   /** How long a claim to fill a key outlives a process that died; 3 s by default. */
   readonly claim?: Duration
@@ -34,7 +34,7 @@ export interface CommonCacheOptions extends EntryOptions {
   readonly compressBytes?: number
   /** How values are written as text. */
   readonly codec?: Codec
-  /** How long after an invalidation a fetch is told to read the primary; 10 s by default. */
+  /** For how long after an invalidation fetches are asked to read the primary; 10 s by default. */
   readonly replicaLag?: Duration
   /** How to fetch a key by its parts, per name, so that the most used keys can be fetched again after a wipe. */
   readonly fetchers?: Readonly<Record<string, Fetcher>>

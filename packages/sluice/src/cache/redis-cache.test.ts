@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close()
 })
 
-/** Caches of as many processes, as far as Redis can tell: each with a client of its own. */
+/** Caches that Redis sees as separate processes: each with its own client. */
 const caches = async (howMany: number, options: CacheOptions = {}): Promise<Cache[]> => {
   const namespace = `test ${namespaces++}`
   return Promise.all(
@@ -61,7 +61,7 @@ test('callers of a cold key in several processes cause one fetch', async () => {
     return new Promise<string>((resolve) => (finish = resolve))
   }
   const callers = all.flatMap((cache) => Array.from({ length: 250 }, () => cache.getOrFetch(keys.price('cold'), fetch)))
-  // Every process has found nothing and been told that another fetches, before there is a value.
+  // Every process has found nothing and learned that another one fetches, before there is a value.
   await waitFor(() => fetches === 1 && all.every((cache) => cache.stats().misses === 1))
   const asked = async () => Number((await server.info('stats')).total_commands_processed)
   const before = await asked()
@@ -133,7 +133,7 @@ test('a strict invalidation takes at most D and the deadline, and is rejected wi
 test('while Redis is frozen, memory is answered as stale and the rest comes from the source, within the deadline', async () => {
   const [a] = await caches(1, { proof: '200ms', redisDeadline: '100ms' })
   await a!.getOrFetch(keys.price('known'), () => 'cached')
-  // Redis answers later than the value was made: so the value is not one of the outage.
+  // Redis answers later than the value was made, so the value does not count as made during the outage.
   await waitFor(async () => {
     await a!.invalidate(keys.price('other'))
     return (await a!.lookup(keys.price('known'), () => 'not asked')).ageMs > 0
@@ -188,7 +188,7 @@ test('a producer writes, and readers see it at once in Redis and within D in mem
   expect(await producer!.get(keys.price('XLM'))).toMatchObject({ value: 5, from: 'memory' })
 })
 
-test('a producer beats a fetch that began before it', async () => {
+test('a producer wins over a fetch that began before it', async () => {
   const [producer, reader] = await caches(2)
   let finish: (value: number) => void = () => undefined
   const fetching = reader!.getOrFetch(keys.price('race'), () =>

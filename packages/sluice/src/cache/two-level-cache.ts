@@ -18,18 +18,18 @@ import type { CacheLink } from './link/cache-link.ts'
 import { CacheCore } from './lookup/cache-core.ts'
 import { type Entry, isEarly } from './lookup/entry.ts'
 import { Flights, type Landed } from './lookup/flights.ts'
+import { keepEntry, levelOf, takeStored } from './lookup/keep-entry.ts'
 import { makeEntry } from './lookup/make-entry.ts'
 import { warmUp } from './lookup/warm-up.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { CacheStats } from './stats.ts'
-
-const noOptions: LookupOptions<never> = {}
 
 /** The cache behind `createCache`. */
 export class TwoLevelCache implements Cache {
   readonly namespace: string
   readonly #core: CacheCore
   readonly #flights: Flights
+  readonly #checked = new WeakSet<object>()
 
   constructor(options: ResolvedOptions, link: CacheLink | undefined) {
     this.namespace = options.namespace
@@ -40,7 +40,7 @@ export class TwoLevelCache implements Cache {
     }
   }
 
-  /** Asks Redis once, so that the first lookup need not; a Redis that does not answer is no reason to fail. */
+  /** Contacts Redis once, so that the first lookup need not; a Redis that does not answer is not an error. */
   async ready(): Promise<void> {
     await this.#core.redis?.prove(this.#core.options.redisDeadlineMs)
   }
@@ -48,6 +48,10 @@ export class TwoLevelCache implements Cache {
   getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
     const entry = this.#hit(key)
     if (entry !== undefined) {
+      if (options !== undefined || typeof fetch !== 'function') {
+        const wrong = this.#mistakeIn(fetch, options)
+        if (wrong !== undefined) return Promise.reject(wrong)
+      }
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
       return Promise.resolve(entry.value as T)
     }
@@ -57,6 +61,10 @@ export class TwoLevelCache implements Cache {
   lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<Answer<T>> {
     const entry = this.#hit(key)
     if (entry !== undefined) {
+      if (options !== undefined || typeof fetch !== 'function') {
+        const wrong = this.#mistakeIn(fetch, options)
+        if (wrong !== undefined) return Promise.reject(wrong)
+      }
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
       return Promise.resolve(this.#answer<T>(entry.value, entry, false, 'memory'))
     }
@@ -85,20 +93,20 @@ export class TwoLevelCache implements Cache {
       const proof = redis.prove(core.options.redisDeadlineMs)
       if (proof !== true) await proof
     }
-    const sentAt = core.view.position
+    const mark = core.mark()
     const leftMs = endMs - core.clock.monotonic()
     const read = missing.map((index) => keys[index]!.encoded)
     const replies = await redis?.ask((link, withinMs) => link.read(read, withinMs), leftMs)
     for (const [at, index] of missing.entries()) {
       const key = keys[index]!
       const stored = replies?.[at]
-      const entry = (stored && this.#flights.take(key, stored, sentAt)) ?? core.memory.peek(key.encoded)
+      const entry = (stored && takeStored(core, key, stored, mark)) ?? core.memory.peek(key.encoded)
       const standing = entry && core.standing(entry)
       if (standing === undefined || standing === 'none') {
         core.count.misses += 1
         continue
       }
-      const level = stored ? 'redis' : 'memory'
+      const level = levelOf(entry!, stored)
       this.#countHit(key, level, standing !== 'fresh')
       answers[index] = this.#answer<T>(entry!.value, entry, standing !== 'fresh', level)
     }
@@ -110,24 +118,18 @@ export class TwoLevelCache implements Cache {
     const core = this.#core
     const rules = options && readEntryOptions(options as never, 'set')
     const { redis } = core
-    const message = redis
-      ? await redis.invalidate([key.scope], 0).catch((error) => this.#unreachable(`set ${key.spec.name}`, error))
-      : core.invalidateAlone([key.scope])
-    const made = makeEntry(core, key, value, rules, { stamp: message, fetchMs: 0 })
+    const made = makeEntry(core, key, value, rules, { stamp: undefined, fetchMs: 0 })
     if (made === undefined) {
       throw new SluiceError('SLUICE_INVALID_OPTION', `the value of ${key.spec.name} cannot be cached, or is too large`)
     }
-    if (core.view.judge(made.entry) === 'current') {
-      made.entry.era = core.view.era
-      made.entry.scopeVersion = core.view.scopeVersion
-      core.keep(made.entry)
-    }
-    if (redis === undefined) return
-    const stored = await redis.ask(
-      (link, withinMs) => link.store(key.encoded, undefined, made.bytes!, made.keepMs, withinMs, message),
-      core.options.redisDeadlineMs,
-    )
-    if (stored === undefined) this.#unreachable(`set ${key.spec.name}`, undefined)
+    const { entry, bytes, keepMs } = made
+    const { message, id } = redis
+      ? await redis.set(key.encoded, bytes!, keepMs).catch((error) => this.#unreachable(`set ${key.spec.name}`, error))
+      : { message: core.invalidateAlone([key.scope]), id: 0 }
+    Object.assign(entry, { generation: message.generation, sequence: message.sequence, id })
+    // An invalidation that was rejected meanwhile is later than this set.
+    const verdict = core.view.judge(entry)
+    if (verdict === 'current' && !redis?.isUnsent(entry.key, entry.scopes)) keepEntry(core, entry, verdict)
   }
 
   async invalidate(
@@ -152,16 +154,21 @@ export class TwoLevelCache implements Cache {
       core.invalidateAlone(scopes)
       return { sent: true }
     }
+    const endMs = core.clock.monotonic() + core.options.redisDeadlineMs
     try {
-      await redis.invalidate(scopes, wait)
+      if (!(await redis.invalidate(scopes))) this.#flights.kill(scopes)
     } catch (error) {
-      // Redis may have done it all the same. This process in any case acts on it now.
+      // Redis may have executed it nevertheless. This process applies it now in any case, until Redis has it.
       core.purge(scopes)
       this.#flights.kill(scopes)
-      if (mode === 'strict' || wait > 0) return this.#unreachable('invalidate', error)
       redis.queue(scopes)
+      if (mode === 'strict' || wait > 0) return this.#unreachable('invalidate', error)
       return { sent: false }
     }
+    if (wait > 0)
+      await redis
+        .waitForReplicas(wait, Math.max(1, endMs - core.clock.monotonic()))
+        .catch((error) => this.#unreachable('invalidate', error))
     // Proofs that were obtained before the invalidation end within D. Clocks may differ in rate by a little.
     if (mode === 'strict') {
       await new Promise<void>((resolve) => core.clock.setTimeout(resolve, core.options.proofMs * 1.01 + 2))
@@ -210,15 +217,14 @@ export class TwoLevelCache implements Cache {
     return entry
   }
 
-  /** Looks below the first level, or answers what it has as stale. */
+  /** Looks below the first level, or returns what it has as stale. */
   #below<T>(key: CacheKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined): Promise<Landed> {
     const core = this.#core
-    const { signal, ...entryOptions } = options ?? noOptions
+    const signal = options?.signal
     let rules: EntryRules | undefined
     try {
-      if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
+      rules = readLookup(fetch, options)
       signal?.throwIfAborted()
-      rules = options && readEntryOptions(entryOptions as never, 'lookup')
     } catch (error) {
       return Promise.reject(error)
     }
@@ -233,6 +239,18 @@ export class TwoLevelCache implements Cache {
     return signal ? detachable(landing, signal) : landing
   }
 
+  /** The error in the arguments of a lookup that does not use them, if any. Options are checked once per object. */
+  #mistakeIn<T>(fetch: Fetch<T>, options: LookupOptions<T> | undefined): unknown {
+    if (typeof fetch === 'function' && (options === undefined || this.#checked.has(options))) return undefined
+    try {
+      readLookup(fetch, options)
+    } catch (error) {
+      return error
+    }
+    if (options !== undefined) this.#checked.add(options)
+    return undefined
+  }
+
   #counted(key: CacheKey, landed: Landed): Landed {
     if (landed.from !== 'fetch') this.#countHit(key, landed.from, landed.stale)
     else if (landed.stale) this.#core.count.staleServed += 1
@@ -241,9 +259,7 @@ export class TwoLevelCache implements Cache {
 
   #refreshEarly<T>(key: CacheKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined, entry: Entry): void {
     if (!isEarly(entry, this.#core.nowMs(), this.#core.random)) return
-    const { signal: _, ...entryOptions } = options ?? {}
-    const rules: EntryRules | undefined = options && readEntryOptions(entryOptions as never, 'lookup')
-    this.#flights.refresh(key, fetch, rules, entry)
+    this.#flights.refresh(key, fetch, readLookup(fetch, options), entry)
   }
 
   #countHit(key: CacheKey, level: 'memory' | 'redis', stale: boolean): void {
@@ -280,7 +296,12 @@ export class TwoLevelCache implements Cache {
   }
 }
 
-/** Lets one caller go without touching what it waited for. */
+function readLookup<T>(fetch: Fetch<T>, options: LookupOptions<T> | undefined): EntryRules | undefined {
+  if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
+  return options && readEntryOptions(options as never, 'lookup', ['signal'])
+}
+
+/** Detaches one caller without affecting what it waited for. */
 function detachable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason)

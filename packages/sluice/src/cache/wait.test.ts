@@ -42,7 +42,7 @@ test.each(['fast', 'strict'] as const)(
   },
 )
 
-test('it is not acknowledged while the replica has not got it', async () => {
+test('it is not acknowledged while the replica does not have it', async () => {
   const before = await sequenceIn(master)
   await replica.freeze()
   let isDone = false
@@ -59,7 +59,7 @@ test('it is not acknowledged while the replica has not got it', async () => {
   expect(await sequenceIn(replica)).toBe(await sequenceIn(master))
 })
 
-test('it is rejected while the replica is away, in either mode, and here the old value is gone all the same', async () => {
+test('it is rejected while the replica is away, in either mode, and this process drops the old value nevertheless', async () => {
   await cache.getOrFetch(xlm, () => 'old')
   await replica.kill()
   await waitFor(async () => (await master.info('replication')).connected_slaves === '0')
@@ -72,12 +72,12 @@ test('it is rejected while the replica is away, in either mode, and here the old
   expect(await cache.invalidate(xlm)).toEqual({ sent: true })
 })
 
-test('a number of replicas that is none is refused', async () => {
+test('an invalid number of replicas is refused', async () => {
   for (const wait of [-1, 1.5, Number.NaN, '1' as never])
     await expect(cache.invalidate(xlm, { wait })).rejects.toMatchObject({ code: 'SLUICE_INVALID_OPTION' })
 })
 
-test('on Cluster the replica of the node that has the log is asked, not that of any node', {
+test('on Cluster it waits for the replica of the node that has the log, not of any node', {
   timeout: 60_000,
 }, async () => {
   const cluster = await startCluster()

@@ -18,7 +18,7 @@ afterAll(async () => {
   await cluster.stop()
 })
 
-test('tells which data source is late and for how long, and which never reported, on Cluster too', async () => {
+test('reports which data source is late and for how long, and which never reported, on Cluster too', async () => {
   const freshness = createFreshness({ redis: client, sources: ['expected'], redisDeadline: '5s' })
   await freshness.report('binance / {eu}', '60s')
   await freshness.report('late', '1ms')

@@ -22,7 +22,7 @@ export interface FreshnessOptions {
   readonly redis: RedisClient | Redis
   /** The namespace of the cache whose data this is about; `default` when left out. */
   readonly namespace?: string
-  /** Data sources that should report. One that never did is stale, instead of unheard of. */
+  /** Data sources that should report. One that never did is listed as stale, instead of missing. */
   readonly sources?: readonly string[]
   /** How long Redis may take to answer; 500 ms by default. */
   readonly redisDeadline?: Duration
@@ -30,17 +30,17 @@ export interface FreshnessOptions {
 
 /** Gauges `health:<source>`: producers write them, `/ready` and metrics read them. */
 export interface Freshness {
-  /** A producer says that the data of a source is fresh, for `ttl` from now. */
+  /** Called by a producer: the data of a source is fresh, for `ttl` from now. */
   report(source: string, ttl: Duration): Promise<void>
   /** All sources that ever reported or should, by name. Rejects when Redis does not answer. */
   read(): Promise<SourceFreshness[]>
-  /** Removes a source that is no more, which would be stale for ever. One that should report stays listed. */
+  /** Removes a source that no longer exists; otherwise it would stay stale. One that should report stays listed. */
   forget(source: string): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Tells which data source is stale, and for how long, by the clock of Redis.
+ * Reports which data source is stale, and for how long, by the clock of Redis.
  *
  * @example
  * const freshness = createFreshness({ redis: client, sources: ['binance'] })

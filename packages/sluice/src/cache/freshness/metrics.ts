@@ -1,4 +1,7 @@
-import { type MetricTable, type PartMetrics, partMetrics } from '../../core/metrics.ts'
+import type { Clock } from '../../core/clock.ts'
+import { type MetricTable, type PartMetrics, partMetrics } from '../../core/observe/metrics.ts'
+import { every } from '../../timing/every.ts'
+import { systemClock } from '../../timing/system-clock.ts'
 import type { Freshness, SourceFreshness } from './freshness.ts'
 
 const table = {
@@ -22,7 +25,11 @@ const table = {
 export const freshnessMetricTable: MetricTable = table
 
 /** The metrics of data sources, read from Redis every `everyMs`. While Redis cannot be read, there are none. */
-export function freshnessMetrics(freshness: Pick<Freshness, 'read'>, everyMs = 5000): PartMetrics {
+export function freshnessMetrics(
+  freshness: Pick<Freshness, 'read'>,
+  everyMs = 5000,
+  clock: Clock = systemClock(),
+): PartMetrics {
   return partMetrics(table, (reporter) => {
     let last: readonly SourceFreshness[] = []
     const refresh = (): void => {
@@ -30,15 +37,14 @@ export function freshnessMetrics(freshness: Pick<Freshness, 'read'>, everyMs = 5
         (sources) => {
           last = sources
         },
-        // Kept, the last figures would say for the whole of an outage that all is fresh.
+        // If they were kept, the last figures would show everything as fresh during the whole outage.
         () => {
           last = []
         },
       )
     }
     refresh()
-    const timer = setInterval(refresh, everyMs)
-    timer.unref()
+    const stop = every(everyMs, clock, refresh)
     reporter.gauge('sluice_freshness_stale', (set) => {
       for (const { source, stale } of last) set(stale ? 1 : 0, source)
     })
@@ -48,6 +54,6 @@ export function freshnessMetrics(freshness: Pick<Freshness, 'read'>, everyMs = 5
     reporter.gauge('sluice_freshness_age_seconds', (set) => {
       for (const { source, ageMs } of last) if (Number.isFinite(ageMs)) set(ageMs / 1000, source)
     })
-    return [() => clearInterval(timer)]
+    return [stop]
   })
 }

@@ -4,7 +4,7 @@ import type { KeySpec } from './key-spec.ts'
 /** What an invalidation may name: a key, the keys that share leading parts, or the entries that carry a tag. */
 export type InvalidationTarget = CacheKey | KeyPrefix | Tag | Everything
 
-/** One key of a cache. Only `defineKeys` and `loadKeys` make them, so a raw string cannot meet another's key. */
+/** One key of a cache. Only `defineKeys` and `loadKeys` make them, so a raw string cannot collide with another key. */
 export class CacheKey {
   readonly spec: KeySpec
   readonly parts: readonly KeyPart[]
@@ -46,7 +46,7 @@ export interface Everything {
 }
 
 /**
- * Stands for all entries of a cache.
+ * Represents all entries of a cache.
  *
  * @example await cache.invalidate(everything)
  */
@@ -64,7 +64,7 @@ export class Tag {
 }
 
 /**
- * Names a tag, to invalidate every entry that carries it.
+ * Creates a tag, to invalidate every entry that carries it.
  *
  * @example await cache.invalidate(tag('assets'))
  */

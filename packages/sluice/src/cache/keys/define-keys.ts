@@ -1,10 +1,13 @@
 import { invalidOption } from '../../core/errors.ts'
-import type { KeyPart } from '../../core/key.ts'
+import { type KeyPart, maxPartLength } from '../../core/key.ts'
 import { CacheKey, KeyPrefix } from './cache-key.ts'
 import { type EntryOptions, type KeySpec, makeSpec } from './key-spec.ts'
 
 /** One part for each name, in the same order. */
 export type PartsOf<Names extends readonly string[]> = { readonly [Index in keyof Names]: KeyPart }
+
+/** How many keys of a name are cached, so that they need not be encoded again. */
+const maxRecent = 2000
 
 /** Makes the keys of one name. */
 export interface KeyMaker<Names extends readonly string[] = readonly string[]> {
@@ -26,9 +29,18 @@ export function key<const Names extends readonly string[], T = unknown>(
 ): KeyMaker<Names> {
   const spec = makeSpec(name, parts, options as EntryOptions<never>)
   const expected = `${parts.length} part${parts.length === 1 ? '' : 's'} (${parts.join(', ')})`
+  const recent = new Map<string, CacheKey>()
   const make = (...given: readonly KeyPart[]): CacheKey => {
     if (given.length !== parts.length) throw invalidOption(`key ${name}`, given, `it takes exactly ${expected}`)
-    return new CacheKey(spec, given)
+    const [only] = given
+    if (given.length > 1 || typeof only !== 'string' || only.length > maxPartLength) return new CacheKey(spec, given)
+    // Encoding a key and hashing the text costs more than a hit, so those in use are cached.
+    const known = recent.get(only)
+    if (known !== undefined) return known
+    const made = new CacheKey(spec, given)
+    if (recent.size >= maxRecent) recent.clear()
+    recent.set(only, made)
+    return made
   }
   const prefix = (...given: readonly KeyPart[]): KeyPrefix => {
     if (given.length >= Math.max(1, parts.length))

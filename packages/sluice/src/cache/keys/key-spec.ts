@@ -11,7 +11,7 @@ export interface EntryOptions<T = unknown> {
   readonly ttl?: TtlOf<T>
   /** How long `null` and `undefined` are fresh; as long as other values when left out. */
   readonly negativeTtl?: Duration
-  /** How long after its TTL a value is still answered, marked stale, while one caller fetches anew. */
+  /** How long after its TTL a value is still returned, marked stale, while one caller fetches a new one. */
   readonly staleWhileRevalidate?: Duration
   /** How long after its TTL a value is answered, marked stale, when the fetch fails. */
   readonly staleIfError?: Duration

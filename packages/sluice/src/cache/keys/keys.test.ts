@@ -19,12 +19,12 @@ test('a key is spelled by the encoder of the limiter and reads back', () => {
   expect(keys.assets().encoded).toBe('assets')
 })
 
-test('distinct tuples never meet', () => {
+test('distinct tuples have distinct keys', () => {
   const made = [keys.price('1'), keys.price(1), keys.price('a/b'), keys.ohlc('a', 'b', ''), keys.ohlc('a', '', 'b')]
   expect(new Set(made.map((each) => each.encoded)).size).toBe(made.length)
 })
 
-test('every prefix of a key covers it, and none that merely begins alike', () => {
+test('every prefix of a key covers it, and none that only starts with the same text', () => {
   const covering = prefixScopes(keys.ohlc('XLM', '1h', 0).encoded)
   expect(covering).toContain(keys.ohlc.prefix().scope)
   expect(covering).toContain(keys.ohlc.prefix('XLM').scope)
@@ -45,7 +45,7 @@ test('a tag, a key and a prefix of the same text are three scopes', () => {
   expect(new Set([tag('assets').scope, keys.assets().scope, keys.assets.prefix().scope]).size).toBe(3)
 })
 
-test('mistakes in a definition are refused by name, value and remedy', () => {
+test('the error for a wrong definition names the option, the value and the remedy', () => {
   expect(() => defineKeys({ a: key('x', []), b: key('x', ['y']) })).toThrow('already defined by a')
   expect(() => key('x', [], { tll: '1s' } as never)).toThrow('did you mean "ttl"?')
   expect(() => key('x', [], { ttl: '1 parsec' })).toThrow('key("x").ttl is "1 parsec"')

@@ -2,13 +2,13 @@ import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import { defineKeys, type KeyMaker, key } from './define-keys.ts'
 
-/** One name of keys as configuration, as the data sources of the original list them. */
+/** One name of keys as configuration, in the form of a list of data sources. */
 export interface KeyDocument {
-  /** Under which name the service finds it. */
+  /** The name by which the service looks it up. */
   readonly schemaId: string
   /** The parts of a key, in order. */
   readonly fields: readonly string[]
-  /** How long a value is fresh; 0 or null is for ever. */
+  /** How long a value is fresh; 0 or null means that it never expires. */
   readonly cacheTtlSeconds: number | null
   /** The name in Redis; the `schemaId` when left out. */
   readonly prefix?: string

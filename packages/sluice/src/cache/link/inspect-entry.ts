@@ -9,12 +9,12 @@ import { cacheKeys } from './keys.ts'
 import { read } from './scripts.gen.ts'
 import { StoredCopyBytes } from './stored-value.ts'
 
-/** What Redis has of one key of a cache, for people. */
+/** What Redis has of one key of a cache, for display. */
 export interface InspectedEntry {
   readonly namespace: string
   readonly name: string
   readonly parts: readonly KeyPart[]
-  /** `damaged` is what no cache with the usual codec can read. */
+  /** `damaged` means that no cache with the default codec can read it. */
   readonly state: 'fresh' | 'stale' | 'none' | 'damaged'
   readonly bytes: number
   readonly ageMs: number

@@ -1,6 +1,8 @@
 import type { Invalidation } from '../protocol/messages.ts'
 
-/** Reads a published invalidation: generation, sequence and scopes, apart by blanks. Undefined for anything else. */
+/**
+ * Reads a published invalidation: generation, sequence and scopes, separated by spaces. Undefined for anything else.
+ */
 export function parseMessage(text: string): Invalidation | undefined {
   const [generation, digits, ...scopes] = text.split(' ')
   const sequence = Number(digits)

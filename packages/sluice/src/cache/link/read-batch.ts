@@ -6,13 +6,13 @@ import type { ReadWaiter } from './cache-link.ts'
 import { read } from './scripts.gen.ts'
 import { StoredCopyBytes } from './stored-value.ts'
 
-/** Larger calls would only let Redis and this process wait for each other in turn. */
+/** With larger calls, Redis and this process would only wait for each other in turn. */
 const maxKeys = 128
-/** As many as are worth a call of their own while nothing else is under way. */
+/** How many are worth a separate call while nothing else is in flight. */
 const enough = 32
 
-/** The keys that are read together: what was asked for in one turn of the event loop, per cluster slot. */
-export class ReadBatch implements TickBatch<string, ReadWaiter>, ScriptCall {
+/** The keys that are read together: those requested in one turn of the event loop, per cluster slot. */
+export class ReadBatch implements TickBatch<string, ReadWaiter, ReadBatch>, ScriptCall {
   readonly script: typeof read = read
   readonly keys: string[] = []
   readonly slot: number
@@ -40,9 +40,10 @@ export class ReadBatch implements TickBatch<string, ReadWaiter>, ScriptCall {
     return this.keys.length >= enough
   }
 
-  add(key: string, waiter: ReadWaiter): void {
+  add(key: string, waiter: ReadWaiter): this {
     this.keys.push(key)
     this.#waiters.push(waiter)
+    return this
   }
 
   args(): readonly string[] {

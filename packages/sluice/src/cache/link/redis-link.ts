@@ -7,12 +7,12 @@ import { TickBatcher } from '../../redis/runner/tick-batcher.ts'
 import type { Script } from '../../redis/script.ts'
 import { noSlot } from '../../redis/slots.ts'
 import type { Invalidation, LogReply, Position } from '../protocol/messages.ts'
-import type { CacheLink, ClaimReply, ReadWaiter, StoredValue } from './cache-link.ts'
+import type { CacheLink, ClaimReply, ReadWaiter, SetReply, StoredValue } from './cache-link.ts'
 import { type CacheKeys, cacheKeys } from './keys.ts'
 import { parseMessage } from './message.ts'
 import { ReadBatch } from './read-batch.ts'
-import { bump, claim, constants, forget, keepClaim, store, sync } from './scripts.gen.ts'
-import { StoredCopyBytes } from './stored-value.ts'
+import { beginSet, bump, claim, constants, forget, keepClaim, set, store, sync } from './scripts.gen.ts'
+import { StoredCopyBytes, stampCopy } from './stored-value.ts'
 
 export interface RedisLinkOptions {
   readonly prefix: string
@@ -22,18 +22,18 @@ export interface RedisLinkOptions {
   readonly release: () => Promise<void>
 }
 
-/**
- * Replies may be large, so they go over a socket of their own. All of the cache's calls do: what it proves is about
- * that socket.
- */
+/** Replies may be large, so they use a separate socket. All calls of the cache do: its proofs are about that socket. */
 const lane = 'values'
 /**
- * How long Redis waits for replicas at a time. It answers nothing else on the socket meanwhile; asked in one piece, all
- * reads would wait too, and the socket be taken for dead.
+ * How long Redis waits for replicas at a time. It answers nothing else on the socket meanwhile; with one long wait, all
+ * reads would wait too, and the socket would look dead.
  */
 const waitMs = 20
-/** More keys than this are removed by several calls. */
+/** More keys than this are removed by several calls; an even number, as they come in pairs. */
 const keysPerCall = 1000
+
+/** How often a set is tried again after other writers came in between. */
+const setAttempts = 5
 
 /** The cache's link to Redis, over a shared handle. */
 export class RedisLink implements CacheLink {
@@ -50,7 +50,8 @@ export class RedisLink implements CacheLink {
     this.#keys = cacheKeys(options.prefix)
     const ended = (): void => this.#reads.ended()
     this.#reads = new TickBatcher({
-      make: (slot, withinMs) => new ReadBatch(slot, withinMs, options.clock.monotonic(), ended),
+      make: (slot, withinMs, key, waiter) =>
+        new ReadBatch(slot, withinMs, options.clock.monotonic(), ended).add(key, waiter),
       send: (batch) => redis.run(batch, lane),
     })
   }
@@ -109,33 +110,25 @@ export class RedisLink implements CacheLink {
     await this.#run(keepClaim, [this.#keys.claim(encoded)], [token, '0'], withinMs)
   }
 
-  async store(
-    encoded: string,
-    token: string | undefined,
-    bytes: Buffer,
-    keepMs: number,
-    withinMs: number,
-    stamp?: Position,
-  ): Promise<boolean> {
-    const keys = [this.#keys.value(encoded), this.#keys.claim(encoded)]
-    const args = [token ?? '', bytes, keepMs === Infinity ? '0' : whole(keepMs)]
-    const position = [stamp?.generation ?? '', String(stamp?.sequence ?? 0)]
-    const { reply } = await this.#run(store, keys, [...args, ...position], withinMs)
-    return reply.read() === 1
+  async store(encoded: string, token: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<number> {
+    return this.#store(encoded, [token, bytes, keepText(keepMs), '', '0'], withinMs)
   }
 
-  async invalidate(scopes: readonly string[], wait: number, withinMs: number): Promise<Invalidation> {
-    const endMs = this.#options.clock.monotonic() + withinMs
-    const left = (): number => Math.max(1, endMs - this.#options.clock.monotonic())
-    // The keys go first: whoever learns of the invalidation must not find the old copies any more.
+  async set(encoded: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
+    const scopes = [`k:${encoded}`]
+    if (this.#redis.isCluster) return this.#setInSteps(encoded, bytes, keepMs, withinMs)
+    const { value, claim, log } = this.#keys
+    const keys = [...log, value(encoded), claim(encoded)]
+    const args = [...this.#bumpArgs(scopes), bytes, keepText(keepMs)]
+    const { reply, nowUs } = await this.#run(set, keys, args, withinMs)
+    return { message: readPosition(reply, scopes), id: nowUs }
+  }
+
+  async invalidate(scopes: readonly string[], withinMs: number): Promise<Invalidation> {
+    const left = this.#countdown(withinMs)
+    // The keys are removed first: a process that receives the invalidation must not find the old copies any more.
     await this.#forget(scopes, withinMs)
-    const { channel, log } = this.#keys
-    const { maxKeys, maxScopes } = this.#options
-    const args = [channel, this.#newNonce(), String(maxKeys), String(maxScopes), ...scopes]
-    const { reply } = await this.#run(bump, log, args, left())
-    const message = { generation: String(reply.read()), sequence: Number(reply.read()), scopes }
-    if (wait > 0) await this.#wait(wait, left)
-    return message
+    return this.#bump(scopes, left())
   }
 
   async sync(position: Position | undefined, withinMs: number, refused = ''): Promise<LogReply> {
@@ -186,14 +179,14 @@ export class RedisLink implements CacheLink {
     await Promise.all(calls)
   }
 
-  /** Waits until so many replicas have what was written over the present connection. */
-  async #wait(replicas: number, left: () => number): Promise<void> {
+  async waitForReplicas(replicas: number, withinMs: number): Promise<void> {
+    const left = this.#countdown(withinMs)
     const { connection } = this
     let received = 0
     do {
       const words = ['WAIT', String(replicas), whole(Math.min(waitMs, left()))]
       const reply = await this.#redis.command(words, { key: this.#keys.log[0], withinMs: left() + waitMs, lane })
-      // Over a new connection nothing was written, so all replicas would have all of it.
+      // On a new connection nothing was written, so WAIT would count all replicas as up to date.
       if (this.connection !== connection) break
       received = Number(reply)
       if (received >= replicas) return
@@ -201,6 +194,54 @@ export class RedisLink implements CacheLink {
     throw new SluiceError('SLUICE_STORE_FAILED', `only ${received} of ${replicas} replicas have the invalidation`, {
       transient: true,
     })
+  }
+
+  /**
+   * Sets where the log is on another node than the value: takes the claim of the key, records the invalidation, and
+   * stores under the claim. Any other change of the key in between ends the claim; then it begins again.
+   */
+  async #setInSteps(encoded: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
+    const left = this.#countdown(withinMs)
+    const keys = [this.#keys.value(encoded), this.#keys.claim(encoded)]
+    for (let attempt = 1; attempt <= setAttempts; attempt++) {
+      const { connection } = this
+      const token = `set.${this.#newNonce()}`
+      // Longer than the steps may take, so that no other process fetches between them.
+      await this.#run(beginSet, keys, [token, whole(withinMs * 2)], left())
+      // A new connection may lead to a server that took over without the claim.
+      if (this.connection !== connection) continue
+      const message = await this.#bump([`k:${encoded}`], left())
+      const copy = stampCopy(bytes, message)
+      const args = [token, copy, keepText(keepMs), message.generation, String(message.sequence)]
+      const id = await this.#store(encoded, args, left())
+      if (id > 0) return { message, id }
+    }
+    throw new SluiceError('SLUICE_STORE_FAILED', 'the connection was lost, or others set the key again and again', {
+      transient: true,
+    })
+  }
+
+  async #bump(scopes: readonly string[], withinMs: number): Promise<Invalidation> {
+    const { reply } = await this.#run(bump, this.#keys.log, this.#bumpArgs(scopes), withinMs)
+    return readPosition(reply, scopes)
+  }
+
+  #bumpArgs(scopes: readonly string[]): string[] {
+    const { maxKeys, maxScopes } = this.#options
+    return [this.#keys.channel, this.#newNonce(), String(maxKeys), String(maxScopes), ...scopes]
+  }
+
+  async #store(encoded: string, args: readonly (string | Buffer)[], withinMs: number): Promise<number> {
+    const keys = [this.#keys.value(encoded), this.#keys.claim(encoded)]
+    const { reply, nowUs } = await this.#run(store, keys, args, withinMs)
+    return reply.read() === 1 ? nowUs : 0
+  }
+
+  /** How much of a time limit is left, in milliseconds; at least 1. */
+  #countdown(withinMs: number): () => number {
+    const { clock } = this.#options
+    const endMs = clock.monotonic() + withinMs
+    return () => Math.max(1, endMs - clock.monotonic())
   }
 
   #run(
@@ -218,4 +259,9 @@ export class RedisLink implements CacheLink {
   }
 }
 
+function readPosition(reply: MsgpackReader, scopes: readonly string[]): Invalidation {
+  return { generation: String(reply.read()), sequence: Number(reply.read()), scopes }
+}
+
+const keepText = (ms: number): string => (ms === Infinity ? '0' : whole(ms))
 const whole = (ms: number): string => String(Math.max(1, Math.ceil(ms)))

@@ -7,15 +7,29 @@ export const constants = {
   STORED: 0,
   GRANTED: 1,
   HELD: 2,
+  ENDED_MS: 1000,
 } as const
 
-export const bump: Script = {
-  name: 'bump',
-  sha1: '8613360db047c4e186f3b5cb80af1c795b0b118e',
+export const beginSet: Script = {
+  name: 'beginSet',
+  sha1: 'bdb611529bc9921d659e6968701a8c158664fb6b',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+call('UNLINK', KEYS[1])
+call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+return cmsgpack.pack(0, clock)
+`,
+}
+
+export const bump: Script = {
+  name: 'bump',
+  sha1: '18196fbc488c3cbc9bdb29be4805ba2e5d442b44',
+  source: `local call = redis.call
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local function open_log(nonce, refused)
 local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
 local fields = call('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys', 'scopes')
@@ -32,11 +46,6 @@ call('HSET', KEYS[1], 'generation', generation, 'run', run, 'sequence', 0, 'keyF
 'keys', 0, 'scopes', 0)
 return { generation = generation, sequence = 0, keyFloor = 0, scopeFloor = 0 }
 end
-local log = open_log(ARGV[3])
-local sequence = log.sequence + 1
-for i = 6, #ARGV do
-call('ZADD', string.sub(ARGV[i], 1, 2) == 'k:' and KEYS[2] or KEYS[3], sequence, ARGV[i])
-end
 local function trim(key, max, floor)
 local excess = call('ZCARD', key) - tonumber(max)
 if excess <= 0 then return floor end
@@ -44,21 +53,31 @@ local last = call('ZRANGE', key, excess - 1, excess - 1, 'WITHSCORES')
 call('ZREMRANGEBYRANK', key, 0, excess - 1)
 return math.max(floor, tonumber(last[2]))
 end
-local key_floor, scope_floor = trim(KEYS[2], ARGV[4], log.keyFloor), trim(KEYS[3], ARGV[5], log.scopeFloor)
+local function note(log, scopes, max_keys, max_scopes, channel)
+local sequence = log.sequence + 1
+for _, scope in ipairs(scopes) do
+call('ZADD', string.sub(scope, 1, 2) == 'k:' and KEYS[2] or KEYS[3], sequence, scope)
+end
+local key_floor, scope_floor = trim(KEYS[2], max_keys, log.keyFloor), trim(KEYS[3], max_scopes, log.scopeFloor)
 call('HSET', KEYS[1], 'sequence', sequence, 'keyFloor', key_floor, 'scopeFloor', scope_floor,
 'keys', call('ZCARD', KEYS[2]), 'scopes', call('ZCARD', KEYS[3]))
-call('PUBLISH', ARGV[2], string.format('%s %.0f %s', log.generation, sequence, table.concat(ARGV, ' ', 6)))
-return cmsgpack.pack(0, clock, log.generation, sequence)
+call('PUBLISH', channel, string.format('%s %.0f %s', log.generation, sequence, table.concat(scopes, ' ')))
+return sequence
+end
+local scopes = {}
+for i = 6, #ARGV do scopes[i - 5] = ARGV[i] end
+local log = open_log(ARGV[3])
+return cmsgpack.pack(0, clock, log.generation, note(log, scopes, ARGV[4], ARGV[5], ARGV[2]))
 `,
 }
 
 export const claim: Script = {
   name: 'claim',
-  sha1: '037ac7bcd021cc9f41d8effd88b6581519a985d6',
+  sha1: '1a52b24a63c08610568ceb92d3f1dd0d6d0e1202',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local copy = redis.pcall('GET', KEYS[1])
 if type(copy) == 'string' and string.sub(copy, 1, 16) ~= ARGV[4] then return cmsgpack.pack(0, clock, 0, copy) end
 if call('SET', KEYS[2], ARGV[2], 'NX', 'PX', ARGV[3]) then return cmsgpack.pack(0, clock, 1) end
@@ -68,23 +87,29 @@ return cmsgpack.pack(0, clock, 2, call('PTTL', KEYS[2]))
 
 export const forget: Script = {
   name: 'forget',
-  sha1: 'dbf27defb830c1237de53b10234bccbce9db77b4',
+  sha1: '925a90d1573f332eae5df67aae8f2264652fbaaa',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local claims = {}
+for i = 2, #KEYS, 2 do claims[i / 2] = KEYS[i] end
+local tokens = call('MGET', unpack(claims))
 call('UNLINK', unpack(KEYS))
+for i, token in ipairs(tokens) do
+if token and string.sub(token, 1, 4) == 'set.' then call('SET', claims[i], 'set.ended', 'PX', 1000) end
+end
 return cmsgpack.pack(0, clock)
 `,
 }
 
 export const keepClaim: Script = {
   name: 'keepClaim',
-  sha1: '085c070bb8ca72250fb6503a2d02c6bc244c1859',
+  sha1: '61f0238bdb07abae6c208f0344807429dd4ffb67',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 if call('GET', KEYS[1]) ~= ARGV[2] then return cmsgpack.pack(0, clock, 0) end
 if ARGV[3] == '0' then call('DEL', KEYS[1]) else call('PEXPIRE', KEYS[1], ARGV[3]) end
 return cmsgpack.pack(0, clock, 1)
@@ -93,11 +118,11 @@ return cmsgpack.pack(0, clock, 1)
 
 export const read: Script = {
   name: 'read',
-  sha1: '9f21c29ac70e08fecd4d588bcb230b92c0729dcc',
+  sha1: '3b4f077ba5198e73d5b7ec6ed0b15aac52f34ca9',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local copies = call('MGET', unpack(KEYS))
 local lengths = {}
 for i = 1, #KEYS do
@@ -113,21 +138,73 @@ return cmsgpack.pack(0, clock, lengths) .. table.concat(copies)
 `,
 }
 
-export const store: Script = {
-  name: 'store',
-  sha1: '5788c7b94df12123dcdb213775549593fb8b53a6',
+export const set: Script = {
+  name: 'set',
+  sha1: '254c4028ccebdb753d4573a7b89379c840cf9275',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
-if ARGV[2] ~= '' then
-if call('GET', KEYS[2]) ~= ARGV[2] then return cmsgpack.pack(0, clock, 0) end
-else
-local copy = redis.pcall('GETRANGE', KEYS[1], 16, 200)
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local function open_log(nonce, refused)
+local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
+local fields = call('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys', 'scopes')
+if fields[1] and fields[1] ~= refused and fields[2] == run and tonumber(fields[6]) == call('ZCARD', KEYS[2])
+and tonumber(fields[7]) == call('ZCARD', KEYS[3]) then
+return {
+generation = fields[1], sequence = tonumber(fields[3]),
+keyFloor = tonumber(fields[4]), scopeFloor = tonumber(fields[5]),
+}
+end
+call('DEL', KEYS[1], KEYS[2], KEYS[3])
+local generation = string.format('%s-%.0f-%s', string.sub(run, 1, 8), clock, nonce)
+call('HSET', KEYS[1], 'generation', generation, 'run', run, 'sequence', 0, 'keyFloor', 0, 'scopeFloor', 0,
+'keys', 0, 'scopes', 0)
+return { generation = generation, sequence = 0, keyFloor = 0, scopeFloor = 0 }
+end
+local function trim(key, max, floor)
+local excess = call('ZCARD', key) - tonumber(max)
+if excess <= 0 then return floor end
+local last = call('ZRANGE', key, excess - 1, excess - 1, 'WITHSCORES')
+call('ZREMRANGEBYRANK', key, 0, excess - 1)
+return math.max(floor, tonumber(last[2]))
+end
+local function note(log, scopes, max_keys, max_scopes, channel)
+local sequence = log.sequence + 1
+for _, scope in ipairs(scopes) do
+call('ZADD', string.sub(scope, 1, 2) == 'k:' and KEYS[2] or KEYS[3], sequence, scope)
+end
+local key_floor, scope_floor = trim(KEYS[2], max_keys, log.keyFloor), trim(KEYS[3], max_scopes, log.scopeFloor)
+call('HSET', KEYS[1], 'sequence', sequence, 'keyFloor', key_floor, 'scopeFloor', scope_floor,
+'keys', call('ZCARD', KEYS[2]), 'scopes', call('ZCARD', KEYS[3]))
+call('PUBLISH', channel, string.format('%s %.0f %s', log.generation, sequence, table.concat(scopes, ' ')))
+return sequence
+end
+local log = open_log(ARGV[3])
+local sequence = note(log, { ARGV[6] }, ARGV[4], ARGV[5], ARGV[2])
+local stamp = string.format('%s %.0f', log.generation, sequence)
+local copy = string.format('%016.0f', clock) .. string.sub(ARGV[7], 1, 2) .. stamp .. string.sub(ARGV[7], 6)
+call('DEL', KEYS[5])
+if ARGV[8] == '0' then call('SET', KEYS[4], copy) else call('SET', KEYS[4], copy, 'PX', ARGV[8]) end
+return cmsgpack.pack(0, clock, log.generation, sequence)
+`,
+}
+
+export const store: Script = {
+  name: 'store',
+  sha1: '0f1c2d80d2d42629b8555ee2591678defee7d6d4',
+  source: `local call = redis.call
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local token = call('GET', KEYS[2])
+if token ~= ARGV[2] then
+if token == 'set.ended' and ARGV[5] ~= '' then call('DEL', KEYS[2]) end
+local copy = ARGV[5] ~= '' and redis.pcall('GETRANGE', KEYS[1], 16, 200)
 if type(copy) == 'string' then
 local generation, sequence = string.match(copy, '^%d (%S+) (%d+) ')
-if generation == ARGV[5] and tonumber(sequence) > tonumber(ARGV[6]) then return cmsgpack.pack(0, clock, 0) end
+if generation ~= ARGV[5] or tonumber(sequence) < tonumber(ARGV[6]) then call('UNLINK', KEYS[1]) end
 end
+return cmsgpack.pack(0, clock, 0)
 end
 call('DEL', KEYS[2])
 local copy = string.format('%016.0f', clock) .. ARGV[3]
@@ -138,11 +215,11 @@ return cmsgpack.pack(0, clock, 1)
 
 export const sync: Script = {
   name: 'sync',
-  sha1: '9699d31caed14a60f1b3f9fe6c0add1dc9b2de6f',
+  sha1: '07cf415cf412def8a5e126417202eb559c5632d4',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local function open_log(nonce, refused)
 local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
 local fields = call('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys', 'scopes')

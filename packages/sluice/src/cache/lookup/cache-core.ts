@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
-import { Emitter } from '../../core/emitter.ts'
 import { SluiceError } from '../../core/errors.ts'
+import { Emitter } from '../../core/observe/emitter.ts'
 import type { CacheEvents } from '../events.ts'
 import type { CacheLink } from '../link/cache-link.ts'
 import { SieveMap } from '../memory/sieve-map.ts'
@@ -18,10 +18,17 @@ export const maxKeys = 10_000
 const localGeneration = 'local'
 
 /**
- * How an entry may be answered: `fresh`; `unproven`, within its TTL but nobody knows whether it was invalidated;
- * `revalidate`, past its TTL while a fetch is under way; `error`, only if a fetch fails; `none`, not at all.
+ * How an entry may be answered: `fresh`; `unproven`, within its TTL but it is unknown whether it was invalidated;
+ * `revalidate`, past its TTL while a fetch is in flight; `error`, only if a fetch fails; `none`, not at all.
  */
 export type Standing = 'fresh' | 'unproven' | 'revalidate' | 'error' | 'none'
+
+/** The position of the view when a copy was requested from Redis, and when that was. */
+export interface ReadMark {
+  readonly generation: string | undefined
+  readonly sequence: number
+  readonly atMs: number
+}
 
 /** What the parts of one cache share: the first level, the view of the log, time, counters and events. */
 export class CacheCore {
@@ -33,15 +40,15 @@ export class CacheCore {
   readonly view: InvalidationView
   readonly memory: SieveMap<Entry>
   readonly redis: RedisSide | undefined
-  /** The fetches under way, which end when the cache closes. */
+  /** The fetches in flight, which end when the cache closes. */
   readonly fetching: Set<AbortController> = new Set()
-  /** What is sent to Redis without anybody waiting for it: the ends of claims. */
+  /** What is sent to Redis in the background: the ends of claims. */
   readonly sending: Set<Promise<unknown>> = new Set()
   isClosed = false
   /** Wakes those who sleep when the cache closes. */
   readonly #sleeping = new Set<() => void>()
   readonly #gates = new Map<string, FetchGate>()
-  /** Told when entries became only stale; `sameLog` if messages were lost, else the log itself was. */
+  /** Called when entries became only stale; `sameLog` if messages were lost, otherwise the log itself was. */
   onLost: (sameLog: boolean) => void = () => undefined
   readonly #readUs: () => number
   #sequence = 0
@@ -67,7 +74,7 @@ export class CacheCore {
     }
   }
 
-  /** Ends what is under way: fetches by their signal, waiting at once. */
+  /** Ends what is in flight: fetches by their signal, waiting at once. */
   close(): void {
     this.isClosed = true
     this.memory.clear()
@@ -89,7 +96,7 @@ export class CacheCore {
     })
   }
 
-  /** Milliseconds that never run backwards but follow a machine that slept. */
+  /** Milliseconds that never run backwards, but include the time that the machine was suspended. */
   nowMs(): number {
     return this.#readUs() / 1000
   }
@@ -98,7 +105,13 @@ export class CacheCore {
     return { monotonicMs: this.clock.monotonic(), wallMs: this.nowMs() }
   }
 
-  /** Whether invalidations up to D ago are known. Without Redis there are none but our own. */
+  /** The position and time at which a copy is requested from Redis. */
+  mark(): ReadMark {
+    const { generation, sequence } = this.view
+    return { generation, sequence, atMs: this.nowMs() }
+  }
+
+  /** Whether invalidations up to D ago are known. Without Redis there are only those of this process. */
   proven(): boolean {
     return this.redis === undefined || this.redis.proven()
   }
@@ -127,11 +140,11 @@ export class CacheCore {
     if (this.options.memory !== undefined && !this.isClosed) this.memory.set(entry.key, entry)
   }
 
-  /** Removes invalidated keys from the first level; prefixes and tags are found when an entry is read. */
+  /** Removes invalidated keys from the first level; for prefixes and tags, entries are checked when they are read. */
   forget(scope: string, at: Position): void {
     if (!scope.startsWith('k:')) return
     const entry = this.memory.peek(scope.slice(2))
-    // What a producer set is stamped with the very invalidation that announces it.
+    // What a producer set is stamped with the same invalidation that announces it.
     if (entry === undefined || (entry.generation === at.generation && entry.sequence >= at.sequence)) return
     this.memory.delete(entry.key)
   }
@@ -146,7 +159,7 @@ export class CacheCore {
       if (gone.has(`k:${key}`) || entry.scopes.some((scope) => gone.has(scope))) this.memory.delete(key)
   }
 
-  /** Takes in an invalidation of a cache without Redis. */
+  /** Applies an invalidation of a cache without Redis. */
   invalidateAlone(scopes: readonly string[]): Invalidation {
     this.#sequence += 1
     const message = { generation: localGeneration, sequence: this.#sequence, scopes }

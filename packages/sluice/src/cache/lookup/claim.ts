@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { Timer } from '../../core/clock.ts'
 import type { StoredValue } from '../link/cache-link.ts'
-import type { CacheCore } from './cache-core.ts'
+import { beginningOf } from '../link/stored-value.ts'
+import type { CacheCore, ReadMark } from './cache-core.ts'
+import type { Entry } from './entry.ts'
 
 const process = randomBytes(9).toString('base64url')
 let tokens = 0
 
 /**
- * The right to fill a key, which one process has at a time. Its token fences: what a holder stores after it lost the
- * claim, because it hung, died or the key was invalidated, is refused.
+ * The right to fill a key, which one process has at a time. Its token is a fencing token: what a holder stores after it
+ * lost the claim, because it hung, died or the key was invalidated, is refused.
  */
 export class Claim {
   readonly #core: CacheCore
@@ -16,22 +18,25 @@ export class Claim {
   readonly #token: string
   #timer: Timer | undefined
   #over = false
-  /** What another process stored meanwhile. */
+  /** What another process stored meanwhile, and when it was requested. */
   stored: StoredValue | undefined
+  mark: ReadMark
 
   constructor(core: CacheCore, key: string) {
     this.#core = core
     this.#key = key
+    this.mark = core.mark()
     tokens += 1
     this.#token = `${process}.${tokens}`
   }
 
-  /** Asks once. Undefined when Redis does not answer. */
+  /** Tries once. Undefined when Redis does not answer. */
   async tryOnce(
     rejected: string,
     withinMs: number = this.#core.options.redisDeadlineMs,
   ): Promise<'stored' | 'granted' | 'held' | undefined> {
     const { claimMs } = this.#core.options
+    this.mark = this.#core.mark()
     const reply = await this.#core.redis!.ask(
       (link, ms) => link.claim(this.#key, this.#token, claimMs, rejected, ms),
       withinMs,
@@ -41,23 +46,30 @@ export class Claim {
   }
 
   /**
-   * Asks until the claim is granted or a value is there; waits as long as another process holds it, which is no longer
-   * than that fetch may take and a claim outlives its holder.
+   * Tries until the claim is granted or there is a value that `use` accepts; waits while another process holds it,
+   * which is no longer than that fetch may take and a claim outlives its holder.
    */
-  async acquire(rejected: string, firstLeft: () => number): Promise<'stored' | 'granted' | undefined> {
+  async acquire<T>(rejected: string, firstLeft: () => number, use: () => T | undefined): Promise<T | boolean> {
     const { clock, options } = this.#core
     const endMs = clock.monotonic() + options.fetchDeadlineMs + options.claimMs
     let withinMs = firstLeft()
+    let unusable = rejected
     for (let waitMs = 2; clock.monotonic() < endMs && !this.#core.isClosed; waitMs = Math.min(waitMs * 1.5, 25)) {
-      const reply = await this.tryOnce(rejected, withinMs)
-      if (reply !== 'held') return reply
-      await this.#core.sleep(waitMs * (0.75 + this.#core.random() / 2))
+      const reply = await this.tryOnce(unusable, withinMs)
+      if (reply === 'granted') return true
+      if (reply === undefined) return false
       withinMs = options.redisDeadlineMs
+      if (reply === 'held') await this.#core.sleep(waitMs * (0.75 + this.#core.random() / 2))
+      else {
+        const used = use()
+        if (used !== undefined) return used
+        unusable = beginningOf(this.stored)
+      }
     }
-    return undefined
+    return false
   }
 
-  /** Renews the claim until it is over. */
+  /** Renews the claim until it ends. */
   hold(): void {
     if (this.#timer !== undefined || this.#over) return
     const { clock, options } = this.#core
@@ -75,11 +87,13 @@ export class Claim {
     plan()
   }
 
-  /** Stores the value under the claim. Nobody waits for it. */
-  store(bytes: Buffer, keepMs: number): void {
-    this.#end((deadlineMs) =>
-      this.#core.redis!.ask((link, ms) => link.store(this.#key, this.#token, bytes, keepMs, ms), deadlineMs),
-    )
+  /** Stores the value of an entry under the claim. No caller waits for it. */
+  store(entry: Entry, bytes: Buffer, keepMs: number): void {
+    this.#end(async (deadlineMs) => {
+      const { redis } = this.#core
+      const id = await redis!.ask((link, ms) => link.store(this.#key, this.#token, bytes, keepMs, ms), deadlineMs)
+      if (id !== undefined && entry.id === 0) entry.id = id
+    })
   }
 
   release(): void {

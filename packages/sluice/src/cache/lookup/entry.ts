@@ -8,15 +8,15 @@ export interface Entry extends Stamped {
   /** Estimated bytes in memory. */
   readonly bytes: number
   readonly madeAtMs: number
-  /** Until when it is fresh, may be answered while one caller fetches anew, and may be answered when a fetch fails. */
+  /** Until when it is fresh, may be returned while one caller fetches, and may be returned when a fetch fails. */
   readonly freshUntilMs: number
   readonly staleUntilMs: number
   readonly errorUntilMs: number
   /** How long the fetch took; 0 for what a producer set. */
   readonly fetchMs: number
-  /** Which copy in Redis it is; 0 for none. */
-  readonly id: number
-  /** What the view was like when this was last judged. Between those nothing concerned it. */
+  /** Which copy in Redis it is: when that was stored. 0 for none, or while it is being stored. */
+  id: number
+  /** The state of the view when this was last judged. Since then nothing concerned it. */
   generation: string | undefined
   sequence: number
   era: number
@@ -24,7 +24,7 @@ export interface Entry extends Stamped {
   uses: number
 }
 
-/** Judges an entry of the first level, and notes the result, so that the next hit need not. */
+/** Judges an entry of the first level, and records the result, so that the next hit need not. */
 export function judgeEntry(view: InvalidationView, entry: Entry): Verdict {
   if (entry.era === view.era && entry.scopeVersion === view.scopeVersion) return 'current'
   const verdict = view.judge(entry, Number.POSITIVE_INFINITY)
@@ -37,7 +37,7 @@ export function judgeEntry(view: InvalidationView, entry: Entry): Verdict {
 
 /**
  * Whether to fetch before the TTL ends (XFetch, Vattani et al., VLDB'15): the nearer the end and the longer a fetch
- * takes, the likelier. At most half the TTL early. The claim sees to it that only one process does.
+ * takes, the likelier. At most half the TTL early. The claim ensures that only one process does.
  */
 export function isEarly(entry: Entry, nowMs: number, random: () => number): boolean {
   const leftMs = entry.freshUntilMs - nowMs

@@ -7,8 +7,8 @@ interface Waiting {
 }
 
 /**
- * Bounds how many fetches of one source run at a time. Who has to wait for too long is turned away, so that a database
- * that is slow, or that everything falls through to, gets no more than it can bear.
+ * Bounds how many fetches of one source run at a time. A fetch that waits too long is refused, so that a slow database,
+ * or one that receives every miss, gets no more load than it can take.
  */
 export class FetchGate {
   readonly #clock: Clock
@@ -27,7 +27,7 @@ export class FetchGate {
     return this.#running === 0 && this.#waiting.length === 0
   }
 
-  /** Resolves to true when a fetch may start; false when its turn did not come in time. */
+  /** Resolves to true when a fetch may start; false when it could not start in time. */
   enter(): Promise<boolean> {
     if (this.#running < this.#max) {
       this.#running += 1
@@ -44,7 +44,7 @@ export class FetchGate {
     })
   }
 
-  /** A fetch that had entered is over. */
+  /** A fetch that was admitted has ended. */
   leave(): void {
     this.#trim()
     const next = this.#waiting.shift()

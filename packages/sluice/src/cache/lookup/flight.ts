@@ -5,30 +5,28 @@ import type { EntryRules } from '../keys/key-spec.ts'
 import type { Moment, Position } from '../protocol/messages.ts'
 import type { CacheCore } from './cache-core.ts'
 
-/** What a fetch brought, with what is needed to judge and keep it. */
+/** The result of a fetch, with what is needed to judge and keep it. */
 export interface Fetched {
   readonly value: unknown
   readonly tookMs: number
   /** When it began: data younger than D needs no other proof. */
   readonly beganAt: Moment
-  /** Where the view stood when it began. */
+  /** The position of the view when it began. */
   readonly stamp: Position | undefined
 }
 
-/** One lookup below the first level, shared by all callers that ask for the key meanwhile. */
+/** One lookup below the first level, shared by all callers of the key meanwhile. */
 export interface Flight {
   readonly key: CacheKey
   readonly fetch: Fetch<unknown>
   readonly rules: EntryRules | undefined
-  /** Set once the data is being read; an invalidation after it makes newcomers start a flight of their own. */
+  /** Set once the data is being read; after an invalidation since then, new callers start another flight. */
   stamp: Position | undefined
   /** Set by an invalidation that is in no log. */
   dead: boolean
 }
 
-/**
- * Runs a fetch with a deadline and a signal of its own, when its turn has come.
- */
+/** Runs a fetch with its own deadline and signal, when it may start. */
 export async function runFetch(core: CacheCore, flight: Flight, afterInvalidation: boolean): Promise<Fetched> {
   const { clock, options, count, events } = core
   const { name } = flight.key.spec
@@ -48,7 +46,7 @@ export async function runFetch(core: CacheCore, flight: Flight, afterInvalidatio
   }
   const controller = new AbortController()
   core.fetching.add(controller)
-  // The stamp is taken before the data is read: whatever is invalidated from here on makes the data suspect.
+  // The stamp is taken before the data is read: any invalidation from here on may concern the data.
   const stamp = core.view.position
   const beganAt = core.moment()
   flight.stamp = stamp
@@ -57,7 +55,7 @@ export async function runFetch(core: CacheCore, flight: Flight, afterInvalidatio
     const text = `the fetch of ${name} took longer than ${options.fetchDeadlineMs} ms`
     controller.abort(new SluiceError('SLUICE_FETCH_TIMEOUT', text, { transient: true }))
   }, options.fetchDeadlineMs)
-  // A fetch that does not heed its signal is left behind.
+  // A fetch that ignores its signal is no longer awaited.
   const aborted = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true })
   })

@@ -3,12 +3,12 @@ import type { CacheKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
 import type { StoredValue } from '../link/cache-link.ts'
 import { beginningOf, timeText } from '../link/stored-value.ts'
-import type { Position } from '../protocol/messages.ts'
-import type { CacheCore } from './cache-core.ts'
+import type { CacheCore, ReadMark } from './cache-core.ts'
 import { Claim } from './claim.ts'
 import type { Entry } from './entry.ts'
 import { type Flight, runFetch } from './flight.ts'
-import { makeEntry, readEntry } from './make-entry.ts'
+import { keepEntry, levelOf, takeStored } from './keep-entry.ts'
+import { makeEntry } from './make-entry.ts'
 
 /** How a lookup ended. */
 export interface Landed {
@@ -26,10 +26,10 @@ interface InFlight extends Flight {
 /** What Redis has of a key: null for nothing, undefined when it did not answer. */
 type Stored = StoredValue | null | undefined
 
-/** Stands in until the lookup has returned its promise. */
+/** Placeholder until the lookup has returned its promise. */
 const noLanding: Promise<never> = new Promise(() => undefined)
 
-/** A value that is invalidated while it is fetched is fetched again, but not for ever. */
+/** A value that is invalidated while it is fetched is fetched again, but only this often. */
 const maxAttempts = 3
 
 /** All lookups below the first level: at most one per key at a time. */
@@ -61,7 +61,7 @@ export class Flights {
     return this.#start(key, fetch, rules, (flight) => this.#look(flight))
   }
 
-  /** Fetches anew in the background, unless a flight or another process already does. */
+  /** Fetches in the background, unless a flight or another process already does. */
   refresh(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
     if (this.#flights.has(key.encoded) || this.#core.isClosed) return
     this.#start(key, fetch, rules, (flight) => this.#over(flight, this.#revalidate(flight, known))).catch(
@@ -69,13 +69,13 @@ export class Flights {
     )
   }
 
-  /** While Redis is away: fetches what was cached before, once. What was fetched since then lives out its TTL. */
+  /** While Redis is away: fetches once what was cached before. What was fetched since then stays until its TTL ends. */
   refreshUnproven(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
     const { redis } = this.#core
     if (redis !== undefined && known.madeAtMs < redis.lastAnswerMs) this.refresh(key, fetch, rules, known)
   }
 
-  /** For an invalidation that is in no log: what is under way now must not be answered to those who come later. */
+  /** For an invalidation that is in no log: what is in flight now must not be returned to later callers. */
   kill(scopes: readonly string[]): void {
     for (const flight of this.#flights.values()) {
       const own = [flight.key.scope, ...flight.key.prefixScopes]
@@ -107,23 +107,32 @@ export class Flights {
   }
 
   #look(flight: InFlight): Promise<Landed> {
-    const { memory, redis, options, view } = this.#core
+    const { memory, redis, options } = this.#core
     const known = memory.peek(flight.key.encoded)
-    if (redis === undefined) return this.#over(flight, this.#fetch(flight, undefined, known, 1))
+    if (redis === undefined) {
+      this.#missed(flight)
+      return this.#over(flight, this.#fetch(flight, undefined, known, 1))
+    }
     const endMs = this.#core.clock.monotonic() + options.redisDeadlineMs
     const proof = redis.prove(options.redisDeadlineMs)
     if (known !== undefined || proof !== true) return this.#over(flight, this.#lookWith(flight, known, proof, endMs))
     // The common case, a fresh copy in Redis, needs no more than this one promise.
-    const sentAt = view.position
+    const mark = this.#core.mark()
     return new Promise((resolve) =>
       redis.read(flight.key.encoded, options.redisDeadlineMs, (stored) => {
-        const entry = this.#taken(flight, stored, sentAt)
+        const entry = this.#taken(flight, stored, mark)
         if (entry !== undefined && this.#core.standing(entry) === 'fresh') {
           this.#landed(flight)
-          resolve({ value: entry.value, stale: false, from: 'redis', entry })
-        } else resolve(this.#over(flight, this.#afterRead(flight, undefined, stored, entry, sentAt, endMs)))
+          resolve({ value: entry.value, stale: false, from: levelOf(entry, stored), entry })
+        } else resolve(this.#over(flight, this.#afterRead(flight, undefined, stored, entry, mark, endMs)))
       }),
     )
+  }
+
+  #missed({ key }: Flight): void {
+    const { count, events } = this.#core
+    count.misses += 1
+    if (events.has('miss')) events.emit('miss', { name: key.spec.name })
   }
 
   async #over(flight: InFlight, landing: Promise<Landed>): Promise<Landed> {
@@ -134,7 +143,7 @@ export class Flights {
     }
   }
 
-  /** Looks where something is in process already, or where it must first be proven what is known. */
+  /** Looks up a key that is in process already, or for which a proof is needed first. */
   async #lookWith(
     flight: InFlight,
     found: Entry | undefined,
@@ -145,7 +154,7 @@ export class Flights {
     const proven = proof === true || (await proof)
     let known = found
     if (known !== undefined) {
-      // The proof may have been all that was missing. Where there is none to be had, what is in process does.
+      // Perhaps only the proof was missing. If none can be obtained, the entry in process is used.
       const standing = core.standing(known)
       if (standing === 'fresh' || (standing === 'unproven' && !proven)) {
         const stale = standing !== 'fresh'
@@ -155,99 +164,77 @@ export class Flights {
       }
       if (standing === 'none') known = undefined
     }
-    const sentAt = core.view.position
+    const mark = core.mark()
     const leftMs = endMs - core.clock.monotonic()
     const stored = await new Promise<Stored>((resolve) => core.redis!.read(flight.key.encoded, leftMs, resolve))
-    const entry = this.#taken(flight, stored, sentAt)
-    return this.#afterRead(flight, known, stored, entry, sentAt, endMs)
+    const entry = this.#taken(flight, stored, mark)
+    return this.#afterRead(flight, known, stored, entry, mark, endMs)
   }
 
-  /** Goes on with what Redis had: answers it, or claims the right to fetch. */
+  /** Continues with what Redis had: returns it, or claims the right to fetch. */
   async #afterRead(
     flight: InFlight,
     found: Entry | undefined,
     stored: Stored,
     entry: Entry | undefined,
-    sentAt: Position | undefined,
+    mark: ReadMark,
     endMs: number,
   ): Promise<Landed> {
     const core = this.#core
     let known = found
     if (entry) {
       const standing = core.standing(entry)
-      if (standing === 'fresh') return { value: entry.value, stale: false, from: 'redis', entry }
+      const from = levelOf(entry, stored)
+      if (standing === 'fresh') return { value: entry.value, stale: false, from, entry }
       if (standing === 'revalidate') {
         this.#after(flight, () => this.refresh(flight.key, flight.fetch, flight.rules, entry))
-        return { value: entry.value, stale: true, from: 'redis', entry }
+        return { value: entry.value, stale: true, from, entry }
       }
       if (standing !== 'none') known = entry
     }
-    core.count.misses += 1
-    if (core.events.has('miss')) core.events.emit('miss', { name: flight.key.spec.name })
-    const rejected = beginningOf(stored)
+    this.#missed(flight)
     const claim = stored === undefined ? undefined : new Claim(core, flight.key.encoded)
-    const claimed = await claim?.acquire(rejected, () => endMs - core.clock.monotonic())
-    if (claimed === 'stored') {
-      const landed = this.#landStored(flight.key, claim!.stored!, sentAt)
-      if (landed) return landed
-    }
-    return this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
+    const left = (): number => endMs - core.clock.monotonic()
+    const claimed = await claim?.acquire(beginningOf(stored), left, () => this.#landStored(flight, claim))
+    if (typeof claimed === 'object') return claimed
+    return this.#fetch(flight, claimed === true ? claim : undefined, known, 1)
   }
 
-  /** A refresh of a value that callers are still answered with. Whoever holds the claim does it. */
+  /** A refresh of a value that is still returned to callers. The holder of the claim does it. */
   async #revalidate(flight: InFlight, known: Entry): Promise<Landed> {
     const core = this.#core
     if (core.redis === undefined || core.redis.state === 'down') return this.#fetch(flight, undefined, known, 1)
     const claim = new Claim(core, flight.key.encoded)
-    const sentAt = core.view.position
-    const claimed = await claim.tryOnce(timeText(known.id))
+    let claimed = await claim.tryOnce(timeText(known.id))
     if (claimed === 'stored') {
-      const landed = this.#landStored(flight.key, claim.stored!, sentAt)
-      if (landed) return landed
+      const landed = this.#landStored(flight, claim)
+      if (landed?.stale === false) return landed
+      // The copy in Redis must be renewed as well.
+      claimed = await claim.tryOnce(beginningOf(claim.stored))
     }
-    if (claimed === 'held') return { value: known.value, stale: true, from: 'memory', entry: known }
+    if (claimed === 'held' || claimed === 'stored')
+      return { value: known.value, stale: true, from: 'memory', entry: known }
     return this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
   }
 
-  #landStored(key: CacheKey, stored: StoredValue, sentAt: Position | undefined): Landed | undefined {
-    const entry = this.take(key, stored, sentAt)
+  /** What another process stored while this one requested the claim, if it can be returned. */
+  #landStored(flight: InFlight, { stored, mark }: Claim): Landed | undefined {
+    const entry = this.#taken(flight, stored, mark)
     if (entry === undefined) return undefined
     const standing = this.#core.standing(entry)
     if (standing === 'none' || standing === 'error') return undefined
-    return { value: entry.value, stale: standing !== 'fresh', from: 'redis', entry }
+    return { value: entry.value, stale: standing !== 'fresh', from: levelOf(entry, stored), entry }
   }
 
-  /** The copy that Redis had when this flight asked, unless it was invalidated meanwhile without Redis. */
-  #taken(flight: InFlight, stored: Stored, sentAt: Position | undefined): Entry | undefined {
-    return stored && !flight.dead ? this.take(flight.key, stored, sentAt) : undefined
+  /** The copy that Redis had when this flight read it, unless it was invalidated meanwhile without Redis. */
+  #taken(flight: InFlight, stored: Stored, mark: ReadMark): Entry | undefined {
+    return stored && !flight.dead ? takeStored(this.#core, flight.key, stored, mark) : undefined
   }
 
-  /** Starts a flight that follows this one, which has its answer: while it is in the air, none could start. */
+  /** Starts a flight after this one, which has its answer: while this one is registered, no other could start. */
   #after(flight: InFlight, start: () => void): void {
     this.#landed(flight)
     start()
-  }
-
-  /** Judges what Redis answered and keeps it, in one step: nothing can come between. Undefined for what is invalid. */
-  take(key: CacheKey, stored: StoredValue, sentAt: Position | undefined): Entry | undefined {
-    const { view } = this.#core
-    const entry = readEntry(this.#core, key, stored)
-    if (entry === undefined || this.#core.redis?.isUnsent(entry.key, entry.scopes)) return undefined
-    const watchedFrom = sentAt?.generation === view.generation ? (sentAt?.sequence ?? 0) : 0
-    return this.#keep(entry, view.judge(entry, watchedFrom))
-  }
-
-  #keep(entry: Entry, verdict: 'current' | 'unknown' | 'dead'): Entry | undefined {
-    if (verdict === 'dead') return undefined
-    const { view } = this.#core
-    if (verdict === 'current') {
-      entry.era = view.era
-      entry.scopeVersion = view.scopeVersion
-    }
-    const present = this.#core.memory.peek(entry.key)
-    entry.uses = (present?.uses ?? 0) + 1
-    this.#core.keep(entry)
-    return entry
   }
 
   async #fetch(flight: InFlight, claim: Claim | undefined, known: Entry | undefined, attempt: number): Promise<Landed> {
@@ -279,12 +266,12 @@ export class Flights {
       }
       if (made === undefined) claim?.release()
       else if (verdict !== 'dead') {
-        this.#keep(made.entry, verdict)
-        claim?.store(made.bytes!, made.keepMs)
+        keepEntry(core, made.entry, verdict)
+        claim?.store(made.entry, made.bytes!, made.keepMs)
       } else claim?.release()
       const { monotonicMs, wallMs } = core.moment()
       const tookMs = Math.max(monotonicMs - fetched.beganAt.monotonicMs, Math.abs(wallMs - fetched.beganAt.wallMs))
-      // An invalidation that was acknowledged strictly is older than D, so what was read since is newer.
+      // An invalidation that was acknowledged strictly is older than D, so data read since then is newer.
       const young = core.redis === undefined || tookMs < core.options.proofMs
       const stale = verdict === 'dead' || !(young || (verdict === 'current' && core.proven()))
       return { value: made ? made.entry.value : fetched.value, stale, from: 'fetch', entry: made?.entry }

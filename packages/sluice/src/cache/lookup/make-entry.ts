@@ -8,11 +8,11 @@ import type { CacheCore } from './cache-core.ts'
 import type { Entry } from './entry.ts'
 import { keepingOf } from './rules.ts'
 
-/** What an entry costs beside its text: the objects that hold it. Measured by `npm run bench -- cache`, rounded up. */
+/** What an entry costs besides its text: the objects that hold it. Measured by `npm run bench -- cache`, rounded up. */
 const overheadBytes = 480
 const unjudged = -1
 
-/** An entry, and how Redis is to keep it. */
+/** An entry, and how Redis should keep it. */
 export interface Made {
   readonly entry: Entry
   readonly bytes: Buffer | undefined
@@ -20,8 +20,8 @@ export interface Made {
 }
 
 /**
- * Makes an entry of a value. The value is written and read back, so that all callers get the same, from whichever
- * level: equal types, and frozen. Undefined for what cannot be written or is too large; that is counted.
+ * Makes an entry of a value. The value is encoded and decoded, so that all callers get the same from either level:
+ * equal types, and frozen. Undefined for what cannot be encoded or is too large; that is counted.
  */
 export function makeEntry(
   core: CacheCore,
@@ -72,16 +72,17 @@ export function makeEntry(
   return { entry, keepMs: errorMs, bytes: core.redis && writeCopy(stored, text, compressBytes) }
 }
 
-/** Reads an entry that Redis has. What is damaged, foreign or too large is a counted miss. */
-export function readEntry(core: CacheCore, key: CacheKey, stored: StoredValue): Entry | undefined {
+/** Reads an entry from Redis. What is damaged, foreign or too large is a counted miss. */
+export function readEntry(core: CacheCore, key: CacheKey, stored: StoredValue, askedMs: number): Entry | undefined {
   const copy = readCopy(stored, core.options.codec, core.options.maxValueBytes)
   if (copy === undefined) {
     skip(core, key, 'damaged')
     return undefined
   }
-  const madeAtMs = core.nowMs() - stored.ageMs
+  // Its age counts from when it was requested, so that it never looks younger than it is.
+  const madeAtMs = askedMs - stored.ageMs
   const prefixes = key.prefixScopes
-  // Written out, in one order with the above: this is made for every read from Redis.
+  // An object literal with the fields in the same order as above, for speed: this runs for every read from Redis.
   return {
     key: key.encoded,
     spec: key.spec,

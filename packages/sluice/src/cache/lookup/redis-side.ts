@@ -1,30 +1,30 @@
 import type { Timer } from '../../core/clock.ts'
 import { everythingScope } from '../keys/cache-key.ts'
-import type { CacheLink, ReadWaiter, StoredValue } from '../link/cache-link.ts'
+import type { CacheLink, SetReply, StoredValue } from '../link/cache-link.ts'
 import type { Invalidation } from '../protocol/messages.ts'
 import type { CacheCore } from './cache-core.ts'
+import { Reading } from './reading.ts'
 
 const failuresBeforeDown = 3
 const firstProbeMs = 200
 const lastProbeMs = 2000
 /** Without a lookup for this long, the proof is no longer renewed in advance. */
 const idleMs = 10_000
-/**
- * More invalidations than this are not kept apart while Redis is away: then all that others have is to be invalidated.
- */
+/** With more invalidations than this while Redis is away, they are replaced by one: everything is invalidated. */
 const maxQueued = 10_000
 
 /**
- * The cache's dealings with Redis: keeps the proof that this process knows all invalidations, stops asking while Redis
- * does not answer, and sends later what could not be sent.
+ * The cache's communication with Redis: keeps the proof that this process knows all invalidations, stops sending while
+ * Redis does not answer, and sends later what could not be sent.
  */
 export class RedisSide {
   readonly #core: CacheCore
   readonly #link: CacheLink
   readonly #unsubscribe: () => void
-  /** Invalidations that are to be sent when Redis is back, and those that are being sent. */
+  /** Invalidations to send when Redis is back, and those that are being sent. */
   readonly #queued = new Set<string>()
   #sending: ReadonlySet<string> = new Set()
+  #timesQueued = 0
   #down = false
   #failures = 0
   #probes = 0
@@ -50,7 +50,7 @@ export class RedisSide {
     return this.#down ? 'down' : 'up'
   }
 
-  /** Asks Redis, unless it is known not to answer; undefined when it did not. */
+  /** Calls Redis, unless it is known not to answer; undefined when it did not. */
   async ask<T>(call: (link: CacheLink, withinMs: number) => Promise<T>, withinMs: number): Promise<T | undefined> {
     if (this.#down || withinMs < 1 || this.#closed) return undefined
     try {
@@ -88,7 +88,7 @@ export class RedisSide {
     return this.#link.connection === this.#connection && this.#core.view.proven(this.#core.moment())
   }
 
-  /** The same for a moment that was read already. While it is, the proof is renewed in time. */
+  /** The same for a time that was already read. A valid proof is renewed before it ends. */
   isProvenAt(monotonicMs: number, wallMs: number): boolean {
     this.#usedMs = monotonicMs
     if (this.#link.connection !== this.#connection || !this.#core.view.provenAt(monotonicMs, wallMs)) return false
@@ -97,7 +97,8 @@ export class RedisSide {
   }
 
   /**
-   * Sees to it that the view is proven, if Redis can be asked. Resolves to whether it is; at once where it is already.
+   * Obtains a proof for the view, if Redis can be reached. Resolves to whether there is one; at once where there
+   * already is.
    */
   prove(withinMs: number): Promise<boolean> | true {
     this.#usedMs = this.#core.clock.monotonic()
@@ -109,14 +110,33 @@ export class RedisSide {
     return this.#sync(withinMs)
   }
 
-  /** Sends an invalidation and takes it in. Rejects when Redis does not answer. */
-  async invalidate(scopes: readonly string[], wait: number): Promise<Invalidation> {
-    const message = await this.#link.invalidate(scopes, wait, this.#core.options.redisDeadlineMs)
-    this.lastAnswerMs = this.#core.nowMs()
-    this.#core.count.invalidations.sent += scopes.length
-    this.#core.events.emit('invalidation', { way: 'sent', scopes: scopes.length })
-    this.#take(message)
-    return message
+  /**
+   * Sends an invalidation and applies it. Rejects when Redis does not answer. False when the log is not the one that
+   * this process knows: it is sent again when it is, and must be applied locally until then.
+   */
+  async invalidate(scopes: readonly string[]): Promise<boolean> {
+    const message = await this.#link.invalidate(scopes, this.#core.options.redisDeadlineMs)
+    this.#sent(message)
+    if (message.generation === this.#core.view.generation) return true
+    // That log may be lost again before this process has read it.
+    this.#core.purge(scopes)
+    this.#enqueue(scopes)
+    return false
+  }
+
+  /** Waits until so many replicas have the latest invalidation. */
+  waitForReplicas(replicas: number, withinMs: number): Promise<void> {
+    return this.#link.waitForReplicas(replicas, withinMs)
+  }
+
+  /** Writes a value for all to read, and applies that it replaces what was there. */
+  async set(key: string, bytes: Buffer, keepMs: number): Promise<SetReply> {
+    const queued = this.#timesQueued
+    const reply = await this.#link.set(key, bytes, keepMs, this.#core.options.redisDeadlineMs)
+    // A pending invalidation of the key is about the value before this one.
+    if (queued === this.#timesQueued) this.#queued.delete(`k:${key}`)
+    this.#sent(reply.message)
+    return reply
   }
 
   /** Remembers what to send when Redis is back. */
@@ -124,9 +144,10 @@ export class RedisSide {
     this.#core.count.invalidations.queued += scopes.length
     this.#core.events.emit('invalidation', { way: 'queued', scopes: scopes.length })
     this.#enqueue(scopes)
+    this.#failed(undefined, failuresBeforeDown)
   }
 
-  /** Whether an invalidation of this has not reached Redis yet: then what Redis has was replaced. */
+  /** Whether an invalidation of this has not reached Redis yet: then the copy in Redis is outdated. */
   isUnsent(key: string, scopes: readonly string[]): boolean {
     if (this.#queued.size === 0 && this.#sending.size === 0) return false
     const isIn = (unsent: ReadonlySet<string>): boolean =>
@@ -139,6 +160,14 @@ export class RedisSide {
     this.#core.clock.clearTimeout(this.#timer)
     this.#unsubscribe()
     await this.#link.close()
+  }
+
+  #sent(message: Invalidation): void {
+    const scopes = message.scopes.length
+    this.lastAnswerMs = this.#core.nowMs()
+    this.#core.count.invalidations.sent += scopes
+    this.#core.events.emit('invalidation', { way: 'sent', scopes })
+    this.#take(message)
   }
 
   #receive(message: Invalidation): void {
@@ -155,24 +184,24 @@ export class RedisSide {
   }
 
   #sync(withinMs: number): Promise<boolean> {
-    this.#syncing ??= this.#ask(withinMs).finally(() => {
+    this.#syncing ??= this.#readLog(withinMs).finally(() => {
       this.#syncing = undefined
       this.#renew()
     })
     return this.#syncing
   }
 
-  async #ask(withinMs: number): Promise<boolean> {
+  async #readLog(withinMs: number): Promise<boolean> {
     const { view, count, events } = this.#core
     const askedAt = this.#core.moment()
     const before = view.position
     const { era } = view
     try {
       let reply = await this.#link.sync(before, Math.max(1, withinMs))
-      // A server that had been replaced is back, or there are two: it lacks what was invalidated meanwhile.
+      // A server that had been replaced is back, or there are two: it lacks the invalidations of the meantime.
       if (view.hasLeft(reply.generation)) reply = await this.#link.sync(before, withinMs, reply.generation)
       if (this.#closed) return false
-      // A lost connection fails its calls, so an answer came over the present one.
+      // A lost connection fails its calls, so an answer came over the current one.
       if (view.synchronize(reply, askedAt)) this.#connection = this.#link.connection
       for (const [scope, sequence] of reply.changes)
         this.#core.forget(scope, { generation: reply.generation, sequence })
@@ -209,25 +238,26 @@ export class RedisSide {
     const ended = (): void => {
       this.#sending = new Set()
     }
-    this.invalidate(scopes, 0).then(
-      () => {
+    this.invalidate(scopes).then(
+      (known) => {
         ended()
-        this.#sendQueued()
+        if (known) this.#sendQueued()
       },
       () => {
         ended()
         this.#enqueue(scopes)
+        this.#failed(undefined, failuresBeforeDown)
       },
     )
   }
 
   #enqueue(scopes: readonly string[]): void {
+    this.#timesQueued += 1
     for (const scope of scopes) this.#queued.add(scope)
     if (this.#queued.size > maxQueued) {
       this.#queued.clear()
       this.#queued.add(everythingScope)
     }
-    this.#failed(undefined, failuresBeforeDown)
   }
 
   #failed(error: unknown, by = 1): void {
@@ -238,7 +268,9 @@ export class RedisSide {
     this.#renew()
   }
 
-  /** Plans the next question: soon before the proof ends while the cache is in use, or a probe while Redis is away. */
+  /**
+   * Schedules the next call: shortly before the proof ends while the cache is in use, or a probe while Redis is away.
+   */
   #renew(): void {
     if (this.#closed) return
     const { clock, options, random } = this.#core
@@ -262,26 +294,5 @@ export class RedisSide {
   #unschedule(): void {
     this.#core.clock.clearTimeout(this.#timer)
     this.#timer = undefined
-  }
-}
-
-/** Waits for one read. */
-class Reading implements ReadWaiter {
-  readonly #side: RedisSide
-  readonly #answered: (stored: StoredValue | null | undefined) => void
-
-  constructor(side: RedisSide, answered: (stored: StoredValue | null | undefined) => void) {
-    this.#side = side
-    this.#answered = answered
-  }
-
-  resolve(stored: StoredValue | undefined): void {
-    this.#side.heard()
-    this.#answered(stored ?? null)
-  }
-
-  reject(error: unknown): void {
-    this.#side.failed(error)
-    this.#answered(undefined)
   }
 }

@@ -11,7 +11,7 @@ export interface Keeping {
   readonly scopes: readonly string[]
 }
 
-/** Works out how to keep a value: the rules of the call count before those of the key, and those before the cache's. */
+/** Decides how to keep a value: the options of the call override those of the key, and those override the cache's. */
 export function keepingOf(
   spec: KeySpec,
   encoded: string,
@@ -33,7 +33,7 @@ export function keepingOf(
     )
   const ttlMs =
     negativeMs ?? (typeof ttl === 'function' ? parseTtl((ttl as (value: unknown) => Ttl)(value), 'ttl') : ttl!)
-  // Only ever shorter: no value is fresh for longer than was said.
+  // Only ever shorter: no value is fresh for longer than configured.
   const freshMs = ttlMs === Infinity ? Infinity : Math.max(1, ttlMs * (1 - (first('jitter') ?? 0.1) * random()))
   const tags = first('tags')
   const names = typeof tags === 'function' ? (tags as (value: unknown) => readonly string[])(value) : (tags ?? [])

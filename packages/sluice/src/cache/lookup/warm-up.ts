@@ -6,7 +6,7 @@ import type { CacheCore } from './cache-core.ts'
 
 const usual = { top: 100, withinMs: 120_000, concurrency: 8 }
 
-/** Looks the most used keys up again, a few at a time and only for so long. */
+/** Looks up the most used keys again, a few at a time and within a time limit. */
 export async function warmUp(
   core: CacheCore,
   options: WarmOptions,

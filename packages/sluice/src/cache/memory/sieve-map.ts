@@ -19,7 +19,7 @@ class Node<V> {
 }
 
 /**
- * A map bounded by entries and by bytes, with SIEVE eviction (Zhang et al., NSDI'24): entries stand in the order of
+ * A map bounded by entries and by bytes, with SIEVE eviction (Zhang et al., NSDI'24): entries are in the order of
  * insertion, a hit only marks its entry, and a hand that moves from old to new evicts the first unmarked one and clears
  * the marks that it passes. A scan of keys that are read once is evicted before the marked ones.
  *
@@ -56,7 +56,7 @@ export class SieveMap<V extends Sized> {
     return node.value
   }
 
-  /** Looks without counting as a use. */
+  /** Reads without counting as a use. */
   peek(key: string): V | undefined {
     return this.#nodes.get(key)?.value
   }

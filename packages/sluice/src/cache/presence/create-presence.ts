@@ -16,9 +16,9 @@ export interface PresenceOptions {
   readonly namespace?: string
   /** How long the members of a process that died are still listed; 60 s by default. */
   readonly ttl?: Duration
-  /** How often a process says that it lives; 20 s by default. Three must fit into the TTL. */
+  /** How often a process sends its heartbeat; 20 s by default. Three must fit into the TTL. */
   readonly beat?: Duration
-  /** How long a member may be without a connection before it has left; 10 s by default. */
+  /** How long a member may be without a connection before it counts as left; 10 s by default. */
   readonly grace?: Duration
   /** How long Redis may take to answer; 500 ms by default. */
   readonly redisDeadline?: Duration

@@ -6,7 +6,7 @@ export interface PresenceKeys {
   readonly processes: string
   /** The channels that a process has members in; in the slot of `processes`. */
   channelsOf(process: string): string
-  /** Who removes the members of a dead process. */
+  /** The lock for the removal of a dead process's members. */
   sweepOf(process: string): string
   /** Members of a channel, and how many of them each process has; in one slot. */
   channel(name: string): [string, string]

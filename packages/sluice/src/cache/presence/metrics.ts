@@ -1,4 +1,4 @@
-import { type MetricTable, type PartMetrics, partMetrics } from '../../core/metrics.ts'
+import { type MetricTable, type PartMetrics, partMetrics } from '../../core/observe/metrics.ts'
 import type { Presence } from './presence.ts'
 
 const table = {
@@ -14,7 +14,7 @@ const table = {
   },
   sluice_presence_last_beat_seconds: {
     type: 'gauge',
-    help: 'How long ago this process last told Redis that it lives.',
+    help: 'How long ago this process last renewed itself in Redis.',
     labels: ['presence'],
   },
   sluice_presence_swept_processes_total: {

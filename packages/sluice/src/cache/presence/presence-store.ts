@@ -3,22 +3,24 @@ import type { MsgpackReader } from '../../redis/msgpack.ts'
 import type { Redis } from '../../redis/redis.ts'
 import type { Script } from '../../redis/script.ts'
 import { type PresenceKeys, presenceKeys } from './keys.ts'
+import type { MemberSink } from './member-writer.ts'
 import type { Member } from './presence.ts'
 import { beat, join, leave, members, processes, sweep } from './scripts.gen.ts'
 
 export interface Beat {
-  /** Whether the process lives. If not it was taken for dead: its members are being removed. */
+  /** Whether the process counts as alive. If not, it was declared dead: its members are being removed. */
   readonly lives: boolean
   readonly dead: readonly string[]
-  /** In how many milliseconds the next of the processes dies unless it beats; undefined for none. */
+  /** In how many milliseconds the next process expires unless it beats; undefined for none. */
   readonly nextDeathMs: number | undefined
 }
 
+/** How many members of a channel are looked at in one step of a sweep. */
 const membersPerCall = 500
 const sweepMs = 30_000
 
 /** What presence does in Redis, for one process. */
-export class PresenceStore {
+export class PresenceStore implements MemberSink {
   readonly #redis: Redis
   readonly #withinMs: number
   #process = randomUUID() as string
@@ -31,10 +33,12 @@ export class PresenceStore {
     this.keys = presenceKeys(prefix)
   }
 
-  /** Goes on under another id, because what was noted under the last one is being removed. */
-  beNew(): void {
+  /** Continues under a new id, because what was written under the last one is being removed. Returns the last one. */
+  beNew(): string {
+    const last = this.#process
     this.#process = randomUUID()
     this.#isNew = true
+    return last
   }
 
   async beat(ttlMs: number): Promise<Beat> {
@@ -48,22 +52,18 @@ export class PresenceStore {
   }
 
   /**
-   * Notes that this process has members in a channel, then adds them: in this order, so that a sweep finds them all.
+   * Records that this process has members in a channel, then adds them: in this order, so that a sweep finds them all.
    */
   async join(channel: string, joining: readonly (readonly [id: string, data: string])[]): Promise<void> {
     const { processes: key } = this.keys
-    await this.#redis.command(['SADD', this.keys.channelsOf(this.#process), channel], this.#options(key))
-    for (let i = 0; i < joining.length; i += membersPerCall) {
-      const some = joining.slice(i, i + membersPerCall).flat()
-      await this.#run(join, this.keys.channel(channel), [this.#process, this.keys.changes(channel), ...some])
-    }
+    // Under one id, even if the process gets a new one meanwhile.
+    const process = this.#process
+    await this.#redis.command(['SADD', this.keys.channelsOf(process), channel], this.#options(key))
+    await this.#run(join, this.keys.channel(channel), [process, this.keys.changes(channel), ...joining.flat()])
   }
 
   async leave(channel: string, ids: readonly string[]): Promise<void> {
-    for (let i = 0; i < ids.length; i += membersPerCall) {
-      const args = [this.#process, this.keys.changes(channel), ...ids.slice(i, i + membersPerCall)]
-      await this.#run(leave, this.keys.channel(channel), args)
-    }
+    await this.#run(leave, this.keys.channel(channel), [this.#process, this.keys.changes(channel), ...ids])
   }
 
   /** This process has no member in the channel any more. */
@@ -77,7 +77,7 @@ export class PresenceStore {
     const noted = Number(reply.read())
     const homes = reply.read() as string[]
     if (homes.every((process) => alive.has(process))) return noted
-    // Somebody died and was not swept yet: count those that are still somewhere else.
+    // A process died and was not swept yet: count the members that are still in another process.
     return (await this.list(channel)).length
   }
 
@@ -95,7 +95,7 @@ export class PresenceStore {
     return found
   }
 
-  /** Removes the members of a dead process; undefined when another process is at it. */
+  /** Removes the members of a dead process; undefined when another process already does. */
   async sweep(dead: string): Promise<number | undefined> {
     const options = this.#options(this.keys.processes)
     const claim = ['SET', this.keys.sweepOf(dead), this.#process, 'NX', 'PX', String(sweepMs)]
@@ -114,7 +114,7 @@ export class PresenceStore {
     return channels.length
   }
 
-  /** This process ends: it is no longer among the living. */
+  /** This process ends: it is no longer listed as alive. */
   async end(): Promise<void> {
     const options = this.#options(this.keys.processes)
     await this.#redis.command(['ZREM', this.keys.processes, this.#process], options)
@@ -139,7 +139,7 @@ export class PresenceStore {
   }
 }
 
-/** Data is written as JSON by whoever joined; what is not is shown as it is. */
+/** Data is written as JSON by the process that joined; anything else is returned as text. */
 export function parseData(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -45,9 +45,9 @@ const presences = (howMany: number, options: Partial<PresenceOptions> = {}): Pro
     }),
   )
 }
-/** A process that stops without a word: its clock, and so its beat, stands still. */
+/** A process that stops without notice: its clock, and so its beat, stops. */
 const mortal = { clock: virtualClock(), ttl: '400ms', beat: '100ms' } as const
-/** Watches a channel, and returns when Redis has the subscription: what happens from then on is told. */
+/** Watches a channel, and returns when Redis has the subscription: changes from then on are received. */
 const watching = async (presence: Presence, channel: string, listener: (change: PresenceChange) => void) => {
   const subscribed = async () => (await server.cli<string[]>('PUBSUB', 'CHANNELS', '*')).length
   const before = await subscribed()
@@ -68,7 +68,7 @@ test('members of all processes are listed and counted once, with their data', as
   expect((await b!.list('other'))[0]).toEqual({ id: 'eve', data: null })
 })
 
-test('joins, updates and leaves are told apart, and only the last connection of a member counts', async () => {
+test('joins, updates and leaves are separate changes, and only the last connection of a member counts', async () => {
   const [a, b] = await presences(2)
   const changes: PresenceChange[] = []
   await watching(b!, 'c', (change) => changes.push(change))
@@ -106,7 +106,7 @@ test('a member that comes back within the grace has never left', async () => {
   expect(changes).toEqual(['join', 'leave'])
 })
 
-test('the members of a killed process vanish within one TTL, and their leaves are told', async () => {
+test('the members of a killed process vanish within one TTL, and their leaves are published', async () => {
   const namespace = `killed ${namespaces++}`
   const [dying] = await presences(1, { ...mortal, namespace })
   const [other] = await presences(1, { namespace, ttl: '400ms', beat: '100ms' })
@@ -122,7 +122,7 @@ test('the members of a killed process vanish within one TTL, and their leaves ar
   expect(await server.cli('KEYS', `*killed*dying*`)).toEqual([])
 })
 
-test('a process that was taken for dead adds its members again', async () => {
+test('a process that was declared dead adds its members again', async () => {
   const namespace = `paused ${namespaces++}`
   const clock = virtualClock()
   const [paused] = await presences(1, { clock, ttl: '300ms', beat: '100ms', namespace })
@@ -158,7 +158,7 @@ test('a hundred thousand members cost as few round trips as one', { timeout: 60_
   expect((await calls()) - before).toBe(5)
 })
 
-test('what is published reaches the event streams of all processes, and who disconnects leaves', async () => {
+test('what is published reaches the event streams of all processes, and a client that disconnects leaves', async () => {
   const [a, b] = await presences(2)
   const http = createServer((_, response) => {
     void sendEvents(a!, response, { channel: 'prices', id: 'ann', first: ['present'] })

@@ -1,7 +1,7 @@
-/** Somebody who is connected to a channel. */
+/** A user or client that is connected to a channel. */
 export interface Member {
   readonly id: string
-  /** What was said of them when they joined, or later; the latest of any process. */
+  /** Their data from `join` or `update`; the latest of any process. */
   readonly data: unknown
 }
 
@@ -14,7 +14,7 @@ export interface PresenceChange extends Member {
 export interface Membership {
   readonly channel: string
   readonly id: string
-  /** Says something else of the member. */
+  /** Changes the data of the member. */
   update(data: unknown): Promise<void>
   /** Ends the connection. If it was the last of the member, and none follows within the grace, the member has left. */
   leave(): void
@@ -23,9 +23,9 @@ export interface Membership {
 export interface PresenceEvents {
   /** The members of a process that died were removed. */
   swept: { readonly process: string; readonly channels: number }
-  /** This process was taken for dead, or Redis was wiped: its members were added again. */
+  /** This process was declared dead, or Redis was wiped: its members were added again. */
   rejoined: { readonly members: number }
-  /** A beat or another write did not reach Redis; it is tried again. */
+  /** A beat or another write did not reach Redis; it is retried. */
   failed: { readonly operation: 'beat' | 'write' | 'sweep'; readonly error: unknown }
 }
 

@@ -1,7 +1,8 @@
 import type { Clock, Timer } from '../../core/clock.ts'
-import { Emitter } from '../../core/emitter.ts'
 import { invalidOption, SluiceError } from '../../core/errors.ts'
+import { Emitter } from '../../core/observe/emitter.ts'
 import type { Redis } from '../../redis/redis.ts'
+import { MemberWriter } from './member-writer.ts'
 import type { Member, Membership, Presence, PresenceChange, PresenceEvents, PresenceStats } from './presence.ts'
 import { PresenceStore, parseData } from './presence-store.ts'
 
@@ -15,7 +16,9 @@ export interface RedisPresenceOptions {
   readonly release: () => Promise<void>
 }
 
-/** A member as this process has it: how many connections, and whether the last one has just ended. */
+const changeTypes = ['join', 'update', 'leave'] as const
+
+/** A member in this process: how many connections, and whether the last one has just ended. */
 interface LocalMember {
   connections: number
   data: string
@@ -30,30 +33,36 @@ export class RedisPresence implements Presence {
   readonly #events = new Emitter<PresenceEvents>()
   readonly #channels = new Map<string, Map<string, LocalMember>>()
   #timer: Timer | undefined
+  readonly #writer: MemberWriter
   #beatAtMs = Number.NEGATIVE_INFINITY
-  #mustRejoin = false
-  /** By channel: members to be written at the end of this turn of the event loop. */
-  #unsent = new Map<string, Map<string, LocalMember>>()
-  #flushing: Promise<void> | undefined
-  /** Leaves that did not reach Redis. */
-  readonly #pendingLeaves: [channel: string, id: string][] = []
+  #isBeating = false
+  /** Earlier ids of this process: what it wrote before it noticed that it was declared dead must still be removed. */
+  readonly #formerIds = new Set<string>()
   #closed = false
 
   constructor(redis: Redis, options: RedisPresenceOptions) {
     this.#redis = redis
     this.#options = options
     this.#store = new PresenceStore(redis, options.prefix, options.redisDeadlineMs)
+    const local = {
+      dataOf: (channel: string, id: string) => this.#channels.get(channel)?.get(id)?.data,
+      has: (channel: string) => this.#channels.has(channel),
+    }
+    this.#writer = new MemberWriter(this.#store, local, (error) => {
+      this.#events.emit('failed', { operation: 'write', error })
+      this.#beatSoon()
+    })
   }
 
-  /** The first beat, before anybody joins: members of a process that does not live are not listed. */
+  /** The first beat, before any join: members of a process that is not alive are not listed. */
   start(): Promise<void> {
     return this.#beat()
   }
 
   async join(channel: string, id: string, data: unknown = null): Promise<Membership> {
     if (this.#closed) throw new SluiceError('SLUICE_CLOSED', 'presence was closed before the call')
-    for (const [name, value] of Object.entries({ channel, id }))
-      if (typeof value !== 'string' || value === '') throw invalidOption(`join ${name}`, value, 'use a text')
+    checkName('join channel', channel)
+    checkName('join id', id)
     const text = JSON.stringify(data) ?? 'null'
     const local = this.#channels.get(channel) ?? new Map<string, LocalMember>()
     this.#channels.set(channel, local)
@@ -87,8 +96,8 @@ export class RedisPresence implements Presence {
   watch(channel: string, listener: (change: PresenceChange) => void): () => void {
     return this.#redis.subscribe(this.#store.keys.changes(channel), {
       message: (text) => {
-        const { type, id, data } = JSON.parse(text) as { type: PresenceChange['type']; id: string; data: string }
-        listener({ type, id, data: parseData(data) })
+        const change = parseChange(text)
+        if (change) listener(change)
       },
     })
   }
@@ -117,121 +126,106 @@ export class RedisPresence implements Presence {
     this.#options.clock.clearTimeout(this.#timer)
     const channels = [...this.#channels]
     this.#channels.clear()
-    try {
-      for (const [channel, local] of channels) {
-        for (const member of local.values()) this.#options.clock.clearTimeout(member.leaving)
-        await this.#store.leave(channel, [...local.keys()])
+    for (const [channel, local] of channels)
+      for (const [id, member] of local) {
+        this.#options.clock.clearTimeout(member.leaving)
+        this.#writer.mark(channel, id)
       }
-      await this.#store.end()
-    } catch (error) {
-      // The members vanish when this process' time is over.
-      this.#events.emit('failed', { operation: 'write', error })
-    }
+    // If this fails, the members are removed when this process expires.
+    await this.#writer.write()
+    if (!this.#writer.isBehind)
+      await this.#store.end().catch((error) => this.#events.emit('failed', { operation: 'write', error }))
     await this.#options.release()
   }
 
   /** Writes a member with all others that join or change in the same turn of the event loop. */
   #write(channel: string, id: string, member: LocalMember, data: string): Promise<void> {
-    if (member.data === data) return this.#flushing ?? Promise.resolve()
     member.data = data
-    const unsent = this.#unsent.get(channel) ?? new Map<string, LocalMember>()
-    this.#unsent.set(channel, unsent)
-    unsent.set(id, member)
-    this.#flushing ??= new Promise((resolve) => setImmediate(() => void this.#flush().then(resolve)))
-    return this.#flushing
-  }
-
-  async #flush(): Promise<void> {
-    this.#flushing = undefined
-    const unsent = this.#unsent
-    this.#unsent = new Map()
-    try {
-      for (const [channel, members] of unsent) await this.#rejoin(channel, members)
-    } catch (error) {
-      this.#mustRejoin = true
-      this.#events.emit('failed', { operation: 'write', error })
-    }
+    this.#writer.mark(channel, id)
+    return this.#writer.write()
   }
 
   #disconnect(channel: string, id: string, member: LocalMember): void {
     member.connections -= 1
     if (member.connections > 0 || this.#closed) return
-    member.leaving = this.#options.clock.setTimeout(() => void this.#left(channel, id, member), this.#options.graceMs)
+    member.leaving = this.#options.clock.setTimeout(() => this.#left(channel, id, member), this.#options.graceMs)
     member.leaving.unref?.()
   }
 
-  async #left(channel: string, id: string, member: LocalMember): Promise<void> {
+  #left(channel: string, id: string, member: LocalMember): void {
     const local = this.#channels.get(channel)
     if (local?.get(id) !== member || member.connections > 0) return
     local.delete(id)
     if (local.size === 0) this.#channels.delete(channel)
-    try {
-      await this.#store.leave(channel, [id])
-      if (!this.#channels.has(channel)) await this.#store.forgetChannel(channel)
-      // Somebody may have joined while the channel was being forgotten.
-      const again = this.#channels.get(channel)
-      if (again) await this.#rejoin(channel, again)
-    } catch (error) {
-      // With the next beat all is written anew; the member that left is removed then.
-      this.#pendingLeaves.push([channel, id])
-      this.#events.emit('failed', { operation: 'write', error })
-    }
+    this.#writer.mark(channel, id)
+    void this.#writer.write()
   }
 
   async #beat(): Promise<void> {
     const { ttlMs, beatMs, clock } = this.#options
     let waitMs = beatMs
+    this.#isBeating = true
     try {
       const askedMs = clock.monotonic()
       const { lives, dead, nextDeathMs } = await this.#store.beat(ttlMs)
       this.#beatAtMs = askedMs
-      if (!lives) {
-        this.#store.beNew()
-        await this.#store.beat(ttlMs)
-      }
-      if (!lives || this.#mustRejoin) await this.#rejoinAll()
-      for (const [channel, id] of this.#pendingLeaves.splice(0))
-        if (!this.#channels.get(channel)?.has(id)) await this.#store.leave(channel, [id])
-      for (const process of dead) await this.#sweep(process)
-      // Whoever dies next is noticed shortly after, not only with the beat after that.
+      if (!lives) await this.#comeBack()
+      else if (this.#writer.isBehind) await this.#writer.write()
+      for (const process of [...dead, ...this.#formerIds]) await this.#sweep(process)
+      // The next death is noticed shortly after it happens, not only with the beat after that.
       if (nextDeathMs !== undefined) waitMs = Math.min(waitMs, Math.max(nextDeathMs + 20, beatMs / 10))
+      if (this.#writer.isBehind) waitMs = beatMs / 10
     } catch (error) {
       this.#events.emit('failed', { operation: 'beat', error })
       waitMs = beatMs / 10
     }
+    this.#isBeating = false
+    this.#beatIn(waitMs)
+  }
+
+  /** What did not reach Redis is retried before the next beat is due. */
+  #beatSoon(): void {
+    if (!this.#isBeating) this.#beatIn(this.#options.beatMs / 10)
+  }
+
+  #beatIn(ms: number): void {
+    const { clock } = this.#options
+    clock.clearTimeout(this.#timer)
     if (this.#closed) return
-    this.#timer = clock.setTimeout(() => void this.#beat(), waitMs)
+    this.#timer = clock.setTimeout(() => void this.#beat(), ms)
     this.#timer.unref?.()
   }
 
-  async #rejoinAll(): Promise<void> {
-    this.#mustRejoin = false
-    let members = 0
-    try {
-      for (const [channel, local] of this.#channels) {
-        await this.#rejoin(channel, local)
-        members += local.size
-      }
-    } catch (error) {
-      this.#mustRejoin = true
-      throw error
-    }
-    this.#events.emit('rejoined', { members })
-  }
-
-  #rejoin(channel: string, local: ReadonlyMap<string, LocalMember>): Promise<void> {
-    return this.#store.join(
-      channel,
-      [...local].map(([id, { data }]) => [id, data] as const),
-    )
+  /** This process was declared dead, or Redis was wiped: it continues under a new id and adds its members again. */
+  async #comeBack(): Promise<void> {
+    await this.#writer.idle()
+    this.#formerIds.add(this.#store.beNew())
+    for (const [channel, local] of this.#channels) for (const id of local.keys()) this.#writer.mark(channel, id)
+    await this.#store.beat(this.#options.ttlMs)
+    const { members } = this.stats()
+    await this.#writer.write()
+    if (!this.#writer.isBehind) this.#events.emit('rejoined', { members })
   }
 
   async #sweep(process: string): Promise<void> {
     try {
       const channels = await this.#store.sweep(process)
-      if (channels !== undefined) this.#events.emit('swept', { process, channels })
+      if (channels === undefined) return
+      if (!this.#formerIds.delete(process)) this.#events.emit('swept', { process, channels })
     } catch (error) {
       this.#events.emit('failed', { operation: 'sweep', error })
     }
   }
+}
+
+function checkName(what: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw invalidOption(what, value, 'use a text')
+}
+
+/** Reads a published change. Any client may publish to a channel, so anything else is ignored. */
+function parseChange(text: string): PresenceChange | undefined {
+  const change = parseData(text) as { type?: unknown; id?: unknown; data?: unknown } | null
+  const type = changeTypes.find((each) => each === change?.type)
+  if (type === undefined || typeof change?.id !== 'string' || typeof change.data !== 'string') return undefined
+  return { type, id: change.id, data: parseData(change.data) }
 }

@@ -8,11 +8,11 @@ export const constants = {
 
 export const beat: Script = {
   name: 'beat',
-  sha1: 'bc9e99d35bb97ee9f0c9a45b3290aa0aa573e1d6',
+  sha1: '5fb40548e7c25f0d652ffff3e4ec41573ceb2263',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local untilUs = call('ZSCORE', KEYS[1], ARGV[2])
 local lives = ARGV[4] == '1' or (untilUs and tonumber(untilUs) > clock)
 if lives then call('ZADD', KEYS[1], string.format('%.0f', clock + tonumber(ARGV[3])), ARGV[2]) end
@@ -24,11 +24,11 @@ return cmsgpack.pack(0, clock, lives and 1 or 0, dead, tonumber(next[2] or 0))
 
 export const join: Script = {
   name: 'join',
-  sha1: 'efd8c4364c9aa00cf81d427571b5d96732cc5a8f',
+  sha1: '481972d356223d02e21708bed53e8ccf8d4d640d',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local process = ARGV[2]
 for i = 4, #ARGV, 2 do
 local id, data = ARGV[i], ARGV[i + 1]
@@ -48,11 +48,11 @@ return cmsgpack.pack(0, clock)
 
 export const leave: Script = {
   name: 'leave',
-  sha1: 'df3251aa8f9a82701d41dabef8dbb33346574de1',
+  sha1: '0138248875678458484636918d7931b22df518f0',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local function remove(id, text)
 local homes = text and cjson.decode(text)
 if not homes or not homes[ARGV[2]] then return end
@@ -73,11 +73,11 @@ return cmsgpack.pack(0, clock)
 
 export const members: Script = {
   name: 'members',
-  sha1: '37a5d2b7ad16965be00cefaa939d2b6bb79faae5',
+  sha1: '261be64a4ce94f2c1f81e30c772a4327dbb0dbf1',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local all = ARGV[2] == '1' and call('HGETALL', KEYS[1]) or {}
 return cmsgpack.pack(0, clock, call('HLEN', KEYS[1]), call('HKEYS', KEYS[2]), all)
 `,
@@ -85,22 +85,22 @@ return cmsgpack.pack(0, clock, call('HLEN', KEYS[1]), call('HKEYS', KEYS[2]), al
 
 export const processes: Script = {
   name: 'processes',
-  sha1: '2384287ef7335dc9de9a1ec8f94e6d448acedba7',
+  sha1: 'bbee11321c9bd8b0088ca1247c30231dc29c5099',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 return cmsgpack.pack(0, clock, call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', clock), '+inf'))
 `,
 }
 
 export const sweep: Script = {
   name: 'sweep',
-  sha1: '14d0f154cfcf1bdb159a143ba5d7119bbb1eabe0',
+  sha1: '27368837760ad77bd877dcba7acf0665522d39ba',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local function remove(id, text)
 local homes = text and cjson.decode(text)
 if not homes or not homes[ARGV[2]] then return end

@@ -1,19 +1,24 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { checkOptionNames, optionNames } from '../../core/check-options.ts'
+import type { Clock } from '../../core/clock.ts'
 import { type Duration, parseDuration } from '../../core/duration.ts'
+import { every } from '../../timing/every.ts'
+import { systemClock } from '../../timing/system-clock.ts'
 import type { Membership, Presence } from './presence.ts'
 
 export interface EventStreamOptions {
   readonly channel: string
-  /** Who is connected. */
+  /** The member that is connected. */
   readonly id: string
   readonly data?: unknown
   /** How often a comment is sent, so that a client that is gone is noticed; 15 s by default. */
   readonly heartbeat?: Duration
   /** A client that is behind by more than this many bytes is disconnected; 1 MiB by default. */
   readonly maxBufferedBytes?: number
-  /** What the stream begins with, such as the present values. */
+  /** What the stream begins with, such as the current values. */
   readonly first?: readonly string[]
+  /** The clock for heartbeats; the machine's clock by default. */
+  readonly clock?: Clock
 }
 
 const names = optionNames<EventStreamOptions>({
@@ -23,9 +28,10 @@ const names = optionNames<EventStreamOptions>({
   heartbeat: true,
   maxBufferedBytes: true,
   first: true,
+  clock: true,
 })
 
-/** The response of `node:http`, which Express, Fastify (`reply.raw`), Koa (`ctx.res`) and Nest hand over too. */
+/** The response of `node:http`, which Express, Fastify (`reply.raw`), Koa (`ctx.res`) and Nest provide too. */
 export interface NodeResponse {
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown
   write(text: string): boolean
@@ -43,7 +49,7 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = Object.freez
   'x-accel-buffering': 'no',
 })
 
-/** A message as the format wants it: each of its lines after `data: `. */
+/** A message in the format of event streams: `data: ` before each line. */
 export function eventText(message: string): string {
   return `data: ${message.replace(/\r\n?|\n/g, '\ndata: ')}\n\n`
 }
@@ -56,7 +62,15 @@ interface Outlet {
 }
 
 async function connect(presence: Presence, options: EventStreamOptions, outlet: Outlet): Promise<() => void> {
-  const { channel, id, data, heartbeat = '15s', maxBufferedBytes = 1024 * 1024, first = [] } = options
+  const {
+    channel,
+    id,
+    data,
+    heartbeat = '15s',
+    maxBufferedBytes = 1024 * 1024,
+    first = [],
+    clock = systemClock(),
+  } = options
   let membership: Membership | undefined
   let isOver = false
   const send = (text: string): void => {
@@ -66,13 +80,12 @@ async function connect(presence: Presence, options: EventStreamOptions, outlet: 
       outlet.cut()
     } else outlet.write(text)
   }
-  const timer = setInterval(() => send(': still here\n\n'), parseDuration(heartbeat, 'heartbeat'))
-  timer.unref()
+  const stopHeartbeat = every(parseDuration(heartbeat, 'heartbeat'), clock, () => send(': still here\n\n'))
   const unsubscribe = presence.subscribe(channel, (message) => send(eventText(message)))
   const close = (): void => {
     if (isOver) return
     isOver = true
-    clearInterval(timer)
+    stopHeartbeat()
     unsubscribe()
     membership?.leave()
   }
@@ -82,13 +95,13 @@ async function connect(presence: Presence, options: EventStreamOptions, outlet: 
     close()
     throw error
   })
-  // The client may have gone while it was joining.
+  // The client may have disconnected while it was joining.
   if (isOver) membership.leave()
   return close
 }
 
 /**
- * Streams what is published to a channel to a client, who is a member of it for as long as the connection lasts.
+ * Streams what is published to a channel to a client, which is a member of it while the connection lasts.
  *
  * @example
  * app.get('/v1/stream', (request, response) => sendEvents(presence, response, { channel: 'prices', id: request.ip }))
@@ -110,6 +123,10 @@ export async function sendEvents(
     write: (text) => void response.write(text),
     buffered: () => response.writableLength,
     cut: () => void response.destroy(),
+  }).catch((error) => {
+    // The head was already sent, so no error status is possible; a client that is cut off reconnects.
+    response.destroy()
+    throw error
   })
   if (isClosed) close()
 }

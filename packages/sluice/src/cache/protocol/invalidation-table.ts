@@ -1,6 +1,6 @@
 /**
- * When each scope was last invalidated, under one generation. Bounded: the oldest are forgotten first, and the floor
- * then says up to where nothing is known any more.
+ * When each scope was last invalidated, under one generation. Bounded: the oldest are removed first, and the floor then
+ * marks up to where nothing is known any more.
  */
 export class InvalidationTable {
   readonly #max: number
@@ -21,11 +21,11 @@ export class InvalidationTable {
     return this.#floor
   }
 
-  /** Notes an invalidation; `heardMs` is when this process heard of it. */
+  /** Records an invalidation; `heardMs` is when this process received it. */
   record(scope: string, sequence: number, heardMs: number): void {
     const known = this.#last.get(scope)
     if (known !== undefined && known.sequence >= sequence) return
-    // A Map keeps the order of insertion, so the first is the one that was heard of longest ago.
+    // A Map keeps the order of insertion, so the first is the one that was received longest ago.
     this.#last.delete(scope)
     this.#last.set(scope, { sequence, heardMs })
     if (this.#last.size <= this.#max) return
@@ -44,7 +44,7 @@ export class InvalidationTable {
     return last !== undefined && last.sequence > sequence
   }
 
-  /** Whether this process heard of an invalidation of the scope at this time or later. */
+  /** Whether this process received an invalidation of the scope at this time or later. */
   heardSince(scope: string, ms: number): boolean {
     const last = this.#last.get(scope)
     return last !== undefined && last.heardMs >= ms

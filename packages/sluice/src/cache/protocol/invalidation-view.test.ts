@@ -15,7 +15,7 @@ const reply = (given: Partial<LogReply>): LogReply => ({
 const entry = { key: 'x', scopes: ['p:', 't:x'], generation: 'a', sequence: 1 }
 const newView = () => new InvalidationView({ maxScopes: 10, maxKeys: 10, proofMs: 100 })
 
-test('a log whose generation was left before is not taken: its server lacks what happened meanwhile', () => {
+test('a log whose generation was left before is not accepted: its server lacks what happened meanwhile', () => {
   const view = newView()
   expect(view.synchronize(reply({ sequence: 1 }), at(1))).toBe(true)
   expect(view.synchronize(reply({ generation: 'b' }), at(2))).toBe(true)

@@ -1,7 +1,7 @@
 import { InvalidationTable } from './invalidation-table.ts'
 import type { Invalidation, LogReply, Moment, Position } from './messages.ts'
 
-/** What of an entry, a flight or a read in progress decides whether an invalidation concerns it. */
+/** The fields of an entry, a flight or a read in progress that decide whether an invalidation concerns it. */
 export interface Stamped {
   /** The key, as encoded. */
   readonly key: string
@@ -17,7 +17,7 @@ export interface Stamped {
  */
 export type Verdict = 'current' | 'unknown' | 'dead'
 
-/** What became of a message. After `gap` the log has to be asked. */
+/** The result of a message. After `gap` the log must be read. */
 export type Received = 'applied' | 'duplicate' | 'gap'
 
 interface Tables {
@@ -37,9 +37,9 @@ const remembered = 4
 
 /**
  * What one process knows of the invalidations of a namespace. It decides nothing by messages alone: only an answer of
- * Redis proves that all invalidations up to the moment of asking are known, and the proof ends D later, by whichever
- * clock says so first. An invalidation that was acknowledged strictly waited for D, so a process with a proof knows of
- * it.
+ * Redis proves that all invalidations up to the moment of the request are known, and the proof ends D later, by
+ * whichever clock is first. An invalidation that was acknowledged strictly waited for D, so a process with a proof has
+ * received it.
  */
 export class InvalidationView {
   readonly #limits: ViewLimits
@@ -54,18 +54,21 @@ export class InvalidationView {
     this.#limits = limits
   }
 
-  /** Grows when entries of this process can no longer be compared with what is known now: they are then only stale. */
+  /** Grows when entries of this process can no longer be compared with the log: they are then only stale. */
   get era(): number {
     return this.#era
   }
 
-  /** What an entry is stamped with whose data is read from now on. */
+  /** The stamp of an entry whose data is read from now on. */
   get position(): Position | undefined {
     const generation = this.#tables[0]?.generation
     return generation === undefined ? undefined : { generation, sequence: this.#sequence }
   }
 
-  /** Changes with every invalidation of a prefix or tag: what was judged under the same version is judged. */
+  /**
+   * Changes with every invalidation of a prefix or tag: an entry judged under the same version need not be judged
+   * again.
+   */
   get scopeVersion(): number {
     return this.#scopeVersion
   }
@@ -92,7 +95,7 @@ export class InvalidationView {
   }
 
   /**
-   * Whether the log had this generation before the present one. A server that comes back after another has taken over
+   * Whether the log had this generation before the current one. A server that comes back after another has taken over
    * does not have the invalidations of the meantime, so its log must get a new generation first.
    */
   hasLeft(generation: string): boolean {
@@ -110,9 +113,9 @@ export class InvalidationView {
   }
 
   /**
-   * Takes over an answer of the log. `askedAt` is when the question was sent: what happened later it may not contain.
-   * An answer that was overtaken by a later one is dropped, as it may come from a server that has since been replaced.
-   * Returns whether it was taken.
+   * Applies an answer of the log. `askedAt` is when the request was sent: the answer may not contain what happened
+   * later. An answer that was overtaken by a later one is dropped, as it may come from a server that has since been
+   * replaced. Returns whether it was applied.
    */
   synchronize(reply: LogReply, askedAt: Moment): boolean {
     if (this.#proof !== undefined && askedAt.monotonicMs < this.#proof.monotonicMs) return false
@@ -138,20 +141,20 @@ export class InvalidationView {
 
   /**
    * Judges what was read after its stamp. An invalidation of a key also removes it from Redis and from the first level,
-   * so for those the log need not remember invalidations of the key since the stamp, but only since `watchedFrom`:
-   * where the view stood when the read was sent to Redis, and `Infinity` for what is in the first level.
+   * so for those the log need not remember invalidations of the key since the stamp, but only since `watchedFrom`: the
+   * position of the view when the read was sent to Redis, and `Infinity` for what is in the first level.
    */
   judge(subject: Stamped, watchedFrom: number = subject.sequence): Verdict {
     for (const tables of this.#tables) {
       const own = tables.generation === subject.generation
-      // Of other generations it is not known which came first. Those that are more recent here count whole, to be on
-      // the safe side.
+      // The order of invalidations of other generations is unknown. All of the more recent ones count, to be on the
+      // safe side.
       const sequence = own ? subject.sequence : 0
       if (tables.keys.size > 0 && tables.keys.changedSince(`k:${subject.key}`, sequence)) return 'dead'
       if (tables.scopes.size > 0) {
         for (const scope of subject.scopes) if (tables.scopes.changedSince(scope, sequence)) return 'dead'
       }
-      // What was forgotten below a floor may have been an invalidation of this very entry.
+      // An invalidation removed below a floor may have been one of this entry.
       const current = own && tables === this.#tables[0]
       if (sequence < tables.scopes.floor || (current ? watchedFrom : sequence) < tables.keys.floor) return 'dead'
       if (own) return current ? 'current' : 'unknown'
@@ -160,7 +163,7 @@ export class InvalidationView {
   }
 
   /**
-   * Whether this process heard of an invalidation of the key or one of the scopes since then, by the monotonic clock.
+   * Whether this process received an invalidation of the key or one of the scopes since then, by the monotonic clock.
    */
   heardSince(key: string, scopes: readonly string[], monotonicMs: number): boolean {
     return this.#tables.some(

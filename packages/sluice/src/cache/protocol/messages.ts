@@ -1,6 +1,6 @@
 /**
- * What an invalidation changes. The log of a namespace has a *generation*, an id that Redis mints anew whenever the log
- * is missing, incomplete or found on another server, and a *sequence* that counts invalidations within it. Positions of
+ * What an invalidation changes. The log of a namespace has a *generation*, an id that Redis creates whenever the log is
+ * missing, incomplete or found on another server, and a *sequence* that counts invalidations within it. Positions of
  * different generations cannot be compared: what is stamped with another one is unknown, never old or new.
  */
 export interface Position {
@@ -8,7 +8,7 @@ export interface Position {
   readonly sequence: number
 }
 
-/** One invalidation, as published to all processes and as its sender learns it. */
+/** One invalidation, as published to all processes and as returned to its sender. */
 export interface Invalidation extends Position {
   /** `k:` a key, `p:` a prefix, `t:` a tag. */
   readonly scopes: readonly string[]
@@ -18,7 +18,7 @@ export interface Invalidation extends Position {
 export interface LogReply extends Position {
   /** The sequence from which `changes` continue; undefined when they are all that the log remembers. */
   readonly since: number | undefined
-  /** Entries stamped before these may have been invalidated by something that the log has forgotten. */
+  /** Entries stamped before these may have been invalidated by something that the log no longer has. */
   readonly scopeFloor: number
   readonly keyFloor: number
   /** Scopes with the sequence of their last invalidation. */

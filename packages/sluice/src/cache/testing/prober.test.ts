@@ -75,16 +75,16 @@ test('the prober notices a cache that acknowledges too early', { timeout: 60_000
   expect(violations).toBeGreaterThan(0)
 })
 
-// A failover takes long, so this is a command of its own, `npm run test:probe`, and not part of every run.
+// A failover takes long, so this is a separate command, `npm run test:probe`, and not part of every run.
 const probesSentinel = process.env.SLUICE_PROBE_SENTINEL === '1'
 
 test.skipIf(!probesSentinel)(
   'nothing that was replaced is read as fresh while Sentinel fails over',
   { timeout: 120_000 },
   async () => {
-    // With the usual half second, sentinels on a busy machine hold the master that they have just promoted to be down
-    // as well, because it is still connecting, and promote another. What one of two masters acknowledged is not known
-    // to the other, which no cache can help; so here they wait for longer, and there is one failover.
+    // With the usual half second, sentinels on a busy machine consider the master that they have just promoted to be
+    // down as well, because it is still connecting, and promote another. One of two masters does not know what the
+    // other one acknowledged, and no cache can change that; so here they wait longer, and there is one failover.
     const sentinel = await startSentinel({ downAfterMs: 3000 })
     open.push({ close: () => sentinel.stop() })
     const { sentinels, name } = sentinel

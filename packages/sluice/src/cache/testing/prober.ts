@@ -15,10 +15,10 @@ interface Row {
 export interface ProberOptions {
   readonly caches: readonly Cache[]
   readonly forMs: number
-  /** Something that goes wrong, again and again. */
+  /** A fault that is injected repeatedly. */
   readonly trouble: () => Promise<unknown>
   readonly everyMs: number
-  /** `fast` is acknowledged too early, on purpose: the prober must notice. */
+  /** `fast` acknowledges too early, on purpose: the prober must notice. */
   readonly mode?: 'strict' | 'fast'
 }
 
@@ -28,7 +28,7 @@ export interface ProberResult {
   readonly errors: number
   readonly acknowledged: number
   readonly refused: number
-  /** Answers that were said to be fresh but were older than what had been acknowledged. */
+  /** Answers marked fresh that were older than what had been acknowledged. */
   readonly violations: readonly string[]
 }
 

@@ -5,7 +5,7 @@ import { taggedCodec } from './codec.ts'
 
 const roundTrip = (value: unknown) => taggedCodec.decode(taggedCodec.encode(value))
 
-test('whatever is written comes back equal, with the same types', () => {
+test('every value that is encoded is restored, with the same types', () => {
   const anything = fc.anything({
     withBigInt: true,
     withDate: true,
@@ -18,7 +18,7 @@ test('whatever is written comes back equal, with the same types', () => {
   fc.assert(
     fc.property(anything, (value) => {
       const back = roundTrip(value)
-      // Node does not hold two invalid dates equal, so values with one are compared as they are written.
+      // Node does not treat two invalid dates as equal, so values with one are compared in their encoded form.
       const text = taggedCodec.encode(value)
       const isEqual = text.includes('["d",null]') ? taggedCodec.encode(back) === text : isDeepStrictEqual(back, value)
       expect(isEqual).toBe(true)
@@ -43,7 +43,7 @@ test('what JSON loses is kept', () => {
   expect(Buffer.isBuffer((roundTrip(value) as typeof value).bytes)).toBe(true)
 })
 
-test('nothing that is read reaches a prototype', () => {
+test('decoding never changes a prototype', () => {
   for (const text of ['j{"__proto__":{"admin":true}}', 't{"a":{"$":["u",0]},"__proto__":{"admin":true}}']) {
     const value = taggedCodec.decode(text) as object
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
@@ -52,7 +52,7 @@ test('nothing that is read reaches a prototype', () => {
   }
 })
 
-test('what would not come back as it was is refused', () => {
+test('a value that could not be restored is refused', () => {
   class Money {}
   const loop: unknown[] = []
   loop.push(loop)

@@ -1,11 +1,11 @@
 /** Writes values as text and reads them back. A custom codec is these two functions. */
 export interface Codec {
-  /** Throws on what it cannot write such that `decode` gives the same back. */
+  /** Throws on a value that `decode` could not restore. */
   encode(value: unknown): string
   decode(text: string): unknown
 }
 
-/** Thrown by `encode` for a value that would not come back as it was; the value is then answered but not cached. */
+/** Thrown by `encode` for a value that could not be restored; the value is then returned but not cached. */
 export class UnencodableError extends TypeError {
   override readonly name = 'UnencodableError'
 }
@@ -30,7 +30,7 @@ export const taggedCodec: Codec = {
   },
 }
 
-/** Whether JSON gives back just this. */
+/** Whether JSON restores exactly this value. */
 function isPlain(value: unknown, depth: number): boolean {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
   if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0)
@@ -84,8 +84,7 @@ function taggedObject(value: object, depth: number): unknown {
     throw new UnencodableError(`a ${value.constructor?.name ?? 'class instance'} cannot be cached; cache plain data`)
   const copy: Record<string, unknown> = Object.create(null)
   for (const [name, item] of Object.entries(value)) copy[name] = inner(item)
-  // An honest object that has our tag's name as a field, or a toJSON that JSON.stringify would call, is written as
-  // pairs.
+  // A plain object that has our tag's name as a field, or a toJSON that JSON.stringify would call, is written as pairs.
   return tagField in copy || 'toJSON' in copy ? wrap('o', Object.entries(copy)) : copy
 }
 

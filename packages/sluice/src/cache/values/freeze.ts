@@ -1,6 +1,6 @@
 /**
- * Freezes plain objects and arrays all the way down. All readers of a key share one value: who tries to change it gets
- * a TypeError instead of changing what the others read. The contents of Map, Set, Date and Buffer cannot be frozen.
+ * Freezes plain objects and arrays recursively. All readers of a key share one value: an attempt to change it throws a
+ * TypeError instead of changing what the others read. The contents of Map, Set, Date and Buffer cannot be frozen.
  */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Object.isFrozen(value)) return value

@@ -25,8 +25,8 @@ const noTags: readonly string[] = []
 const show = (value: number): string => (value === Infinity ? none : String(Math.round(value)))
 
 /**
- * Writes a copy: a line of fields apart by blanks (format, generation, sequence, fresh, stale, error and fetch
- * milliseconds, checksum, tags), then the text of the codec, deflated if that was asked for.
+ * Writes a copy: a line of fields separated by spaces (format, generation, sequence, fresh, stale, error and fetch
+ * milliseconds, checksum, tags), then the text of the codec, deflated if requested.
  */
 export function writeCopy(copy: Omit<StoredCopy, 'value'>, text: string, compressBytes: number): Buffer {
   const compresses = text.length >= compressBytes
@@ -37,7 +37,7 @@ export function writeCopy(copy: Omit<StoredCopy, 'value'>, text: string, compres
   return Buffer.concat([Buffer.from(`${fields}\n`), deflateRawSync(Buffer.from(text))])
 }
 
-/** Reads a copy back; undefined for what is damaged, foreign, or unpacks to more than it may. */
+/** Reads a copy; undefined for what is damaged, foreign, or larger than allowed when unpacked. */
 export function readCopy(stored: StoredValue, codec: Codec, maxBytes: number): StoredCopy | undefined {
   const { bytes } = stored
   const start = stored.start + timeDigits
@@ -68,10 +68,10 @@ export function readCopy(stored: StoredValue, codec: Codec, maxBytes: number): S
   }
 }
 
-/** The generation that was read last: mostly all are the same, and need not be made into a text again and again. */
+/** The last generation that was read: mostly all are the same, so the string need not be made again. */
 let lastGeneration = ''
 
-/** Reads fields from bytes, number by number: a text for each would be garbage for every read from Redis. */
+/** Reads fields from bytes, number by number: a string for each would be garbage for every read from Redis. */
 class Fields {
   readonly #bytes: Buffer
   readonly #end: number
@@ -104,7 +104,7 @@ class Fields {
     return value
   }
 
-  /** All up to the next blank, or up to `until`. */
+  /** Everything up to the next space, or up to `until`. */
   text(until?: number): string {
     const from = this.#at
     const length = lastGeneration.length

@@ -1,4 +1,4 @@
--- Tells how fresh the data sources are.
+-- Reads how fresh the data sources are.
 --
 -- KEYS[1]   see report.lua
 -- ARGV      see deadline.lua

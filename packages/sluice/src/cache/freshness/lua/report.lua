@@ -1,4 +1,4 @@
--- Notes that data sources are alive.
+-- Records that data sources are fresh.
 --
 -- KEYS[1]   a hash: source -> until when it is fresh (us) and since when it is reported
 -- ARGV[1]   see deadline.lua

@@ -1,4 +1,4 @@
--- Holds a claim for longer, or gives it back.
+-- Extends a claim, or releases it.
 --
 -- KEYS[1]   the key of the claim
 -- ARGV[1]   see deadline.lua

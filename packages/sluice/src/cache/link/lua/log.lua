@@ -4,9 +4,8 @@
 -- KEYS[2]   a sorted set of invalidated keys, by the sequence of the last invalidation
 -- KEYS[3]   the same for prefixes and tags
 --
--- The log has a generation, an id that nothing else ever had. It gets a new one whenever the log is missing, is
--- incomplete because Redis evicted a part of it, or was written by another server, which may not have received all of
--- it.
+-- The log has a generation, a unique id. It gets a new one whenever the log is missing, is incomplete because Redis
+-- evicted a part of it, or was written by another server, which may not have received all of it.
 
 local function open_log(nonce, refused)
   local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')

@@ -1,4 +1,4 @@
--- Tells what happened since a position of the log.
+-- Returns what happened since a position of the log.
 --
 -- KEYS      see log.lua
 -- ARGV[1]   see deadline.lua
@@ -6,9 +6,8 @@
 -- ARGV[3]   its sequence
 -- ARGV[4]   a text that no other caller sends, for a new generation
 -- ARGV[5]   a generation that is replaced by a new one, if the log has it; empty for none
--- Reply: status, time, generation, sequence, the sequence from which the changes continue (-1: they are all there are),
--- keyFloor,
---   scopeFloor, and the changes: scope, sequence, scope, sequence, ...
+-- Reply: status, time, generation, sequence, the sequence from which the changes continue (-1: they are all that
+-- the log has), keyFloor, scopeFloor, and the changes: scope, sequence, scope, sequence, ...
 
 --- @include ../../../redis/lua/deadline.lua
 --- @include log.lua

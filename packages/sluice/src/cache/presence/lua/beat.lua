@@ -1,12 +1,11 @@
 -- Renews a process, and finds those that have died.
 --
--- KEYS[1]   a sorted set of processes, by until when they live (us)
+-- KEYS[1]   a sorted set of processes, by when they expire (us)
 -- ARGV[1]   see deadline.lua
--- ARGV[2]   the process        ARGV[3]   how long it lives from now (us)
+-- ARGV[2]   the process        ARGV[3]   its TTL from now (us)
 -- ARGV[4]   1 for the first beat of a process
--- Reply: status, time, 1 if it lives, 0 if it was taken for dead: its members are being removed, so it stays dead; the
--- dead processes,
---   and until when the next of the others lives (us; 0 for none)
+-- Reply: status, time, 1 if it is alive, 0 if it was declared dead: its members are being removed, so it stays dead;
+-- the dead processes, and when the next of the others expires (us; 0 for none)
 
 --- @include ../../../redis/lua/deadline.lua
 

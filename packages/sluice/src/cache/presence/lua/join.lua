@@ -1,4 +1,4 @@
--- Adds members of a channel, or updates what is known of them.
+-- Adds members of a channel, or updates their data.
 --
 -- KEYS[1]   a hash: member -> JSON of process -> data     KEYS[2]   a hash: process -> how many of the members are its
 -- ARGV[1]   see deadline.lua

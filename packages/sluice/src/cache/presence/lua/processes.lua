@@ -1,4 +1,4 @@
--- Tells which processes live.
+-- Returns the processes that are alive.
 --
 -- KEYS[1]   see beat.lua
 -- ARGV      see deadline.lua

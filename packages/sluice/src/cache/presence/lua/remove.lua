@@ -1,4 +1,4 @@
--- Removes the process ARGV[2] from what is known of a member; one that is nowhere else has left.
+-- Removes the process ARGV[2] from the record of a member; a member in no other process has left.
 local function remove(id, text)
   local homes = text and cjson.decode(text)
   if not homes or not homes[ARGV[2]] then return end

@@ -3,8 +3,8 @@
 -- KEYS      see join.lua
 -- ARGV[1]   see deadline.lua
 -- ARGV[2]   the process            ARGV[3]   where to publish
--- ARGV[4]   where to go on         ARGV[5]   how many to look at
--- Reply: status, time, where to go on; 0 when there is no more
+-- ARGV[4]   where to continue        ARGV[5]   how many to look at
+-- Reply: status, time, where to continue; 0 when there is no more
 
 --- @include ../../../redis/lua/deadline.lua
 --- @include remove.lua

@@ -19,7 +19,7 @@ interface LogState {
   keys: Map<string, number>
 }
 
-/** The twin of `bump.lua` and `sync.lua`, with what can befall a Redis node. */
+/** The same as `bump.lua` and `sync.lua`, with the faults of a Redis node. */
 export class LogModel {
   readonly #options: LogModelOptions
   #state: LogState | undefined

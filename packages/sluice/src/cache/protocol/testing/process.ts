@@ -1,39 +1,64 @@
-import { InvalidationView } from '../invalidation-view.ts'
+import { InvalidationView, type Verdict } from '../invalidation-view.ts'
 import type { Invalidation, LogReply, Moment } from '../messages.ts'
+import { stays } from '../newer.ts'
+import { SimulatedMachine } from './machine.ts'
+import { readOrClaim, type SetStep, storeFetched, takeKey } from './redis-model.ts'
+import { runSet } from './set-steps.ts'
 import { type Copy, scopesOf, simulatedProofMs, type World } from './world.ts'
 
 interface Entry extends Copy {
   readonly era: number
 }
 
-/** An answer to a reader, and what the process then knew. */
+/** A fetch in flight. */
+interface Flight {
+  readonly key: string
+  /** Set by an invalidation that is in no log. */
+  dead: boolean
+}
+
+/** An answer to a reader, and what the process knew at that time. */
 export interface Answered {
   readonly key: string
   readonly version: number
   readonly stale: boolean
 }
 
-let tokens = 0
+/** Observations of a process, to be checked. */
+export interface Watcher {
+  answered(answer: Answered): void
+  /** An older copy replaced a newer one in the first level. */
+  wentBack(key: string, from: Copy, to: Copy): void
+}
+
+/** How an invalidation or a set ended. */
+export interface Ending {
+  done(): void
+  rejected?(): void
+}
+
+type Publish = (message: Invalidation) => void
 
 const isYoung = (beganAt: Moment, now: Moment): boolean =>
   Math.max(now.monotonicMs - beganAt.monotonicMs, Math.abs(now.wallMs - beganAt.wallMs)) < simulatedProofMs
 
-/** One process: reads, fetches and invalidates by the protocol, with pauses, skewed clocks and lost messages. */
+/** One process: reads, fetches, sets and invalidates by the protocol. */
 export class SimulatedProcess {
+  readonly machine: SimulatedMachine
   readonly #world: World
-  readonly #answered: (answer: Answered) => void
+  readonly #watcher: Watcher
   readonly #limits = { maxScopes: 2, maxKeys: 1, proofMs: simulatedProofMs }
   #view: InvalidationView
   #entries = new Map<string, Entry>()
-  #life = 0
+  #flights = new Set<Flight>()
+  /** Invalidations that were rejected, until Redis has them. */
+  #unsent = new Map<string, Publish>()
   #server = 0
-  #pausedUntilMs = 0
-  #lostMonotonicMs = 0
-  #wallOffsetMs = 0
 
-  constructor(world: World, answered: (answer: Answered) => void) {
+  constructor(world: World, watcher: Watcher) {
     this.#world = world
-    this.#answered = answered
+    this.#watcher = watcher
+    this.machine = new SimulatedMachine(world)
     this.#view = this.#newView()
   }
 
@@ -41,134 +66,213 @@ export class SimulatedProcess {
     return this.#view
   }
 
-  /** Loses all memory, as a killed and restarted process does. What is under way is never heard of again. */
+  /** Loses all memory, as a killed and restarted process does. Calls in flight never settle. */
   crash(): void {
-    this.#life += 1
+    this.machine.crash()
     this.#entries.clear()
+    this.#flights.clear()
+    this.#unsent.clear()
     this.#view = this.#newView()
   }
 
-  pause(forMs: number): void {
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#world.nowMs + forMs)
-  }
-
-  /** The machine sleeps: nothing runs, and the monotonic clock stands still. */
-  suspend(forMs: number): void {
-    if (this.#wallOffsetMs !== 0) return
-    this.pause(forMs)
-    this.#lostMonotonicMs += forMs
-  }
-
-  /**
-   * Sets the wall clock. Set back by just what a suspended machine slept, it would hide the sleep: a stated limit, so
-   * not both.
-   */
-  stepWallClock(byMs: number): void {
-    if (this.#lostMonotonicMs === 0) this.#wallOffsetMs += byMs
-  }
-
   receive(message: Invalidation): void {
-    this.#act(() => {
-      const received = this.#view.receive(message)
-      if (received !== 'duplicate') for (const scope of message.scopes) this.#dropKey(scope)
-      if (received === 'gap') this.sync()
-    })
+    this.machine.act(() => this.#take(message))
   }
 
   sync(): void {
-    const askedAt = this.#moment()
+    const askedAt = this.machine.moment()
     const position = this.#view.position
-    this.#ask(
+    this.machine.ask(
       () => ({ reply: this.#world.log.sync(position), server: this.#world.log.runId }),
       ({ reply, server }: { reply: LogReply; server: number }) => {
-        const at = this.#world.mutation.datesProofByReply ? this.#moment() : askedAt
+        const at = this.#world.mutation.datesProofByReply ? this.machine.moment() : askedAt
         if (this.#view.synchronize(reply, at)) this.#server = server
-        for (const [scope] of reply.changes) this.#dropKey(scope)
+        for (const [scope, sequence] of reply.changes) this.#dropKey(scope, { ...reply, sequence })
+        for (const [scope, publish] of this.#unsent) this.#send(scope, publish, { done: () => undefined })
       },
     )
   }
 
+  /** As `getOrFetch` does. */
   read(key: string): void {
-    this.#act(() => {
+    this.machine.act(() => {
       const entry = this.#entries.get(key)
       if (entry !== undefined && this.#answer(key, entry, Infinity)) return
       const sentAt = this.#view.position
-      this.#ask(
-        () => this.#readOrClaim(key),
-        ({ copy, token, server }) => {
-          // What another server answers than the one that was asked for invalidations is not taken: a new connection
-          // first asks.
-          if (server !== this.#server && !this.#world.mutation.trustsAnyServer) return
-          if (copy !== undefined) {
-            const from = sentAt?.generation === this.#view.generation ? (sentAt?.sequence ?? 0) : 0
-            if (this.#keep(key, copy, from, this.#world.mutation.trustsReads)) this.#answer(key, copy, from, true)
-          } else if (token !== undefined) this.#fetch(key, token, 3)
+      const sentMs = this.#world.nowMs
+      this.machine.ask(
+        () => readOrClaim(this.#world, key),
+        ({ copy, token, server, ranMs }) => {
+          if (copy !== undefined) this.#takeCopy(key, copy, sentAt, server, sentMs - ranMs)
+          else if (token !== undefined && this.#isTrusted(server)) this.#fetch(key, token, 3)
         },
       )
     })
   }
 
-  /** Sends an invalidation; `acknowledged` is called as the promise of `invalidate` would settle. */
-  invalidate(key: string, scopes: readonly string[], publish: (message: Invalidation) => void, ack: () => void): void {
-    this.#act(() =>
-      this.#ask(
-        () => {
-          if (scopes.includes(`k:${key}`)) {
-            this.#world.values.delete(key)
-            this.#world.claims.delete(key)
-          }
-          const message = this.#world.log.bump(scopes)
-          publish(message)
-          return message
+  /** As `getMany` does; `get` is the same with one key. Never fetches. */
+  readMany(keys: readonly string[]): void {
+    this.machine.act(() => {
+      const missing = keys.filter((key) => {
+        const entry = this.#entries.get(key)
+        return entry === undefined || !this.#answer(key, entry, Infinity)
+      })
+      if (missing.length === 0) return
+      const { values, log } = this.#world
+      const sentAt = this.#view.position
+      const sentMs = this.#world.nowMs
+      this.machine.ask(
+        () => ({ copies: missing.map((key) => values.get(key)), server: log.runId, ranMs: this.#world.nowMs }),
+        ({ copies, server, ranMs }) =>
+          missing.forEach((key, index) => {
+            const copy = copies[index]
+            if (copy !== undefined) this.#takeCopy(key, copy, sentAt, server, sentMs - ranMs)
+          }),
+      )
+    })
+  }
+
+  /** Sends an invalidation; `ending` is called as the promise of `invalidate` would settle. */
+  invalidate(scope: string, publish: Publish, ending: Ending): void {
+    this.machine.act(() =>
+      this.#send(scope, publish, {
+        done: ending.done,
+        rejected: () => {
+          // Redis may have executed it nevertheless. This process applies it now in any case.
+          this.#actOn(scope, publish)
+          ending.rejected?.()
         },
-        (message) => {
-          this.receive(message)
-          ack()
-        },
-      ),
+      }),
     )
   }
 
-  #readOrClaim(key: string): { copy?: Copy; token?: number; server: number } {
-    const { values, claims, random } = this.#world
-    const server = this.#world.log.runId
-    const copy = values.get(key)
-    // A copy that the reader holds to be invalidated is claimed as if it were missing; here at random.
-    if (copy !== undefined && !random.chance(0.2)) return { copy, server }
-    if (claims.has(key) && !random.chance(0.3)) return { server } // an expired claim is replaced
-    tokens += 1
-    claims.set(key, tokens)
-    return { token: tokens, server }
+  /** Applies an invalidation that the view does not have. */
+  #actOn(scope: string, publish: Publish): void {
+    const covers = (key: string): boolean => scope === `k:${key}` || scopesOf(key).includes(scope)
+    for (const key of [...this.#entries.keys()]) if (covers(key)) this.#entries.delete(key)
+    for (const flight of this.#flights) if (covers(flight.key) || scope.startsWith('t:')) flight.dead = true
+    if (!this.#world.mutation.forgetsRejected) this.#unsent.set(scope, publish)
+  }
+
+  /**
+   * As a producer does: writes a value for all to read. `announce` publishes the message and returns the version, which
+   * thereby comes after all that were invalidated before.
+   */
+  set(key: string, announce: (message: Invalidation) => number, done: (version: number) => void): void {
+    const world = this.#world
+    const kept = ({ message, version, id }: SetStep): void => {
+      this.#take(message)
+      const { generation, sequence } = message
+      const copy = { version, generation, sequence, id, madeAtMs: world.nowMs }
+      if (!this.#isUnsent(key)) this.#keep(key, copy, undefined, world.mutation.trustsSets)
+      done(version)
+    }
+    this.machine.act(() => runSet(world, this.machine, key, announce, kept))
+  }
+
+  #send(scope: string, publish: Publish, { done, rejected }: Ending): void {
+    const world = this.#world
+    const sent = (message: Invalidation): void => {
+      this.#take(message)
+      // What was rejected since this was sent must still be sent.
+      if (this.#unsent.get(scope) === publish) this.#unsent.delete(scope)
+      // The log is not the one that the view knows, and may be lost again before the view knows it: send it again.
+      if (message.generation !== this.#view.generation) this.#actOn(scope, publish)
+      done()
+    }
+    if (scope.startsWith('k:') && world.isCluster)
+      this.machine.ask(
+        () => takeKey(world, scope.slice(2)),
+        () => this.machine.ask(() => noted(world.log.bump([scope]), publish), sent, rejected),
+        rejected,
+      )
+    else {
+      const bump = (): Invalidation => {
+        if (scope.startsWith('k:')) takeKey(world, scope.slice(2))
+        return noted(world.log.bump([scope]), publish)
+      }
+      this.machine.ask(bump, sent, rejected)
+    }
+  }
+
+  #take(message: Invalidation): void {
+    const received = this.#view.receive(message)
+    if (received !== 'duplicate') for (const scope of message.scopes) this.#dropKey(scope, message)
+    if (received === 'gap') this.sync()
+  }
+
+  /** Only the server that last answered about invalidations is trusted; a new one must answer about them first. */
+  #isTrusted(server: number): boolean {
+    return server === this.#server || this.#world.mutation.trustsAnyServer === true
+  }
+
+  #isUnsent(key: string): boolean {
+    return this.#unsent.size > 0 && [`k:${key}`, ...scopesOf(key)].some((scope) => this.#unsent.has(scope))
+  }
+
+  /** Applies what Redis answered. `offsetMs` converts the time at which Redis ran into the time of the request. */
+  #takeCopy(key: string, copy: Copy, sentAt: InvalidationView['position'], server: number, offsetMs: number): void {
+    if (!this.#isTrusted(server) || this.#isUnsent(key)) return
+    const from = sentAt?.generation === this.#view.generation ? (sentAt?.sequence ?? 0) : 0
+    const { mutation } = this.#world
+    const present = this.#entries.get(key)
+    const read = { ...copy, madeAtMs: copy.madeAtMs + offsetMs }
+    const verdict = this.#judge(key, read, from, mutation.trustsReads)
+    const held = present && this.#verdictOf(key, present)
+    if (present && held && !mutation.keepsWhatItRead && stays(present, held, read, verdict)) {
+      this.#answer(key, present, Infinity)
+      return
+    }
+    // Only pairs with a known order can be compared: one was stored in Redis before the other was made.
+    if (present && held === 'current' && verdict === 'current' && present.madeAtMs > copy.madeAtMs && present.id === 0)
+      this.#watcher.wentBack(key, present, copy)
+    if (this.#keep(key, read, from, mutation.trustsReads)) this.#answer(key, read, from, true)
   }
 
   #fetch(key: string, token: number, attempts: number): void {
     const world = this.#world
-    const life = this.#life
     const before = this.#view.position
-    const beganAt = this.#moment()
+    const beganAt = this.machine.moment()
+    const flight: Flight = { key, dead: false }
+    this.#flights.add(flight)
+    const landed = (version: number): void => {
+      this.#flights.delete(flight)
+      const at = world.mutation.stampsAtEnd ? this.#view.position : before
+      const stamp = { generation: at?.generation, sequence: at?.sequence ?? 0 }
+      const copy: Copy = { version, ...stamp, id: 0, madeAtMs: world.nowMs }
+      const isKept = !flight.dead && this.#keep(key, copy, undefined, world.mutation.trustsFlights)
+      if (!isKept) {
+        if (attempts > 1) this.#fetch(key, token, attempts - 1)
+        return
+      }
+      this.machine.ask(
+        () => storeFetched(world, key, copy, token),
+        (id) => {
+          const entry = this.#entries.get(key)
+          if (entry?.version === version && entry.id === 0) this.#entries.set(key, { ...entry, id })
+        },
+      )
+      this.#answer(key, copy, undefined, false, world.mutation.datesFetchByEnd ? this.machine.moment() : beganAt)
+    }
+    const inThisLife = this.machine.whileAlive()
     world.after(world.delay(), () => {
       const version = world.database.get(key)!
-      world.after(world.delay(), () =>
-        this.#act(() => {
-          const at = world.mutation.stampsAtEnd ? this.#view.position : before
-          const copy: Copy = { version, generation: at?.generation, sequence: at?.sequence ?? 0 }
-          this.#ask(() => {
-            if (!world.mutation.ignoresClaims && world.claims.get(key) !== token) return
-            world.values.set(key, copy)
-            world.claims.delete(key)
-          })
-          const kept = this.#keep(key, copy, undefined, world.mutation.trustsFlights)
-          if (!kept && attempts > 1) this.#fetch(key, token, attempts - 1)
-          else if (kept)
-            this.#answer(key, copy, undefined, false, world.mutation.datesFetchByEnd ? this.#moment() : beganAt)
-        }, life),
-      )
+      world.after(world.delay(), () => inThisLife(() => landed(version)))
     })
   }
 
-  /** Judges and keeps in one step: nothing can come between. */
+  #judge(key: string, copy: Copy, watchedFrom: number | undefined, trusts = false): Verdict {
+    return trusts ? 'current' : this.#view.judge({ key, scopes: scopesOf(key), ...copy }, watchedFrom)
+  }
+
+  #verdictOf(key: string, entry: Entry): Verdict {
+    const verdict = this.#judge(key, entry, Infinity)
+    return verdict === 'current' && entry.era !== this.#view.era ? 'unknown' : verdict
+  }
+
+  /** Judges and keeps in one synchronous step. */
   #keep(key: string, copy: Copy, watchedFrom: number | undefined, trusts = false): boolean {
-    const verdict = trusts ? 'current' : this.#view.judge({ key, scopes: scopesOf(key), ...copy }, watchedFrom)
+    const verdict = this.#judge(key, copy, watchedFrom, trusts)
     if (verdict === 'dead') return false
     this.#entries.set(key, { ...copy, era: verdict === 'current' ? this.#view.era : -1 })
     return true
@@ -176,48 +280,33 @@ export class SimulatedProcess {
 
   #answer(key: string, entry: Copy & { era?: number }, watchedFrom?: number, read = false, beganAt?: Moment): boolean {
     const trusts = entry.era === undefined && this.#world.mutation[read ? 'trustsReads' : 'trustsFlights']
-    const verdict = trusts ? 'current' : this.#view.judge({ key, scopes: scopesOf(key), ...entry }, watchedFrom)
+    const verdict = this.#judge(key, entry, watchedFrom, trusts)
     if (verdict === 'dead') {
       this.#entries.delete(key)
       return false
     }
     const known = verdict === 'current' && (entry.era === undefined || entry.era === this.#view.era)
-    // What was read less than D ago is newer than anything that was acknowledged strictly.
-    const stale = !((beganAt && isYoung(beganAt, this.#moment())) || (known && this.#view.proven(this.#moment())))
-    this.#answered({ key, version: entry.version, stale })
+    const now = this.machine.moment()
+    // Data read less than D ago is newer than anything that was acknowledged strictly.
+    const stale = !((beganAt && isYoung(beganAt, now)) || (known && this.#view.proven(now)))
+    this.#watcher.answered({ key, version: entry.version, stale })
     return !stale
   }
 
-  #dropKey(scope: string): void {
-    if (scope.startsWith('k:') && !this.#world.mutation.keepsInvalidatedKeys) this.#entries.delete(scope.slice(2))
+  #dropKey(scope: string, at: { readonly generation: string; readonly sequence: number }): void {
+    if (!scope.startsWith('k:') || this.#world.mutation.keepsInvalidatedKeys) return
+    const entry = this.#entries.get(scope.slice(2))
+    // What a producer set is stamped with the same invalidation that announces it.
+    if (entry === undefined || (entry.generation === at.generation && entry.sequence >= at.sequence)) return
+    this.#entries.delete(scope.slice(2))
   }
 
   #newView(): InvalidationView {
     return this.#world.mutation.view?.(this.#limits) ?? new InvalidationView(this.#limits)
   }
+}
 
-  #moment(): Moment {
-    const { nowMs } = this.#world
-    return { monotonicMs: nowMs - this.#lostMonotonicMs, wallMs: nowMs + this.#wallOffsetMs }
-  }
-
-  /** Runs in this process, once it is not paused, and only if it still lives. */
-  #act(run: () => void, life = this.#life): void {
-    if (life !== this.#life) return
-    const pausedMs = this.#pausedUntilMs - this.#world.nowMs
-    if (pausedMs > 0) this.#world.after(pausedMs, () => this.#act(run, life))
-    else run()
-  }
-
-  /** A round trip to Redis: the question or the answer may be lost. */
-  #ask<T>(question: () => T, answer?: (reply: T) => void): void {
-    const world = this.#world
-    const life = this.#life
-    if (world.random.chance(0.05)) return
-    world.after(world.delay(), () => {
-      const reply = question()
-      if (answer === undefined || world.random.chance(0.05)) return
-      world.after(world.delay(), () => this.#act(() => answer(reply), life))
-    })
-  }
+function noted(message: Invalidation, publish: Publish): Invalidation {
+  publish(message)
+  return message
 }

@@ -7,6 +7,9 @@ export interface Copy {
   readonly version: number
   readonly generation: string | undefined
   readonly sequence: number
+  /** When Redis stored it; 0 for what is not in Redis. */
+  readonly id: number
+  readonly madeAtMs: number
 }
 
 export const keyNames = ['a/x', 'a/y', 'b/x', 'b/z'] as const
@@ -18,26 +21,39 @@ export class World {
   readonly random: Random
   readonly mutation: Mutation
   readonly log: LogModel
+  /** Whether the log and the values are on different nodes, so that no script reaches both. */
+  readonly isCluster: boolean
   nowMs = 0
   /** The newest version of each key in the database. */
   readonly database: Map<string, number> = new Map<string, number>(keyNames.map((key) => [key, 0]))
   readonly values: Map<string, Copy> = new Map<string, Copy>()
   readonly claims: Map<string, number> = new Map<string, number>()
+  /** The tokens of producers. */
+  readonly setting: Set<number> = new Set<number>()
   #replica: { log: ReturnType<LogModel['snapshot']>; values: Map<string, Copy> } = { log: undefined, values: new Map() }
   #events: { atMs: number; order: number; run: () => void }[] = []
   #order = 0
+  #stored = 0
 
   constructor(seed: number, mutation: Mutation) {
     this.random = new Random(seed)
+    this.isCluster = this.random.chance(0.5)
     this.mutation = mutation
     this.log = new LogModel({ ...mutation, maxScopes: 2, maxKeys: 1 })
+  }
+
+  /** Stores a copy, as of now. No two are stored at the same time. */
+  store(key: string, copy: Copy): number {
+    this.#stored = Math.max(this.#stored + 0.001, this.nowMs)
+    this.values.set(key, { ...copy, id: this.#stored, madeAtMs: this.nowMs })
+    return this.#stored
   }
 
   after(delayMs: number, run: () => void): void {
     this.#events.push({ atMs: this.nowMs + delayMs, order: this.#order++, run })
   }
 
-  /** A delay of a message: mostly short, now and then long enough to overtake many others. */
+  /** A delay of a message: mostly short, sometimes long enough to overtake many others. */
   delay(): number {
     return this.random.chance(0.15) ? this.random.below(150) : this.random.below(8)
   }
@@ -56,7 +72,7 @@ export class World {
     }
   }
 
-  /** What befalls Redis: a wipe, one key evicted, replication that catches up, another node that takes over. */
+  /** Faults of Redis: a wipe, one key evicted, replication that catches up, another node that takes over. */
   strike(): void {
     const what = this.random.pick(['wipe', 'evict', 'evict', 'evictLog', 'replicate', 'replicate', 'failOver'] as const)
     if (what === 'wipe') {
@@ -67,7 +83,8 @@ export class World {
     else if (what === 'evict') {
       const key = this.random.pick(keyNames)
       if (this.random.chance(0.5)) this.values.delete(key)
-      else this.claims.delete(key)
+      // On a cluster, a set whose claim is evicted between its steps and that does not end is a documented limit.
+      else if (!this.setting.has(this.claims.get(key)!)) this.claims.delete(key)
     } else if (what === 'replicate') this.#replica = { log: this.log.snapshot(), values: new Map(this.values) }
     else {
       this.log.failOver(this.#replica.log)

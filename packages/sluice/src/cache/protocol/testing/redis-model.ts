@@ -1,0 +1,96 @@
+import type { Invalidation } from '../messages.ts'
+import type { Copy, World } from './world.ts'
+
+/** What the scripts of the cache do to values and claims; each function is one step of Redis. */
+
+interface Bumped {
+  readonly message: Invalidation
+  readonly version: number
+}
+
+export interface SetStep extends Bumped {
+  readonly id: number
+}
+
+export type Announce = (message: Invalidation) => number
+
+let tokens = 0
+/** Replaces the claim of a producer that has to begin again. */
+const endedSet = -1
+
+/** Reads a copy, or claims the right to fetch it. */
+export function readOrClaim(world: World, key: string): { copy?: Copy; token?: number; server: number; ranMs: number } {
+  const { values, claims, random, nowMs: ranMs } = world
+  const server = world.log.runId
+  const copy = values.get(key)
+  // A copy that the reader considers invalidated is claimed as if it were missing; here at random.
+  if (copy !== undefined && !random.chance(0.2)) return { copy, server, ranMs }
+  // An expired claim is replaced. That of a producer outlives the deadlines of all its steps.
+  if (claims.has(key) && (world.setting.has(claims.get(key)!) || !random.chance(0.3))) return { server, ranMs }
+  tokens += 1
+  claims.set(key, tokens)
+  return { token: tokens, server, ranMs }
+}
+
+/** Stores what was fetched under a claim; returns 0 when the claim was lost. */
+export function storeFetched(world: World, key: string, copy: Copy, token: number): number {
+  if (!world.mutation.ignoresClaims && world.claims.get(key) !== token) return 0
+  world.claims.delete(key)
+  return world.store(key, copy)
+}
+
+/**
+ * Removes a key that is being invalidated, and ends the claim of its fetch. The claim of a producer is not released.
+ */
+export function takeKey(world: World, key: string): void {
+  const { values, claims, setting, mutation } = world
+  values.delete(key)
+  if (setting.has(claims.get(key)!) && !mutation.freesClaimsOfSets) claims.set(key, endedSet)
+  else claims.delete(key)
+}
+
+/** A producer records its invalidation in the log. */
+export function bumpForSet(world: World, key: string, announce: Announce): Bumped {
+  const message = world.log.bump([`k:${key}`])
+  return { message, version: announce(message) }
+}
+
+/** On one node, a producer invalidates and stores in one script. */
+export function setAtOnce(world: World, key: string, announce: Announce): SetStep {
+  const bumped = bumpForSet(world, key, announce)
+  if (!world.mutation.setsBesideClaims) world.claims.delete(key)
+  return { ...bumped, id: world.store(key, copyOf(bumped)) }
+}
+
+/** On a cluster, a producer first takes the claim of the key: any other change of the key from now on ends it. */
+export function beginSet(world: World, key: string): { token: number; server: number } {
+  tokens += 1
+  world.values.delete(key)
+  world.setting.add(tokens).add(endedSet)
+  if (!world.mutation.setsBesideClaims) world.claims.set(key, tokens)
+  return { token: tokens, server: world.log.runId }
+}
+
+/**
+ * The last step: stores if it still has the claim; returns 0 when it was lost. A copy that was stored before the bump
+ * is then removed: the log need not remember the bump for as long as that copy exists.
+ */
+export function endSet(world: World, key: string, bumped: Bumped, token: number): number {
+  const { mutation, values, claims } = world
+  const { generation, sequence } = bumped.message
+  if (mutation.setsWithoutClaim) {
+    const copy = values.get(key)
+    if (copy?.generation === generation && copy.sequence > sequence) return 0
+  } else if (!mutation.setsBesideClaims && claims.get(key) !== token) {
+    const copy = values.get(key)
+    if (copy && !(copy.generation === generation && copy.sequence >= sequence)) values.delete(key)
+    if (claims.get(key) === endedSet) claims.delete(key)
+    return 0
+  }
+  if (!mutation.setsBesideClaims) claims.delete(key)
+  return world.store(key, copyOf(bumped))
+}
+
+function copyOf({ message: { generation, sequence }, version }: Bumped): Copy {
+  return { version, generation, sequence, id: 0, madeAtMs: 0 }
+}
