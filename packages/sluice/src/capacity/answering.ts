@@ -4,8 +4,8 @@ import { invalidOption } from '../core/errors.ts'
 import type { Capacity } from './capacity.ts'
 
 /**
- * Answers `POST <path>` with what the server can take, on every framework that has an adapter. Not ready is 200 with
- * `ready: false`.
+ * Answers `POST <path>` with what the server can take, on every framework that has an adapter. If it is not ready, the
+ * answer is 200 with `ready: false`.
  *
  * @example app.use(protect(answering(capacity, '/v1/events/capacity')))
  */
@@ -28,7 +28,7 @@ function shipperOf(body: unknown): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-/** An answer instead of the handler's: adapters write it like a refusal, with its own status. */
+/** A response in place of the handler's: adapters write it like a refusal, with its own status. */
 function answered(value: unknown): Outcome {
   const headers = [
     ['Content-Type', 'application/json'],

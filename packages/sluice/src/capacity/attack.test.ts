@@ -31,7 +31,7 @@ test.each<[string, () => unknown, number]>([
   await capacity.close()
 })
 
-it('the pause of each of many shippers is bounded, and so is their number', async () => {
+it('the delay of each of many shippers is bounded, and so is their number', async () => {
   const capacity = await loaded(() => 10)
   for (let i = 0; i < 150_000; i++) capacity.answer(`shipper-${i}`)
   expect(capacity.stats().senders).toBe(100_000)
@@ -46,7 +46,7 @@ it('names of a megabyte do not stay in memory', async () => {
   await capacity.close()
 })
 
-it('a shipper that asks all the time counts once, and one that is gone does not count for long', async () => {
+it('a shipper that requests all the time counts once, and one that is gone does not count for long', async () => {
   const clock = virtualClock()
   const capacity = await createCapacity({ clock, process: false, load: () => 10 })
   for (let i = 0; i < 1000; i++) capacity.answer('greedy')

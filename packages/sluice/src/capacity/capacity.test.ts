@@ -36,7 +36,7 @@ describe('the table', () => {
     expect(nextRow(defaultCapacity, 1, undefined)?.below).toBe(40)
   })
 
-  it('never answers with a lighter row than the load asks for', () => {
+  it('never answers with a lighter row than the load requires', () => {
     const load = fc.double({ min: 0, max: 100, noNaN: true })
     fc.assert(
       fc.property(fc.array(load, { minLength: 1, maxLength: 30 }), (loads) => {
@@ -63,7 +63,7 @@ describe('the load', () => {
     expect(scale(500, delayPoints)).toBe(100)
   })
 
-  it('survives a measure that throws or is no number, and names what caused it', async () => {
+  it('survives a measure that throws or is not a number, and names what caused it', async () => {
     const clock = virtualClock()
     const loads = [60, Number.NaN, 0]
     const capacity = await createCapacity({
@@ -78,7 +78,7 @@ describe('the load', () => {
     await clock.advance('250ms')
     expect(capacity.load).toMatchObject({ rawPercent: 60, cause: 'own measure 60%' })
     await clock.advance('250ms')
-    // Not known is not idle.
+    // Unknown is not idle.
     expect(capacity.load).toMatchObject({ rawPercent: 50, cause: 'waiting time cannot be read' })
     await clock.advance('250ms')
     expect(capacity.load).toMatchObject({ rawPercent: 0, cause: 'idle' })
@@ -95,7 +95,7 @@ describe('an answer', () => {
     return { clock, capacity }
   }
 
-  it('says the row of the smoothed load', async () => {
+  it('has the row of the smoothed load', async () => {
     const { capacity } = await atLoad(65)
     expect(capacity.answer('a')).toEqual({
       ready: true,
@@ -108,7 +108,7 @@ describe('an answer', () => {
     await capacity.close()
   })
 
-  it('says when to ask again when it is not ready', async () => {
+  it('states when to try again when it is not ready', async () => {
     const { capacity } = await atLoad(99)
     expect(capacity.answer('a')).toMatchObject({ ready: false, retryAfter: 30, maxBatchSize: 0 })
     await capacity.close()

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import { Emitter } from '../core/emitter.ts'
+import { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledCapacity, CompiledCapacityRow } from '../policy/capacity/compile-capacity.ts'
 import type { CapacityEvents } from './events.ts'
 import { type Load, LoadMeter, type Signal } from './load/load-meter.ts'
@@ -8,13 +8,13 @@ import { AdmissionController } from './shed/admission-controller.ts'
 import type { Priority } from './shed/priority.ts'
 import { nextRow } from './table.ts'
 
-/** The answer to a shipper that asks how much to send. */
+/** The answer to a shipper's capacity request. */
 export interface CapacityAnswer {
   readonly ready: boolean
   readonly maxBatchSize: number
   /** Milliseconds between batches. */
   readonly delayBetweenBatches: number
-  /** Seconds until the next question, when not ready. */
+  /** Seconds until the next request, when not ready. */
   readonly retryAfter: number | null
   /** The smoothed load that the row came from. */
   readonly loadPercent: number
@@ -26,7 +26,7 @@ export interface CapacityStats {
   readonly ready: boolean
   readonly maxBatchSize: number
   readonly delayMs: number
-  /** Shippers that asked in the last 30 s. */
+  /** Shippers that sent a request in the last 30 s. */
   readonly senders: number
   readonly inFlight: number
   /** The share of requests that the guard lets through, 0 to 1. */
@@ -39,14 +39,14 @@ export interface CapacityStats {
 /** What a server can take: measures its load, answers shippers, and sheds load. Made by `createCapacity`. */
 export interface Capacity {
   readonly load: Load
-  /** What a shipper is told that asks now. Shippers that asked in the last 30 s share a row of the table. */
+  /** The answer for a shipper that sends a request now. Shippers of the last 30 s share a row of the table. */
   answer(shipper: string): CapacityAnswer
   stats(): CapacityStats
   on<Name extends keyof CapacityEvents>(name: Name, listener: (event: CapacityEvents[Name]) => void): () => void
   close(): Promise<void>
 }
 
-/** Longest pause that a shipper is told, however many there are. */
+/** Longest delay between batches that is sent to a shipper, however many shippers there are. */
 const longestDelayMs = 300_000
 
 export interface CapacityParts {
@@ -85,7 +85,7 @@ export class MeasuredCapacity implements Capacity {
 
   answer(shipper: string): CapacityAnswer {
     const { clock, events, table } = this.#parts
-    const senders = this.#senders.asks(shipper, clock.monotonic())
+    const senders = this.#senders.add(shipper, clock.monotonic())
     const row = this.#rowNow()
     this.#asked++
     events.emit('asked', { ready: row !== undefined, senders })

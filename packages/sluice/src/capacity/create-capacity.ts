@@ -1,4 +1,4 @@
-import { Emitter } from '../core/emitter.ts'
+import { Emitter } from '../core/observe/emitter.ts'
 import { type CompiledCapacity, compileCapacity, defaultCapacity } from '../policy/capacity/compile-capacity.ts'
 import { compilePolicyInSlices } from '../policy/compile/compile-policy.ts'
 import { PolicyError, type PolicyIssue } from '../policy/document/policy-error.ts'
@@ -12,7 +12,7 @@ import { inFlightSignal, ownSignal, processSignals, type Signal, waitingSignal }
 import { type CapacityOptions, checkOptions } from './options.ts'
 
 /**
- * Measures what this process can take.
+ * Measures how much load this process can take.
  *
  * @example
  * const capacity = await createCapacity({ maxInFlight: 200 })

@@ -1,12 +1,12 @@
 import type { Load } from './load/load-meter.ts'
 
-/** What a capacity announces. */
+/** The events of a capacity. */
 export interface CapacityEvents {
   /** Every sample, four times per second. */
   load: Load
   /** Another row of the table is in use; undefined: not ready. */
   row: { readonly maxBatchSize: number; readonly delayMs: number; readonly loadPercent: number } | undefined
-  /** A shipper has asked. */
+  /** A shipper has requested capacity. */
   asked: { readonly ready: boolean; readonly senders: number }
   /** A request was shed, or let through while others were shed. */
   shed: { readonly priority: string; readonly admitted: boolean }

@@ -1,4 +1,4 @@
-import { type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
+import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
 import type { Capacity } from './capacity.ts'
 
 const table = {

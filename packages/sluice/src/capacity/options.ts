@@ -8,7 +8,7 @@ import type { PolicySource } from '../policy/live/source.ts'
 export interface CapacityOptions {
   /** The table, in place of a policy's section `capacity`. */
   readonly table?: CapacitySpec['table']
-  /** When senders ask again after not ready, such as `'30s'`. */
+  /** When senders should try again after not ready, such as `'30s'`. */
   readonly retryAfter?: string
   /** A policy whose section `capacity` has the table; changes are followed. */
   readonly policy?: PolicyDocument | PolicySource
@@ -16,7 +16,7 @@ export interface CapacityOptions {
   readonly maxInFlight?: number
   /** How long work waits before it begins, in milliseconds, such as for a connection of a pool. */
   readonly waitingMs?: () => number
-  /** A load of your own, 0 to 100, beside the others. */
+  /** A load of your own, 0 to 100, in addition to the others. */
   readonly load?: () => number
   /** Whether the event loop, processors and heap of this process count. True by default. */
   readonly process?: boolean

@@ -1,8 +1,8 @@
 import type { CompiledCapacity, CompiledCapacityRow } from '../policy/capacity/compile-capacity.ts'
 
 /**
- * A lighter row is used again only when the load is this far below the heavier one, so that it does not flap at the
- * edge.
+ * A lighter row is used again only when the load is this far below the heavier one, so that it does not alternate at
+ * the edge.
  */
 const hysteresis = 5
 
@@ -11,7 +11,7 @@ export function rowFor({ rows }: CompiledCapacity, load: number): CompiledCapaci
   return rows.find(({ below }) => load < below)
 }
 
-/** The row for a load, given the row that was in use: heavier at once, lighter only with some distance. */
+/** The row for a load, given the row that was in use: heavier at once, lighter only with a margin. */
 export function nextRow(
   table: CompiledCapacity,
   load: number,
@@ -19,12 +19,12 @@ export function nextRow(
 ): CompiledCapacityRow | undefined {
   const row = rowFor(table, load)
   if (before === 'none' || place(table, row) >= place(table, before)) return row
-  // The load may have fallen into a lighter row; is it still there with the distance added?
+  // The load may have fallen into a lighter row; is it still there with the margin added?
   const held = rowFor(table, load + hysteresis)
   return place(table, held) < place(table, before) ? held : before
 }
 
-/** The heavier the load, the higher the place; not ready is the highest. */
+/** The index of a row: the heavier the load, the higher; not ready is the highest. */
 function place({ rows }: CompiledCapacity, row: CompiledCapacityRow | undefined): number {
   const at = row === undefined ? -1 : rows.findIndex(({ below }) => below === row.below)
   return at < 0 ? rows.length : at

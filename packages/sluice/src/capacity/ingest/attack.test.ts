@@ -38,7 +38,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
     await ingest.close()
   })
 
-  it('takes ids for different that only look alike', async () => {
+  it('does not confuse ids that only look alike', async () => {
     const taken: string[] = []
     const ingest = createIngest({ ids: makeIds(), accept: (events) => void taken.push(...events.map(({ id }) => id)) })
     const ids = ['a', 'a-0', 'a-1', 'a-00', 'a-01', '-1', '1', 'a--1', 'a-1-1', 'a-9007199254740993', 'a-1e3', 'a-1000']
@@ -47,7 +47,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
     await ingest.close()
   })
 
-  it('takes an id that is twice in a batch in once', async () => {
+  it('accepts an id that is twice in a batch once', async () => {
     const taken: string[] = []
     const ingest = createIngest({ ids: makeIds(), accept: (events) => void taken.push(...events.map(({ id }) => id)) })
     expect(statuses((await ingest.receive(batch('p-1', 'p-1'))).body)).toEqual(['ok', 'retry'])
@@ -74,7 +74,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
   })
 })
 
-it('passes on that a batch is at fault, and nothing else', async () => {
+it('passes on an error about the batch, and no other', async () => {
   let status: unknown = 400
   const accept = () => Promise.reject(Object.assign(new Error('what is that'), { status }))
   const ingest = createIngest({ accept })
@@ -83,7 +83,7 @@ it('passes on that a batch is at fault, and nothing else', async () => {
   await ingest.close()
 })
 
-it('remembers the same in process and in Redis, on random histories with gaps', async () => {
+it('gives the same results in process and in Redis, on random histories with gaps', async () => {
   let state = 12_345
   const random = () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0

@@ -28,13 +28,13 @@ const batch = (...ids: string[]) => ({ events: ids.map((id) => ({ id, data: { id
 const statuses = (body: unknown) => (body as { results: EventResult[] }).results.map(({ status }) => status)
 
 describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
-  it('takes each event in once, whatever is sent again and in whatever order', async () => {
+  it('accepts each event once, whatever is sent again and in whatever order', async () => {
     const ids = makeIds()
     const taken: string[] = []
     const ingest = createIngest({ ids, accept: (events) => void taken.push(...events.map(({ id }) => id)) })
     expect(statuses((await ingest.receive(batch('p-5', 'p-6', 'q-1'))).body)).toEqual(['ok', 'ok', 'ok'])
     expect(statuses((await ingest.receive(batch('p-6', 'p-8', 'p-7'))).body)).toEqual(['duplicate', 'ok', 'ok'])
-    // Below the first that was ever seen: nothing is known about it, so it is new.
+    // Below the first number ever seen: nothing is known about it, so it is new.
     expect(statuses((await ingest.receive(batch('p-4', 'p-8', 'odd id?'.replaceAll(' ', '_')))).body)).toEqual([
       'ok',
       'duplicate',
@@ -46,7 +46,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
     await ingest.close()
   })
 
-  it('has events sent again that could not be stored, and takes them in then', async () => {
+  it('answers retry for events that could not be stored, and accepts them later', async () => {
     let fails = true
     const taken: string[] = []
     const accept = async (events: readonly { id: string }[]) => {
@@ -61,7 +61,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
     await ingest.close()
   })
 
-  it('answers retry for what another request is just taking in', async () => {
+  it('answers retry for events that another request is storing', async () => {
     let go: () => void = () => {}
     const waiting = new Promise<void>((resolve) => {
       go = resolve
@@ -75,7 +75,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
     await ingest.close()
   })
 
-  it('names what was refused for good, with the reason', async () => {
+  it('names what was refused permanently, with the reason', async () => {
     const accept = async () => ({ rejected: new Map([['p-2', 'no such table']]) })
     const ingest = createIngest({ ids: makeIds(), accept })
     expect((await ingest.receive(batch('p-1', 'p-2'))).body).toEqual({
@@ -106,7 +106,7 @@ describe('a batch', () => {
   })
 })
 
-it('a claim of a process that died ends by itself', async () => {
+it('a claim of a process that died expires', async () => {
   const clock = virtualClock()
   const ids = memoryIds(clock, 10)
   expect(await ids.claim(['p-1'])).toEqual(['new'])
@@ -115,7 +115,7 @@ it('a claim of a process that died ends by itself', async () => {
   expect(await ids.claim(['p-1'])).toEqual(['new'])
 })
 
-it('keeps one run of events as two numbers, and the producers heard last', async () => {
+it('keeps one run of events as two numbers, and only the most recent producers', async () => {
   const ids = memoryIds(virtualClock(), 3)
   for (let i = 1; i <= 5; i++) await ids.finish([`p${i}-1`])
   expect(await ids.claim(['p5-1'])).toEqual(['done'])

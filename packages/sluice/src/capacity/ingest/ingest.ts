@@ -6,7 +6,7 @@ import { memoryIds } from './memory-ids.ts'
 import { type IncomingEvent, readBatch } from './read-batch.ts'
 import type { SeenIds } from './seen-ids.ts'
 
-/** What became of one event. */
+/** The result for one event. */
 export interface EventResult {
   readonly id: string
   readonly status: 'ok' | 'duplicate' | 'retry' | 'rejected'
@@ -21,14 +21,14 @@ export interface IngestAnswer {
 
 export interface IngestOptions {
   /**
-   * Takes new events in, each once. What it resolves with may refuse some for good, by id; when it rejects, the whole
-   * batch is to be sent again. An error with the `status` 400, 413 or 422 is passed on: the shipper then splits the
-   * batch down to the event at fault.
+   * Stores new events, each once. Its result may refuse some permanently, by id; when it rejects, the whole batch is
+   * sent again. An error with the `status` 400, 413 or 422 is passed on: the shipper then splits the batch down to the
+   * event at fault.
    */
   readonly accept: (
     events: readonly IncomingEvent[],
   ) => void | Promise<void> | Promise<{ readonly rejected: ReadonlyMap<string, string> }>
-  /** Where ids are remembered: in this process unless `redisIds(client, ...)` is given. */
+  /** Where ids are remembered: in this process unless `redisIds(client, ...)` is passed. */
   readonly ids?: SeenIds
   /** In process: of how many producers ids are remembered. 10,000 by default. */
   readonly maxProducers?: number
@@ -43,9 +43,9 @@ export interface IngestStats {
   readonly malformed: number
 }
 
-/** The receiving end of shippers: takes batches, leaves out what was taken in before, and answers for each event. */
+/** The receiving end of shippers: accepts batches, drops duplicates, and answers for each event. */
 export interface Ingest {
-  /** Takes in the parsed body of a batch. */
+  /** Processes the parsed body of a batch. */
   receive(body: unknown): Promise<IngestAnswer>
   stats(): IngestStats
   close(): Promise<void>
@@ -81,7 +81,7 @@ export function createIngest(options: IngestOptions): Ingest {
       if (fresh.length > 0) rejected = (await options.accept(fresh))?.rejected ?? rejected
       const taken = freshIds.filter((id) => !rejected.has(id))
       if (taken.length > 0) await ids.finish(taken)
-      // Nobody has those: an operator may send them again once whatever refused them was mended.
+      // Refused events are not stored anywhere: an operator may send them again once the cause is fixed.
       if (taken.length < freshIds.length) await ids.release([...rejected.keys()])
     } catch (error) {
       await ids.release(freshIds).catch(() => {})
@@ -126,8 +126,8 @@ export function createIngest(options: IngestOptions): Ingest {
 }
 
 /**
- * An error with a status such as 400 or 413 says that the batch would be refused again: the shipper is told so, and
- * finds out which of its events it is.
+ * An error with a status such as 400 or 413 means that the batch would be refused again: it is passed on to the
+ * shipper, which then finds the event at fault.
  */
 function refusalIn(error: unknown): IngestAnswer | undefined {
   const { status, message } = (error ?? {}) as { status?: unknown; message?: unknown }

@@ -6,11 +6,11 @@ import { claimMs, type Seen, type SeenIds } from './seen-ids.ts'
 /** What is known of one producer. */
 interface Producer {
   readonly taken: Runs
-  /** Being taken in: until when the claim holds. */
+  /** Events that are being stored: until when the claim holds. */
   readonly claims: Map<number, number>
 }
 
-/** Remembers ids in this process, of the producers that were heard last. */
+/** Remembers ids in this process, of the most recent producers. */
 export function memoryIds(clock: Clock, maxProducers: number): SeenIds {
   const producers = new Map<string, Producer>()
 

@@ -4,10 +4,10 @@ export interface IncomingEvent {
   readonly data: unknown
 }
 
-/** More events than this in one batch are refused: no table tells shippers to send as many. */
+/** More events than this in one batch are refused: no table allows shippers to send as many. */
 export const mostEvents = 100_000
 
-/** Reads `{ events: [{ id, data }] }`; a text says what is wrong with it. */
+/** Reads `{ events: [{ id, data }] }`; returns a text that describes the error if it is malformed. */
 export function readBatch(body: unknown): readonly IncomingEvent[] | string {
   const events: unknown = typeof body === 'object' && body !== null ? (body as { events?: unknown }).events : undefined
   if (!Array.isArray(events)) return 'the body must be { "events": [{ "id", "data" }] }'
@@ -25,6 +25,6 @@ export function splitId(id: string): { readonly producer: string; readonly seq: 
   const at = id.lastIndexOf('-')
   const seq = Number(id.slice(at + 1))
   const isPlain = at > 0 && /^(0|[1-9]\d{0,14})$/.test(id.slice(at + 1))
-  // A number that no sequence has: `a` and `a-0` are two events.
+  // A number that no sequence has, because `a` and `a-0` are two events.
   return isPlain ? { producer: id.slice(0, at), seq } : { producer: id, seq: -1 }
 }

@@ -11,20 +11,20 @@ import { claimIds } from './scripts.gen.ts'
 import { claimMs, type Seen, type SeenIds } from './seen-ids.ts'
 
 export interface RedisIdsOptions {
-  /** Whose events they are: collectors of one service share what they have seen. */
+  /** The service whose events they are: its collectors share the ids. */
   readonly service: string
   /** How long a producer is remembered after its last event. One day by default. */
   readonly ttl?: Duration
   readonly prefix?: string
 }
 
-/** As many events of one producer go into one call: Lua returns a limited number of values. */
+/** How many events of one producer go into one call: Lua returns a limited number of values. */
 const mostPerCall = 1000
 const withinMs = 5000
 const replies: readonly Seen[] = ['new', 'pending', 'done']
 
 /**
- * Remembers ids in Redis, so that several collectors leave out what any of them has taken in.
+ * Remembers ids in Redis, so that several collectors drop what any of them has accepted.
  *
  * @example createIngest({ accept, ids: redisIds(client, { service: 'collector' }) })
  */
@@ -64,7 +64,7 @@ export function redisIds(client: RedisClient | Redis, options: RedisIdsOptions):
 
 interface Indexed {
   readonly seq: number
-  /** Where the event stands in the batch. */
+  /** The index of the event in the batch. */
   readonly index: number
 }
 

@@ -11,7 +11,7 @@ function randomFrom(seed: number): () => number {
 
 const all = Array.from({ length: 104 }, (_, i) => i - 2)
 
-test('knows exactly what was added, in whatever order, while there are few gaps', () => {
+test('contains exactly what was added, in whatever order, while there are few gaps', () => {
   for (let seed = 0; seed < 50; seed++) {
     const random = randomFrom(seed)
     const [runs, added] = [new Runs(), new Set<number>()]
@@ -25,7 +25,7 @@ test('knows exactly what was added, in whatever order, while there are few gaps'
   }
 })
 
-test('with many gaps it forgets the lowest, and never claims what was not added', () => {
+test('with many gaps drops the lowest runs, and never contains what was not added', () => {
   const random = randomFrom(7)
   const [runs, added] = [new Runs(), new Set<number>()]
   for (let i = 0; i < 5000; i++) {

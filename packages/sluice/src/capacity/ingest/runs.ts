@@ -1,10 +1,10 @@
-/** As many runs are kept of one producer; of the others it is forgotten that they were taken in. */
+/** How many runs are kept of one producer; the others are dropped. */
 export const mostRuns = 64
 
 /**
- * Numbers that were taken in, as runs without gaps: `[first, last]` in order. Events come in order, so there is mostly
- * one; a producer whose events were refused or lost leaves a gap for good, which must not cost memory for every event
- * after it. With too many runs the lowest is forgotten: at the worst an event is taken in twice, never left out.
+ * Numbers of accepted events, as runs without gaps: `[first, last]` in order. Events come in order, so there is mostly
+ * one run. A producer whose events were refused or lost leaves a permanent gap, which must not cost memory for every
+ * event after it. With too many runs the lowest is dropped: at worst an event is accepted twice, never dropped.
  */
 export class Runs {
   readonly #runs: [first: number, last: number][] = []
@@ -30,7 +30,7 @@ export class Runs {
     if (this.#runs.length > mostRuns) this.#runs.shift()
   }
 
-  /** The place of the last run that begins at or below a number; -1 if there is none. */
+  /** The index of the last run that begins at or below a number; -1 if there is none. */
   #before(seq: number): number {
     let at = this.#runs.length - 1
     while (at >= 0 && this.#runs[at]![0] > seq) at--

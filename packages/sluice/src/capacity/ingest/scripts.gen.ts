@@ -8,11 +8,11 @@ export const constants = {
 
 export const claimIds: Script = {
   name: 'claimIds',
-  sha1: 'c87fba0f626d932243ce13be94cd16b5a9b3c742',
+  sha1: 'af899d6c6efd224869f2b9bd40f5869fb264d075',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local key, action, hold, ttl, most = KEYS[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local runs, replies = {}, {}
 for first, last in string.gmatch(call('HGET', key, 'runs') or '', '(%-?%d+):(%-?%d+)') do

@@ -1,21 +1,16 @@
-/**
- * What is known of an event that arrives: not yet seen (and now claimed by whoever asks), being taken in, or taken in
- * before.
- */
+/** The state of an event that arrives: not yet seen (and now claimed by the caller), being stored, or stored before. */
 export type Seen = 'new' | 'pending' | 'done'
 
-/** Remembers which events were taken in. */
+/** Remembers which events were accepted. */
 export interface SeenIds {
-  /**
-   * Claims events, in the order of `ids`. A claim that is neither finished nor released ends by itself after a minute.
-   */
+  /** Claims events, in the order of `ids`. A claim that is neither finished nor released expires after a minute. */
   claim(ids: readonly string[]): Promise<readonly Seen[]>
-  /** The events were taken in, for good. */
+  /** The events were stored. */
   finish(ids: readonly string[]): Promise<void>
-  /** The events were not taken in and may be sent again. */
+  /** The events were not stored and may be sent again. */
   release(ids: readonly string[]): Promise<void>
   close(): Promise<void>
 }
 
-/** How long a claim holds when the process that made it says nothing more. */
+/** How long a claim lasts if the process that made it neither finishes nor releases it. */
 export const claimMs = 60_000

@@ -7,15 +7,15 @@ const lineBytes = 160
 /** The kernel lists listening sockets first. More than these are not looked at. */
 const mostLines = 200
 
-/** A port that this process listens on, as an accepted socket shows it. */
+/** A port that this process listens on, taken from an accepted socket. */
 export interface ListeningPort {
   readonly port: number
   readonly family: 'IPv4' | 'IPv6'
 }
 
 /**
- * How many connections wait in the kernel until this process accepts them; undefined where the kernel does not tell
- * (only Linux does). Reads line by line and stops at the port: the whole file takes milliseconds on a busy server.
+ * How many connections wait in the kernel until this process accepts them; undefined where the kernel does not report
+ * it (only Linux does). Reads line by line and stops at the port: the whole file takes milliseconds on a busy server.
  */
 export function acceptQueueLength({ port, family }: ListeningPort): number | undefined {
   let file: number | undefined

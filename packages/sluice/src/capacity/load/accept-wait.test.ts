@@ -7,7 +7,7 @@ import { acceptQueueLength, queueLengthIn } from './accept-queue.ts'
 import { AcceptWait } from './accept-wait.ts'
 import { requestWait } from './request-wait.ts'
 
-describe('the wait for being accepted', () => {
+describe('the wait before a connection is accepted', () => {
   it('is none while the queue is empty, whatever the rate', () => {
     const wait = new AcceptWait(0)
     for (let nowMs = 25; nowMs < 1000; nowMs += 25) {
@@ -65,7 +65,7 @@ describe('the queue of the kernel', () => {
         const first = connect(port, '127.0.0.1')
         await once(server, 'connection')
         first.destroy()
-        // The loop stands still meanwhile, so that nothing is accepted.
+        // The event loop is blocked meanwhile, so that nothing is accepted.
         const script = `let n = 0
         for (let i = 0; i < 20; i++) require('net').connect(${port}, '127.0.0.1', () => ++n === 20 && process.exit())`
         spawnSync(process.execPath, ['-e', script])

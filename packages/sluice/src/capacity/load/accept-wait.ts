@@ -2,8 +2,8 @@
 const averageMs = 200
 
 /**
- * How long connections have waited in the kernel before they were accepted, worked out from the length of that queue.
- * libuv accepts one connection in each turn of the event loop, so that turns stay short, and the delay of the event loop
+ * Estimates how long connections have waited in the kernel before they were accepted, from the length of that queue.
+ * libuv accepts one connection in each turn of the event loop, so turns stay short, and the delay of the event loop
  * low, while hundreds of connections wait.
  */
 export class AcceptWait {

@@ -31,8 +31,8 @@ export function cpuUtilisation(nowMs: () => number): () => number {
 
 function reader(): () => Usage {
   for (const source of [readVersion2, readVersion1]) {
-    // Without a quota the group is the whole machine, or a container that may use all of it: then our own share is what
-    // counts.
+    // Without a quota the group is the whole machine, or a container that may use all of it: then the share of this
+    // process counts.
     if (source() !== undefined) return () => source() ?? ownUsage()
   }
   return ownUsage

@@ -6,29 +6,29 @@ import { requestWait } from './request-wait.ts'
 import { delayPoints, heapPoints, inFlightPoints, type Point, scale, utilisationPoints } from './scale.ts'
 import { smooth } from './smooth.ts'
 
-/** One thing that shows how loaded a process is. */
+/** One signal that shows how loaded a process is. */
 export interface Signal {
-  /** For people: `event loop delay`. */
+  /** For display: `event loop delay`. */
   readonly name: string
   readonly unit: string
   readonly points: readonly Point[]
   read(): number
 }
 
-/** How loaded the process is, and what shows it. */
+/** How loaded the process is, and which signal shows it. */
 export interface Load {
   /** 0 to 100, smoothed: up fast, down slowly. */
   readonly percent: number
   /** The highest signal of the last sample, before smoothing. */
   readonly rawPercent: number
-  /** The signal that the load came from, in words: `event loop delay 84 ms`. */
+  /** The signal that the load came from, as text: `event loop delay 84 ms`. */
   readonly cause: string
 }
 
-/** How often signals are read. Short enough to shed early, long enough for a percentile to mean something. */
+/** How often signals are read. Short enough to shed early, long enough for a percentile to be meaningful. */
 export const sampleMs = 250
 
-/** What a measure that does not work counts as: nobody knows, so neither idle nor overloaded. */
+/** The load of a measure that fails: unknown, so neither idle nor overloaded. */
 const unknownPercent = 50
 
 /** Reads all signals a few times per second and keeps the highest. */
@@ -80,7 +80,7 @@ export class LoadMeter {
   }
 }
 
-/** What shows the load of this process. */
+/** The signals that show the load of this process. */
 interface ProcessSignals {
   readonly signals: readonly Signal[]
   /** How long the request that is being decided on has waited, in milliseconds. */
@@ -123,7 +123,7 @@ export function waitingSignal(waitingMs: () => number): Signal {
   return { name: 'waiting time', unit: ' ms', points: delayPoints, read: waitingMs }
 }
 
-/** A load that the service works out by itself. */
+/** A load that the service computes itself. */
 export function ownSignal(load: () => number): Signal {
   return { name: 'own measure', unit: '%', points: [[100, 100]], read: load }
 }
@@ -133,7 +133,7 @@ function heapShare(): number {
   return used / limit
 }
 
-/** A measure of the user's that throws or is no number must not stop all others. */
+/** A user's measure that throws or is not a number must not stop all others. */
 function readSafely(read: () => number): number | undefined {
   try {
     const reading: unknown = read()

@@ -9,16 +9,16 @@ const sampleMs = 25
 
 /** How long requests have waited before the guard saw them. */
 export interface RequestWait {
-  /** Of the request that is being decided on, in milliseconds. */
+  /** For the request that is being decided on, in milliseconds. */
   ofRequest(): number
-  /** Of connections, before they were accepted. */
+  /** For connections, before they were accepted. */
   ofConnections(): number
   stop(): void
 }
 
 /**
- * Measures both queues before a Node server: connections that are not yet accepted, and requests that were ready to be
- * read in the same turn of the event loop but came after others whose handlers took long.
+ * Measures both queues before a Node server: connections that are not yet accepted, and requests that could be read in
+ * the same turn of the event loop but came after others whose handlers took long.
  */
 export function requestWait(clock: Clock): RequestWait {
   const accept = new AcceptWait(clock.monotonic())
@@ -28,7 +28,7 @@ export function requestWait(clock: Clock): RequestWait {
   let sampledMs = clock.monotonic()
   const onAccepted = (message: unknown): void => {
     accept.accepted()
-    // Asking a socket for its port is a system call; once for each sample is enough to follow another server.
+    // Reading the port of a socket is a system call; once for each sample is enough to notice another server.
     if (!isPortOld) return
     isPortOld = false
     const { localPort, localFamily } = (message as { socket: Socket }).socket

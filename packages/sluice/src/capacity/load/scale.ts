@@ -1,4 +1,4 @@
-/** A reading and the load it stands for. */
+/** A reading and the load that it corresponds to. */
 export type Point = readonly [reading: number, load: number]
 
 /** Loads between the points lie on straight lines; beyond the last one the load is that of the last. */
@@ -22,7 +22,7 @@ export const delayPoints: readonly Point[] = [
   [200, 100],
 ]
 
-/** The heap in use, as a share of its limit: above 0.95 the collector does little else than run. */
+/** The heap in use, as a share of its limit: above 0.95 most time goes into garbage collection. */
 export const heapPoints: readonly Point[] = [
   [0.7, 50],
   [0.85, 80],

@@ -3,8 +3,7 @@ const upMs = 1000
 const downMs = 10_000
 
 /**
- * The smoothed load after a reading: up fast, down slowly, so that a short pause does not invite everybody back at
- * once.
+ * The smoothed load after a reading: up fast, down slowly, so that not all shippers return at once after a short pause.
  */
 export function smooth(before: number, reading: number, elapsedMs: number): number {
   const constantMs = reading > before ? upMs : downMs

@@ -4,23 +4,23 @@ import { lastShortMs, waitLimitMs } from './wait-limit.ts'
 /** Above this load some requests are shed; below the lower one more are let through again. */
 const shedAbove = 80
 const admitBelow = 70
-/** However long the overload lasts, some are let through: without them nothing would show that it is over. */
+/** However long the overload lasts, some are let through: without them the end of the overload could not be noticed. */
 const leastShare = 0.02
 
 /**
- * Decides which requests of an overloaded process are let through. The share of all that are is adjusted with every
- * sample of the load: down by a factor that grows with the load, up by steps. It goes to the more important requests first, by how many of each
- * there were of late. Requests that have waited too long are shed whatever the share is: samples are too far apart to
- * stop a queue that grows within one turn of the event loop.
+ * Decides which requests of an overloaded process are let through. The share of admitted requests is adjusted with
+ * every sample of the load: down by a factor that grows with the load, up by steps. It goes to the more important
+ * requests first, by how many of each there were recently. Requests that have waited too long are shed whatever the
+ * share is: samples are too far apart to stop a queue that grows within one turn of the event loop.
  */
 export class AdmissionController {
   readonly #random: () => number
   readonly shed: Map<Priority, number> = new Map()
   readonly admitted: Map<Priority, number> = new Map()
-  /** Requests of each priority since the last sample, and a fading sum of those before. */
+  /** Requests of each priority since the last sample, and a decaying sum of those before. */
   readonly #seen = new Map<Priority, number>()
   #share = 1
-  /** When requests last waited no more than a moment. */
+  /** When there was last no queue of requests. */
   #lastShortMs: number | undefined
 
   constructor(random: () => number) {
@@ -49,7 +49,9 @@ export class AdmissionController {
     return isAdmitted
   }
 
-  /** The chance of a request of one priority. The less important get what the more important leave. */
+  /**
+   * The probability that a request of one priority is admitted. The less important get what the more important leave.
+   */
   chanceOf(priority: Priority): number {
     if (this.#share >= 1) return 1
     let total = 0

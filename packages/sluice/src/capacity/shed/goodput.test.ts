@@ -4,10 +4,10 @@ import { delayPoints, scale } from '../load/scale.ts'
 import { AdmissionController } from './admission-controller.ts'
 
 const [workMs, refuseMs, deadlineMs, seconds] = [5, 0.15, 500, 15]
-/** The most that it can do. */
+/** The most requests that it can serve. */
 const basePerSecond = 1000 / workMs
 
-/** Numbers between 0 and 1 that look random and are the same in every run (mulberry32). */
+/** Pseudo-random numbers between 0 and 1, the same in every run (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -20,12 +20,16 @@ function seeded(seed: number): () => number {
 
 interface Run {
   readonly multiple: number
-  /** A connection for each request: libuv accepts one in each turn. Else a turn reads all requests that have come. */
+  /**
+   * One connection per request: libuv accepts one in each turn. Otherwise a turn reads all requests that have arrived.
+   */
   readonly reconnect: boolean
   readonly guarded?: boolean
 }
 
-/** A service with one event loop, at random arrivals that do not wait for answers; returns shares of the base rate. */
+/**
+ * A service with one event loop, with random arrivals that do not wait for answers; returns shares of the base rate.
+ */
 function simulate({ multiple, reconnect, guarded = true }: Run): { inTime: number; shed: number; late: number } {
   const random = seeded(7)
   const controller = new AdmissionController(random)

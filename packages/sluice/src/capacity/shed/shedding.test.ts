@@ -9,7 +9,7 @@ import { createCapacity } from '../create-capacity.ts'
 import { AdmissionController } from './admission-controller.ts'
 import { shedding } from './shedding.ts'
 
-/** Numbers between 0 and 1 that do not depend on chance. */
+/** Evenly spread numbers between 0 and 1, without randomness. */
 function spread(): () => number {
   let n = 0
   return () => (n = (n + 0.618034) % 1)
@@ -86,7 +86,7 @@ describe('the guard', () => {
     await capacity.close()
   })
 
-  it('leaves out what is to be skipped, and goes by the priority', async () => {
+  it('ignores what `skip` selects, and follows the priority', async () => {
     const { capacity } = await overloaded()
     const guard = shedding(capacity, {
       skip: ({ path }) => path === '/health',

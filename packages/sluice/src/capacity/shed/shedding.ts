@@ -9,13 +9,12 @@ import { type Priority, priorities } from './priority.ts'
 
 export interface SheddingOptions {
   /**
-   * How important a request is: `critical` is shed last, `bulk` first. `normal` when left out, or for anything else it
-   * returns.
+   * How important a request is: `critical` is shed last, `bulk` first. `normal` when left out, or for any other result.
    */
   readonly priority?: (view: RequestView) => Priority | undefined
   /** Requests that are never shed and not counted, such as health checks. */
   readonly skip?: (view: RequestView) => boolean
-  /** What `Retry-After` says, in seconds. 1 by default, with jitter of one second. */
+  /** The value of `Retry-After`, in seconds. 1 by default, with jitter of one second. */
   readonly retryAfterSeconds?: number
 }
 
@@ -40,7 +39,7 @@ export function shedding(capacity: Capacity, options: SheddingOptions = {}): Gua
       return endOnce(capacity)
     },
   }
-  // Made once: what a refusal costs is taken from the requests that are let through.
+  // Made once: the cost of a refusal takes time from the requests that are let through.
   const [soon, later] = [retryAfterSeconds, retryAfterSeconds + 1].map((seconds) =>
     refusal(overloaded, [['Retry-After', String(seconds)]], undefined),
   ) as [Outcome, Outcome]
@@ -68,8 +67,8 @@ const overloaded = {
 }
 
 /**
- * One end for each request, however often the adapter says so: a place that is given back twice would hide load for
- * ever.
+ * Ends each request once, however often the adapter reports it: a request that is counted as ended twice would hide
+ * load permanently.
  */
 function endOnce(capacity: MeasuredCapacity): () => void {
   let ended = false

@@ -1,6 +1,6 @@
 import type { Priority } from './priority.ts'
 
-/** A burst may make requests wait this long; a service that keeps up has worked it off by then. */
+/** A burst may make requests wait this long; a service that keeps up has served it by then. */
 const burstMs = 200
 /** Once requests have waited for a whole interval, none may wait longer than this. */
 const standingMs = 50
@@ -18,7 +18,7 @@ export function waitLimitMs(queueForMs: number, priority: Priority): number {
   return (queueForMs > intervalMs ? standingMs : burstMs) * factors[priority]
 }
 
-/** When requests last waited no more than a moment, after one that has waited `waitedMs`. */
+/** When there was last no queue, after a request that has waited `waitedMs`. */
 export function lastShortMs(before: number, waitedMs: number, nowMs: number): number {
   return waitedMs < shortMs ? nowMs : before
 }

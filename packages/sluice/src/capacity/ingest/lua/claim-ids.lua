@@ -1,15 +1,15 @@
 -- Claims, finishes or releases events of one producer.
 --
--- KEYS[1]   the producer: a hash with `runs` (what was taken in, as `first:last` of each run without gaps, in order) and
---           one field for each event that is being taken in: until when its claim holds, in us
+-- KEYS[1]   the producer: a hash with `runs` (what was stored, as `first:last` of each run without gaps, in order) and
+--           one field for each event that is being stored: until when its claim holds, in us
 -- ARGV[1]   the deadline, see deadline.lua
 -- ARGV[2]   what to do: claim, finish or release
 -- ARGV[3]   how long a claim holds, in ms
 -- ARGV[4]   how long the producer is remembered, in ms
--- ARGV[5]   how many runs are kept; of the lowest ones it is forgotten that they were taken in
+-- ARGV[5]   how many runs are kept; the lowest ones are dropped
 -- ARGV[6..] sequence numbers
 --
--- Reply: status, time; for claim, then for each event 0 (new), 1 (being taken in) or 2 (taken in before).
+-- Reply: status, time; for claim, then for each event 0 (new), 1 (being stored) or 2 (stored before).
 
 --- @include ../../../redis/lua/deadline.lua
 
@@ -19,7 +19,7 @@ for first, last in string.gmatch(call('HGET', key, 'runs') or '', '(%-?%d+):(%-?
   runs[#runs + 1] = { tonumber(first), tonumber(last) }
 end
 
--- The place of the last run that begins at or below a number; 0 if there is none.
+-- The index of the last run that begins at or below a number; 0 if there is none.
 local function before(seq)
   local at = #runs
   while at > 0 and runs[at][1] > seq do at = at - 1 end
