@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts'
-import type { Emitter } from '../core/emitter.ts'
+import type { Emitter } from '../core/observe/emitter.ts'
 import type { ShipperEvents } from './events.ts'
 import { Rate } from './rate.ts'
 
-/** Counts what the events of a shipper tell, and nothing else: so stats and metrics cannot disagree. */
+/** Counts the events of a shipper, and nothing else: so stats and metrics cannot disagree. */
 export class Counts {
   stored = 0
   storedBytes = 0

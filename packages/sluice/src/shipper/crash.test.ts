@@ -5,7 +5,7 @@ import type { OutgoingEvent } from './flush/transport.ts'
 import { thisProcess } from './owner/process-identity.ts'
 
 let pid = 5_000_000
-/** A process that does not exist any more, so that what it held can be taken over. */
+/** A process that no longer exists, so that its lock and segments can be taken over. */
 const deadProcess = () => ({ ...thisProcess(), pid: pid++, started: 1 })
 
 const batch = 4
@@ -15,7 +15,7 @@ interface Server {
   readonly batches: string[][]
 }
 
-/** Stores events in groups and flushes in between, until the file system says that the process is dead. */
+/** Stores events in groups and flushes in between, until the file system reports that the process is dead. */
 async function live(fs: ModelFiles, server: Server, acknowledged: Set<string>, rounds = 4): Promise<void> {
   const shipper = await createShipper({ ...optionsOf(fs, server), segmentBytes: 600 })
   for (let round = 0; round < rounds; round++) {
@@ -84,7 +84,7 @@ test.each<CrashMode>(['drop', 'keep', 'torn'])('a crash at any step loses nothin
   }
 })
 
-test('a power cut right after the first event does not take the directory with it', async () => {
+test('a power cut right after the first event does not lose the directory', async () => {
   const fs = modelFiles()
   const shipper = await createShipper(optionsOf(fs, { got: new Map(), batches: [] }))
   const id = await shipper.ship({ n: 1 })

@@ -1,4 +1,5 @@
 import { checkOptionNames, optionNames } from '../core/check-options.ts'
+import { makeBufferDir } from './files/make-buffer-dir.ts'
 import { Room } from './log/room.ts'
 import { Writer } from './log/writer.ts'
 import { resolveOptions, type ShipperOptions } from './options.ts'
@@ -8,7 +9,7 @@ import { toPayload } from './payload.ts'
 export interface Appender {
   /** Stores an event; resolves with its id when it is on the disk. */
   append(event: unknown): Promise<string>
-  /** Hands over what was stored. */
+  /** Makes what was stored available to the owner. */
   close(): Promise<void>
 }
 
@@ -30,8 +31,8 @@ const names = optionNames<AppenderOptions>({
 })
 
 /**
- * Opens a buffer only to leave events behind, as a hook that runs for a moment does while a service ships them. It
- * never becomes the owner, and does not wait when the buffer is full.
+ * Opens a buffer only to store events, as a short-lived hook does while a service ships them. It never becomes the
+ * owner, and does not wait when the buffer is full.
  *
  * @example
  * const appender = await createAppender({ dir: 'buffer' })
@@ -42,7 +43,7 @@ export async function createAppender(options: AppenderOptions): Promise<Appender
   checkOptionNames('createAppender', options, names)
   const resolved = resolveOptions({ ...options, send: async () => undefined, onFull: 'refuse' })
   const { fs, dir, maxEventBytes } = resolved
-  await fs.makeDir(dir)
+  await makeBufferDir(fs, dir)
   const room = new Room({ ...resolved, dropOldest: async () => false, onChange: () => {} })
   const writer = new Writer({
     ...resolved,

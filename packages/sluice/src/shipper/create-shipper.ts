@@ -1,4 +1,5 @@
 import { DiskShipper } from './disk-shipper.ts'
+import { makeBufferDir } from './files/make-buffer-dir.ts'
 import { resolveOptions, type ShipperOptions } from './options.ts'
 import { shipperId } from './owner/shipper-id.ts'
 import type { Shipper } from './shipper.ts'
@@ -15,7 +16,7 @@ import { transportOf } from './transport-of.ts'
  */
 export async function createShipper(options: ShipperOptions): Promise<Shipper> {
   const resolved = resolveOptions(options)
-  await resolved.fs.makeDir(resolved.dir)
+  await makeBufferDir(resolved.fs, resolved.dir)
   const id = await shipperId(resolved.fs, resolved.dir)
   const shipper = new DiskShipper(resolved, (onGzipRefused) => transportOf(resolved, id, onGzipRefused))
   await shipper.start()

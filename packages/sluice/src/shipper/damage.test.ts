@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { type ModelFiles, modelFiles } from '../testing/shipper/model-files.ts'
 import { ModelInode } from '../testing/shipper/model-inode.ts'
 import { createShipper } from './create-shipper.ts'
-import { findValid, lookAt, recordHeaderBytes, saltOf } from './log/record.ts'
-import { segmentHeaderBytes } from './log/segment-header.ts'
-import { parseSegmentName } from './log/segment-name.ts'
+import { findValid, lookAt, recordHeaderBytes, saltOf } from './log/segment/record.ts'
+import { segmentHeaderBytes } from './log/segment/segment-header.ts'
+import { parseSegmentName } from './log/segment/segment-name.ts'
 import { thisProcess } from './owner/process-identity.ts'
 
 const runs = Number(process.env.SLUICE_DAMAGE_RUNS ?? 300)
@@ -26,7 +26,7 @@ const options = (fs: ModelFiles, got: string[] = []) => ({
   capacity: async () => ({ ready: true, maxBatchSize: 1000, delayBetweenBatches: 0 }),
 })
 
-/** A buffer with several sealed segments, a shipped part, and all ids in it that still wait. */
+/** A buffer with several sealed segments, a shipped part, and all ids in it that are still pending. */
 async function buffer(): Promise<{ fs: ModelFiles; ids: string[] }> {
   const fs = modelFiles()
   const shipper = await createShipper({ ...options(fs), segmentBytes: 900 })
@@ -44,7 +44,7 @@ interface Hit {
   readonly to: number
 }
 
-/** Flips one bit of one file, or cuts it; returns which bytes are not what they were. */
+/** Flips one bit of one file, or truncates it; returns which bytes changed. */
 function harm(fs: ModelFiles, next: () => number): Hit {
   const files = [...fs.files].filter(([, { data }]) => data.length > 0)
   const [path, file] = files[Math.floor(next() * files.length)]!
@@ -52,12 +52,12 @@ function harm(fs: ModelFiles, next: () => number): Hit {
   const cuts = next() < 0.2
   const data = Buffer.from(cuts ? file.data.subarray(0, at) : file.data)
   if (!cuts) data[at] = data[at]! ^ (1 << Math.floor(next() * 8))
-  // An unreadable lock is believed until it has expired; here it has.
+  // An unreadable lock counts as held until it has expired; here it has.
   Object.assign(file, { data, durable: data, modifiedMs: 0 })
   return { path, from: at, to: cuts ? Number.POSITIVE_INFINITY : at + 1 }
 }
 
-/** The ids of the records that an injury touches. */
+/** The ids of the records that the damage touches. */
 function touched(fs: ModelFiles, { path, from, to }: Hit): Set<string> {
   const name = parseSegmentName(path.split('/').at(-1)!)
   const ids = new Set<string>()
@@ -88,7 +88,7 @@ test(`${runs} random bit flips and cuts: only damaged records are lost, exactly 
     const missing = ids.filter((id) => !arrived.has(id))
     const untouched = missing.filter((id) => !touchedIds.has(id))
     expect({ run, hit, untouched, outcome: report.outcome }).toEqual({ run, hit, untouched: [], outcome: 'drained' })
-    // Cut tails are the one thing that cannot be counted: nothing tells how much there was.
+    // Truncated tails cannot be counted: nothing shows how much there was.
     if (hit.to !== Number.POSITIVE_INFINITY)
       expect({ run, lost: shipper.stats().lost }).toEqual({ run, lost: missing.length })
     if (missing.length === 0) harmless++
@@ -176,3 +176,34 @@ test('a search for the next record is not fooled by what looks like one inside a
   const bytes = Buffer.alloc(400, 7)
   expect(findValid(bytes, 0, bytes.length, salt, 1)).toBeUndefined()
 })
+
+test.each([
+  ['EMFILE', 1, 0],
+  ['EMFILE', 1, 1],
+  ['EIO', 2, 0],
+  ['EIO', 2, 1],
+])(
+  'a checkpoint that cannot be opened now (%s, %i times, slot %i) is not taken for an older one',
+  async (code, times, slot) => {
+    const fs = modelFiles()
+    const first = await createShipper({ ...options(fs), segmentBytes: 300, maxBatchEvents: 2 })
+    await Promise.all(Array.from({ length: 30 }, (_, i) => first.ship({ i })))
+    await first.flush()
+    const waiting = await Promise.all([first.ship('a'), first.ship('b')])
+    await first.close()
+    let left = times
+    fs.fault = (operation, path) =>
+      operation === 'open' && path.includes('/checkpoint-') && path.endsWith(`-${slot}`) && left-- > 0
+        ? { code }
+        : undefined
+    const got: string[] = []
+    const lost: unknown[] = []
+    const next = await createShipper({ ...options(fs, got), backoff: { baseMs: 0 } })
+    next.on('lost', (event) => lost.push(event))
+    await next.flush()
+    await next.flush()
+    await next.close()
+    expect({ lost, got: new Set(got), left }).toEqual({ lost: [], got: new Set(waiting), left: expect.any(Number) })
+    expect(left).toBeLessThan(times)
+  },
+)

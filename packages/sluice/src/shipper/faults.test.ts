@@ -85,7 +85,7 @@ test('a disk that keeps failing refuses events with a clear error, and works aga
   const third = await shipper.ship({ n: 3 })
   await shipper.flush()
   expect(got).toEqual([first, third])
-  // The refused one leaves a hole in the numbers that is not a loss.
+  // The refused one leaves a gap in the numbers that is not a loss.
   expect(third.split('-')[1]).toBe('3')
   expect(shipper.stats()).toMatchObject({ lost: 0, refused: 1 })
 })
@@ -103,7 +103,7 @@ test('a read-only remount refuses events and keeps what is there', async () => {
   expect(new Set(got)).toEqual(new Set([id]))
 })
 
-test('onFull "refuse": a full disk refuses at once, one event tells when it began and one when it ended', async () => {
+test('onFull "refuse": a full disk refuses at once, one event reports the start and one the end', async () => {
   const { fs, got, shipper } = await setUp({ onFull: 'refuse' })
   const changes: boolean[] = []
   shipper.on('full', ({ isFull }) => changes.push(isFull))
@@ -133,11 +133,11 @@ test('onFull "wait" does not keep close from ending', async () => {
   await refused
 })
 
-test('a full disk is drained all the same: the reserve is given up when nothing else helps', async () => {
+test('a full disk can still be drained: the reserve is released when nothing else helps', async () => {
   const { fs, got, shipper } = await setUp()
   const ids = await Promise.all([1, 2, 3].map((n) => shipper.ship({ n })))
   expect(fs.exists('/buffer/reserve')).toBe(true)
-  // As full as can be: every write and even every removal fails while the reserve takes up the last space.
+  // As full as possible: every write and even every removal fails while the reserve takes up the last space.
   fs.freeBytes = 0
   fs.fault = (operation, path) => {
     const needsSpace = ['write', 'remove', 'rename'].includes(operation) && !path.endsWith('/reserve')
@@ -187,7 +187,7 @@ test.each(['open', 'read', 'rename'])(
     const { fs, shipper } = await setUp({ segmentBytes: 200 })
     const ids = []
     for (let n = 0; n < 6; n++) ids.push(await shipper.ship({ n, text: 'x'.repeat(50) }))
-    // The process dies, and so all segments are found by another one, all of them open.
+    // The process dies, so another one finds all segments, all of them open.
     const after = fs.afterCrash('keep')
     for (const path of [...after.files.keys()].filter((each) => each.endsWith('.seg')))
       await after.rename(path, path.replace('.seg', '.open'))
@@ -244,7 +244,7 @@ test('maxBytes with "refuse" holds the limit', async () => {
   await shipper.ship({ n: 1 })
 })
 
-test('maxBytes with "drop-oldest" drops the oldest, counts them and says from when they were', async () => {
+test('maxBytes with "drop-oldest" drops the oldest, counts them and reports their age', async () => {
   const { got, shipper } = await setUp({ onFull: 'drop-oldest', maxBytes: 40_000 })
   const dropped: { events: number; fromMs: number; toMs: number }[] = []
   shipper.on('dropped', (event) => dropped.push(event))
@@ -282,7 +282,7 @@ test('an event above the cap is refused before it is acknowledged; one at the ca
   expect(got).toEqual([id])
 })
 
-test('what is no JSON is refused', async () => {
+test('what is not JSON is refused', async () => {
   const { shipper } = await setUp()
   const circle: Record<string, unknown> = {}
   circle.circle = circle
@@ -292,7 +292,7 @@ test('what is no JSON is refused', async () => {
   await expect(Promise.all([null, 0, false, '', []].map((event) => shipper.ship(event)))).resolves.toHaveLength(5)
 })
 
-test('a disk that hangs bounds the memory of those that do not wait', async () => {
+test('a disk that hangs does not let memory grow without bound', async () => {
   const { fs, shipper } = await setUp()
   let release = () => {}
   const hang = new Promise<void>((resolve) => {

@@ -4,7 +4,7 @@ import { prometheusMetrics } from '../metrics/prometheus.ts'
 import { modelFiles } from '../testing/shipper/model-files.ts'
 import { createShipper, shipperMetrics } from './index.ts'
 
-test('counts events by what became of them, and tells what waits', async () => {
+test('counts events by their outcome, and shows what is pending', async () => {
   let isDown = true
   const shipper = await createShipper({
     dir: '/buffer',

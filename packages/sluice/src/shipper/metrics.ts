@@ -1,4 +1,4 @@
-import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
+import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
 import type { Shipper } from './shipper.ts'
 
 const table = {
@@ -74,7 +74,7 @@ const table = {
 export const shipperMetricTable: MetricTable = table
 
 /**
- * The metrics of a shipper; `name` tells several of them apart.
+ * The metrics of a shipper; `name` distinguishes several of them.
  *
  * @example
  * prometheusMetrics(register, [shipperMetrics(shipper)])

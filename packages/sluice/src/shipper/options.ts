@@ -8,50 +8,50 @@ import { nodeFiles } from './files/node-files.ts'
 import type { Headers } from './flush/http-transport.ts'
 import { type BackoffRules, defaultBackoff } from './flush/next.ts'
 import type { AskCapacity, Send } from './flush/transport.ts'
-import { maxPayloadBytes } from './log/record.ts'
 import type { OnFull } from './log/room.ts'
+import { maxPayloadBytes } from './log/segment/record.ts'
 import type { Durability } from './log/writer.ts'
 import { type ProcessIdentity, thisProcess } from './owner/process-identity.ts'
 
 export interface ShipperOptions {
-  /** The directory of the buffer. It is created if it is not there, and must be on a disk of this machine. */
+  /** The directory of the buffer. It is created if it is missing, and must be on a local disk. */
   readonly dir: string
   /** Where batches are posted. Either this or `send`. */
   readonly endpoint?: string
-  /** Where capacity is asked; `<endpoint>/capacity` when left out. */
+  /** Where capacity is requested; `<endpoint>/capacity` when left out. */
   readonly capacityEndpoint?: string
-  /** Headers of every request, such as credentials; a function is asked each time. */
+  /** Headers of every request, such as credentials; a function is called for each request. */
   readonly headers?: Headers | (() => Headers | Promise<Headers>)
   /** Sends batches instead of HTTP. */
   readonly send?: Send
-  /** Asks for capacity instead of HTTP; with `send` alone, 100 events every 100 ms are sent. */
+  /** Requests capacity instead of HTTP; with `send` alone, 100 events every 100 ms are sent. */
   readonly capacity?: AskCapacity
   /**
    * `sync` (the default): on the disk before `ship` resolves. `interval`: synced every `syncInterval`. `os`: never
-   * synced by us.
+   * synced by the shipper.
    */
   readonly durability?: Durability
   readonly syncInterval?: Duration
-  /** Whether it flushes by itself, and how often it looks; false for hooks that call `flush`. */
+  /** Whether it flushes by itself, and how often; false for hooks that call `flush`. */
   readonly flushInterval?: Duration | false
   readonly onFull?: OnFull
-  /** The most that all segments may have together. */
+  /** The most bytes that all segments may have together. */
   readonly maxBytes?: number
-  /** What must stay free on the disk. */
+  /** How many bytes must stay free on the disk. */
   readonly minFreeBytes?: number
   /** Longer events are refused. */
   readonly maxEventBytes?: number
   readonly maxBatchEvents?: number
   readonly maxBatchBytes?: number
   /**
-   * Bodies from so many bytes on are compressed; false for none. 64 KiB by default, and none to an address of this
-   * machine.
+   * Bodies of at least this many bytes are compressed; false for none. 64 KiB by default, and none to an address of
+   * this machine.
    */
   readonly gzipAboveBytes?: number | false
   /** How long a request may take. */
   readonly timeout?: Duration
   readonly segmentBytes?: number
-  /** How long the owner of the directory may be silent before another process takes over. */
+  /** How long the owner of the directory may fail to renew its lock before another process takes over. */
   readonly ownerTimeout?: Duration
   readonly backoff?: Partial<BackoffRules>
   /** For tests. */
@@ -157,7 +157,7 @@ export function resolveOptions(given: ShipperOptions): ResolvedShipperOptions {
 function gzipFrom(given: number | false | undefined, endpoint: string | undefined): number {
   if (given === false) return Infinity
   if (given !== undefined) return bytes('gzipAboveBytes', given, 0)
-  // Between two processes of one machine compressing only costs.
+  // Between two processes on one machine, compression costs time and saves nothing.
   const host = endpoint === undefined ? '' : new URL(endpoint).hostname
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host) ? Infinity : 64 << 10
 }

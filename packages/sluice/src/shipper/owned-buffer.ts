@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.ts'
-import type { Emitter } from '../core/emitter.ts'
+import type { Emitter } from '../core/observe/emitter.ts'
 import type { ShipperEvents } from './events.ts'
 import { type FileSystem, quietly } from './files/file-system.ts'
-import { keepDamaged } from './log/damaged.ts'
 import { Reserve } from './log/reserve.ts'
+import { keepDamaged } from './log/segment/damaged.ts'
+import type { Damage } from './log/segment/segment-reader.ts'
 import { SegmentLog } from './log/segment-log.ts'
-import type { Damage } from './log/segment-reader.ts'
 import { removeTemporary } from './log/temporary.ts'
 import { OwnerLock } from './owner/owner-lock.ts'
 import { type ProcessIdentity, uptimeMs } from './owner/process-identity.ts'
@@ -50,7 +50,7 @@ export class OwnedBuffer {
     const { fs, dir, events } = this.#options
     if (this.#owned !== undefined && this.#lock.isHeld) return this.#owned
     await this.#drop()
-    // To become the owner takes a little space, also on a full disk.
+    // Becoming the owner takes a little space, also on a full disk.
     const reserve = new Reserve(fs, dir)
     if (!(await reserve.use(() => this.#lock.acquire()))) return undefined
     const log = await SegmentLog.open(this.#logOptions(), this.#lock.epoch)

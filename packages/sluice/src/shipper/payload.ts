@@ -1,6 +1,6 @@
 import { SluiceError } from '../core/errors.ts'
 
-/** An event as it is stored; an error if it is no JSON, or longer than allowed. */
+/** An event as it is stored; throws if it is not JSON, or is longer than allowed. */
 export function toPayload(event: unknown, maxEventBytes: number): string | SluiceError {
   let payload: string | undefined
   try {

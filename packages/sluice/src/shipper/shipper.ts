@@ -2,7 +2,7 @@ import type { ShipperEvents } from './events.ts'
 import type { FlushReport } from './flush/flush-run.ts'
 import type { ShipperStats } from './stats.ts'
 
-/** What `close` leaves behind: it is on the disk, and shipped when the directory is opened again. */
+/** What is left at `close`: it is on the disk, and is shipped when the directory is opened again. */
 export interface CloseReport {
   readonly pending: number
   readonly bytesOnDisk: number
@@ -13,7 +13,7 @@ export interface Shipper {
   /** Stores an event; resolves with its id when it is on the disk (see `durability`). */
   ship(event: unknown): Promise<string>
   /**
-   * One pass: sends what waits now, if the server is ready and an attempt is due. It never throws because of the
+   * One pass: sends what is pending now, if the server is ready and an attempt is due. It never throws because of the
    * server.
    */
   flush(): Promise<FlushReport>

@@ -1,12 +1,12 @@
 import type { BreakerState } from './flush/next.ts'
 import type { FlushState } from './flush/state.ts'
 
-/** Where a shipper stands. Counts are since it was created, except what waits. */
+/** The state of a shipper. Counts are since it was created, except pending ones. */
 export interface ShipperStats {
   readonly producer: string
   readonly isOwner: boolean
   /**
-   * Events that wait, as far as this process knows: the owner knows of all producers, others of what they stored
+   * Pending events, as far as this process knows: the owner counts those of all producers, others what they stored
    * themselves.
    */
   readonly pending: number
@@ -23,14 +23,14 @@ export interface ShipperStats {
   readonly duplicates: number
   /** Refused by `ship`: the buffer was full or failed, or the event too large. */
   readonly refused: number
-  /** Refused by the server for good, and set aside. */
+  /** Refused by the server permanently, and set aside. */
   readonly rejected: number
-  /** Stored events that could not be read any more. */
+  /** Stored events that can no longer be read. */
   readonly lost: number
   readonly dropped: number
   readonly isFull: boolean
   readonly inPerSecond: number
   readonly outPerSecond: number
-  /** When the buffer will be full if it goes on like this; null without a limit, or when it does not grow. */
+  /** When the buffer will be full at the current rate; null without a limit, or when it does not grow. */
   readonly timeToFullMs: number | null
 }

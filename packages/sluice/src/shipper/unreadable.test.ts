@@ -38,7 +38,7 @@ test.each(['open', 'read'])(
   },
 )
 
-test('a segment that cannot be looked at when the shipper starts is not reported as drained either', async () => {
+test('a segment that cannot be read when the shipper starts is not reported as drained either', async () => {
   const { fs, shipper } = await setUp()
   await shipper.ship({ n: 1 })
   await shipper.close()

@@ -1,4 +1,4 @@
-/** An open file. Positions are always given, so that nothing depends on where a former call ended. */
+/** An open file. Positions are always passed in, so that nothing depends on where an earlier call ended. */
 export interface OpenFile {
   /** Reads up to `into.length` bytes; fewer only at the end of the file. */
   read(into: Uint8Array, position: number): Promise<number>
@@ -24,13 +24,13 @@ export type OpenMode = 'read' | 'create' | 'create-durable' | 'update'
 
 /**
  * The file operations of the shipper, and no others. They are a port so that tests can run them on a file system that
- * forgets what was not synced, runs out of space, or fails at a chosen step.
+ * loses what was not synced, runs out of space, or fails at a chosen step.
  */
 export interface FileSystem {
   open(path: string, mode: OpenMode): Promise<OpenFile>
   list(dir: string): Promise<string[]>
   status(path: string): Promise<FileStatus | undefined>
-  /** Synchronous: it is asked after every commit, and a call to the thread pool would cost ten times as much. */
+  /** Synchronous: it is called after every commit, and a call to the thread pool would cost ten times as much. */
   exists(path: string): boolean
   rename(from: string, to: string): Promise<void>
   /** Gives a file a second name; fails with EEXIST if that name is taken. */
@@ -48,12 +48,12 @@ export function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code ?? '')
 }
 
-/** Whether an error says that the disk, the quota or the file size limit is used up. */
+/** Whether an error means that the disk, the quota or the file size limit is used up. */
 export function isNoSpace(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error))
 }
 
-/** Does a step whose failure changes nothing. */
+/** Runs a step and ignores its failure, where the failure changes nothing. */
 export async function quietly(step: Promise<unknown>): Promise<void> {
   await step.catch(() => {})
 }

@@ -3,7 +3,10 @@ import { dirname, resolve } from 'node:path'
 import { codeOf, type FileSystem, type OpenFile, type OpenMode } from './file-system.ts'
 
 const { O_CREAT, O_EXCL, O_RDWR, O_DSYNC } = fs.constants
-/** Elsewhere the flag does not reach the disk itself: on macOS only `fdatasync` of Node does, and Windows has none. */
+/**
+ * Elsewhere the flag does not reach the disk itself: on macOS only `fdatasync` of Node does, and Windows has no such
+ * flag.
+ */
 const hasDsync = process.platform === 'linux' && O_DSYNC !== undefined
 
 const flags: Readonly<Record<OpenMode, string | number>> = {
@@ -45,22 +48,27 @@ function openFile(fd: number, syncsWrites: boolean): OpenFile {
 }
 
 /**
- * From the top down, each synced before the next: so where a directory is, those above it are durable. Its own name is
- * synced also if it was there, because whoever made it may have been killed before it did that.
+ * From the top down, each synced before the next: so if a directory exists, those above it are durable. Its own name is
+ * synced even if it existed, because the process that made it may have been killed before it synced.
  */
 async function makeDir(dir: string): Promise<void> {
+  await makeDirBelow(dir, true)
+}
+
+async function makeDirBelow(dir: string, mayMakeParent: boolean): Promise<void> {
   try {
     await call<void>((done) => fs.mkdir(dir, { mode: 0o700 }, done))
   } catch (error) {
     const parent = dirname(resolve(dir))
-    if (codeOf(error) === 'ENOENT' && parent !== dir) {
+    // Some file systems (/proc) report ENOENT although the parent exists: trying again would never end.
+    if (codeOf(error) === 'ENOENT' && parent !== dir && mayMakeParent) {
       await makeDir(parent)
-      return makeDir(dir)
+      return makeDirBelow(dir, false)
     }
     if (codeOf(error) !== 'EEXIST' && !(await isDirectory(dir))) throw error
   }
   await nodeFiles.syncDir(dirname(resolve(dir))).catch((error: unknown) => {
-    // A directory may be used by those who may not read the one above it.
+    // A process may have access to a directory without permission to read its parent.
     if (codeOf(error) !== 'EACCES' && codeOf(error) !== 'EPERM') throw error
   })
 }

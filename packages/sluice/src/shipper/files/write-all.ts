@@ -2,7 +2,7 @@ import type { OpenFile } from './file-system.ts'
 
 /**
  * Writes all chunks one after the other. A write may stop early without an error (measured: 1024 of 4096 bytes, and
- * ENOSPC only on the next call), so this goes on from where it stopped.
+ * ENOSPC only on the next call), so this continues from where it stopped.
  */
 export async function writeAll(file: OpenFile, chunks: readonly Uint8Array[], position: number): Promise<number> {
   let rest = chunks

@@ -1,13 +1,13 @@
 import { type Capacity, unknownCapacity } from './state.ts'
 
-/** What a server says about one event of a batch. */
+/** The server's answer about one event of a batch. */
 export interface EventResult {
   readonly id: string
   readonly status: 'ok' | 'duplicate' | 'retry' | 'rejected'
   readonly reason?: string
 }
 
-/** What came of sending a batch. */
+/** The result of sending a batch. */
 export type SendAnswer =
   | { readonly kind: 'accepted'; readonly results?: readonly EventResult[] }
   | { readonly kind: 'overloaded'; readonly retryAfterMs: number | undefined; readonly reason: string }
@@ -18,12 +18,12 @@ export type SendAnswer =
   | { readonly kind: 'turned-away'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** What came of asking for capacity. */
+/** The result of a capacity request. */
 export type CapacityAnswer =
   | { readonly kind: 'capacity'; readonly capacity: Capacity; readonly retryAfterMs?: number | undefined }
   | Exclude<SendAnswer, { kind: 'accepted' | 'too-large' | 'refused' }>
 
-/** Transient, whatever the class of the status says. */
+/** Transient, whatever the class of the status suggests. */
 const transientStatuses = [408, 425]
 /** Wrong credentials or a wrong address would refuse every event: they stop the shipper, and set nothing aside. */
 const turnedAwayStatuses = [401, 403, 404, 405, 407]
@@ -38,7 +38,7 @@ export function answerOf(status: number, reason: string, retryAfterMs: number | 
   return { kind: 'failed', reason }
 }
 
-/** The answer to a question about capacity. */
+/** The answer to a capacity request. */
 export function capacityAnswerOf(
   status: number,
   body: unknown,
@@ -64,8 +64,8 @@ const number = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
 /**
- * The capacity in a body; undefined when it says nothing about it. Unknown fields are ignored, and absurd ones brought
- * to sense.
+ * The capacity in a body; undefined when it states none. Unknown fields are ignored, and values out of range are
+ * clamped.
  */
 export function readCapacity(body: unknown): Capacity | undefined {
   if (typeof body !== 'object' || body === null) return undefined
@@ -81,10 +81,14 @@ export function readCapacity(body: unknown): Capacity | undefined {
   }
 }
 
-/** The answers per event in a body; undefined when there are none, so that all are accepted. */
+/**
+ * The answers per event in a body; undefined when there are none, so that all are accepted. If `results` is not a list,
+ * nothing is accepted.
+ */
 export function readResults(body: unknown): readonly EventResult[] | undefined {
   const results = (body as { results?: unknown } | null | undefined)?.results
-  if (!Array.isArray(results)) return undefined
+  if (results === undefined || results === null) return undefined
+  if (!Array.isArray(results)) return []
   const known = ['ok', 'duplicate', 'retry', 'rejected']
   return results.filter(
     (each): each is EventResult =>

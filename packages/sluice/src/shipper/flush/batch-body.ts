@@ -1,18 +1,22 @@
-import { eventId } from '../log/segment-name.ts'
-import type { StoredEvent } from '../log/segment-reader.ts'
-import { framingBytes } from '../log/segment-reader.ts'
+import { eventId } from '../log/segment/segment-name.ts'
+
+import { framingBytes } from '../log/segment/segment-reader.ts'
+import type { StoredEvent } from '../log/segment/stored-event.ts'
 
 const open = '{"events":['
 const close = ']}'
 
-/** The body of a batch, put together from the stored bytes: they are JSON already, and nothing is parsed to be sent. */
-export function batchBody(events: readonly StoredEvent[]): Buffer {
-  const size = events.reduce((sum, { payload }) => sum + payload.length + framingBytes, open.length + close.length)
-  const body = Buffer.allocUnsafeSlow(size)
+/**
+ * The body of a batch, assembled from the stored bytes: they are JSON already, so nothing is parsed to be sent. It is
+ * written into `spare` if it fits.
+ */
+export function batchBody(events: readonly StoredEvent[], spare?: Buffer): Buffer {
+  const size = events.reduce((sum, { from, to }) => sum + to - from + framingBytes, open.length + close.length)
+  const body = spare !== undefined && spare.length >= size ? spare : Buffer.allocUnsafeSlow(size)
   let at = body.write(open, 0, 'latin1')
-  for (const [i, { producer, seq, payload }] of events.entries()) {
+  for (const [i, { producer, seq, bytes, from, to }] of events.entries()) {
     at += body.write(`${i === 0 ? '' : ','}{"id":"${eventId(producer, seq)}","data":`, at, 'latin1')
-    at += payload.copy(body, at)
+    at += bytes.copy(body, at, from, to)
     at += body.write('}', at, 'latin1')
   }
   at += body.write(close, at, 'latin1')

@@ -1,8 +1,8 @@
-import { eventId } from '../log/segment-name.ts'
-import type { StoredEvent } from '../log/segment-reader.ts'
+import { eventId } from '../log/segment/segment-name.ts'
+import type { StoredEvent } from '../log/segment/stored-event.ts'
 import type { EventResult, SendAnswer } from './answers.ts'
 
-/** An event that the server will never take. */
+/** An event that the server will never accept. */
 export interface Rejection {
   readonly event: StoredEvent
   readonly reason: string
@@ -10,9 +10,9 @@ export interface Rejection {
 
 export interface DeliverPorts {
   send(events: readonly StoredEvent[]): Promise<SendAnswer>
-  /** Makes it durable that these events, the next ones in order, are done with: stored by the server, or set aside. */
+  /** Makes it durable that these events, the next ones in order, are complete: stored by the server, or set aside. */
   done(events: readonly StoredEvent[], rejections: readonly Rejection[]): Promise<void>
-  /** Waits before events are sent again that the server asked for. */
+  /** Waits before events are sent again that the server asked to retry. */
   pause(): Promise<void>
 }
 
@@ -20,18 +20,18 @@ export interface Delivered {
   readonly sent: number
   readonly duplicates: number
   readonly rejected: number
-  /** Whether the server said that a batch was too large. */
+  /** Whether the server reported that a batch was too large. */
   readonly tooLarge: boolean
-  /** Why it stopped before all were done with. */
+  /** Why it stopped before all were complete. */
   readonly stopped?: Exclude<SendAnswer, { kind: 'accepted' }>
 }
 
-/** After so many single refusals in a row it is the server that is at fault, or a release of it, and not the events. */
+/** After so many single refusals in a row the server, or a release of it, is at fault, and not the events. */
 const maxRefusalsInRow = 100
 
 /**
- * Sends events in order. A batch that is refused for good is split in halves, down to the one event that the server
- * does not take; that one is set aside. A batch that is too large is split too.
+ * Sends events in order. A batch that is refused permanently is split in halves, down to the one event that the server
+ * does not accept; that one is set aside. A batch that is too large is split too.
  */
 export async function deliver(events: readonly StoredEvent[], ports: DeliverPorts): Promise<Delivered> {
   const parts: (readonly StoredEvent[])[] = [events]
@@ -60,7 +60,7 @@ export async function deliver(events: readonly StoredEvent[], ports: DeliverPort
   return { sent, duplicates, rejected, tooLarge }
 }
 
-/** Follows the answers per event; those that the server wants again are sent again, until it makes no more progress. */
+/** Follows the answers per event; those to retry are sent again, until the server makes no more progress. */
 async function settle(
   events: readonly StoredEvent[],
   results: readonly EventResult[] | undefined,
@@ -75,7 +75,7 @@ async function settle(
   let [waiting, answers] = [events, results as readonly EventResult[] | undefined]
   let confirmed = 0
   for (;;) {
-    const byId = new Map(answers?.map((result) => [result.id, result]))
+    const byId = resultsById(answers ?? [])
     const again: StoredEvent[] = []
     for (const event of waiting) {
       const result = byId.get(eventId(event.producer, event.seq))
@@ -85,7 +85,7 @@ async function settle(
       else if (status === 'duplicate') duplicates++
       else sent++
     }
-    // Only what comes before the first event that is wanted again can be recorded: a position is all that is kept.
+    // Only what comes before the first event to retry can be recorded: the checkpoint is a single position.
     const upTo = again[0] === undefined ? events.length : events.indexOf(again[0])
     const ready = events.slice(confirmed, upTo)
     const readySet = new Set(ready)
@@ -106,4 +106,15 @@ async function settle(
     waiting = again
     answers = answer.results
   }
+}
+
+/** An event with two different answers is sent again: whatever the server did with it, that loses nothing. */
+function resultsById(results: readonly EventResult[]): ReadonlyMap<string, EventResult> {
+  const byId = new Map<string, EventResult>()
+  for (const result of results) {
+    const former = byId.get(result.id)
+    const isClear = former === undefined || former.status === result.status
+    byId.set(result.id, isClear ? result : { id: result.id, status: 'retry' })
+  }
+  return byId
 }

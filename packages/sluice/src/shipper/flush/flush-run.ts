@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Emitter } from '../../core/emitter.ts'
+import type { Emitter } from '../../core/observe/emitter.ts'
 import type { ShipperEvents } from '../events.ts'
 import type { Reserve } from '../log/reserve.ts'
+import { eventId } from '../log/segment/segment-name.ts'
+import type { StoredEvent } from '../log/segment/stored-event.ts'
 import { OwnershipLost, type SegmentLog } from '../log/segment-log.ts'
-import { eventId } from '../log/segment-name.ts'
-import type { StoredEvent } from '../log/segment-reader.ts'
 import type { RejectedFile } from '../rejected/rejected-file.ts'
 import type { CapacityAnswer, SendAnswer } from './answers.ts'
 import { type Delivered, deliver } from './deliver.ts'
@@ -14,15 +14,15 @@ import { messageOf, type Transport } from './transport.ts'
 
 /** How a pass ended. */
 export type FlushOutcome =
-  /** Everything that waited when it began is shipped. */
+  /** Everything that was pending when it began is shipped. */
   | 'drained'
-  /** Everything that can be read is shipped; what is in segments that cannot be read still waits. */
+  /** Everything that can be read is shipped; events in unreadable segments are still pending. */
   | 'unreadable'
   /** The next attempt is not due yet. */
   | 'waiting'
   | 'not-ready'
   | 'failed'
-  /** Another process ships from this directory; it will take the events along. */
+  /** Another process ships from this directory; it will send these events too. */
   | 'not-owner'
   /** Stopped by `close`. */
   | 'stopped'
@@ -32,7 +32,7 @@ export interface FlushReport {
   readonly sent: number
   readonly duplicates: number
   readonly rejected: number
-  /** Events that still wait. */
+  /** Events that are still pending. */
   readonly pending: number
   readonly nextAttemptInMs: number
   /** Why it failed, or which segment cannot be read. */
@@ -59,8 +59,8 @@ export interface FlushRunParts {
 const askAgainEvery = 100
 
 /**
- * One pass of the flow: may we try, ask capacity, send batches, until all is shipped, the server is not ready, or
- * something fails.
+ * One pass: checks whether an attempt is due, requests capacity, and sends batches until all is shipped, the server is
+ * not ready, or something fails.
  */
 export class FlushRun {
   readonly #parts: FlushRunParts
@@ -84,7 +84,7 @@ export class FlushRun {
       outcome = this.#faulted(error)
     }
     await log.rewind()
-    // While waiting nothing has changed, and an operator may just be resetting the state.
+    // While waiting nothing has changed, and an operator may be resetting the state at this moment.
     if (outcome !== 'waiting') await this.#save()
     const reason = this.#reason === undefined ? {} : { reason: this.#reason }
     return { outcome, ...this.#counts, pending: pending(), nextAttemptInMs: memory.waitMs, ...reason }
@@ -106,9 +106,9 @@ export class FlushRun {
     for (;;) {
       if (stop.aborted) return 'stopped'
       if (capacity === undefined || sinceAsked >= askAgainEvery) {
-        // Nothing waits: then there is nothing to ask either.
+        // Nothing is pending, so capacity is not needed.
         if (!(await this.#hasMore())) return this.#emptied()
-        const answer = await this.#ask()
+        const answer = await this.#requestCapacity()
         if (typeof answer === 'string') return answer
         if (capacity === undefined) await this.#keepDistance(answer)
         capacity = answer
@@ -128,7 +128,7 @@ export class FlushRun {
   }
 
   /**
-   * The delay also holds between the last batch of one pass and the first of the next, in whatever process that was.
+   * The delay also applies between the last batch of one pass and the first of the next, in whatever process that was.
    */
   async #keepDistance({ delayBetweenBatches }: Capacity): Promise<void> {
     const { memory, clock, stop } = this.#parts
@@ -139,7 +139,7 @@ export class FlushRun {
     if (restMs > 0) await sleep(clock, restMs, stop)
   }
 
-  /** Nothing more can be taken. That all is shipped is said only if all could be read. */
+  /** No more events can be taken. The result is `drained` only if all segments could be read. */
   #emptied(): FlushOutcome {
     const [unreadable] = this.#parts.log.unreadable
     if (unreadable === undefined) return 'drained'
@@ -153,7 +153,7 @@ export class FlushRun {
     return this.#parts.log.hasMore
   }
 
-  async #ask(): Promise<Capacity | FlushOutcome> {
+  async #requestCapacity(): Promise<Capacity | FlushOutcome> {
     const { transport, memory, events, pending, abort } = this.#parts
     const answer: CapacityAnswer = await transport.capacity(pending(), abort)
     if (answer.kind !== 'capacity') {

@@ -56,7 +56,7 @@ test('it flushes by itself', async () => {
   await expect.poll(() => collector.events.size).toBe(20)
 })
 
-test('asks for capacity again every 100 events, and sends no larger batch than the server takes', async () => {
+test('requests capacity again every 100 events, and sends no larger batch than the server takes', async () => {
   const { collector, shipper } = await setUp()
   collector.capacity = { ready: true, maxBatchSize: 40, delayBetweenBatches: 0 }
   await shipMany(shipper, 250)
@@ -85,7 +85,7 @@ test('the delay between batches also holds from one pass to the next, and across
   for (const [i, time] of times.slice(1).entries()) expect(time - times[i]!).toBeGreaterThanOrEqual(290)
 })
 
-test.each([404, 405])('goes on with 100 events at a time when capacity is answered with %s', async (status) => {
+test.each([404, 405])('continues with 100 events at a time when capacity is answered with %s', async (status) => {
   const { collector, shipper } = await setUp({}, ({ path }, response) => {
     if (!isBatch(path)) json(response, status, {})
     return !isBatch(path)
@@ -106,7 +106,7 @@ test('not ready: sends nothing, changes neither level nor failures, and tries ag
   expect(collector.requests).toHaveLength(1)
 })
 
-test('503 to a question about capacity is "not ready"', async () => {
+test('503 to a capacity request is "not ready"', async () => {
   const { shipper } = await setUp({}, (_, response) => {
     json(response, 503, {}, { 'retry-after': '120' })
     return true
@@ -259,7 +259,7 @@ test('batches are bounded by bytes as well', async () => {
   for (const size of sizes) expect(size).toBeLessThanOrEqual(5000)
 })
 
-test('headers are asked for each request', async () => {
+test('headers are computed for each request', async () => {
   let token = 0
   const { collector, shipper } = await setUp({ headers: async () => ({ authorization: `Bearer ${++token}` }) })
   await shipMany(shipper, 1)
@@ -287,7 +287,7 @@ test('level and next attempt are kept on disk across a restart', async () => {
   expect(await again.flush()).toMatchObject({ outcome: 'waiting', pending: 5 })
 })
 
-test('ends after the batch in flight and says what is left', async () => {
+test('ends after the batch in flight and returns what is left', async () => {
   const { collector, shipper } = await setUp()
   collector.capacity = { ready: true, maxBatchSize: 10, delayBetweenBatches: 60_000 }
   await shipMany(shipper, 30)

@@ -11,14 +11,14 @@ export type Headers = Readonly<Record<string, string>>
 export interface HttpTransportOptions {
   readonly endpoint: string
   readonly capacityEndpoint: string
-  /** The id that the server counts shippers by. */
+  /** The id by which the server counts shippers. */
   readonly shipper: string
   readonly headers: () => Headers | Promise<Headers>
   readonly timeoutMs: number
-  /** Bodies from so many bytes on are compressed; Infinity for none. */
+  /** Bodies of at least this many bytes are compressed; Infinity for none. */
   readonly gzipAboveBytes: number
   readonly clock: Clock
-  /** The server did not take a compressed body that it took uncompressed. */
+  /** The server refused a compressed body that it accepted uncompressed. */
   readonly onGzipRefused: () => void
 }
 
@@ -32,9 +32,10 @@ interface Response {
 const compress = promisify(gzip)
 const maxAnswerBytes = 32 << 20
 
-/** Sends batches as `POST <endpoint>` and asks `POST <endpoint>/capacity`. */
+/** Sends batches as `POST <endpoint>` and requests capacity by `POST <endpoint>/capacity`. */
 export function httpTransport(options: HttpTransportOptions): Transport {
   let gzipWorks = true
+  let spare: Buffer | undefined
 
   const post = (url: string, body: Uint8Array, outer: AbortSignal, zipped = false): Promise<Response> =>
     withTimeLimit(options.clock, options.timeoutMs, outer, async (signal) => {
@@ -50,7 +51,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
         redirect: 'manual',
         signal,
       })
-      // The whole answer must arrive: with the connection lost in between, it is not known what the server did.
+      // The whole answer must arrive: if the connection is lost in between, it is unknown what the server did.
       const text = await textOf(response)
       // Captive portals and wrong addresses answer 200 with a page.
       const isPage = response.ok && /^text\/html\b/i.test(response.headers.get('content-type') ?? '')
@@ -67,7 +68,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
     const sent = zip ? await compress(body, { level: constants.Z_BEST_SPEED }) : body
     const first = await post(options.endpoint, sent, signal, zip)
     const answer = toAnswer(first)
-    // A server that cannot read gzip says 415, or 400 because it sees no JSON.
+    // A server that cannot read gzip answers 415, or 400 because it sees no JSON.
     if (!zip || (first.status !== 415 && first.status !== 400)) return answer
     const plain = toAnswer(await post(options.endpoint, body, signal))
     if (plain.kind === 'accepted') {
@@ -80,7 +81,12 @@ export function httpTransport(options: HttpTransportOptions): Transport {
   return {
     async send(events, signal) {
       try {
-        return await deliver(batchBody(events), signal)
+        const body = batchBody(events, spare)
+        spare = undefined
+        const answer = await deliver(body, signal)
+        // `fetch` sends a copy, and after a complete answer neither is needed: the next batch can use the memory.
+        spare = Buffer.from(body.buffer)
+        return answer
       } catch (error) {
         return { kind: 'failed', reason: messageOf(error) }
       }

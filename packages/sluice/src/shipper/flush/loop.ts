@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { FlushReport } from './flush-run.ts'
 
-/** Runs passes one at a time: by itself every so often, and when asked. */
+/** Runs passes one at a time: at an interval, and on request. */
 export class FlushLoop {
   readonly #clock: Clock
   readonly #intervalMs: number | undefined
@@ -21,7 +21,7 @@ export class FlushLoop {
     this.#later(0)
   }
 
-  /** A pass that begins now, or after the present one: that may have begun before the caller's events were stored. */
+  /** A pass that begins now, or after the current one: that may have begun before the caller's events were stored. */
   run(): Promise<FlushReport> {
     if (this.#running === undefined) {
       this.#running = this.#pass().finally(() => {
@@ -38,14 +38,14 @@ export class FlushLoop {
     return this.#queued
   }
 
-  /** Waits for the pass that is under way; no other begins by itself. */
+  /** Waits for the pass in progress; no other begins by itself. */
   async close(): Promise<void> {
     this.#closed = true
     this.#clock.clearTimeout(this.#timer)
     await (this.#queued ?? this.#running)?.catch(() => undefined)
   }
 
-  /** A pass that took longer than the interval is followed at once: it has left behind what came meanwhile. */
+  /** A pass that took longer than the interval is followed by another at once: events have arrived meanwhile. */
   #later(tookMs: number): void {
     if (this.#closed || this.#intervalMs === undefined) return
     const restMs = Math.max(1, this.#intervalMs - tookMs)

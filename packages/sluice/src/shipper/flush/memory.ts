@@ -48,19 +48,19 @@ export class FlushMemory {
     return breakerOf(this.#state, this.nowMs, this.#rules)
   }
 
-  /** Read anew for each pass: another process, or an operator with `--reset`, may have changed it. */
+  /** Read again for each pass: another process, or an operator with `--reset`, may have changed it. */
   async load(): Promise<void> {
     this.#state = await this.#file.load()
-    this.#tellBreaker()
+    this.#emitBreaker()
   }
 
   apply(answer: Answer): void {
     this.#changed = true
     this.#state = next(this.#state, answer, this.nowMs, this.#rules, this.#random())
-    this.#tellBreaker()
+    this.#emitBreaker()
   }
 
-  /** Saves what has changed: now and then while all goes well, and at once when `important`. */
+  /** Saves what has changed: from time to time while all goes well, and at once when `important`. */
   async save(pendingEventCount: number, important: boolean): Promise<void> {
     if (!this.#changed && pendingEventCount === this.#state.pendingEventCount) return
     this.#changed = true
@@ -72,7 +72,7 @@ export class FlushMemory {
     this.#changed = false
   }
 
-  #tellBreaker(): void {
+  #emitBreaker(): void {
     const { breaker } = this
     if (breaker !== this.#breaker) this.#onBreaker(breaker)
     this.#breaker = breaker

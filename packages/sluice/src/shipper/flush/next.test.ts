@@ -23,7 +23,7 @@ test('base, factor, cap and highest level are options', () => {
   expect(next(at(3), { kind: 'failure' }, now, own, 0).backoffLevel).toBe(3)
 })
 
-describe('the table of the original', () => {
+describe('the transition table of the protocol', () => {
   const rows: [string, FlushState, Answer, Partial<Record<'level' | 'failures' | 'wait', number>>][] = [
     ['a failure raises the level', at(0), { kind: 'failure' }, { level: 1, failures: 1, wait: 2 }],
     ['and again', at(3, { consecutiveFailures: 3 }), { kind: 'failure' }, { level: 4, failures: 4, wait: 16 }],
@@ -90,7 +90,7 @@ test('whatever answers come, the level, the failures and the wait stay within th
       let [level, failures] = [0, 0]
       for (const answer of history) {
         state = step(state, answer)
-        // The model: nothing but the words of the table.
+        // The model: a direct transcription of the table.
         if (answer.kind === 'success') [level, failures] = [Math.max(0, level - 1), 0]
         if (answer.kind === 'failure' || answer.kind === 'overloaded')
           [level, failures] = [Math.min(10, level + 1), failures + 1]

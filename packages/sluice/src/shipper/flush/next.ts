@@ -10,9 +10,9 @@ export interface BackoffRules {
   readonly breakerFailures: number
   /** The part of a delay that is added at random, after the cap; 0 for none. */
   readonly jitter: number
-  /** How long to wait when a server is not ready and does not say for how long. */
+  /** How long to wait when a server is not ready and does not state for how long. */
   readonly notReadyMs: number
-  /** A server may ask for so much patience and no more. */
+  /** The longest wait that a server may ask for. */
   readonly maxRetryAfterMs: number
 }
 
@@ -27,7 +27,7 @@ export const defaultBackoff: BackoffRules = Object.freeze({
   maxRetryAfterMs: 3_600_000,
 })
 
-/** What came of asking for capacity or of sending a batch. */
+/** The result of a capacity request or of sending a batch. */
 export type Answer =
   | { readonly kind: 'ready'; readonly capacity: Capacity }
   | { readonly kind: 'not-ready'; readonly capacity: Capacity; readonly retryAfterMs: number | undefined }
@@ -91,14 +91,14 @@ export function next(
 export function waitMs(state: FlushState, nowMs: number, rules: BackoffRules): number {
   if (state.nextAttemptAfter === null) return 0
   const left = state.nextAttemptAfter - nowMs
-  // No rule makes a wait as long as this: the clock was set back since, and the time means nothing.
+  // No rule makes a wait as long as this: the clock was set back since, so the stored time is useless.
   const longestMs = Math.max(rules.capMs, rules.maxRetryAfterMs, rules.notReadyMs) * (1 + rules.jitter)
   return left > longestMs ? 0 : Math.max(0, left)
 }
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** The breaker is no state of its own: it follows from failures in a row and the timer. */
+/** The breaker has no state of its own: it follows from failures in a row and the timer. */
 export function breakerOf(state: FlushState, nowMs: number, rules: BackoffRules): BreakerState {
   if (state.consecutiveFailures < rules.breakerFailures) return 'closed'
   return waitMs(state, nowMs, rules) > 0 ? 'open' : 'half-open'

@@ -48,7 +48,7 @@ export function parseState(text: string): FlushState | undefined {
   return { backoffLevel, nextAttemptAfter, lastCapacity, consecutiveFailures, lastSuccessTime, pendingEventCount }
 }
 
-/** `<dir>/.backpressure-state`: replaced as a whole; a damaged one is set aside, and a safe one takes its place. */
+/** `<dir>/.backpressure-state`: replaced as a whole. A damaged one is set aside and replaced by a safe default. */
 export class StateFile {
   readonly #fs: FileSystem
   readonly #dir: string
@@ -89,8 +89,8 @@ export async function readState(dir: string, fs: FileSystem = nodeFiles): Promis
 }
 
 /**
- * Lets the next flush try at once: level, failures and the next attempt are forgotten. A running shipper reads it with
- * its next pass.
+ * Lets the next flush try at once: clears level, failures and the next attempt. A running shipper reads it with its
+ * next pass.
  */
 export async function resetState(dir: string, fs: FileSystem = nodeFiles): Promise<void> {
   const state = (await readState(dir, fs)) ?? freshState

@@ -1,10 +1,10 @@
-/** What a server said it can take. */
+/** What a server reported that it can take. */
 export interface Capacity {
   readonly ready: boolean
   readonly maxBatchSize: number
   /** Milliseconds between batches. */
   readonly delayBetweenBatches: number
-  /** Seconds, like the header of the same name; null if the server did not say. */
+  /** Seconds, like the header of the same name; null if the server did not state it. */
   readonly retryAfter: number | null
   readonly loadPercent: number | null
   readonly message: string | null
@@ -20,7 +20,7 @@ export interface FlushState {
   readonly pendingEventCount: number
 }
 
-/** Where to begin when nothing is known: an attempt is allowed at once. */
+/** The initial state: an attempt is allowed at once. */
 export const freshState: FlushState = Object.freeze({
   backoffLevel: 0,
   nextAttemptAfter: null,
@@ -30,7 +30,7 @@ export const freshState: FlushState = Object.freeze({
   pendingEventCount: 0,
 })
 
-/** In force while a server does not answer questions about its capacity. */
+/** Used while a server does not answer capacity requests. */
 export const unknownCapacity: Capacity = Object.freeze({
   ready: true,
   maxBatchSize: 100,

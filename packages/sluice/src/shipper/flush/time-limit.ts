@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 
 /**
- * Runs something with a signal that is aborted when its time is up, or when the caller's signal is. It rejects then,
- * whether the signal is heeded or not: a function of the user's that never settles must not keep the shipper from
+ * Runs a function with a signal that is aborted when its time is up, or when the caller's signal is. It rejects then
+ * even if the function ignores the signal: a user's function that never settles must not prevent the shipper from
  * closing.
  */
 export async function withTimeLimit<T>(
@@ -15,7 +15,7 @@ export async function withTimeLimit<T>(
   const { signal } = controller
   const timer = clock.setTimeout(() => controller.abort(new Error(`no answer within ${ms} ms`)), ms)
   timer.unref?.()
-  // Not AbortSignal.any: the outer signal lives as long as the shipper, and would collect a dependent signal for every
+  // Not AbortSignal.any: the outer signal exists as long as the shipper, and would collect a dependent signal for every
   // request.
   const onAbort = (): void => controller.abort(outer.reason)
   if (outer.aborted) onAbort()

@@ -1,7 +1,14 @@
 import type { Clock } from '../../core/clock.ts'
-import { eventId } from '../log/segment-name.ts'
-import type { StoredEvent } from '../log/segment-reader.ts'
-import { answerOf, type CapacityAnswer, type EventResult, readCapacity, type SendAnswer } from './answers.ts'
+import { eventId } from '../log/segment/segment-name.ts'
+import { payloadOf, type StoredEvent } from '../log/segment/stored-event.ts'
+import {
+  answerOf,
+  type CapacityAnswer,
+  type EventResult,
+  readCapacity,
+  readResults,
+  type SendAnswer,
+} from './answers.ts'
 import { unknownCapacity } from './state.ts'
 import { withTimeLimit } from './time-limit.ts'
 
@@ -11,14 +18,14 @@ export interface Transport {
   capacity(pending: number, signal: AbortSignal): Promise<CapacityAnswer>
 }
 
-/** An event as a function of the user's own gets it. */
+/** An event as passed to a user's function. */
 export interface OutgoingEvent {
   readonly id: string
   readonly data: unknown
 }
 
 /**
- * What such a function may return instead of nothing, which accepts all. To throw is a failure, and tried again later.
+ * What such a function may return; nothing means that all are accepted. If it throws, that is a failure, retried later.
  */
 export interface SendResult {
   /** An HTTP status; 200 when left out. */
@@ -43,22 +50,22 @@ export interface CustomTransportOptions {
   readonly clock: Clock
 }
 
-/** A transport made of the user's own functions. */
+/** A transport made of the user's functions. */
 export function customTransport(options: CustomTransportOptions): Transport {
   const { send, capacity: askCapacity, timeoutMs, clock } = options
   return {
     async send(events, signal) {
       try {
-        const outgoing = events.map(({ producer, seq, payload }) => ({
-          id: eventId(producer, seq),
-          data: JSON.parse(payload.toString()) as unknown,
+        const outgoing = events.map((event) => ({
+          id: eventId(event.producer, event.seq),
+          data: JSON.parse(payloadOf(event).toString()) as unknown,
         }))
         const result =
           (await withTimeLimit(clock, timeoutMs, signal, (inner) => send(outgoing, { signal: inner }))) ?? {}
         const status = result.status ?? 200
         const answer = answerOf(status, result.reason ?? `status ${status}`, result.retryAfterMs)
-        if (answer.kind !== 'accepted' || result.results === undefined) return answer
-        return { ...answer, results: result.results }
+        const results = answer.kind === 'accepted' ? readResults(result) : undefined
+        return results === undefined ? answer : { kind: 'accepted', results }
       } catch (error) {
         return { kind: 'failed', reason: messageOf(error) }
       }
@@ -78,7 +85,7 @@ export function customTransport(options: CustomTransportOptions): Transport {
   }
 }
 
-/** The innermost reason, which is what helps: `fetch failed` is caused by `connect ECONNREFUSED`. */
+/** The innermost cause, which is the useful one: `fetch failed` is caused by `connect ECONNREFUSED`. */
 export function messageOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   if (cause instanceof Error) return messageOf(cause)

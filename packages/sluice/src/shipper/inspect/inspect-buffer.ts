@@ -1,13 +1,14 @@
 import { join } from 'node:path'
 import { checkOptionNames } from '../../core/check-options.ts'
+import { systemClock } from '../../timing/system-clock.ts'
 import { codeOf, type FileSystem } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
 import { readWhole } from '../files/whole-file.ts'
 import { type Checkpoint, readCheckpoint } from '../log/checkpoint.ts'
-import { recordHeaderBytes, timeAt } from '../log/record.ts'
-import { measureSegment } from '../log/segment.ts'
-import { segmentHeaderBytes } from '../log/segment-header.ts'
-import { parseSegmentName, type SegmentName } from '../log/segment-name.ts'
+import { recordHeaderBytes, timeAt } from '../log/segment/record.ts'
+import { measureSegment } from '../log/segment/segment.ts'
+import { segmentHeaderBytes } from '../log/segment/segment-header.ts'
+import { parseSegmentName, type SegmentName } from '../log/segment/segment-name.ts'
 import { isStale, type LockRecord, parseLock } from '../owner/lock-record.ts'
 import { highestEpoch, ownerFileOf } from '../owner/owner-lock.ts'
 import { thisProcess, uptimeMs } from '../owner/process-identity.ts'
@@ -20,7 +21,7 @@ export interface SegmentReport extends SegmentName {
   readonly bytes: number
   readonly firstSeq: number
   readonly nextSeq: number
-  /** Events in it that were not shipped yet. */
+  /** Events in it that are not shipped yet. */
   readonly pending: number
   readonly shippedBytes: number
 }
@@ -36,17 +37,17 @@ export interface BufferReport {
   readonly segments: readonly SegmentReport[]
   readonly pending: number
   readonly bytes: number
-  /** When the oldest event that waits was stored. */
+  /** When the oldest pending event was stored. */
   readonly oldestMs: number | null
   readonly owner: OwnerReport | null
-  /** Names of the files with events that the server refused for good. */
+  /** Names of the files with events that the server refused permanently. */
   readonly rejectedFiles: readonly string[]
   /** Names of segments that cannot be read at present; what is in them is not counted. */
   readonly unreadableFiles: readonly string[]
   readonly checkpoint: Checkpoint
 }
 
-/** Looks at a buffer without changing anything, also while a shipper works on it. */
+/** Reads a buffer without changing anything, also while a shipper works on it. */
 export async function inspectBuffer(
   dir: string,
   options: { readonly fs?: FileSystem; readonly leaseMs?: number } = {},
@@ -60,7 +61,7 @@ export async function inspectBuffer(
   for (const file of files) {
     const parsed = parseSegmentName(file)
     if (parsed === undefined) continue
-    // A segment may be shipped and removed while we look.
+    // A segment may be shipped and removed while it is read.
     const measure = await measureSegment(fs, join(dir, file), parsed).catch((error: unknown) => {
       if (codeOf(error) !== 'ENOENT') unreadableFiles.push(file)
     })
@@ -107,6 +108,6 @@ async function ownerOf(
   const status = await fs.status(path).catch(() => undefined)
   const lock = parseLock(await readWhole(fs, path).catch(() => undefined), status?.modifiedMs ?? 0)
   if (lock === undefined) return null
-  const stale = isStale(lock, thisProcess(), { nowMs: Date.now(), uptimeMs: uptimeMs(), leaseMs })
+  const stale = isStale(lock, thisProcess(), { nowMs: systemClock().now() / 1000, uptimeMs: uptimeMs(), leaseMs })
   return { ...lock, epoch, isActive: !stale }
 }

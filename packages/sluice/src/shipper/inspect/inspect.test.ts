@@ -35,7 +35,7 @@ function harm(dir: string, index: number): void {
   writeFileSync(file, bytes)
 }
 
-test('tells segments, pending events and the owner without changing anything', async () => {
+test('shows segments, pending events and the owner without changing anything', async () => {
   const { dir, ids } = await buffer()
   const before = readdirSync(dir)
   const report = await inspectBuffer(dir)
@@ -59,7 +59,7 @@ test('verify finds what is damaged and counts what is lost', async () => {
   expect({ events, lost, damage: damage.length }).toEqual({ events: 39, lost: 1, damage: 1 })
 })
 
-test('repair writes damaged segments anew, keeps the bytes, and everything else is shipped once and in order', async () => {
+test('repair rewrites damaged segments, keeps the bytes, and everything else is shipped once and in order', async () => {
   const { dir, ids } = await buffer()
   harm(dir, 0)
   harm(dir, 2)

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { type FileSystem, quietly } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
-import { eventId } from '../log/segment-name.ts'
-import { type Damage, SegmentReader, type StoredEvent } from '../log/segment-reader.ts'
+import { eventId } from '../log/segment/segment-name.ts'
+import { type Damage, SegmentReader } from '../log/segment/segment-reader.ts'
+import { payloadOf, type StoredEvent } from '../log/segment/stored-event.ts'
 import type { SegmentReport } from './inspect-buffer.ts'
 
-/** What reading through a segment finds. */
+/** What a full read of a segment finds. */
 export interface ReadThrough {
   readonly events: number
   /** Numbers that are missing within the segment. */
@@ -51,7 +52,7 @@ export async function readThrough(
   }
 }
 
-/** The events that wait, oldest first, as objects with id, time and data. */
+/** The pending events, oldest first, as objects with id, time and data. */
 export async function* pendingEvents(
   dir: string,
   segments: readonly SegmentReport[],
@@ -59,8 +60,9 @@ export async function* pendingEvents(
   for (const segment of segments) {
     const found: StoredEvent[] = []
     await readThrough(dir, segment, segment.shippedBytes, (event) => void found.push(event))
-    for (const { producer, seq, timeMs, payload } of found) {
-      yield { id: eventId(producer, seq), storedAt: timeMs, data: JSON.parse(payload.toString()) as unknown }
+    for (const event of found) {
+      const { producer, seq, timeMs } = event
+      yield { id: eventId(producer, seq), storedAt: timeMs, data: JSON.parse(payloadOf(event).toString()) as unknown }
     }
   }
 }

@@ -7,11 +7,11 @@ import { type FileSystem, quietly } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
 import { createWhole } from '../files/whole-file.ts'
 import { StateFile } from '../flush/state-file.ts'
-import { keepDamaged } from '../log/damaged.ts'
-import { markRecord, recordHeaderBytes, saltOf, sealRecord } from '../log/record.ts'
-import { encodeHeader } from '../log/segment-header.ts'
-import { sealedFileOf, segmentName } from '../log/segment-name.ts'
-import type { StoredEvent } from '../log/segment-reader.ts'
+import { keepDamaged } from '../log/segment/damaged.ts'
+import { markRecord, recordHeaderBytes, saltOf, sealRecord } from '../log/segment/record.ts'
+import { encodeHeader } from '../log/segment/segment-header.ts'
+import { sealedFileOf, segmentName } from '../log/segment/segment-name.ts'
+import { payloadOf, type StoredEvent } from '../log/segment/stored-event.ts'
 import { removeTemporary } from '../log/temporary.ts'
 import { OwnerLock } from '../owner/owner-lock.ts'
 import { thisProcess, uptimeMs } from '../owner/process-identity.ts'
@@ -20,9 +20,9 @@ import { readThrough } from './read-events.ts'
 import { verifyBuffer } from './verify-buffer.ts'
 
 export interface RepairReport {
-  /** Segments that were written anew. */
+  /** Segments that were rewritten. */
   readonly repaired: readonly string[]
-  /** Good events in them that still wait. */
+  /** Good events in them that are still pending. */
   readonly kept: number
   readonly lost: number
   /** Where the damaged bytes are. */
@@ -31,8 +31,9 @@ export interface RepairReport {
 }
 
 /**
- * Writes damaged segments anew with the records that are good, and keeps the damaged bytes in `damaged/`. A shipper
- * does the same when it comes to them, so this is only needed to know now. Fails while another process owns the buffer.
+ * Rewrites damaged segments with the records that are good, and keeps the damaged bytes in `damaged/`. A shipper does
+ * the same when it reaches them, so this is only needed to see the result now. Fails while another process owns the
+ * buffer.
  */
 export async function repairBuffer(dir: string, options: { readonly fs?: FileSystem } = {}): Promise<RepairReport> {
   checkOptionNames('repairBuffer', options, ['fs'])
@@ -43,7 +44,7 @@ export async function repairBuffer(dir: string, options: { readonly fs?: FileSys
     throw new SluiceError('SLUICE_WRONG_USE', 'a running shipper owns this buffer; stop it first', { transient: true })
   }
   try {
-    await removeTemporary(fs, dir, Date.now())
+    await removeTemporary(fs, dir, clock.now() / 1000)
     let stateReset = false
     await new StateFile(fs, dir, () => {
       stateReset = true
@@ -65,9 +66,9 @@ export async function repairBuffer(dir: string, options: { readonly fs?: FileSys
 }
 
 /**
- * The new segment gets a name of its own, a millisecond later than the old one but before the next of the same
- * producer: the checkpoint has an offset in the old file, which would mean something else in the new one. After a crash
- * in between both are there, and the repeated numbers are skipped.
+ * The new segment gets its own name, a millisecond later than the old one but before the next of the same producer: the
+ * checkpoint has an offset in the old file, which would be wrong in the new one. After a crash in between both files
+ * exist, and the repeated numbers are skipped.
  */
 async function rewrite(
   fs: FileSystem,
@@ -97,8 +98,10 @@ async function writeAnew(
   const parts: Buffer[] = []
   let expected = events[0]!.seq
   parts.push(encodeHeader({ producer, number, firstSeq: expected, createdMs: createdMs + 1, writer: thisProcess() }))
-  for (const { seq, timeMs, payload } of events) {
-    // The loss was reported by the repair; the shipper need not report it again.
+  for (const event of events) {
+    const { seq, timeMs } = event
+    const payload = payloadOf(event)
+    // The repair reported the loss; the shipper must not report it again.
     if (seq !== expected) parts.push(markRecord('skip', seq, expected, salt))
     const record = Buffer.alloc(recordHeaderBytes + payload.length)
     payload.copy(record, recordHeaderBytes)

@@ -20,10 +20,7 @@ export interface VerifyReport {
   readonly damage: readonly DamageReport[]
 }
 
-/**
- * Checks every record of a buffer. It changes nothing; an open segment may end with a record that is just being
- * written.
- */
+/** Checks every record of a buffer. It changes nothing; an open segment may end with a record that is being written. */
 export async function verifyBuffer(dir: string, options: { readonly fs?: FileSystem } = {}): Promise<VerifyReport> {
   checkOptionNames('verifyBuffer', options, ['fs'])
   const { fs = nodeFiles } = options

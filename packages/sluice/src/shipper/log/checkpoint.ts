@@ -10,7 +10,7 @@ export interface Position {
   readonly seq: number
 }
 
-/** What was shipped already: positions in segments that are still there, and the next number of each producer. */
+/** What is already shipped: positions in segments that still exist, and the next number of each producer. */
 export interface Checkpoint {
   readonly positions: Readonly<Record<string, Position>>
   readonly expected: Readonly<Record<string, number>>
@@ -18,7 +18,7 @@ export interface Checkpoint {
 
 /**
  * Each slot has this size from the start, so that writing it needs no new space, also on a full disk. Both together are
- * well below the reserve: a process that starts on a full disk has only that to begin with.
+ * well below the reserve: a process that starts on a full disk has only the reserve to use.
  */
 const slotBytes = 64 * 1024
 const maxSlotBytes = 64 << 20
@@ -53,13 +53,31 @@ function decode(bytes: Buffer | undefined): Slot | undefined {
   }
 }
 
+/** What a process or a machine is short of for a moment: the file itself is as good as before. */
+const passing = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'ENOSPC']
+
+/**
+ * Reads a slot. The other slot is older: to go on with that would send again what was shipped, and report segments that
+ * were removed since as lost. So an error that passes is thrown, and one of the disk has to come three times.
+ */
+async function readSlot(fs: FileSystem, path: string): Promise<Slot | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return decode(await readWhole(fs, path, maxSlotBytes))
+    } catch (error) {
+      if (passing.includes(codeOf(error))) throw error
+      if (attempt === 3) return undefined
+    }
+  }
+}
+
 /**
  * The newest valid checkpoint of a directory. Without one everything is shipped again: duplicates, but never a loss.
  */
 export async function readCheckpoint(fs: FileSystem, dir: string, files: readonly string[]): Promise<Checkpoint> {
   let newest: Slot | undefined
   for (const file of files.filter((name) => pattern.test(name))) {
-    const slot = decode(await readWhole(fs, join(dir, file), maxSlotBytes).catch(() => undefined))
+    const slot = await readSlot(fs, join(dir, file))
     if (slot === undefined) continue
     const [a, b] = [slot, newest ?? { epoch: 0, generation: 0 }]
     if (a.epoch > b.epoch || (a.epoch === b.epoch && a.generation > b.generation)) newest = slot
@@ -68,8 +86,8 @@ export async function readCheckpoint(fs: FileSystem, dir: string, files: readonl
 }
 
 /**
- * Writes checkpoints of one owner, in two slots by turns: a crash while one is written leaves the other. The slots
- * carry the epoch in their names, so a former owner that wakes up cannot overwrite those of its successor.
+ * Writes checkpoints of one owner, alternating between two slots: a crash while one is written leaves the other. The
+ * slots carry the epoch in their names, so a former owner that wakes up cannot overwrite those of its successor.
  */
 export class CheckpointFile {
   readonly #fs: FileSystem
@@ -87,9 +105,9 @@ export class CheckpointFile {
 
   /** Durable when it resolves. */
   async write(checkpoint: Checkpoint): Promise<void> {
-    this.#generation++
-    const index = this.#generation % 2
-    const bytes = encode({ ...checkpoint, epoch: this.#epoch, generation: this.#generation })
+    const generation = this.#generation + 1
+    const index = generation % 2
+    const bytes = encode({ ...checkpoint, epoch: this.#epoch, generation })
     let slot = this.#slots[index]
     const isNew = slot === undefined
     slot ??= await this.#open(fileOf(this.#epoch, index))
@@ -99,6 +117,8 @@ export class CheckpointFile {
       await slot.datasync()
       if (isNew) await this.#fs.syncDir(this.#dir)
       this.#slots[index] = slot
+      // Only now: after a failure the next write must not go to the other slot, which is then the only valid one.
+      this.#generation = generation
     } catch (error) {
       // After a failed sync this file is not used again in this process; the other slot holds what was confirmed last.
       this.#slots[index] = undefined

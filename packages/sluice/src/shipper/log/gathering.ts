@@ -1,18 +1,18 @@
-import { Chunk } from './chunk.ts'
+import { Chunk } from './segment/chunk.ts'
 
 const chunkBytes = 1 << 20
 const keptBuffers = 4
 /** The most that one commit writes. */
 const commitBytes = 4 << 20
 
-/** Gathers records while a commit is under way. Buffers are used again, so that a steady stream allocates none. */
+/** Gathers records while a commit is in flight. Buffers are reused, so that a steady stream allocates none. */
 export class Gathering {
   readonly #free: Buffer[] = []
   #chunks: Chunk[] = []
   #bytes = 0
   #nextSeq = 1
 
-  /** How many bytes wait to be written. */
+  /** How many bytes are pending. */
   get bytes(): number {
     return this.#bytes
   }
@@ -51,7 +51,7 @@ export class Gathering {
     return this.#chunks.splice(0, count)
   }
 
-  /** Takes the buffers of settled chunks back. */
+  /** Takes back the buffers of settled chunks. */
   recycle(chunks: readonly Chunk[]): void {
     for (const { buffer } of chunks) {
       if (buffer.length === chunkBytes && this.#free.length < keptBuffers) this.#free.push(buffer)

@@ -5,8 +5,8 @@ import { createWhole } from '../files/whole-file.ts'
 const reserveBytes = 256 * 1024
 
 /**
- * Space that is kept taken, so that a full disk can still be drained: even to record that events were shipped, and then
- * to remove them, some file systems need space. It is given up when there is none, and taken again when there is.
+ * A file that reserves space, so that a full disk can still be drained: even to record that events were shipped, and
+ * then to remove them, some file systems need space. It is removed when there is none, and created again when there is.
  */
 export class Reserve {
   readonly #fs: FileSystem
@@ -19,7 +19,7 @@ export class Reserve {
     this.#path = join(dir, 'reserve')
   }
 
-  /** Does a step, and does it again with the reserve given up if the disk is full. */
+  /** Runs a step; if the disk is full, releases the reserve and runs it again. */
   async use<T>(step: () => Promise<T>): Promise<T> {
     try {
       return await step()
@@ -30,12 +30,12 @@ export class Reserve {
     }
   }
 
-  /** Takes the reserve if it is not taken and there is plenty of space. */
+  /** Creates the reserve if it is missing and there is plenty of space. */
   async refill(): Promise<void> {
     if (this.#fs.exists(this.#path)) return
     try {
       const { freeBytes } = await this.#fs.space(this.#dir)
-      // Not zeros: some file systems store those as nothing.
+      // Not zeros: some file systems store zeros without allocating space.
       if (freeBytes > 4 * reserveBytes) await createWhole(this.#fs, this.#path, Buffer.alloc(reserveBytes, 0xa5))
     } catch {
       await quietly(this.#fs.remove(this.#path))

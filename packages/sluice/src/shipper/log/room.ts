@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import type { FileSystem } from '../files/file-system.ts'
-import { parseSegmentName } from './segment-name.ts'
+import { parseSegmentName } from './segment/segment-name.ts'
 
 export type OnFull = 'wait' | 'refuse' | 'drop-oldest'
 
@@ -14,17 +14,17 @@ export interface RoomOptions {
   readonly onFull: OnFull
   /** Removes the oldest segment; false if there is none that may be removed. */
   readonly dropOldest: () => Promise<boolean>
-  /** Once when the buffer becomes full, and once when it has room again. */
+  /** Called once when the buffer becomes full, and once when it has room again. */
   readonly onChange: (isFull: boolean) => void
 }
 
 const retryMs = 100
-/** How old a look at the disk may be. */
+/** How long a measurement of the disk is valid. */
 const measureMs = 1000
 
 /**
- * Decides whether more may be written: by the bytes of all segments, by what is free on the disk, and by what the disk
- * itself says.
+ * Decides whether more may be written: by the bytes of all segments, by what is free on the disk, and by errors of the
+ * disk itself.
  */
 export class Room {
   readonly #options: RoomOptions
@@ -59,21 +59,21 @@ export class Room {
     this.#freeBytes -= bytes
   }
 
-  /** The owner knows what is there without looking. */
+  /** The owner keeps count of the bytes, so it need not list the directory. */
   known(usedBytes: number): void {
     this.#usedBytes = usedBytes
   }
 
-  /** Nothing waits any longer. */
+  /** Ends all waiting. */
   close(): void {
     this.#closed = true
   }
 
-  /** Whether these bytes may be written now. Waits or drops first, as `onFull` says. */
+  /** Whether these bytes may be written now. Waits or drops first, as `onFull` requires. */
   async make(bytes: number, noSpace: boolean): Promise<boolean> {
     const { maxBytes, minFreeBytes, onFull, clock, dropOldest } = this.#options
     if (!noSpace && maxBytes === Infinity && minFreeBytes === 0) return true
-    // A larger commit than the limit would never fit: it may be written when the buffer is empty.
+    // A commit larger than the limit would never fit: it may be written when the buffer is empty.
     const wanted = (): boolean => this.leftBytes >= Math.min(bytes, maxBytes / 2)
     for (let refused = noSpace; ; refused = false) {
       await this.#measure(refused)
@@ -86,7 +86,7 @@ export class Room {
       } else {
         await new Promise<void>((resolve) => clock.setTimeout(resolve, retryMs))
         this.#measuredMs = Number.NEGATIVE_INFINITY
-        // Only the disk can tell whether it has space again.
+        // Only a write shows whether the disk has space again.
         if (noSpace) return !this.#closed
       }
     }

@@ -2,32 +2,35 @@ import { join } from 'node:path'
 import { codeOf, quietly } from '../files/file-system.ts'
 import { type AdoptOptions, adopt } from './adopt.ts'
 import { type Checkpoint, CheckpointFile, maxProducers, readCheckpoint } from './checkpoint.ts'
-import { measureSegment, Segment } from './segment.ts'
-import { openFileOf, parseSegmentName, type SegmentName, sealedFileOf } from './segment-name.ts'
-import type { ReaderEvents, StoredEvent } from './segment-reader.ts'
+import { measureSegment, Segment } from './segment/segment.ts'
+import { openFileOf, parseSegmentName, type SegmentName, sealedFileOf } from './segment/segment-name.ts'
+import type { ReaderEvents } from './segment/segment-reader.ts'
+import type { StoredEvent } from './segment/stored-event.ts'
+import { Windows } from './segment/windows.ts'
 import type { ActiveSegment } from './writer.ts'
 
 export interface SegmentLogOptions extends AdoptOptions {
   readonly events: ReaderEvents
-  /** A segment could not be used; it is left alone. */
+  /** A segment could not be used; it is left unchanged. */
   readonly onProblem: (error: unknown, what: string) => void
 }
 
 const byName = (a: SegmentName, b: SegmentName): number => (a.name < b.name ? -1 : 1)
 
-/** Nobody may ship from this directory any longer but the new owner. */
+/** This process is no longer the owner; only the new owner may ship from this directory. */
 export class OwnershipLost extends Error {}
 
 /**
  * All segments of a directory, in the order in which they are shipped: by name, which is by time across producers and
- * by number within one. Only the owner has one. Memory does not grow with what waits, only (little) with the number of
- * segments.
+ * by number within one. Only the owner has one. Memory does not grow with the number of pending events, only (little)
+ * with the number of segments.
  */
 export class SegmentLog {
   readonly #options: SegmentLogOptions
   readonly #checkpoint: CheckpointFile
   readonly #segments = new Map<string, Segment>()
   #ordered: Segment[] = []
+  readonly #windows = new Windows()
   #expected = new Map<string, number>()
   #positions: Checkpoint['positions']
   /** Segments that could not be read since the last refresh, with the reason. */
@@ -50,14 +53,14 @@ export class SegmentLog {
   }
 
   /**
-   * Whether there may be events that were not taken yet. What is left of a damaged segment cannot be counted, so this
-   * does not count.
+   * Whether there may be events that were not taken yet. The rest of a damaged segment cannot be counted, so this is a
+   * boolean.
    */
   get hasMore(): boolean {
     return this.#ordered.some((segment) => (segment.sealed ? !segment.isDone : segment.shipped.offset < segment.size))
   }
 
-  /** Segments that could not be read since the last refresh, with the reason; their events still wait. */
+  /** Segments that could not be read since the last refresh, with the reason; their events are still pending. */
   get unreadable(): ReadonlyMap<string, unknown> {
     return this.#unreadable
   }
@@ -70,15 +73,15 @@ export class SegmentLog {
     return this.#ordered.reduce((sum, segment) => sum + segment.size, 0)
   }
 
-  /** When the oldest event that waits was stored, or a little earlier. */
+  /** When the oldest pending event was stored, or a little earlier. */
   get oldestMs(): number | undefined {
     return this.#ordered.find((segment) => segment.pending > 0)?.shippedMs
   }
 
   /**
-   * Looks for segments that were added, adopts those of processes that are gone, and learns how far the own writer has
-   * come. A listing may miss a name that changes meanwhile (POSIX leaves it open), and whoever ships a later segment
-   * first takes the earlier one for known: so where one seems to be missing, it looks again.
+   * Looks for segments that were added, adopts those of processes that are gone, and reads how far the own writer has
+   * come. A listing may miss a name that changes meanwhile (POSIX leaves it open), and shipping a later segment first
+   * would mark the earlier one as shipped: so where one seems to be missing, it lists again.
    */
   async refresh(active: ActiveSegment | undefined): Promise<void> {
     this.#unreadable.clear()
@@ -94,7 +97,7 @@ export class SegmentLog {
     const added: Segment[] = []
     const unreadable = new Set<string>()
     for (const parsed of found) {
-      // Its later segments wait with one that cannot be looked at, for the same reason as in `take`.
+      // Its later segments wait too, for the same reason as in `take`.
       if (unreadable.has(parsed.producer)) continue
       try {
         const segment = await this.#find(parsed, active, latest.get(parsed.producer) === parsed.number)
@@ -112,7 +115,7 @@ export class SegmentLog {
     return added
   }
 
-  /** Learns of a segment on the disk; returns it if it was not known. */
+  /** Adds a segment that is on the disk; returns it if it is new. */
   async #find(
     parsed: NonNullable<ReturnType<typeof parseSegmentName>>,
     active: ActiveSegment | undefined,
@@ -142,24 +145,25 @@ export class SegmentLog {
     return firstSeq > (before?.nextSeq ?? this.#expected.get(producer) ?? 0)
   }
 
-  /** The next events after those already taken. */
+  /** The next events after those already taken. They are valid until the next call, or `rewind`. */
   async take(maxEvents: number, maxBytes: number): Promise<StoredEvent[]> {
     const { fs, dir, events, onProblem } = this.#options
+    this.#windows.reuse()
     const taken: StoredEvent[] = []
     const expected = new Map(this.#expected)
     const unreadable = new Set<string>()
     let bytes = 0
     for (const segment of this.#ordered) {
       const { name, producer, number } = segment.info
-      // To go on with a later segment of the same producer would change the order, and skip the unreadable one for
-      // good.
+      // To continue with a later segment of the same producer would change the order, and skip the unreadable one
+      // permanently.
       if (unreadable.has(producer)) continue
       // A producer that was forgotten (see `maxProducers`) may still have a segment of which a part was shipped.
       const first = segment.shipped.offset > 0 ? segment.shipped.seq : number === 0 ? 1 : undefined
       const next = { expected: expected.get(producer) ?? first, confirmedSeq: () => this.#confirmedAfter(segment) }
       try {
         const limits = { events: maxEvents, bytes: maxBytes - bytes }
-        const [added, exhausted] = await segment.read(fs, dir, taken, limits, next, events)
+        const [added, exhausted] = await segment.read(fs, dir, taken, limits, next, events, this.#windows)
         bytes += added
         this.#unreadable.delete(name)
         if (!exhausted) break
@@ -186,14 +190,15 @@ export class SegmentLog {
     return Math.max(0, ...later.map(({ firstSeq }) => firstSeq))
   }
 
-  /** Forgets what was taken and not shipped. */
+  /** Discards what was taken and not shipped. */
   async rewind(): Promise<void> {
     for (const segment of this.#ordered) await segment.rewind()
+    this.#windows.clear()
   }
 
   /**
-   * Records that these events, the first of those taken, were shipped; durable when it resolves. Then removes what is
-   * done with.
+   * Records that these events, the first of those taken, were shipped; durable when it resolves. Then removes segments
+   * that are complete.
    */
   async shipped(events: readonly StoredEvent[]): Promise<void> {
     for (const { segment, producer, seq, end, timeMs } of events) {
@@ -206,7 +211,7 @@ export class SegmentLog {
     await this.#record()
   }
 
-  /** Removes the oldest segment that nobody writes to, shipped or not; undefined if there is none. */
+  /** Removes the oldest segment that no process writes to, shipped or not; undefined if there is none. */
   async dropOldest(): Promise<Segment | undefined> {
     const oldest = this.#ordered.find((segment) => segment.sealed)
     if (oldest === undefined || !this.#options.isOwner()) return undefined
@@ -216,7 +221,7 @@ export class SegmentLog {
     return oldest
   }
 
-  /** Removes segments that are shipped, after the checkpoint that says so is durable. */
+  /** Removes segments that are shipped, after the checkpoint that records it is durable. */
   async #record(): Promise<void> {
     if (!this.#options.isOwner()) throw new OwnershipLost('another process is the owner now')
     const started = [...this.#segments.values()].filter(({ shipped }) => shipped.offset > 0)
@@ -228,7 +233,7 @@ export class SegmentLog {
       if (!this.#options.isOwner()) throw new OwnershipLost('another process is the owner now')
       await this.#remove(segment)
     }
-    // Not for safety (what comes back after a crash is known to be shipped) but so that it does not come back.
+    // Not for safety (a segment that reappears after a crash is known to be shipped) but so that it does not reappear.
     if (done.length > 0) await quietly(this.#options.fs.syncDir(this.#options.dir))
   }
 
@@ -244,7 +249,7 @@ export class SegmentLog {
 
   /** The latest come last. Every short-lived process is a producer, so the oldest are forgotten. */
   #expect(producer: string, seq: number): void {
-    // Never back: events of the next segment may have been shipped before this one is removed.
+    // Never backwards: events of the next segment may have been shipped before this one is removed.
     const next = Math.max(seq, this.#expected.get(producer) ?? 0)
     this.#expected.delete(producer)
     this.#expected.set(producer, next)
@@ -259,7 +264,7 @@ export class SegmentLog {
     try {
       await fs.remove(join(dir, sealedFileOf(segment.info.name)))
     } catch (error) {
-      // It stays on the disk and is found again; the checkpoint knows that it was shipped.
+      // It stays on the disk and is found again; the checkpoint records that it was shipped.
       if (codeOf(error) !== 'ENOENT') return onProblem(error, `remove ${segment.info.name}`)
     }
     if (readSeq !== undefined) this.#expect(segment.info.producer, readSeq)

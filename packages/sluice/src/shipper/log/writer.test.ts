@@ -23,7 +23,7 @@ async function open(fs: ModelFiles, options: Partial<ShipperOptions> = {}) {
 
 const segments = (fs: ModelFiles) => [...fs.files.keys()].filter((path) => /\.(open|seg)$/.test(path)).sort()
 
-test('events of one turn share one commit, and each promise waits for the sync that covers it', async () => {
+test('events of one tick share one commit, and each promise waits for the sync that covers it', async () => {
   const fs = modelFiles()
   const { shipper } = await open(fs)
   const commits: number[] = []
@@ -38,7 +38,7 @@ test('a writer whose segment was taken over writes again, under the same ids, wh
   const fs = modelFiles()
   const sleeper = await open(fs, { identity: gone })
   const ids = [await sleeper.shipper.ship({ n: 1 })]
-  // Another process believes it dead and becomes the owner; it ships and removes the segment.
+  // Another process considers it dead and becomes the owner; it ships and removes the segment.
   const [path = ''] = segments(fs)
   await fs.rename(path, path.replace('.open', '.seg'))
   ids.push(await sleeper.shipper.ship({ n: 2 }), await sleeper.shipper.ship({ n: 3 }))
@@ -90,7 +90,7 @@ test('"interval" confirms before the sync, and syncs within the interval', async
   expect(await kept()).toEqual([id])
 })
 
-test('"interval" leaves a file whose sync has failed, and goes on in a new one', async () => {
+test('"interval" leaves a file whose sync has failed, and continues in a new one', async () => {
   const [fs, clock] = [modelFiles(), virtualClock()]
   const { shipper, got } = await open(fs, { clock, durability: 'interval', syncInterval: 500 })
   const ids = [await shipper.ship({ n: 1 })]

@@ -15,7 +15,7 @@ export interface LockRenewal {
 export type LockRecord = LockHolder & LockRenewal
 
 /**
- * The holder and its renewals each have a sector of their own, always filled: a renewal that a power cut has torn leaves
+ * The holder and its renewals each have a separate sector, always filled: a renewal that a power cut has torn leaves
  * the holder readable, and so a dead one is replaced at once.
  */
 export const lockPartBytes = 512
@@ -31,8 +31,8 @@ export interface LockTime {
 }
 
 /**
- * Reads a lock file. Undefined without a holder: somebody cut or edited the file. A renewal that cannot be read counts
- * as made when the file was last changed.
+ * Reads a lock file. Undefined without a holder, which means that the file was truncated or edited. An unreadable
+ * renewal counts as made when the file was last changed.
  */
 export function parseLock(bytes: Buffer | undefined, modifiedMs: number): LockRecord | undefined {
   const holder = parsePart<LockHolder>(bytes?.subarray(0, lockPartBytes))
@@ -55,9 +55,9 @@ function parsePart<Part>(bytes: Buffer | undefined): Part | undefined {
 }
 
 /**
- * Whether the owner is gone. On the same machine its process tells: if it ended, or another process has its pid, the
+ * Whether the owner is gone. On the same machine its process shows it: if it ended, or another process has its pid, the
  * lock is stale at once. A process that runs but does not renew (it is stopped, or hangs) loses the lock when it
- * expires. Elsewhere only expiry counts. Time since boot is compared where it can be, because it does not jump.
+ * expires. On other machines only expiry counts. Time since boot is compared where possible, because it does not jump.
  */
 export function isStale(
   lock: LockRecord,
@@ -69,6 +69,6 @@ export function isStale(
   if (livenessOf(lock, self, start) === 'dead') return true
   const sameMachine = lock.machine === self.machine && Number.isFinite(lock.uptimeMs)
   const ageMs = sameMachine ? time.uptimeMs - lock.uptimeMs : time.nowMs - lock.renewedMs
-  // A renewal in the future means that a clock was set back: it cannot be told when the lock expires, so it has.
+  // A renewal in the future means that a clock was set back: the expiry is unknown, so the lock counts as expired.
   return ageMs > time.leaseMs || ageMs < -time.leaseMs
 }

@@ -46,7 +46,7 @@ export class OwnerLock {
     return this.#epoch ?? 0
   }
 
-  /** Whether this is the owner now. Asked before every checkpoint and every removal. */
+  /** Whether this is the owner now. Checked before every checkpoint and every removal. */
   get isHeld(): boolean {
     const { fs, dir } = this.#options
     if (this.#epoch === undefined) return false
@@ -56,7 +56,7 @@ export class OwnerLock {
   }
 
   /**
-   * Becomes the owner if nobody else is, and stays it until `release`, or until another process takes over while this
+   * Becomes the owner if there is none, and stays it until `release`, or until another process takes over while this
    * one is stopped.
    */
   async acquire(): Promise<boolean> {
@@ -80,13 +80,13 @@ export class OwnerLock {
     this.#epoch = undefined
   }
 
-  /** A request may last longer than the lock, so it is renewed by a timer of its own. */
+  /** A request may last longer than the lock, so a separate timer renews it. */
   #renewLater(): void {
     const { clock, leaseMs } = this.#options
     this.#heartbeat = clock.setTimeout(() => {
       if (!this.isHeld) return
-      // A renewal that fails (a full disk) lets the lock expire; whoever takes over raises the epoch, which stops this
-      // process.
+      // A renewal that fails (a full disk) lets the lock expire; the process that takes over raises the epoch, which
+      // stops this process.
       void quietly(this.#renew(false)).then(() => this.isHeld && this.#renewLater())
     }, leaseMs / 3)
     this.#heartbeat.unref?.()
@@ -103,7 +103,7 @@ export class OwnerLock {
     if (status === undefined) return true
     const lock = parseLock(await readWhole(fs, path), status.modifiedMs)
     if (lock !== undefined) return isStale(lock, identity, { nowMs: this.#nowMs, uptimeMs: uptimeMs(), leaseMs })
-    // Nobody can tell whose it is, so only its age counts.
+    // The holder is unknown, so only the age counts.
     return Math.abs(this.#nowMs - status.modifiedMs) > leaseMs
   }
 
@@ -128,8 +128,8 @@ export class OwnerLock {
 
   /**
    * Written in place, because that needs no space on a full disk, and fails if a successor has removed the file. It
-   * need not be durable: after a power cut nobody holds anything. Whoever reads it half-written goes by the holder, and
-   * the age of the file.
+   * need not be durable: after a power cut no process holds anything. A reader of a half-written renewal uses the
+   * holder and the age of the file.
    */
   async #renew(released: boolean): Promise<void> {
     const { fs, dir } = this.#options

@@ -49,7 +49,7 @@ const lockOn = (fs: ReturnType<typeof modelFiles>, clock: ReturnType<typeof virt
     dir: '/d',
     clock,
     leaseMs: 9000,
-    // Started 0: it cannot be told whether the process runs, so that only expiry counts.
+    // Started 0: it is unknown whether the process runs, so only expiry counts.
     identity: { ...thisProcess(), pid, started: 0 },
     uptimeMs: () => clock.monotonic(),
   })
@@ -61,7 +61,7 @@ test('of many that try at the same time one becomes the owner', async () => {
   expect(held.filter(Boolean)).toHaveLength(1)
 })
 
-test('the owner renews its lock by itself; one that stops renewing is replaced, and knows it at once', async () => {
+test('the owner renews its lock by itself; one that stops renewing is replaced, and notices it at once', async () => {
   const [fs, clock] = [await emptyBuffer(), virtualClock()]
   const [first, second] = [lockOn(fs, clock, process.pid), lockOn(fs, clock, process.pid)]
   expect(await first.acquire()).toBe(true)

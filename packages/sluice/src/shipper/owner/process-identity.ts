@@ -2,15 +2,12 @@ import { createHash } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 
-/**
- * Which process something belongs to. A pid alone says little: it is reused, and in containers it is nearly always the
- * same.
- */
+/** Identifies a process. A pid alone is not enough: it is reused, and in containers it is nearly always the same. */
 export interface ProcessIdentity {
   /** A hash of host name, boot and pid namespace: pids of equal machines can be compared. 16 hex digits. */
   readonly machine: string
   readonly pid: number
-  /** When the process started, in ticks since boot; 0 where the system does not tell. */
+  /** When the process started, in ticks since boot; 0 where the system does not report it. */
   readonly started: number
 }
 
@@ -23,7 +20,8 @@ function orEmpty(read: () => string): string {
 }
 
 /**
- * When a process started, in ticks since boot: undefined if there is no such process, 0 where the system does not tell.
+ * When a process started, in ticks since boot: undefined if there is no such process, 0 where the system does not
+ * report it.
  */
 export function startOf(pid: number): number | undefined {
   try {
@@ -66,7 +64,7 @@ export function uptimeMs(): number {
   return Math.round(uptime() * 1000)
 }
 
-/** What can be said about a process from here. */
+/** What is known about a process from here. */
 export type Liveness = 'alive' | 'dead' | 'unknown'
 
 /** Whether a process still runs; unknown on another machine or in another container. */

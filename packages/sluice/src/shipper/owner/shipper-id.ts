@@ -3,10 +3,7 @@ import { join } from 'node:path'
 import { type FileSystem, quietly } from '../files/file-system.ts'
 import { createWhole, readWhole } from '../files/whole-file.ts'
 
-/**
- * The id by which a server counts those that ask it for capacity: one for each directory, whatever processes come and
- * go.
- */
+/** The id by which a server counts the shippers that request capacity: one for each directory, across restarts. */
 export async function shipperId(fs: FileSystem, dir: string): Promise<string> {
   const path = join(dir, 'shipper-id')
   const stored = (): Promise<string | undefined> =>
@@ -20,10 +17,10 @@ export async function shipperId(fs: FileSystem, dir: string): Promise<string> {
   const temporary = join(dir, `shipper-id.${id}.tmp`)
   try {
     await createWhole(fs, temporary, Buffer.from(`${id}\n`))
-    // Damaged or missing: whoever renames last wins, and an id that changes once more does no harm.
+    // Damaged or missing: the last rename wins, and an id that changes once more does no harm.
     await fs.rename(temporary, path)
   } catch {
-    // A disk that is full or read-only: an id that lasts as long as the process will do.
+    // The disk is full or read-only: an id that lasts as long as the process is enough.
     await quietly(fs.remove(temporary))
   }
   return (await stored()) ?? id

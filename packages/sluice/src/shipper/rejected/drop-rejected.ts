@@ -3,7 +3,7 @@ import { nodeFiles } from '../files/node-files.ts'
 import type { RejectedEvent } from './rejected-events.ts'
 import { takeRejected } from './take-rejected.ts'
 
-/** Removes rejected events for good, those that `choose` says; returns how many. */
+/** Removes the rejected events that `choose` selects, permanently; returns how many. */
 export async function dropRejected(
   dir: string,
   choose: (event: RejectedEvent) => boolean,

@@ -4,7 +4,7 @@ import { nodeFiles } from '../files/node-files.ts'
 import { readWhole } from '../files/whole-file.ts'
 import { rejectedFiles } from './rejected-names.ts'
 
-/** An event that the server refused for good, as it is kept in `rejected-*.ndjson`. */
+/** An event that the server refused permanently, as it is kept in `rejected-*.ndjson`. */
 export interface RejectedEvent {
   readonly id: string
   /** When it was stored, and when it was refused, in milliseconds since the epoch. */
@@ -27,14 +27,14 @@ export async function readRejectedFile(fs: FileSystem, path: string): Promise<Re
   return lines.filter((text) => text.replaceAll('\0', '').trim() !== '').map((text) => ({ text, event: parse(text) }))
 }
 
-/** The events that the server refused for good, oldest first, each once. */
+/** The events that the server refused permanently, oldest first, each once. */
 export async function rejectedEvents(
   dir: string,
   { fs = nodeFiles }: { readonly fs?: FileSystem } = {},
 ): Promise<RejectedEvent[]> {
   const events = new Map<string, RejectedEvent>()
   for (const file of rejectedFiles(await fs.list(dir))) {
-    // A file that is gone was taken over just now; what is left of it has another name.
+    // A file that is gone was taken over in the meantime; the rest of it has another name.
     for (const { event } of await readRejectedFile(fs, join(dir, file))) {
       if (event !== undefined) events.set(event.id, event)
     }

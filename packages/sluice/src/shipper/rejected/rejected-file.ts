@@ -2,12 +2,13 @@ import { join } from 'node:path'
 import { type FileSystem, isNoSpace, type OpenFile, quietly } from '../files/file-system.ts'
 import { writeAll } from '../files/write-all.ts'
 import type { Rejection } from '../flush/deliver.ts'
-import { eventId } from '../log/segment-name.ts'
+import { eventId } from '../log/segment/segment-name.ts'
+import { payloadOf } from '../log/segment/stored-event.ts'
 import { rejectedFileOf } from './rejected-names.ts'
 
 /**
- * Events that the server refused for good, one JSON object per line in `rejected-<epoch>.ndjson`. A shipper only ever
- * adds to it. Who wants to take events out renames the file first (see `takeRejected`).
+ * Events that the server refused permanently, one JSON object per line in `rejected-<epoch>.ndjson`. A shipper only
+ * appends to it. To take events out, rename the file first (see `takeRejected`).
  */
 export class RejectedFile {
   readonly #fs: FileSystem
@@ -29,12 +30,12 @@ export class RejectedFile {
   async add(rejections: readonly Rejection[], nowMs: number): Promise<void> {
     const lines = rejections.map(({ event, reason }) => {
       const head = { id: eventId(event.producer, event.seq), storedAt: event.timeMs, rejectedAt: nowMs, reason }
-      return `${JSON.stringify(head).slice(0, -1)},"data":${event.payload.toString()}}\n`
+      return `${JSON.stringify(head).slice(0, -1)},"data":${payloadOf(event).toString()}}\n`
     })
     const bytes = Buffer.from(lines.join(''))
     do await this.#append(bytes)
     while (
-      // Renamed meanwhile: whoever did that may have read it before this was added.
+      // Renamed meanwhile: the process that renamed it may have read it before this was added.
       !(await this.#isOurs())
     )
   }
@@ -52,7 +53,7 @@ export class RejectedFile {
       this.#size = end
     } catch (error) {
       await quietly(file.truncate(this.#size))
-      // After a failed sync the system may take for written what is not: nothing more is added to that file.
+      // After a failed sync the system may report data as written that is not: nothing more is added to that file.
       if (!isNoSpace(error)) await this.#abandon()
       throw error
     }
@@ -70,7 +71,7 @@ export class RejectedFile {
     this.#taken++
   }
 
-  /** A new file. Epochs begin again if somebody removes the lock file, so a name may be taken. */
+  /** A new file. Epochs begin again if the lock file is removed, so a name may exist already. */
   async #open(): Promise<OpenFile> {
     this.#path = join(this.#dir, rejectedFileOf(this.#epoch, this.#taken))
     if (this.#fs.exists(this.#path)) {

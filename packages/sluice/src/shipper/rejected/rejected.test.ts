@@ -8,7 +8,7 @@ import { resendRejected } from './resend-rejected.ts'
 
 type Result = { id: string; status: 'ok' | 'rejected' | 'duplicate'; reason: string }
 
-/** A server that refuses what it is told to. */
+/** A server that refuses the events that a test chooses. */
 function server(refuses: (data: { n: number }) => string | undefined) {
   const got: string[] = []
   const send = async (events: readonly { id: string; data: unknown }[]) => {
@@ -36,7 +36,7 @@ async function filled(count: number, fs: ModelFiles = modelFiles()) {
 
 const idsOf = async (fs: ModelFiles) => (await rejectedEvents('/buffer', { fs })).map(({ id }) => id)
 
-test('rejected events are listed with the reason and what was in them', async () => {
+test('rejected events are listed with the reason and their contents', async () => {
   const { fs, refused, shipper } = await filled(10)
   const events = await rejectedEvents('/buffer', { fs })
   expect(events.map(({ id }) => id)).toEqual(refused)
@@ -44,7 +44,7 @@ test('rejected events are listed with the reason and what was in them', async ()
   await shipper.close()
 })
 
-test('they are sent again under the ids that they had, and what the server takes is no longer kept', async () => {
+test('they are sent again under their old ids, and those that the server accepts are removed', async () => {
   const { fs, refused, options, shipper } = await filled(30)
   const mended = server(({ n }) => (n === 7 ? 'still unknown' : undefined))
   expect(await resendRejected({ ...options, ...mended.port })).toEqual({
@@ -79,7 +79,7 @@ test('some can be chosen, to be sent or dropped', async () => {
   await shipper.close()
 })
 
-test('a shipper that goes on rejecting loses none of them while others take its files away', async () => {
+test('a shipper that keeps rejecting loses no event while others take its files over', async () => {
   const { fs, refused, shipper } = await filled(10)
   expect(await dropRejected('/buffer', () => false, { fs })).toBe(0)
   for (let round = 0; round < 5; round++) {

@@ -15,8 +15,8 @@ export type ResendOptions = Pick<
 }
 
 /**
- * Sends rejected events again, under the ids that they had, as fast as the server says that it can take them. What it
- * takes leaves the files; what it refuses again stays, with the new reason. Can be used while a shipper works on the
+ * Sends rejected events again, under their old ids, as fast as the server allows. Events that it accepts are removed
+ * from the files; those that it refuses again stay, with the new reason. Can be used while a shipper works on the
  * directory.
  *
  * @example

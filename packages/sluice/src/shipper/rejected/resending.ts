@@ -1,7 +1,7 @@
 import { deliver } from '../flush/deliver.ts'
 import type { Transport } from '../flush/transport.ts'
-import { eventId } from '../log/segment-name.ts'
-import type { StoredEvent } from '../log/segment-reader.ts'
+import { eventId } from '../log/segment/segment-name.ts'
+import type { StoredEvent } from '../log/segment/stored-event.ts'
 import type { RejectedEvent } from './rejected-events.ts'
 
 export interface ResendReport {
@@ -21,7 +21,7 @@ export interface ResendingOptions {
   readonly sleep: (ms: number) => Promise<void>
 }
 
-/** Sends rejected events again, batch by batch, as fast as the server says. */
+/** Sends rejected events again, batch by batch, as fast as the server allows. */
 export class Resending {
   readonly #options: ResendingOptions
   #counts = { sent: 0, duplicates: 0, rejected: 0 }
@@ -36,12 +36,12 @@ export class Resending {
     return reason === undefined ? { outcome: 'done', ...this.#counts } : { outcome: 'stopped', ...this.#counts, reason }
   }
 
-  /** Sends these; tells which the server has, and why it did not take others. */
+  /** Sends these; returns which ones the server has, and why it refused others. */
   async send(events: readonly RejectedEvent[]): Promise<{ done: Set<string>; reasons: Map<string, string> }> {
     const done = new Set<string>()
     const reasons = new Map<string, string>()
     for (let at = 0; at < events.length && this.#stopped === undefined; ) {
-      const size = await this.#ask(events.length - at)
+      const size = await this.#requestCapacity(events.length - at)
       const batch = events.slice(at, at + size).map(toStored)
       if (batch.length > 0) await this.#deliver(batch, done, reasons)
       at += batch.length
@@ -50,7 +50,7 @@ export class Resending {
   }
 
   /** How many may be sent now. */
-  async #ask(pending: number): Promise<number> {
+  async #requestCapacity(pending: number): Promise<number> {
     const answer = await this.#options.transport.capacity(pending, new AbortController().signal)
     if (answer.kind === 'capacity' && answer.capacity.ready) {
       await this.#options.sleep(answer.capacity.delayBetweenBatches)
@@ -80,9 +80,10 @@ export class Resending {
   }
 }
 
-/** As the log would have it: the id is the producer and the number. */
+/** In the form of the log: the id is the producer and the number. */
 function toStored({ id, storedAt, data }: RejectedEvent): StoredEvent {
   const at = id.lastIndexOf('-')
   const [producer, seq] = [id.slice(0, at), Number(id.slice(at + 1))]
-  return { segment: '', producer, seq, timeMs: storedAt, payload: Buffer.from(JSON.stringify(data)), end: 0 }
+  const bytes = Buffer.from(JSON.stringify(data))
+  return { segment: '', producer, seq, timeMs: storedAt, end: 0, bytes, from: 0, to: bytes.length }
 }

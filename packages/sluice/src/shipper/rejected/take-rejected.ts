@@ -5,9 +5,9 @@ import { type RejectedEvent, readRejectedFile } from './rejected-events.ts'
 import { rejectedFiles, takenFileOf } from './rejected-names.ts'
 
 /**
- * Goes through all rejected events: `handle` gets those of one file and returns the ids of those that are done with, and
- * new reasons for others. Works while a shipper adds to the directory: each file is taken over by renaming it, which a
- * shipper notices before it relies on it. After a crash at any moment every event is still in some file.
+ * Goes through all rejected events: `handle` gets those of one file and returns the ids of those that are complete, and
+ * new reasons for others. Works while a shipper appends to the directory: each file is taken over by renaming it, which
+ * a shipper notices before it relies on it. After a crash at any moment every event is still in some file.
  */
 export async function takeRejected(
   fs: FileSystem,
@@ -26,7 +26,7 @@ export async function takeRejected(
       .filter(({ id }) => !done.has(id))
       .map((event) => JSON.stringify({ ...event, reason: reasons.get(event.id) ?? event.reason }))
     const rest = [...unreadable, ...kept]
-    // Nothing of it is done with: the file stays as it is.
+    // None of its events is complete: the file stays as it is.
     if (done.size === 0 && reasons.size === 0 && rest.length > 0) continue
     if (rest.length > 0) await replace(fs, dir, takenFileOf(file), `${rest.join('\n')}\n`)
     await fs.remove(join(dir, taken))
@@ -34,7 +34,7 @@ export async function takeRejected(
   }
 }
 
-/** The new file is there for good before the old one goes. */
+/** The new file is durable before the old one is removed. */
 async function replace(fs: FileSystem, dir: string, name: string, text: string): Promise<void> {
   const temporary = join(dir, `${name}.tmp`)
   try {

@@ -16,8 +16,9 @@ import { crc32 } from 'node:zlib'
  *   foot   the segment ends here
  *   last   the segment ends here, and so does the producer
  *
- * The first record of a commit has a bit of its length set: it says that everything before it was confirmed. Without
- * it nobody could tell a confirmed event that is missing from one that a power cut took before it was confirmed.
+ * The first record of a commit has a bit of its length set: it shows that everything before it was confirmed. Without
+ * it, a confirmed event that is missing could not be distinguished from one that a power cut removed before it was
+ * confirmed.
  *
  * (zlib's crc32 is the IEEE polynomial, not CRC-32C.)
  */
@@ -88,7 +89,7 @@ export function markRecord(mark: Mark, seq: number, time: number, salt: number):
 export const seqAt = (bytes: Buffer, at: number): number => readUint48(bytes, at + 8)
 export const timeAt = (bytes: Buffer, at: number): number => readUint48(bytes, at + 14)
 
-/** Which mark stands at an offset where `lookAt` has found one. */
+/** Which mark is at an offset where `lookAt` has found one. */
 export function markAt(bytes: Buffer, at: number): Mark {
   const kind = bytes.readUInt32LE(at + 4)
   return kind === marks.skip ? 'skip' : kind === marks.foot ? 'foot' : 'last'
@@ -98,8 +99,8 @@ export function markAt(bytes: Buffer, at: number): Mark {
 export const found = { mark: 0, partial: -1, bad: -2 } as const
 
 /**
- * Tells what stands at an offset: a record (the length of its payload), a mark, the beginning of something that runs
- * past the end, or nothing valid. The length is checked before anything is done with it.
+ * Determines what is at an offset: a record (the length of its payload), a mark, the beginning of something that runs
+ * past the end, or nothing valid. The length is checked before it is used.
  */
 export function lookAt(bytes: Buffer, at: number, end: number, salt: number): number {
   if (end - at < recordHeaderBytes) return found.partial

@@ -1,22 +1,18 @@
 import { join } from 'node:path'
-import { type FileSystem, quietly } from '../files/file-system.ts'
-import type { Position } from './checkpoint.ts'
+import { type FileSystem, quietly } from '../../files/file-system.ts'
+import type { Position } from '../checkpoint.ts'
 import { found, lookAt, markAt, recordHeaderBytes, saltOf, seqAt } from './record.ts'
 import { decodeHeader, type SegmentHeader, segmentHeaderBytes } from './segment-header.ts'
 import { openFileOf, type SegmentName, sealedFileOf } from './segment-name.ts'
-import {
-  type ReaderEvents,
-  type ReaderStart,
-  type ReadLimits,
-  SegmentReader,
-  type StoredEvent,
-} from './segment-reader.ts'
+import { type ReaderEvents, type ReaderStart, type ReadLimits, SegmentReader } from './segment-reader.ts'
+import type { StoredEvent } from './stored-event.ts'
+import type { Windows } from './windows.ts'
 
-/** What a look at the head and the end of a segment tells. */
+/** What the header and the end of a segment show. */
 export interface SegmentMeasure {
   readonly header: SegmentHeader | undefined
   readonly size: number
-  /** The number after its last record, as far as it can be told. */
+  /** The number after its last record, as far as it is known. */
   readonly nextSeq: number
   /** Whether it ends with a mark, so that nothing can be missing at its end. */
   readonly hasFoot: boolean
@@ -35,7 +31,7 @@ export async function readHeader(fs: FileSystem, path: string): Promise<SegmentH
   }
 }
 
-/** Reads head and foot of a segment; only one without a foot, which a crash left behind, is read through. */
+/** Reads header and footer of a segment; only one without a footer, which a crash left behind, is read completely. */
 export async function measureSegment(fs: FileSystem, path: string, { producer }: SegmentName): Promise<SegmentMeasure> {
   const file = await fs.open(path, 'read')
   try {
@@ -77,7 +73,7 @@ export class Segment {
   nextSeq: number
   sealed: boolean
   shipped: Position
-  /** When the last shipped event was stored, or the segment was begun: nothing in it that still waits is older. */
+  /** When the last shipped event was stored, or the segment was begun: no pending event in it is older. */
   shippedMs: number
   #reader: SegmentReader | undefined
 
@@ -116,18 +112,20 @@ export class Segment {
     limits: ReadLimits,
     next: Pick<ReaderStart, 'expected' | 'confirmedSeq'>,
     events: ReaderEvents,
+    windows: Windows,
   ): Promise<[number, boolean]> {
     const { name, producer } = this.info
     this.#reader ??= new SegmentReader(
       await openEither(fs, dir, name),
       { name, producer, offset: this.shipped.offset, ...next },
       events,
+      windows,
     )
     if (this.#reader.finished) return [0, true]
     return this.#reader.read(into, limits, this.size, this.sealed)
   }
 
-  /** Forgets what was read ahead. */
+  /** Discards what was read ahead. */
   async rewind(): Promise<void> {
     await this.#reader?.close()
     this.#reader = undefined

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import type { FileSystem } from '../files/file-system.ts'
-import { createWhole } from '../files/whole-file.ts'
+import type { FileSystem } from '../../files/file-system.ts'
+import { createWhole } from '../../files/whole-file.ts'
 import type { Damage } from './segment-reader.ts'
 
-/** Damaged bytes that are kept for a look at them; a disk that decays must not fill itself with the remains. */
+/** The most damaged bytes that are kept for inspection; a failing disk must not fill up with them. */
 const maxDamagedBytes = 64 << 20
 
 /** Keeps the bytes of a damaged part of a segment in `damaged/`; undefined if there is no room for them. */
@@ -15,7 +15,7 @@ export async function keepDamaged(fs: FileSystem, dir: string, damage: Damage): 
     await fs.makeDir(folder)
     const present = (await fs.status(path))?.size
     if (present === damage.bytes.length) return join('damaged', name)
-    // A crash has cut it off.
+    // A crash has truncated it.
     if (present !== undefined) await fs.remove(path)
     let kept = 0
     for (const file of await fs.list(folder)) kept += (await fs.status(join(folder, file)))?.size ?? 0

@@ -1,14 +1,15 @@
 import { crc32 } from 'node:zlib'
-import type { ProcessIdentity } from '../owner/process-identity.ts'
+import type { ProcessIdentity } from '../../owner/process-identity.ts'
 
 /*
  * The head of a segment, little-endian:
  *
- *   magic 8 | crc32 4 | version 2 | - 2 | producer 12 | number 4 | first seq 8 | created ms 8 | machine 8 | pid 4 | started 8
+ *   magic 8 | crc32 4 | version 2 | - 2 | producer 12 | number 4 | first seq 8 | created ms 8 |
+ *   machine 8 | pid 4 | started 8
  *
- * Producer and number are in the file name too, so a damaged head loses no record. Machine, pid and start time tell
- * whether the writer is still alive: they are here and not in a file of their own, because a second file can be missing
- * or empty after a crash.
+ * Producer and number are in the file name too, so a damaged header loses no record. Machine, pid and start time show
+ * whether the writer is still alive: they are here and not in a separate file, because a second file can be missing or
+ * empty after a crash.
  */
 export const segmentHeaderBytes = 68
 const magic = Buffer.from('SLUICESG')

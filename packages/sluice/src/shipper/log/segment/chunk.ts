@@ -6,10 +6,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void
 }
 
-/**
- * Records on their way to the disk, already in the form in which they will be there, and the callers that wait for
- * them.
- */
+/** Records to be written, already in the format of the disk, and the callers that wait for them. */
 export class Chunk {
   readonly buffer: Buffer
   readonly firstSeq: number

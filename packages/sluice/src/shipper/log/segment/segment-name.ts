@@ -14,7 +14,8 @@ export interface SegmentName {
 const pattern = /^(\d{15})-([0-9a-f]{24})-(\d{8})\.(open|seg)$/
 
 /**
- * A new producer: every writer takes one when it starts and never shares it, so no sequence number is ever used twice.
+ * A new producer: every writer creates one when it starts and never shares it, so no sequence number is ever used
+ * twice.
  */
 export function newProducer(): string {
   return randomBytes(12).toString('hex')
@@ -24,7 +25,7 @@ export function segmentName(createdMs: number, producer: string, number: number)
   return `${String(createdMs).padStart(15, '0')}-${producer}-${String(number).padStart(8, '0')}`
 }
 
-/** Reads a file name; undefined for files that are no segments. */
+/** Reads a file name; undefined for files that are not segments. */
 export function parseSegmentName(file: string): (SegmentName & { readonly isOpen: boolean }) | undefined {
   const [, created, producer, number, kind] = pattern.exec(file) ?? []
   if (created === undefined || producer === undefined || number === undefined) return undefined
@@ -40,5 +41,5 @@ export function parseSegmentName(file: string): (SegmentName & { readonly isOpen
 
 export const openFileOf = (name: string): string => `${name}.open`
 export const sealedFileOf = (name: string): string => `${name}.seg`
-/** The id of an event: it never changes, however often and from wherever the event is sent. */
+/** The id of an event: it never changes, no matter how often and from where the event is sent. */
 export const eventId = (producer: string, seq: number): string => `${producer}-${seq}`

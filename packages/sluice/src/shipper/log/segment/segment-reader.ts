@@ -1,21 +1,10 @@
-import { type OpenFile, quietly } from '../files/file-system.ts'
+import { type OpenFile, quietly } from '../../files/file-system.ts'
 import { findValid, found, hasFirst, lookAt, markAt, recordHeaderBytes, saltOf, seqAt, timeAt } from './record.ts'
 import { decodeHeader, segmentHeaderBytes } from './segment-header.ts'
+import type { StoredEvent } from './stored-event.ts'
+import { Windows, windowBytes } from './windows.ts'
 
-/** One event as it is stored. */
-export interface StoredEvent {
-  readonly segment: string
-  readonly producer: string
-  readonly seq: number
-  readonly timeMs: number
-  readonly payload: Buffer
-  /** Where its record ends in the segment. */
-  readonly end: number
-}
-
-/**
- * Bytes of a segment that are no records. A tail was torn off by a crash, or never written; damage is anything else.
- */
+/** Bytes of a segment that are not records. A tail was cut by a crash, or never written; damage is anything else. */
 export interface Damage {
   readonly segment: string
   readonly kind: 'damaged' | 'tail'
@@ -24,7 +13,7 @@ export interface Damage {
 }
 
 export interface ReaderEvents {
-  /** The numbers from `from` up to and without `to` of this producer are missing. */
+  /** The numbers from `from` up to, but not including, `to` of this producer are missing. */
   lost(producer: string, from: number, to: number): void
   /** May keep the bytes; the segment is not removed before it resolves. */
   damage(damage: Damage): void | Promise<void>
@@ -45,9 +34,10 @@ export interface ReadLimits {
   readonly bytes: number
 }
 
-const windowBytes = 1 << 20
 /** What an event costs in a batch besides its data: its id and the JSON around it. */
 export const framingBytes = 64
+
+const noBytes = Buffer.alloc(0)
 
 /**
  * Reads the records of one segment in order. Skips what is damaged, and counts what is missing by the sequence numbers.
@@ -57,7 +47,8 @@ export class SegmentReader {
   readonly #start: ReaderStart
   readonly #salt: number
   readonly #events: ReaderEvents
-  #window: Buffer = Buffer.alloc(0)
+  readonly #windows: Windows
+  #window: Buffer = noBytes
   #windowAt = 0
   #offset: number
   #expected: number | undefined
@@ -65,11 +56,12 @@ export class SegmentReader {
   #finished = false
   #closed = false
 
-  constructor(file: OpenFile, start: ReaderStart, events: ReaderEvents) {
+  constructor(file: OpenFile, start: ReaderStart, events: ReaderEvents, windows: Windows = new Windows()) {
     this.#file = file
     this.#start = start
     this.#salt = saltOf(start.producer)
     this.#events = events
+    this.#windows = windows
     this.#offset = start.offset
     this.#lastEnd = start.offset
     this.#expected = start.expected
@@ -92,6 +84,7 @@ export class SegmentReader {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#moveTo(noBytes, 0)
     await quietly(this.#file.close())
   }
 
@@ -131,13 +124,13 @@ export class SegmentReader {
   #event(at: number, length: number): StoredEvent | undefined {
     const seq = seqAt(this.#window, at)
     this.#offset += recordHeaderBytes + length
-    // A commit that failed was written again to the next segment: what is known already is not an event of its own.
+    // A commit that failed was written again to the next segment: skip records that were already read.
     if (this.#expected !== undefined && seq < this.#expected) return undefined
     this.#miss(seq)
     this.#expected = seq + 1
-    const payload = this.#window.subarray(at + recordHeaderBytes, at + recordHeaderBytes + length)
     const { name: segment, producer } = this.#start
-    return { segment, producer, seq, timeMs: timeAt(this.#window, at), payload, end: this.#offset }
+    const [bytes, from] = [this.#window, at + recordHeaderBytes]
+    return { segment, producer, seq, timeMs: timeAt(bytes, at), end: this.#offset, bytes, from, to: from + length }
   }
 
   #passMark(at: number): void {
@@ -165,24 +158,32 @@ export class SegmentReader {
     this.#expected = Math.max(this.#expected, header.firstSeq)
   }
 
-  /** Moves the window to the present offset; false if that shows nothing that was not seen before. */
+  /** Moves the window to the current offset; false if that shows nothing new. */
   async #fill(end: number): Promise<boolean> {
     const left = end - this.#offset
     const seen = this.#windowAt + this.#window.length - this.#offset
     // The window began here and was too short for one long record: make it longer.
     const wanted = Math.min(left, seen > 0 && this.#windowAt === this.#offset ? seen * 4 : windowBytes)
     if (wanted <= seen) return false
-    const next = Buffer.allocUnsafeSlow(wanted)
+    const next = this.#windows.take(wanted)
     const got = await this.#file.read(next, this.#offset)
-    if (got <= Math.max(0, seen)) return false
-    this.#window = next.subarray(0, got)
-    this.#windowAt = this.#offset
+    if (got <= Math.max(0, seen)) {
+      this.#windows.retire(next)
+      return false
+    }
+    this.#moveTo(next.subarray(0, got), this.#offset)
     return true
   }
 
+  #moveTo(window: Buffer, at: number): void {
+    this.#windows.retire(this.#window)
+    this.#window = window
+    this.#windowAt = at
+  }
+
   /**
-   * Goes on with the next valid record. Everything up to it is reported as damage, or as a torn tail if there is none.
-   * Numbers that are missing are lost only if they were confirmed: a power cut may leave any part of the last commit.
+   * Continues with the next valid record. Everything up to it is reported as damage, or as a torn tail if there is
+   * none. Missing numbers are lost only if they were confirmed: a power cut may leave any part of the last commit.
    */
   async #passDamage(end: number, sealed: boolean): Promise<void> {
     const rest = Buffer.alloc(Math.max(0, end - this.#offset))
@@ -193,14 +194,13 @@ export class SegmentReader {
     const isZero = bytes.every((byte) => byte === 0)
     if (!isZero) await this.#events.damage({ segment: this.#start.name, kind, offset: this.#offset, bytes })
     if (next !== undefined && sealed && !hasFirst(rest, next, length, this.#salt)) {
-      // Up to here they were confirmed, from here on nobody knows and nobody was promised anything.
+      // The numbers up to here were confirmed; those after it were never confirmed to a caller.
       const seq = seqAt(rest, next)
       const confirmed = Math.min(seq, this.#start.confirmedSeq())
       this.#miss(confirmed)
       this.#expected = seq
     }
     this.#offset = next === undefined ? end : this.#offset + next
-    this.#window = next === undefined ? Buffer.alloc(0) : rest.subarray(next, length)
-    this.#windowAt = this.#offset
+    this.#moveTo(next === undefined ? noBytes : rest.subarray(next, length), this.#offset)
   }
 }
