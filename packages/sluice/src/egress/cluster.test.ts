@@ -4,8 +4,8 @@ import { slotOf } from '../redis/slots.ts'
 import { redisStore } from '../stores/redis/redis-store.ts'
 import { type ClusterServers, startCluster } from '../testing/servers/cluster.ts'
 import { createEgress } from './create-egress.ts'
-import { inspectUpstream } from './places/inspect-upstream.ts'
-import { upstreamKeys } from './places/redis-port.ts'
+import { inspectUpstream } from './places/ports/inspect-upstream.ts'
+import { upstreamKeys } from './places/ports/redis-port.ts'
 import { mostInAnyPeriod, startVendor } from './testing/vendor.ts'
 
 let servers: ClusterServers

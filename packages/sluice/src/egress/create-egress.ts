@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
-import { Emitter } from '../core/emitter.ts'
 import { invalidOption } from '../core/errors.ts'
+import { Emitter } from '../core/observe/emitter.ts'
 import { compilePolicy } from '../policy/compile/compile-policy.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
@@ -14,17 +14,20 @@ import { loadUndici } from './call/load-undici.ts'
 import type { Egress } from './egress.ts'
 import type { EgressEvents } from './events.ts'
 import { checkHooks, checkOptions, type EgressOptions } from './options.ts'
-import type { BookingPort } from './places/booking-port.ts'
-import { memoryPort } from './places/memory-port.ts'
-import { redisPort } from './places/redis-port.ts'
+import type { BookingPort } from './places/ports/booking-port.ts'
+import { memoryPort } from './places/ports/memory-port.ts'
+import { redisPort } from './places/ports/redis-port.ts'
 import { PolicyEgress } from './policy-egress.ts'
 
 /**
- * Makes calls that are held to what each vendor allows, across all replicas that share a store.
+ * Makes outgoing calls within the limits of each vendor, across all replicas that share a store.
  *
  * @example
  * const egress = await createEgress({
- *   policy: { service: 'ingest', upstreams: [{ name: 'vendor', origin: 'https://api.vendor.example', limits: { rps: 25 } }] },
+ *   policy: {
+ *     service: 'ingest',
+ *     upstreams: [{ name: 'vendor', origin: 'https://api.vendor.example', limits: { rps: 25 } }],
+ *   },
  * })
  * const response = await egress.fetch('https://api.vendor.example/graphql', { method: 'POST', body: '{}' })
  * await egress.close()
@@ -73,8 +76,9 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
 const inProcess = new WeakMap<Store, BookingPort>()
 
 /**
- * Where the state of upstreams lives: in the store's Redis, or in this process, shared by all that use the same store.
- * A store that was given stays open, as others may use it; without users it lets go of its connections.
+ * Where the state of upstreams is kept: in the store's Redis, or in this process, shared by all egresses on the same
+ * store. A store that the caller passed in stays open, as others may use it; it closes its connections when it has no
+ * users.
  */
 function portOf(store: Store | BookingPort | undefined, service: string, clock: Clock): BookingPort {
   if (store === undefined) return memoryPort(clock)

@@ -1,19 +1,19 @@
 import { SluiceError } from '../core/errors.ts'
 
-/** Why a call was not given a grant. */
+/** Why a call was refused. */
 export type RefusalReason = 'queue-full' | 'wait-too-long' | 'closed' | 'breaker-open'
 
 /** Why a call that was sent, or was about to be, has no response. */
 export type FailureReason = 'unreachable' | 'reset' | 'timeout' | 'aborted'
 
-/** A call that was not sent, because its upstream has no room for it in time. */
+/** A call that was not sent, because its upstream cannot grant it in time. */
 export class RefusedError extends SluiceError {
   override readonly name = 'RefusedError'
   readonly reason: RefusalReason
   readonly upstream: string
-  /** When a call like this could be granted, as far as that is known. */
+  /** How long until a call like this could be granted, as far as that is known. */
   readonly retryAfterMs: number | undefined
-  /** Which it was, or would have been, in the queue; 1 is next. */
+  /** Its position in the queue, or the one it would have had; 1 is next. */
   readonly position: number | undefined
   readonly tenant: string | undefined
 

@@ -32,6 +32,22 @@ describe('in process, strict', () => {
     expect(performance.now() - began).toBeGreaterThan(1000)
   })
 
+  test("takes the platform's Request, as clients give it to a fetch of your own", async () => {
+    const { vendor, egress } = await start({ limits: { rps: 25 } }, async (request, response) => {
+      let body = ''
+      for await (const chunk of request) body += chunk
+      response.end(
+        [request.method, request.url, request.headers['x-a'], request.headers['content-length'], body].join(' '),
+      )
+    })
+    const answer = async (...args: Parameters<Egress['fetch']>) => (await egress.fetch(...args)).text()
+    const post = new Request(`${vendor.origin}/p`, { method: 'POST', headers: { 'x-a': '1' }, body: '{"a":1}' })
+    expect(await answer(post)).toBe('POST /p 1 7 {"a":1}')
+    expect(await answer(new Request(`${vendor.origin}/g`), { headers: { 'x-a': '2' } })).toBe('GET /g 2  ')
+    const aborted = new Request(vendor.origin, { signal: AbortSignal.abort() })
+    await expect(egress.fetch(aborted)).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
   test('holds several limits and what is in flight as one step', async () => {
     let inFlight = 0
     let most = 0
@@ -57,7 +73,7 @@ describe('in process, strict', () => {
     expect(mostInAnyPeriod(vendor.arrivals, 1000)).toBeLessThanOrEqual(30)
   })
 
-  test('refuses at arrival what cannot be granted within its maximum wait, and says when it could', async () => {
+  test('refuses at arrival what cannot be granted within its maximum wait, and reports when it could be', async () => {
     const { vendor, egress } = await start({ limits: { amount: 1, per: '400ms' }, maxWait: '1s' })
     const calls = Array.from({ length: 5 }, () =>
       egress.fetch(vendor.origin).then(
@@ -76,7 +92,7 @@ describe('in process, strict', () => {
     await expect(egress.fetch('http://127.0.0.1:8081/x')).rejects.toMatchObject({ code: 'SLUICE_UNKNOWN_UPSTREAM' })
   })
 
-  test('a call that gives up while it waits leaves the queue and spends nothing', async () => {
+  test('a call that is aborted while it waits leaves the queue and spends nothing', async () => {
     const { vendor, egress } = await start({ limits: { amount: 1, per: '300ms' } })
     await egress.fetch(vendor.origin)
     const signal = AbortSignal.timeout(20)

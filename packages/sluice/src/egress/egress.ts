@@ -2,13 +2,16 @@ import type { Readable } from 'node:stream'
 import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
 import type { PolicyStatus } from '../policy/live/live-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
+import type { PlatformRequest } from './call/platform-request.ts'
 import type { EgressEvents } from './events.ts'
 
-/** What a caller says about one call. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Whose share of the upstream it uses, where `fairBy` does not say. */
+  /** The tenant whose share of the upstream it uses, where `fairBy` does not decide. */
   readonly tenant?: string
-  /** How much earlier than its arrival it is ordered, in milliseconds; negative is later. */
+  /**
+   * Moves the call forward in the queue, as if it had arrived this much earlier, in milliseconds; negative is later.
+   */
   readonly priority?: number
   /** Longest wait for a grant; at most what the upstream allows. */
   readonly maxWaitMs?: number
@@ -16,38 +19,61 @@ export interface CallOptions {
   readonly cost?: number | Readonly<Record<string, number>>
 }
 
-/** A request to one upstream, as a proxy has it. */
+/** A request to one upstream, as a proxy receives it. */
 export interface UpstreamRequest {
   /** The upstream by name. */
   readonly upstream: string
-  /** Path and query; the upstream's path prefix is put before it. */
+  /** Path and query; the upstream's path prefix is prepended. */
   readonly path: string
   readonly method: string
-  /** Names and values in turn, or by name. Framing is made from the body, not from these. */
+  /** Names and values alternating, or an object by name. Framing headers are derived from the body, not from these. */
   readonly headers?: readonly string[] | Readonly<Record<string, string | readonly string[]>>
-  /** Read only once a grant is there. A stream is sent once; what is in memory can be sent again. */
+  /** Read only once the call is granted. A stream can be sent once; a body in memory can be sent again. */
   readonly body?: Readable | Uint8Array | string | null
-  /** Gives up: a waiting call leaves the queue, one that is written is ended once its response begins. */
+  /** Aborts: a waiting call leaves the queue; one that is already written is ended once its response begins. */
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
   readonly sluice?: CallOptions
 }
 
-/** The response of an upstream, its body still to be read. */
+/** The response of an upstream; its body is still to be read. */
 export interface UpstreamResponse {
   readonly status: number
-  /** Names and values in turn, as they came. */
+  /** Names and values alternating, as received. */
   readonly rawHeaders: readonly Buffer[]
   readonly body: Readable
   /** Filled in when the body has ended. */
   readonly trailers: Readonly<Record<string, string>>
   readonly upstream: string
-  /** How long it waited for its grant, all attempts together. */
+  /** How long it waited for grants, over all attempts. */
   readonly waitMs: number
   readonly attempts: number
 }
 
-/** How one upstream stands, as this process knows. */
+/** The head of a response that is passed on as it arrives. */
+export interface UpstreamHead {
+  readonly status: number
+  /** Names in lower case and values, alternating. */
+  readonly headers: readonly string[]
+  /** How long it waited for grants, over all attempts. */
+  readonly waitMs: number
+  readonly attempts: number
+  /** Continues after `responded` or `data` returned false. */
+  resume(): void
+}
+
+/** Receives a response as it arrives. No method is called after `ended` or `failed`. */
+export interface ResponseReceiver {
+  /** The head of the final response. False stops reading until `head.resume()`. */
+  responded(head: UpstreamHead): boolean
+  /** A piece of the body. False stops reading until `head.resume()`. */
+  data(chunk: Buffer): boolean
+  ended(trailers: Readonly<Record<string, string>>): void
+  /** There is no response, or only a part of it; `reason` is that of the caller's abort, if it aborted. */
+  failed(error: Error): void
+}
+
+/** The state of one upstream, as seen by this process. */
 export interface UpstreamStats {
   readonly name: string
   /** Calls that wait, on all replicas. */
@@ -79,16 +105,23 @@ export interface UpstreamStats {
   readonly ratePerSecond: number
 }
 
-/** Calls going out, held to what each vendor allows. */
+/** Outgoing calls, held within the limits of each vendor. */
 export interface Egress {
   /**
-   * Like the platform's `fetch`, on a grant. Redirects are not followed unless the request says so, as each one needs a
-   * grant.
+   * Like the platform's `fetch`, after a grant. Redirects are not followed unless the request asks for it, as each one
+   * needs a grant of its own.
    */
-  fetch(input: RequestInfo, init?: RequestInit & { readonly sluice?: CallOptions }): Promise<Response>
+  fetch(input: RequestInfo | PlatformRequest, init?: RequestInit & { readonly sluice?: CallOptions }): Promise<Response>
   /** Sends one request to an upstream by name; for proxies. */
   request(request: UpstreamRequest): Promise<UpstreamResponse>
-  /** An undici interceptor: every dispatch through it is on a grant. `new Agent().compose(egress.interceptor())`. */
+  /**
+   * The same without a promise and a stream, for proxies with many calls. The returned function aborts the call, as
+   * `signal` does.
+   */
+  send(request: Omit<UpstreamRequest, 'signal'>, receiver: ResponseReceiver): (reason: Error) => void
+  /**
+   * An undici interceptor: every dispatch through it waits for a grant. `new Agent().compose(egress.interceptor())`.
+   */
   interceptor(options?: CallOptions): Dispatcher.DispatcherComposeInterceptor
   on<Name extends keyof EgressEvents>(name: Name, listener: (event: EgressEvents[Name]) => void): () => void
   stats(): readonly UpstreamStats[]
@@ -97,15 +130,15 @@ export interface Egress {
   /** Whether calls can be granted now, and what an operator should know. */
   health(): EgressHealth
   /**
-   * Refuses all that waits, lets what is in flight end, and lets go of everything. With `withinMs`, what is in flight
-   * after so long is ended, if the dispatcher is its own.
+   * Refuses all waiting calls, waits for those in flight, and releases all resources. With `withinMs`, calls still in
+   * flight after that time are ended, if egress created the dispatcher itself.
    */
   close(options?: { readonly withinMs?: number }): Promise<void>
 }
 
 export interface EgressHealth {
   readonly ready: boolean
-  /** `redis`: shared state cannot be reached and places are used up. */
+  /** `redis`: shared state cannot be reached and the places held here are used up. */
   readonly reason: 'redis' | 'closed' | undefined
   readonly warnings: readonly string[]
 }

@@ -1,10 +1,10 @@
 import type { FailureReason, RefusalReason } from './egress-error.ts'
 
-/** Everything about calls going out that can be watched. Metrics, logs and the dashboard all listen here. */
+/** The events of egress. Metrics, logs and the dashboard all listen here. */
 export interface EgressEvents {
-  /** A call holds a grant. */
+  /** A call was granted. */
   granted: { readonly upstream: string; readonly tenant: string; readonly waitMs: number; readonly attempt: number }
-  /** A call was not given a grant. */
+  /** A call was refused. */
   refused: {
     readonly upstream: string
     readonly tenant: string
@@ -17,13 +17,13 @@ export interface EgressEvents {
     readonly tenant: string
     readonly status: number
     readonly waitMs: number
-    /** From the request's head to the response's. */
+    /** From the head of the request to the head of the response. */
     readonly firstByteMs: number
     readonly attempt: number
   }
   /** A call has no response. */
   failed: { readonly upstream: string; readonly tenant: string; readonly reason: FailureReason; readonly error: Error }
-  /** The vendor asked to wait. */
+  /** The vendor asked us to wait. */
   paused: { readonly upstream: string; readonly scope: string; readonly ms: number; readonly status: number }
   /** A call is made again. */
   retried: { readonly upstream: string; readonly attempt: number; readonly delayMs: number; readonly reason: string }

@@ -7,11 +7,14 @@ export type {
   UpstreamRetry,
 } from '../policy/upstream/upstream.ts'
 export type * from './booking/messages.ts'
+export type { PlatformRequest } from './call/platform-request.ts'
 export { createEgress } from './create-egress.ts'
 export type {
   CallOptions,
   Egress,
   EgressHealth,
+  ResponseReceiver,
+  UpstreamHead,
   UpstreamRequest,
   UpstreamResponse,
   UpstreamStats,
@@ -20,5 +23,5 @@ export { type FailureReason, type RefusalReason, RefusedError, UpstreamError } f
 export type { EgressEvents } from './events.ts'
 export { egressMetrics, egressMetricTable } from './metrics.ts'
 export type { Classification, EgressOptions, IncomingResponse, OutgoingRequest, UpstreamHooks } from './options.ts'
-export type { BookingPort, InProcessBooking, PlainCall } from './places/booking-port.ts'
-export { inspectUpstream, type UpstreamInspection } from './places/inspect-upstream.ts'
+export type { BookingPort, InProcessBooking, PlainCall } from './places/ports/booking-port.ts'
+export { inspectUpstream, type UpstreamInspection } from './places/ports/inspect-upstream.ts'

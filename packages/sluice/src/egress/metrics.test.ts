@@ -5,7 +5,7 @@ import { createEgress } from './create-egress.ts'
 import { egressMetrics } from './metrics.ts'
 import { startVendor } from './testing/vendor.ts'
 
-test('metrics tell of waits, refusals, responses and the use of limits', async () => {
+test('metrics show waits, refusals, responses and the use of limits', async () => {
   const vendor = await startVendor()
   const upstream = {
     name: 'vendor',

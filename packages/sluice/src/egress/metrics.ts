@@ -1,4 +1,4 @@
-import { type MetricTable, type PartMetrics, partMetrics } from '../core/metrics.ts'
+import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
 import type { Egress } from './egress.ts'
 
 const waitBuckets = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60] as const

@@ -7,9 +7,9 @@ import type { PolicySource } from '../policy/live/source.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { Store } from '../stores/store.ts'
 import type { CallOptions } from './egress.ts'
-import type { BookingPort } from './places/booking-port.ts'
+import type { BookingPort } from './places/ports/booking-port.ts'
 
-/** A request before it is sent, as hooks see it. */
+/** A request before it is sent, as passed to hooks. */
 export interface OutgoingRequest {
   readonly method: string
   readonly origin: string
@@ -21,28 +21,28 @@ export interface OutgoingRequest {
   readonly body: string | Uint8Array | undefined
 }
 
-/** A response as hooks see it. */
+/** A response as passed to hooks. */
 export interface IncomingResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The beginning of the body, decoded, where the hook needs it and it is text. */
+  /** The beginning of the body, decoded, if the hook needs it and it is text. */
   readonly body: string | undefined
 }
 
-/** What a response means for the upstream: nothing, or that a limit was met. */
+/** What a response means for the upstream: nothing, or that a limit was exceeded. */
 export type Classification =
   | { readonly limited: false }
   | { readonly limited: true; readonly retryAfterMs?: number | undefined; readonly retry?: boolean | undefined }
 
-/** What is special about one vendor. All of them are optional. */
+/** Hooks for what is special about one vendor. All of them are optional. */
 export interface UpstreamHooks {
   /** What a call is expected to cost: units for all limits that do not count requests, or by unit. */
   readonly cost?: (request: OutgoingRequest) => number | Readonly<Record<string, number>>
-  /** What a call did cost; undefined keeps what was expected. */
+  /** What a call actually cost; undefined keeps the expected cost. */
   readonly settle?: (response: IncomingResponse) => number | Readonly<Record<string, number>> | undefined
   /** Whether a response reports a limit that its status does not. */
   readonly classify?: (response: IncomingResponse) => Classification | undefined
-  /** Which part of the upstream a pause concerns, such as a route; all of it when undefined. */
+  /** Which part of the upstream a pause applies to, such as a route; all of it when undefined. */
   readonly scope?: (request: OutgoingRequest) => string | undefined
   /** Whose share of the upstream a call uses. */
   readonly fairBy?: (request: OutgoingRequest) => string | undefined
@@ -51,20 +51,20 @@ export interface UpstreamHooks {
 export interface EgressOptions {
   /** What to enforce: a plain policy object with `upstreams`, or a policy source. */
   readonly policy: PolicyDocument | PolicySource
-  /** Where the state of upstreams lives; in this process when left out. */
+  /** Where the state of upstreams is kept; in this process when left out. */
   readonly store?: Store | BookingPort
   /** By the name of the upstream. */
   readonly hooks?: Readonly<Record<string, UpstreamHooks>>
   /**
-   * What requests are sent through, such as an `Agent` of the application; HTTP/1.1, one request per connection at a
-   * time.
+   * What requests are sent through, such as an `Agent` of the application. It must use HTTP/1.1 with one request per
+   * connection at a time.
    */
   readonly dispatcher?: Dispatcher
   /** Within how many milliseconds shared state must answer. */
   readonly deadlineMs?: number
   /**
-   * How many replicas share the limits of `onStoreFailure: local` while the store is away. Without it, a replica that
-   * has not heard of the others yet grants nothing then.
+   * How many replicas share the limits under `onStoreFailure: local` while the store cannot be reached. Without it, a
+   * replica that does not yet know the number of replicas grants nothing during an outage.
    */
   readonly replicas?: number
   /** For tests. */
@@ -74,13 +74,13 @@ export interface EgressOptions {
 
 const callNames = optionNames<CallOptions>({ tenant: true, priority: true, maxWaitMs: true, cost: true })
 
-/** Refuses what a caller says about a call that means nothing. */
+/** Refuses call options that make no sense. */
 export const checkCallOptions: (options: unknown) => void = callOptionCheck('egress call', callNames)
 
 const known = ['policy', 'store', 'hooks', 'dispatcher', 'deadlineMs', 'replicas', 'clock', 'random']
 const knownHooks = ['cost', 'settle', 'classify', 'scope', 'fairBy']
 
-/** Refuses options that cannot be meant. */
+/** Refuses options that make no sense. */
 export function checkOptions(options: EgressOptions): void {
   checkOptionNames('createEgress', options, known)
   if (typeof options.policy !== 'object' || options.policy === null)
@@ -98,7 +98,7 @@ export function checkOptions(options: EgressOptions): void {
   if (options.dispatcher !== undefined) checkDispatcher(options.dispatcher)
 }
 
-/** Requests that share a connection at the same time wait for each other where no grant can see it. */
+/** Requests that share a connection at the same time delay each other after the grant, where egress cannot see it. */
 function checkDispatcher(dispatcher: Dispatcher): void {
   if (typeof dispatcher?.dispatch !== 'function')
     throw invalidOption('createEgress.dispatcher', dispatcher, 'pass a dispatcher of undici, such as new Agent()')

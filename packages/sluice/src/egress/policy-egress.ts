@@ -1,21 +1,32 @@
 import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
 import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Emitter } from '../core/emitter.ts'
-import { isSluiceError, SluiceError } from '../core/errors.ts'
+import { isSluiceError } from '../core/errors.ts'
+import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { Call } from './call/call.ts'
+import type { CallContext } from './call/call-context.ts'
 import type { Undici } from './call/load-undici.ts'
+import { type PlatformRequest, splitRequest } from './call/platform-request.ts'
+import { ReceivedResponse } from './call/received-response.ts'
 import { toResponseHandler } from './call/response-handler.ts'
-import type { CallOptions, Egress, EgressHealth, UpstreamRequest, UpstreamResponse, UpstreamStats } from './egress.ts'
+import type {
+  CallOptions,
+  Egress,
+  EgressHealth,
+  ResponseReceiver,
+  UpstreamRequest,
+  UpstreamResponse,
+  UpstreamStats,
+} from './egress.ts'
 import { RefusedError } from './egress-error.ts'
 import type { EgressEvents } from './events.ts'
 import { checkCallOptions, type UpstreamHooks } from './options.ts'
-import type { BookingPort } from './places/booking-port.ts'
 import type { OutageMode } from './places/outage.ts'
-import { routeOf } from './route.ts'
+import type { BookingPort } from './places/ports/booking-port.ts'
+import { pathAt, Routes } from './route.ts'
 import { EgressStats } from './stats.ts'
 import { UpstreamRuntime } from './upstream-runtime.ts'
 
@@ -33,7 +44,7 @@ export interface PolicyEgressOptions {
   readonly random: () => number
 }
 
-const mostRoutes = 1000
+const noOptions: CallOptions = Object.freeze({})
 
 /** Egress that follows a policy: one runtime per upstream, made when it is first called. */
 export class PolicyEgress implements Egress {
@@ -41,14 +52,13 @@ export class PolicyEgress implements Egress {
   readonly #runtimes = new Map<string, UpstreamRuntime>()
   readonly #stats: EgressStats
   readonly #dispatcher: Dispatcher
-  #routes: { readonly upstreams: readonly CompiledUpstream[]; readonly byOrigin: Map<string, CompiledUpstream> } = {
-    ...{ upstreams: [], byOrigin: new Map() },
-  }
+  readonly #routes: Routes
   #closed = false
   #closing: Promise<void> | undefined
 
   constructor(options: PolicyEgressOptions) {
     this.#options = options
+    this.#routes = new Routes(() => this.upstreams)
     this.#stats = new EgressStats(options.events, options.clock)
     this.#dispatcher = options.dispatcher ?? new options.undici.Agent({ pipelining: 1, allowH2: false })
   }
@@ -62,19 +72,24 @@ export class PolicyEgress implements Egress {
     return { ...live.status, service: live.current.service }
   }
 
-  async fetch(input: RequestInfo, init?: RequestInit & { readonly sluice?: CallOptions }): Promise<Response> {
-    const { sluice = {}, ...rest } = init ?? {}
+  async fetch(
+    input: RequestInfo | PlatformRequest,
+    init?: RequestInit & { readonly sluice?: CallOptions },
+  ): Promise<Response> {
+    const { sluice = {}, ...given } = init ?? {}
     checkCallOptions(sluice)
     const { undici } = this.#options
+    const { url, init: own } = await splitRequest(input, (each) => each instanceof undici.Request)
+    const rest = { ...own, ...given }
     const body = inMemory(rest.body)
     const dispatcher = this.#dispatcherFor((request, handler) =>
       // A redirect may drop the body.
       this.#dispatch(body === undefined || !request.body ? request : { ...request, body }, handler, sluice),
     )
     try {
-      return await undici.fetch(input, { redirect: 'manual', ...rest, dispatcher })
+      return await undici.fetch(url, { redirect: 'manual', ...rest, dispatcher })
     } catch (error) {
-      // `fetch` wraps whatever a dispatcher says; a refusal is told as it is.
+      // `fetch` wraps every error of a dispatcher; a refusal is thrown unwrapped.
       const { cause } = error as { cause?: unknown }
       throw isSluiceError(cause) ? cause : error
     }
@@ -83,16 +98,15 @@ export class PolicyEgress implements Egress {
   async request(request: UpstreamRequest): Promise<UpstreamResponse> {
     const { upstream: name, path, method, headers = {}, body = null, signal, sluice = {}, timeoutMs } = request
     checkCallOptions(sluice)
-    const upstream = this.upstreams.find((each) => each.name === name)
-    if (upstream === undefined) throw unknownName(name, this.upstreams)
+    const upstream = this.#routes.named(name)
     let about = { waitMs: 0, attempts: 0 }
     const dispatcher = this.#dispatcherFor((asked, handler) =>
-      this.#start(this.#runtime(upstream), asked, handler, sluice, this.#transport, timeoutMs, (told) => {
-        about = told
+      this.#start(this.#runtime(upstream), asked, handler, sluice, this.#transport, timeoutMs, (reported) => {
+        about = { waitMs: reported.waitMs, attempts: reported.attempts }
       }),
     )
     const response = await this.#options.undici.request(upstream.origin, {
-      path: upstream.pathPrefix === '/' ? path : upstream.pathPrefix + path,
+      path: pathAt(upstream, path),
       method: method as Dispatcher.HttpMethod,
       headers: headers as string[],
       body: body as Dispatcher.DispatchOptions['body'],
@@ -108,6 +122,24 @@ export class PolicyEgress implements Egress {
       upstream: name,
       ...about,
     }
+  }
+
+  send(request: Omit<UpstreamRequest, 'signal'>, receiver: ResponseReceiver): (reason: Error) => void {
+    const { upstream: name, path, method, headers = {}, body = null, sluice = noOptions, timeoutMs } = request
+    checkCallOptions(sluice)
+    const upstream = this.#routes.named(name)
+    const response = new ReceivedResponse(receiver)
+    const asked = { origin: upstream.origin, path: pathAt(upstream, path), method, headers, body }
+    this.#start(
+      this.#runtime(upstream),
+      asked as Dispatcher.DispatchOptions,
+      response as unknown as Dispatcher.DispatchHandler,
+      sluice,
+      this.#transport,
+      timeoutMs,
+      (about) => response.describe(about),
+    )
+    return (reason) => response.abort(reason)
   }
 
   interceptor(options: CallOptions = {}): Dispatcher.DispatcherComposeInterceptor {
@@ -154,7 +186,7 @@ export class PolicyEgress implements Egress {
   async #close(withinMs: number | undefined): Promise<void> {
     this.#closed = true
     await Promise.all(Array.from(this.#runtimes.values(), ({ booking }) => booking.close()))
-    // A dispatcher that was given belongs to the application.
+    // A dispatcher that was passed in belongs to the application.
     if (this.#options.dispatcher === undefined) await this.#closeDispatcher(withinMs)
     await this.#options.port.close()
     await this.#options.live.close()
@@ -164,7 +196,7 @@ export class PolicyEgress implements Egress {
     const { clock } = this.#options
     const bookings = Array.from(this.#runtimes.values(), ({ booking }) => booking)
     const isBusy = (): boolean => bookings.some(({ inFlight }) => inFlight > 0)
-    // An agent that is closing can no longer be destroyed: it has let go of its connections. So it is waited for here.
+    // An agent that is closing can no longer be destroyed, as it dropped its connections. So wait before closing it.
     const endMs = clock.monotonic() + (withinMs ?? Infinity)
     while (withinMs !== undefined && isBusy() && clock.monotonic() < endMs)
       await new Promise<void>((resolve) => clock.setTimeout(resolve, Math.min(20, withinMs)))
@@ -182,27 +214,12 @@ export class PolicyEgress implements Egress {
   ): boolean {
     let upstream: CompiledUpstream
     try {
-      upstream = this.#route(request)
+      upstream = this.#routes.of(request)
     } catch (error) {
       this.#refuse(handler, error as Error)
       return true
     }
     return this.#start(this.#runtime(upstream), request, handler, options, transport)
-  }
-
-  /** Where a request goes. An origin that is one upstream as a whole is known without reading the URL again. */
-  #route({ origin, path }: Dispatcher.DispatchOptions): CompiledUpstream {
-    const { upstreams } = this
-    if (this.#routes.upstreams !== upstreams) this.#routes = { upstreams, byOrigin: new Map() }
-    const { byOrigin } = this.#routes
-    const isPlain = typeof origin === 'string' && path.startsWith('/') && path[1] !== '/' && path[1] !== '\\'
-    const known = isPlain ? byOrigin.get(origin) : undefined
-    if (known) return known
-    const url = new URL(path, String(origin))
-    const upstream = routeOf(upstreams, url)
-    const isWhole = upstreams.every((each) => each.origin !== url.origin || each === upstream)
-    if (isPlain && isWhole && upstream.pathPrefix === '/' && byOrigin.size < mostRoutes) byOrigin.set(origin, upstream)
-    return upstream
   }
 
   #start(
@@ -212,7 +229,7 @@ export class PolicyEgress implements Egress {
     options: CallOptions,
     transport: Dispatcher['dispatch'],
     timeoutMs?: number,
-    onResponse?: (about: { waitMs: number; attempts: number }) => void,
+    onResponse?: CallContext['onResponse'],
   ): boolean {
     const { undici } = this.#options
     try {
@@ -242,11 +259,6 @@ export class PolicyEgress implements Egress {
     this.#runtimes.set(upstream.name, runtime)
     return runtime
   }
-}
-
-function unknownName(name: string, upstreams: readonly CompiledUpstream[]): SluiceError {
-  const known = upstreams.map((upstream) => upstream.name).join(', ')
-  return new SluiceError('SLUICE_UNKNOWN_UPSTREAM', `there is no upstream ${JSON.stringify(name)}; known are ${known}`)
 }
 
 /** A body that can be sent again, where `fetch` would make a stream of it. */

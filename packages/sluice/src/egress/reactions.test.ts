@@ -39,7 +39,7 @@ const refuse = (response: ServerResponse, headers: Record<string, string>, statu
 }
 
 describe('a vendor that refuses', () => {
-  test('pauses everybody for as long as it says, and the call is made again after that', async () => {
+  test('pauses all replicas for the time that it states, and the call is made again after that', async () => {
     const { vendor, egress, events } = await start({}, (_, response, count) =>
       count === 1 ? refuse(response, { 'retry-after': '0.4' }) : response.end('ok'),
     )
@@ -52,7 +52,7 @@ describe('a vendor that refuses', () => {
     expect(events).toEqual(['paused', 'retried'])
   })
 
-  test('is not asked again with a body that cannot be sent twice, nor past the maximum wait', async () => {
+  test('is not called again with a body that cannot be sent twice, nor past the maximum wait', async () => {
     const { vendor, egress } = await start({ maxWait: '1s' }, (_, response) => refuse(response, { 'retry-after': '5' }))
     const stream = new ReadableStream({
       start(controller) {
@@ -88,7 +88,7 @@ describe('a vendor that refuses', () => {
     expect(vendor.arrivals.length).toBeGreaterThan(2)
   })
 
-  test('can say so inside a 200', async () => {
+  test('can report a limit inside a 200', async () => {
     const limited = JSON.stringify({ errors: [{ extensions: { code: 'THROTTLED' } }] })
     const { vendor, egress, events } = await start(
       {},
@@ -102,7 +102,7 @@ describe('a vendor that refuses', () => {
     expect(events).toEqual(['paused', 'retried'])
   })
 
-  test('pauses only the route that met a limit, where routes have limits of their own', async () => {
+  test('pauses only the route that exceeded a limit, where routes have separate limits', async () => {
     const { vendor, egress } = await start(
       { maxWait: '2s', retry: false },
       (request, response) => (request.url === '/a' ? refuse(response, { 'retry-after': '60' }) : response.end('ok')),
@@ -120,20 +120,20 @@ describe('cost that is known afterwards', () => {
     JSON.stringify(tokens === undefined ? {} : { usage: { total_tokens: tokens } })
   const used = (egress: Egress): number => egress.stats()[0]!.limits[0]!.used
 
-  test('is corrected by what the response says', async () => {
+  test('is corrected by what the response reports', async () => {
     const { vendor, egress } = await start({ limits }, (_, response) => response.end(usage(30)))
     await (await egress.fetch(vendor.origin, { sluice: { cost: 80 } })).text()
     await (await egress.fetch(vendor.origin, { sluice: { cost: 60 } })).text()
     await expect.poll(() => used(egress)).toBe(60)
   })
 
-  test('stays as it was reserved when the response does not say', async () => {
+  test('stays as reserved when the response does not report it', async () => {
     const { vendor, egress } = await start({ limits }, (_, response) => response.end(usage()))
     await (await egress.fetch(vendor.origin, { sluice: { cost: 80 } })).text()
     await expect.poll(() => used(egress)).toBe(80)
   })
 
-  test('is at most all there is', async () => {
+  test('is at most the whole limit', async () => {
     const { vendor, egress } = await start({ limits }, (_, response) => response.end(usage()))
     expect((await egress.fetch(vendor.origin, { sluice: { cost: 10_000 } })).status).toBe(200)
   })
@@ -158,7 +158,7 @@ test('a breaker stops calling a vendor that keeps failing', async () => {
   expect(vendor.arrivals).toHaveLength(3)
 })
 
-test('a call that is given up after it was written keeps its place until the response begins', async () => {
+test('a call that is aborted after it was written keeps its place until the response begins', async () => {
   const { vendor, egress } = await start({ limits: { amount: 1, per: '300ms' } }, (_, response) => {
     setTimeout(() => response.end('ok'), 400)
   })

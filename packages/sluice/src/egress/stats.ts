@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import type { Emitter } from '../core/emitter.ts'
+import type { Emitter } from '../core/observe/emitter.ts'
 import type { UpstreamStats } from './egress.ts'
 import type { EgressEvents } from './events.ts'
 import type { UpstreamRuntime } from './upstream-runtime.ts'
@@ -28,7 +28,7 @@ class UpstreamCounts {
     }
   }
 
-  /** Over whole seconds only: the present one is not over yet. */
+  /** Over whole seconds only: the current one is not complete. */
   rate(second: number): number {
     let sum = 0
     for (const [at, count] of this.#seconds) if (at < second && at >= second - rateSeconds) sum += count
@@ -42,7 +42,7 @@ class UpstreamCounts {
   }
 }
 
-/** Counts what the events of egress tell. */
+/** Counts the events of egress. */
 export class EgressStats {
   readonly #clock: Clock
   readonly #counts = new Map<string, UpstreamCounts>()
@@ -64,7 +64,7 @@ export class EgressStats {
     const { last } = booking
     return {
       name,
-      // Under an estimated bound there is no shared queue; then this process' own is what is known.
+      // Under an estimated bound there is no shared queue; then only the queue of this process is known.
       depth: upstream.bound === 'strict' ? (last?.depth ?? 0) : booking.waiting,
       waiting: booking.waiting,
       inFlight: booking.inFlight,

@@ -6,7 +6,7 @@ import { redisStore } from '../stores/redis/redis-store.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { systemClock } from '../timing/system-clock.ts'
 import { createEgress } from './create-egress.ts'
-import { memoryPort } from './places/memory-port.ts'
+import { memoryPort } from './places/ports/memory-port.ts'
 import { startVendor, type Vendor } from './testing/vendor.ts'
 
 let server: RedisServer
@@ -32,8 +32,8 @@ const connections = async (): Promise<number> => {
   return clients.filter((line) => !line.includes('cmd=client')).length
 }
 
-describe('a store that was given to egress', () => {
-  test('stays open when egress closes, for whoever else uses it', async () => {
+describe('a store that was passed to egress', () => {
+  test('stays open for its other users when egress closes', async () => {
     const client = new Redis(server.url, { lazyConnect: true })
     const store = redisStore(client)
     const limiter = await createLimiter({ policy: policy(), store })
@@ -49,7 +49,7 @@ describe('a store that was given to egress', () => {
     await limiter.close()
     expect((await second.fetch(vendor.origin)).status).toBe(200)
     await second.close()
-    // Without users it lets go of its connections, and opens others when it is used again.
+    // Without users it closes its connections, and opens new ones when it is used again.
     await expect.poll(connections).toBe(0)
     const third = await createEgress({ policy: policy(), store })
     expect((await third.fetch(vendor.origin)).status).toBe(200)

@@ -7,7 +7,7 @@ import { Agent, interceptors, request } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { UpstreamSpec } from '../policy/document/upstream-spec.ts'
 import { createEgress } from './create-egress.ts'
-import type { Egress } from './egress.ts'
+import type { Egress, ResponseReceiver, UpstreamHead } from './egress.ts'
 import { startVendor, type Vendor } from './testing/vendor.ts'
 
 const opened: { close(): Promise<unknown> }[] = []
@@ -30,7 +30,7 @@ async function vendorOf(answer: Parameters<typeof startVendor>[0]): Promise<Vend
 
 const granted = (egress: Egress): number => egress.stats()[0]!.granted
 
-describe('what books is one dispatch', () => {
+describe('every dispatch needs a grant', () => {
   test('through an interceptor on an agent of the application, each redirect needs a grant of its own', async () => {
     const vendor = await vendorOf((asked, response) => {
       if (asked.url === '/end') response.end('there')
@@ -44,7 +44,7 @@ describe('what books is one dispatch', () => {
     expect(granted(egress)).toBe(2)
   })
 
-  test('fetch leaves redirects to its caller, and one to a stranger is never followed', async () => {
+  test('fetch leaves redirects to its caller, and one to an unknown origin is never followed', async () => {
     const vendor = await vendorOf((_, response) => response.writeHead(302, { location: 'http://127.0.0.1:9/x' }).end())
     const egress = await egressTo(vendor.origin)
     expect((await egress.fetch(vendor.origin)).status).toBe(302)
@@ -75,7 +75,7 @@ describe('dispatchers of the application', () => {
   })
 })
 
-test('1,500 calls that give up at once all settle, leave no listener, and cost nothing', async () => {
+test('1,500 calls that abort at once all settle, leave no listener, and cost nothing', async () => {
   const vendor = await vendorOf((_, response) => response.end('ok'))
   const egress = await egressTo(vendor.origin, { limits: { amount: 1, per: '500ms' }, maxWait: '1h', maxQueue: 2000 })
   await (await egress.fetch(vendor.origin)).text()
@@ -105,7 +105,7 @@ test('a call whose signal is aborted already is never booked', async () => {
   expect(granted(egress)).toBe(0)
 })
 
-/** A vendor that speaks HTTP by hand. */
+/** A vendor that writes its HTTP responses byte by byte. */
 async function rawVendor(speak: (socket: import('node:net').Socket) => void): Promise<string> {
   const server: Server = createServer(speak)
   server.listen(0, '127.0.0.1')
@@ -114,7 +114,7 @@ async function rawVendor(speak: (socket: import('node:net').Socket) => void): Pr
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('an interim response does not bring a place back', async () => {
+test('an interim response does not free a place', async () => {
   const heads: number[] = []
   const origin = await rawVendor((socket) => {
     socket.on('error', () => undefined)
@@ -130,7 +130,7 @@ test('an interim response does not bring a place back', async () => {
   expect(heads[1]! - heads[0]!).toBeGreaterThanOrEqual(600)
 })
 
-test('a vendor that takes too long ends with a timeout, and its place comes back a period after that', async () => {
+test('a vendor that takes too long ends with a timeout, and its place is free a period after that', async () => {
   const heads: number[] = []
   const origin = await rawVendor((socket) => {
     socket.on('error', () => undefined)
@@ -180,4 +180,77 @@ test('a grant that is too old when the connection is there is returned, and the 
   expect(response.attempts).toBe(1)
   expect(egress.stats()[0]).toMatchObject({ granted: 2 })
   expect(vendor.arrivals).toHaveLength(1)
+})
+
+describe('send', () => {
+  /** Collects the calls to a receiver; `isPausing` stops after each piece. */
+  function received(isPausing = false) {
+    const seen: string[] = []
+    let head: UpstreamHead | undefined
+    let settle = (): void => {}
+    const over = new Promise<void>((resolve) => {
+      settle = resolve
+    })
+    const receiver: ResponseReceiver = {
+      responded(given) {
+        head = given
+        seen.push(`head ${given.status}`)
+        return true
+      },
+      data(chunk) {
+        seen.push(`data ${chunk}`)
+        if (isPausing) setTimeout(() => head!.resume(), 5)
+        return !isPausing
+      },
+      ended(trailers) {
+        seen.push(`ended ${JSON.stringify(trailers)}`)
+        settle()
+      },
+      failed(error) {
+        seen.push(`failed ${error.message}`)
+        settle()
+      },
+    }
+    return { seen, receiver, over, head: () => head! }
+  }
+
+  test('passes a response on as it comes, at the pace of its receiver', async () => {
+    const vendor = await vendorOf(async (_, response) => {
+      response.writeHead(201, { 'X-Vendor': 'yes', trailer: 'x-sum' })
+      for (const piece of ['a', 'b']) {
+        response.write(piece)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      response.addTrailers({ 'x-sum': '2' })
+      response.end()
+    })
+    const egress = await egressTo(vendor.origin)
+    const { seen, receiver, over, head } = received(true)
+    egress.send({ upstream: 'vendor', path: '/', method: 'POST', body: 'hello' }, receiver)
+    await over
+    expect(seen).toEqual(['head 201', 'data a', 'data b', 'ended {"x-sum":"2"}'])
+    const { headers, attempts } = head()
+    expect(headers[headers.indexOf('x-vendor') + 1]).toBe('yes')
+    expect(attempts).toBe(1)
+  })
+
+  test('can be aborted at any time, and reports it once', async () => {
+    const vendor = await vendorOf((_, response) => void response.write('begun'))
+    const egress = await egressTo(vendor.origin, { limits: { amount: 1, per: '200ms' } })
+    const asked = { upstream: 'vendor', path: '/', method: 'GET' }
+    const begun = received()
+    const giveUp = egress.send(asked, begun.receiver)
+    const waiting = received()
+    const leave = egress.send(asked, waiting.receiver)
+    await expect.poll(() => begun.seen).toEqual(['head 200', 'data begun'])
+    for (const each of [leave, giveUp]) {
+      each(new Error('enough'))
+      each(new Error('again'))
+    }
+    expect(waiting.seen).toEqual(['failed enough'])
+    expect(begun.seen.slice(2)).toEqual(['failed enough'])
+    await expect.poll(() => egress.stats()[0]).toMatchObject({ waiting: 0, inFlight: 0 })
+    expect(vendor.arrivals).toHaveLength(1)
+    expect(() => egress.send({ ...asked, upstream: 'other' }, begun.receiver)).toThrow(/no upstream "other"/)
+  })
 })

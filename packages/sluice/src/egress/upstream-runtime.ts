@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Circuit, type Pass } from '../breaker/circuit.ts'
 import { failuresInARow } from '../breaker/strategy.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Emitter } from '../core/emitter.ts'
+import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { AdaptiveBooker } from './adaptive/adaptive-booker.ts'
 import type { BookingRules, Units } from './booking/messages.ts'
@@ -11,8 +11,8 @@ import type { EgressEvents } from './events.ts'
 import type { UpstreamHooks } from './options.ts'
 import type { Booker, BookerOptions } from './places/booker.ts'
 import { BookingClient, graceMs } from './places/booking-client.ts'
-import type { BookingPort } from './places/booking-port.ts'
 import { InstantClient } from './places/instant-client.ts'
+import type { BookingPort } from './places/ports/booking-port.ts'
 
 export interface RuntimeOptions {
   readonly service: string
@@ -26,7 +26,7 @@ export interface RuntimeOptions {
   readonly random: () => number
 }
 
-/** One upstream in this process: its settings, which follow the policy, and its booking. */
+/** One upstream in this process: its settings, which follow the policy, and its booker. */
 export class UpstreamRuntime {
   readonly name: string
   #booking: Booker
@@ -82,17 +82,17 @@ export class UpstreamRuntime {
     return this.#plainUnits ?? unitsOf(this.#upstream.limits, cost)
   }
 
-  /** A pass through the breaker; undefined while it is open. */
+  /** The breaker's pass for one call; undefined while it is open. */
   enterBreaker(): Pass | undefined {
     return this.#circuit === undefined ? 0 : this.#circuit.enter(this.clock.monotonic())
   }
 
-  /** The vendor did not answer in time, or met a limit; an adaptive limit in flight is cut. */
+  /** The vendor did not answer in time, or refused because of a limit: cuts an adaptive limit in flight. */
   refused(kind: 'timeout' | 'limited'): void {
     if (this.#booking instanceof AdaptiveBooker) this.#booking.refused(kind)
   }
 
-  /** For how much longer the breaker lets nothing through. */
+  /** For how much longer the breaker stays open. */
   get breakerOpenMs(): number {
     return this.#circuit?.retryAfterMs(this.clock.monotonic()) ?? 0
   }

@@ -11,7 +11,7 @@ interface Waiter {
   readonly booking: Booking
   readonly observer: BookingObserver
   readonly leave: Timer
-  /** Gives up what it has booked by now. */
+  /** Cancels its booking. */
   giveUp: (() => void) | undefined
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { BookingRules } from '../booking/messages.ts'
 import { BookingClient } from '../places/booking-client.ts'
-import { memoryPort } from '../places/memory-port.ts'
+import { memoryPort } from '../places/ports/memory-port.ts'
 import { grantOf, sleep } from '../places/simulation/fleet.ts'
 import { AdaptiveBooker } from './adaptive-booker.ts'
 import { afterRefusal, newGradient } from './gradient.ts'
@@ -15,7 +15,7 @@ const rules: BookingRules = {
   marginMs: 0,
 }
 
-/** A vendor that serves so many calls at a time, 50 ms each; the others wait there. */
+/** A vendor that serves so many calls at a time, 50 ms each; the others wait in its queue. */
 class Server {
   capacity = 20
   #busy = 0
@@ -26,7 +26,7 @@ class Server {
     else await new Promise<void>((resolve) => this.#queue.push(resolve))
     await sleep(clock, 50)
     this.#busy -= 1
-    // Whoever waits is served before whoever comes.
+    // Calls that wait are served before new ones.
     while (this.#queue.length > 0 && this.#busy < this.capacity) {
       this.#busy += 1
       this.#queue.shift()!()

@@ -1,12 +1,13 @@
 import type { AdaptiveConcurrency } from '../../policy/upstream/upstream.ts'
 
-/** How many calls may be in flight, and what latency is held to be normal. */
+/** How many calls may be in flight, and which latency counts as normal. */
 export interface Gradient {
   readonly limit: number
   /** Latency without a queue at the vendor, as the last probe found it. */
   readonly normalMs: number
   /**
-   * Calls to let pass before the next round, as they were sent under the limit before; then those of the round so far.
+   * Calls to skip before the next round, because they were sent under the previous limit; then those of the round so
+   * far.
    */
   readonly skip: number
   readonly count: number
@@ -29,15 +30,16 @@ export function newGradient(bounds: AdaptiveConcurrency): Gradient {
   return { limit, normalMs: 0, skip: 0, count: 0, sumMs: 0, left: probeCalls, leastMs: Infinity, isProbing: true }
 }
 
-/** While it probes, half as many calls are let through: then there is no queue, and latency is what is normal. */
+/** While it probes, half as many calls are let through: then there is no queue, and latency is the normal one. */
 export function limitOf({ limit, isProbing }: Gradient, bounds: AdaptiveConcurrency): number {
   return Math.floor(within(isProbing ? limit / 2 : limit, bounds))
 }
 
 /**
- * Follows latency, one round of calls at a time: when calls take longer than is normal, they queue at the vendor, and
- * the limit shrinks by how much longer; when they do not, it grows, but only while it is used. An average of latency as
- * the normal would drift upward with the queue that it allows; so now and then it is measured anew.
+ * Follows latency, one round of calls at a time. When calls take longer than normal, they queue at the vendor, and the
+ * limit shrinks in proportion. When they do not, it grows, but only while it is used. An average of latency as the
+ * normal value would drift upward with the queue that it allows, so the normal latency is measured again from time to
+ * time.
  */
 export function afterLatency(
   state: Gradient,
@@ -65,7 +67,7 @@ function followed({ limit, normalMs, sumMs, count }: Gradient, inFlight: number)
   return inFlight >= limit / 2 ? limit + Math.max(1, Math.sqrt(limit) / 2) : limit
 }
 
-/** A timeout or a refusal says more than any latency: the limit is cut at once, never below the least. */
+/** A timeout or a refusal is a stronger sign than any latency: the limit is cut at once, never below the minimum. */
 export function afterRefusal(state: Gradient, kind: 'timeout' | 'limited', bounds: AdaptiveConcurrency): Gradient {
   return { ...state, limit: within(state.limit * (kind === 'timeout' ? 0.9 : 0.5), bounds) }
 }

@@ -17,14 +17,14 @@ export function noteAnswered(state: UpstreamState, limit: BookedLimit, units: nu
   entries[0] = [oldest![0], oldest![1] + entries[0]![1]]
 }
 
-/** Remembers units of which nobody knows when they were answered: they may come back at any time. */
+/** Adds units for which it is not known when they were answered: they may come back at any time. */
 export function noteUndated(state: UpstreamState, key: string, units: number): void {
   const entries = entriesOf(state, key)
   if (entries[0]?.[0] === 0) entries[0][1] += units
   else entries.unshift([0, units])
 }
 
-/** Forgets units that came back, which are the oldest, or that turned out not to be taken. */
+/** Removes units that came back, which are the oldest, or that turned out not to be taken. */
 export function forgetAnswered(state: UpstreamState, key: string, units: number, from: 'oldest' | 'newest'): void {
   const entries = state.answered.get(key)
   let left = units
@@ -41,8 +41,8 @@ export function forgetAnswered(state: UpstreamState, key: string, units: number,
 }
 
 /**
- * In how long so many of the units that are taken now will be back: `least` if calls in flight return their places
- * unused, `likely` if all of them are answered now. Whoever is given a place now keeps it for a period too.
+ * How long until this many of the units taken now are free again: `least` if calls in flight return their places
+ * unused, `likely` if all of them are answered now. A place that is given now is occupied for a period too.
  */
 export function backInMs(
   state: UpstreamState,

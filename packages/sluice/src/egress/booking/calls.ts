@@ -10,13 +10,13 @@ type StepOf<Op extends Step['op']> = Extract<Step, { op: Op }>
 /** Names a group of answered calls. Names of limits, processes and ticks have no spaces. */
 export const groupKey = (limit: string, owner: string, tick: string): string => `${limit} ${owner} ${tick}`
 
-/** What became of the places that were assigned to a process, now that it is heard of. */
+/** What happened to the places that were assigned to a process, when it exchanges again. */
 export interface Confirmed {
   readonly held: string[]
   readonly paused: { readonly id: string; readonly ms: number }[]
 }
 
-/** Places that were assigned to a process are held from now on, unless limits or a pause came in between. */
+/** Places that were assigned to a process are held from now on, unless limits or a pause changed in between. */
 export function confirmAll(state: UpstreamState, rules: BookingRules, owner: string, nowMs: number): Confirmed {
   const confirmed: Confirmed = { held: [], paused: [] }
   for (const id of [...(state.assigned.get(owner) ?? [])].sort()) {
@@ -62,13 +62,13 @@ export function addAssigned(state: UpstreamState, { id, owner }: WaiterRecord): 
   state.assigned.set(owner, (state.assigned.get(owner) ?? new Set()).add(id))
 }
 
-/** Takes a waiter out of the queue until its process is heard of again. */
+/** Takes a waiter out of the queue until its process exchanges again. */
 export function passOver(state: UpstreamState, waiter: WaiterRecord): void {
   dequeue(state, waiter)
   addAssigned(state, waiter)
 }
 
-/** Frees a place that was not confirmed in time. Its waiter is passed over until its process is heard of again. */
+/** Frees a place that was not confirmed in time. Its waiter is passed over until its process exchanges again. */
 export function lapse(state: UpstreamState, id: string, call: CallRecord): void {
   const waiter = state.waiters.get(id)
   state.calls.delete(id)
@@ -77,7 +77,7 @@ export function lapse(state: UpstreamState, id: string, call: CallRecord): void 
   else refundService(state, waiter.tenant, waiter.charge)
 }
 
-/** Forgets the waiters of a process that is gone. It confirmed nothing, so nothing was sent on their places. */
+/** Removes the waiters of a process that is gone. It confirmed nothing, so nothing was sent on their places. */
 export function forgetAssigned(state: UpstreamState, owner: string): void {
   for (const id of state.assigned.get(owner) ?? []) {
     const call = state.calls.get(id)
@@ -87,7 +87,7 @@ export function forgetAssigned(state: UpstreamState, owner: string): void {
   state.assigned.delete(owner)
 }
 
-/** Puts an assigned waiter back to where it was in the queue. */
+/** Puts an assigned waiter back to its old position in the queue. */
 export function unassign(state: UpstreamState, id: string, call: CallRecord): void {
   const waiter = state.waiters.get(id)
   state.calls.delete(id)
@@ -98,14 +98,14 @@ export function unassign(state: UpstreamState, id: string, call: CallRecord): vo
   enqueue(state, waiter)
 }
 
-/** Forgets a waiter or returns a place on which nothing was written. Answered calls stay: they did spend. */
+/** Removes a waiter, or returns a place on which nothing was written. Answered calls stay: they did use their units. */
 export function cancel(state: UpstreamState, owner: string, id: string): StepResult {
   const waiter = state.waiters.get(id)
   const call = state.calls.get(id)
   if ((waiter ?? call)?.owner !== owner) return { is: 'gone' }
   if (call?.phase === 'answered') return { is: 'no' }
   if (waiter !== undefined) {
-    // One that was passed over is in no queue and has no place.
+    // A waiter that was passed over is in no queue and has no place.
     if (!dequeue(state, waiter) && call !== undefined) refundService(state, waiter.tenant, waiter.charge)
     state.waiters.delete(id)
   }
@@ -134,7 +134,7 @@ export function answered(
     const units = call.units[key]!
     const limit = limitOf(rules, key)
     const tick = ticks[key]
-    // A limit that the policy no longer has is let go of at once.
+    // Units of a limit that the policy no longer has are freed at once.
     if (limit === undefined || (limit.periodMs > 0 && tick === undefined)) add(state.used, key, -units)
     else kept[key] = units
     if (limit && limit.periodMs > 0 && tick !== undefined) {
@@ -154,12 +154,12 @@ function limitOf({ limits }: BookingRules, key: string): BookedLimit | undefined
   return undefined
 }
 
-/** Gives back what an answered call still has of its own: what is in flight. */
+/** Returns what an answered call still occupies itself: its part of what is in flight. */
 export function releaseAnswered(state: UpstreamState, call: CallRecord): void {
   for (const key in call.units) if (call.ticks[key] === undefined) add(state.used, key, -call.units[key]!)
 }
 
-/** Ends a call: gives back what was in flight and corrects what it cost. */
+/** Ends a call: frees what was in flight and corrects its cost. */
 export function done(
   state: UpstreamState,
   rules: BookingRules,
@@ -180,7 +180,10 @@ export function done(
   return { is: 'ok' }
 }
 
-/** What a call cost less is given back if its group is still there; what it cost more counts there, or from now on. */
+/**
+ * If a call cost less, the rest is returned if its group is still there; if it cost more, that counts there, or from
+ * now on.
+ */
 function settle(
   state: UpstreamState,
   owner: string,
@@ -211,7 +214,7 @@ function changeGroup(state: UpstreamState, limit: string, group: string, change:
   else forgetAnswered(state, limit, -change, 'newest')
 }
 
-/** Gives the units of a group back, once. */
+/** Returns the units of a group, once. */
 export function free(state: UpstreamState, owner: string, { limit, tick }: StepOf<'free'>): StepResult {
   const key = groupKey(limit, owner, tick)
   const units = state.groups.get(key)
@@ -222,7 +225,7 @@ export function free(state: UpstreamState, owner: string, { limit, tick }: StepO
   return { is: 'ok' }
 }
 
-/** Writes down what a process knows to be taken. */
+/** Records what a process knows to be taken. */
 export function register(
   state: UpstreamState,
   rules: BookingRules,
@@ -231,8 +234,8 @@ export function register(
   confirmed: readonly string[],
   nowMs: number,
 ): StepResult {
-  const told = new Set([...calls.map(({ id }) => id), ...confirmed])
-  for (const [id, call] of state.calls) if (call.owner === owner && !told.has(id)) drop(state, id, call)
+  const registered = new Set([...calls.map(({ id }) => id), ...confirmed])
+  for (const [id, call] of state.calls) if (call.owner === owner && !registered.has(id)) drop(state, id, call)
   const kept = new Set(groups.map(({ limit, tick }) => groupKey(limit, owner, tick)))
   for (const [key, units] of state.groups) {
     const [limit = '', of = ''] = key.split(' ')
@@ -260,7 +263,7 @@ export function register(
   return { is: 'ok' }
 }
 
-/** Forgets a call, whatever became of it, and gives back what is its own. */
+/** Removes a call in any state, and frees the units that are its own. */
 function drop(state: UpstreamState, id: string, call: CallRecord): void {
   if (call.phase === 'answered') releaseAnswered(state, call)
   else unspend(state, call.units)

@@ -3,8 +3,8 @@ import type { BookedLimit, BookingRules, Units } from './messages.ts'
 import { add, rampMs, type UpstreamState } from './state.ts'
 
 /**
- * What a call occupies of each limit. One that needs more than there can ever be gets all there is instead of waiting
- * for ever.
+ * What a call occupies of each limit. A call that needs more than the whole limit gets the whole limit; otherwise it
+ * would wait without end.
  */
 export function clampUnits(limits: readonly BookedLimit[], units: Units): Units {
   if (isWithin(limits, units)) return units
@@ -13,7 +13,7 @@ export function clampUnits(limits: readonly BookedLimit[], units: Units): Units 
   return clamped
 }
 
-/** Whether units are of these limits only, all of them, and not too many. */
+/** Whether units name exactly these limits, and none of them too much. */
 function isWithin(limits: readonly BookedLimit[], units: Units): boolean {
   for (const { key, amount } of limits) {
     const needed = units[key]
@@ -35,8 +35,8 @@ export function allowed(state: UpstreamState, limit: BookedLimit, nowMs: number)
 }
 
 /**
- * Whether a call fits beside all that is taken. What needs more than a rising limit allows goes when nothing else is
- * taken.
+ * Whether a call fits beside all that is taken. A call that needs more than a rising limit allows is sent when nothing
+ * else is taken.
  */
 export function fits(state: UpstreamState, rules: BookingRules, units: Units, nowMs: number): boolean {
   for (const limit of rules.limits) {
@@ -60,11 +60,11 @@ export function unspend(state: UpstreamState, units: Units): void {
 export interface Wait {
   /** No call can be served sooner, even if all calls in flight return their places unused. */
   readonly least: number
-  /** When it is served if those in flight are answered now. */
+  /** When it is served if the calls in flight are answered now. */
   readonly likely: number
 }
 
-/** How long a call with so many ahead waits: until enough units come back, and whole periods for those ahead of it. */
+/** How long a call with so many ahead waits: until enough units are free, and whole periods for those ahead of it. */
 export function waitOf(state: UpstreamState, rules: BookingRules, units: Units, ahead: number, nowMs: number): Wait {
   const pausedMs = Math.max(0, (state.pauses.get('')?.untilMs ?? 0) - nowMs)
   let [least, likely] = [pausedMs, pausedMs]

@@ -6,7 +6,7 @@ import type { Step } from './messages.ts'
 import { newState, type UpstreamState } from './state.ts'
 
 describe('places', () => {
-  test('are held until the owner says that a period has passed', () => {
+  test('are held until the owner reports that a period has passed', () => {
     const state = newState(0)
     const first = run(state, 'a', 0, [bookOf('1'), bookOf('2'), bookOf('3')])
     expect(first.results.map(({ is }) => is)).toEqual(['held', 'held', 'queued'])
@@ -15,7 +15,7 @@ describe('places', () => {
     expect(run(state, 'a', 5001, [{ op: 'free', limit: 'requests/1000', tick: '1' }]).held).toEqual(['3'])
   })
 
-  test('on which nothing was written come back at once, and waiters move up', () => {
+  test('on which nothing was written are free at once, and waiters move up', () => {
     const state = newState(0)
     run(state, 'a', 0, [bookOf('1'), bookOf('2'), bookOf('3'), bookOf('4')])
     expect(
@@ -26,7 +26,7 @@ describe('places', () => {
     ).toEqual(['4'])
   })
 
-  test('go to waiters of other processes, which must be heard of within 2 s', () => {
+  test('go to waiters of other processes, which must exchange within 2 s', () => {
     const state = newState(0)
     run(state, 'a', 0, [bookOf('1'), bookOf('2')])
     run(state, 'b', 1, [bookOf('3')])
@@ -49,7 +49,7 @@ describe('places', () => {
     expect(idle(state, 10_000, 'b').adopted).toMatchObject([{ units: 1 }])
   })
 
-  test('of a living process stay, however the clock of the server leaps', () => {
+  test('of a living process stay, however the clock of the server jumps', () => {
     const state = newState(0)
     run(state, 'a', 0, [bookOf('1'), bookOf('2')])
     exchange(state, { owner: 'b', sinceMs: -1, rules, steps: [] }, 100)
@@ -225,7 +225,7 @@ test('the retry budget is a share of calls plus a floor', () => {
   ).toHaveLength(2)
 })
 
-/** What is taken, added up from the records that say why. */
+/** What is taken, added up from the records of calls and groups. */
 function takenBy(state: UpstreamState, key: string, periodMs: number): number {
   let units = 0
   for (const call of state.calls.values()) {
@@ -235,7 +235,7 @@ function takenBy(state: UpstreamState, key: string, periodMs: number): number {
   return units
 }
 
-test('always knows why each unit is taken, and gives none while a limit is reached', () => {
+test('has a record for each unit that is taken, and gives none while a limit is reached', () => {
   for (let seed = 1; seed <= 500; seed++) {
     const state = newState(1_000_000)
     let nowMs = 1_000_000
@@ -245,8 +245,8 @@ test('always knows why each unit is taken, and gives none while a limit is reach
       for (const [index, { key, periodMs, amount }] of asked.rules.limits.entries()) {
         expect(reply.used[index], `seed ${seed}`).toBe(takenBy(state, key, periodMs))
         // What is given must fit; only what calls turn out to have cost, or processes register, may exceed a limit.
-        const isTold = asked.steps.some(({ op }) => op === 'done' || op === 'register')
-        if (!isTold && reply.notify.length > 0) expect(reply.used[index], `seed ${seed}`).toBeLessThanOrEqual(amount)
+        const mayExceed = asked.steps.some(({ op }) => op === 'done' || op === 'register')
+        if (!mayExceed && reply.notify.length > 0) expect(reply.used[index], `seed ${seed}`).toBeLessThanOrEqual(amount)
       }
       const queued = [...state.active.values()].reduce((sum, { queue }) => sum + queue.length, 0)
       expect(state.waiting, `seed ${seed}`).toBe(queued)

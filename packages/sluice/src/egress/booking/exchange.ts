@@ -31,15 +31,15 @@ import {
   type WaiterRecord,
 } from './state.ts'
 
-/** While the rate rises, waiters are looked at so often. */
+/** How often waiters are looked at while the rate rises. */
 const rampStepMs = 100
 
 /**
- * One exchange: all steps of one process at one instant, then places for those who wait, in order. The Redis script
- * does the same on the same state; random histories hold the two equal.
+ * One exchange: all steps of one process at one instant, then places for waiters, in order. The Redis script does the
+ * same on the same state; a test runs random histories through both and compares.
  *
  * Time decides only about dead processes and pauses. That a period has passed is always measured by a process, which
- * then says `free`.
+ * then sends `free`.
  */
 export function exchange(state: UpstreamState, asked: Exchange, serverMs: number): ExchangeReply {
   const nowMs = advance(state, asked, serverMs)
@@ -75,8 +75,8 @@ export function exchange(state: UpstreamState, asked: Exchange, serverMs: number
 }
 
 /**
- * The time that decides: the server's, minus what its clock leapt ahead of what this process measured since its last
- * exchange. Without that, a leap would make every process look silent. It never runs backwards.
+ * The time used for decisions: the server's, minus how far its clock jumped ahead of what this process measured since
+ * its last exchange. Without that, a jump would make every process look silent. It never runs backwards.
  */
 function advance(state: UpstreamState, { owner, sinceMs }: Exchange, serverMs: number): number {
   const seenMs = state.owners.get(owner)
@@ -172,8 +172,9 @@ function book(
 }
 
 /**
- * Looks at places whose time is up. One that was assigned and not confirmed is free for the next waiter. One that is held by
- * a process that is gone is orphaned, as its request has surely arrived; one whose process lives is its own business.
+ * Looks at places whose time is up. One that was assigned and not confirmed is free for the next waiter. One that is
+ * held by a process that is gone becomes an orphan, as its request has surely arrived. One whose process is alive
+ * stays: its process will free it.
  */
 function expire(state: UpstreamState, rules: BookingRules, nowMs: number, orphaned: Map<string, number>): void {
   if (nowMs < state.nextExpiryMs) return
@@ -192,7 +193,7 @@ function expire(state: UpstreamState, rules: BookingRules, nowMs: number, orphan
   for (const { untilMs } of state.calls.values()) state.nextExpiryMs = Math.min(state.nextExpiryMs, untilMs)
 }
 
-/** The units of a request that nobody will answer for count for one more period; what was in flight is over. */
+/** The units of a request whose process is gone count for one more period; it is no longer in flight. */
 function orphan(
   state: UpstreamState,
   rules: BookingRules,
@@ -211,8 +212,8 @@ function orphan(
 }
 
 /**
- * What a process that is gone has left behind goes to the one that asks, which measures a period of its own before it
- * frees it: groups of answered calls at once, calls in flight when their requests have surely arrived.
+ * What a process that is gone left behind is adopted by the process that exchanges now, which measures a period of its
+ * own before it frees it: groups of answered calls at once, calls in flight when their requests have surely arrived.
  */
 function adopt(state: UpstreamState, { owner: heir, rules }: Exchange, nowMs: number): readonly Adopted[] {
   const gone = [...state.owners].filter(([owner, seenMs]) => owner !== heir && nowMs - seenMs >= silentMs)
@@ -240,7 +241,7 @@ function adopt(state: UpstreamState, { owner: heir, rules }: Exchange, nowMs: nu
     })
 }
 
-/** Gives places to those who wait, in order, until the next one does not fit: nobody is overtaken for needing more. */
+/** Gives places to waiters, in order, until the next one does not fit: no waiter is overtaken because it needs more. */
 function assign(
   state: UpstreamState,
   { owner: asker, rules }: Exchange,
@@ -279,8 +280,8 @@ function assign(
 }
 
 /**
- * Waiters must be looked at when a pause ends and while the rate rises after it: then nothing need be freed for them to
- * go.
+ * Waiters must be looked at when a pause ends and while the rate rises after it: then they can be served although
+ * nothing was freed.
  */
 function wakeMs(state: UpstreamState, pausedUntil: number, nowMs: number): number {
   if (state.waiting === 0 || pausedUntil === 0 || nowMs >= pausedUntil + rampMs) return -1

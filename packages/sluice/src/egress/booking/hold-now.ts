@@ -6,8 +6,8 @@ import { serve } from './queue.ts'
 import { addCall, type UpstreamState } from './state.ts'
 
 /**
- * Gives a place at once where one is free and nobody waits: what an exchange with this one booking would do, without
- * looking at everything else. False when that is not so; then nothing was done.
+ * Gives a place at once where one is free and nobody waits: the same as an exchange with this one booking, without
+ * looking at everything else. Returns false if it cannot; then nothing was changed.
  */
 export function holdNow(
   state: UpstreamState,

@@ -1,7 +1,7 @@
 import type { BookedLimit, BookingRules, InstantsStep, ReturnStep, StepResult, Units } from './messages.ts'
 import { rampMs, type UpstreamState } from './state.ts'
 
-/** Above so many units a limit remembers instants by ticks of a thousandth of its period. */
+/** A limit with more units than this records instants in ticks of a thousandth of its period. */
 const mostSingle = 100
 
 /**
@@ -29,7 +29,7 @@ export function bookInstants(
     if (atUs >= 0) booked[id] = atUs
     return atUs
   })
-  // Only the last exchange of a process can be in doubt, so only that is remembered.
+  // Only the last exchange of a process can lack a reply, so only that one is remembered.
   state.instantsOf.set(owner, booked)
   return { is: 'instants', at }
 }

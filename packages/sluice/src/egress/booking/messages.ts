@@ -1,6 +1,5 @@
 /**
- * What one limit of an upstream is called in shared state, and how much it allows. A period of 0 counts what is in
- * flight.
+ * The key of one limit of an upstream in shared state, and how much it allows. A period of 0 counts what is in flight.
  */
 export interface BookedLimit {
   readonly key: string
@@ -13,18 +12,21 @@ export type Units = Readonly<Record<string, number>>
 /** Groups of answered calls by the key of the limit. */
 export type Ticks = Readonly<Record<string, string>>
 
-/** What a process asks of the shared state of an upstream. All steps of one exchange run at one instant, in order. */
+/**
+ * A step that a process sends to the shared state of an upstream. All steps of one exchange run at one instant, in
+ * order.
+ */
 export type Step =
   | BookStep
-  /** Gives up a waiter, or returns a place on which nothing was written. */
+  /** Cancels a waiter, or returns a place on which nothing was written. */
   | { readonly op: 'cancel'; readonly id: string }
   /**
    * The final response of a call began. `ticks` name, by limit, the group of answered calls that the owner will free.
    */
   | { readonly op: 'answered'; readonly id: string; readonly ticks: Ticks }
   /**
-   * The call is over. `units` are what it really cost; without them the reservation stays. `ticks` are for what it cost
-   * beyond it.
+   * The call is over. `units` are what it actually cost; without them the reservation stays. `ticks` are for the cost
+   * beyond the reservation.
    */
   | { readonly op: 'done'; readonly id: string; readonly units?: Units; readonly ticks: Ticks }
   /** A period has passed since the answered calls of a group began to be answered. */
@@ -35,12 +37,12 @@ export type Step =
   | RegisterStep
   | InstantsStep
   | ReturnStep
-  /** Says that a period has passed since this process learned of the loss of state. */
+  /** A period has passed since this process noticed the loss of state. */
   | { readonly op: 'recovered'; readonly epoch: string }
-  /** The process goes away; what it waits for is dropped. */
+  /** The process leaves; its waiters are dropped. */
   | { readonly op: 'leave' }
 
-/** Steps that tell what became of a call that held a place. */
+/** Steps that report what happened to a call that held a place. */
 export type SettlingStep = Extract<Step, { readonly op: 'answered' | 'done' }>
 
 export interface BookStep {
@@ -48,7 +50,7 @@ export interface BookStep {
   readonly id: string
   readonly tenant: string
   readonly weight: number
-  /** How much earlier than its arrival the call is ordered. */
+  /** The call is ordered as if it had arrived this much earlier. */
   readonly priorityMs: number
   /** How long it has waited already, by the process' monotonic clock. */
   readonly waitedMs: number
@@ -68,7 +70,7 @@ export interface InstantsStep {
   readonly maxWaitsMs: readonly number[]
 }
 
-/** Gives back an instant on which nothing was sent. */
+/** Returns an instant on which nothing was sent. */
 export interface ReturnStep {
   readonly op: 'return'
   readonly atUs: number
@@ -78,7 +80,7 @@ export interface ReturnStep {
 export interface PauseStep {
   readonly op: 'pause'
   readonly scope: string
-  /** How long; -1 when the vendor did not say. */
+  /** How long; -1 when the vendor did not state it. */
   readonly ms: number
   /** How long ago the call that met the limit was sent. */
   readonly sentAgoMs: number
@@ -88,8 +90,8 @@ export interface PauseStep {
 }
 
 /**
- * All that a process knows to be taken by it, told after state was lost or exchanges failed. It replaces what was known
- * of it before; everything is by id, so that telling twice changes nothing.
+ * All that a process knows to be taken by it, sent after state was lost or exchanges failed. It replaces what was
+ * recorded of this process before; everything is by id, so sending it twice changes nothing.
  */
 export interface RegisterStep {
   readonly op: 'register'
@@ -98,9 +100,7 @@ export interface RegisterStep {
   readonly groups: readonly { readonly limit: string; readonly tick: string; readonly units: number }[]
 }
 
-/**
- * Settings of the upstream that decide; they come with every exchange, from the policy in force in the asking process.
- */
+/** Settings of the upstream that decide; every exchange carries those of the policy in force in its process. */
 export interface BookingRules {
   readonly limits: readonly BookedLimit[]
   readonly maxQueue: number
@@ -125,8 +125,8 @@ export interface Exchange {
 }
 
 /**
- * What came of a step. `earliestMs` is in how long a call is likely to be served, if those in flight are answered now.
- * It is `too-long` if it would be too late even if they returned their places unused.
+ * The result of a step. `earliestMs` is how long until a call is likely to be served, if those in flight are answered
+ * now. The result is `too-long` if it would be too late even if they returned their places unused.
  */
 export type StepResult =
   | { readonly is: 'held' }
@@ -136,12 +136,12 @@ export type StepResult =
   /** The scope of the call is paused; it was not queued. */
   | { readonly is: 'paused'; readonly ms: number }
   | { readonly is: 'gone' }
-  /** When each call may be sent (us, by the time that decides), or `-1 - wait` (ms) for one that is refused. */
+  /** When each call may be sent (us, in the time used for decisions), or `-1 - wait` (ms) for one that is refused. */
   | { readonly is: 'instants'; readonly at: readonly number[] }
   | { readonly is: 'ok' }
   | { readonly is: 'no' }
 
-/** Units that nobody measures any more; this process does so now, from when it learned of them. */
+/** Units whose period no process measures any more; this process does so from the moment it learned of them. */
 export interface Adopted {
   readonly limit: string
   readonly tick: string
@@ -149,13 +149,13 @@ export interface Adopted {
 }
 
 export interface ExchangeReply {
-  /** The time that decided. */
+  /** The time used for decisions. */
   readonly nowMs: number
   /** Changes when state was lost; a process that sees a new one registers what it knows. */
   readonly epoch: string
-  /** Nothing is granted until a process says `recovered`. */
+  /** Nothing is granted until a process sends `recovered`. */
   readonly recovering: boolean
-  /** Whether the state knew this process before. */
+  /** Whether the state had a record of this process before. */
   readonly known: boolean
   readonly results: readonly StepResult[]
   /** Waiters of this process that hold a place now. Every exchange confirms what was assigned to its process. */
@@ -163,7 +163,7 @@ export interface ExchangeReply {
   /** Waiters of this process whose scope was paused before they held a place; they are no longer queued. */
   readonly paused: readonly { readonly id: string; readonly ms: number }[]
   readonly adopted: readonly Adopted[]
-  /** When waiters should be looked at again although nothing is freed; -1 for never. */
+  /** When waiters should be looked at again although nothing is freed; -1 if that is not needed. */
   readonly wakeMs: number
   /** How long everything is paused. */
   readonly pausedMs: number

@@ -29,7 +29,7 @@ export function pauseOf(state: UpstreamState, scope: string, nowMs: number): num
   return (state.pauses.get(scope)?.untilMs ?? 0) - nowMs
 }
 
-/** Pauses that ended long ago say nothing any more. */
+/** Removes pauses that ended long ago; they no longer change any decision. */
 export function forgetPauses(state: UpstreamState, nowMs: number): void {
   for (const [scope, { untilMs }] of state.pauses) {
     if (nowMs > untilMs + longestUnsaidMs) state.pauses.delete(scope)
@@ -48,7 +48,7 @@ export function takeRetry(state: UpstreamState, rules: BookingRules, nowMs: numb
   return { is: 'ok' }
 }
 
-/** What each first try pays in. */
+/** What each first try adds to the budget. */
 export function payRetry(state: UpstreamState, rules: BookingRules): void {
   state.retryTokens = Math.min(mostTokens, state.retryTokens + rules.retryPerCall)
 }

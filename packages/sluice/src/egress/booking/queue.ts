@@ -46,7 +46,8 @@ export function dequeue(state: UpstreamState, waiter: WaiterRecord): boolean {
 }
 
 /**
- * Charges a tenant for a service. Virtual time always moves on, so that whoever comes now is behind those who waited.
+ * Charges a tenant for a service. Virtual time always moves on, so that new waiters come after those who already
+ * waited.
  */
 export function serve(state: UpstreamState, tenantName: string, charge: number): void {
   let tenant = state.tenants.get(tenantName)
@@ -66,7 +67,7 @@ export function refundService(state: UpstreamState, tenantName: string, charge: 
   if (tenant !== undefined) tenant.tag -= charge
 }
 
-/** A tenant that does not wait and whose tag has passed is as good as new. */
+/** Removes tenants that do not wait and whose tag has passed: a new tenant would start at the same point. */
 function forgetIdle(state: UpstreamState): void {
   if (state.tenants.size < 1000) return
   for (const [name, { tag, queue }] of state.tenants) {
@@ -74,7 +75,10 @@ function forgetIdle(state: UpstreamState): void {
   }
 }
 
-/** How many calls are served before one that has `rank` of its own tenant before it, if all tenants weigh the same. */
+/**
+ * How many calls are served before one that has `rank` calls of its own tenant before it, if all tenants weigh the
+ * same.
+ */
 export function aheadOf(state: UpstreamState, tenantName: string, rank: number): number {
   const own = state.tenants.get(tenantName)?.queue.length ?? 0
   const others = state.active.size - (own > 0 ? 1 : 0)

@@ -22,11 +22,11 @@ export const constants = {
 
 export const exchange: Script = {
   name: 'exchange',
-  sha1: '14d6204373c6906909973f26b7fa3f0ace32c0aa',
+  sha1: 'fb90dd90abcef65c4b8924a01139c4284f27a822',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local S, Q, T, E = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
 local asked = cjson.decode(ARGV[2])
@@ -787,11 +787,11 @@ math.max(0, paused_until - now), depth, processes, used, notified)
 
 export const inspect: Script = {
   name: 'inspect',
-  sha1: 'd073bebd81deb8c4ef295d77b38252e2c8f64fd6',
+  sha1: '95b282d16a5957fa8b0ae59ca3c00a6011fe99ca',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-if clock > tonumber(ARGV[1]) then return cmsgpack.pack(1, clock) end
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local S, Q = KEYS[1], KEYS[2]
 local function load(field)
 local packed = call('HGET', S, field)

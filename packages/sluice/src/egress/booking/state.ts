@@ -45,7 +45,7 @@ export interface PauseRecord {
 export interface UpstreamState {
   epoch: string
   recovering: boolean
-  /** The latest time seen, and how far the server's clock has leapt ahead of what processes measured. */
+  /** The latest time seen, and how far the server's clock has jumped ahead of what processes measured. */
   lastMs: number
   skewMs: number
   seq: number
@@ -56,15 +56,15 @@ export interface UpstreamState {
   readonly queued: Map<string, number>
   readonly calls: Map<string, CallRecord>
   /**
-   * By process: its waiters that were assigned places which wait to be confirmed, and those that were passed over since
-   * it fell silent, which have no place.
+   * By process: its waiters with assigned places that are not confirmed yet, and those that were passed over since it
+   * became silent, which have no place.
    */
   readonly assigned: Map<string, Set<string>>
   /** Units of answered calls by `limit owner tick`. */
   readonly groups: Map<string, number>
   /** By limit: when the units of those groups were answered, oldest first. */
   readonly answered: Map<string, [atMs: number, units: number][]>
-  /** When each process was heard of last. */
+  /** When each process exchanged last. */
   readonly owners: Map<string, number>
   readonly waiters: Map<string, WaiterRecord>
   readonly tenants: Map<string, TenantRecord>
@@ -112,7 +112,7 @@ export function newState(nowMs: number, epoch = '', recovering = false): Upstrea
     instantsOf: new Map(),
     nextExpiryMs: Infinity,
     retryTokens: 0,
-    // A fleet that has just begun may retry what the floor allows in a second.
+    // A fleet that has just started may retry what the floor allows in a second.
     retryMs: nowMs - 1000,
   }
 }
@@ -123,14 +123,14 @@ export function newState(nowMs: number, epoch = '', recovering = false): Upstrea
 export const silentMs = 3000
 /**
  * An assigned place that is not confirmed goes to the next waiter after this. Waiters of a process that was silent for
- * so long are passed over until it is heard of.
+ * so long are passed over until it exchanges again.
  */
 export const confirmMs = 2000
-/** After a pause the rate rises to its full height over this time. */
+/** After a pause the rate rises to its full value over this time. */
 export const rampMs = 4000
-/** When a process that said goodbye was heard of last. */
+/** The last-seen time of a process that has left. */
 export const leftMs = -1_000_000_000_000
-/** A step of the server's clock beyond what a process measured counts as a leap from here on. */
+/** A step of the server's clock beyond what a process measured counts as a jump if it is at least this long. */
 export const leapMs = 1000
 
 export function add(counts: Map<string, number>, key: string, units: number): void {

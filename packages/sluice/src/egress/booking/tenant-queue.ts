@@ -35,7 +35,7 @@ export class TenantQueue {
     if (at !== this.#head) this.#waiters.splice(at, 1)
     else {
       this.#head += 1
-      // Waiters that left the front are let go of now and then, all at once.
+      // Slots of waiters that left the front are removed from time to time, all at once.
       if (this.#head > 64 && this.#head * 2 > this.#waiters.length) {
         this.#waiters = this.#waiters.slice(this.#head)
         this.#head = 0
@@ -47,7 +47,7 @@ export class TenantQueue {
   #placeOf(waiter: WaiterRecord): number {
     let low = this.#head
     let high = this.#waiters.length
-    // Whoever comes last goes last: no search.
+    // A waiter that belongs at the end needs no search.
     if (high > low && comesBefore(this.#waiters[high - 1]!, waiter)) return high
     while (low < high) {
       const middle = (low + high) >> 1

@@ -34,7 +34,7 @@ describe('a place', () => {
   })
 })
 
-describe('the time that a waiter is told', () => {
+describe('the expected wait of a call', () => {
   const limits = [{ key: 'requests/1000', amount: 2, periodMs: 20_000 }]
   const slow = { ...rules, limits }
   const ask = (state: UpstreamState, nowMs: number, maxWaitMs: number) =>
@@ -54,7 +54,7 @@ describe('the time that a waiter is told', () => {
     expect(ask(state, 21_008, 3000)).toEqual({ is: 'queued', ahead: 0, earliestMs: 3992 })
   })
 
-  test('counts on the answer of calls in flight, but nobody is refused for it, as they may return their places', () => {
+  test('assumes that calls in flight are answered, but no call is refused for it, as they may return their places', () => {
     const state = newState(0)
     run(state, 'a', 0, [bookOf('1'), bookOf('2')], slow)
     expect(ask(state, 1, 1000)).toEqual({ is: 'queued', ahead: 0, earliestMs: 20_000 })

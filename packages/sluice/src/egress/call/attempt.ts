@@ -11,14 +11,12 @@ export class LateGrant extends Error {}
 
 /** What an attempt reports to its call. All of them come in this order, and nothing after `ended` or `failed`. */
 export interface AttemptObserver {
-  /** The head is about to be written. */
-  written(): void
-  /** The head of the final response is there. Returns whether to go on reading. */
+  /** The head of the final response has arrived. Returns whether to continue reading. */
   responded(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean
   data(chunk: Buffer): boolean
   ended(trailers: Buffer[] | null): void
   failed(error: Error, written: boolean): void
-  /** What the call cost, as far as its response told before it ended or was cut. */
+  /** What the call cost, as far as its response reported it before it ended or was cut. */
   actualUnits(reserved: Units, isCut: boolean): Units | undefined
 }
 
@@ -33,7 +31,7 @@ interface AttemptOptions {
 }
 
 /**
- * One dispatch on one grant. It tells the grant when the request has surely arrived at the vendor:
+ * One dispatch on one grant. It reports to the grant when the request has surely arrived at the vendor:
  *
  *     written -> final response begins, body sent        answered then
  *             -> peer closes or resets                   answered then
@@ -49,7 +47,7 @@ export class Attempt implements ResponseHandler {
   #isBodySent: boolean
   #hasResponse = false
   #isOver = false
-  /** The caller is gone; the request stays until its response begins. */
+  /** The caller aborted; the request stays until its response begins. */
   #isDetached = false
   #isDiscarded = false
   #discardedBytes = 0
@@ -69,8 +67,8 @@ export class Attempt implements ResponseHandler {
   }
 
   /**
-   * The caller gives up. Before the head is written, that returns the grant. After it, the request stays on its
-   * connection until its response begins or its timeout, as only then is it known to have arrived.
+   * The caller aborts. Before the head is written, that returns the grant. After it, the request stays on its
+   * connection until its response begins or it times out, as only then is it known to have arrived.
    */
   giveUp(reason: Error): void {
     if (this.#isOver) return
@@ -81,7 +79,7 @@ export class Attempt implements ResponseHandler {
   }
 
   /**
-   * The response is of no use: it is read to its end so that the connection can be used again, unless that takes too
+   * The response is not used: it is read to its end so that the connection can be used again, unless that takes too
    * long.
    */
   discard(): void {
@@ -90,7 +88,7 @@ export class Attempt implements ResponseHandler {
   }
 
   onConnect(abort: (reason?: Error) => void): void {
-    const { clock, grant, timeoutMs, observer, upstream } = this.#options
+    const { clock, grant, timeoutMs, upstream } = this.#options
     if (this.#isDetached) throw new UpstreamError('aborted', upstream, false, undefined)
     const nowMs = clock.monotonic()
     if (nowMs > grant.notAfterMs || nowMs >= grant.arriveByMs) throw new LateGrant()
@@ -98,7 +96,6 @@ export class Attempt implements ResponseHandler {
     this.#writtenMs = nowMs
     this.#timeoutMs = Math.min(timeoutMs, grant.arriveByMs - nowMs)
     this.#timer = clock.setTimeout(() => this.#timedOut(abort), this.#timeoutMs)
-    observer.written()
   }
 
   onBodySent(): void {}
@@ -109,7 +106,7 @@ export class Attempt implements ResponseHandler {
   }
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
-    // An interim response says nothing about the request having been counted.
+    // An interim response does not show that the request was counted.
     if (status < 200) return true
     this.#hasResponse = true
     this.#options.clock.clearTimeout(this.#timer)
@@ -166,7 +163,7 @@ export class Attempt implements ResponseHandler {
 
 const peerCodes: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
-/** Whether the vendor's side ended the connection, so that it has seen all that it will ever see of the request. */
+/** Whether the vendor's side ended the connection, so that it will not receive any more of the request. */
 function isPeersDoing(error: Error): boolean {
   return peerCodes.has((error as { code?: unknown }).code)
 }

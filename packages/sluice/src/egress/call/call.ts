@@ -12,10 +12,11 @@ import { type UsageReader, usageReader } from '../usage/usage-reader.ts'
 import type { VendorSignal } from '../vendor/vendor-signal.ts'
 import { Attempt, type AttemptObserver, LateGrant } from './attempt.ts'
 import { type CallContext, nameOf } from './call-context.ts'
-import { isInMemory, outgoingRequest, parseRawHeaders } from './outgoing-request.ts'
+import { headerFields } from './header-fields.ts'
+import { isInMemory, outgoingRequest } from './outgoing-request.ts'
 import { PeekedResponse } from './peeked-response.ts'
 import { type ResponseHandler, toResponseHandler } from './response-handler.ts'
-import { mayBeRepeated, needsBody, pauseUpstream, type ResponseHead, signalOf } from './response-head.ts'
+import { mayBeRepeated, needsBody, pauseUpstream, ResponseHead, signalOf } from './response-head.ts'
 import { actualUnitsOf, raiseUnits } from './units.ts'
 
 /** One dispatch as its caller sees it: booked, sent, and sent again where that is allowed. */
@@ -35,7 +36,7 @@ export class Call implements AttemptObserver, BookingObserver {
   #reader: UsageReader | undefined
   #response: ResponseHead | undefined
   #pass: number | undefined
-  /** The response is passed on as it comes. */
+  /** The response is passed on as it arrives. */
   #isPassing = false
   #isOver = false
 
@@ -49,14 +50,14 @@ export class Call implements AttemptObserver, BookingObserver {
     this.#scope = hooks.scope ? nameOf(hooks.scope(this.#about)) : ''
   }
 
-  /** What hooks see of the request; most calls need none of it. */
+  /** What is passed to hooks of the request; most calls need none of it. */
   get #about(): OutgoingRequest {
     this.#outgoing ??= outgoingRequest(this.#request)
     return this.#outgoing
   }
 
   start(): void {
-    // The caller can give up from now on, not only once its request is written.
+    // The caller can abort from now on, not only once its request is written.
     this.#handler.onConnect((reason) => this.#abort(reason ?? new Error('aborted')))
     if (!this.#isOver) this.#book()
   }
@@ -91,7 +92,7 @@ export class Call implements AttemptObserver, BookingObserver {
     }
     this.#attempt = undefined
     const giveUp = runtime.booking.book(booking, this)
-    // It may have been granted before this line.
+    // The grant may have come synchronously, before this line.
     if (this.#attempt === undefined) this.#giveUp = giveUp
   }
 
@@ -146,13 +147,11 @@ export class Call implements AttemptObserver, BookingObserver {
 
   // What the attempt reports.
 
-  written(): void {}
-
   responded(status: number, rawHeaders: Buffer[], resume: () => void, statusText: string): boolean {
     const { runtime } = this.#context
-    const headers = parseRawHeaders(rawHeaders)
+    const head = new ResponseHead(status, headerFields(rawHeaders))
     const firstByteMs = runtime.clock.monotonic() - (this.#attempt?.writtenMs ?? 0)
-    this.#response = { status, headers }
+    this.#response = head
     runtime.leaveBreaker(this.#pass, status >= 500 && status !== 503 ? 'failed' : 'succeeded')
     runtime.events.emit('responded', {
       upstream: runtime.name,
@@ -162,13 +161,13 @@ export class Call implements AttemptObserver, BookingObserver {
       firstByteMs,
       attempt: this.#attempts,
     })
-    if (runtime.countsUnits) this.#reader = usageReader(headers['content-type'], headers['content-encoding'])
-    // Only where the body decides, or the call may be made again, is anything held back.
-    const signal = needsBody(runtime, this.#response) ? undefined : signalOf(runtime, this.#response, undefined)
+    if (runtime.countsUnits) this.#reader = usageReader(head.headers['content-type'], head.headers['content-encoding'])
+    // The response is held back only where its body decides, or where the call may be made again.
+    const signal = needsBody(runtime, head) ? undefined : signalOf(runtime, head, undefined)
     if (signal && !signal.limited && !mayBeRepeated(status)) {
       if (signal.pauses) pauseUpstream(runtime, this.#scope, signal, status, this.#attempt?.writtenMs ?? 0)
       this.#isPassing = true
-      this.#context.onResponse?.({ waitMs: this.#waitMs, attempts: this.#attempts })
+      this.#emitResponse()
       return this.#handler.onHeaders(status, rawHeaders, resume, statusText) !== false
     }
     this.#peeked = new PeekedResponse(status, rawHeaders, resume, statusText)
@@ -178,7 +177,7 @@ export class Call implements AttemptObserver, BookingObserver {
 
   data(chunk: Buffer): boolean {
     this.#reader?.read(chunk)
-    // Only `false` means that the taker wants no more for now; some handlers return nothing.
+    // Only `false` means that the receiver is not ready for more; some handlers return nothing.
     if (this.#isPassing) return this.#handler.onData(chunk) !== false
     const isWanted = this.#peeked!.add(chunk)
     if (this.#peeked!.isPassing || !this.#peeked!.isFull) return isWanted
@@ -204,7 +203,7 @@ export class Call implements AttemptObserver, BookingObserver {
 
   failed(error: Error, written: boolean): void {
     if (error instanceof LateGrant) {
-      // Nothing was written. It books again and keeps its place in the order.
+      // Nothing was written. It books again and keeps its position in the queue.
       this.#attempts -= 1
       this.#book()
       return
@@ -225,9 +224,10 @@ export class Call implements AttemptObserver, BookingObserver {
     const { runtime } = this.#context
     if (this.#response === undefined || !runtime.countsUnits) return undefined
     const { settle } = runtime.hooks
-    const usage = settle ? settle({ ...this.#response, body: this.#reader?.text() }) : this.#reader?.usage()
+    const { status, headers } = this.#response
+    const usage = settle ? settle({ status, headers, body: this.#reader?.text() }) : this.#reader?.usage()
     const units = actualUnitsOf(runtime.upstream.limits, usage)
-    // A stream that was cut has told of a part only: what was reserved stays, unless it cost more already.
+    // A stream that was cut reported only a part of its usage: the reservation stays, unless it already cost more.
     return isCut && units ? raiseUnits(units, reserved) : units
   }
 
@@ -238,16 +238,16 @@ export class Call implements AttemptObserver, BookingObserver {
     const { status } = this.#response!
     if (signal.pauses) pauseUpstream(runtime, this.#scope, signal, status, this.#attempt?.writtenMs ?? 0)
     if (signal.limited || status === 503) runtime.refused('limited')
-    const { limited, mayRetry: vendorSays } = signal
+    const { limited, mayRetry: vendorAllows } = signal
     const isRefusal = limited || mayBeRepeated(status)
     if (!isRefusal) this.#passOn()
     else {
-      const outcome: AttemptOutcome = { kind: 'status', status, limited, vendorSays }
+      const outcome: AttemptOutcome = { kind: 'status', status, limited, vendorAllows }
       this.#retryOr(outcome, signal.waitMs ?? 0, `status ${status}`, () => this.#passOn())
     }
   }
 
-  /** Makes the call again if that is safe, in time and within the budget of the fleet; else does the other thing. */
+  /** Makes the call again if that is safe, in time and within the fleet's retry budget; otherwise calls `otherwise`. */
   #retryOr(outcome: AttemptOutcome, waitMs: number, reason: string, otherwise: () => void): void {
     const { runtime } = this.#context
     const request = {
@@ -282,8 +282,13 @@ export class Call implements AttemptObserver, BookingObserver {
 
   #passOn(): void {
     if (this.#isOver) return
-    this.#context.onResponse?.({ waitMs: this.#waitMs, attempts: this.#attempts })
+    this.#emitResponse()
     this.#peeked?.passTo(this.#handler)
+  }
+
+  #emitResponse(): void {
+    const { onResponse } = this.#context
+    onResponse?.({ waitMs: this.#waitMs, attempts: this.#attempts, fields: this.#response!.fields })
   }
 
   #end(error: Error): void {

@@ -35,15 +35,3 @@ export function namedHeaders(headers: unknown): Record<string, string> {
   }
   return named
 }
-
-/** Headers as they came, by name in lower case; repeated ones are joined. */
-export function parseRawHeaders(raw: readonly Buffer[]): Record<string, string> {
-  const named: Record<string, string> = {}
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const key = String(raw[i]).toLowerCase()
-    const value: unknown = raw[i + 1]
-    const text = Array.isArray(value) ? value.map(String).join(', ') : String(value)
-    named[key] = named[key] === undefined ? text : `${named[key]}, ${text}`
-  }
-  return named
-}

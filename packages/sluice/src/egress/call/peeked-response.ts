@@ -30,8 +30,8 @@ export function decodeBody(chunks: readonly Buffer[], encoding: string | undefin
 }
 
 /**
- * A response whose beginning is held back until somebody has looked at it. Then it is passed on as it came, at the pace
- * at which it is taken.
+ * A response whose beginning is held back until it has been examined. Then it is passed on unchanged, at the pace of
+ * its receiver.
  */
 export class PeekedResponse {
   readonly #chunks: Buffer[] = []
@@ -58,19 +58,19 @@ export class PeekedResponse {
     return this.#isPassing
   }
 
-  /** Whether there is enough to look at; more than this is not held back. */
+  /** Whether there is enough to examine; more than this is not held back. */
   get isFull(): boolean {
     return this.#bytes >= mostBytes
   }
 
-  /** The body so far, where it is whole. */
+  /** The body so far, if it is complete. */
   text(encoding: string | undefined): string | undefined {
     return this.#ended ? decodeBody(this.#chunks, encoding) : undefined
   }
 
   add(chunk: Buffer): boolean {
     if (this.#isPassing && !this.#isPaused && this.#chunks.length === 0) {
-      // Only `false` means that the taker wants no more for now; some handlers return nothing.
+      // Only `false` means that the receiver is not ready for more; some handlers return nothing.
       this.#isPaused = this.#handler!.onData(chunk) === false
       return !this.#isPaused
     }
@@ -85,7 +85,7 @@ export class PeekedResponse {
     if (this.#isPassing) this.#flow()
   }
 
-  /** Passes everything on, now and from now on. */
+  /** Passes on everything held back, and everything that follows. */
   passTo(handler: ResponseHandler): void {
     this.#isPassing = true
     this.#handler = handler

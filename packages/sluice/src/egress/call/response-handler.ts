@@ -14,14 +14,14 @@ export interface ResponseHandler {
   onResponseStarted?(): void
 }
 
-/** A handler of any form, as one with `onConnect`. */
+/** Converts a handler of any form to one with `onConnect`. */
 export function toResponseHandler(handler: Dispatcher.DispatchHandler, undici: Undici): ResponseHandler {
   return typeof handler.onRequestStart === 'function'
     ? new ControlledHandler(handler, undici)
     : (handler as unknown as ResponseHandler)
 }
 
-/** What a handler with `onRequestStart` controls its request by. */
+/** The controller that a handler with `onRequestStart` receives. */
 class Controller implements Dispatcher.DispatchController {
   readonly #abort: (reason?: Error) => void
   aborted = false

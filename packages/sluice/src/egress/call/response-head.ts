@@ -1,31 +1,47 @@
 import type { Classification } from '../options.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
 import { presetOf } from '../vendor/presets.ts'
-import { type VendorSignal, vendorSignal } from '../vendor/vendor-signal.ts'
+import { mentionsLimits, noSignal, type VendorSignal, vendorSignal } from '../vendor/vendor-signal.ts'
 import type { Headers } from '../vendor/wait-forms.ts'
+import { type HeaderFields, namedFields } from './header-fields.ts'
 
-export interface ResponseHead {
+/** The head of a response. Most are passed on without a lookup of headers by name. */
+export class ResponseHead {
   readonly status: number
-  readonly headers: Headers
+  readonly fields: HeaderFields
+  #headers: Headers | undefined
+
+  constructor(status: number, fields: HeaderFields) {
+    this.status = status
+    this.fields = fields
+  }
+
+  get headers(): Headers {
+    this.#headers ??= namedFields(this.fields)
+    return this.#headers
+  }
 }
 
-/** Whether the body of a response decides what it means. */
-export function needsBody({ hooks, upstream }: UpstreamRuntime, { status, headers }: ResponseHead): boolean {
-  if (hooks.classify) return /json|text\/(?!event-stream)|xml/.test(headers['content-type'] ?? '')
-  return status === 429 && presetOf(upstream.vendor).readsBody === true
+/** Whether the meaning of a response depends on its body. */
+export function needsBody({ hooks, upstream }: UpstreamRuntime, head: ResponseHead): boolean {
+  if (hooks.classify) return /json|text\/(?!event-stream)|xml/.test(head.headers['content-type'] ?? '')
+  return head.status === 429 && presetOf(upstream.vendor).readsBody === true
 }
 
-/** Whether a response of this status may be answered by making the call again. */
+/** Whether a call with a response of this status may be made again. */
 export function mayBeRepeated(status: number): boolean {
   return status >= 500 || status === 408 || status === 429
 }
 
-/** What a response says about the vendor's limits. */
+/** What a response reports about the vendor's limits. */
 export function signalOf(runtime: UpstreamRuntime, head: ResponseHead, body: string | undefined): VendorSignal {
-  const { status, headers } = head
-  const told: Classification | undefined = runtime.hooks.classify?.({ status, headers, body })
+  const { status, fields } = head
+  const { classify } = runtime.hooks
+  if (status < 300 && classify === undefined && !mentionsLimits(fields)) return noSignal
+  const { headers } = head
+  const classified: Classification | undefined = classify?.({ status, headers, body })
   const nowMs = Math.floor(runtime.clock.now() / 1000)
-  return vendorSignal(presetOf(runtime.upstream.vendor), status, headers, nowMs, told, body)
+  return vendorSignal(presetOf(runtime.upstream.vendor), status, headers, nowMs, classified, body)
 }
 
 /** Pauses the upstream, or a scope of it, for the whole fleet, because a response asked for it. */

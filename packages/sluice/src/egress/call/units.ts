@@ -5,7 +5,7 @@ import type { Units } from '../booking/messages.ts'
 export type Cost = number | Readonly<Record<string, number>>
 
 /**
- * What a call occupies of each limit: one request, and of other units what its cost says. A cost that is not told is
+ * What a call occupies of each limit: one request, and of other units what its cost specifies. A missing cost counts as
  * one unit, so that nothing is free by mistake.
  */
 export function unitsOf(limits: readonly UpstreamLimit[], cost: Cost | undefined): Units {
@@ -14,7 +14,7 @@ export function unitsOf(limits: readonly UpstreamLimit[], cost: Cost | undefined
   return units
 }
 
-/** The limits that a response's usage corrects; undefined when it does not tell. */
+/** The limits that a response's usage corrects; undefined when it reports none. */
 export function actualUnitsOf(limits: readonly UpstreamLimit[], usage: Cost | undefined): Units | undefined {
   if (usage === undefined) return undefined
   const units: Record<string, number> = {}

@@ -1,6 +1,6 @@
 import type { BookedLimit } from '../booking/messages.ts'
 
-/** A place comes back so long after its period, in case two monotonic clocks tick a little differently. */
+/** A place is freed this much later than its period, in case two monotonic clocks run at slightly different speeds. */
 const guardMs = 5
 
 /** Units of calls that were answered within one tick, and when they come back. */
@@ -38,12 +38,12 @@ export class AnsweredPlaces {
     this.#put(limit.key, tick, units, endMs + limit.periodMs + guardMs)
   }
 
-  /** Units of a process that is gone; nobody knows when they were answered, only that it was before now. */
+  /** Units of a process that is gone; it is not known when they were answered, only that it was before now. */
   adopt({ key, amount, periodMs }: BookedLimit, tick: string, units: number, nowMs: number): void {
     this.#put(key, tick, units, nowMs + tickMs(amount, periodMs) + periodMs + guardMs)
   }
 
-  /** Corrects what a group cost; false when it is no longer there. */
+  /** Corrects the cost of a group; false when the group is no longer there. */
   correct(limit: string, tick: string, difference: number): boolean {
     const group = this.#groups.get(limit)?.get(tick)
     if (group === undefined) return false

@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/clock.ts'
 import type { BookingRules, ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
-import type { BookingPort } from './booking-port.ts'
 import type { Grant } from './grant.ts'
 import type { OutageMode } from './outage.ts'
+import type { BookingPort } from './ports/booking-port.ts'
 
-/** What both kinds of booking need. */
+/** What both kinds of booker need. */
 export interface BookerOptions {
   readonly port: BookingPort
   readonly clock: Clock
@@ -14,7 +14,7 @@ export interface BookerOptions {
   /** From the policy in force. */
   readonly rules: () => BookingRules
   readonly onStoreFailure: () => 'open' | 'closed' | 'local'
-  /** How many share the limits, if the application says so. */
+  /** How many replicas share the limits, if the application configured it. */
   readonly replicas: number | undefined
   readonly deadlineMs: number
   readonly onFailure: (error: Error) => void
@@ -24,7 +24,7 @@ export interface Booking {
   readonly tenant: string
   readonly weight: number
   readonly priorityMs: number
-  /** When the call arrived, by the monotonic clock; it keeps its place in the order when it books again. */
+  /** When the call arrived, by the monotonic clock; it keeps its position in the queue when it books again. */
   readonly arrivedMs: number
   readonly maxWaitMs: number
   readonly scope: string
@@ -32,7 +32,7 @@ export interface Booking {
   readonly first: boolean
 }
 
-/** Whom a booking tells what became of it: one of the two, once. That may be before `book` has returned. */
+/** Called with the result of a booking: one of the two, once. That may be before `book` has returned. */
 export interface BookingObserver {
   granted(grant: Grant): void
   /** With a `RefusedError`. */
@@ -46,14 +46,14 @@ export interface Booker {
   /** How many calls of this process hold a grant and are not over. */
   readonly inFlight: number
   readonly last: ExchangeReply | undefined
-  /** What decides while shared state cannot be reached; undefined while it can. */
+  /** Which mode decides while shared state cannot be reached; undefined while it can. */
   readonly outage: OutageMode | undefined
   /** What is kept free for the spread of delays. */
   readonly marginMs: number
-  /** Asks for a grant. The returned function gives up; nothing is told after it. */
+  /** Requests a grant. The returned function cancels; the observer is not called after it. */
   book(booking: Booking, observer: BookingObserver): () => void
-  /** Asks for something that concerns the whole upstream. Undefined when it cannot be asked. */
+  /** Sends a step that concerns the whole upstream. Undefined when shared state cannot be reached. */
   ask(step: Step): Promise<StepResult | undefined>
-  /** Settles all waiters, tells shared state, and lets go of the rest. */
+  /** Settles all waiters, reports to shared state, and releases the rest. */
   close(): Promise<void>
 }

@@ -33,7 +33,7 @@ async function call(
     arrivedMs: clock.monotonic(),
     maxWaitMs: 60_000,
   })
-  // Until the head is written the event loop may do something else.
+  // The event loop may run other work until the head is written.
   if (random() < 0.1) await sleep(clock, random() * 1500)
   if (isDead()) return 'dead'
   const nowMs = clock.monotonic()
@@ -42,7 +42,7 @@ async function call(
     return 'late'
   }
   const wait = Math.min(timeoutMs, given.arriveByMs - nowMs)
-  // On its way it takes some time, sometimes nearly all that is allowed.
+  // The request takes some time to arrive, sometimes nearly all that is allowed.
   await sleep(clock, random() < 0.05 ? random() * wait : Math.min(wait, random() * 20))
   arrivals.push(clock.monotonic())
   await sleep(clock, random() * 30)
@@ -52,7 +52,7 @@ async function call(
 }
 
 describe('when shared state cannot be reached', () => {
-  test('a process goes on with the places it holds for 2 s, and then waits', async () => {
+  test('a process continues with the places it holds for 2 s, and then waits', async () => {
     const clock = virtualClock()
     const fleet = new SimulatedFleet({ clock, rules: rulesOf(4) })
     const [a, b] = [fleet.add(), fleet.add()]
@@ -79,6 +79,53 @@ describe('when shared state cannot be reached', () => {
     expect(mostInAnyPeriod(arrivals, 1000)).toBeLessThanOrEqual(4)
   })
 
+  test('a limit that is lowered meanwhile is followed on the places held here, and one that is raised gives no more', async () => {
+    const clock = virtualClock()
+    const fleet = new SimulatedFleet({ clock, rules: rulesOf(6) })
+    const a = fleet.add()
+    const arrivals: number[] = []
+    const half = (): number => 0.5
+    for (let i = 0; i < 6; i++) void call(clock, a.client, arrivals, half)
+    await clock.advance(500)
+    expect(arrivals).toHaveLength(6)
+    void a.client.ask({ op: 'retry' })
+    await clock.advance(10)
+    a.link.isCut = true
+    for (let i = 0; i < 20; i++) void call(clock, a.client, arrivals, half)
+    fleet.rules = rulesOf(100)
+    await clock.advance(600)
+    fleet.rules = rulesOf(2)
+    await clock.advance(1200)
+    expect(a.client.outage).toBe('held')
+    const later = arrivals.slice(6)
+    expect(later.length).toBeGreaterThan(0)
+    expect(mostInAnyPeriod(arrivals, 1000)).toBeLessThanOrEqual(6)
+    const lowered = later.filter((atMs) => atMs > clock.monotonic() - 1200)
+    expect(mostInAnyPeriod(lowered, 1000)).toBeLessThanOrEqual(2)
+  })
+
+  test('a share follows a limit that is changed meanwhile', async () => {
+    const clock = virtualClock()
+    const fleet = new SimulatedFleet({ clock, rules: rulesOf(20), onStoreFailure: 'local', replicas: 4 })
+    const a = fleet.add()
+    a.link.isCut = true
+    const arrivals: number[] = []
+    for (let i = 0; i < 100; i++) void call(clock, a.client, arrivals, () => 0.5)
+    await clock.advance(4500)
+    expect(a.client.outage).toBe('local')
+    expect(mostInAnyPeriod(arrivals, 1000)).toBe(5)
+    fleet.rules = rulesOf(8)
+    await clock.advance(2100)
+    const changed = arrivals.length
+    await clock.advance(4000)
+    expect(mostInAnyPeriod(arrivals.slice(changed), 1000)).toBe(2)
+    fleet.rules = rulesOf(3)
+    await clock.advance(2100)
+    const none = arrivals.length
+    await clock.advance(4000)
+    expect(arrivals).toHaveLength(none)
+  })
+
   test('a replica grants its share, rounded down, where the policy says local', async () => {
     const clock = virtualClock()
     const fleet = new SimulatedFleet({ clock, rules: rulesOf(5), onStoreFailure: 'local' })
@@ -96,7 +143,7 @@ describe('when shared state cannot be reached', () => {
     expect(mostInAnyPeriod(arrivals, 1000)).toBe(2)
   })
 
-  test('replicas that start while it is away grant nothing, as nobody knows how many share the limit', async () => {
+  test('replicas that start while it is away grant nothing, as it is unknown how many share the limit', async () => {
     const clock = virtualClock()
     const fleet = new SimulatedFleet({ clock, rules: rulesOf(5), onStoreFailure: 'local' })
     const arrivals: number[] = []
@@ -114,7 +161,7 @@ describe('when shared state cannot be reached', () => {
     expect(mostInAnyPeriod(arrivals, 1000)).toBe(5)
   })
 
-  test('replicas that were told their number share the limit from the start', async () => {
+  test('replicas with a configured count share the limit from the start', async () => {
     const clock = virtualClock()
     const fleet = new SimulatedFleet({ clock, rules: rulesOf(9), onStoreFailure: 'local', replicas: 4 })
     const arrivals: number[] = []
@@ -127,7 +174,7 @@ describe('when shared state cannot be reached', () => {
     expect(mostInAnyPeriod(arrivals, 1000)).toBe(8)
   })
 
-  test('a replica that was the first to be answered does not take itself for the only one', async () => {
+  test('a replica that was the first to be answered does not assume that it is the only one', async () => {
     const clock = virtualClock()
     const fleet = new SimulatedFleet({ clock, rules: rulesOf(5), onStoreFailure: 'local' })
     const arrivals: number[] = []
@@ -160,7 +207,7 @@ describe('a call that cannot be served within its wait', () => {
     ...{ arrivedMs: clock.monotonic(), maxWaitMs: 1000 },
   })
 
-  test('is refused at once when the calls before it are answered, and else at its maximum wait; both say when', async () => {
+  test('is refused at once when the calls before it are answered, and otherwise at its maximum wait; both report when', async () => {
     const clock = virtualClock()
     const { client } = new SimulatedFleet({ clock, rules: slow }).add()
     const first = grantOf(client, booking(clock))
@@ -206,7 +253,7 @@ test('no reply that is lost, link that is cut or process that dies lets the vend
       if (fault < 0.4) member.link.isCut = !member.link.isCut
       else if (fault < 0.7) member.link.isMute = !member.link.isMute
       else if (fault < 0.8) {
-        // It does nothing any more; nobody is told.
+        // The process stopped; it sends nothing more.
         dead.add(member)
         member.link.isCut = true
         start()

@@ -11,14 +11,14 @@ import type { Waiter } from './waiter.ts'
 
 const nothing = (): void => {}
 
-/** A grant may be written on for so long after it was asked for; then it is returned and booked again. */
+/** A grant may be used for this long after it was requested; then it is returned and the call books again. */
 export const graceMs = 1000
-/** A process renews itself so often while it has anything in shared state. */
+/** How often a process renews itself while it has anything in shared state. */
 const renewMs = 1000
 
 /**
- * This process' side of the booking of one upstream: who waits here, which places are held here, and when they come
- * back.
+ * This process' side of the booking of one upstream: which calls wait here, which places are held here, and when they
+ * are free again.
  */
 export class BookingClient implements Booker, GrantOwner {
   readonly #options: BookerOptions
@@ -83,13 +83,13 @@ export class BookingClient implements Booker, GrantOwner {
       return nothing
     }
     const id = `${this.#options.owner}.${(++this.#sequence).toString(36)}`
-    // Whoever waits here was there before.
+    // Calls that already wait here come first.
     if (this.#waiters.size === 0 && this.#holdNow(id, booking, observer)) return nothing
     const waiter: Waiter = { id, booking, observer, leave: undefined, ahead: 0, likelyMs: 0, parked: undefined }
     this.#waiters.set(id, waiter)
-    // An answer takes no longer than this; only then is it known that it waits.
+    // An answer takes no longer than this; only then is it certain that the call waits.
     if (booking.maxWaitMs < this.#options.deadlineMs * 2) this.#armLeave(waiter)
-    this.#ask(waiter)
+    this.#request(waiter)
     return () => {
       if (!this.#waiters.has(id)) return
       this.#forget(waiter)
@@ -132,7 +132,7 @@ export class BookingClient implements Booker, GrantOwner {
     this.#stopListening()
   }
 
-  // What a grant reports.
+  // Reports of grants.
 
   cancelled(grant: Grant): void {
     this.#grants.delete(grant.id)
@@ -155,7 +155,7 @@ export class BookingClient implements Booker, GrantOwner {
     }
   }
 
-  /** Tells what became of a call: in process at once, else with the next exchange. */
+  /** Reports what happened to a call: in process at once, otherwise with the next exchange. */
   #settle(step: SettlingStep): void {
     const { port, upstream, owner, rules } = this.#options
     if (port.inProcess === undefined) this.#loop.add(step)
@@ -164,7 +164,7 @@ export class BookingClient implements Booker, GrantOwner {
 
   // Waiters
 
-  #ask(waiter: Waiter): void {
+  #request(waiter: Waiter): void {
     waiter.parked = undefined
     this.#loop.add(this.#bookStep(waiter), (result) => this.#booked(waiter, result))
   }
@@ -194,12 +194,12 @@ export class BookingClient implements Booker, GrantOwner {
     }
   }
 
-  /** Its scope is paused: it books again when that is over, at its old place in the order. */
+  /** Its scope is paused: it books again when the pause is over, at its old position in the queue. */
   #park(waiter: Waiter, ms: number): void {
     if (ms > this.#leftMs(waiter.booking)) this.#refuse(waiter, 'wait-too-long', 0, ms)
     else {
       this.#armLeave(waiter)
-      waiter.parked = this.#clock.setTimeout(() => this.#ask(waiter), ms + 1)
+      waiter.parked = this.#clock.setTimeout(() => this.#request(waiter), ms + 1)
     }
   }
 
@@ -229,7 +229,7 @@ export class BookingClient implements Booker, GrantOwner {
   #grant(id: string): void {
     const waiter = this.#waiters.get(id)
     if (waiter === undefined) {
-      // Nobody waits for it any more; the step that said so may have been overtaken.
+      // The caller has cancelled; the cancel step may have been sent too late for this reply.
       if (!this.#grants.has(id)) this.#loop.add({ op: 'cancel', id })
       return
     }
@@ -255,7 +255,7 @@ export class BookingClient implements Booker, GrantOwner {
     this.#watchRecovery(reply)
   }
 
-  /** All that is taken here, and who waits here; those whose scope is paused book by themselves. */
+  /** All that is taken here, and all that wait here; waiters whose scope is paused book by themselves. */
   #known(): PendingStep[] {
     const calls = Array.from(this.#grants.values(), ({ id, units, ticks, isAnswered }) => ({
       ...{ id, units },
@@ -270,7 +270,7 @@ export class BookingClient implements Booker, GrantOwner {
     return steps
   }
 
-  // Timers. None keeps the process alive: whoever waits has one that does.
+  // Timers. None keeps the process alive: every waiter has one that does.
 
   #armRenew(): void {
     this.#clock.clearTimeout(this.#renewTimer)
@@ -287,7 +287,7 @@ export class BookingClient implements Booker, GrantOwner {
     this.#wakeTimer.unref?.()
   }
 
-  /** Nothing is granted until a period has passed since somebody learned of the loss, by that process' own clock. */
+  /** Nothing is granted until a period has passed since a process noticed the loss, by that process' own clock. */
   #watchRecovery({ recovering, epoch }: ExchangeReply): void {
     if (!recovering || this.#recovering === epoch) return
     this.#recovering = epoch

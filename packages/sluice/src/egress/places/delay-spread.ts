@@ -18,7 +18,7 @@ export class DelaySpread {
 
   add(delayMs: number): void {
     this.#delays[this.#count++ % kept] = delayMs
-    // Sorting now and then is enough: a margin need not follow every call.
+    // Sorting from time to time is enough: a margin need not follow every call.
     if (this.#count % 20 !== 0) return
     const sorted = [...this.#delays].sort((a, b) => a - b)
     this.#marginMs = sorted[Math.floor((sorted.length - 1) * 0.99)]! - sorted[0]!

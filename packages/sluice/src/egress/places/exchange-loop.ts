@@ -3,11 +3,11 @@ import { toError } from '../../core/to-error.ts'
 import { exchange } from '../booking/exchange.ts'
 import type { BookingRules, ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
 import { newState, type UpstreamState } from '../booking/state.ts'
-import type { BookingPort } from './booking-port.ts'
 import { arriveByMs, modeEndsMs, type OutageMode, outageMode, outageRules } from './outage.ts'
+import type { BookingPort } from './ports/booking-port.ts'
 import { ReplicaCount } from './replica-count.ts'
 
-/** Calls back with what came of a step; undefined when it could not be asked. */
+/** Calls back with the result of a step; undefined when shared state could not be reached. */
 export type Settle = (result: StepResult | undefined) => void
 
 export interface PendingStep {
@@ -15,11 +15,11 @@ export interface PendingStep {
   readonly settle: Settle | undefined
 }
 
-/** What the grants of a reply are bound by. */
+/** The time bounds of the grants of a reply. */
 export interface GrantBounds {
-  /** When they were asked for, by the monotonic clock. */
+  /** When they were requested, by the monotonic clock. */
   readonly sentMs: number
-  /** By when what is written on them must have arrived. */
+  /** By when a request written on them must have arrived. */
   readonly arriveByMs: number
 }
 
@@ -31,9 +31,9 @@ export interface ExchangeLoopOptions {
   readonly rules: () => BookingRules
   readonly deadlineMs: number
   readonly onStoreFailure: () => 'open' | 'closed' | 'local'
-  /** How many share the limits, if the application says so. */
+  /** How many replicas share the limits, if the application configured it. */
   readonly replicas: number | undefined
-  /** All that is known here: what is taken, and who waits. */
+  /** All that is known here: what is taken, and which calls wait. */
   readonly known: () => PendingStep[]
   /** Units that this process holds. */
   readonly held: () => Units
@@ -43,13 +43,25 @@ export interface ExchangeLoopOptions {
   readonly onFailure: (error: Error) => void
 }
 
+/** How this process decides while shared state cannot be reached. */
+interface Outage {
+  readonly mode: OutageMode
+  readonly state: UpstreamState
+  /** What this process held, and how many shared the limits, when the outage began. */
+  readonly held: Units
+  readonly replicas: number | undefined
+  /** The rules of the policy, and those derived from them; both change when the policy does. */
+  policy: BookingRules
+  rules: BookingRules | undefined
+}
+
 /** How often an outage is probed. */
 const probeMs = 250
 
 /**
- * Brings steps to shared state, one exchange at a time, so that they arrive in order. While shared state cannot be
- * reached, a state in this process decides by the rules of the outage; when it is back, everything known here is told
- * to it.
+ * Sends steps to shared state, one exchange at a time, so that they arrive in order. While shared state cannot be
+ * reached, a state in this process decides by the rules of the outage. When it can be reached again, everything known
+ * here is sent to it.
  */
 export class ExchangeLoop {
   readonly #options: ExchangeLoopOptions
@@ -58,14 +70,12 @@ export class ExchangeLoop {
   #isScheduled = false
   #isBusy = false
   #isProbing = false
-  #mustTell = false
+  #mustRegister = false
   /** When the last exchange that was answered was sent. */
   #lastSeenMs = -1
   #epoch: string | undefined
   readonly #replicas: ReplicaCount
-  #outage:
-    | { readonly mode: OutageMode; readonly rules: BookingRules | undefined; readonly state: UpstreamState }
-    | undefined
+  #outage: Outage | undefined
   #probe: Timer | undefined
   #isClosed = false
 
@@ -75,7 +85,7 @@ export class ExchangeLoop {
     this.#replicas = new ReplicaCount(options.replicas)
   }
 
-  /** What decides now; undefined while shared state does. */
+  /** Which mode decides now; undefined while shared state does. */
   get mode(): OutageMode | undefined {
     return this.#outage?.mode
   }
@@ -90,8 +100,7 @@ export class ExchangeLoop {
   }
 
   /**
-   * Exchanges in this tick, also when there is nothing to say: that renews this process and fetches what was assigned
-   * to it.
+   * Exchanges in this tick, also when there are no steps: that renews this process and fetches what was assigned to it.
    */
   exchangeSoon(): void {
     if (this.#isScheduled || this.#isBusy) return
@@ -110,27 +119,27 @@ export class ExchangeLoop {
   #exchange(): void {
     const steps = this.#steps
     this.#steps = []
-    if (this.#mustTell) this.#tellKnown(steps)
+    if (this.#mustRegister) this.#registerKnown(steps)
     if (this.#outage) this.#decideHere(steps)
-    else this.#ask(steps)
+    else this.#send(steps)
   }
 
-  #tellKnown(steps: PendingStep[]): void {
-    this.#mustTell = false
+  #registerKnown(steps: PendingStep[]): void {
+    this.#mustRegister = false
     const known = this.#options.known()
     const asked = new Set(known.map(({ step }) => ('id' in step ? step.id : '')))
-    // What was about to be booked is part of what is known.
+    // What was about to be booked is included in what is known here.
     const others = steps.filter(({ step }) => !(step.op === 'book' && asked.has(step.id)))
     steps.splice(0, steps.length, ...known, ...others)
   }
 
-  #ask(steps: PendingStep[]): void {
+  #send(steps: PendingStep[]): void {
     const { port, upstream, owner, rules, deadlineMs } = this.#options
     const sentMs = this.#clock.monotonic()
     const sinceMs = this.#lastSeenMs < 0 ? -1 : sentMs - this.#lastSeenMs
     const asked = { owner, sinceMs, rules: rules(), steps: steps.map(({ step }) => step) }
     const isProbe = this.#outage !== undefined
-    // While an outage is probed, the state in this process goes on deciding.
+    // While an outage is probed, the state in this process continues to decide.
     if (isProbe) this.#isProbing = true
     else this.#isBusy = true
     const end = (act: () => void): void => {
@@ -160,20 +169,20 @@ export class ExchangeLoop {
     this.#epoch = reply.epoch
     this.#lastSeenMs = sentMs
     this.#replicas.seen(reply.processes, sentMs)
-    this.#mustTell ||= isNew || isBack
-    this.#tell(steps, reply, sentMs, Infinity)
+    this.#mustRegister ||= isNew || isBack
+    this.#deliver(steps, reply, sentMs, Infinity)
   }
 
-  #tell(steps: readonly PendingStep[], reply: ExchangeReply, sentMs: number, arriveBy: number): void {
+  #deliver(steps: readonly PendingStep[], reply: ExchangeReply, sentMs: number, arriveBy: number): void {
     this.#options.onBounds({ sentMs, arriveByMs: arriveBy })
     for (const [index, { settle }] of steps.entries()) settle?.(reply.results[index])
     this.#options.onReply(reply)
-    if (this.#steps.length > 0 || this.#mustTell) this.exchangeSoon()
+    if (this.#steps.length > 0 || this.#mustRegister) this.exchangeSoon()
   }
 
   /**
-   * Whether the steps were taken is not known. That does not matter: everything that is known here will be told, and
-   * what is told replaces what was known there.
+   * It is unknown whether the steps were applied. That does not matter: everything known here will be sent, and
+   * replaces what was recorded there.
    */
   #failed(steps: readonly PendingStep[], error: Error): void {
     for (const { step, settle } of steps) if (step.op !== 'book') settle?.(undefined)
@@ -192,9 +201,10 @@ export class ExchangeLoop {
     const replicas = this.#replicas.known
     const mode = outageMode(this.#lastSeenMs, nowMs, this.#options.onStoreFailure(), replicas)
     if (this.#outage?.mode !== mode) {
-      const rules = outageRules(mode, this.#options.rules(), this.#options.held(), replicas)
-      this.#outage = { mode, rules, state: newState(this.#wallMs()) }
-      this.#mustTell = true
+      const [policy, held] = [this.#options.rules(), this.#options.held()]
+      const rules = outageRules(mode, policy, held, replicas)
+      this.#outage = { mode, state: newState(this.#wallMs()), held, replicas, policy, rules }
+      this.#mustRegister = true
       this.exchangeSoon()
     }
     const waitMs = Math.min(probeMs, Math.max(1, modeEndsMs(mode, this.#lastSeenMs) - nowMs))
@@ -203,12 +213,12 @@ export class ExchangeLoop {
     this.#probe.unref?.()
   }
 
-  /** Asks shared state again, with nothing to say; the answer alone ends the outage. */
+  /** Probes shared state with an empty exchange; an answer ends the outage. */
   #tryAgain(): void {
     if (this.#isClosed) return
     const nowMs = this.#clock.monotonic()
     if (this.#outage && nowMs >= modeEndsMs(this.#outage.mode, this.#lastSeenMs)) this.#beginOutage()
-    if (!this.#isProbing && this.#outage) this.#ask([])
+    if (!this.#isProbing && this.#outage) this.#send([])
   }
 
   /** A state in this process decides, by the rules of the outage. */
@@ -218,18 +228,29 @@ export class ExchangeLoop {
       this.#beginOutage()
       return
     }
-    const { mode, rules, state } = this.#outage!
+    const { mode, state } = this.#outage!
+    const rules = this.#outageRules(this.#outage!)
     if (rules === undefined) {
-      // Nothing may be granted. Whoever waits goes on waiting; the rest is told when shared state is back.
+      // Nothing may be granted. Waiters keep waiting; the rest is sent when shared state is back.
       for (const { step, settle } of steps) if (step.op !== 'book') settle?.(undefined)
-      this.#mustTell = true
+      this.#mustRegister = true
       return
     }
     const sentMs = this.#clock.monotonic()
     const { owner } = this.#options
     const asked = { owner, sinceMs: -1, rules, steps: steps.map(({ step }) => step) }
     const reply = exchange(state, asked, this.#wallMs())
-    this.#tell(steps, { ...reply, adopted: [] }, sentMs, arriveByMs(mode, this.#lastSeenMs))
+    this.#deliver(steps, { ...reply, adopted: [] }, sentMs, arriveByMs(mode, this.#lastSeenMs))
+  }
+
+  /** A policy that changes meanwhile is followed. It can never give more than was held when the outage began. */
+  #outageRules(outage: Outage): BookingRules | undefined {
+    const policy = this.#options.rules()
+    if (outage.policy !== policy) {
+      outage.policy = policy
+      outage.rules = outageRules(outage.mode, policy, outage.held, outage.replicas)
+    }
+    return outage.rules
   }
 
   #wallMs(): number {

@@ -1,6 +1,6 @@
 import type { Ticks, Units } from '../booking/messages.ts'
 
-/** Whom a grant tells what becomes of it. */
+/** Receives the reports of a grant. */
 export interface GrantOwner {
   cancelled(grant: Grant): void
   answered(grant: Grant): void
@@ -48,7 +48,7 @@ export class Grant {
     this.#owner.answered(this)
   }
 
-  /** The call is over; `units` are what it really cost. */
+  /** The call is over; `units` are what it actually cost. */
   finish(units?: Units): void {
     if (this.#state === 'over') return
     this.answer()

@@ -2,7 +2,7 @@ import type { BookedLimit, Units } from '../booking/messages.ts'
 import type { AnsweredGroup } from './answered-places.ts'
 import type { Grant } from './grant.ts'
 
-/** What a process holds of each limit: places of answered calls that are not back yet, and calls that are under way. */
+/** What a process holds of each limit: places of answered calls whose period is not over, and calls in flight. */
 export function heldUnits(
   limits: readonly BookedLimit[],
   groups: readonly AnsweredGroup[],

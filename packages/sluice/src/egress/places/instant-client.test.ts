@@ -5,9 +5,9 @@ import type { BookingRules, Step, StepResult } from '../booking/messages.ts'
 import { newState } from '../booking/state.ts'
 import { createEgress } from '../create-egress.ts'
 import { mostInAnyPeriod, startVendor } from '../testing/vendor.ts'
-import type { BookingPort } from './booking-port.ts'
 import { InstantClient } from './instant-client.ts'
-import { memoryPort } from './memory-port.ts'
+import type { BookingPort } from './ports/booking-port.ts'
+import { memoryPort } from './ports/memory-port.ts'
 import { grantOf } from './simulation/fleet.ts'
 
 const key = 'requests/1000'
@@ -32,7 +32,7 @@ function book(rules: BookingRules, counts: readonly number[], stepMs = 0): numbe
 }
 
 describe('a client that waits for an answer', () => {
-  test('asks for each instant once, and never gives back one that it uses', async () => {
+  test('requests each instant once, and never gives back one that it uses', async () => {
     const port = memoryPort(systemClock())
     const asked: Step[] = []
     const slow: BookingPort = {

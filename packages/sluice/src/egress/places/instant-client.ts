@@ -14,24 +14,24 @@ interface Waiter {
   readonly id: string
   readonly booking: Booking
   readonly observer: BookingObserver
-  /** Ends the wait of one that is not told its instant in time. */
+  /** Ends the wait of a call that does not receive its instant in time. */
   readonly leave: Timer
-  /** Its instant, as shared state and as this process' monotonic clock tell it. */
+  /** Its instant, in the time of shared state and in this process' monotonic clock. */
   atUs: number
   atMs: number
-  /** Whether its instant was asked for. */
+  /** Whether its instant was requested. */
   isAsked: boolean
 }
 
 /**
- * The booking of an upstream with an estimated bound: each call is told an instant and sent then. There is no queue;
- * everybody knows at once when it will be served, or that it will not be in time.
+ * The booking of an upstream with an estimated bound: each call receives an instant and is sent then. There is no
+ * queue: a call learns at once when it will be sent, or that this would be too late.
  */
 export class InstantClient implements Booker, GrantOwner {
   readonly #options: BookerOptions
   readonly #clock: Clock
   readonly #loop: ExchangeLoop
-  /** Those that were not told their instant yet. */
+  /** Those without an instant yet. */
   readonly #unbooked = new Map<string, Waiter>()
   /** Those that wait for their instant, in order. */
   #scheduled: Waiter[] = []
@@ -89,7 +89,7 @@ export class InstantClient implements Booker, GrantOwner {
     const leave = this.#clock.setTimeout(() => this.#leave(id), Math.max(0, this.#leftMs(booking)))
     const waiter: Waiter = { id, booking, observer, leave, atUs: -1, atMs: Infinity, isAsked: false }
     this.#unbooked.set(id, waiter)
-    this.#askSoon()
+    this.#requestSoon()
     return () => {
       this.#clock.clearTimeout(leave)
       if (this.#unbooked.delete(id) || !this.#scheduled.includes(waiter)) return
@@ -142,7 +142,7 @@ export class InstantClient implements Booker, GrantOwner {
   }
 
   /** Everything that is booked in one tick is one step. */
-  #askSoon(): void {
+  #requestSoon(): void {
     if (this.#isAsking) return
     this.#isAsking = true
     queueMicrotask(() => {
@@ -187,7 +187,7 @@ export class InstantClient implements Booker, GrantOwner {
     if (result?.is !== 'instants') return
     for (const [index, waiter] of waiters.entries()) {
       if (!this.#unbooked.delete(waiter.id)) {
-        // It gave up, or it was asked for twice and has another instant by now.
+        // The call was cancelled, or was requested twice and has another instant by now.
         const atUs = result.at[index]!
         if (atUs >= 0 && atUs !== waiter.atUs) this.#return(atUs, waiter.booking.units)
         continue
@@ -220,7 +220,7 @@ export class InstantClient implements Booker, GrantOwner {
       if (waiter.atMs === Infinity) waiter.atMs = decidedMs + waiter.atUs / 1000 - reply.nowMs
     }
     this.#scheduled.sort((a, b) => a.atMs - b.atMs)
-    // Many an instant has come already; a timer would take a millisecond more.
+    // Many instants have already come; a timer would take a millisecond more.
     this.#serve()
     this.#watchRecovery(reply)
   }
@@ -255,7 +255,7 @@ export class InstantClient implements Booker, GrantOwner {
     this.#arm()
   }
 
-  /** It slept through its instant, which is lost; it asks for another one. */
+  /** It woke up too late for its instant, which is lost; it requests another one. */
   #again(waiter: Waiter): void {
     if (this.#leftMs(waiter.booking) <= 0) this.#refuse(waiter, 0)
     else {
@@ -263,13 +263,13 @@ export class InstantClient implements Booker, GrantOwner {
       const leave = this.#clock.setTimeout(() => this.#leave(id), this.#leftMs(waiter.booking))
       const renewed = { ...waiter, id, leave, atUs: -1, atMs: Infinity, isAsked: false }
       this.#unbooked.set(renewed.id, renewed)
-      this.#askSoon()
+      this.#requestSoon()
     }
   }
 
   #watchRecovery({ recovering, epoch }: ExchangeReply): void {
     if (recovering && this.#recovering !== epoch) {
-      // Instants are not held back after a loss: an estimated bound does not promise more than the spacing.
+      // Instants are granted even after a loss of state: an estimated bound does not promise more than the spacing.
       this.#recovering = epoch
       this.#loop.add({ op: 'recovered', epoch })
     }

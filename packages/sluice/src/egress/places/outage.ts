@@ -7,13 +7,13 @@ import { silentMs } from '../booking/state.ts'
  */
 export type OutageMode = 'held' | 'closed' | 'local' | 'open'
 
-/** A call on a held place must have so much time left to arrive; otherwise it is not begun. */
+/** A call on a held place is started only with at least this much time left to arrive. */
 const leastArrivalMs = 1000
 
 /**
- * Which of them it is now. Places that this process held when it was last heard of are its own until others may take it
- * for dead, which is `silentMs` after that: whatever is written on them must have arrived by then. Nobody has a share
- * of a limit while the number of replicas is unknown.
+ * Selects the mode. Places that this process held at its last answered exchange stay its own until others may consider
+ * it dead, `silentMs` later: whatever is written on them must have arrived by then. No process has a share of a limit
+ * while the number of replicas is unknown.
  */
 export function outageMode(
   lastSeenMs: number,
@@ -30,14 +30,14 @@ export function arriveByMs(mode: OutageMode, lastSeenMs: number): number {
   return mode === 'held' ? lastSeenMs + silentMs : Infinity
 }
 
-/** When the mode may change although nothing is heard. */
+/** When the mode may change without an exchange. */
 export function modeEndsMs(mode: OutageMode, lastSeenMs: number): number {
   return mode === 'held' ? lastSeenMs + silentMs - leastArrivalMs : Infinity
 }
 
 /**
- * The rules that are enforced in this process meanwhile; undefined when nothing may be granted. A share is rounded
- * down: the replicas together never have more than the limit, as far as their number was known.
+ * The rules that are enforced in this process during the outage; undefined when nothing may be granted. A share is
+ * rounded down: the replicas together never have more than the limit, as far as their number was known.
  */
 export function outageRules(
   mode: OutageMode,

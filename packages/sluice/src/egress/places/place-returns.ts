@@ -3,7 +3,7 @@ import type { Adopted, BookedLimit, Ticks, Units } from '../booking/messages.ts'
 import { type AnsweredGroup, AnsweredPlaces } from './answered-places.ts'
 import type { Grant } from './grant.ts'
 
-/** Measures the period of every answered place by this process' monotonic clock, and says when it is over. */
+/** Measures the period of every answered place by this process' monotonic clock, and reports when it is over. */
 export class PlaceReturns {
   readonly #clock: Clock
   readonly #onFree: (limit: string, tick: string) => void
@@ -35,7 +35,7 @@ export class PlaceReturns {
     return ticks
   }
 
-  /** Corrects what an answered call cost. */
+  /** Corrects the cost of an answered call. */
   correct(limits: readonly BookedLimit[], grant: Grant, units: Units): void {
     for (const limit of limits) {
       const actual = units[limit.key]
@@ -47,7 +47,7 @@ export class PlaceReturns {
     this.#arm()
   }
 
-  /** Takes over what a process that is gone has left behind. */
+  /** Takes over what a process that is gone left behind. */
   adopt(limits: readonly BookedLimit[], adopted: readonly Adopted[]): void {
     const nowMs = this.#clock.monotonic()
     for (const { limit, tick, units } of adopted) {
@@ -77,7 +77,7 @@ export class PlaceReturns {
     this.#clock.clearTimeout(this.#timer)
     this.#timerAtMs = dueMs
     this.#timer = this.#clock.setTimeout(() => this.#free(), Math.max(0, Math.ceil(dueMs - this.#clock.monotonic())))
-    // Whoever waits has a timer that keeps the process alive.
+    // Every waiter has a timer that keeps the process alive.
     this.#timer.unref?.()
   }
 

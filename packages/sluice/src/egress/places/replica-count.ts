@@ -1,13 +1,13 @@
 import { silentMs } from '../booking/state.ts'
 
-/** A count that was seen is forgotten no sooner than this. */
+/** A count that was seen is kept at least this long. */
 const rememberMs = 10_000
 
 /**
- * How many processes share an upstream, as far as this one knows. A process that has just begun does not know: while a
- * fleet starts, each is alone at first, and a share of one would be the whole limit. So a count stands only after
- * answers over as long as a silent process is counted for. It grows at once and falls late, as others may not have been
- * heard of yet in a state that came back empty.
+ * How many processes share an upstream, as far as this one knows. A process that has just started does not know: while
+ * a fleet starts, each one is alone at first, and a share of one would be the whole limit. So a count is used only
+ * after answers over as long as a silent process is still counted. It grows at once and falls late, as a state that
+ * came back empty may not have seen all processes yet.
  */
 export class ReplicaCount {
   readonly #configured: number | undefined
@@ -18,12 +18,12 @@ export class ReplicaCount {
   #mostBefore = 0
   #spanMs = 0
 
-  /** `configured` is what the application says; more are believed when they were seen. */
+  /** `configured` comes from the application; a larger count that was seen replaces it. */
   constructor(configured: number | undefined) {
     this.#configured = configured
   }
 
-  /** Shared state has answered a question that was sent at this time, by the monotonic clock. */
+  /** Shared state has answered an exchange that was sent at this time, by the monotonic clock. */
   seen(processes: number, atMs: number): void {
     this.#firstMs ??= atMs
     this.#lastMs = atMs
@@ -35,7 +35,7 @@ export class ReplicaCount {
     this.#most = Math.max(this.#most, processes, 1)
   }
 
-  /** Undefined while it is not known. */
+  /** Undefined while it is unknown. */
   get known(): number | undefined {
     const isSettled = this.#firstMs !== undefined && this.#lastMs - this.#firstMs >= silentMs
     if (!isSettled) return this.#configured

@@ -6,7 +6,7 @@ export interface Waiter {
   readonly id: string
   readonly booking: Booking
   readonly observer: BookingObserver
-  /** At its maximum wait it leaves, whatever happens. Most are served before anybody needs the timer. */
+  /** At its maximum wait it leaves in any case. Most waiters are served before the timer is needed. */
   leave: Timer | undefined
   ahead: number
   /** When its place is likely to come, by the monotonic clock. */

@@ -4,7 +4,7 @@ export type AttemptOutcome =
       readonly kind: 'status'
       readonly status: number
       readonly limited: boolean
-      readonly vendorSays: boolean | undefined
+      readonly vendorAllows: boolean | undefined
     }
   | { readonly kind: 'failure'; readonly written: boolean }
 
@@ -20,14 +20,14 @@ const idempotent: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE',
 const passing: ReadonlySet<number> = new Set([408, 502, 503, 504])
 
 /**
- * Whether an attempt may be made again: only what did not reach the vendor, what the vendor says it did not serve, or
- * what has the same effect when it is done twice.
+ * Whether an attempt may be made again: only if it did not reach the vendor, if the vendor reports that it did not
+ * serve it, or if it has the same effect when it is done twice.
  */
 export function isSafeToRetry(request: RetriedRequest, outcome: AttemptOutcome): boolean {
   if (!request.canRepeat) return false
   const isRepeatable = idempotent.has(request.method) || request.hasIdempotencyKey
   if (outcome.kind === 'failure') return !outcome.written || isRepeatable
-  if (outcome.vendorSays === false) return false
+  if (outcome.vendorAllows === false) return false
   if (outcome.limited || outcome.status === 503) return true
   return passing.has(outcome.status) && isRepeatable
 }
@@ -37,7 +37,7 @@ export interface RetryDelay {
   readonly maxMs: number
 }
 
-/** After how long the next attempt is made; never (infinitely long) when there must be none. */
+/** After how long the next attempt is made; Infinity when there must be none. */
 export function nextAttemptMs(
   retry: (RetryDelay & { readonly attempts: number }) | undefined,
   request: RetriedRequest,
@@ -50,7 +50,7 @@ export function nextAttemptMs(
   return retryDelayMs(retry, attempts, waitMs, random)
 }
 
-/** Full jitter above what the vendor asks for: never earlier, and not all at the same moment. */
+/** Full jitter added to what the vendor asks for: never earlier, and not all at the same moment. */
 export function retryDelayMs(retry: RetryDelay, attempt: number, waitMs: number, random: () => number): number {
   return waitMs + Math.ceil(random() * Math.min(retry.maxMs, retry.baseMs * 2 ** (attempt - 1)))
 }

@@ -17,8 +17,7 @@ export function seeded(seed: number): () => number {
 }
 
 /**
- * A random life of an upstream: several processes that book, send, settle, fall silent, and forget or repeat
- * themselves.
+ * A random history of an upstream: several processes that book, send, settle, fall silent, and lose or repeat steps.
  */
 export function randomHistory(seed: number, length = 60): readonly HistoryStep[] {
   const random = seeded(seed)

@@ -2,7 +2,7 @@ import { exchange } from '../booking/exchange.ts'
 import type { BookingRules, BookStep, ExchangeReply, Step, Units } from '../booking/messages.ts'
 import type { UpstreamState } from '../booking/state.ts'
 
-/** Two in a second. */
+/** Two requests in a second. */
 export const rules: BookingRules = {
   limits: [{ key: 'requests/1000', amount: 2, periodMs: 1000 }],
   maxQueue: 1000,
@@ -33,7 +33,7 @@ export function run(
   return exchange(state, { owner, sinceMs: -1, rules: by, steps }, nowMs)
 }
 
-/** A process is heard of, and asks for nothing. */
+/** A process exchanges without any steps. */
 export const idle = (state: UpstreamState, nowMs: number, owner = 'a'): ExchangeReply => run(state, owner, nowMs, [])
 /** A call is answered and over. */
 export const finish = (state: UpstreamState, owner: string, nowMs: number, id: string): ExchangeReply =>

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A vendor that writes down when each request arrived. */
+/** A vendor that records when each request arrived. */
 export interface Vendor {
   readonly origin: string
   readonly arrivals: readonly number[]
@@ -12,7 +12,7 @@ export interface Vendor {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Starts a vendor on a free port; it answers at once unless told otherwise. */
+/** Starts a vendor on a free port; it answers at once unless configured otherwise. */
 export async function startVendor(answer: Answer = (_, response) => response.end('ok')): Promise<Vendor> {
   const arrivals: number[] = []
   const server = createServer((request, response) => {

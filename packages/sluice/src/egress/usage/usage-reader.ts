@@ -5,9 +5,7 @@ import { mergeUsage, type Usage, usageIn, withTotal } from './usage.ts'
 const mostJson = 1024 * 1024
 const mostLine = 256 * 1024
 
-/**
- * Looks for usage in a response as it passes by. It never holds anything back, and keeps at most a bounded part of it.
- */
+/** Looks for usage in a response as it passes. It never delays the response, and keeps at most a bounded part of it. */
 export interface UsageReader {
   read(chunk: Buffer): void
   /** What was found so far; undefined when nothing was. */
@@ -57,7 +55,7 @@ class EventReader implements UsageReader {
     try {
       this.#usage = mergeUsage(this.#usage, usageIn(JSON.parse(line.slice(5))))
     } catch {
-      // An event that is cut off or no JSON tells nothing.
+      // An event that is cut off or is not JSON is ignored.
     }
   }
 }

@@ -18,8 +18,8 @@ const secondsOf = (text: string | undefined): number | undefined => {
 }
 
 /**
- * Limits whose headers are named alike: `%` stands for the limit. Negative placeholders are not numbers here and so are
- * ignored.
+ * Limits whose headers have the same form: `%` is replaced by the name of the limit. Negative placeholders are not
+ * numbers here and so are ignored.
  */
 function named(remaining: string, reset: string, limits: readonly string[], read: ReadReset): Dimensions {
   return (headers, nowMs) =>
@@ -52,7 +52,7 @@ const codeOf = (body: string | undefined): unknown => {
 }
 
 /**
- * Vendors whose headers differ from most. Resets of OpenAI and Anthropic say when a limit is full again, not when one
+ * Vendors whose headers differ from most. Resets of OpenAI and Anthropic state when a limit is full again, not when one
  * more call fits.
  */
 const presets: Readonly<Record<string, VendorPreset>> = {
@@ -77,7 +77,8 @@ const presets: Readonly<Record<string, VendorPreset>> = {
     mayRetry: (headers) => (headers['x-should-retry'] === undefined ? undefined : headers['x-should-retry'] === 'true'),
   },
   github: {
-    // A 403 is a limit only if nothing is left, or if it says when to come back; else it is a refusal of another kind.
+    // A 403 is a limit only if nothing is left, or if it states when to come back; otherwise it is a refusal of another
+    // kind.
     isLimited: (status, headers) =>
       status === 403 && (headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined),
     dimensions: named('x-ratelimit-remaining', 'x-ratelimit-reset', [''], (text, headers, nowMs) => {
@@ -85,7 +86,7 @@ const presets: Readonly<Record<string, VendorPreset>> = {
       return reset === undefined ? undefined : reset + 1000
     }),
     pausesWhenUsedUp: true,
-    // Its secondary limits do not say when they end.
+    // Its secondary limits do not state when they end.
     leastMs: 60_000,
   },
   discord: {

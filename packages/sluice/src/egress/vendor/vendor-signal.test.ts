@@ -21,7 +21,7 @@ describe('Retry-After', () => {
     expect(retryAfterMs({ 'retry-after': text }, nowMs)).toBe(ms)
   })
 
-  test.each(['', '-5', 'soon', '0x10', '1e12', 'NaN', '120s', '2026-11-16'])('%j is nonsense', (text) => {
+  test.each(['', '-5', 'soon', '0x10', '1e12', 'NaN', '120s', '2026-11-16'])('%j is ignored', (text) => {
     expect(retryAfterMs({ 'retry-after': text }, nowMs)).toBeUndefined()
   })
 
@@ -104,7 +104,7 @@ describe('limits that a vendor reports', () => {
     expect(signal(vendor, status, headers)).toMatchObject({ limited: true, pauses: true, waitMs })
   })
 
-  test('a success with nothing left pauses, where the reset says when there is more', () => {
+  test('a success with nothing left pauses, where the reset states when there is more', () => {
     const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '4' }
     expect(signal(undefined, 200, headers)).toMatchObject({ limited: false, pauses: true, waitMs: 4000 })
     const openai = { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '6m0s' }
@@ -120,7 +120,7 @@ describe('limits that a vendor reports', () => {
     expect(signal('github', status, headers).pauses).toBe(false)
   })
 
-  test('an account without credit is not tried again', () => {
+  test('an account without credit is not retried', () => {
     expect(signal('openai', 429, {}, '{"error":{"code":"insufficient_quota"}}').mayRetry).toBe(false)
     expect(signal('openai', 429, { 'x-should-retry': 'true' }).mayRetry).toBe(true)
   })

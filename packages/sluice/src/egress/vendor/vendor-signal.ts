@@ -2,50 +2,55 @@ import type { Classification } from '../options.ts'
 import type { VendorPreset } from './preset.ts'
 import { type Headers, retryAfterMs } from './wait-forms.ts'
 
-/** What a response says about the vendor's limits. */
+/** What a response reports about the vendor's limits. */
 export interface VendorSignal {
-  /** The call met a limit and was not served. */
+  /** The call exceeded a limit and was not served. */
   readonly limited: boolean
-  /** How long the vendor asks to wait; undefined when it does not say. */
+  /** How long the vendor asks us to wait; undefined when it does not state it. */
   readonly waitMs: number | undefined
   /** Whether to stop for that long. */
   readonly pauses: boolean
-  /** What the vendor says about trying again. */
+  /** What the vendor states about retries. */
   readonly mayRetry: boolean | undefined
 }
 
 /**
- * Reads a response. `Retry-After` beats every reset; of several limits the one that is used up for longest counts. A
- * response can only make us wait: nothing that a vendor sends raises our rate.
+ * Reads a response. `Retry-After` takes precedence over every reset; of several limits the one that is used up for
+ * longest counts. A response can only make us wait: nothing that a vendor sends raises our rate.
  */
 export function vendorSignal(
   preset: VendorPreset,
   status: number,
   headers: Headers,
   nowMs: number,
-  told?: Classification,
+  classified?: Classification,
   body?: string,
 ): VendorSignal {
-  if (status < 300 && told === undefined && !mentionsLimits(headers)) return nothingSaid
   const stated = retryAfterMs(headers, nowMs)
   const isLimit =
     status === 429 || (status === 503 && stated !== undefined) || preset.isLimited?.(status, headers) === true
-  const limited = told?.limited ?? isLimit
+  const limited = classified?.limited ?? isLimit
   const usedUp = (preset.dimensions?.(headers, nowMs) ?? []).filter(({ remaining }) => remaining <= 0)
   const resetMs = usedUp.length === 0 ? undefined : Math.max(...usedUp.map((each) => each.resetMs))
-  const toldMs = told?.limited ? told.retryAfterMs : undefined
-  const waitMs = toldMs ?? stated ?? resetMs ?? (limited ? preset.leastMs : undefined)
+  const classifiedMs = classified?.limited ? classified.retryAfterMs : undefined
+  const waitMs = classifiedMs ?? stated ?? resetMs ?? (limited ? preset.leastMs : undefined)
   const pauses = limited || (resetMs !== undefined && preset.pausesWhenUsedUp === true)
-  const mayRetry = (told?.limited ? told.retry : undefined) ?? preset.mayRetry?.(headers, body)
+  const mayRetry = (classified?.limited ? classified.retry : undefined) ?? preset.mayRetry?.(headers, body)
   return { limited, waitMs: limited ? waitMs : resetMs, pauses, mayRetry }
 }
 
-const nothingSaid: VendorSignal = Object.freeze({
+export const noSignal: VendorSignal = Object.freeze({
   ...{ limited: false, waitMs: undefined, pauses: false, mayRetry: undefined },
 })
 
-/** Whether any header may be about limits: all that presets read for a response that succeeded have both words. */
-function mentionsLimits(headers: Headers): boolean {
-  for (const name in headers) if (name.includes('limit') && name.includes('rate')) return true
+/**
+ * Whether any header may be about limits: the names of all that presets read from a successful response contain both
+ * words. Names and values alternate.
+ */
+export function mentionsLimits(fields: readonly string[]): boolean {
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = fields[at]!
+    if (name.includes('limit') && name.includes('rate')) return true
+  }
   return false
 }

@@ -11,7 +11,7 @@ export function parseDecimal(text: string | undefined): number | undefined {
   return trimmed !== undefined && decimal.test(trimmed) ? Number(trimmed) : undefined
 }
 
-/** An HTTP-date (RFC 9110, 5.6.7) in milliseconds since the epoch. `Date.parse` alone takes `120` for a year. */
+/** An HTTP-date (RFC 9110, 5.6.7) in milliseconds since the epoch. `Date.parse` alone would read `120` as a year. */
 export function parseHttpDate(text: string | undefined): number | undefined {
   const trimmed = text?.trim() ?? ''
   if (!/^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/.test(trimmed)) return undefined
@@ -46,8 +46,8 @@ function parseLoosely(text: string): number {
 }
 
 /**
- * How long until a moment, by the vendor's own clock where its `Date` tells: ours may differ. A response from a cache
- * (`Age`) has the date of when it was made, so then ours counts.
+ * How long until a moment, by the vendor's own clock where its `Date` header states it: ours may differ. A response
+ * from a cache (`Age`) has the date of when it was made, so then our clock is used.
  */
 export function untilMs(momentMs: number, headers: Headers, nowMs: number): number {
   const isFresh = (parseDecimal(headers.age) ?? 0) === 0
@@ -57,7 +57,7 @@ export function untilMs(momentMs: number, headers: Headers, nowMs: number): numb
 
 /**
  * `Retry-After` in all forms that vendors send: seconds, also with a fraction, or a date; and `retry-after-ms`. A
- * repeated header is the longest of its values. Anything else is nonsense and ignored.
+ * repeated header is the longest of its values. Anything else is ignored.
  */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const exact = parseDecimal(headers['retry-after-ms'])

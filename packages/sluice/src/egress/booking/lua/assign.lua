@@ -22,7 +22,7 @@ local function adopt()
     end
   end
   if gone then
-    -- Groups may have been made or freed a moment ago, so counters decide, not what is stored.
+    -- Groups may have been made or freed in this exchange, so counters decide, not what is stored.
     for field in pairs(all_fields()) do
       local limit, process = string.match(field, '^g(%S+) (%S+) %S+$')
       if limit and not owners[process] then
@@ -34,7 +34,7 @@ local function adopt()
       end
     end
   end
-  -- Calls of this exchange are not stored yet; none of them can have expired, as they last longer than no time at all.
+  -- Calls of this exchange are not stored yet; none of them can have expired, as all of them last longer than zero.
   for _, id in ipairs(call('ZRANGEBYSCORE', E, '-inf', now)) do
     local c = find_call(id)
     if c and c.until_ms <= now then
@@ -68,7 +68,7 @@ local function assign(held)
     local id = first and string.match(first, '%z([^%z]*)$')
     local w = id and find_waiter(id)
     if not w then
-      -- The queue lost a part of itself; whoever waits books again.
+      -- A part of the queue is missing; its waiters book again.
       if first then call('ZREM', Q, first) else set_tag(best, (tag_of(best)), false) end
     elseif not owners[w.owner] then
       dequeue(w)

@@ -1,4 +1,4 @@
--- Asking for a grant. See `book` in exchange.ts.
+-- Requests a grant. See `book` in exchange.ts.
 
 local function queued(w, ahead)
   local _, likely = wait_of(w.units, ahead)

@@ -1,4 +1,4 @@
--- What becomes of places. See calls.ts.
+-- State changes of places. See calls.ts.
 
 local function group(limit, process, tick) return 'g' .. limit .. ' ' .. process .. ' ' .. tick end
 
@@ -184,7 +184,7 @@ local function all_fields()
   return fields
 end
 
--- `confirmed` are the calls that became its own in this very exchange.
+-- `confirmed` are the calls that became its own in this exchange.
 local function register(step, confirmed)
   local told, kept = {}, {}
   for _, each in ipairs(step.calls) do told[each.id] = true end

@@ -1,6 +1,6 @@
--- One exchange of one process with the state of one upstream: the twin of exchange.ts, step for step.
+-- One exchange of one process with the state of one upstream: does the same as exchange.ts, step for step.
 --
--- KEYS[1]   hash: everything about places, and the marker that says whose it is (see state.lua)
+-- KEYS[1]   hash: everything about places, and the marker of the Redis run that wrote it (see state.lua)
 -- KEYS[2]   sorted set, all scores 0: who waits, as `tenant NUL order sequence NUL id`
 -- KEYS[3]   sorted set: tenants by their tag in virtual time; those that do not wait are IDLE higher
 -- KEYS[4]   sorted set: calls by when they expire (ms)

@@ -1,4 +1,4 @@
--- Tells how an upstream stands, without changing anything.
+-- Reads the state of an upstream without changing anything.
 --
 -- KEYS      those of the upstream, see exchange.lua
 -- ARGV      see deadline.lua

@@ -1,4 +1,4 @@
--- Who waits: start-time fair queueing over tenants, in order within each. See queue.ts.
+-- The queue: start-time fair queueing over tenants, in order within each. See queue.ts.
 
 local function waiting() return call('ZCARD', Q) end
 
@@ -43,7 +43,7 @@ local function serve(tenant, charge)
   local start = is_waiting and tag or max(tag or meta.virtual, meta.virtual)
   meta.virtual = max(meta.virtual + 1, start)
   set_tag(tenant, start + charge, is_waiting)
-  -- A tenant that does not wait and whose tag has passed is as good as new.
+  -- Removes a tenant that does not wait and whose tag has passed: a new tenant would start at the same point.
   call('ZREMRANGEBYSCORE', T, IDLE, string.format('(%.0f', IDLE + meta.virtual))
 end
 

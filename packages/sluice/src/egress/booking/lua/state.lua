@@ -1,6 +1,7 @@
 -- The state of an upstream. Fields of the hash:
---   m                   the marker and all single numbers: run id, epoch, recovering, last, skew, seq, virtual, retry tokens, retry time
---   O                   processes: when each was heard of last
+--   m                   the marker and all single numbers: run id, epoch, recovering, last, skew, seq, virtual,
+--                       retry tokens, retry time
+--   O                   processes: when each exchanged last
 --   p                   pauses by scope
 --   u<limit> q<limit>   units taken, units waiting
 --   c<id> w<id>         a call; a waiter
@@ -41,16 +42,15 @@ do
     meta = { run = '', last = server_ms, skew = 0, seq = 0, virtual = 0, tokens = 0, retry_ms = server_ms - 1000 }
   end
   if meta.run ~= run then
-    -- Another server, or one that lost its memory: what happened last may be missing, so nothing is granted for a
-    -- while.
+    -- Another server, or one that lost its data: the latest changes may be missing, so nothing is granted for a while.
     meta.run, meta.epoch, meta.recovering = run, run .. ':' .. server_ms, 1
     meta.skew = server_ms - meta.last
     for _, id in ipairs(call('ZRANGE', E, 0, -1)) do call('ZADD', E, meta.last + rules.heldMs, id) end
   end
 end
 
--- The time that decides: the server's, minus what its clock leapt ahead of what this process measured. It never runs
--- backwards.
+-- The time used for decisions: the server's, minus how far its clock jumped ahead of what this process measured. It
+-- never runs backwards.
 if owners[owner] and asked.sinceMs >= 0 then
   local leap = server_ms - meta.skew - owners[owner] - ceil(asked.sinceMs)
   if leap > LEAP_MS and owners[owner] ~= LEFT then meta.skew = meta.skew + leap end
@@ -128,7 +128,7 @@ local function save()
   call('HSET', S, 'm', cmsgpack.pack({ meta.run, meta.epoch, meta.recovering, meta.last, meta.skew, meta.seq, meta.virtual, meta.tokens, meta.retry_ms }),
     'O', cmsgpack.pack(owners))
   put('p', next(pauses) and cmsgpack.pack(pauses))
-  -- State that nobody asks for is let go of, long after everything in it has ended.
+  -- State that no process uses expires, long after everything in it has ended.
   local keep = 604800000
   for _, limit in ipairs(limits) do keep = max(keep, 2 * limit.periodMs) end
   for k = 1, 4 do call('PEXPIRE', KEYS[k], keep) end

@@ -3,15 +3,15 @@ import { StoreError } from '../../../core/errors.ts'
 import type { BookingRules } from '../../booking/messages.ts'
 import type { Booker, Booking } from '../booker.ts'
 import { BookingClient } from '../booking-client.ts'
-import type { BookingPort } from '../booking-port.ts'
 import type { Grant } from '../grant.ts'
-import { memoryPort } from '../memory-port.ts'
+import type { BookingPort } from '../ports/booking-port.ts'
+import { memoryPort } from '../ports/memory-port.ts'
 
-/** A way to shared state that can be cut, in both directions apart. */
+/** A link to shared state that can be cut, each direction separately. */
 export interface Link {
   /** Requests do not arrive. */
   isCut: boolean
-  /** Requests arrive and are done, but their replies are lost. */
+  /** Requests arrive and are executed, but their replies are lost. */
   isMute: boolean
 }
 
@@ -23,26 +23,29 @@ export interface FleetOptions {
   readonly random?: () => number
 }
 
-/** Processes that share one state over links of their own. */
+/** Processes that share one state over separate links. */
 export class SimulatedFleet {
   readonly #options: FleetOptions
   readonly #port: BookingPort
+  /** The policy in force in all of them. */
+  rules: BookingRules
   readonly members: { readonly client: BookingClient; readonly link: Link }[] = []
 
   constructor(options: FleetOptions) {
     this.#options = options
+    this.rules = options.rules
     this.#port = memoryPort(options.clock)
   }
 
   add(): { readonly client: BookingClient; readonly link: Link } {
     const link: Link = { isCut: false, isMute: false }
-    const { clock, rules, onStoreFailure = 'closed', replicas } = this.#options
+    const { clock, onStoreFailure = 'closed', replicas } = this.#options
     const client = new BookingClient({
       port: this.#over(link),
       clock,
       owner: `p${this.members.length}`,
       upstream: 'vendor',
-      rules: () => rules,
+      rules: () => this.rules,
       onStoreFailure: () => onStoreFailure,
       replicas,
       deadlineMs: 500,
@@ -53,7 +56,7 @@ export class SimulatedFleet {
     return member
   }
 
-  /** Each way takes a moment; one that is cut fails at the deadline. */
+  /** Each direction takes a moment; a request on a cut link fails at its deadline. */
   #over(link: Link): BookingPort {
     const { clock, random = () => 0.5 } = this.#options
     const port = this.#port

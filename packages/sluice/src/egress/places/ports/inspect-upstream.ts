@@ -1,9 +1,10 @@
-import { SluiceError } from '../../core/errors.ts'
-import type { Store } from '../../stores/store.ts'
-import { inspect as inspectScript } from '../booking/scripts.gen.ts'
+import { SluiceError } from '../../../core/errors.ts'
+import type { Redis } from '../../../redis/redis.ts'
+import type { Store } from '../../../stores/store.ts'
+import { inspect as inspectScript } from '../../booking/scripts.gen.ts'
 import { upstreamKeys } from './redis-port.ts'
 
-/** How an upstream stands in shared state. */
+/** The shared state of an upstream, for display. */
 export interface UpstreamInspection {
   readonly epoch: string
   readonly recovering: boolean
@@ -34,7 +35,7 @@ export async function inspectUpstream(
     throw new SluiceError('SLUICE_WRONG_USE', `upstreams cannot be inspected in a ${store.name} store; use Redis`)
   try {
     const keys = upstreamKeys(service, upstream, lent.prefix)
-    const { reply } = await lent.redis.runScript({ script: inspectScript, keys, withinMs })
+    const { reply } = await (lent.redis as Redis).runScript({ script: inspectScript, keys, withinMs })
     const text = reply.read() as string
     return text === '' ? undefined : (JSON.parse(text) as UpstreamInspection)
   } finally {

@@ -1,13 +1,15 @@
-import { encodeKey } from '../../core/key.ts'
-import type { MsgpackReader, Packed } from '../../redis/msgpack.ts'
-import { namespaceOf } from '../../redis/namespaces.ts'
-import type { LentRedis } from '../../stores/store.ts'
-import type { ExchangeReply, StepResult } from '../booking/messages.ts'
-import { exchange as exchangeScript } from '../booking/scripts.gen.ts'
+import { encodeKey } from '../../../core/key.ts'
+import type { MsgpackReader, Packed } from '../../../redis/msgpack.ts'
+import { namespaceOf } from '../../../redis/namespaces.ts'
+import type { Redis } from '../../../redis/redis.ts'
+import type { LentRedis } from '../../../stores/store.ts'
+import type { ExchangeReply, StepResult } from '../../booking/messages.ts'
+import { exchange as exchangeScript } from '../../booking/scripts.gen.ts'
 import type { BookingPort } from './booking-port.ts'
 
 /** Keeps the state of upstreams in Redis, where all replicas share it. */
-export function redisPort({ redis, prefix, release }: LentRedis, service: string): BookingPort {
+export function redisPort({ redis: lent, prefix, release }: LentRedis, service: string): BookingPort {
+  const redis = lent as Redis
   const keysOf = (upstream: string): readonly string[] => upstreamKeys(service, upstream, prefix)
   const channelsOf = (upstream: string): string => `${keysOf(upstream)[0]}:places:`
   return {

@@ -1,11 +1,11 @@
-import type { BookingRules, BookStep, Exchange, ExchangeReply, SettlingStep } from '../booking/messages.ts'
+import type { BookingRules, BookStep, Exchange, ExchangeReply, SettlingStep } from '../../booking/messages.ts'
 
-/** Where the state of upstreams lives: in this process or in Redis. */
+/** Where the state of upstreams is kept: in this process or in Redis. */
 export interface BookingPort {
   readonly name: string
   /**
-   * Runs one exchange on the state of an upstream, exactly once or not at all. Rejects when that is not known by
-   * `withinMs`; then the same steps may be asked again, as every one of them is idempotent by its id.
+   * Runs one exchange on the state of an upstream, exactly once or not at all. Rejects when the result is not known by
+   * `withinMs`; then the same steps may be sent again, as every one of them is idempotent by its id.
    */
   exchange(upstream: string, asked: Exchange, withinMs: number): ExchangeReply | Promise<ExchangeReply>
   /** Calls back when places were assigned to waiters of a process. A hint only: it may be lost. */
@@ -16,11 +16,11 @@ export interface BookingPort {
 
 /** What a port whose state is in this process can do at once, without an exchange. */
 export interface InProcessBooking {
-  /** Takes a place where one is free and nobody waits. False when that is not so; then nothing was done. */
+  /** Takes a place where one is free and nobody waits. Returns false if it cannot; then nothing was changed. */
   hold(upstream: string, owner: string, rules: BookingRules, call: PlainCall): boolean
-  /** Runs a step. True when calls wait, so that places which it gave back should be assigned. */
+  /** Runs a step. True when calls wait, so that the places it freed should be assigned. */
   settle(upstream: string, owner: string, rules: BookingRules, step: SettlingStep): boolean
 }
 
-/** As much of a call as a place needs. */
+/** The parts of a call that a place needs. */
 export type PlainCall = Pick<BookStep, 'id' | 'tenant' | 'weight' | 'scope' | 'units' | 'first'>

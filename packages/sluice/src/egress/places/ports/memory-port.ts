@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts'
-import { exchange } from '../booking/exchange.ts'
-import { holdNow, settleNow } from '../booking/hold-now.ts'
-import { newState, type UpstreamState } from '../booking/state.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { exchange } from '../../booking/exchange.ts'
+import { holdNow, settleNow } from '../../booking/hold-now.ts'
+import { newState, type UpstreamState } from '../../booking/state.ts'
 import type { BookingPort } from './booking-port.ts'
 
 /** Keeps the state of upstreams in this process. */

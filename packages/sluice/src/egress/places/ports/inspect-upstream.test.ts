@@ -1,17 +1,17 @@
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
-import { redisStore } from '../../stores/redis/redis-store.ts'
-import { startRedis } from '../../testing/servers/redis.ts'
-import { waitFor } from '../../testing/wait-for.ts'
-import { createEgress } from '../create-egress.ts'
-import { startVendor } from '../testing/vendor.ts'
+import { redisStore } from '../../../stores/redis/redis-store.ts'
+import { startRedis } from '../../../testing/servers/redis.ts'
+import { waitFor } from '../../../testing/wait-for.ts'
+import { createEgress } from '../../create-egress.ts'
+import { startVendor } from '../../testing/vendor.ts'
 import { inspectUpstream } from './inspect-upstream.ts'
 
 test('shows what is taken and who waits in Redis, and the process exits when all is closed', async () => {
   const redis = await startRedis()
   const vendor = await startVendor()
   const client = new Redis(redis.url, { lazyConnect: true })
-  // Nothing here is about time: a busy machine may take its own.
+  // Nothing here is about time, so the deadline is long: a busy machine may be slow.
   const store = redisStore(client, { socketTimeoutMs: 5000 })
   const upstream = { name: 'vendor', origin: vendor.origin, limits: { amount: 2, per: '3s' } }
   const egress = await createEgress({ policy: { service: 'ingest', upstreams: [upstream] }, store })

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { createEgress } from './create-egress.ts'
+import { seeded } from './testing/random-history.ts'
+import { mostInAnyPeriod, startVendor } from './testing/vendor.ts'
+
+/** `SLUICE_ABORTS=10000` makes as many. */
+const calls = Number(process.env.SLUICE_ABORTS ?? 1500)
+
+test('calls that are aborted at any moment return their places, and the vendor never sees more than the limit', async () => {
+  const random = seeded(7)
+  const vendor = await startVendor((asked, response) => {
+    const answer = (): void => {
+      response.write('begun')
+      setTimeout(() => response.end('ended'), random() * 4)
+    }
+    asked.resume().on('end', () => setTimeout(answer, random() * 4))
+  })
+  const [amount, periodMs] = [100, 50]
+  const upstream = {
+    ...{ name: 'vendor', origin: vendor.origin, limits: { amount, per: `${periodMs}ms` }, concurrency: 40 },
+    ...{ timeout: '10s', maxWait: '1h', maxQueue: calls },
+  }
+  const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] } })
+  const outcomes = { ended: 0, failed: 0 }
+  const one = (): Promise<void> =>
+    new Promise((resolve) => {
+      let isOver = false
+      const over = (outcome: 'ended' | 'failed'): void => {
+        expect(isOver).toBe(false)
+        isOver = true
+        outcomes[outcome] += 1
+        resolve()
+      }
+      const giveUp = egress.send(
+        { upstream: 'vendor', path: '/', method: 'POST', body: 'hello' },
+        {
+          responded: () => true,
+          data: () => true,
+          ended: () => over('ended'),
+          failed: () => over('failed'),
+        },
+      )
+      // While it waits, connects, is written, is being answered, or is over.
+      const at = random()
+      if (at < 0.1) giveUp(new Error('at once'))
+      else if (at < 0.2) setImmediate(() => giveUp(new Error('in the next turn')))
+      else if (at < 0.9) setTimeout(() => giveUp(new Error('later')), random() * 30)
+    })
+  const worker = async (share: number): Promise<void> => {
+    for (let i = 0; i < share; i++) await one()
+  }
+  await Promise.all(Array.from({ length: 100 }, () => worker(calls / 100)))
+  expect(outcomes.ended + outcomes.failed).toBe(calls)
+  expect(Math.min(outcomes.ended, outcomes.failed)).toBeGreaterThan(calls / 20)
+  // No place is left occupied: an exchange after the last period shows what is taken.
+  const stats = () => egress.stats()[0]!
+  await expect.poll(() => stats().inFlight, { timeout: 15_000 }).toBe(0)
+  await new Promise((resolve) => setTimeout(resolve, periodMs * 3))
+  await (await egress.fetch(vendor.origin, { method: 'POST', body: 'x' })).text()
+  await expect
+    .poll(() => stats().limits.map(({ used }) => used), { timeout: 5000 })
+    .toEqual(stats().limits.map(() => 0))
+  expect(stats()).toMatchObject({ waiting: 0, inFlight: 0, depth: 0 })
+  expect(mostInAnyPeriod(vendor.arrivals, periodMs)).toBeLessThanOrEqual(amount)
+  await egress.close()
+  await vendor.close()
+}, 120_000)
