@@ -9,7 +9,7 @@ import { places } from './booking-cases/places.ts'
 import { waiting } from './booking-cases/waiting.ts'
 import type { TestFramework } from './test-framework.ts'
 
-export type { BookingPort } from '../egress/places/booking-port.ts'
+export type { BookingPort } from '../egress/places/ports/booking-port.ts'
 export type { BookingUnderTest } from './booking-cases/case.ts'
 
 export interface BookingConformanceOptions {

@@ -14,7 +14,7 @@ export interface HttpAnswer {
   readonly body: string
 }
 
-/** A request under way. */
+/** A request in flight. */
 export interface HttpExchange {
   readonly answer: Promise<HttpAnswer>
   /** Goes away without waiting for the answer. */

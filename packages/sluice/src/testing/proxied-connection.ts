@@ -79,7 +79,7 @@ export function proxyConnection(
   server.on('data', (chunk) => {
     if (faults.drop(chunk)) {
       stats.droppedReplies += 1
-      // What the client gets next would be taken for the reply that is missing.
+      // The client would read the next data as the missing reply.
       if (faults.dropThenClose) cut(false)
       return
     }

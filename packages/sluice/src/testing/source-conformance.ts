@@ -11,7 +11,7 @@ export interface SourcePlace {
    * push.
    */
   open(name: string): PolicySource
-  /** Writes a document, as whoever changes a policy does. */
+  /** Writes a document, as an operator does who changes a policy. */
   write(name: string, document: object): Promise<void>
   /** Writes something that is no policy, as it would happen here: a truncated file, a row of the wrong shape. */
   writeNonsense(name: string): Promise<void>

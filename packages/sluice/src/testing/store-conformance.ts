@@ -3,11 +3,13 @@ import { algorithmNames } from '../core/algorithms/index.ts'
 import { checkOptionNames } from '../core/check-options.ts'
 import type { LimitAlgorithm } from '../core/engine/limit.ts'
 import { StoreError } from '../core/errors.ts'
-import { abilities } from './store-cases/abilities.ts'
+import type { StoreAbilities } from '../stores/store.ts'
+import { declaring } from './store-cases/abilities.ts'
 import { NotHere, StoreBench, type StoreCase, type StoreUnderTest } from './store-cases/case.ts'
 import { changing } from './store-cases/changing.ts'
 import { holding } from './store-cases/holding.ts'
 import { mixing } from './store-cases/mixing.ts'
+import { placing } from './store-cases/placing.ts'
 import { taking } from './store-cases/taking.ts'
 import { timing } from './store-cases/timing.ts'
 import type { TestFramework } from './test-framework.ts'
@@ -26,6 +28,11 @@ export interface StoreConformanceOptions {
   readonly algorithms?: readonly LimitAlgorithm[]
   /** Whether the store keeps holds; it does unless said otherwise. */
   readonly holds?: boolean
+  /**
+   * The abilities that the store declares; none unless said otherwise. It must declare exactly these, so that an
+   * ability that gets lost fails a case instead of skipping it.
+   */
+  readonly abilities?: readonly (keyof StoreAbilities)[]
   /** Cases that cannot pass here, by name, each with the reason; the report shows it. */
   readonly skip?: Readonly<Record<string, string>>
 }
@@ -45,7 +52,16 @@ const closing: StoreCase = {
 }
 
 /** In the order in which they run: closing is the last. */
-const cases: readonly StoreCase[] = [...taking, ...holding, ...changing, ...mixing, ...timing, ...abilities, closing]
+const cases: readonly StoreCase[] = [
+  ...taking,
+  ...holding,
+  ...placing,
+  ...changing,
+  ...mixing,
+  ...timing,
+  ...declaring,
+  closing,
+]
 
 /**
  * What every store must do, for your own ones too.
@@ -58,9 +74,9 @@ const cases: readonly StoreCase[] = [...taking, ...holding, ...changing, ...mixi
  * })
  */
 export function storeConformance(framework: TestFramework, options: StoreConformanceOptions): void {
-  checkOptionNames('storeConformance', options, ['name', 'start', 'algorithms', 'holds', 'skip'])
+  checkOptionNames('storeConformance', options, ['name', 'start', 'algorithms', 'holds', 'abilities', 'skip'])
   const { describe, it, beforeAll, afterAll } = framework
-  const { name, start, skip = {}, algorithms = algorithmNames, holds = true } = options
+  const { name, start, skip = {}, algorithms = algorithmNames, holds = true, abilities = [] } = options
   const unknown = Object.keys(skip).find((each) => !cases.some((known) => known.name === each))
   if (unknown !== undefined) throw new Error(`storeConformance: there is no case ${JSON.stringify(unknown)} to skip`)
   describe(`${name} as a store`, () => {
@@ -69,7 +85,7 @@ export function storeConformance(framework: TestFramework, options: StoreConform
 
     beforeAll(async () => {
       subject = await start()
-      bench = new StoreBench(subject, { algorithms, holds })
+      bench = new StoreBench(subject, { algorithms, holds, abilities })
     })
 
     afterAll(async () => {

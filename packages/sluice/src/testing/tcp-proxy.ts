@@ -37,7 +37,8 @@ export interface TcpProxy {
   readonly port: number
   readonly stats: Readonly<ProxyStats>
   /**
-   * Discards what the server answers, after the request was forwarded; then closes that connection, unless told not to.
+   * Discards what the server answers, after the request was forwarded; then closes that connection, unless `thenClose`
+   * is false.
    */
   dropReplies(which: DropReplies, options?: { readonly thenClose?: boolean }): void
   /** Holds everything, in both directions, without losing it; also on connections made meanwhile. */
@@ -46,7 +47,7 @@ export interface TcpProxy {
   halfClose(seenBy?: 'client' | 'server'): void
   /** Refuses new connections; open ones stay. */
   refuse(on?: boolean): Promise<void>
-  /** Destroys all open connections, with a reset if told so. */
+  /** Destroys all open connections, with a TCP reset if `reset` is true. */
   cut(options?: { readonly reset?: boolean }): void
   /** Adds to the time of each chunk, in one direction or in each of both. */
   delay(ms: number, direction?: Direction): void

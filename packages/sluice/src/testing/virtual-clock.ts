@@ -9,7 +9,7 @@ export interface VirtualTimer extends Timer {
   unref(): VirtualTimer
 }
 
-/** A clock that stands still until it is told to move. */
+/** A clock that stands still until it is moved. */
 export interface VirtualClock extends Clock {
   /**
    * Moves time forward and fires the timers that fall due, in order; all that they started in microtasks runs before
@@ -37,7 +37,7 @@ interface Entry extends VirtualTimer {
 const { setImmediate } = globalThis
 
 /**
- * A clock for tests, standing at the start of 2026 unless told otherwise.
+ * A clock for tests, at the start of 2026 unless another time is given.
  *
  * @example
  * const clock = virtualClock()

@@ -1,5 +1,5 @@
 import type { BookingRules, BookStep, ExchangeReply, Step } from '../../egress/booking/messages.ts'
-import type { BookingPort } from '../../egress/places/booking-port.ts'
+import type { BookingPort } from '../../egress/places/ports/booking-port.ts'
 import { waitFor } from '../wait-for.ts'
 
 /** Something that every port of booking must do, and how to see that this one does. */
@@ -54,7 +54,7 @@ export class BookingBench {
     this.#advance = advance
   }
 
-  /** An upstream that nobody has used, with nothing to recover from. */
+  /** An unused upstream, with nothing to recover from. */
   async upstream(over: Partial<BookingRules> = {}): Promise<UpstreamBench> {
     const upstream = new UpstreamBench(this.port, `u${process.pid}-${++made}`, { ...rules, ...over })
     const { recovering, epoch } = await upstream.ask('founder')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type BookingCase, bookStep, finishSteps, limit } from './case.ts'
 
-/** Who waits, in which order, and who is refused. */
+/** Which calls wait, in which order, and which are refused. */
 export const waiting: readonly BookingCase[] = [
   {
     name: 'refuses at arrival, without spending, what cannot be served within its wait, and says when it could',

@@ -4,7 +4,7 @@ import { type AddTest, minute, ownRule, remaining, type UsingApp } from './app.t
 const proxies = { identity: { trustedProxies: ['127.0.0.0/8', '::1'] } }
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
 
-/** Who is let through, and what they are told. */
+/** Which requests pass, and what is answered. */
 export function claimAnswers(using: UsingApp, it: AddTest): void {
   it('lets requests pass and tells what is left', () =>
     using([minute(3)], {}, async ({ ask }) => {
@@ -61,7 +61,10 @@ export function claimAnswers(using: UsingApp, it: AddTest): void {
           assert.equal((await ask('/hello', { headers: { 'x-skip': '1' } })).status, 200)
         }
         assert.equal(remaining(await ask('/hello')), 0)
-        assert.equal((await ask('/hello', { method: 'OPTIONS' })).status, 429)
+        // What no browser sends as a preflight is a request like all others.
+        const others = [{}, { ...preflight, origin: '' }, { ...preflight, 'access-control-request-method': '' }]
+        for (const headers of [...others, { ...preflight, origin: 'anything' }])
+          assert.equal((await ask('/hello', { method: 'OPTIONS', headers })).status, 429)
       },
     ))
 

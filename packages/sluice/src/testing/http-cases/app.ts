@@ -1,4 +1,4 @@
-import type { ChargeOptions, GuardOptions } from '../../http/guard-options.ts'
+import type { ChargeOptions, GuardOptions } from '../../http/guard/guard-options.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { RuleSpec } from '../../policy/document/document.ts'

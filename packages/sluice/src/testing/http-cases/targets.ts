@@ -72,7 +72,7 @@ const targets: readonly string[] = [
   ],
 ]
 
-/** Each rule covers one handler; nobody reaches its limit. */
+/** Each rule covers one handler; no limit is reached. */
 const rules: readonly RuleSpec[] = [
   minute(1e9, { name: 'hello', match: { path: '/hello' }, key: 'const:all' }),
   minute(1e9, { name: 'health', match: { path: '/healthz' }, key: 'const:all' }),

@@ -14,7 +14,7 @@ interface Call {
   reject(error: Error): void
 }
 
-/** Speaks to a Redis on a loopback port. A call that gets no answer in time (a frozen server) is rejected. */
+/** A client for a Redis on a loopback port. A call that gets no answer in time (a frozen server) is rejected. */
 export function respClient(port: number, timeoutMs: number = 3000): RespClient {
   let current: { socket: Socket; calls: Call[] } | undefined
 

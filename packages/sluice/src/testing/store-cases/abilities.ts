@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
-import type { StoreAbilities } from '../../stores/store.ts'
-import { NotHere, type StoreBench, type StoreCase } from './case.ts'
+import type { Redis } from '../../redis/redis.ts'
+import type { StoreCase } from './case.ts'
 
 const withinMs = 10_000
 const take = (charge: Charge): Ask => ({ kind: 'take', charges: [charge], copies: 1, hold: undefined })
 
-/** What the store declares, or a reason to leave the case out. */
-function declared<Name extends keyof StoreAbilities>(bench: StoreBench, name: Name): NonNullable<StoreAbilities[Name]> {
-  const ability = bench.store.abilities?.[name]
-  if (ability === undefined) throw new NotHere(`the store does not declare ${name}`)
-  return ability
-}
-
 /** What a store declares that it can do, it does. */
-export const abilities: readonly StoreCase[] = [
+export const declaring: readonly StoreCase[] = [
+  {
+    name: 'declares the abilities that it is said to have, and no others',
+    async check(bench) {
+      const declared = Object.entries(bench.store.abilities ?? {}).filter(([, ability]) => ability !== undefined)
+      assert.deepEqual(declared.map(([name]) => name).sort(), [...bench.abilities].sort())
+    },
+  },
   {
     name: 'in process: decides at once, without a promise',
     async check(bench) {
-      declared(bench, 'inProcess')
+      bench.ability('inProcess')
       const answer = bench.store.decide(take(bench.charge([{ amount: 5, per: '1h' }])), withinMs)
       assert.ok(!(answer instanceof Promise))
       assert.equal(answer.allowed, true)
@@ -27,7 +27,7 @@ export const abilities: readonly StoreCase[] = [
   {
     name: 'submit: answers exactly once, and as decide does',
     async check(bench) {
-      const submit = declared(bench, 'submit')
+      const submit = bench.ability('submit')
       const charge = bench.charge([{ amount: 2, per: '1h' }])
       const outcomes: boolean[] = []
       for (let i = 0; i < 4; i++) {
@@ -53,7 +53,7 @@ export const abilities: readonly StoreCase[] = [
   {
     name: 'take by text: decides as the whole ask does, and only for a subject that is known by this very text',
     async check(bench) {
-      const takeByText = declared(bench, 'takeByText')
+      const takeByText = bench.ability('takeByText')
       const charge = bench.charge([{ amount: 3, per: '1h' }])
       const { subject, ...terms } = charge
       assert.equal(takeByText({ ...terms, text: bench.fresh() }), undefined, 'nobody has asked for it yet')
@@ -67,6 +67,36 @@ export const abilities: readonly StoreCase[] = [
       await bench.use(pair, 1)
       assert.equal(takeByText({ ...terms, text: pair.subject }), undefined)
       assert.deepEqual(await bench.left(pair), [2])
+    },
+  },
+  {
+    name: 'continuity: a subject stays in its place, which has been intact since before it was counted',
+    async check(bench) {
+      const { placeOf, connection, intactSinceUs } = bench.ability('continuity')
+      const charge = bench.charge([{ amount: 5, per: '1h' }])
+      await bench.use(charge, 1)
+      const place = placeOf(charge)
+      const sinceUs = await intactSinceUs(place, withinMs)
+      assert.ok(Number.isFinite(sinceUs))
+      await bench.use(charge, 1)
+      assert.equal(placeOf(charge), place)
+      assert.equal(await intactSinceUs(place, withinMs), sinceUs, 'nothing was lost in between')
+      assert.equal(connection(), connection())
+    },
+  },
+  {
+    name: 'lend Redis: every user has it until that user releases it',
+    async check(bench) {
+      const lend = bench.ability('lendRedis')
+      const [first, second] = [lend(), lend()]
+      const key = `${first.prefix}conformance-${bench.fresh()}`
+      const [one, other] = [first.redis as Redis, second.redis as Redis]
+      await one.ready(withinMs)
+      await one.command(['SET', key, 'kept', 'PX', '60000'], { key })
+      await first.release()
+      assert.equal(String(await other.command(['GET', key], { key })), 'kept')
+      await second.release()
+      await bench.use(bench.charge([{ amount: 5, per: '1h' }]), 1)
     },
   },
 ]

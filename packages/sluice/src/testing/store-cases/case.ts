@@ -4,7 +4,7 @@ import type { LimitAlgorithm } from '../../core/engine/limit.ts'
 import type { HoldKind } from '../../core/engine/state.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import type { LimitSpec, RuleSpec } from '../../policy/document/document.ts'
-import type { Store } from '../../stores/store.ts'
+import type { Store, StoreAbilities } from '../../stores/store.ts'
 import { waitFor } from '../wait-for.ts'
 
 /** Something that every store must do, and how to see that this one does. */
@@ -36,6 +36,7 @@ let benches = 0
 export interface StoreFeatures {
   readonly algorithms: readonly LimitAlgorithm[]
   readonly holds: boolean
+  readonly abilities: readonly (keyof StoreAbilities)[]
 }
 
 /** A store with what the cases have in common: subjects of their own, and short words for asks. */
@@ -52,7 +53,20 @@ export class StoreBench {
     this.#advance = advance
   }
 
-  /** A text that nobody else has: a subject, or the id of a hold. */
+  /** The abilities that the store was said to declare. */
+  get abilities(): readonly (keyof StoreAbilities)[] {
+    return this.#features.abilities
+  }
+
+  /** What the store declares under a name; skips the case if the store was said not to have it. */
+  ability<Name extends keyof StoreAbilities>(name: Name): NonNullable<StoreAbilities[Name]> {
+    if (!this.abilities.includes(name)) throw new NotHere(`the store was not said to have the ability ${name}`)
+    const ability = this.store.abilities?.[name]
+    assert.ok(ability !== undefined, `the store declares ${name}`)
+    return ability
+  }
+
+  /** A unique text: a subject, or the id of a hold. */
   fresh(): string {
     return `s${++this.#made}`
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { costing, type Limits, only, type StoreCase } from './case.ts'
 
 const perHour = (amount: number): Limits => [{ amount, per: '1h' }]
+const logged = (amount: number): Limits => [{ amount, per: '1h', algorithm: 'sliding-log' }]
 const atOnce = (amount: number): Limits => [{ amount, algorithm: 'concurrency' }]
 
 export const holding: readonly StoreCase[] = [
@@ -77,6 +78,69 @@ export const holding: readonly StoreCase[] = [
       }
       await bench.settle(costing(charge, 0), hold.id)
       assert.deepEqual(await bench.left(charge), [10])
+    },
+  },
+  {
+    name: 'what a hold took step by step comes back to where each step took it, under every algorithm',
+    async check(bench) {
+      const kinds = {
+        'fixed-window': perHour(30),
+        'sliding-window': [{ amount: 30, per: '1h', algorithm: 'sliding-window' }],
+        'sliding-log': logged(30),
+      } as const
+      for (const limits of bench.among(kinds)) {
+        const charge = bench.charge(limits)
+        const hold = bench.hold('reserve')
+        await bench.take(costing(charge, 2))
+        for (const cost of [1, 3, 4, 6]) {
+          assert.equal((await bench.take(costing(charge, cost), { hold })).allowed, true)
+          await bench.elapse(2)
+        }
+        const [open] = (await bench.peek(charge)).holds!
+        assert.deepEqual(
+          open!.map(({ id, cost }) => [id, cost]),
+          [[hold.id, 6]],
+        )
+        assert.deepEqual(await bench.left(charge), [22])
+        await bench.settle(costing(charge, 0), hold.id)
+        assert.deepEqual(await bench.left(charge), [28])
+        assert.equal((await bench.settle(charge, hold.id)).granted, 0)
+      }
+    },
+  },
+  {
+    name: 'a hold that grew in very many steps is one hold, and gives back no more than it took',
+    async check(bench) {
+      for (const limits of bench.among({ window: perHour(99), log: logged(99) })) {
+        const charge = bench.charge(limits)
+        const hold = bench.hold('reserve')
+        await bench.take(costing(charge, 40))
+        for (let cost = 1; cost <= 30; cost++) {
+          await bench.take(costing(charge, cost), { hold })
+          await bench.elapse(2)
+        }
+        const { holds } = await bench.peek(charge)
+        assert.deepEqual([holds![0]!.length, holds![0]![0]!.cost], [1, 30])
+        assert.deepEqual(await bench.left(charge), [29])
+        await bench.settle(costing(charge, 0), hold.id)
+        const [left] = await bench.left(charge)
+        assert.ok(left! > 29 && left! <= 59, `${left} left`)
+        assert.deepEqual((await bench.peek(charge)).holds, [[]])
+      }
+    },
+  },
+  {
+    name: 'a hold that grew under other limits gives each limit back only what it took there',
+    async check(bench) {
+      const [before, after] = [2, 3].map((hours) => [{ amount: 20, per: `${hours}h` as const, name: 'limit' }])
+      const charge = bench.charge(before!)
+      const changed = bench.charge(after!, { subject: charge.subject })
+      const hold = bench.hold('reserve')
+      await bench.take(costing(charge, 10))
+      await bench.take(costing(charge, 4), { hold })
+      await bench.take(costing(changed, 9), { hold })
+      await bench.settle(costing(changed, 0), hold.id)
+      assert.deepEqual([await bench.left(charge), await bench.left(changed)], [[10], [20]])
     },
   },
   {
@@ -157,126 +221,6 @@ export const holding: readonly StoreCase[] = [
           [10, 1, 10],
         )
       }
-    },
-  },
-  {
-    name: 'never has more in flight than a concurrency limit says',
-    async check(bench) {
-      const charge = bench.charge(atOnce(3))
-      const holds = Array.from({ length: 8 }, () => bench.hold('acquire'))
-      const answers = await Promise.all(holds.map((hold) => bench.take(charge, { hold })))
-      assert.deepEqual(
-        answers.map((answer) => answer.allowed),
-        [true, true, true, false, false, false, false, false],
-      )
-      const { retryAfterMs } = only(answers.at(-1)!)
-      assert.ok(retryAfterMs > 0 && retryAfterMs <= 60_000)
-      assert.equal((await bench.settle(charge, holds[1]!.id)).granted, 1)
-      assert.equal((await bench.take(charge, { hold: holds[5]! })).allowed, true)
-      assert.equal((await bench.take(charge, { hold: holds[6]! })).allowed, false)
-    },
-  },
-  {
-    name: 'without a hold, a concurrency limit must have a free place but none is occupied',
-    async check(bench) {
-      const charge = bench.charge([...(atOnce(1) as []), { amount: 10, per: '1h', name: 'hourly' }])
-      const taken = await Promise.all([1, 2, 3].map(() => bench.take(charge)))
-      assert.deepEqual(
-        taken.map(({ allowed }) => allowed),
-        [true, true, true],
-      )
-      assert.equal((await bench.take(charge, { copies: 2 })).granted, 2)
-      assert.deepEqual(await bench.left(charge), [1, 5])
-      const hold = bench.hold('acquire')
-      assert.equal((await bench.take(charge, { hold })).allowed, true)
-      assert.equal((await bench.take(charge)).allowed, false)
-      assert.deepEqual(await bench.left(charge), [0, 4])
-      await bench.settle(charge, hold.id)
-      assert.equal((await bench.take(charge)).allowed, true)
-    },
-  },
-  {
-    name: 'asked twice to hold places only, with the same id, spends the rest once',
-    async check(bench) {
-      const busy = bench.charge(atOnce(1), { rule: 'busy' })
-      const spent = bench.charge(perHour(2), { rule: 'spent' })
-      const hold = bench.places()
-      for (let i = 0; i < 2; i++) assert.equal((await bench.take([busy, spent], { hold })).allowed, true)
-      assert.deepEqual(await bench.left(spent), [1])
-      await bench.use(spent, 1)
-      assert.equal((await bench.take([busy, spent], { hold })).allowed, true, 'asked again when nothing is left')
-      assert.deepEqual(await bench.left(spent), [0])
-    },
-  },
-  {
-    name: 'the same hold of several subjects, refused more, stays as it was on all of them',
-    async check(bench) {
-      const wide = [bench.charge(perHour(100), { cost: 4 }), bench.charge(perHour(100), { cost: 4 })]
-      const tight = bench.charge(perHour(6), { cost: 4, rule: 'tight' })
-      for (const kind of ['reserve', 'acquire'] as const) {
-        const charges = [wide[0]!, tight, wide[1]!]
-        const hold = bench.hold(kind)
-        assert.equal((await bench.take(charges, { hold })).allowed, true)
-        const more = charges.map((charge) => costing(charge, 7))
-        assert.equal((await bench.take(more, { hold })).allowed, false)
-        assert.deepEqual(
-          (await bench.peek(charges)).holds!.map((holds) => holds.map(({ id, cost }) => [id, cost])),
-          [[[hold.id, 4]], [[hold.id, 4]], [[hold.id, 4]]],
-        )
-        for (const [charge, left] of [
-          [wide[0]!, 96],
-          [tight, 2],
-          [wide[1]!, 96],
-        ] as const)
-          assert.deepEqual(await bench.left(charge), [left])
-        assert.equal(
-          (
-            await bench.settle(
-              charges.map((charge) => costing(charge, 0)),
-              hold.id,
-            )
-          ).granted,
-          3,
-        )
-      }
-    },
-  },
-  {
-    name: 'asked to hold places only, holds them and spends the rest for good, all or nothing',
-    async check(bench) {
-      const busy = bench.charge(atOnce(1), { rule: 'busy' })
-      const spent = bench.charge(perHour(2), { rule: 'spent' })
-      const hold = bench.places()
-      assert.equal((await bench.take([busy, spent], { hold })).allowed, true)
-      const seen = await bench.peek([busy, spent])
-      assert.deepEqual(
-        seen.holds!.map((holds) => holds.map(({ id, kind }) => [id, kind])),
-        [[[hold.id, 'acquire']], []],
-      )
-      assert.deepEqual(await bench.left(spent), [1])
-      assert.equal((await bench.take([busy, spent], { hold: bench.places() })).allowed, false)
-      assert.deepEqual(await bench.left(spent), [1])
-      assert.equal((await bench.settle([busy], hold.id)).granted, 1)
-      assert.equal((await bench.take([busy, spent], { hold: bench.places() })).allowed, true)
-      assert.deepEqual(await bench.left(spent), [0])
-      assert.equal((await bench.take(spent, { hold: bench.places() })).allowed, false)
-    },
-  },
-  {
-    name: 'counts places and units of one subject together',
-    async check(bench) {
-      const charge = bench.charge([...(atOnce(2) as []), { amount: 3, per: '1h', name: 'hourly' }])
-      const holds = [1, 2, 3, 4].map(() => bench.hold('acquire'))
-      for (const hold of holds.slice(0, 3)) {
-        assert.equal((await bench.take(charge, { hold })).allowed, true)
-        assert.equal((await bench.settle(charge, hold.id)).granted, 1)
-      }
-      const denied = await bench.take(charge, { hold: holds[3]! })
-      assert.equal(denied.allowed, false)
-      assert.deepEqual(
-        denied.statuses[0]!.map(({ remaining }) => remaining),
-        [2, 0],
-      )
     },
   },
   {
