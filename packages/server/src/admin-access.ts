@@ -1,8 +1,10 @@
+import type { Logger } from 'pino'
 import type { ServerConfig } from './config/config.ts'
-import { newToken, removeTokenFile, tokenFileOf, writeTokenFile } from './config/token-file.ts'
+import { newToken, removeTokenFile, tokenFileOf, writeTokenFile } from './config/secrets/token-file.ts'
 import { requireToken } from './http/access.ts'
 import type { Access } from './http/api-parts.ts'
 import { PageAccess } from './session/page-access.ts'
+import { WrongSecrets } from './session/wrong-secrets.ts'
 
 export interface AdminAccess {
   readonly access: Access
@@ -13,12 +15,18 @@ export interface AdminAccess {
 }
 
 /** Who may do what. Admin routes always want a token; where none is configured, one is generated. */
-export function adminAccess({ adminToken, decideToken, env, tls }: ServerConfig): AdminAccess {
+export function adminAccess(config: ServerConfig, log: Logger): AdminAccess {
+  const { adminToken, decideToken, env, tls, trustedProxies, forwardedBy } = config
   const token = adminToken ?? newToken()
-  const page = new PageAccess(token, tls !== undefined)
+  const wrongSecrets = new WrongSecrets({
+    identity: { trustedProxies, forwardedBy },
+    onTooMany: (network) => log.warn({ network }, 'many wrong tokens or codes'),
+  })
+  const page = new PageAccess(token, tls !== undefined, wrongSecrets)
   const access = {
     admin: page.check,
-    report: requireToken('decide or admin', decideToken === undefined ? [token] : [decideToken, token]),
+    report: requireToken('decide or admin', decideToken === undefined ? [token] : [decideToken, token], wrongSecrets),
+    // Not counted: a client that asks for decisions must not mistake 429 for a denial.
     decide: decideToken === undefined ? () => {} : requireToken('decide', [decideToken, token]),
   }
   return {

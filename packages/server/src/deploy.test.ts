@@ -5,7 +5,7 @@ import { compilePolicy } from 'sluice/policy'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { knownVariables, resolveConfig } from './config/config.ts'
-import { examplePolicy } from './config/example-policy.ts'
+import { examplePolicy } from './config/policy/example-policy.ts'
 
 const folder = new URL('../../../deploy/', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, folder), 'utf8')

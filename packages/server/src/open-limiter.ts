@@ -2,11 +2,11 @@ import type { PolicyArchive, PolicyDocument, PolicySource } from 'sluice'
 import { createLimiter, type Limiter, memoryStore, type Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
 import type { ServerConfig } from './config/config.ts'
-import { examplePolicy } from './config/example-policy.ts'
-import { archiveOf } from './config/policy-archive.ts'
-import { openPolicy } from './config/policy-place.ts'
+import { examplePolicy } from './config/policy/example-policy.ts'
+import { archiveOf } from './config/policy/policy-archive.ts'
+import { openPolicy } from './config/policy/policy-place.ts'
+import { teePolicy } from './config/policy/tee-policy.ts'
 import { redisClient } from './config/redis-target.ts'
-import { teePolicy } from './config/tee-policy.ts'
 import { demoStore } from './demo/demo-store.ts'
 import { type DemoParts, startDemo } from './demo/start-demo.ts'
 import { type RoutedPolicy, routedPolicy } from './envoy/routed-policy.ts'
@@ -24,8 +24,8 @@ export interface OpenLimiter {
   readonly policy: RoutedPolicy
   /** The source of the policy for another reader, beside the limiter. */
   readonly policyForOthers: PolicySource
-  /** Makes the traffic of the demo, where that was asked for, and tells of each request; ends it again. */
-  startDemo(keep: NonNullable<DemoParts['keep']>): () => void
+  /** Makes the traffic of the demo, where that was asked for, and reports each request; returns how to end it. */
+  startDemo(listeners: Pick<DemoParts, 'keep' | 'report'>): () => unknown
   /** Whether the built-in example stands in for a policy that could not be read. */
   isExampleInstead(): boolean
   /** What is in force, for people. */
@@ -46,6 +46,7 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     policy: policy.source,
     store,
     deadlineMs: config.deadlineMs,
+    ...(config.replicas === undefined ? {} : { replicas: config.replicas }),
     env: config.env,
     ...(config.policy.optional ? { fallbackPolicy: exampleFor(config.policy) } : {}),
   })
@@ -66,8 +67,10 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     archive,
     policy,
     policyForOthers: teed.second,
-    startDemo: (keep) =>
-      demo === undefined || archive === undefined ? () => {} : startDemo({ limiter, archive, store: demo, keep }),
+    startDemo: (listeners) =>
+      demo === undefined || archive === undefined
+        ? () => {}
+        : startDemo({ limiter, archive, store: demo, ...listeners }),
     isExampleInstead: () => isExample,
     policySource: () => (isExample ? `the built-in example, as ${place()} could not be read` : place()),
   }

@@ -4,7 +4,7 @@ import { LimiterCounter } from 'sluice/reports'
 import { adminAccess } from './admin-access.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import type { ServerConfig } from './config/config.ts'
-import { isWritable } from './config/policy-place.ts'
+import { isWritable } from './config/policy/policy-place.ts'
 import { openDataSources } from './data-sources/data-sources.ts'
 import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
 import { OverrideLimiters } from './envoy/override-limiters.ts'
@@ -18,6 +18,7 @@ import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-lim
 import { openProxy } from './proxy/open-proxy.ts'
 import { openRing } from './replay/open-ring.ts'
 import { createHide } from './replay/secret-names.ts'
+import { shareEndedSessions } from './session/share-ended-sessions.ts'
 import { checkRedis, startWarnings, watchStore } from './start-checks.ts'
 import { type FleetLook, sharedLook } from './stats/fleet-reader.ts'
 import { LiveFeed } from './stats/live-feed.ts'
@@ -59,7 +60,7 @@ export interface ServeOptions {
 }
 
 /**
- * Starts the daemon. Nothing listens beyond this machine unless the configuration says so.
+ * Starts the daemon. It listens on this machine only, unless the configuration names another address.
  *
  * @example
  * const daemon = await serve(resolveConfig({ port: '0' }))
@@ -80,8 +81,13 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const audit = new AuditLog(log)
     const hide = createHide()
     const ring = openRing(limiter, policy, hide)
-    opened.push(open.startDemo((request, decision) => ring.add({ request, cost: undefined }, decision, Date.now())))
     const reports = openReports(open, config, counter, opened)
+    opened.push(
+      open.startDemo({
+        keep: (request, decision) => ring.add({ request, cost: undefined }, decision, Date.now()),
+        report: reports.add,
+      }),
+    )
     const { replica, readers } = reports
     const lookAt = sharedLook(readers)
     const look = (): Promise<FleetLook> => lookAt(limiter.policy.service)
@@ -89,8 +95,8 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     opened.push(() => live.close())
     let draining = false
     const { trustedProxies, forwardedBy, env } = config
-    const admin = adminAccess(config)
-    opened.push(() => admin.page.close())
+    const admin = adminAccess(config, log)
+    opened.push(shareEndedSessions(admin.page.sessions, open.redis, config.redisPrefix))
     const state = { startedAt: new Date(), isDraining: () => draining }
     const app = createApp({
       limiter,

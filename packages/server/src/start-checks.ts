@@ -7,6 +7,8 @@ import type { OpenLimiter } from './open-limiter.ts'
 
 const probeMs = 2000
 const remindEveryMs = 60_000
+/** Fewer characters than this can be found by trying, as a right token is always let in. */
+const shortToken = 16
 
 /**
  * Tries Redis once before anything listens. Wrong credentials are no outage: a rollout with a wrong secret must not
@@ -33,7 +35,7 @@ export async function checkRedis({
   }
 }
 
-/** What an operator should hear at the start. */
+/** Warnings for the operator at start. */
 export function startWarnings(
   config: ServerConfig,
   { limiter, isExampleInstead }: OpenLimiter,
@@ -50,6 +52,9 @@ export function startWarnings(
     config.decideToken !== undefined && config.grpcPort !== undefined && !isLoopback(config.grpcHost)
       ? 'The token for deciding does not hold for the Envoy rate-limit service; let only your proxies reach its port.'
       : undefined,
+    isOpen && config.adminToken !== undefined && config.adminToken.length < shortToken
+      ? 'The admin token is short enough to be guessed over a network; use a longer one: openssl rand -hex 32.'
+      : undefined,
     isOpen && config.decideToken === undefined
       ? 'Everybody who can reach this address may ask for decisions and so spend quotas; SLUICE_DECIDE_TOKEN restricts it.'
       : undefined,
@@ -60,7 +65,7 @@ function isLoopback(host: string): boolean {
   return /^(127\.|::1$|localhost$)/.test(host)
 }
 
-/** Reminds of a store that cannot be asked, once a minute, also while nobody asks for decisions. */
+/** Logs once a minute that the store cannot be reached, also while no decisions are asked for. */
 export function watchStore(limiter: Limiter, log: Logger): () => void {
   const timer = setInterval(async () => {
     const { ok, store, warnings } = await limiter.health()

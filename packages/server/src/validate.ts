@@ -18,7 +18,8 @@ export async function validate(config: ServerConfig): Promise<Validated> {
   try {
     const { limiter, policy } = await openLimiter(config, opened)
     const health = await limiter.health()
-    const warnings = [...health.warnings, ...policyWarnings(compilePolicy(policy.document, { env: config.env }))]
+    const ofPolicy = policyWarnings(compilePolicy(policy.document, { env: config.env }), Date.now())
+    const warnings = [...config.warnings, ...health.warnings, ...ofPolicy]
     const { service, rules, status } = limiter.policy
     return { service, version: status.version, rules, policySource: status.source, store: health.store.name, warnings }
   } finally {

@@ -6,7 +6,7 @@ export interface Actor {
   readonly address: string
 }
 
-/** One change that somebody made through this daemon. */
+/** One change that was made through this daemon. */
 export interface AuditEntry {
   readonly id: number
   /** ISO 8601. */

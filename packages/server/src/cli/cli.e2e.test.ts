@@ -16,6 +16,10 @@ rules:
     match: { method: POST, path: /v1/analyze }
     key: body.tenant
     limits: { rpm: 2 }
+  - name: pair
+    match: { path: /pairs }
+    key: [body.tenant, body.language]
+    limits: { rpm: 2 }
 `
 let folder: string
 let redis: Awaited<ReturnType<typeof startRedis>>
@@ -58,6 +62,31 @@ describe('the command line', () => {
     expect((await sluice('check', '--json', '--ruel', 'x')).json()).toMatchObject({
       error: { code: 'wrong-use', exitCode: 2 },
     })
+  })
+
+  it('prints help as one object with --json', async () => {
+    for (const args of [[], ['--help'], ['help']]) {
+      const { commands, exitCodes } = (await sluice(...args, '--json')).json<{
+        commands: object[]
+        exitCodes: object
+      }>()
+      expect(commands).toContainEqual(expect.objectContaining({ name: 'check', summary: expect.any(String) }))
+      expect(exitCodes).toMatchObject({ 3: expect.any(String) })
+    }
+    for (const args of [
+      ['check', '--help'],
+      ['help', 'check'],
+      ['check', 'key', '-h'],
+    ]) {
+      const told = (await sluice(...args, '--json')).json<{ options: object[] }>()
+      expect(told).toMatchObject({ name: 'check', examples: expect.any(Array) })
+      expect(told.options).toContainEqual(expect.objectContaining({ name: 'cost' }))
+    }
+    for (const args of [
+      ['policy', '--help'],
+      ['help', 'policy'],
+    ])
+      expect((await sluice(...args, '--json')).json()).toMatchObject({ group: 'policy', commands: expect.any(Array) })
   })
 
   it('ends with 3 when nobody answers, and says what to do', async () => {
@@ -113,8 +142,23 @@ describe.each([
       limits: [{ amount: 3, remaining: 1 }],
       holds: [],
     })
-    expect((await on('reset', key, '--json')).json()).toEqual({ reset: true, key })
+    expect((await on('reset', key, '--json')).json()).toEqual({ reset: true, key, stored: true })
     expect(await on('inspect', key)).toMatchObject({ code: 0, out: expect.stringContaining('3 of 3 left') })
+  })
+
+  it('that were never used are reset with a word about it', async () => {
+    const unused = `${key}-unused`
+    expect((await on('reset', unused, '--json')).json()).toEqual({ reset: true, key: unused, stored: false })
+    expect(await on('reset', unused)).toMatchObject({ code: 0, out: expect.stringContaining('nothing was stored') })
+  })
+
+  it('that no request can have are refused', async () => {
+    for (const command of ['check', 'inspect', 'reset'])
+      expect(await on(command, 'acme', '--rule', 'pair')).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('2 parts, body.tenant, body.language; 1 was given'),
+      })
+    expect((await on('inspect', 'acme/en', '--rule', 'pair')).code).toBe(0)
   })
 
   it('of another service or rule are refused', async () => {
@@ -136,6 +180,7 @@ describe.each([
     expect(told.rules).toMatchObject([
       { matched: false, key: null },
       { matched: true, key: `shop/analyze/${way.length}`, limits: [{ remaining: 2 }] },
+      { matched: false, key: null },
     ])
     expect(told.decision).toMatchObject({ allowed: true })
     expect((await on('check', ...request)).code).toBe(0)
@@ -178,6 +223,10 @@ describe('doctor', () => {
     await redis.cli('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
     expect(ill).toMatchObject({ code: 1, out: expect.stringMatching(/mend:.*noeviction[\s\S]*mend:.*policy validate/) })
     expect((await sluice('doctor', '--redis', 'redis://127.0.0.1:1')).code).toBe(3)
+    expect(await sluice('doctor', '--redis', 'mysql://x')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--redis is "mysql://x"'),
+    })
   })
 
   it('sees that the daemon enforces another version, or counts elsewhere', async () => {
@@ -266,5 +315,47 @@ describe('the token', () => {
       err: expect.stringContaining('Sluice daemon'),
     })
     other.close()
+  })
+})
+
+describe('a policy with a key that only code can find', () => {
+  it('is checked, compared and pushed to a source, and validate says who can enforce it', async () => {
+    writeFileSync(file('code.yaml'), policy.replace('key: body.tenant', 'key: fn:tenantOf'))
+    const checked = await sluice('policy', 'validate', 'code.yaml')
+    expect(checked).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('createLimiter needs functions: { tenantOf }'),
+    })
+    expect(await sluice('policy', 'diff', 'shop.yaml', 'code.yaml')).toMatchObject({ code: 1, err: '' })
+    const pushed = await sluice('policy', 'push', 'code.yaml', '--policy', `${redis.url}?key=code`)
+    expect(pushed).toMatchObject({ code: 0, out: expect.stringContaining('pushed as revision') })
+  })
+})
+
+describe('a mistake of an operator', () => {
+  it('is told by collect as by serve: a port that is taken', async () => {
+    const { port } = new URL(daemon.url)
+    const ran = await sluice('collect', '--port', port, '--file', 'taken.ndjson')
+    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(`port ${port} of 127.0.0.1 is taken`) })
+  })
+
+  it.each([['serve', '--validate'], ['proxy'], ['collect']])(
+    'a variable that only looks right is refused by %s',
+    async (...args) => {
+      const ran = await runCli(args, { cwd: folder, env: { SLUICE_REDIS_URI: redis.url } })
+      expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('did you mean SLUICE_REDIS_URL?') })
+    },
+  )
+
+  it('is found by serve --validate: a variable that nothing reads', async () => {
+    const ran = await runCli(['serve', '--validate'], { cwd: folder, env: { SLUICE_POLCY: 'shop.yaml' } })
+    expect(ran).toMatchObject({ code: 1, out: expect.stringContaining('There is no variable SLUICE_POLCY') })
+  })
+
+  it('is no mistake: to ask a group of commands for its help', async () => {
+    expect(await sluice('policy', '--help')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('sluice policy push FILE'),
+    })
   })
 })

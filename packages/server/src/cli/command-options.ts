@@ -43,7 +43,7 @@ const aboutServe: OptionTable = {
   'require-redis': { about: 'do not start while Redis cannot be used' },
   'data-sources': {
     value: 'NAMESPACE/SOURCE',
-    about: 'data sources of caches that should report, told of in /ready and /metrics; with commas between',
+    about: 'data sources of caches that should report, listed in /ready and /metrics; separated by commas',
     default: 'none',
   },
   policy: {
@@ -70,6 +70,10 @@ const aboutServe: OptionTable = {
     choices: ['either', 'forwarded', 'x-forwarded-for'],
   },
   deadline: { value: 'MS', about: 'within how many milliseconds every decision is made, whatever the store does' },
+  replicas: {
+    value: 'N',
+    about: 'how many daemons share limits while Redis is away, where the policy says local; counted when left out',
+  },
   'log-level': {
     value: 'LEVEL',
     about: 'how much to log',

@@ -4,7 +4,7 @@ import type { Terminal } from './terminal/terminal.ts'
 
 /** One option of a command, as help, completion and the parser see it. */
 export interface OptionSpec {
-  /** What stands for the value, such as `URL`; without it the option is a switch. */
+  /** The placeholder for the value in the help, such as `URL`; without it the option is a switch. */
   readonly value?: string
   readonly short?: string
   /** Whether it can be given more than once. */

@@ -25,7 +25,7 @@ export const commands: readonly Command[] = [
       'sluice serve --redis redis://127.0.0.1:6379 --policy sluice.yaml',
       'sluice serve --policy sluice.yaml --validate',
     ],
-    run: async (input, terminal) => (await import('./commands/serve.ts')).serveCommand(input, terminal),
+    run: async (input, terminal) => (await import('./commands/daemons/serve.ts')).serveCommand(input, terminal),
   },
   {
     name: 'check',
@@ -45,7 +45,7 @@ export const commands: readonly Command[] = [
       'sluice check 42 --rule per-user --cost 5',
       'sluice check -X POST --path /v1/analyze -d \'{"tenant_id":"client-corp","language":"en"}\'',
     ],
-    run: async (input, terminal) => (await import('./commands/check.ts')).check(input, terminal),
+    run: async (input, terminal) => (await import('./commands/keys/check.ts')).check(input, terminal),
   },
   {
     name: 'explain',
@@ -56,7 +56,7 @@ export const commands: readonly Command[] = [
       'sluice explain -X POST --path /v1/analyze -H "x-api-key: k1" --ip 192.0.2.7',
       'sluice explain --path /prices --policy sluice.yaml',
     ],
-    run: async (input, terminal) => (await import('./commands/explain.ts')).explain(input, terminal),
+    run: async (input, terminal) => (await import('./commands/keys/explain.ts')).explain(input, terminal),
   },
   {
     name: 'inspect',
@@ -69,7 +69,7 @@ export const commands: readonly Command[] = [
       'sluice inspect example/per-user/42',
       'sluice inspect client-corp/en --rule tenant-language --redis redis://127.0.0.1 --policy sluice.yaml',
     ],
-    run: async (input, terminal) => (await import('./commands/inspect.ts')).inspect(input, terminal),
+    run: async (input, terminal) => (await import('./commands/keys/inspect.ts')).inspect(input, terminal),
   },
   {
     name: 'reset',
@@ -79,7 +79,7 @@ export const commands: readonly Command[] = [
     options: { ...ruleOption, ...targetOptions },
     details: [keyNote, targetNote],
     examples: ['sluice reset example/per-user/42'],
-    run: async (input, terminal) => (await import('./commands/reset.ts')).reset(input, terminal),
+    run: async (input, terminal) => (await import('./commands/keys/reset.ts')).reset(input, terminal),
   },
   {
     name: 'top',
@@ -99,7 +99,8 @@ export const commands: readonly Command[] = [
       'SOURCE is a file, - for standard input, or mongodb://, postgres:// or redis://; sluice.yaml when left out.',
     ],
     examples: ['sluice policy validate sluice.yaml', 'sluice policy validate postgres://localhost/app?service=shop'],
-    run: async (input, terminal) => (await import('./commands/policy-validate.ts')).policyValidate(input, terminal),
+    run: async (input, terminal) =>
+      (await import('./commands/policy/policy-validate.ts')).policyValidate(input, terminal),
   },
   {
     name: 'policy diff',
@@ -111,7 +112,7 @@ export const commands: readonly Command[] = [
       'OLD and NEW are sources, as in policy validate. Without OLD, NEW is compared with what the daemon enforces. Exits with 1 when they differ.',
     ],
     examples: ['sluice policy diff sluice.yaml', 'sluice policy diff sluice.yaml next.yaml'],
-    run: async (input, terminal) => (await import('./commands/policy-diff.ts')).policyDiff(input, terminal),
+    run: async (input, terminal) => (await import('./commands/policy/policy-diff.ts')).policyDiff(input, terminal),
   },
   {
     name: 'policy push',
@@ -128,7 +129,7 @@ export const commands: readonly Command[] = [
       'sluice policy push sluice.yaml',
       'sluice policy push sluice.yaml --policy redis://127.0.0.1/?key=sluice:policy:shop',
     ],
-    run: async (input, terminal) => (await import('./commands/policy-push.ts')).policyPush(input, terminal),
+    run: async (input, terminal) => (await import('./commands/policy/policy-push.ts')).policyPush(input, terminal),
   },
   {
     name: 'policy history',
@@ -139,7 +140,8 @@ export const commands: readonly Command[] = [
       ...daemonOptions,
     },
     examples: ['sluice policy history', 'sluice policy history --policy sluice.yaml'],
-    run: async (input, terminal) => (await import('./commands/policy-history.ts')).policyHistory(input, terminal),
+    run: async (input, terminal) =>
+      (await import('./commands/policy/policy-history.ts')).policyHistory(input, terminal),
   },
   {
     name: 'policy rollback',
@@ -153,7 +155,8 @@ export const commands: readonly Command[] = [
     },
     details: ['Without REVISION it is the version before the newest. The rolled-back policy becomes a new revision.'],
     examples: ['sluice policy rollback', 'sluice policy rollback 3 --policy sluice.yaml'],
-    run: async (input, terminal) => (await import('./commands/policy-rollback.ts')).policyRollback(input, terminal),
+    run: async (input, terminal) =>
+      (await import('./commands/policy/policy-rollback.ts')).policyRollback(input, terminal),
   },
   {
     name: 'policy import',
@@ -165,7 +168,7 @@ export const commands: readonly Command[] = [
       service: { value: 'NAME', about: 'the service of the policy', default: 'the first domain' },
     },
     examples: ['sluice policy import envoy ratelimit.yaml -o sluice.yaml'],
-    run: async (input, terminal) => (await import('./commands/policy-import.ts')).policyImport(input, terminal),
+    run: async (input, terminal) => (await import('./commands/policy/policy-import.ts')).policyImport(input, terminal),
   },
   ...shipperCommands,
   {
@@ -174,11 +177,11 @@ export const commands: readonly Command[] = [
     options: {
       policy: {
         value: 'PLACE',
-        env: ['SLUICE_POLICY'],
+        env: storeOptions.policy!.env!,
         about: 'the policy with the upstreams',
         default: 'sluice.yaml',
       },
-      redis: { value: 'URL', env: ['SLUICE_REDIS_URL'], about: 'share the limits with other replicas through it' },
+      redis: { value: 'URL', env: storeOptions.redis!.env!, about: 'share the limits with other replicas through it' },
       host: { value: 'HOST', about: 'the address to listen on', default: '127.0.0.1' },
       port: { value: 'PORT', env: ['PORT'], about: 'the port to listen on', default: '8460' },
       credential: {
@@ -188,6 +191,11 @@ export const commands: readonly Command[] = [
       },
       'max-body': { value: 'BYTES', about: 'the largest body of a request', default: '104857600' },
       drain: { value: 'MS', about: 'how long accepted calls get to end', default: '30000' },
+      replicas: {
+        value: 'N',
+        env: ['SLUICE_REPLICAS'],
+        about: 'how many proxies share limits while Redis is away, where the policy says local; counted when left out',
+      },
       'log-level': { value: 'LEVEL', about: 'trace, debug, info, warn, error or silent', default: 'info' },
     },
     details: [
@@ -201,7 +209,7 @@ export const commands: readonly Command[] = [
       'sluice proxy --policy sluice.yaml --redis redis://127.0.0.1:6379',
       'sluice proxy --credential vendor:authorization=VENDOR_AUTHORIZATION',
     ],
-    run: async (input, terminal) => (await import('./commands/proxy.ts')).proxyCommand(input, terminal),
+    run: async (input, terminal) => (await import('./commands/daemons/proxy.ts')).proxyCommand(input, terminal),
   },
   {
     name: 'collect',
@@ -216,7 +224,7 @@ export const commands: readonly Command[] = [
         about: 'where batches are posted; capacity is asked at PATH/capacity',
         default: '/v1/events',
       },
-      redis: { value: 'URL', env: ['SLUICE_REDIS_URL'], about: 'remember ids there, for several collectors' },
+      redis: { value: 'URL', env: storeOptions.redis!.env!, about: 'remember ids there, for several collectors' },
       service: { value: 'NAME', about: 'with --redis: collectors of one name share ids', default: 'collector' },
       policy: { value: 'FILE', about: 'a policy whose section capacity has the table; changes are followed' },
     },
@@ -229,7 +237,7 @@ export const commands: readonly Command[] = [
       'sluice collect --file events.ndjson',
       'sluice collect --forward https://warehouse.example/events --redis redis://127.0.0.1:6379',
     ],
-    run: async (input, terminal) => (await import('./commands/collect.ts')).collectCommand(input, terminal),
+    run: async (input, terminal) => (await import('./commands/daemons/collect.ts')).collectCommand(input, terminal),
   },
   {
     name: 'doctor',

@@ -5,6 +5,7 @@ import type { Command } from './command.ts'
 import { commands } from './commands.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
+import { commandData, groupData, overviewData } from './help-json.ts'
 import { parseInput } from './parse.ts'
 import { processTerminal } from './terminal/process-terminal.ts'
 import type { Terminal } from './terminal/terminal.ts'
@@ -27,21 +28,15 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<Ex
   const first = argv.findIndex((word) => !['--json', '--color', '--no-color'].includes(word))
   const words = first < 0 ? [] : [...argv.slice(first), ...argv.slice(0, first)]
   const [word] = words
-  const page = { style: terminal.style, width: terminal.columns }
-  if (word === undefined || word === '--help' || word === '-h') {
-    terminal.line(overview(commands, version, page))
-    return 0
-  }
+  if (word === undefined || word === '--help' || word === '-h') return help([], terminal)
   if (word === '--version' || word === '-v' || word === 'version') {
     terminal.result({ version }, () => terminal.line(version))
     return 0
   }
   if (word === 'help') return help(words.slice(1), terminal)
+  if (words[1] === '--help' || words[1] === '-h') return help([word], terminal)
   const { command, rest } = findCommand(words)
-  if (rest.includes('--help') || rest.includes('-h')) {
-    terminal.line(commandHelp(command, page))
-    return 0
-  }
+  if (rest.includes('--help') || rest.includes('-h')) return help(command.name.split(' '), terminal)
   return command.run(parseInput(command, rest, terminal.env), terminal)
 }
 
@@ -49,10 +44,15 @@ function help(words: readonly string[], terminal: Terminal): ExitCode {
   const page = { style: terminal.style, width: terminal.columns }
   const named = words.filter((word) => !word.startsWith('-'))
   const group = commands.filter(({ name }) => name.startsWith(`${named[0]} `))
-  if (named.length === 0) terminal.line(overview(commands, version, page))
-  else if (named.length === 1 && group.length > 0) terminal.line(groupHelp(named[0] ?? '', group, page))
-  else terminal.line(commandHelp(findCommand(named).command, page))
-  return 0
+  const show = (data: object, text: string): ExitCode => {
+    terminal.result(data, () => terminal.line(text))
+    return 0
+  }
+  if (named.length === 0) return show(overviewData(commands, version), overview(commands, version, page))
+  const [first = ''] = named
+  if (named.length === 1 && group.length > 0) return show(groupData(first, group), groupHelp(first, group, page))
+  const { command } = findCommand(named)
+  return show(commandData(command), commandHelp(command, page))
 }
 
 function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
@@ -84,7 +84,7 @@ function firstWords(): string[] {
 
 function failed(error: CliError, terminal: Terminal): ExitCode {
   const { exitCode, code, hint } = error
-  // The library speaks to programmers; here options are given otherwise.
+  // Messages of the library name options in code; here options are flags and variables.
   const message = error.message.replace(/\{ rule: "([^"]+)" \}/g, '--rule $1')
   const { cause } = error
   const issues =

@@ -26,6 +26,12 @@ const command: Command = {
 const parse = (argv: string[], env: Record<string, string> = {}) => parseInput(command, argv, env)
 
 describe('what is given to a command', () => {
+  it.each(['redis', 'policy'])('says by the same variables in every command where --%s is', (option) => {
+    const reading = commands.flatMap(({ name, options }) => (options[option]?.env ? [[name, options[option].env]] : []))
+    expect(reading).toEqual(reading.map(([name]) => [name, configOptions[option]!.env]))
+    expect(reading.map(([name]) => name)).toEqual(expect.arrayContaining(['serve', 'proxy']))
+  })
+
   it('is read from options in any order, with short names and with =', () => {
     const input = parse(['-H', 'a: 1', 'key', '--cost=5', '-H', 'b: 2', '--dry', '--sort', 'used'])
     expect(input.args).toEqual(['key'])

@@ -29,7 +29,7 @@ async function start(target: CollectConfig['target']): Promise<Collector> {
   return collector
 }
 
-/** A server behind the collector that answers as told. */
+/** A server behind the collector whose answers a test chooses. */
 async function startTarget(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -74,12 +74,12 @@ test('an event that cannot be written does not hold up the others', async () => 
   expect(idsIn(file)).toEqual(['p-1', 'p-3'])
 })
 
-test('what the server behind wants again is not acknowledged; what it refuses is said', async () => {
+test('what the server behind asks to retry is not acknowledged; what it refuses is reported', async () => {
   let results: unknown = [{ id: 'p-1', status: 'ok' }]
   const { url } = await start({
     url: await startTarget((_, response) => response.end(JSON.stringify({ results }))),
   })
-  // The second event is not mentioned: nobody has promised it.
+  // The second event is not mentioned, so it is not acknowledged.
   expect((await post(url, batch('p-1', 'p-2'))).status).toBe(503)
   results = [
     { id: 'p-1', status: 'duplicate' },
@@ -118,7 +118,7 @@ test('a server behind that hangs up in the middle of its answer has acknowledged
   expect((await post(url, batch('p-1'))).status).toBe(503)
 })
 
-test('bodies that nobody can read are refused by what is wrong with them', async () => {
+test('the refusal of an unreadable body names what is wrong', async () => {
   const file = tempFile()
   const { url } = await start({ file })
   expect((await post(url, 'x', { 'content-encoding': 'br' })).status).toBe(415)
@@ -131,7 +131,7 @@ test('bodies that nobody can read are refused by what is wrong with them', async
   expect(idsIn(file)).toEqual([])
 })
 
-test('a body that comes slowly holds up nobody else', async () => {
+test('a body that comes slowly delays no other request', async () => {
   const file = tempFile()
   const { url } = await start({ file })
   const { port, pathname } = new URL(url)
@@ -205,7 +205,7 @@ test('SIGTERM answers the batches in flight, and ends', async () => {
     describe: 'the shipper to notice',
     timeoutMs: 20_000,
   })
-  // What the shipper believes to be sent is in the file, once.
+  // What the shipper considers sent is in the file, once.
   const kept = idsIn(file)
   expect(new Set(kept).size).toBe(kept.length)
   expect(kept.length).toBe(shipper.stats().sent)

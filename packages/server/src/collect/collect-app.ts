@@ -7,15 +7,15 @@ import { tokenCheck } from '../proxy/internal-token.ts'
 export interface CollectParts {
   readonly capacity: Capacity
   readonly ingest: Ingest
-  /** Where batches are posted; capacity is asked below it. */
+  /** Where batches are posted; capacity is requested below it. */
   readonly path: string
-  /** What senders have to show as a bearer token; undefined for none. */
+  /** The bearer token that senders need; undefined for none. */
   readonly token: string | undefined
 }
 
 /** The largest batch, also after decompression. */
 const maxBatchBytes = 16 * 1024 * 1024
-/** The largest question about capacity: a name and a number. */
+/** The largest capacity request: a name and a number. */
 const maxQuestionBytes = 4096
 const inflate = promisify(gunzip)
 
@@ -23,8 +23,8 @@ const inflate = promisify(gunzip)
 export function collectApp({ capacity, ingest, path, token }: CollectParts): Hono {
   const app = new Hono()
   const isToken = tokenCheck(token === undefined ? [] : [`Bearer ${token}`])
-  // Most often a sender that hung up in the middle of its batch, and nobody hears the answer. Whatever it is, nothing
-  // was taken in, and the events are not at fault.
+  // Most often a sender that disconnected in the middle of its batch, so it does not read the answer. In any case
+  // nothing was stored, and the events are not at fault.
   app.onError((error, c) => c.json({ error: error.message }, 503))
   app.get('/health', (c) => c.json({ ok: true }))
   app.get('/ready', (c) => {
@@ -53,7 +53,7 @@ export function collectApp({ capacity, ingest, path, token }: CollectParts): Hon
 
 type Read = { readonly body: unknown } | { readonly refused: 413 | 415; readonly reason: string }
 
-/** The JSON of a body, decompressed; undefined when it is none. */
+/** The JSON of a body, decompressed; undefined when it is not JSON. */
 async function readBody(request: Request, maxBytes: number): Promise<Read> {
   const tooLarge: Read = { refused: 413, reason: `a body has at most ${maxBytes} bytes here` }
   const encoding = (request.headers.get('content-encoding') ?? 'identity').trim().toLowerCase()

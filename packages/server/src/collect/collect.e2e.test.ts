@@ -45,7 +45,7 @@ const lines = async (file: string): Promise<{ id: string; data: unknown }[]> =>
 const post = (url: string, body: unknown, headers: Record<string, string> = {}) =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: body as string })
 
-it('takes in what a shipper sends, each event once, and tells it how much to send', async () => {
+it('accepts what a shipper sends, each event once, and answers with its capacity', async () => {
   const { collector, file } = await start()
   const dir = join(file, '..', 'buffer')
   const shipper = await createShipper({ dir, endpoint: collector.url, flushInterval: false })
@@ -63,7 +63,7 @@ it('takes in what a shipper sends, each event once, and tells it how much to sen
   expect(new Set((await lines(file)).map(({ id }) => id)).size).toBe(250)
 })
 
-it('leaves out what came before, also through another collector on the same Redis', async () => {
+it('drops what came before, also through another collector on the same Redis', async () => {
   const redis = await startRedis()
   opened.push(() => redis.stop())
   const a = await start({ redis: redis.url })
@@ -74,7 +74,7 @@ it('leaves out what came before, also through another collector on the same Redi
   expect(await lines(b.file)).toEqual([])
 })
 
-it('reads gzip, refuses what is too large or malformed, and wants the token where there is one', async () => {
+it('reads gzip, refuses what is too large or malformed, and requires the token where there is one', async () => {
   const { collector, file } = await start({ token: 'secret' })
   const good = gzipSync(JSON.stringify({ events: [{ id: 'z-1', data: 'x' }] }))
   const zipped = { 'content-encoding': 'gzip' }
@@ -89,13 +89,13 @@ it('reads gzip, refuses what is too large or malformed, and wants the token wher
   expect((await fetch(collector.url.replace('/v1/events', '/ready'))).status).toBe(200)
 })
 
-it('has events sent again while the server behind it is away', async () => {
+it('answers retry while the server behind it is away', async () => {
   const { collector } = await start({ target: { url: 'http://127.0.0.1:1/nowhere' } })
   const answer = await post(collector.url, JSON.stringify({ events: [{ id: 'p-1', data: 1 }] }))
   expect(answer.status).toBe(503)
 })
 
-it('answers by the table of a policy', async () => {
+it('answers according to the table of a policy', async () => {
   const { file } = await start()
   const policy = join(file, '..', 'sluice.yaml')
   const table = 'table: [{ below: 100, maxBatchSize: 7, delay: 30ms }]'

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { IncomingEvent } from 'sluice/capacity'
 import type { EventTarget } from './event-target.ts'
 
-/** What may wait for a disk that hangs; beyond it batches are to be sent again. */
+/** The most that may wait for a disk that hangs; batches beyond it must be sent again. */
 const maxWaitingBytes = 64 << 20
 
 /** Appends events to a file, one JSON line each; they are on disk when `accept` resolves. */
@@ -13,7 +13,7 @@ export async function fileTarget(path: string): Promise<EventTarget> {
   await syncDirectory(dirname(path))
   let last: Promise<unknown> = Promise.resolve()
   let waitingBytes = 0
-  /** When batches came whose write has not begun. */
+  /** The arrival times of batches whose write has not begun. */
   const waitingSince = new Set<number>()
   return {
     description: `file ${path}`,
@@ -47,7 +47,7 @@ export async function fileTarget(path: string): Promise<EventTarget> {
   }
 }
 
-/** An event that cannot be written, such as one nested too deeply, is refused; it must not hold up all others. */
+/** An event that cannot be written, such as one nested too deeply, is refused; it must not block the others. */
 function toLines(events: readonly IncomingEvent[]): { text: string; rejected: Map<string, string> } {
   const rejected = new Map<string, string>()
   const lines = events.map(({ id, data }) => {
@@ -67,14 +67,14 @@ async function append(file: FileHandle, text: string): Promise<void> {
     await file.appendFile(text)
     await file.datasync()
   } catch (error) {
-    // What was written of the batch is taken back, as the shipper will send all of it again.
+    // What was written of the batch is removed, as the shipper will send all of it again.
     await file.truncate(size).catch(() => endLine(file).catch(() => {}))
     throw error
   }
 }
 
 /**
- * A process that was killed may have left half a line, of an event that nobody was promised. What is appended to it
+ * A process that was killed may have left half a line, of an event that was not acknowledged. A line appended to it
  * would be unreadable too.
  */
 async function endLine(file: FileHandle): Promise<void> {

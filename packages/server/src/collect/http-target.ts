@@ -5,12 +5,12 @@ const timeoutMs = 30_000
 /** The most that is read of an answer: a result for each of the largest batch. */
 const maxAnswerBytes = 16 << 20
 
-/** What the server behind does not take however often it is sent; the shipper finds out which event it is. */
+/** What the server behind will never accept; the shipper finds the event at fault. */
 const refusals = [400, 413, 422]
 
 /**
- * Posts events to another server, in the form in which they came, and follows its answer: any 2xx takes all, unless
- * `results` says otherwise for some.
+ * Posts events to another server, in the form in which they came, and follows its answer: any 2xx accepts all, unless
+ * `results` states otherwise for some.
  */
 export function httpTarget(url: string): EventTarget {
   const { origin, pathname } = new URL(url)
@@ -35,7 +35,7 @@ export function httpTarget(url: string): EventTarget {
       const answered = new Map(results.map((result) => [result.id, result]))
       for (const { id } of events) {
         const status = answered.get(id)?.status ?? 'retry'
-        // Nothing of the batch is acknowledged then; what the server has taken it knows by its id.
+        // Nothing of the batch is acknowledged then; the server recognises what it already has by its id.
         if (status === 'retry') throw new Error(`${origin} wants ${id} again`)
       }
       const refused = results.filter(({ status }) => status === 'rejected')
@@ -46,7 +46,7 @@ export function httpTarget(url: string): EventTarget {
   }
 }
 
-/** The answers per event; undefined when there are none, which takes all. */
+/** The answers per event; undefined when there are none, which accepts all. */
 function resultsIn(text: string): readonly EventResult[] | undefined {
   try {
     const { results } = JSON.parse(text) as { results?: unknown }

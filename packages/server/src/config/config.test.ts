@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { resolveConfig } from './config.ts'
-import { hideSecrets, hideUrl } from './hide-secrets.ts'
-import { parsePolicyPlace } from './policy-place.ts'
+import { parsePolicyPlace } from './policy/policy-place.ts'
 import { parseRedisUrl } from './redis-target.ts'
+import { hideSecrets, hideUrl } from './secrets/hide-secrets.ts'
 
 describe('the configuration', () => {
   test('needs nothing, and then stays on this machine', () => {
@@ -55,6 +55,18 @@ describe('the configuration', () => {
     rmSync(folder, { recursive: true })
   })
 
+  test.each(['admin-token-file', 'decide-token-file'])(
+    'refuses an empty %s instead of doing without a token',
+    (option) => {
+      const folder = mkdtempSync(join(tmpdir(), 'sluice-config-'))
+      writeFileSync(join(folder, 'token'), ' \n')
+      expect(() => resolveConfig({ [option]: join(folder, 'token') }, {})).toThrow(
+        `--${option} is "***"; use at least 8`,
+      )
+      rmSync(folder, { recursive: true })
+    },
+  )
+
   test('a database of the environment is an optional place for a policy', () => {
     const { policy } = resolveConfig({}, { DATABASE_URL: 'postgres://db/app', SLUICE_SERVICE: 'shop' })
     expect(policy).toEqual({
@@ -79,6 +91,7 @@ describe('the configuration', () => {
     [{}, { SLUICE_ADMIN_TOKEN: 'short' }, 'SLUICE_ADMIN_TOKEN is "***"; use at least 8 characters'],
     [{ 'admin-token-file': '/nothing/here' }, {}, 'give a file that can be read'],
     [{ deadline: '0' }, {}, '--deadline is "0"'],
+    [{}, { SLUICE_REPLICAS: 'two' }, 'SLUICE_REPLICAS is "two"'],
   ])('%j %j fails and says what would be right', (flags, env, message) => {
     expect(() => resolveConfig(flags, env)).toThrow(message)
   })

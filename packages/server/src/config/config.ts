@@ -1,10 +1,10 @@
 import { credentialsOf } from '../proxy/credentials.ts'
 import { dataSourcesOf } from './data-sources-of.ts'
 import { wrongOption } from './option-error.ts'
-import { type PolicyPlace, parsePolicyPlace } from './policy-place.ts'
+import { type PolicyPlace, parsePolicyPlace } from './policy/policy-place.ts'
 import { parseRedisUrl, type RedisTarget } from './redis-target.ts'
-import { readTls, type Tls } from './tls.ts'
-import { tokenFrom } from './tokens.ts'
+import { readTls, type Tls } from './secrets/tls.ts'
+import { tokenFrom } from './secrets/tokens.ts'
 import { unknownVariables } from './variables.ts'
 
 /** Everything the daemon needs to know to start. */
@@ -33,12 +33,14 @@ export interface ServerConfig {
   readonly policy: PolicyPlace
   /** Undefined: one is generated, and left where the command line of the same user finds it. */
   readonly adminToken: string | undefined
-  /** Undefined: everybody who reaches the daemon may ask for decisions. */
+  /** Undefined: every client that can connect may ask for decisions. */
   readonly decideToken: string | undefined
   readonly trustedProxies: readonly string[]
   /** The header in which trusted proxies name the client. */
   readonly forwardedBy: ForwardedBy
   readonly deadlineMs: number
+  /** How many daemons share limits while Redis is away, where a policy says `local`; counted when undefined. */
+  readonly replicas: number | undefined
   readonly logLevel: LogLevel
   /** Check the configuration and the policy, and do not listen. */
   readonly validateOnly: boolean
@@ -84,13 +86,23 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     'trusted-proxies': { env: ['SLUICE_TRUSTED_PROXIES'], default: '127.0.0.0/8,::1/128' },
     'forwarded-by': { env: ['SLUICE_FORWARDED_BY'], default: 'either' },
     deadline: { env: ['SLUICE_DEADLINE_MS'], default: '500' },
+    replicas: { env: ['SLUICE_REPLICAS'] },
     'log-level': { env: ['SLUICE_LOG_LEVEL'], default: 'info' },
     demo: { env: [] },
     validate: { env: [] },
   })
 
 /** Variables beside those of the table: secrets themselves, and what only other commands read. */
-const otherVariables = ['SLUICE_ADMIN_TOKEN', 'SLUICE_DECIDE_TOKEN', 'SLUICE_URL', 'SLUICE_TIMEOUT_MS']
+const otherVariables = [
+  'SLUICE_ADMIN_TOKEN',
+  'SLUICE_DECIDE_TOKEN',
+  'SLUICE_URL',
+  'SLUICE_TIMEOUT_MS',
+  'SLUICE_COLLECT_PORT',
+  'SLUICE_COLLECT_TOKEN',
+  'SLUICE_SHIPPER_DIR',
+  'SLUICE_SHIPPER_ENDPOINT',
+]
 /** Every variable that Sluice reads. */
 export const knownVariables: readonly string[] = [
   ...Object.values(configOptions).flatMap(({ env }) => env),
@@ -119,6 +131,7 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
   const redis = text('redis', flags, env)
   const level = text('log-level', flags, env)
   const deadline = text('deadline', flags, env)
+  const replicas = text('replicas', flags, env)
   const demo = flags.demo === true || flags.demo === 'true'
   for (const name of demo ? ['redis', 'policy'] : [])
     if (flags[name] !== undefined) throw wrongOption(`--${name}`, flags[name], '--demo brings its own; leave one out')
@@ -145,6 +158,7 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
       .filter(Boolean),
     forwardedBy: choice('forwarded-by', text('forwarded-by', flags, env), forwardedBys),
     deadlineMs: whole(deadline, 1, 60_000, 'a number of milliseconds from 1 to 60000'),
+    replicas: replicas.value === undefined ? undefined : whole(replicas, 1, 10_000, 'a whole number from 1 to 10000'),
     logLevel: choice('log-level', level, logLevels),
     demo,
     validateOnly: flags.validate === true || flags.validate === 'true',
@@ -208,8 +222,8 @@ function policyOf(flags: Flags, env: Environment): PolicyPlace {
   const given = text('policy', flags, env)
   const service = text('service', flags, env).value
   if (given.value !== undefined) return parsePolicyPlace(given.value, service, given.from!)
-  // A database that everything else uses may well hold no policy; the example is then in force until it does. Of a kind
-  // that cannot hold one, nobody meant it.
+  // DATABASE_URL may name a database without a policy; the example is then in force until there is one. A database of a
+  // kind that cannot hold a policy is ignored.
   if (/^(postgres(ql)?|mongodb(\+srv)?):\/\//i.test(env.DATABASE_URL ?? '') && env.DATABASE_URL)
     return { ...parsePolicyPlace(env.DATABASE_URL, service, 'DATABASE_URL'), optional: true }
   return { kind: 'example' }

@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis'
-import { hasSplitPassword, hideUrl, percentEncode } from './hide-secrets.ts'
 import { wrongOption } from './option-error.ts'
+import { hasSplitPassword, hideUrl, percentEncode } from './secrets/hide-secrets.ts'
 
 /** A Redis to connect to: one server, a Sentinel group or a Cluster. */
 export type RedisTarget =

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis'
-import { hideSecrets } from './hide-secrets.ts'
+import { hideSecrets } from './secrets/hide-secrets.ts'
 
 /** Whether a failure says that user or password are wrong, which no waiting mends. */
 export function isAuthFailure(error: Error): boolean {

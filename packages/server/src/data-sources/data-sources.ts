@@ -3,7 +3,7 @@ import type { ServerConfig } from '../config/config.ts'
 import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
 import type { Opened, OpenLimiter } from '../open-limiter.ts'
 
-/** A data source as `/ready` tells of it; times are null for one that never reported. */
+/** A data source as `/ready` reports it; times are null for one that never reported. */
 export interface SourceStanding {
   /** `namespace/source`. */
   readonly source: string
@@ -12,7 +12,7 @@ export interface SourceStanding {
   readonly ageSeconds: number | null
 }
 
-/** The data sources that the daemon was told to watch. */
+/** The data sources that the daemon is configured to watch. */
 export interface DataSources {
   /** How fresh each is; undefined while Redis cannot be asked. */
   read(): Promise<SourceStanding[] | undefined>

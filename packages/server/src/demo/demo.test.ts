@@ -13,6 +13,7 @@ describe('the demo', () => {
     expect(first(({ rates }) => rates['acme-labs']! > 30)).toBeLessThan(30)
     expect(first(({ isStoreAway }) => isStoreAway)).toBeLessThan(60)
     expect(first(({ isTight }) => isTight)).toBeLessThan(120)
+    expect(first(({ isModelAway }) => isModelAway)).toBeLessThan(120)
     const away = seconds.filter(({ isStoreAway }) => isStoreAway).length
     expect(away).toBe(20 * 4)
     expect(seconds.some(({ isTight }, i) => i > 200 && isTight)).toBe(true)
@@ -42,6 +43,19 @@ describe('the demo', () => {
     const { body } = await send(`${daemon.url}/v1/policy/try`, 'POST', text.replace('rps: 20', 'rps: 1'))
     expect(body).toMatchObject({ requests: expect.any(Number), unknown: [] })
     expect((body as { requests: number }).requests).toBeGreaterThan(20)
+    await daemon.close()
+  })
+
+  test('reports the parts that its service has beside the limiter', async () => {
+    const daemon = await startDaemon({ demo: true })
+    await waitFor(async () => {
+      const { replicas } = (await send(`${daemon.url}/v1/stats`, 'GET')).body as {
+        replicas: { parts: { kind: string; stats: unknown }[] }[]
+      }
+      const parts = replicas.flatMap((each) => each.parts)
+      const cache = parts.find(({ kind }) => kind === 'cache')?.stats as { hits: { memory: number } } | undefined
+      return (cache?.hits.memory ?? 0) > 0 && ['egress', 'breaker'].every((kind) => parts.some((p) => p.kind === kind))
+    })
     await daemon.close()
   })
 

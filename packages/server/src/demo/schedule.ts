@@ -6,10 +6,14 @@ export interface DemoMoment {
   /** Requests per second by tenant. */
   readonly rates: Readonly<Record<string, number>>
   readonly exportsPerSecond: number
+  /** Whether the vendor of the model fails, and how many texts it is asked about per second. */
+  readonly isModelAway: boolean
+  readonly textsPerSecond: number
 }
 
 const outage = { firstMs: 40_000, everyMs: 240_000, forMs: 20_000 }
 const change = { firstMs: 80_000, everyMs: 300_000, forMs: 120_000 }
+const modelOutage = { firstMs: 100_000, everyMs: 240_000, forMs: 15_000 }
 const burst = { firstMs: 10_000, everyMs: 90_000, forMs: 35_000 }
 
 /**
@@ -31,6 +35,8 @@ export function demoAt(ms: number): DemoMoment {
       'two-people-and-a-dog': 0.8,
     },
     exportsPerSecond: 0.3,
+    isModelAway: isIn(modelOutage, ms),
+    textsPerSecond: isIn(burst, ms) ? 36 : 14 * wave(160_000, 5),
   }
 }
 

@@ -7,7 +7,7 @@ export interface Entry {
   readonly value: string
 }
 
-/** The method of requests that stand for descriptors: rules for Envoy say `match: { method: RLS, ... }`. */
+/** The method of requests that are made from descriptors: rules for Envoy say `match: { method: RLS, ... }`. */
 export const rlsMethod = 'RLS'
 
 /** Values longer than this are hashed, so that none can be too long for a key. */

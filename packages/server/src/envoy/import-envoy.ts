@@ -6,7 +6,7 @@ import { type EnvoyNode, Findings, InvalidEnvoyConfig, readNodes } from './read-
 /** A policy made from Envoy configuration. */
 export interface ImportedPolicy {
   readonly document: { readonly service: string; readonly rules: readonly Record<string, unknown>[] }
-  /** The document as text, with a comment that tells where it came from. */
+  /** The document as text, with a comment that says where it came from. */
   readonly yaml: string
   /** What was left out because it changes no decision, in full sentences. */
   readonly warnings: readonly string[]

@@ -15,7 +15,10 @@ import {
 /** A gRPC server that listens. */
 export interface GrpcListener {
   readonly url: string
-  /** Tells health checks that it is ending, answers what was accepted, and ends; after `drainMs` it ends regardless. */
+  /**
+   * Reports to health checks that it is ending, answers what was accepted, and ends; after `drainMs` it ends
+   * regardless.
+   */
   close(drainMs: number): Promise<void>
 }
 
@@ -32,7 +35,7 @@ export async function listenGrpc(
 ): Promise<GrpcListener> {
   const server = new grpc.Server({
     'grpc.max_receive_message_length': maxMessageBytes,
-    // Envoy keeps one connection for ever otherwise, and a replica that was added would get no calls.
+    // Otherwise Envoy never closes its one connection, and a replica that was added would get no calls.
     'grpc.max_connection_age_ms': maxConnectionAgeMs,
     'grpc.max_connection_age_grace_ms': 10_000,
   })

@@ -17,7 +17,7 @@ export interface OverrideOptions {
 
 /**
  * Decides on descriptors that bring their own limit. Each distinct limit has a limiter of its own on the shared store.
- * Usage is kept by unit, not by amount, so changing the amount does not begin anew.
+ * Usage is kept by unit, not by amount, so changing the amount does not reset it.
  */
 export class OverrideLimiters {
   readonly #options: OverrideOptions

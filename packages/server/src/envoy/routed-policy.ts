@@ -40,7 +40,7 @@ export function routedPolicy(source: PolicySource, env: Environment): RoutedPoli
       const parsed = parse ? await parse() : documentOf(document)
       const found = await split(parsed, env)
       newest = { document, rules: found?.rules }
-      // A document with mistakes stays as it is: the limiter tells what is wrong with it and keeps the last good one.
+      // A document with mistakes stays as it is: the limiter reports what is wrong with it and keeps the last good one.
       return found === undefined ? parsed : found.document
     },
   })

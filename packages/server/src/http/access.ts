@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { MiddlewareHandler } from 'hono'
+import type { WrongSecrets } from '../session/wrong-secrets.ts'
 import { HttpProblem } from './problem.ts'
 
 /** What @hono/node-server puts into `c.env`. */
@@ -13,18 +14,27 @@ export type TokenCheck = (request: IncomingMessage) => void
 
 /**
  * Accepts a request with one of these tokens, as `Authorization: Bearer` or as `X-Sluice-Token`. The second is for
- * proxies, whose clients have an `Authorization` of their own. Where a request comes from never counts: a proxy in
- * front makes everybody local.
+ * proxies, whose clients have an `Authorization` of their own. The address of the client never counts: behind a proxy
+ * every client is local.
  */
-export function requireToken(name: string, tokens: readonly string[]): TokenCheck {
-  const accepted = tokens.map(digest)
-  return ({ headers }) => {
+export function requireToken(name: string, tokens: readonly string[], wrongSecrets?: WrongSecrets): TokenCheck {
+  const isToken = tokenTest(tokens)
+  return (request) => {
+    const { headers } = request
     const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
-    const given = [bearer, headers['x-sluice-token']].filter((each) => typeof each === 'string').map(digest)
-    // Digests have equal lengths, so the time of the comparison says nothing about the token.
-    if (!given.some((one) => accepted.some((other) => timingSafeEqual(one, other))))
-      throw new HttpProblem(401, `This route needs the ${name} token: Authorization: Bearer ...`)
+    const given = [bearer, headers['x-sluice-token']].filter((each) => typeof each === 'string')
+    if (given.some(isToken)) return
+    const wrong = new HttpProblem(401, `This route needs the ${name} token: Authorization: Bearer ...`)
+    // A request without a token guesses nothing.
+    throw given.length === 0 ? wrong : (wrongSecrets?.refusal(request, wrong) ?? wrong)
   }
+}
+
+/** Whether a text is one of the tokens. */
+export function tokenTest(tokens: readonly string[]): (text: string) => boolean {
+  const accepted = tokens.map(digest)
+  // Digests have equal lengths, so the time of the comparison says nothing about the token.
+  return (text) => accepted.some((each) => timingSafeEqual(each, digest(text)))
 }
 
 /** A check as middleware. */
@@ -68,6 +78,6 @@ function hostOf(origin: string): string | undefined {
   return /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]
 }
 
-function digest(text: unknown): Buffer {
-  return createHash('sha256').update(String(text)).digest()
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

@@ -10,13 +10,13 @@ import type { PageAccess } from '../session/page-access.ts'
 import type { LiveFeed } from '../stats/live-feed.ts'
 import type { TokenCheck } from './access.ts'
 
-/** The header in which proxies say whom they speak for. */
+/** The header in which proxies name the client. */
 export type ForwardedBy = 'forwarded' | 'x-forwarded-for' | 'either'
 
 /** Who may ask for what. */
 export interface Access {
   readonly admin: TokenCheck
-  /** Checks, holds and `/v1/auth`; everybody unless there is a token for it. */
+  /** Checks, holds and `/v1/auth`; open to all clients unless there is a token for it. */
   readonly decide: TokenCheck
   /** Posting reports: never without a token. */
   readonly report: TokenCheck
@@ -31,7 +31,7 @@ export interface ApiParts {
   readonly policy: { readonly document: unknown }
   /** What is in force, for people: also says when the built-in example stands in. */
   readonly policySource: () => string
-  /** Whether a policy can be pushed, as far as that can be told without trying. */
+  /** Whether a policy can be pushed, as far as that is known without trying. */
   readonly isWritable: () => boolean
   /** Where reports of other processes are kept, and where all of them are read. */
   readonly reports: {

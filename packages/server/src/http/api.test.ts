@@ -170,7 +170,8 @@ describe('the HTTP API', () => {
       limits: [{ remaining: 0 }],
       explanation: expect.stringContaining('rpd has spent its 3'),
     })
-    expect((await call('DELETE', path)).body).toEqual({ reset: true, key: readable })
+    expect((await call('DELETE', path)).body).toEqual({ reset: true, key: readable, stored: true })
+    expect((await call('DELETE', path)).body).toMatchObject({ stored: false })
     expect((await call('GET', path)).body).toMatchObject({
       limits: [{ remaining: 3 }],
       explanation: expect.stringContaining('3 of 3 left'),

@@ -5,23 +5,23 @@ import { failed } from './failed.ts'
 import { methodsOf } from './openapi/methods-of.ts'
 import { HttpProblem, problemResponse } from './problem.ts'
 import { auditRoute } from './routes/audit.ts'
-import { authRoute } from './routes/auth.ts'
-import { checkRoute } from './routes/check.ts'
+import { authRoute } from './routes/decisions/auth.ts'
+import { checkRoute } from './routes/decisions/check.ts'
+import { explainRoute } from './routes/decisions/explain.ts'
+import { holdRoutes } from './routes/decisions/holds.ts'
+import { keyRoutes } from './routes/decisions/keys.ts'
 import { eventsRoute } from './routes/events.ts'
-import { explainRoute } from './routes/explain.ts'
 import { healthRoutes } from './routes/health.ts'
-import { holdRoutes } from './routes/holds.ts'
-import { keyRoutes } from './routes/keys.ts'
-import { liveRoute } from './routes/live.ts'
-import { overviewRoute } from './routes/overview.ts'
-import { pageRoutes } from './routes/page.ts'
-import { policyRoutes } from './routes/policy.ts'
-import { policySchemaRoute } from './routes/policy-schema.ts'
+import { liveRoute } from './routes/page/live.ts'
+import { overviewRoute } from './routes/page/overview.ts'
+import { pageRoutes } from './routes/page/page.ts'
+import { rulesRoute } from './routes/page/rules.ts'
+import { sessionRoutes } from './routes/page/session.ts'
+import { policyRoutes } from './routes/policy/policy.ts'
+import { policySchemaRoute } from './routes/policy/policy-schema.ts'
+import { tryPolicyRoute } from './routes/policy/try-policy.ts'
 import { reportsRoute } from './routes/reports.ts'
-import { rulesRoute } from './routes/rules.ts'
-import { sessionRoutes } from './routes/session.ts'
 import { statsRoute } from './routes/stats.ts'
-import { tryPolicyRoute } from './routes/try-policy.ts'
 
 /** A part of the API: adds its routes. */
 export type Routes = (app: Hono<NodeEnv>, parts: ApiParts) => void
@@ -63,16 +63,26 @@ export function createApp(parts: ApiParts): Hono<NodeEnv> {
   return app
 }
 
+/** Answers are not sniffed for another type, not cached unless they say so, and not shown inside another site. */
+function protect(headers: Headers): void {
+  headers.set('x-content-type-options', 'nosniff')
+  headers.set('cross-origin-resource-policy', 'same-origin')
+  if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
+  if (!headers.has('content-security-policy'))
+    headers.set('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+}
+
 function createOthers(parts: ApiParts): Hono<NodeEnv> {
   const app = new Hono<NodeEnv>()
   app.use(async function counted(c, next) {
     const answered = parts.metrics.begin()
     await next()
+    protect(c.res.headers)
     answered(c.req.routePath, c.res.status)
-    // Whoever keeps a connection must learn that it ends.
+    // Clients with a keep-alive connection must learn that it ends.
     if (parts.isDraining()) c.res.headers.set('connection', 'close')
   })
-  // Browsers pass their own Origin through a proxy to /v1/auth, where it says nothing about who asks.
+  // Browsers pass their own Origin through a proxy to /v1/auth, where it does not identify the caller.
   for (const path of ['/v1/reserve', '/v1/settle', ...adminPaths]) app.use(path, sameSite)
   for (const path of ['/v1/reserve', '/v1/settle']) app.use(path, guarded(refuseRebinding))
   for (const path of ['/v1/reserve', '/v1/settle', '/v1/auth']) app.use(path, guarded(parts.access.decide))

@@ -1,6 +1,6 @@
 import type { Decision, LimitStatus } from 'sluice'
 
-/** A decision as JSON says it: `null` stands for a wait that never ends, as JSON has no infinity. */
+/** A decision as JSON. A wait that never ends is `null`, as JSON has no infinity. */
 export interface DecisionJson {
   readonly allowed: boolean
   readonly reason: Decision['reason']
@@ -30,7 +30,7 @@ export function decisionJson(decision: Decision): DecisionJson {
     allowed,
     reason,
     rule: rule ?? null,
-    // Nobody knows when the store is back; asking again at once helps nobody.
+    // It is not known when the store will be back, and retrying at once would not help.
     retryAfterMs: reason === 'unavailable' ? Math.max(retryAfterMs, unavailableMs) : retryAfterMs,
     by,
     degraded,

@@ -20,6 +20,7 @@ export interface HttpListener {
 
 /** How long a connection that has been accepted gets to send its request, once the daemon is ending. */
 const quietMs = 250
+const tickMs = 25
 
 /** Serves the API with bounds on headers and on time. */
 export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, otherPort: boolean): Promise<HttpListener> {
@@ -71,14 +72,33 @@ function urlHost(host: string): string {
 
 /** Stops accepting, answers what was accepted, and ends; after `drainMs` it ends regardless. */
 export async function drain(server: Server, drainMs: number): Promise<void> {
+  // Connections that the system has accepted, and Node not yet, would be reset with what was sent on them.
+  await new Promise((resolve) => setImmediate(resolve))
   // Only the listening ends here. http.Server.close would also cut idle connections, on which a request may be under
   // way.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
-  const idle = setTimeout(() => server.closeIdleConnections(), quietMs)
-  const again = setInterval(() => server.closeIdleConnections(), 4 * quietMs)
+  const stopClosing = closeIdleConnections(server)
   const force = setTimeout(() => server.closeAllConnections(), drainMs)
   await closed
-  clearTimeout(idle)
-  clearInterval(again)
+  stopClosing()
   clearTimeout(force)
+}
+
+/**
+ * Closes connections that are idle, again and again, until the returned function is called. Whoever has sent a request
+ * on one meanwhile loses it, so nothing counts as idle while this machine is so busy that timers are late: clients on
+ * it have requests to send, and the daemon requests to read, that they come to only later.
+ */
+function closeIdleConnections(server: Server): () => void {
+  let quietTicks = 0
+  let dueMs = performance.now() + tickMs
+  const ticks = setInterval(() => {
+    const nowMs = performance.now()
+    quietTicks = nowMs - dueMs > tickMs / 2 ? 0 : quietTicks + 1
+    dueMs = nowMs + tickMs
+    if (quietTicks < quietMs / tickMs) return
+    quietTicks = 0
+    server.closeIdleConnections()
+  }, tickMs)
+  return () => clearInterval(ticks)
 }

@@ -63,6 +63,22 @@ describe('a key', () => {
     expect((await call('POST', '/v1/explain', { key: 'acme', rule: 'nope' })).status).toBe(404)
   })
 
+  test('that no request can have is refused, with the parts that the rule has', async () => {
+    const parts = { detail: expect.stringContaining('2 parts, headers.x-tenant, ip; 1 was given') }
+    const alone = { key: 'acme', rule: 'pair' }
+    for (const path of ['/v1/check', '/v1/explain', '/v1/reserve'])
+      expect(await call('POST', path, alone)).toMatchObject({ status: 400, body: parts })
+    for (const method of ['GET', 'DELETE'])
+      expect(await call(method, '/v1/keys/shop/pair/acme')).toMatchObject({ status: 400, body: parts })
+    expect((await call('POST', '/v1/check', { checks: [alone, { ...alone, key: ['acme', 'x'] }] })).body).toMatchObject(
+      {
+        decisions: [{ error: { status: 400, ...parts } }, { allowed: true }],
+      },
+    )
+    // Callers give the keys of a rule without a key: any number of parts may be right.
+    expect((await call('POST', '/v1/check', { key: ['a', 'b', 'c'], rule: 'per-user' })).status).toBe(200)
+  })
+
   test('says when it would pass, by the rule that denies for longest', async () => {
     for (let i = 0; i < 6; i++) await check('acme')
     expect((await call('POST', '/v1/explain', { key: 'acme' })).body).toMatchObject({

@@ -31,19 +31,20 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 }
 
-/** The response that tells of an error. What went wrong inside stays inside: the log has it. */
+/** The response for an error. Internal details are not in it; the log has them. */
 export function problemResponse(error: unknown): Response {
   const { status, message, extra: all } = toProblem(error)
-  const { allow, ...extra } = all
+  const { allow, close, ...extra } = all
   const body = { type: 'about:blank', title: titles[status] ?? 'Error', status, detail: message, ...extra }
   const headers = new Headers({ 'content-type': problemType })
   if (Array.isArray(allow)) headers.set('allow', allow.join(', '))
   if (typeof extra.retryAfterMs === 'number') headers.set('retry-after', String(Math.ceil(extra.retryAfterMs / 1000)))
+  if (close === true) headers.set('connection', 'close')
   if (status === 401) headers.set('www-authenticate', 'Bearer realm="sluice"')
   return new Response(JSON.stringify(body), { status, headers })
 }
 
-/** What an error means to whoever asked. */
+/** What an error means to the client. */
 export function toProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error
   if (error instanceof PolicyError) {
@@ -51,7 +52,7 @@ export function toProblem(error: unknown): HttpProblem {
     return new HttpProblem(422, error.message, { code: error.code, issues })
   }
   if (!isSluiceError(error)) return new HttpProblem(500, 'The daemon has a fault; its log tells more.')
-  // The message of the driver has the address of the store, which is not for everybody who may ask for decisions.
+  // The message of the driver has the address of the store, which not every client that may ask for decisions may see.
   const detail = error instanceof StoreError ? `The store could not be asked (${error.kind}).` : error.message
   return new HttpProblem(statusOf(error.code), detail, { code: error.code })
 }

@@ -42,7 +42,7 @@ export function tried(parts: ApiParts, document: unknown): Record<string, unknow
     inForce: limiter.policy.status.version,
     rules: policy.rules.map(({ name }) => name),
     upstreams: policy.upstreams.map(({ name }) => name),
-    warnings: policyWarnings(policy),
+    warnings: policyWarnings(policy, Date.now()),
     changes: inForce.document === undefined ? null : ruleChanges(before, after),
     differences: inForce.document === undefined ? null : diffDocuments(before, after).slice(0, maxDifferences),
   }
@@ -55,7 +55,9 @@ export async function standingOf({ limiter, policy, archive }: ApiParts): Promis
   return { version, ageMs, hasError: lastError !== undefined, document: policy.document, newest }
 }
 
-/** Puts documents in force, one after the other: between a look at what is there and the push, nobody else pushes. */
+/**
+ * Puts documents in force, one after the other: between reading the present one and the push, there is no other push.
+ */
 export class PolicyPusher {
   readonly #parts: ApiParts
   readonly #whoIs: ReturnType<typeof actorOf>
@@ -67,8 +69,8 @@ export class PolicyPusher {
   }
 
   /**
-   * Makes a document of the one in force and pushes it, unless somebody else was quicker than `If-Match` says.
-   * `needsMatch` refuses to push without that header: for changes to a part of what runs.
+   * Makes a document of the one in force and pushes it, unless another operator has changed it since the version of
+   * `If-Match`. `needsMatch` refuses to push without that header: for changes to a part of what runs.
    */
   push(
     c: Context<NodeEnv>,
@@ -86,7 +88,7 @@ export class PolicyPusher {
       const document = await make()
       const outcome = tried(this.#parts, document)
       const { service } = this.#parts.limiter.policy
-      // Counters are kept under the service's name: another name would silently begin everything anew.
+      // Counters are kept under the service's name: another name would silently reset all of them.
       if (outcome.service !== service)
         throw new HttpProblem(
           409,
@@ -119,7 +121,7 @@ export interface PushOptions {
 }
 
 /**
- * A folder that is mounted read-only, or belongs to somebody else, is no fault of the daemon: operators can mend it.
+ * A folder that is mounted read-only, or belongs to another user, is not a fault of the daemon: operators can fix it.
  */
 async function write(
   archive: PolicyArchive,
@@ -141,7 +143,7 @@ export function writable({ archive, limiter }: ApiParts): PolicyArchive {
   throw new HttpProblem(409, `The policy comes from ${limiter.policy.status.source}, which cannot be written to.`)
 }
 
-/** Why a policy cannot be pushed, for people; null when it can, as far as that can be told without trying. */
+/** Why a policy cannot be pushed, for people; null when it can, as far as that is known without trying. */
 export function readOnlyReason({ archive, limiter, isWritable }: ApiParts): string | null {
   const { source } = limiter.policy.status
   if (archive === undefined) return `The policy comes from ${source}, which cannot be written to.`

@@ -15,7 +15,7 @@ export async function readText(c: Context<NodeEnv>, maxBytes: number = maxBodyBy
     if (Number(stated) > maxBytes) throw tooLarge(maxBytes)
     return c.req.text()
   }
-  // Sent in chunks: nobody said how much will come.
+  // Sent in chunks: the length is not known beforehand.
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0

@@ -24,9 +24,9 @@ interface Replica {
 
 /** How long a process counts as alive without a report, as for reports themselves. */
 const aliveMs = 10_000
-/** How long it is remembered what a silent process has told: longer than its reports reach back. */
+/** How long the reports of a silent process are remembered: longer than they reach back. */
 const rememberMs = 120_000
-/** How long a second waits for processes that have not told of it. Later they correct it. */
+/** How long a second waits for processes that have not reported it. Later reports correct it. */
 const waitSeconds = 6
 /** Nothing is known of seconds in which this process was suspended: they stay gaps. */
 const mostAtOnce = 60

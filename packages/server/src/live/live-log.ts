@@ -89,7 +89,7 @@ export class LiveLog {
   }
 }
 
-/** Of a second that was corrected only the last entry counts, for whoever has none of them. */
+/** Of a second that was corrected, a new reader needs only the last entry. */
 function latestSeconds(entries: readonly LiveEntry[]): LiveEntry[] {
   const last = new Map<number, LiveEntry>()
   for (const entry of entries) if (entry.kind === 'second') last.set(entry.at, entry)

@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { waitFor } from 'sluice/testing'
 import { describe, expect, test } from 'vitest'
 import type { NodeEnv } from '../http/access.ts'
-import { liveRoute } from '../http/routes/live.ts'
+import { liveRoute } from '../http/routes/page/live.ts'
 import { send, startDaemon } from '../testing/started.ts'
 import { FleetSeconds } from './fleet-seconds.ts'
 import { type LiveEntry, LiveLog } from './live-log.ts'
@@ -240,10 +240,11 @@ describe('GET /v1/live', () => {
       live,
       limiter: { policy: { service: 's' } },
       reports: { replica: 'r' },
+      page: { holdStream: () => () => {} },
       startedAt: new Date(0),
       isDraining: () => false,
     } as never)
-    const slow = await app.request('/v1/live')
+    const slow = await app.request('/v1/live', {}, { incoming: {} })
     for (let at = 1; at <= 200; at++) log.append([second(at, 1)], at * 1000)
     expect(watching).toBe(0)
     const text = await slow.text()

@@ -11,9 +11,9 @@ import { RecentDenials } from './recent-denials.ts'
 import { RuleHistory, type RuleTotals, stepMs } from './rule-history.ts'
 import { StoreActivity } from './store-activity.ts'
 
-/** How often the fleet is looked at, while somebody watches and while nobody does: its reports can be megabytes. */
+/** How often the reports of the fleet are read, with and without a viewer: they can be megabytes. */
 const lookEveryMs = { watched: 2000, alone: 10_000 }
-/** Most who watch at once. */
+/** Most viewers at once. */
 const maxWatchers = 100
 
 export interface LiveOptions {
@@ -28,7 +28,7 @@ export interface LiveOptions {
   readonly nowMs?: () => number
 }
 
-/** What the page shows of the last 15 minutes, kept whether or not somebody looks. */
+/** What the page shows of the last 15 minutes, kept whether or not a page is open. */
 export class Live {
   readonly log: LiveLog
   readonly outages: Outages = new Outages()
@@ -70,7 +70,7 @@ export class Live {
     return this.#watchers.size >= maxWatchers
   }
 
-  /** Somebody watches, until the returned function is called; `ended` is called when the daemon ends. */
+  /** Registers a watcher, until the returned function is called; `ended` is called when the daemon ends. */
   watch(ended: () => void): () => void {
     this.#watchers.add(ended)
     this.#lookAtFleet()

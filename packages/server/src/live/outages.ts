@@ -10,7 +10,7 @@ export interface Outage {
 /** Without a degraded decision for this long, and with the breaker closed, it is over. */
 const quietMs = 5000
 
-/** Tells outages from single failures, and when they began and ended. */
+/** Distinguishes outages from single failures, and records when they began and ended. */
 export class Outages {
   #failure = { failure: 'unknown', message: '' }
   #breaker: 'closed' | 'open' | 'half-open' = 'closed'

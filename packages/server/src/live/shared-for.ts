@@ -1,7 +1,4 @@
-/**
- * One look for everybody who looks at about the same time: pages ask every few seconds, and sorting thousands of keys
- * is not free.
- */
+/** Shares one result among callers for `ms`: pages ask every few seconds, and sorting thousands of keys is not free. */
 export function sharedFor<T>(ms: number, make: () => T, nowMs: () => number = () => performance.now()): () => T {
   let last: { readonly atMs: number; readonly value: T } | undefined
   return () => {

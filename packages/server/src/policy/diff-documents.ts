@@ -9,7 +9,7 @@ export interface Difference {
   readonly after?: unknown
 }
 
-/** Tells two policy documents apart, rule by rule. The order of rules and fields is no difference. */
+/** The differences of two policy documents, rule by rule. The order of rules and fields does not count. */
 export function diffDocuments(before: unknown, after: unknown): Difference[] {
   const found: Difference[] = []
   compare('', named(withoutDatabaseFields(before)), named(withoutDatabaseFields(after)), found)
@@ -21,7 +21,7 @@ type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Elements that have names are told apart by them and not by their place. */
+/** Elements that have names are compared by name, not by position. */
 class Named {
   readonly elements: ReadonlyMap<string, unknown>
 

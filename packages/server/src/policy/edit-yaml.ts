@@ -23,9 +23,9 @@ interface Edit {
 }
 
 /**
- * The text of a policy with the overrides and the version of `wanted`, changed at those places only: comments and
- * spacing are somebody's work. Where that does not give what is wanted, the whole text is written anew. Undefined when
- * the rule is written in a way that cannot be edited, such as an alias.
+ * The text of a policy with the overrides and the version of `wanted`, changed at those places only, so that comments
+ * and spacing stay. Where that does not give what is wanted, the whole text is written anew. Undefined when the rule is
+ * written in a way that cannot be edited, such as an alias.
  */
 export function editYaml(text: string, wanted: unknown, rule: string): string | undefined {
   const { version, rules } = wanted as Policy

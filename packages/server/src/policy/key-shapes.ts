@@ -18,19 +18,6 @@ export function keyShapes(document: unknown): ReadonlyMap<string, KeyShape> {
   )
 }
 
-/** Why a key cannot be one of a rule's; undefined when it can. */
-export function whyNotKeyOf(shape: KeyShape | undefined, parts: readonly unknown[]): string | undefined {
-  const { alternatives } = shape ?? {}
-  if (alternatives === undefined) return undefined
-  const [only] = alternatives
-  if (alternatives.length === 1 && only?.length === parts.length) return undefined
-  // Where the first of several is taken, a key begins with the place of the one it was made from.
-  const place = parts[0]
-  if (alternatives.length > 1 && typeof place === 'number' && alternatives[place]?.length === parts.length - 1)
-    return undefined
-  return keyOrigin(shape)
-}
-
 /** Where the keys of a rule come from, in words. */
 export function keyOrigin(shape: KeyShape | undefined): string {
   const { alternatives } = shape ?? {}

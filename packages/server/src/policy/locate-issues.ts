@@ -61,7 +61,7 @@ function begins(path: string, name: string): boolean {
   return path.startsWith(name) && (path.length === name.length || /[.[]/.test(path[name.length]!))
 }
 
-/** A scalar by itself; a whole list or object by its name, as pages of red help nobody. */
+/** A scalar by itself; a whole list or object by its name, as pages of red text do not help. */
 function shown(node: unknown, name: Place | undefined): Place | undefined {
   if (isScalar(node)) return spanOf(node.range) ?? name
   return name ?? firstName(node)

@@ -14,8 +14,8 @@ export interface Standing {
 }
 
 /**
- * Names what somebody read, so that a later change can say "only if it is still that": the document, and the revision
- * that was newest at its source. The revision shows a push that this daemon has not heard of yet.
+ * Names the version that was read, so that a later change can require that it is still in force: the document, and the
+ * revision that was newest at its source. The revision shows a push that this daemon has not read yet.
  */
 export function policyTag({ document, newest }: Pick<Standing, 'document' | 'newest'>): string {
   return `${hashOf(document)}-${newest?.revision ?? 0}`

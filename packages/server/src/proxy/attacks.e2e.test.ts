@@ -6,7 +6,7 @@ import { createEgress, type Egress } from 'sluice/egress'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ProxyConfig, type RunningProxy, startProxy } from './proxy.ts'
 
-// Both sides are bare sockets here, so that nothing but the proxy decides what passes.
+// Both sides are raw sockets here, so that only the proxy decides what passes.
 let vendor: Server
 let received: string
 let onRequest: (socket: Socket, text: string) => void
@@ -46,7 +46,7 @@ async function start(changes: Partial<ProxyConfig> = {}, upstream: object = {}):
   proxy = await startProxy(egress, config, pino({ level: 'silent' }))
 }
 
-/** Sends bytes as they are, and returns all that comes back until the connection ends or is quiet. */
+/** Sends bytes unchanged, and returns all that comes back until the connection ends or is quiet. */
 async function raw(text: string, quietMs = 1500): Promise<string> {
   const socket = connect(proxy.port, '127.0.0.1')
   socket.write(text, 'latin1')
@@ -90,7 +90,7 @@ describe('a request that two parsers may read differently', () => {
     if (!/chunk/i.test(text)) expect(received).toBe('')
   })
 
-  it('stays one request: what stands in its body is never read as another', async () => {
+  it('stays one request: its body is never read as another request', async () => {
     await start()
     const inner = 'GET /admin HTTP/1.1\r\nHost: b\r\n\r\n'
     const bodies = [
@@ -102,7 +102,7 @@ describe('a request that two parsers may read differently', () => {
       await raw(text)
       expect(received).toContain(inner)
       const [head = '', body = ''] = received.split(/\r\n\r\n(.*)/s)
-      // The vendor is told how long the body is, once, and in one way.
+      // The vendor receives the length of the body once, in one form.
       const framing = head.match(/^(content-length|transfer-encoding):.*/gim) ?? []
       expect(framing).toHaveLength(1)
       if (/^content-length/i.test(framing[0]!)) expect(body).toBe(inner)
@@ -128,7 +128,7 @@ describe('a request that two parsers may read differently', () => {
 })
 
 describe('headers of a caller', () => {
-  it('cannot add lines, ids or credentials of their own', async () => {
+  it('cannot add lines, ids or credentials', async () => {
     await start({ credentials: { vendor: { 'x-vendor-key': 'ours' } } })
     await raw(
       `${get}X-Request-Id: a b<script>\r\nTraceparent: 00-zz\r\nX-Vendor-Key: theirs\r\nX_Vendor_Key: theirs\r\n` +
@@ -173,7 +173,7 @@ describe('bodies of a caller', () => {
     },
   )
 
-  it('that go on after an early answer are cut off', async () => {
+  it('that continue after an early answer are cut off', async () => {
     await start()
     const socket = connect(proxy.port, '127.0.0.1')
     socket.on('error', () => {})
@@ -181,7 +181,7 @@ describe('bodies of a caller', () => {
     const [answer] = (await once(socket, 'data')) as [Buffer]
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 200/)
     const more = setInterval(() => socket.write('x'), 50)
-    // It is reset, not ended: what was on its way was not read.
+    // It is reset, not closed normally: the data in transit was not read.
     await expect.poll(() => socket.closed, { timeout: 5000 }).toBe(true)
     clearInterval(more)
   })
@@ -202,7 +202,7 @@ describe('bodies of a caller', () => {
     socket.destroy()
   })
 
-  it('are no reason not to be answered when the vendor fails', async () => {
+  it('do not prevent an answer when the vendor fails', async () => {
     await start({}, { timeout: '300ms' })
     onRequest = () => {}
     expect(await raw(`${post}Content-Length: 5\r\nConnection: close\r\n\r\nhello`)).toMatch(/^HTTP\/1\.1 504/)
@@ -230,7 +230,7 @@ describe('a vendor that misbehaves', () => {
     expect(await raw(`${get}Connection: close\r\n\r\n`, 3000)).toMatch(/^HTTP\/1\.1 50[24]/)
   })
 
-  it('cannot answer the next caller with what it sent too much', async () => {
+  it('cannot answer the next caller with surplus bytes', async () => {
     await start()
     const poison = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison'
     let answers = 0
@@ -238,7 +238,7 @@ describe('a vendor that misbehaves', () => {
     const all = [1, 2, 3].map(() => '')
     for (const at of all.keys()) all[at] = await raw(`${get}Connection: close\r\n\r\n`)
     expect(all.join('')).not.toContain('poison')
-    // The connection is in doubt, so a request on it may fail; it is never answered with something else.
+    // The connection may be broken, so a request on it may fail; it is never answered with other data.
     expect(all[2]).toMatch(/^HTTP\/1\.1 200/)
   })
 
@@ -253,7 +253,7 @@ describe('a vendor that misbehaves', () => {
     expect(answer).not.toMatch(/\r\n0\r\n\r\n$/)
   })
 
-  it('cannot add hop-by-hop headers or lead a redirect anywhere by itself', async () => {
+  it('cannot add hop-by-hop headers or make the proxy follow a redirect', async () => {
     await start()
     onRequest = (socket) =>
       socket.write(
@@ -266,7 +266,7 @@ describe('a vendor that misbehaves', () => {
     expect(heads(received)).toHaveLength(1)
   })
 
-  it('cannot make the proxy unpack anything: a bomb passes as it is', async () => {
+  it('cannot make the proxy unpack anything: a compression bomb passes unchanged', async () => {
     await start()
     const bomb = gzipSync(Buffer.alloc(50_000_000))
     onRequest = (socket) => {

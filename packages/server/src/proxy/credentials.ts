@@ -1,6 +1,6 @@
 /**
  * Reads `upstream:header=VARIABLE` pairs: the header of every call to the upstream has the value of that environment
- * variable. Secrets stand in the environment only, never on the command line. A text says what is wrong.
+ * variable. Secrets are in the environment only, never on the command line. A returned text describes the error.
  */
 export function credentialsOf(
   pairs: readonly string[],

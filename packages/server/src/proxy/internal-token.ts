@@ -8,12 +8,12 @@ export function tokenCheck(tokens: readonly string[]): (given: string | undefine
   return (given) => {
     if (valid.length === 0) return true
     const shown = digest(given ?? '')
-    // All are compared, whichever fits: the time does not tell which.
+    // All are compared, so that the time does not reveal which one matches.
     return valid.map((each) => timingSafeEqual(each, shown)).includes(true)
   }
 }
 
-/** The tokens of the environment: the present one, and the next one while they are rotated. */
+/** The tokens of the environment: the current one, and the next one while they are rotated. */
 export function tokensIn(env: Readonly<Record<string, string | undefined>>): string[] {
   return [env.INTERNAL_SERVICE_TOKEN, env.INTERNAL_SERVICE_TOKEN_NEXT].filter(
     (token) => token !== undefined && token !== '',

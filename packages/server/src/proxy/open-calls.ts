@@ -1,9 +1,12 @@
-import type { ServerResponse } from 'node:http'
-import { answerProblem, problems } from './proxy-problem.ts'
+/** A call that is being answered. */
+interface OpenCall {
+  /** Answers it now. */
+  end(): void
+}
 
-/** The calls that a proxy is answering, so that it can end when they are over. */
+/** The calls that a proxy is answering, so that it can stop when they are over. */
 export class OpenCalls {
-  readonly #calls = new Set<ServerResponse>()
+  readonly #calls = new Set<OpenCall>()
   #isEnding = false
   #onEmpty: () => void = () => {}
 
@@ -16,12 +19,14 @@ export class OpenCalls {
     return this.#isEnding
   }
 
-  add(response: ServerResponse): void {
-    this.#calls.add(response)
-    response.once('close', () => {
-      this.#calls.delete(response)
-      if (this.#calls.size === 0) this.#onEmpty()
-    })
+  add(call: OpenCall): void {
+    this.#calls.add(call)
+  }
+
+  /** The call is over. */
+  delete(call: OpenCall): void {
+    this.#calls.delete(call)
+    if (this.#calls.size === 0) this.#onEmpty()
   }
 
   /** Resolves when all calls are over. After `withinMs`, those that have no answer yet get 503. */
@@ -37,6 +42,6 @@ export class OpenCalls {
     })
     await Promise.race([empty, late])
     clearTimeout(timer)
-    for (const response of this.#calls) if (!response.headersSent) answerProblem(response, problems.ending)
+    for (const call of this.#calls) call.end()
   }
 }

@@ -8,7 +8,7 @@ import type { Opened, OpenLimiter } from '../open-limiter.ts'
 import { tokensIn } from './internal-token.ts'
 import { startProxy } from './proxy.ts'
 
-/** What the proxy of a daemon shares with it. */
+/** What a daemon shares with its proxy. */
 interface Shared {
   readonly metrics: DaemonMetrics
   readonly reports: Pick<Reports, 'add'>
@@ -25,15 +25,15 @@ export interface DaemonProxy {
 
 const maxBodyBytes = 100 * 1024 * 1024
 
-/** Opens the proxy that `--proxy-port` asks for: on the daemon's policy and store, in its metrics and reports. */
+/** Opens the proxy of `--proxy-port`: on the daemon's policy and store, in its metrics and reports. */
 export async function openProxy(
-  { proxyHost: host, proxyPort: port, proxyCredentials: credentials, tls, deadlineMs, env }: ServerConfig,
+  { proxyHost: host, proxyPort: port, proxyCredentials: credentials, tls, deadlineMs, replicas, env }: ServerConfig,
   { policyForOthers: policy, store }: OpenLimiter,
   { metrics, reports, log, drainMs }: Shared,
   opened: Opened,
 ): Promise<DaemonProxy | undefined> {
   if (port === undefined) return undefined
-  const egress = await createEgress({ policy, store, deadlineMs })
+  const egress = await createEgress({ policy, store, deadlineMs, ...(replicas === undefined ? {} : { replicas }) })
   opened.push(() => egress.close({ withinMs: 500 }))
   opened.push(logEgress(egress, log), metrics.add(egressMetrics(egress)), reports.add(partReport('egress', egress)))
   const tokens = tokensIn(env)
@@ -42,7 +42,7 @@ export async function openProxy(
   return { url: proxy.url, warnings: warningsFor(tokens, egress.upstreams.length), close: () => proxy.close() }
 }
 
-/** What an operator of a proxy should hear at the start. */
+/** Warnings for the operator of a proxy at start. */
 export function warningsFor(tokens: readonly string[], upstreams: number): readonly string[] {
   return [
     ...(upstreams === 0 ? ['The policy has no upstreams; the proxy answers 404 until it has.'] : []),

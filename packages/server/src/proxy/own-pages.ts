@@ -1,6 +1,6 @@
 import type { Egress } from 'sluice/egress'
 
-/** What the proxy answers by itself. */
+/** What the proxy answers itself. */
 export interface OwnPages {
   readonly egress: Egress
   readonly isEnding: () => boolean

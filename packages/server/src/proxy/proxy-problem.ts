@@ -13,7 +13,7 @@ export interface ProxyProblem {
 
 type OwnProblem = 'malformed' | 'unknown' | 'method' | 'token' | 'loop' | 'tooLarge' | 'tooSlow' | 'ending'
 
-/** What the proxy refuses before it asks for a grant. */
+/** What the proxy refuses before it requests a grant. */
 export const problems: Readonly<Record<OwnProblem, ProxyProblem>> = {
   malformed: { status: 400, title: 'Bad request', detail: 'The request target is malformed.', reason: 'malformed' },
   unknown: {
@@ -46,7 +46,7 @@ export const problems: Readonly<Record<OwnProblem, ProxyProblem>> = {
   },
 }
 
-/** What a failed call is answered with; undefined when the caller is gone and nobody would read it. */
+/** The answer to a failed call; undefined when the caller has disconnected. */
 export function problemFor(error: unknown): ProxyProblem | undefined {
   if (error instanceof RefusedError) {
     const seconds = error.retryAfterMs === undefined ? 1 : Math.max(1, Math.ceil(error.retryAfterMs / 1000))
@@ -65,7 +65,7 @@ export function problemFor(error: unknown): ProxyProblem | undefined {
     return {
       status: isSlow ? 504 : 502,
       title: isSlow ? 'Gateway timeout' : 'Bad gateway',
-      // The cause may name addresses inside; callers need only the kind.
+      // The cause may contain internal addresses; callers need only the kind.
       detail: isSlow ? 'The upstream did not answer in time.' : 'The upstream could not be reached.',
       reason: error.reason,
     }
@@ -75,11 +75,12 @@ export function problemFor(error: unknown): ProxyProblem | undefined {
 
 const endsConnection: ReadonlySet<ProxyProblem> = new Set([problems.tooLarge, problems.tooSlow, problems.ending])
 
-/** Answers with a problem. Where the rest of the request is not wanted, the connection ends with it. */
-export function answerProblem(response: ServerResponse, about: ProxyProblem): void {
+/** Answers with a problem. If the rest of the request is not needed, the connection is closed after it. */
+export function answerProblem(response: ServerResponse, about: ProxyProblem, requestId: string): void {
   const { retryAfter, ...problem } = about
   const body = JSON.stringify({ type: 'about:blank', ...problem })
   response.writeHead(problem.status, {
+    'x-request-id': requestId,
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(body),
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),

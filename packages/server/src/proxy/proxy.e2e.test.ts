@@ -63,7 +63,7 @@ afterEach(async () => {
   vendor.closeAllConnections()
 })
 
-/** Sends bytes as they are, and returns all that comes back until the connection ends or is quiet. */
+/** Sends bytes unchanged, and returns all that comes back until the connection ends or is quiet. */
 function raw(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(proxy.port, '127.0.0.1', () => socket.write(text, 'latin1'))
@@ -78,7 +78,7 @@ function raw(text: string): Promise<string> {
 }
 
 describe('the proxy', () => {
-  it('sends a request on and its response back, with bodies, ids and one line in the log', async () => {
+  it('forwards a request and its response, with bodies, ids and one line in the log', async () => {
     await start()
     respond = (_, response, body) => {
       response.setHeader('x-vendor', 'yes')
@@ -192,7 +192,7 @@ describe('the proxy', () => {
     expect(seen).toEqual([])
   })
 
-  it('frames bodies anew: a DELETE with chunks arrives as one request', async () => {
+  it('frames bodies itself: a DELETE with chunks arrives as one request', async () => {
     await start()
     await raw(
       'DELETE /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
@@ -214,7 +214,7 @@ describe('the proxy', () => {
     expect(seen).toEqual([])
   })
 
-  it('goes to the configured upstream whatever Host and authority say', async () => {
+  it('goes to the configured upstream whatever Host and authority contain', async () => {
     await start()
     await raw('GET http://evil.example/x HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n')
     expect(seen[0]).toMatchObject({ url: '/base/x' })
@@ -235,7 +235,7 @@ describe('the proxy', () => {
     expect(seen).toHaveLength(2)
   })
 
-  it('wants the token of internal callers; two are valid at once', async () => {
+  it('requires the token of internal callers; two are valid at once', async () => {
     await start({ tokens: ['old', 'new'] })
     const status = async (token?: string) =>
       (await fetch(`${proxy.url}/x`, { headers: token === undefined ? {} : { 'x-internal-token': token } })).status
@@ -276,7 +276,7 @@ describe('the proxy', () => {
     expect(seen).toEqual([])
   })
 
-  it('gives the grant back of a client that leaves while it waits', async () => {
+  it('cancels the booking of a client that disconnects while it waits', async () => {
     await start({}, { limits: { amount: 1, per: '2s' }, maxWait: '30s' })
     await fetch(`${proxy.url}/first`)
     const leaving = new AbortController()

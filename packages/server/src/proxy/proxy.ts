@@ -4,24 +4,28 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import type { Egress } from 'sluice/egress'
-import type { Tls } from '../config/tls.ts'
+import type { Tls } from '../config/secrets/tls.ts'
 import { drain } from '../http/listen.ts'
-import { handleRequest, type ProxyParts } from './handle-request.ts'
 import { tokenCheck } from './internal-token.ts'
 import { OpenCalls } from './open-calls.ts'
 import { type OwnPages, ownPage } from './own-pages.ts'
+import { ProxiedCall, type ProxyParts } from './proxied-call.ts'
 
 export interface ProxyConfig {
   readonly host: string
   readonly port: number
-  /** Tokens of internal callers; none means that anybody who can connect may call. */
+  /** Tokens of internal callers; none means that every client that can connect may call. */
   readonly tokens: readonly string[]
   readonly credentials: ProxyParts['credentials']
   readonly maxBodyBytes: number
   /** How long calls that were accepted get to end. */
   readonly drainMs: number
-  /** How long a caller may send nothing of a body that it has announced; 30 s when left out. */
+  /** How long a caller may pause while it sends a body; 30 s when left out. */
   readonly bodyIdleMs?: number
+  /** How long a caller may read nothing of a response; 60 s when left out. */
+  readonly readIdleMs?: number
+  /** By when the head of a request must be complete; 10 s when left out. */
+  readonly headMs?: number
   /** Callers must use TLS. */
   readonly tls?: Tls | undefined
   /** What `GET /metrics` answers; without it, that path goes to the upstream. */
@@ -34,15 +38,15 @@ export interface RunningProxy {
   readonly port: number
   /** How many calls are being answered. */
   readonly open: number
-  /** Answers what was accepted, refuses what is new with 503 meanwhile, and ends; after `drainMs` it ends regardless. */
+  /**
+   * Answers what was accepted, refuses new calls with 503 meanwhile, and stops; after `drainMs` it stops regardless.
+   */
   close(): Promise<void>
 }
 
 const limits: ServerOptions = {
   insecureHTTPParser: false,
   maxHeaderSize: 64 * 1024,
-  headersTimeout: 10_000,
-  connectionsCheckingInterval: 2000,
   keepAliveTimeout: 65_000,
   // A call may wait for its grant before its body is read.
   requestTimeout: 0,
@@ -50,20 +54,21 @@ const limits: ServerOptions = {
 
 /** Serves upstreams as a reverse proxy: every call waits for its grant. */
 export async function startProxy(egress: Egress, config: ProxyConfig, log: Logger): Promise<RunningProxy> {
-  const { tokens, credentials, maxBodyBytes, bodyIdleMs = 30_000, metrics, drainMs, tls } = config
+  const { tokens, maxBodyBytes, bodyIdleMs = 30_000, readIdleMs = 60_000, metrics, drainMs } = config
+  const credentials = Object.fromEntries(
+    Object.entries(config.credentials).filter(([, headers]) => Object.keys(headers).length > 0),
+  )
   const calls = new OpenCalls()
   const isEnding = (): boolean => calls.isEnding
   const isToken = tokenCheck(tokens)
-  const parts: ProxyParts = { egress, log, isToken, credentials, maxBodyBytes, bodyIdleMs, isEnding }
+  const parts: ProxyParts = { egress, log, calls, isToken, credentials, maxBodyBytes, bodyIdleMs, readIdleMs }
   const pages: OwnPages = { egress, isEnding, metrics }
-  const server = listener(tls, (request, response) => {
+  const server = listener(config, (request, response) => {
     const page = request.method === 'GET' ? ownPage(pages, request.url ?? '') : undefined
-    if (page === undefined) {
-      calls.add(response)
-      void handleRequest(parts, request, response)
-    } else void page.then(({ status, type, text }) => response.writeHead(status, { 'content-type': type }).end(text))
+    if (page === undefined) new ProxiedCall(parts, request, response).start()
+    else void page.then(({ status, type, text }) => response.writeHead(status, { 'content-type': type }).end(text))
   })
-  // Without a listener Node would only close the connection, and a client would try again.
+  // Without a listener Node would only close the connection, and a client would retry.
   server.on('connect', (_, socket) => {
     socket.on('error', () => {})
     socket.end('HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
@@ -74,21 +79,24 @@ export async function startProxy(egress: Egress, config: ProxyConfig, log: Logge
   const host = config.host === '0.0.0.0' || config.host === '::' ? '127.0.0.1' : config.host
   let closing: Promise<void> | undefined
   return {
-    url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: `${config.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
     get open() {
       return calls.size
     },
     close() {
-      // It goes on listening while there are calls, so that new ones are told 503 and not merely cut off.
+      // It keeps listening while there are calls, so that new ones are answered with 503 instead of a closed
+      // connection.
       closing ??= calls.end(drainMs).then(() => drain(server, 1000))
       return closing
     },
   }
 }
 
-function listener(tls: Tls | undefined, answer: RequestListener): Server {
-  if (tls === undefined) return createServer(limits, answer)
+function listener({ tls, headMs = 10_000 }: ProxyConfig, answer: RequestListener): Server {
+  // Node checks connections at an interval, so a slow head is cut off up to a fifth of the time later.
+  const options = { ...limits, headersTimeout: headMs, connectionsCheckingInterval: Math.ceil(headMs / 5) }
+  if (tls === undefined) return createServer(options, answer)
   const { cert, key, clientCa } = tls
-  return createSecureServer({ ...limits, cert, key, ...(clientCa && { ca: clientCa, requestCert: true }) }, answer)
+  return createSecureServer({ ...options, cert, key, ...(clientCa && { ca: clientCa, requestCert: true }) }, answer)
 }

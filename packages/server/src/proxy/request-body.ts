@@ -1,29 +1,44 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { IncomingMessage, type ServerResponse } from 'node:http'
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { type ProxyProblem, problems } from './proxy-problem.ts'
 
-/** What a body is held to. */
+/** The limits of a body. */
 export interface BodyBounds {
   readonly maxBodyBytes: number
-  /** How long it may stay away while it is waited for. */
+  /** How long the caller may pause while the proxy waits for more. */
   readonly bodyIdleMs: number
 }
 
+/** Whether there is a body that may have arrived in one piece with its head. */
+export function comesWithHead({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length']
+  return length === undefined ? headers['transfer-encoding'] !== undefined : length !== '0'
+}
+
 /**
- * The body of a request as it is passed on; null when there is none. One that says its length was checked before, and
- * the parser holds it to that; one that is sent in chunks is counted.
+ * The body of a request as it is forwarded; null when there is none. A body that is already complete is forwarded from
+ * memory. For the others: a `Content-Length` was checked before, and the parser enforces it; a chunked body is counted.
  */
 export function requestBody(
   request: IncomingMessage,
   response: ServerResponse,
   { maxBodyBytes, bodyIdleMs }: BodyBounds,
   onProblem: (problem: ProxyProblem) => void,
-): Readable | null {
+): Readable | Buffer | null {
   const isChunked = request.headers['transfer-encoding'] !== undefined
   if (!isChunked && !(Number(request.headers['content-length'] ?? 0) > 0)) return null
+  if (request.complete && request.readableLength <= maxBodyBytes) return request.read() as Buffer | null
   const body = isChunked ? counted(request, maxBodyBytes, () => onProblem(problems.tooLarge)) : request
   watchIdle(request, response, body, bodyIdleMs, () => onProblem(problems.tooSlow))
   return body
+}
+
+/** Stops forwarding a body: the call failed, and the vendor must not wait for the rest. */
+export function endBody(body: Readable | Buffer | null): void {
+  if (body === null || body instanceof Uint8Array) return
+  // Destroying the request would destroy its connection, on which the caller must still be answered.
+  if (body instanceof IncomingMessage) (body as { socket: unknown }).socket = null
+  body.on('error', () => {}).destroy()
 }
 
 function counted(request: IncomingMessage, maxBytes: number, onTooLarge: () => void): Readable {
@@ -39,13 +54,13 @@ function counted(request: IncomingMessage, maxBytes: number, onTooLarge: () => v
       done(new Error(problems.tooLarge.detail))
     },
   })
-  // An error reaches whoever reads the counter; the callback is there because a pipeline wants one.
+  // The reader of the counter gets the error; the callback is there because a pipeline needs one.
   return pipeline(request, counter, () => {})
 }
 
 const drainMs = 1000
 
-/** A body that stops coming would hold a place of the vendor's limit for nothing. */
+/** A body that stops arriving would hold a place of the vendor's limit without use. */
 function watchIdle(
   request: IncomingMessage,
   response: ServerResponse,
@@ -57,7 +72,7 @@ function watchIdle(
   let seen = socket.bytesRead
   const timer = setTimeout(() => {
     if (request.complete) return
-    // What has come and was not taken yet is not the caller's delay.
+    // Data that arrived and was not read yet is not a delay of the caller.
     const isComing = socket.bytesRead !== seen || request.readableLength > 0 || body.readableLength > 0
     seen = socket.bytesRead
     if (isComing) timer.refresh()
@@ -66,7 +81,7 @@ function watchIdle(
   response.once('close', () => {
     clearTimeout(timer)
     if (body !== request) body.destroy()
-    // It was answered early. What still comes is read for a moment, so that the answer arrives, and then cut off.
+    // It was answered early. The rest is read for a moment, so that the answer arrives, and then the connection is cut.
     if (!request.complete) setTimeout(() => socket.destroy(), drainMs).unref()
   })
 }

@@ -1,11 +1,11 @@
-/** Where a request goes: an upstream by name, and the path to ask it for. */
+/** Where a request goes: an upstream by name, and the path on it. */
 export interface ProxyTarget {
   readonly upstream: string
   /** Path and query, beginning with a slash. */
   readonly path: string
 }
 
-/** Why a request line leads nowhere. */
+/** Why a request line has no target. */
 export type TargetProblem = 'malformed' | 'unknown-upstream'
 
 /**
@@ -13,7 +13,10 @@ export type TargetProblem = 'malformed' | 'unknown-upstream'
  * out. Only names of the configuration are ever compared: no host, authority or decoded text of a request chooses where
  * it goes.
  */
-export function targetOf(requestTarget: string, upstreams: readonly string[]): ProxyTarget | TargetProblem {
+export function targetOf(
+  requestTarget: string,
+  upstreams: readonly { readonly name: string }[],
+): ProxyTarget | TargetProblem {
   const text = pathOf(requestTarget)
   if (text === undefined) return 'malformed'
   const mark = text.indexOf('?')
@@ -22,8 +25,9 @@ export function targetOf(requestTarget: string, upstreams: readonly string[]): P
   if (!isPlainPath(path)) return 'malformed'
   const end = path.indexOf('/', 1)
   const first = path.slice(1, end < 0 ? undefined : end)
-  if (upstreams.includes(first)) return { upstream: first, path: `${end < 0 ? '/' : path.slice(end)}${query}` }
-  return upstreams.length === 1 ? { upstream: upstreams[0]!, path: path + query } : 'unknown-upstream'
+  for (const { name } of upstreams)
+    if (name === first) return { upstream: name, path: `${end < 0 ? '/' : path.slice(end)}${query}` }
+  return upstreams.length === 1 ? { upstream: upstreams[0]!.name, path: text } : 'unknown-upstream'
 }
 
 /** Path and query of a request target; of the absolute form (RFC 9112, 3.2.2) the authority is left out. */
@@ -36,13 +40,14 @@ function pathOf(requestTarget: string): string | undefined {
 }
 
 /**
- * Whether every reader of a path agrees on what it means: no empty first segment, no dot segments, however they are
+ * Whether all parsers of a path agree on what it means: no empty first segment, no dot segments, however they are
  * written.
  */
 function isPlainPath(path: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there.
   if (path.startsWith('//') || /[\x00-\x20\x7f-\uffff\\#]/.test(path)) return false
-  return path.split('/').every((segment) => !hasDots(segment))
+  // Without a dot, written or encoded, no segment can be one.
+  return !/[.%]/.test(path) || path.split('/').every((segment) => !hasDots(segment))
 }
 
 function hasDots(segment: string): boolean {

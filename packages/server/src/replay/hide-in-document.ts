@@ -7,7 +7,7 @@ const isFields = (value: unknown): value is Fields =>
 
 /**
  * A policy document whose constants are hidden in the same way as the fields they are compared with, so that hidden
- * requests still meet their overrides, tiers and conditions. `notes` tells where that is not possible.
+ * requests still meet their overrides, tiers and conditions. `notes` says where that is not possible.
  */
 export function hideInDocument(document: unknown, hide: Hide): { document: unknown; notes: string[] } {
   const notes: string[] = []

@@ -4,7 +4,7 @@ import { keySelectorsOf } from './hide-in-document.ts'
 import { RequestRing } from './request-ring.ts'
 import type { Hide } from './secret-names.ts'
 
-/** A ring for the requests of a limiter; which parts of keys are secret is told by the document in force. */
+/** A ring for the requests of a limiter; the document in force says which parts of keys are secret. */
 export function openRing(limiter: Limiter, policy: { readonly document: unknown }, hide: Hide): RequestRing {
   let known: { readonly document: unknown; readonly byRule: ReadonlyMap<string, readonly string[]> } | undefined
   const keySelectors = (rule: string | undefined): readonly string[] => {

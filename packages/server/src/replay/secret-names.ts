@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 const secretWords =
   /auth|cookie|token|secret|passw|api[-_]?key|apikey|access[-_]?key|session|signature|credential|bearer|private/i
 
-/** Whether a field is likely to hold what lets somebody in, going by its name, such as `x-api-key`. */
+/** Whether a field probably holds a credential, judging by its name, such as `x-api-key`. */
 export function isSecretName(name: string): boolean {
   return secretWords.test(name)
 }
@@ -14,7 +14,7 @@ export function isSecretSelector(selector: string): boolean {
   return field !== undefined && isSecretName(field)
 }
 
-/** Replaces a text by one that tells equal from different, and nothing else. */
+/** Replaces a text by a pseudonym: equal texts stay equal, and nothing else is kept. */
 export type Hide = (text: string) => string
 
 /** Hides with a key that lives as long as the process: what is kept cannot be compared with lists of known secrets. */

@@ -1,8 +1,11 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
 
-/** Without letters and digits that look alike: 32 of them, so that eight make 40 bits. */
+/**
+ * Without letters and digits that look alike: 32 of them, so that ten make 50 bits. That is too many to guess in a
+ * minute.
+ */
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
-const length = 8
+const length = 10
 /** How long a code can be used. */
 export const codeMs = 60_000
 /** Most codes that can be used at the same time; a new one takes the place of the oldest. */
@@ -22,11 +25,11 @@ export class OneTimeCodes {
     this.#nowMs = nowMs
   }
 
-  /** A new code, for people to read and type: `K7QM-2XPA`. */
+  /** A new code, for people to read and type: `K7QM2-XPA4N`. */
   issue(): string {
     const code = Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
     this.#codes = [...this.#valid(), { digest: digest(code), endsMs: this.#nowMs() + codeMs }].slice(-maxCodes)
-    return `${code.slice(0, 4)}-${code.slice(4)}`
+    return `${code.slice(0, length / 2)}-${code.slice(length / 2)}`
   }
 
   /** Whether this is a code that can be used; it cannot be used again. */

@@ -1,16 +1,17 @@
 import { request } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Daemon } from '../serve.ts'
 import { hold } from '../testing/held-to-description.ts'
 import { adminToken, send, startDaemon } from '../testing/started.ts'
 import { codeMs, OneTimeCodes } from './one-time-codes.ts'
+import { maxStreams } from './session-streams.ts'
 import { Sessions, sessionMs } from './sessions.ts'
 
 describe('a one-time code', () => {
   test('works once, in any spelling a person may type', () => {
     const codes = new OneTimeCodes(() => 0)
     const code = codes.issue()
-    expect(code).toMatch(/^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/)
+    expect(code).toMatch(/^[A-HJ-NP-Z2-9]{5}-[A-HJ-NP-Z2-9]{5}$/)
     expect(codes.use(` ${code.toLowerCase().replace('-', ' ')} `)).toBe(true)
     expect(codes.use(code)).toBe(false)
   })
@@ -34,7 +35,7 @@ describe('a session', () => {
     const { value, session } = one!.begin()
     expect(other!.find(value)).toEqual(session)
     expect(foreign!.find(value)).toBeUndefined()
-    one!.end(value)
+    one!.end(session)
     expect(one!.find(value)).toBeUndefined()
     nowMs += sessionMs
     expect(other!.find(value)).toBeUndefined()
@@ -117,15 +118,53 @@ describe('signing in', () => {
     expect(answer.status).toBe(400)
   })
 
+  test('a code that is used many times at once signs in once', async () => {
+    const code = daemon.signInCode()
+    const answers = await Promise.all(Array.from({ length: 8 }, () => signIn(code)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  })
+
+  test('ends the streams of the session with it, and a session has only so many', async () => {
+    const cookie = cookieOf((await signIn(adminToken)).headers)
+    const streams = await Promise.all(Array.from({ length: maxStreams }, () => openStream({ cookie })))
+    expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200))
+    expect((await openStream({ cookie })).status).toBe(429)
+    expect((await openStream({ cookie }, '/v1/events')).status).toBe(429)
+    const other = await openStream({ cookie: cookieOf((await signIn(adminToken)).headers) })
+    expect(other.status).toBe(200)
+    streams[0]!.leave()
+    await vi.waitFor(async () => expect((await openStream({ cookie }, '/v1/events')).status).toBe(200))
+    await send(`${daemon.url}/v1/session`, 'DELETE', undefined, { ...page, cookie })
+    await Promise.all(streams.slice(1).map(({ ended }) => ended))
+    other.leave()
+  })
+
   // Last: it uses up the attempts.
-  test('cannot be guessed at: also at the same time only ten attempts a minute are looked at', async () => {
+  test('cannot be guessed at: wrong ones are refused after ten a minute, and the right one always works', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => signIn(`guess-${i}`)))
     expect(answers.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10)
     const refused = answers.find(({ status }) => status === 429)!
     hold('POST', '/v1/session', undefined, refused)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect((await signIn(adminToken)).status).toBe(429)
+    expect(refused.headers.get('connection')).toBe('close')
+    // Tokens in headers count together with those that are typed.
+    expect(await raw('GET', '/v1/policy', { authorization: 'Bearer guess' })).toBe(429)
+    expect(await raw('POST', '/v1/reports', { 'x-sluice-token': 'guess' })).toBe(429)
+    expect(await raw('GET', '/v1/policy', {})).toBe(401)
+    expect(await raw('GET', '/v1/policy', { authorization: `Bearer ${adminToken}` })).toBe(200)
+    for (const secret of [adminToken, daemon.signInCode()]) expect((await signIn(secret)).status).toBe(200)
   })
+
+  function openStream(headers: Record<string, string>, path = '/v1/live') {
+    return new Promise<{ status: number; leave: () => void; ended: Promise<void> }>((resolve, reject) => {
+      const sent = request(daemon.url + path, { headers }, (response) => {
+        const ended = new Promise<void>((end) => response.once('close', end))
+        response.resume()
+        resolve({ status: response.statusCode!, leave: () => sent.destroy(), ended })
+      })
+      sent.once('error', reject).end()
+    })
+  }
 
   function raw(method: string, path: string, headers: Record<string, string>): Promise<number> {
     return new Promise((resolve, reject) => {

@@ -7,7 +7,7 @@ const maxEnded = 10_000
 
 /** A browser that signed in. */
 export interface Session {
-  /** The start of a number that only this session has. */
+  /** A number that only this session has. Without the signature it opens nothing. */
   readonly id: string
   readonly endsAtMs: number
 }
@@ -21,6 +21,7 @@ export class Sessions {
   readonly #token: string
   readonly #nowMs: () => number
   readonly #ended = new Map<string, number>()
+  readonly #listeners = new Set<(session: Session) => void>()
   #key: Buffer | undefined
 
   constructor(adminToken: string, nowMs: () => number) {
@@ -33,7 +34,7 @@ export class Sessions {
     const id = randomBytes(16).toString('base64url')
     const endsAtMs = this.#nowMs() + sessionMs
     const signed = `${id}.${endsAtMs}`
-    return { value: `${signed}.${this.#sign(signed).toString('base64url')}`, session: { id: id.slice(0, 6), endsAtMs } }
+    return { value: `${signed}.${this.#sign(signed).toString('base64url')}`, session: { id, endsAtMs } }
   }
 
   /** The session of a cookie; undefined when it was not signed here, is over, or was ended. */
@@ -41,23 +42,27 @@ export class Sessions {
     const [, id, ends, signature] = /^([\w-]{22})\.(\d{13,15})\.([\w-]{43})$/.exec(value ?? '') ?? []
     if (id === undefined || Number(ends) <= this.#nowMs() || this.#ended.has(id)) return undefined
     const given = Buffer.from(signature!, 'base64url')
-    return timingSafeEqual(given, this.#sign(`${id}.${ends}`))
-      ? { id: id.slice(0, 6), endsAtMs: Number(ends) }
-      : undefined
+    return timingSafeEqual(given, this.#sign(`${id}.${ends}`)) ? { id, endsAtMs: Number(ends) } : undefined
   }
 
-  /** Ends a session before its time, on this daemon. */
-  end(value: string | undefined): void {
-    const session = this.find(value)
-    if (session === undefined) return
+  /** Ends a session before its time, on this daemon; a listener may end it on others. */
+  end(session: Session): void {
     const nowMs = this.#nowMs()
+    if (this.#ended.has(session.id) || session.endsAtMs <= nowMs) return
     for (const [id, endsAtMs] of this.#ended) if (endsAtMs <= nowMs) this.#ended.delete(id)
     if (this.#ended.size >= maxEnded) this.#ended.delete(this.#ended.keys().next().value!)
-    this.#ended.set(value!.split('.')[0]!, session.endsAtMs)
+    this.#ended.set(session.id, session.endsAtMs)
+    for (const listener of this.#listeners) listener(session)
+  }
+
+  /** Calls a listener with each session that is ended before its time, until the returned function is called. */
+  onEnded(listener: (session: Session) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   #sign(text: string): Buffer {
-    // Slow to derive, so that a cookie is no way to guess a token that somebody made up.
+    // Slow to derive, so that a weak token cannot be guessed from a cookie.
     this.#key ??= scryptSync(this.#token, 'sluice page session', 32)
     return createHmac('sha256', this.#key).update(text).digest()
   }

@@ -1,6 +1,6 @@
 import { type ReceivedReport, type ReportReader } from 'sluice/reports'
 
-/** How long a look at the fleet may take. */
+/** How long reading the reports of the fleet may take. */
 const withinMs = 1000
 
 export interface FleetLook {

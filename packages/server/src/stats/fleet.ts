@@ -59,32 +59,42 @@ export function isLimiter(section: Section): section is Section & { readonly sta
     section.kind === 'limiter' &&
     isCounts(stats?.decisions) &&
     Array.isArray(stats?.recent) &&
-    stats.recent.every((each) => Array.isArray(each) && each.length === 3 && each.every(Number.isFinite)) &&
+    stats.recent.every((each) => Array.isArray(each) && each.length === 3 && each.every(isCount)) &&
     Array.isArray(stats.rules) &&
-    stats.rules.every((rule) => isKeys(rule.hottest) && isKeys(rule.mostDenied) && isCounts(rule)) &&
+    stats.rules.every(isRule) &&
     hasGoodAdditions(stats)
   )
 }
 
 /** What came to reports later: it may be missing, but not be something else. */
 function hasGoodAdditions({ second, latency, rules = [] }: Partial<LimiterStats>): boolean {
-  const isGood = (value: unknown): boolean => value === undefined || Number.isFinite(value)
+  const isGood = (value: unknown): boolean => value === undefined || isCount(value)
   return (
     isGood(second) &&
-    (latency === undefined || (Array.isArray(latency) && latency.every(Number.isFinite))) &&
+    (latency === undefined || (Array.isArray(latency) && latency.every(isCount))) &&
     rules.every(({ shadow, keysOverMs }) => isGood(keysOverMs) && isGood(shadow?.allowed) && isGood(shadow?.denied))
   )
 }
 
+function isRule(value: unknown): value is RuleStats {
+  const rule = value as Partial<RuleStats> | null
+  return typeof rule?.rule === 'string' && isKeys(rule.hottest) && isKeys(rule.mostDenied) && isCounts(rule)
+}
+
+/** Sums of many of these stay numbers. */
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER
+}
+
 function isCounts(value: unknown): value is DecisionCounts {
   const counts = value as Partial<DecisionCounts> | null | undefined
-  return [counts?.allowed, counts?.denied, counts?.degraded].every(Number.isFinite)
+  return [counts?.allowed, counts?.denied, counts?.degraded].every(isCount)
 }
 
 function isKeys(value: unknown): value is readonly HotKey[] {
   return (
     Array.isArray(value) &&
-    value.every(({ key, count, error }) => typeof key === 'string' && Number.isFinite(count) && Number.isFinite(error))
+    value.every((each) => typeof each?.key === 'string' && isCount(each.count) && isCount(each.error))
   )
 }
 
@@ -115,7 +125,7 @@ function rulesOf(rules: readonly RuleStats[], top: number): RuleStats[] {
         allowed: each.reduce((sum, { shadow }) => sum + (shadow?.allowed ?? 0), 0),
         denied: each.reduce((sum, { shadow }) => sum + (shadow?.denied ?? 0), 0),
       },
-      keysOverMs: Math.max(...each.map(({ keysOverMs }) => keysOverMs ?? 0)),
+      keysOverMs: each.reduce((most, { keysOverMs }) => Math.max(most, keysOverMs ?? 0), 0),
       hottest: keysOf(
         each.flatMap(({ hottest }) => hottest),
         top,
@@ -129,7 +139,7 @@ function rulesOf(rules: readonly RuleStats[], top: number): RuleStats[] {
 }
 
 function isRecounts(value: RecountStats): boolean {
-  return [value?.allowed, value?.denied, value?.failed, value?.raised].every(Number.isFinite)
+  return [value?.allowed, value?.denied, value?.failed, value?.raised].every(isCount)
 }
 
 function recountsOf(recounts: readonly RecountStats[]): RecountStats[] {
@@ -146,7 +156,11 @@ function recountsOf(recounts: readonly RecountStats[]): RecountStats[] {
 
 function grouped<Stats extends { readonly rule: string }>(rules: readonly Stats[]): Map<string, Stats[]> {
   const byName = new Map<string, Stats[]>()
-  for (const each of rules) byName.set(each.rule, [...(byName.get(each.rule) ?? []), each])
+  for (const each of rules) {
+    const found = byName.get(each.rule)
+    if (found === undefined) byName.set(each.rule, [each])
+    else found.push(each)
+  }
   return byName
 }
 

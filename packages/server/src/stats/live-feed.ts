@@ -9,13 +9,13 @@ export interface FeedEvent {
 
 type Listener = (event: FeedEvent) => void
 
-/** Most who listen at once, and most single decisions told of in a second. */
+/** Most listeners at once, and most single decisions sent in a second. */
 export const maxListeners = 100
 const samplesPerSecond = 20
 
 /**
  * What happens, for pages and terminals: every change of policy and breaker, a tick each second, and a sample of
- * denials. It listens to the limiter only while somebody listens to it.
+ * denials. It listens to the limiter only while it has listeners itself.
  */
 export class LiveFeed {
   readonly #limiter: Limiter
@@ -33,7 +33,7 @@ export class LiveFeed {
     return this.#listeners.size >= maxListeners
   }
 
-  /** Tells a listener of everything from now on, until it is taken off; `ended` is called when the feed itself ends. */
+  /** Adds a listener; the returned function removes it. `ended` is called when the feed itself ends. */
   listen(listener: Listener, ended: () => void): () => void {
     this.#listeners.set(listener, ended)
     this.#stop ??= this.#start()

@@ -45,7 +45,7 @@ export async function runCase(
   const run = `${process.pid}-${Date.now()}`
   const keys = Array.from({ length: name === 'spread' ? load.keys : 1 }, (_, k) => `${run}-${k}`)
   try {
-    // Uses up what shall be denied, and lets the code get warm.
+    // Uses up the limits of keys that must be denied, and warms up the code.
     for (let ask = 0; ask < warmUp; ask++) await limiter.take(keys[ask % keys.length] ?? run)
     const startMs = performance.now()
     const times: number[] = []

@@ -1,4 +1,5 @@
-import { hideUrl } from '../../config/hide-secrets.ts'
+import { parseRedisUrl } from '../../config/redis-target.ts'
+import { hideUrl } from '../../config/secrets/hide-secrets.ts'
 import { examineDaemon } from '../doctor/examine-daemon.ts'
 import { examinePolicy } from '../doctor/examine-policy.ts'
 import { examineRedis, redisAway } from '../doctor/examine-redis.ts'
@@ -10,7 +11,7 @@ import { openStore } from '../target/open-store.ts'
 import { type Progress, progress } from '../terminal/progress.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
-/** Looks at everything that was named, and says what to mend. */
+/** Checks everything that was named, and prints what to fix. */
 export async function doctor(input: Input, terminal: Terminal): Promise<ExitCode> {
   const [redis, policy] = [input.text('redis'), input.text('policy')]
   const url = input.text('url') ?? (redis === undefined && policy === undefined ? 'default' : undefined)
@@ -47,6 +48,8 @@ export async function doctor(input: Input, terminal: Terminal): Promise<ExitCode
 }
 
 async function lookAtRedis(url: string, prefix: string, shown: Progress): Promise<Finding[]> {
+  // A URL that is no Redis is a wrong option, and not a Redis that is away.
+  parseRedisUrl(url, '--redis')
   shown.at(0, `connecting to ${hideUrl(url)}`)
   try {
     const redis = await openStore(url)

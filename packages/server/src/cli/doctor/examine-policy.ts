@@ -1,7 +1,8 @@
 import { PolicyError } from 'sluice'
-import { compilePolicy } from 'sluice/policy'
-import { hideSecrets, hideUrl } from '../../config/hide-secrets.ts'
+import { hideSecrets, hideUrl } from '../../config/secrets/hide-secrets.ts'
+import { compileApart } from '../policy/compile-apart.ts'
 import { readPlace } from '../policy/open-archive.ts'
+import { countOf } from '../terminal/numbers.ts'
 import { type Finding, ok, problem, unreachable, warning } from './finding.ts'
 
 /** Reads the policy of a place and says whether it makes sense. `learn` is called with its version. */
@@ -15,9 +16,9 @@ export async function examinePolicy(place: string, learn: (version: string) => v
   }
   const source = ok('policy source', `${read.description} was read`)
   try {
-    const { service, version, rules } = compilePolicy(read.document)
+    const { service, version, rules } = compileApart(read.document).policy
     learn(version)
-    const findings = [source, ok('policy', `service ${service}, version ${version}, ${rules.length} rules`)]
+    const findings = [source, ok('policy', `service ${service}, version ${version}, ${countOf(rules.length, 'rule')}`)]
     if (rules.length > 0 && rules.every(({ mode }) => mode === 'shadow')) {
       findings.push(
         warning(
@@ -29,7 +30,7 @@ export async function examinePolicy(place: string, learn: (version: string) => v
     }
     return findings
   } catch (error) {
-    const many = error instanceof PolicyError ? `${error.issues.length} mistakes` : (error as Error).message
+    const many = error instanceof PolicyError ? `${countOf(error.issues.length, 'mistake')}` : (error as Error).message
     return [source, problem('policy', `it has ${many}`, `see them with: sluice policy validate ${hideUrl(place)}`)]
   }
 }

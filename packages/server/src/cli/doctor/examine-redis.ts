@@ -49,7 +49,7 @@ async function examineNode(node: Redis): Promise<Finding[]> {
   }
 }
 
-/** Asks for the time again and again; the quickest answer tells best how far the clocks are apart. */
+/** Asks for the time several times; the quickest answer gives the best estimate of the difference of the clocks. */
 async function timed(node: Redis): Promise<{ offsetMs: number; uncertaintyMs: number; timesMs: number[] }> {
   const timesMs: number[] = []
   let best = { offsetMs: 0, uncertaintyMs: Number.POSITIVE_INFINITY }

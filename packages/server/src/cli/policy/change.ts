@@ -1,8 +1,8 @@
-import { compilePolicy } from 'sluice/policy'
 import { diffDocuments } from '../../policy/diff-documents.ts'
 import { documentOf } from '../../policy/rule-changes.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { compileApart } from './compile-apart.ts'
 import type { PolicyTarget } from './policy-target.ts'
 import { showDifferences } from './show-differences.ts'
 
@@ -14,7 +14,7 @@ export async function changePolicy(
   verb: string,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { service, version, rules } = compilePolicy(document)
+  const { service, version, rules } = compileApart(document).policy
   const before = await target.current()
   const differences = before === undefined ? undefined : diffDocuments(documentOf(before), documentOf(document))
   const revision = dryRun ? null : (await target.push(document)).revision

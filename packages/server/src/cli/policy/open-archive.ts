@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { PolicyArchive, PolicySource, PolicyVersion } from 'sluice'
-import { archiveOf } from '../../config/policy-archive.ts'
-import { openPolicy, parsePolicyPlace } from '../../config/policy-place.ts'
+import { archiveOf } from '../../config/policy/policy-archive.ts'
+import { openPolicy, parsePolicyPlace } from '../../config/policy/policy-place.ts'
 import { outOfReach, wrongUse } from '../cli-error.ts'
 
 /** A source that is open to be written to. */
@@ -12,7 +12,7 @@ export interface OpenArchive extends PolicyArchive {
   close(): Promise<void>
 }
 
-/** How long a source may take; some clients would wait for their server for ever. */
+/** How long a source may take; some clients would wait for their server without end. */
 const patienceMs = 5000
 
 /** Opens the archive of the source that `--policy` names. */

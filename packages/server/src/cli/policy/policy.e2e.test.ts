@@ -45,6 +45,19 @@ describe('policies', () => {
       code: 0,
       out: expect.stringContaining('2 rules'),
     })
+    const warned = `service: s
+rules:
+  - { name: r, key: ip, match: { method: FETCH }, limits: { rpm: 1 }, overrides: [{ key: office, limits: { rpm: 2 }, until: 2020-01-01 }] }
+`
+    const { code, out } = await runCli(['policy', 'validate', '-'], { input: warned })
+    expect(code).toBe(0)
+    for (const text of [
+      /, 1 rule\n/,
+      /the method FETCH/,
+      /"office" has ended/,
+      /for "office": requests have addresses/,
+    ])
+      expect(out).toMatch(text)
     const bad = await sluice('policy', 'validate', 'bad.yaml', '--json')
     expect(bad.code).toBe(1)
     const paths = bad.json<{ issues: { path: string }[] }>().issues.map(({ path }) => path)

@@ -181,6 +181,7 @@ describe('sluice proxy', () => {
 
   it.each([
     [['--port', '70000'], '--port'],
+    [['--replicas', '0'], '--replicas'],
     [['--credential', 'vendor=KEY'], 'is not UPSTREAM:HEADER=VARIABLE'],
     [['--credential', 'vendor:authorization=NOT_SET'], 'NOT_SET'],
   ] as const)(
@@ -192,6 +193,15 @@ describe('sluice proxy', () => {
     },
     30_000,
   )
+
+  it('has its share of a limit while Redis is away from the start, if it is told the number of replicas', async () => {
+    writePolicy('limits: { amount: 5, per: 60s }, onStoreFailure: local, maxWait: 1s')
+    const proxy = await startProxy(['--redis', 'redis://127.0.0.1:1', '--replicas', '2'])
+    const statuses = await Promise.all([1, 2, 3].map(() => statusOf(`${proxy.url}/x`)))
+    expect(statuses.sort()).toEqual(['200', '200', '429'])
+    const unknown = await startProxy(['--redis', 'redis://127.0.0.1:1'])
+    expect(await statusOf(`${unknown.url}/x`)).toBe('429')
+  }, 60_000)
 
   it('says that its port is taken', async () => {
     writePolicy()

@@ -21,7 +21,7 @@ describe('sluice serve', () => {
     const answer = await fetch(`${daemon.url}/v1/check`, { method: 'POST', body: '{"key":"user:1","rule":"per-user"}' })
     expect(await answer.json()).toMatchObject({ allowed: true })
     expect(daemon.err()).toMatch(
-      /page http:\S+\/#code=[A-Z2-9]{4}-[A-Z2-9]{4} {2}API http:\S+ {2}store memory {2}policy the built-in example/,
+      /page http:\S+\/#code=[A-Z2-9]{5}-[A-Z2-9]{5} {2}API http:\S+ {2}store memory {2}policy the built-in example/,
     )
     daemon.child.kill('SIGTERM')
     expect(await daemon.ended).toBe(0)

@@ -1,7 +1,7 @@
 /** Signals that come together are one key press: npm passes on what the terminal has already sent. */
 const togetherMs = 100
 
-/** Resolves at the first SIGTERM or SIGINT; `again` is told of every further one. */
+/** Resolves at the first SIGTERM or SIGINT; `again` is called for every further one. */
 export function endSignal(again: (signal: NodeJS.Signals) => void): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let first: { readonly signal: NodeJS.Signals; readonly atMs: number } | undefined

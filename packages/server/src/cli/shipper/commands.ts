@@ -22,7 +22,8 @@ const allOption: OptionTable = { all: { about: 'all rejected events' } }
 const status: Omit<Command, 'name' | 'summary' | 'examples'> = {
   options: { ...dirOption, ...resetOption },
   details: ['Only looks: it can be used while a shipper works on the buffer.'],
-  run: async (input, terminal) => (await import('../commands/shipper-status.ts')).shipperStatus(input, terminal),
+  run: async (input, terminal) =>
+    (await import('../commands/shipper/shipper-status.ts')).shipperStatus(input, terminal),
 }
 
 /** The commands on the buffer of a shipper. */
@@ -50,7 +51,8 @@ export const shipperCommands: readonly Command[] = [
       'sluice shipper flush --dir buffer --endpoint https://collector.example/v1/events',
       'sluice shipper flush -H "authorization: Bearer $TOKEN"',
     ],
-    run: async (input, terminal) => (await import('../commands/shipper-flush.ts')).shipperFlush(input, terminal),
+    run: async (input, terminal) =>
+      (await import('../commands/shipper/shipper-flush.ts')).shipperFlush(input, terminal),
   },
   {
     name: 'shipper append',
@@ -58,7 +60,8 @@ export const shipperCommands: readonly Command[] = [
     options: dirOption,
     details: ['Ends when all are on the disk. A service that owns the buffer sends them, or the next flush does.'],
     examples: ['echo \'{"type":"tool-call"}\' | sluice shipper append --dir buffer'],
-    run: async (input, terminal) => (await import('../commands/shipper-append.ts')).shipperAppend(input, terminal),
+    run: async (input, terminal) =>
+      (await import('../commands/shipper/shipper-append.ts')).shipperAppend(input, terminal),
   },
   {
     name: 'shipper inspect',
@@ -69,7 +72,8 @@ export const shipperCommands: readonly Command[] = [
       limit: { value: 'N', about: 'print so many events at most' },
     },
     examples: ['sluice shipper inspect --dir buffer', 'sluice shipper inspect --events --limit 10'],
-    run: async (input, terminal) => (await import('../commands/shipper-inspect.ts')).shipperInspect(input, terminal),
+    run: async (input, terminal) =>
+      (await import('../commands/shipper/shipper-inspect.ts')).shipperInspect(input, terminal),
   },
   {
     name: 'shipper rejected',
@@ -81,7 +85,8 @@ export const shipperCommands: readonly Command[] = [
       limit: { value: 'N', about: 'print so many at most', default: '50' },
     },
     examples: ['sluice shipper rejected --dir buffer', 'sluice shipper rejected --reason "unknown field" --data'],
-    run: async (input, terminal) => (await import('../commands/shipper-rejected.ts')).shipperRejected(input, terminal),
+    run: async (input, terminal) =>
+      (await import('../commands/shipper/shipper-rejected.ts')).shipperRejected(input, terminal),
   },
   {
     name: 'shipper resend',
@@ -92,7 +97,8 @@ export const shipperCommands: readonly Command[] = [
       'sluice shipper resend --all --endpoint https://collector.example/v1/events',
       'sluice shipper resend --reason "unknown field"',
     ],
-    run: async (input, terminal) => (await import('../commands/shipper-resend.ts')).shipperResend(input, terminal),
+    run: async (input, terminal) =>
+      (await import('../commands/shipper/shipper-resend.ts')).shipperResend(input, terminal),
   },
   {
     name: 'shipper drop',
@@ -100,14 +106,15 @@ export const shipperCommands: readonly Command[] = [
     options: { ...dirOption, ...chooseOptions, ...allOption },
     details: ['Look first: sluice shipper rejected takes the same --id and --reason.'],
     examples: ['sluice shipper drop --reason "too old"', 'sluice shipper drop --all'],
-    run: async (input, terminal) => (await import('../commands/shipper-drop.ts')).shipperDrop(input, terminal),
+    run: async (input, terminal) => (await import('../commands/shipper/shipper-drop.ts')).shipperDrop(input, terminal),
   },
   {
     name: 'shipper verify',
     summary: 'check every record of a buffer; changes nothing',
     options: dirOption,
     examples: ['sluice shipper verify --dir buffer'],
-    run: async (input, terminal) => (await import('../commands/shipper-verify.ts')).shipperVerify(input, terminal),
+    run: async (input, terminal) =>
+      (await import('../commands/shipper/shipper-verify.ts')).shipperVerify(input, terminal),
   },
   {
     name: 'shipper repair',
@@ -115,6 +122,7 @@ export const shipperCommands: readonly Command[] = [
     options: dirOption,
     details: ['A shipper skips damage by itself; this is for knowing at once. Stop the shipper first.'],
     examples: ['sluice shipper repair --dir buffer'],
-    run: async (input, terminal) => (await import('../commands/shipper-repair.ts')).shipperRepair(input, terminal),
+    run: async (input, terminal) =>
+      (await import('../commands/shipper/shipper-repair.ts')).shipperRepair(input, terminal),
   },
 ]

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Collector, startCollector } from 'sluice/testing'
@@ -127,6 +127,26 @@ test('inspect lists segments and events, verify finds damage, repair sets it asi
   expect(verified.json()).toMatchObject({ ok: false, events: 4, lost: 1, damage: [{ kind: 'damaged' }] })
   expect((await runCli(['shipper', 'repair', '--dir', dir, '--json'])).json()).toMatchObject({ kept: 4, lost: 1 })
   expect((await runCli(['shipper', 'verify', '--dir', dir])).code).toBe(0)
+})
+
+test('a segment that cannot be read is named by status, and flush ends with 1 and says which', async () => {
+  const dir = await filled(3)
+  const [segment = ''] = readdirSync(dir).filter((file) => file.endsWith('.seg'))
+  renameSync(join(dir, segment), join(dir, 'aside'))
+  // What stands in its place can be opened, but not read.
+  mkdirSync(join(dir, segment))
+  const { out } = await runCli(['shipper', 'status', '--dir', dir])
+  expect(out).toContain(`Cannot be read:   ${segment}\n`)
+  expect(out).toMatch(/Pending events: +at least 0\n/)
+  const flush = await runCli(['shipper', 'flush', '--dir', dir, '--endpoint', collector.url])
+  expect(flush).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/^Not all could be read: segment .* cannot be read/),
+  })
+  rmdirSync(join(dir, segment))
+  renameSync(join(dir, 'aside'), join(dir, segment))
+  const again = await runCli(['shipper', 'flush', '--dir', dir, '--endpoint', collector.url])
+  expect(again).toMatchObject({ code: 0, out: 'Done: 3 sent, 0 left\n' })
 })
 
 test('a directory that is not there is named', async () => {

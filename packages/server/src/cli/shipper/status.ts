@@ -73,7 +73,7 @@ export function statusLines(status: Status, style: Style, nowMs: number): string
     ['Backoff level', `${status.backoffLevel}/${status.maxLevel}`],
     ['Next attempt in', status.nextAttemptInMs === 0 ? 'now' : duration(status.nextAttemptInMs)],
     ['Last success', lastSuccessTime === null ? 'never' : `${duration(Math.max(0, nowMs - lastSuccessTime))} ago`],
-    ['Pending events', `${count(pending)}${oldest}`],
+    ['Pending events', `${status.unreadableFiles.length > 0 ? 'at least ' : ''}${count(pending)}${oldest}`],
     ...(owner?.isActive === true ? [['Shipped by', `process ${owner.pid}`]] : []),
     ...(status.unreadableFiles.length > 0 ? [['Cannot be read', style.bad(status.unreadableFiles.join(', '))]] : []),
     ...(status.rejectedFiles.length > 0 ? [['Set aside', status.rejectedFiles.join(', ')]] : []),

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { hideUrl } from '../../config/hide-secrets.ts'
-import { readTokenFile, tokenFileOf } from '../../config/token-file.ts'
+import { hideUrl } from '../../config/secrets/hide-secrets.ts'
+import { readTokenFile, tokenFileOf } from '../../config/secrets/token-file.ts'
 import { CliError, outOfReach, wrongUse } from '../cli-error.ts'
 import { daemonOptions } from '../options.ts'
 import type { Input } from '../parse.ts'
 
-/** Speaks HTTP with a daemon. */
+/** An HTTP client for a daemon. */
 export interface DaemonHttp {
   /** The address without what may be secret in it. */
   readonly address: string

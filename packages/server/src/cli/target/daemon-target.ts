@@ -43,8 +43,8 @@ interface Policy {
 }
 
 /**
- * A full key of another service must not spend from this one's. Who may not see the policy cannot be told, and spends
- * by rule.
+ * A full key of another service must not spend from this one's. A client that may not read the policy cannot be
+ * checked, and spends by rule.
  */
 async function checkService(daemon: DaemonHttp, { service }: NamedKey): Promise<void> {
   if (service === undefined) return

@@ -1,6 +1,7 @@
 import { createLimiter, type Explanation, type Limiter } from 'sluice'
-import { openPolicy, parsePolicyPlace } from '../../config/policy-place.ts'
+import { openPolicy, parsePolicyPlace } from '../../config/policy/policy-place.ts'
 import { decisionJson } from '../../http/decision-json.ts'
+import { checkKey } from '../../policy/check-key.ts'
 import { wrongUse } from '../cli-error.ts'
 import type { Input } from '../parse.ts'
 import { openStore } from './open-store.ts'
@@ -39,10 +40,11 @@ export async function directTarget(input: Input, needsStore: boolean): Promise<T
 }
 
 function limiterTarget(limiter: Limiter, description: string, close: () => Promise<void>): Target {
-  const optionsOf = ({ service, rule }: NamedKey): { rule?: string } => {
+  const optionsOf = ({ service, rule, key }: NamedKey): { rule?: string } => {
     const { service: own } = limiter.policy
     if (service !== undefined && service !== own)
       throw wrongUse(`the key is of service ${JSON.stringify(service)}; the policy is of ${JSON.stringify(own)}`)
+    checkKey(limiter, key, rule)
     return rule === undefined ? {} : { rule }
   }
   return {

@@ -1,8 +1,8 @@
 import type { Cluster, Redis } from 'ioredis'
 import type { Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
-import { hideUrl } from '../../config/hide-secrets.ts'
 import { parseRedisUrl, redisClient } from '../../config/redis-target.ts'
+import { hideUrl } from '../../config/secrets/hide-secrets.ts'
 import { isAuthFailure, tryRedis } from '../../config/try-redis.ts'
 import { CliError, outOfReach } from '../cli-error.ts'
 

@@ -21,6 +21,11 @@ export function count(number: number): string {
   return Math.round(number).toLocaleString('en-US')
 }
 
+/** So many things, in one or many: `1 rule`, `2 rules`. */
+export function countOf(number: number, thing: string): string {
+  return `${count(number)} ${thing}${number === 1 ? '' : 's'}`
+}
+
 /** A bar of `width` columns, `share` (0 to 1) of it filled. */
 export function bar(share: number, width: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * width)

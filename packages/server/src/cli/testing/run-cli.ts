@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { waitFor } from 'sluice/testing'
 
 const root = join(import.meta.dirname, '..', '..', '..', '..', '..')
-const cli = join(root, 'packages', 'server', 'dist', 'cli.js')
+/** The built command line. */
+export const cli: string = join(root, 'packages', 'server', 'dist', 'cli.js')
 
 /** What a command printed and ended with. */
 export interface Ran {

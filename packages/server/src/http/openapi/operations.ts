@@ -21,6 +21,7 @@ export const malformed: Part = { 400: wrong('The input is malformed.'), 413: wro
 const refused: Part = {
   401: wrong('The admin token is missing or wrong.'),
   403: wrong('Asked by a page of another site.'),
+  429: wrong('Too many wrong tokens, or too many streams of one session.'),
 }
 
 /** Operations that need no token. */

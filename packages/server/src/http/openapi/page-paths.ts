@@ -2,7 +2,7 @@ import { admin, answer, body, get, malformed, type Part, query, wrong } from './
 
 const foreign = { 403: wrong('Asked by a page of another site, or without the header X-Sluice-Page.') }
 
-/** What the page needs beyond what everybody uses. */
+/** The routes that only the page uses. */
 export const pagePaths: Part = {
   '/v1/session': {
     get: get('session', 'Whether this browser is signed in', {

@@ -17,6 +17,11 @@ const ruleSummary: Readonly<Record<string, Schema>> = {
   shadow: object({ allowed: count, denied: count }),
   hottestKey: keyOrNull,
   mostDeniedKey: keyOrNull,
+  keysAlike: {
+    ...object({ hottest: flag, mostDenied: flag }),
+    description:
+      'Whether keys were seen, or denied, of which none stands out: then there is no hottest, or most denied.',
+  },
 }
 
 /** What the routes of the page take and answer. */

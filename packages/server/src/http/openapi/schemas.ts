@@ -117,7 +117,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     written: { description: 'The limits of the rule as the policy writes them; null where only tiers have some.' },
     override: { description: 'The override that the policy has for this key, also an expired one; null for none.' },
   }),
-  Reset: object({ reset: flag, key: text }),
+  Reset: object({ reset: flag, key: text, stored: flag }),
   Explain: object({ request: ref('Request'), key, rule: byKey.rule }, ['request', 'key', 'rule'], keyOrRequest),
   Explanation: object({
     service: text,

@@ -8,14 +8,16 @@ const encoder = new TextEncoder()
 const maxLag = 256
 
 /**
- * `GET /v1/events`: what happens, as server-sent events. Whoever reads too slowly misses events; memory stays bounded.
+ * `GET /v1/events`: what happens, as server-sent events. A slow reader misses events; memory stays bounded.
  */
-export const eventsRoute: Routes = (app, { feed, isDraining }) => {
+export const eventsRoute: Routes = (app, { feed, page, isDraining }) => {
   app.get('/v1/events', function events(c) {
     readQuery(c)
     if (feed.isFull) throw new HttpProblem(503, 'Too many are listening already.')
     if (isDraining()) throw new HttpProblem(503, 'The daemon is ending.')
-    let end = (): void => {}
+    let close = (): void => {}
+    const release = page.holdStream(c.env.incoming, () => close())
+    let end = release
     const stream = new ReadableStream<Uint8Array>(
       {
         start(controller) {
@@ -24,12 +26,16 @@ export const eventsRoute: Routes = (app, { feed, isDraining }) => {
             (event) => {
               if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(textOf(event)))
             },
-            () => {
-              stop()
-              controller.close()
-            },
+            () => close(),
           )
-          end = stop
+          end = () => {
+            stop()
+            release()
+          }
+          close = () => {
+            end()
+            controller.close()
+          }
         },
         cancel: () => end(),
       },

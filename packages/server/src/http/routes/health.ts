@@ -18,8 +18,8 @@ export const healthRoutes: Routes = (app, { limiter, metrics, dataSources, isDra
         policyVersion: health.policy.version,
         ...(dataSources && { sources: sources ?? null }),
       }
-      // Stale data is told of but still served. While the store is away, rules decide by `onStoreFailure`: taking every replica out would deny everything
-      // instead.
+      // Stale data is reported but still served. While the store is away, rules decide by `onStoreFailure`: taking
+      // every replica out would deny everything instead.
       return c.json(body, isOk || !strict ? 200 : 503)
     })
   }

@@ -17,7 +17,7 @@ export const statsRoute: Routes = (app, parts) => {
     const query = readQuery(c, 'top', 'service')
     const top = readNumber('top', query.top, 10, 0, maxTop)
     const service = query.service || limiter.policy.service
-    // So that whoever has just asked this daemon for a decision finds it here.
+    // So that a decision that this daemon has just made is included.
     await reports.sendOwn()
     const look = await lookAt(service)
     return c.json({

@@ -1,0 +1,50 @@
+import { collect } from '../../../collect/collect.ts'
+import { knownVariables } from '../../../config/config.ts'
+import { unknownVariables } from '../../../config/variables.ts'
+import { wrongUse } from '../../cli-error.ts'
+import type { ExitCode } from '../../exit-codes.ts'
+import type { Input } from '../../parse.ts'
+import { listenError } from '../../serve/listen-error.ts'
+import { endSignal } from '../../serve/signals.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+
+/** Runs a collector until it receives SIGTERM or SIGINT. */
+export async function collectCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const [file, url] = [input.text('file'), input.text('forward')]
+  if (file !== undefined && url !== undefined) throw wrongUse('give either --file or --forward')
+  if (url !== undefined && !URL.canParse(url)) throw wrongUse('--forward is no URL; write https://host/path')
+  const path = `/${(input.text('path') ?? '/v1/events').replace(/^\/+|\/+$/g, '')}`
+  const port = Number(input.text('port') ?? 8450)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw wrongUse('--port is a number from 0 to 65535')
+  const host = input.text('host') ?? '127.0.0.1'
+  for (const warning of unknownVariables(terminal.env, knownVariables)) terminal.note(warning)
+  const ended = endSignal(() => process.exit(130))
+  const collector = await collect(
+    {
+      host,
+      port,
+      portGiven: input.given('port'),
+      path,
+      target: url === undefined ? { file: file ?? 'events.ndjson' } : { url },
+      redis: input.text('redis'),
+      policy: input.text('policy'),
+      service: input.text('service') ?? 'collector',
+      token: terminal.env.SLUICE_COLLECT_TOKEN || undefined,
+      drainMs: 10_000,
+    },
+    terminal.live,
+  ).catch((error: NodeJS.ErrnoException) => {
+    throw listenError(error, { host, port }) ?? error
+  })
+  terminal.result({ url: collector.url, target: collector.target }, () => {
+    terminal.line(
+      `${terminal.style.good('collecting')} at ${terminal.style.strong(collector.url)} into ${collector.target}`,
+    )
+    terminal.line(
+      terminal.style.faint(`capacity at ${collector.url}/capacity; Ctrl-C answers what was accepted and ends`),
+    )
+  })
+  await ended
+  await collector.close()
+  return 0
+}

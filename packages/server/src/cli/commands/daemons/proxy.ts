@@ -1,0 +1,99 @@
+import { createEgress, type Egress, egressMetrics } from 'sluice/egress'
+import { prometheusMetrics } from 'sluice/prometheus'
+import { redisStore } from 'sluice/redis'
+import { partReport, redisReports, startReports } from 'sluice/reports'
+import { knownVariables, type LogLevel } from '../../../config/config.ts'
+import { openPolicy, parsePolicyPlace } from '../../../config/policy/policy-place.ts'
+import { parseRedisUrl, redisClient } from '../../../config/redis-target.ts'
+import { unknownVariables } from '../../../config/variables.ts'
+import { createLog } from '../../../log/create-log.ts'
+import { logEgress } from '../../../log/log-egress.ts'
+import { processRegistry } from '../../../metrics/process-registry.ts'
+import { closeAll, type Opened } from '../../../open-limiter.ts'
+import { credentialsOf } from '../../../proxy/credentials.ts'
+import { tokensIn } from '../../../proxy/internal-token.ts'
+import { warningsFor } from '../../../proxy/open-proxy.ts'
+import { startProxy } from '../../../proxy/proxy.ts'
+import { checkRedis } from '../../../start-checks.ts'
+import { wrongUse } from '../../cli-error.ts'
+import type { ExitCode } from '../../exit-codes.ts'
+import type { Input } from '../../parse.ts'
+import { humanLog } from '../../serve/human-log.ts'
+import { listenError } from '../../serve/listen-error.ts'
+import { endSignal } from '../../serve/signals.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+
+/** Runs the proxy until it receives SIGTERM or SIGINT. */
+export async function proxyCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const { env, live, json, style } = terminal
+  const host = input.text('host') ?? '127.0.0.1'
+  const port = Number(input.text('port') ?? 8460)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw wrongUse('--port is a number from 0 to 65535')
+  const drainMs = input.whole('drain', 0) ?? 30_000
+  const maxBodyBytes = input.whole('max-body', 0) ?? 100 * 1024 * 1024
+  const credentials = credentialsOf(input.many('credential'), env)
+  if (typeof credentials === 'string') throw wrongUse(`--credential: ${credentials}`)
+  const tokens = tokensIn(env)
+  const unknown = unknownVariables(env, knownVariables)
+  const level = (input.text('log-level') ?? 'info') as LogLevel
+  const log = createLog(level, live ? humanLog(terminal) : undefined)
+  // Signals are heard from before it listens: one that comes while it starts ends it as soon as it has started.
+  const ended = endSignal(() => process.exit(130))
+  const opened: Opened = []
+  try {
+    const { egress, store, trouble } = await openEgress(input, opened)
+    const registry = processRegistry()
+    const metrics = prometheusMetrics(registry, [egressMetrics(egress)])
+    opened.push(() => metrics.close(), logEgress(egress, log))
+    const page = { contentType: registry.contentType, text: () => registry.metrics() }
+    const config = { host, port, tokens, credentials, maxBodyBytes, drainMs, metrics: page }
+    const proxy = await startProxy(egress, config, log).catch((error: NodeJS.ErrnoException) => {
+      throw listenError(error, { host, port }) ?? error
+    })
+    opened.push(() => proxy.close())
+    const upstreams = egress.upstreams.map(({ name }) => name)
+    const where = `${style.good('proxy')} at ${style.strong(proxy.url)} for ${upstreams.join(', ') || 'no upstream'}, counting in ${store}`
+    if (json) terminal.result({ url: proxy.url, upstreams, store }, () => {})
+    else if (live) terminal.line(where)
+    else terminal.note(where)
+    for (const warning of [...unknown, ...trouble, ...warningsFor(tokens, upstreams.length)]) log.warn(warning)
+    const signal = await ended
+    log.info({ signal, open: proxy.open, drainMs }, 'answering what was accepted; a second signal ends at once')
+    await proxy.close()
+    await closeAll(opened)
+    log.info('ended')
+    return 0
+  } finally {
+    await closeAll(opened)
+  }
+}
+
+/** Opens the policy, and the Redis that replicas share; what it does is reported there for `sluice top`. */
+async function openEgress(
+  input: Input,
+  opened: Opened,
+): Promise<{ egress: Egress; store: 'redis' | 'memory'; trouble: readonly string[] }> {
+  const place = parsePolicyPlace(input.text('policy') ?? 'sluice.yaml', undefined, '--policy')
+  const { source, close } = await openPolicy(place)
+  opened.push(close)
+  const replicas = input.whole('replicas', 1)
+  const own = replicas === undefined ? {} : { replicas }
+  const url = input.text('redis')
+  if (url === undefined) {
+    const egress = await createEgress({ policy: source, ...own })
+    opened.push(() => egress.close({ withinMs: 500 }))
+    return { egress, store: 'memory', trouble: [] }
+  }
+  const target = parseRedisUrl(url, '--redis')
+  const found = await checkRedis({ redis: target, requireRedis: false })
+  const client = redisClient(target)
+  opened.push(() => client.disconnect())
+  const shared = redisStore(client)
+  opened.push(() => shared.close())
+  const egress = await createEgress({ policy: source, store: shared, ...own })
+  opened.push(() => egress.close({ withinMs: 500 }))
+  const to = redisReports(client)
+  const reports = startReports({ service: egress.policy.service, to, parts: [partReport('egress', egress)] })
+  opened.push(() => reports.close())
+  return { egress, store: 'redis', trouble: found === undefined ? [] : [found] }
+}

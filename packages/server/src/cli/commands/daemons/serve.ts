@@ -1,0 +1,82 @@
+import { configOptions, type Flags, resolveConfig, type ServerConfig } from '../../../config/config.ts'
+import { createLog } from '../../../log/create-log.ts'
+import { type Daemon, serve, validate } from '../../../serve.ts'
+import type { ExitCode } from '../../exit-codes.ts'
+import type { Input } from '../../parse.ts'
+import { banner, pageUrl } from '../../serve/banner.ts'
+import { humanLog } from '../../serve/human-log.ts'
+import { listenError } from '../../serve/listen-error.ts'
+import { endSignal } from '../../serve/signals.ts'
+import { countOf } from '../../terminal/numbers.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { version } from '../../version.ts'
+
+/** Runs the daemon until SIGTERM or SIGINT, or with `--validate` only checks that it could run. */
+export async function serveCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const config = resolveConfig(flagsOf(input), terminal.env)
+  if (config.validateOnly) return check(config, terminal)
+  // Signals are heard from before it listens: one that comes while it starts ends it as soon as it has started.
+  const ended = endSignal(() => process.exit(130))
+  let daemon: Daemon | undefined
+  // Node would end at once. The policy is followed as it changes, so there is nothing left to reload.
+  process.on('SIGHUP', () => daemon?.log.info('SIGHUP: the policy is followed as it changes; nothing to reload'))
+  daemon = await start(config, terminal)
+  if (terminal.live && process.stdin.isTTY) offerLinks(daemon, terminal)
+  const signal = await ended
+  announce(terminal, `${signal}: answering what was accepted; once more ends at once`)
+  await daemon.close()
+  return 0
+}
+
+const switches = ['validate', 'require-redis', 'demo']
+
+function flagsOf(input: Input): Flags {
+  const given = Object.keys(configOptions).filter((name) => input.given(name))
+  return Object.fromEntries(given.map((name) => [name, switches.includes(name) ? input.flag(name) : input.text(name)]))
+}
+
+async function start(config: ServerConfig, terminal: Terminal): Promise<Daemon> {
+  // On a terminal the banner says all that the first lines of the log would.
+  const log = terminal.live ? { log: createLog(config.logLevel, humanLog(terminal)) } : {}
+  try {
+    return await serve(config, {
+      ...log,
+      otherPort: terminal.live,
+      onListening(daemon) {
+        const { url, grpcUrl = null, proxyUrl = null, service, policySource, store } = daemon
+        if (terminal.json) terminal.result({ url, grpcUrl, proxyUrl, service, policySource, store }, () => {})
+        else if (terminal.live) for (const line of banner(daemon, config, version, terminal.style)) terminal.line(line)
+        else
+          terminal.note(
+            `sluice ${version}: page ${pageUrl(daemon)}  API ${url}/v1/check  ${proxyUrl === null ? '' : `proxy ${proxyUrl}  `}store ${store}  policy ${policySource}`,
+          )
+      },
+    })
+  } catch (error) {
+    throw listenError(error as NodeJS.ErrnoException, config) ?? error
+  }
+}
+
+/** Codes for the page last a minute; Enter prints a link with a new one. */
+function offerLinks(daemon: Daemon, terminal: Terminal): void {
+  process.stdin.on('data', () => announce(terminal, `page  ${pageUrl(daemon)}`)).unref()
+}
+
+function announce(terminal: Terminal, text: string): void {
+  if (terminal.live) terminal.line(terminal.style.faint(text))
+}
+
+async function check(config: ServerConfig, terminal: Terminal): Promise<ExitCode> {
+  const found = await validate(config)
+  terminal.result({ valid: true, ...found }, () => {
+    const { style } = terminal
+    const but = found.warnings.length === 0 ? '' : ', but'
+    terminal.line(`${style.good('✓')} configuration and policy are good${but}`)
+    terminal.line(
+      `  policy  ${found.policySource}: service ${found.service}, version ${found.version}, ${countOf(found.rules.length, 'rule')}`,
+    )
+    terminal.line(`  store   ${found.store}`)
+    for (const warning of found.warnings) terminal.line(`${style.warn('!')} ${warning}`)
+  })
+  return found.warnings.length === 0 ? 0 : 1
+}

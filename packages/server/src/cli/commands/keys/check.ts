@@ -1,0 +1,31 @@
+import { wrongUse } from '../../cli-error.ts'
+import type { ExitCode } from '../../exit-codes.ts'
+import type { Input } from '../../parse.ts'
+import { decisionLines } from '../../show/decision.ts'
+import { openTarget } from '../../target/open-target.ts'
+import { readKey, readRequest } from '../../target/subject.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+
+/** Spends from a key or for a request; exits with 1 when denied. */
+export async function check(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const request = readRequest(input)
+  const [text] = input.args
+  if (request === undefined && text === undefined) {
+    throw wrongUse('check needs KEY, or --path for a request', 'such as: sluice check example/per-user/42')
+  }
+  if (request !== undefined && text !== undefined) throw wrongUse('check takes KEY or --path, not both')
+  const options = { cost: input.whole('cost', 0), tier: input.text('tier') }
+  const target = await openTarget(input)
+  try {
+    const decision =
+      request === undefined
+        ? await target.take(readKey(text ?? '', input.text('rule')), options)
+        : await target.check(request, options)
+    terminal.result(decision, () => {
+      for (const line of decisionLines(decision, terminal.style)) terminal.line(line)
+    })
+    return decision.allowed ? 0 : 1
+  } finally {
+    await target.close()
+  }
+}

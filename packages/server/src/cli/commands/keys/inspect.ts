@@ -1,0 +1,43 @@
+import { isCacheKey } from 'sluice/cache'
+import { outOfReach } from '../../cli-error.ts'
+import type { ExitCode } from '../../exit-codes.ts'
+import type { Input } from '../../parse.ts'
+import { limitTable } from '../../show/limits.ts'
+import { openTarget } from '../../target/open-target.ts'
+import { readKey } from '../../target/subject.ts'
+import { duration } from '../../terminal/numbers.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { columns, safe } from '../../terminal/text.ts'
+import { inspectCache } from './inspect-cache.ts'
+import { showUpstream, upstreamNamespace } from './inspect-upstream.ts'
+
+/** Shows the limits of a key and what is held of them. */
+export async function inspect(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const given = input.args[0] ?? ''
+  if (given.startsWith(upstreamNamespace)) return showUpstream(given, input, terminal)
+  if (isCacheKey(given)) return inspectCache(given, input, terminal)
+  const key = readKey(given, input.text('rule'))
+  const target = await openTarget(input, { needsStore: true })
+  try {
+    const inspection = await target.inspect(key)
+    // A rule has at least one limit; there is none only when the store was not asked.
+    if (inspection.limits.length === 0) throw outOfReach('the store could not be asked', { hint: 'see: sluice doctor' })
+    terminal.result(inspection, () => {
+      const { style } = terminal
+      terminal.line(`${style.strong(safe(inspection.key))}  ${style.faint(`by ${target.description}`)}`)
+      for (const line of limitTable(inspection.limits, style)) terminal.line(`  ${line}`)
+      if (inspection.holds.length === 0) return
+      terminal.line()
+      terminal.line(style.strong('Open holds'))
+      const rows = inspection.holds.map(({ id, cost, expiresInMs }) => [
+        safe(id),
+        `${cost} units`,
+        `expires in ${duration(expiresInMs)}`,
+      ])
+      for (const line of columns(rows)) terminal.line(`  ${line}`)
+    })
+    return 0
+  } finally {
+    await target.close()
+  }
+}

@@ -1,0 +1,28 @@
+import { isUnused } from '../../../policy/is-unused.ts'
+import type { ExitCode } from '../../exit-codes.ts'
+import type { Input } from '../../parse.ts'
+import { openTarget } from '../../target/open-target.ts'
+import { readKey } from '../../target/subject.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { safe } from '../../terminal/text.ts'
+
+/** Forgets what a key has used. */
+export async function reset(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const key = readKey(input.args[0] ?? '', input.text('rule'))
+  const target = await openTarget(input, { needsStore: true })
+  try {
+    // Inspect it first: for its full name, and to report a key that does not exist.
+    const before = await target.inspect(key)
+    const { key: name } = before
+    const stored = !isUnused(before)
+    await target.reset(key)
+    terminal.result({ reset: true, key: name, stored }, () => {
+      terminal.line(
+        `${terminal.style.good('reset')} ${safe(name)}${stored ? '' : ': nothing was stored'}  ${terminal.style.faint(`at ${target.description}`)}`,
+      )
+    })
+    return 0
+  } finally {
+    await target.close()
+  }
+}

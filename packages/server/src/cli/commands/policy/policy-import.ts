@@ -1,0 +1,43 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { importEnvoy } from '../../../envoy/import-envoy.ts'
+import { CliError, wrongUse } from '../../cli-error.ts'
+import type { ExitCode } from '../../exit-codes.ts'
+import type { Input } from '../../parse.ts'
+import { countOf } from '../../terminal/numbers.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+
+/** Prints or writes the policy that answers as Envoy's own configuration does. */
+export async function policyImport(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const [format, ...files] = input.args
+  if (format !== 'envoy')
+    throw wrongUse(`${JSON.stringify(format)} cannot be imported; use: sluice policy import envoy FILE`)
+  const { document, yaml, warnings } = imported(files, input.text('service'))
+  const out = input.text('out')
+  if (out !== undefined) {
+    try {
+      writeFileSync(out, yaml, { flag: 'wx' })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      throw wrongUse(`${out} is there already; remove it first, or name another file`)
+    }
+  }
+  terminal.result({ out: out ?? null, document, warnings }, () => {
+    if (out === undefined) terminal.write(yaml)
+    else
+      terminal.line(
+        `${terminal.style.good('written')} ${out}: service ${document.service}, ${countOf(document.rules.length, 'rule')}`,
+      )
+  })
+  if (!terminal.json) for (const warning of warnings) terminal.note(`${terminal.style.warn('!')} ${warning}`)
+  return 0
+}
+
+function imported(files: readonly string[], service: string | undefined): ReturnType<typeof importEnvoy> {
+  const texts = files.map((file) => readFileSync(file === '-' ? 0 : file, 'utf8'))
+  try {
+    return importEnvoy(texts, service === undefined ? {} : { service })
+  } catch (error) {
+    if ((error as Error).name !== 'YAMLParseError') throw error
+    throw new CliError(1, 'invalid-yaml', (error as Error).message, { cause: error })
+  }
+}

@@ -1,0 +1,17 @@
+import type { ExitCode } from '../../exit-codes.ts'
+import type { Input } from '../../parse.ts'
+import { changePolicy } from '../../policy/change.ts'
+import { readPlace } from '../../policy/open-archive.ts'
+import { openPolicyTarget } from '../../policy/policy-target.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+
+/** Checks a policy and puts it in force. */
+export async function policyPush(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const { document } = await readPlace(input.args[0] ?? '')
+  const target = await openPolicyTarget(input)
+  try {
+    return await changePolicy(target, document, input.flag('dry-run'), 'pushed', terminal)
+  } finally {
+    await target.close()
+  }
+}

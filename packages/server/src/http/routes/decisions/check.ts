@@ -1,0 +1,121 @@
+import type { Context } from 'hono'
+import type { Decision, Limiter } from 'sluice'
+import { type DecisionAnswer, decisionAnswers } from 'sluice/http'
+import { checkKey } from '../../../policy/check-key.ts'
+import { type NodeEnv, refuseOtherSites, refuseRebinding } from '../../access.ts'
+import type { ApiParts } from '../../api-parts.ts'
+import type { Routes } from '../../app.ts'
+import { decisionJson } from '../../decision-json.ts'
+import { failed } from '../../failed.ts'
+import { type CheckInput, maxChecks, readCheck } from '../../inputs.ts'
+import { HttpProblem, toProblem } from '../../problem.ts'
+import { readJson } from '../../read-body.ts'
+import { readFlag, readQuery } from '../../read-query.ts'
+
+/** Fields that only a single check has. */
+const singleFields = new Set(['mirror'])
+const jsonHeaders = { 'content-type': 'application/json' }
+
+/**
+ * `POST /v1/check`: decides on one key or request, or on many at once. It does by itself what middleware does for the
+ * other routes: where Hono finds a single handler, it calls it without composing anything.
+ */
+export const checkRoute: Routes = (app, parts) => {
+  const answerTo = decisionAnswers(parts.limiter)
+  app.post('/v1/check', async function check(c) {
+    const counted = parts.metrics.begin()
+    try {
+      refuseOtherSites(c.env.incoming)
+      refuseRebinding(c.env.incoming)
+      parts.access.decide(c.env.incoming)
+      return answered(parts, counted, await answer(c, parts, answerTo))
+    } catch (error) {
+      return answered(parts, counted, failed(parts, error))
+    }
+  })
+}
+
+async function answer(
+  c: Context<NodeEnv>,
+  parts: ApiParts,
+  answerTo: (decision: Decision) => DecisionAnswer,
+): Promise<Response> {
+  const { mirror } = readQuery(c, 'mirror')
+  const body = await readJson(c)
+  if (body.checks !== undefined) return json({ decisions: await checkAll(parts, body) })
+  if (body.mirror !== undefined && typeof body.mirror !== 'boolean')
+    throw new HttpProblem(400, 'mirror must be true or false.')
+  const isMirrored = body.mirror === true || readFlag('mirror', mirror)
+  const decision = await decide(parts, readCheck(body, '', singleFields))
+  if (isMirrored) return mirrored(decision, answerTo(decision))
+  return json(decisionJson(decision))
+}
+
+function json(value: unknown): Response {
+  return new Response(JSON.stringify(value), { headers: jsonHeaders })
+}
+
+function answered(
+  { isDraining }: ApiParts,
+  counted: (route: string, status: number) => void,
+  response: Response,
+): Response {
+  counted('/v1/check', response.status)
+  if (isDraining()) response.headers.set('connection', 'close')
+  return response
+}
+
+/** Decides on one key or request, and keeps it to try policies with. */
+async function decide({ limiter, ring }: ApiParts, input: CheckInput): Promise<Decision> {
+  const atMs = Date.now()
+  const decision = await decided(limiter, input)
+  ring.add(input, decision, atMs)
+  return decision
+}
+
+function decided(limiter: Limiter, input: CheckInput): Promise<Decision> {
+  const cost = input.cost === undefined ? {} : { cost: input.cost }
+  if ('request' in input) return limiter.check(input.request, cost)
+  const { rule, tier } = input
+  checkKey(limiter, input.key, rule)
+  return limiter.take(input.key, {
+    ...cost,
+    ...(rule === undefined ? {} : { rule }),
+    ...(tier === undefined ? {} : { tier }),
+  })
+}
+
+/** Each check is decided for itself: one that cannot be decided does not keep the others from it. */
+async function checkAll(parts: ApiParts, body: Record<string, unknown>): Promise<unknown[]> {
+  const { checks } = body
+  if (!Array.isArray(checks) || checks.length === 0 || checks.length > maxChecks || Object.keys(body).length > 1) {
+    throw new HttpProblem(400, `checks must be a list of 1 to ${maxChecks} checks, and stand alone.`)
+  }
+  const inputs = checks.map((check, index) => readCheck(check, `checks[${index}]`))
+  return Promise.all(
+    inputs.map((input) =>
+      decide(parts, input).then(decisionJson, (error) => {
+        const { status, message, extra } = toProblem(error)
+        return { error: { status, detail: message, ...extra } }
+      }),
+    ),
+  )
+}
+
+/**
+ * The decision as a response of its own, with what `/v1/auth` says to it; a denial also has the whole decision in its
+ * body.
+ */
+function mirrored(decision: Decision, { headers, denial }: DecisionAnswer): Response {
+  const json = decisionJson(decision)
+  const body = denial === undefined ? json : { ...denial.problem, decision: json }
+  return new Response(JSON.stringify(body), {
+    status: denial?.status ?? 200,
+    headers: { ...jsonHeaders, ...lowerCased(headers) },
+  })
+}
+
+/** Header names in one spelling, so that a later one replaces an earlier one. */
+function lowerCased(headers: DecisionAnswer['headers']): Record<string, string> {
+  return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
+}

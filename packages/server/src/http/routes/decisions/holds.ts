@@ -1,0 +1,60 @@
+import type { HoldOptions, Subject } from 'sluice'
+import { checkKey } from '../../../policy/check-key.ts'
+import type { Routes } from '../../app.ts'
+import { decisionJson } from '../../decision-json.ts'
+import { type CheckInput, readCheck, readText, readUnits, readWhole } from '../../inputs.ts'
+import { HttpProblem } from '../../problem.ts'
+import { readJson } from '../../read-body.ts'
+import { readQuery } from '../../read-query.ts'
+
+const reserveFields = new Set(['id', 'ttlMs', 'kind'])
+const settleFields = new Set(['id', 'actual'])
+
+/** `POST /v1/reserve` takes units whose final cost is not known yet; `POST /v1/settle` says what it was. */
+export const holdRoutes: Routes = (app, { limiter, ring }) => {
+  app.post('/v1/reserve', async function reserve(c) {
+    readQuery(c)
+    const body = await readJson(c)
+    const input = readCheck(body, '', reserveFields)
+    const { kind = 'reserve' } = body
+    if (kind !== 'reserve' && kind !== 'acquire') throw new HttpProblem(400, 'kind must be "reserve" or "acquire".')
+    const id = readText(body.id, 'id')
+    const ttlMs = readWhole(body.ttlMs, 'ttlMs')
+    const options: HoldOptions = {
+      ...optionsOf(input),
+      ...(id === undefined ? {} : { id }),
+      ...(ttlMs === undefined ? {} : { ttlMs }),
+    }
+    if ('key' in input) checkKey(limiter, input.key, input.rule)
+    const atMs = Date.now()
+    const hold = await limiter[kind](subjectOf(input), options)
+    ring.add(input, hold, atMs)
+    return c.json({ id: hold.id, allowed: hold.allowed, decision: decisionJson(hold.decision) })
+  })
+
+  app.post('/v1/settle', async function settle(c) {
+    readQuery(c)
+    const body = await readJson(c)
+    const input = readCheck(body, '', settleFields)
+    const id = readText(body.id, 'id')
+    const actual = readUnits(body.actual, 'actual')
+    if (id === undefined || actual === undefined)
+      throw new HttpProblem(400, 'The body must have the id of a hold and the actual cost; 0 gives everything back.')
+    const { rule } = optionsOf(input)
+    return c.json({ settled: await limiter.settle(subjectOf(input), id, actual, rule === undefined ? {} : { rule }) })
+  })
+}
+
+function subjectOf(input: CheckInput): Subject {
+  return 'request' in input ? input.request : input.key
+}
+
+function optionsOf(input: CheckInput): { cost?: number; rule?: string; tier?: string } {
+  const { cost } = input
+  const { rule, tier } = 'request' in input ? { rule: undefined, tier: undefined } : input
+  return {
+    ...(cost === undefined ? {} : { cost }),
+    ...(rule === undefined ? {} : { rule }),
+    ...(tier === undefined ? {} : { tier }),
+  }
+}

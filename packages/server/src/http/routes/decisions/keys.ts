@@ -1,0 +1,61 @@
+import { type Inspection } from 'sluice'
+import { actorOf } from '../../../audit/actor.ts'
+import { checkKey } from '../../../policy/check-key.ts'
+import { writtenFor } from '../../../policy/edit-overrides.ts'
+import { isUnused } from '../../../policy/is-unused.ts'
+import { documentOf } from '../../../policy/rule-changes.ts'
+import type { Routes } from '../../app.ts'
+import { keyInPath } from '../../key-path.ts'
+import { readQuery } from '../../read-query.ts'
+
+const prefix = '/v1/keys/'
+
+/** `GET` and `DELETE /v1/keys/service/rule/part...`: where a key stands and why, and forgetting what it has used. */
+export const keyRoutes: Routes = (app, parts) => {
+  const { limiter, audit, policy } = parts
+  const whoIs = actorOf(parts)
+
+  app.get(`${prefix}*`, async function inspect(c) {
+    readQuery(c)
+    const { rule, key } = keyInPath(c, prefix, limiter)
+    checkKey(limiter, key, rule)
+    const inspection = await limiter.inspect(key, { rule })
+    const { limits: written, override } = writtenFor(documentOf(policy.document), rule, key)
+    return c.json({ ...inspection, explanation: explanationOf(inspection), written, override })
+  })
+
+  app.delete(`${prefix}*`, async function reset(c) {
+    readQuery(c)
+    const { rule, key, readable } = keyInPath(c, prefix, limiter)
+    checkKey(limiter, key, rule)
+    const before = await limiter.inspect(key, { rule })
+    await limiter.reset(key, { rule })
+    audit.add({ who: whoIs(c), what: 'key.reset', target: readable, before: usedOf(before), after: null })
+    return c.json({ reset: true, key: readable, stored: !isUnused(before) })
+  })
+}
+
+/** What was used of each limit, and how much was held. */
+function usedOf({ limits, holds }: Inspection): object {
+  return {
+    used: Object.fromEntries(limits.map(({ name, amount, remaining }) => [name, Math.max(0, amount - remaining)])),
+    holds: holds.length,
+  }
+}
+
+/** In words, what stands in the way of the next unit. */
+function explanationOf({ limits, holds }: Inspection): string {
+  if (limits.length === 0) return 'The store could not be asked.'
+  const full = limits.filter(({ retryAfterMs }) => retryAfterMs > 0)
+  if (full.length > 0) {
+    return full
+      .map(
+        ({ name, amount, retryAfterMs }) =>
+          `${name} has spent its ${amount}; the next unit passes ${retryAfterMs === Number.POSITIVE_INFINITY ? 'never' : `in ${retryAfterMs} ms`}.`,
+      )
+      .join(' ')
+  }
+  const tightest = limits.reduce((least, limit) => (limit.remaining < least.remaining ? limit : least))
+  const held = holds.length === 0 ? '' : ` ${holds.length} holds are open.`
+  return `The next unit passes; ${tightest.name} has ${tightest.remaining} of ${tightest.amount} left.${held}`
+}

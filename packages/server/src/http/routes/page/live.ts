@@ -1,0 +1,60 @@
+import type { LiveEntry } from '../../../live/live-log.ts'
+import type { Routes } from '../../app.ts'
+import { HttpProblem } from '../../problem.ts'
+import { readQuery } from '../../read-query.ts'
+
+const encoder = new TextEncoder()
+/** Messages a reader may lag behind. One that is slower is cut off, and resumes by its id. */
+const maxLag = 64
+
+/**
+ * `GET /v1/live`: the last 15 minutes by the second and what happened in them, and then everything as it comes. Whoever
+ * comes back with the id of the last message (`Last-Event-ID`, or `?after=`) gets what it missed, once.
+ */
+export const liveRoute: Routes = (app, { live, limiter, page, reports, startedAt, isDraining }) => {
+  app.get('/v1/live', function stream(c) {
+    const { after } = readQuery(c, 'after')
+    if (live.isFull) throw new HttpProblem(503, 'Too many are watching already.')
+    if (isDraining()) throw new HttpProblem(503, 'The daemon is ending.')
+    let close = (): void => {}
+    const release = page.holdStream(c.env.incoming, () => close())
+    let end = release
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start(controller) {
+          const send = (name: string, data: unknown, id?: string): void =>
+            controller.enqueue(
+              encoder.encode(
+                `event: ${name}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`,
+              ),
+            )
+          const { resumed, id, entries } = live.log.since(c.req.header('last-event-id') ?? after)
+          const { epoch } = live.log
+          const { service } = limiter.policy
+          controller.enqueue(encoder.encode('retry: 1000\n\n'))
+          send('hello', { epoch, replica: reports.replica, service, resumed, startedAt: startedAt.getTime() })
+          send('entries', entries, id)
+          close = () => {
+            end()
+            controller.close()
+          }
+          const listener = (added: readonly LiveEntry[], last: string): void => {
+            if ((controller.desiredSize ?? 0) <= 0) close()
+            else send('entries', added, last)
+          }
+          const [stop, leave] = [live.log.listen(listener), live.watch(close)]
+          end = () => {
+            stop()
+            leave()
+            release()
+          }
+        },
+        cancel: () => end(),
+      },
+      { highWaterMark: maxLag },
+    )
+    return new Response(body, {
+      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+    })
+  })
+}

@@ -1,0 +1,36 @@
+import { fleetRules, refusedKeys, replicasOf } from '../../../live/overview.ts'
+import { sharedFor } from '../../../live/shared-for.ts'
+import type { Routes } from '../../app.ts'
+import { readQuery } from '../../read-query.ts'
+import { policyStatus, storeStatus } from '../stats.ts'
+
+const topRefused = 8
+const keysPerRule = 20
+const sharedMs = 1000
+
+/** `GET /v1/overview`: the present state of the service: denied keys, the store, the policy, and all processes. */
+export const overviewRoute: Routes = (app, parts) => {
+  const { limiter, live, counter, reports, startedAt, deadlineMs } = parts
+  const refusedNow = sharedFor(sharedMs, () => refusedKeys(fleetRules(live, counter, keysPerRule), limiter, topRefused))
+  app.get('/v1/overview', async function overview(c) {
+    readQuery(c)
+    const outage = live.outages.current
+    const own = counter.stats()
+    const [store, refused] = await Promise.all([storeStatus(limiter), refusedNow()])
+    return c.json({
+      service: limiter.policy.service,
+      uptimeSeconds: Math.floor((Date.now() - startedAt.getTime()) / 1000),
+      deadlineMs,
+      policy: { ...policyStatus(parts), writable: parts.isWritable() },
+      store: { ...store, ...live.store.look() },
+      latency: live.latency(),
+      outage:
+        outage === undefined
+          ? null
+          : { since: outage.sinceMs, failure: outage.failure, message: outage.message, decisions: outage.decisions },
+      refused,
+      replicas: replicasOf(live, reports.replica, own),
+      complete: live.fleet.complete,
+    })
+  })
+}

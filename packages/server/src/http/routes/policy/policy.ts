@@ -1,0 +1,109 @@
+import type { Context } from 'hono'
+import type { PolicyArchive, PolicyVersion } from 'sluice'
+import { withoutDatabaseFields } from 'sluice/policy'
+import { stringify } from 'yaml'
+import { policyTag } from '../../../policy/policy-tag.ts'
+import { documentOf } from '../../../policy/rule-changes.ts'
+import type { NodeEnv } from '../../access.ts'
+import type { Routes } from '../../app.ts'
+import { readWhole } from '../../inputs.ts'
+import { HttpProblem } from '../../problem.ts'
+import { PolicyPusher, readOnlyReason, standingOf, tried, writable } from '../../push-policy.ts'
+import { parseJson, readJson, readText } from '../../read-body.ts'
+import { readFlag, readNumber, readQuery } from '../../read-query.ts'
+import { policyStatus } from '../stats.ts'
+import { overrideRoutes } from './overrides.ts'
+
+/** The largest policy that can be pushed over HTTP. */
+const maxPolicyBytes = 16 * 1024 * 1024
+const maxVersions = 100
+
+/** `/v1/policy`: what is in force, checking and pushing a document, former versions, and going back to one. */
+export const policyRoutes: Routes = (app, parts) => {
+  const { limiter } = parts
+  const pusher = new PolicyPusher(parts)
+  overrideRoutes(app, parts, pusher)
+
+  app.get('/v1/policy', async function read(c) {
+    readQuery(c)
+    const { service, rules } = limiter.policy
+    const standing = await standingOf(parts)
+    const readOnly = readOnlyReason(parts)
+    c.header('etag', `"${policyTag(standing)}"`)
+    return c.json({
+      service,
+      ...policyStatus(parts),
+      rules,
+      upstreams: upstreamsOf(parts.policy.document),
+      writable: readOnly === null,
+      readOnly,
+      revision: standing.newest?.revision ?? null,
+      document: parts.policy.document ?? null,
+      text: textOf(parts.policy.document),
+    })
+  })
+
+  app.post('/v1/policy/validate', async function check(c) {
+    readQuery(c)
+    return c.json(tried(parts, await readDocument(c)))
+  })
+
+  app.put('/v1/policy', async function push(c) {
+    const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
+    const document = await readDocument(c)
+    if (isDryRun) return c.json({ ...tried(parts, document), pushed: false })
+    return c.json(await pusher.push(c, () => document, { what: 'policy.push' }))
+  })
+
+  app.get('/v1/policy/versions', async function versions(c) {
+    const limit = readNumber('limit', readQuery(c, 'limit').limit, 20, 1, maxVersions)
+    const history = await writable(parts).history(limit)
+    return c.json({ versions: history.map(({ revision, createdAt }) => ({ revision, createdAt })) })
+  })
+
+  app.get('/v1/policy/versions/:revision', async function version(c) {
+    readQuery(c)
+    const found = await versionOf(writable(parts), Number(c.req.param('revision')))
+    return c.json({ ...found, text: textOf(found.document) })
+  })
+
+  app.post('/v1/policy/rollback', async function rollback(c) {
+    const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
+    const archive = writable(parts)
+    const revision = readWhole((await readJson(c, 'revision')).revision, 'revision')
+    const target = revision === undefined ? (await archive.history(2))[1] : await versionOf(archive, revision)
+    if (target === undefined) throw new HttpProblem(404, 'There is no version before the newest.')
+    if (isDryRun) return c.json({ ...tried(parts, target.document), pushed: false })
+    const pushed = await pusher.push(c, () => target.document, { what: 'policy.rollback' })
+    return c.json({ ...pushed, rolledBackTo: target.revision })
+  })
+}
+
+/** The document of a request: JSON as it is, anything else as YAML text. */
+export async function readDocument(c: Context<NodeEnv>): Promise<unknown> {
+  const text = await readText(c, maxPolicyBytes)
+  if (text.trim() === '') throw new HttpProblem(400, 'The body is empty; send a policy as YAML or JSON.')
+  return /^application\/json\b/i.test(c.req.header('content-type') ?? '') ? parseJson(text) : text
+}
+
+/** A document as text that people edit: as it was written, or as YAML where a database keeps it parsed. */
+function textOf(document: unknown): string | null {
+  if (document === undefined || typeof document === 'string') return document ?? null
+  return stringify(withoutDatabaseFields(document), { lineWidth: 0 })
+}
+
+/**
+ * The names of the upstreams in the document in force. The daemon does not call them; services that share the policy
+ * do.
+ */
+function upstreamsOf(document: unknown): readonly string[] {
+  const { upstreams } = (documentOf(document) ?? {}) as { readonly upstreams?: readonly { readonly name: string }[] }
+  return (Array.isArray(upstreams) ? upstreams : []).map(({ name }) => name)
+}
+
+async function versionOf(archive: PolicyArchive, revision: number): Promise<PolicyVersion> {
+  const found = (await archive.history(maxVersions)).find((version) => version.revision === revision)
+  if (found === undefined)
+    throw new HttpProblem(404, `There is no revision ${revision} among the versions that are kept.`)
+  return found
+}

@@ -1,0 +1,45 @@
+import { documentOf } from '../../../policy/rule-changes.ts'
+import { compareReplays } from '../../../replay/compare.ts'
+import { hideInDocument } from '../../../replay/hide-in-document.ts'
+import { replay } from '../../../replay/replay.ts'
+import type { Routes } from '../../app.ts'
+import { HttpProblem } from '../../problem.ts'
+import { compiled } from '../../push-policy.ts'
+import { readQuery } from '../../read-query.ts'
+import { readDocument } from './policy.ts'
+
+/**
+ * `POST /v1/policy/try`: replays the last requests of this daemon through a document and through the policy that runs,
+ * and puts side by side who would have been denied. Nothing is spent and nothing changes.
+ */
+export const tryPolicyRoute: Routes = (app, parts) => {
+  let isBusy = false
+  app.post('/v1/policy/try', async function tryPolicy(c) {
+    readQuery(c)
+    const document = await readDocument(c)
+    const policy = compiled(parts, document)
+    if (policy.service !== parts.limiter.policy.service)
+      throw new HttpProblem(409, `The document is for ${JSON.stringify(policy.service)}, so no request here is for it.`)
+    // One replay at a time: what decides comes first.
+    if (isBusy) throw new HttpProblem(503, 'Another policy is being tried; try again in a moment.')
+    isBusy = true
+    try {
+      const requests = parts.ring.all()
+      const [running, tried] = [parts.policy.document, document].map((each) =>
+        hideInDocument(documentOf(each), parts.hide),
+      )
+      const outcomes = [
+        await replay(running!.document, requests, parts),
+        await replay(tried!.document, requests, parts),
+      ] as const
+      return c.json({
+        version: policy.version,
+        inForce: parts.limiter.policy.status.version,
+        ...compareReplays(requests, outcomes[0], outcomes[1], policy),
+        notes: tried!.notes,
+      })
+    } finally {
+      isBusy = false
+    }
+  })
+}

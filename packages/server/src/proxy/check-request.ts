@@ -1,0 +1,29 @@
+import type { IncomingMessage } from 'node:http'
+import type { ProxyParts } from './proxied-call.ts'
+import { type ProxyProblem, problems } from './proxy-problem.ts'
+import { type ProxyTarget, targetOf } from './target.ts'
+
+const refusedMethods: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
+
+/** Where a request goes, or why it is refused: all that is decided before a grant is requested. */
+export function checkRequest(
+  { egress, isToken, calls, maxBodyBytes }: ProxyParts,
+  request: IncomingMessage,
+): ProxyTarget | ProxyProblem {
+  const { headers, method = '', url = '' } = request
+  if (calls.isEnding) return problems.ending
+  if (refusedMethods.has(method)) return problems.method
+  // Two parsers may disagree about where a request of HTTP/0.9 ends.
+  if (request.httpVersionMajor !== 1) return problems.malformed
+  if (!isToken(one(headers['x-internal-token']))) return problems.token
+  if (headers.via !== undefined && /\bsluice\b/.test(headers.via)) return problems.loop
+  if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return problems.tooLarge
+  const target = targetOf(url, egress.upstreams)
+  if (target === 'malformed') return problems.malformed
+  return target === 'unknown-upstream' ? problems.unknown : target
+}
+
+/** A header as one text. */
+export function one(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value.join(', ') : value
+}
