@@ -1,9 +1,9 @@
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 
-/** What axe-core finds serious or critical, in words: `expect(await seriousFindings(page)).toEqual([])`. */
+/** What axe-core finds serious or critical, as text: `expect(await seriousFindings(page)).toEqual([])`. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  // Evaluated by the debugger, which the content security policy does not concern.
+  // Evaluated by the debugger, to which the content security policy does not apply.
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run(document))
   return violations
@@ -11,7 +11,7 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ''}`))
 }
 
-/** Whether the page scrolls sideways, which it never should: the widest element that is too wide, or undefined. */
+/** The widest element that makes the page scroll sideways, which it never should, or undefined. */
 export function sidewaysScroll(page: Page): Promise<string | undefined> {
   return page.evaluate(() => {
     const { clientWidth, scrollWidth } = document.documentElement

@@ -5,10 +5,10 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { adminToken, startDaemon } from '../../packages/server/src/testing/started.ts'
 
-/** Where Debian's and Homebrew's Chromium are; SLUICE_CHROMIUM names another one. */
+/** The paths of Debian's and Homebrew's Chromium; SLUICE_CHROMIUM names another one. */
 const places = ['/usr/bin/chromium', '/Applications/Chromium.app/Contents/MacOS/Chromium']
 
-/** Chromium must not call home, and nothing of one test may be seen by another. */
+/** Chromium must not contact its vendor, and tests must not see each other's state. */
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
@@ -19,7 +19,7 @@ const flags = [
   '--disable-sync',
 ]
 
-/** Widths that are looked at: a phone and a desktop. */
+/** The widths that are tested: a phone and a desktop. */
 export const widths = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const
 
 export async function startBrowser(): Promise<Browser> {
@@ -31,17 +31,20 @@ export async function startBrowser(): Promise<Browser> {
 export interface ViewOptions {
   readonly width?: keyof typeof widths
   readonly theme?: 'light' | 'dark'
-  /** What stands behind `#`: `/rules/per-user`. */
+  /** The part of the address after `#`: `/rules/per-user`. */
   readonly view?: string
-  /** False: the sign-in is left to the test. */
+  /** False: the test signs in itself. */
   readonly signedIn?: boolean
 }
 
-/** A page of a daemon in a context of its own, with everything that must not happen written down. */
+/** A page of a daemon in a separate context, with a record of everything that must not happen. */
 export interface View {
   readonly page: Page
   readonly context: BrowserContext
-  /** Requests to other hosts, errors in the console, and exceptions. Each test ends with `expect(view.wrong).toEqual([])`. */
+  /**
+   * Requests to other hosts, errors in the console, and exceptions. Each test ends with
+   * `expect(view.wrong).toEqual([])`.
+   */
   readonly wrong: string[]
   close(): Promise<void>
 }
@@ -64,7 +67,7 @@ export async function openView(browser: Browser, daemon: Daemon, options: ViewOp
   })
   page.on('pageerror', (error) => wrong.push(`exception: ${error.message}`))
   page.on('console', (message) => {
-    // A failed request is written to the console by the browser itself; the test looks at what the page made of it.
+    // The browser itself writes a failed request to the console; the test checks how the page handles it.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) wrong.push(message.text())
   })
   await page.goto(`${daemon.url}/#${view}`)
@@ -81,7 +84,7 @@ export async function signIn(page: Page, secret: string = adminToken): Promise<v
 
 const pictures = fileURLToPath(new URL('../../.cache/page/', import.meta.url))
 
-/** Leaves a picture of the whole page in .cache/page/, to be looked at: `keys-phone-dark.png`. */
+/** Saves a picture of the whole page to .cache/page/, for review: `keys-phone-dark.png`. */
 export async function picture(page: Page, name: string): Promise<string> {
   const path = join(pictures, `${name}.png`)
   mkdirSync(dirname(path), { recursive: true })

@@ -91,7 +91,7 @@ describe('the page of keys', { timeout: 60_000 }, () => {
     await close()
   })
 
-  test('a key is shown as text, whatever it is called', async () => {
+  test('a key is shown as text, whatever it contains', async () => {
     const { page, wrong, close } = await openView(browser, daemon, { view: '/keys', width: 'phone' })
     await ask(page, hostile)
     await page.locator('section', { hasText: 'shop/per-user/' }).getByRole('link', { name: 'Open key' }).click()
@@ -104,7 +104,7 @@ describe('the page of keys', { timeout: 60_000 }, () => {
     await close()
   })
 
-  test('a reset is asked for first, can be called off, and is written down', async () => {
+  test('a reset needs a confirmation, can be cancelled, and is in the audit log', async () => {
     const view = '/keys?key=shop%2Fper-user%2Fada'
     const { page, wrong, close } = await openView(browser, daemon, { view, theme: 'dark' })
     await page.getByText('full: next in').waitFor()
@@ -127,7 +127,7 @@ describe('the page of keys', { timeout: 60_000 }, () => {
     await close()
   })
 
-  test('an override is pushed with an end and removed again; the second of two people is told', async () => {
+  test('an override is pushed with an end and removed again; the second of two operators gets a conflict', async () => {
     const view = '/keys?key=shop%2Fper-user%2Fgrace'
     const { page, wrong, close } = await openView(browser, daemon, { view })
     page.setDefaultTimeout(8000)
@@ -136,7 +136,7 @@ describe('the page of keys', { timeout: 60_000 }, () => {
     await page.getByRole('button', { name: 'Override …' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('3 per day becomes 500 per day').waitFor()
-    // Somebody else pushes before it is confirmed.
+    // Another operator pushes before it is confirmed.
     await send(`${daemon.url}/v1/policy`, 'PUT', readFileSync(file, 'utf8').replace('rpm: 120', 'rpm: 121'))
     await dialog.getByRole('button', { name: 'Override' }).click()
     await page.getByText('Nothing was changed: somebody else changed the policy meanwhile.').waitFor()
@@ -159,9 +159,9 @@ describe('the page of keys', { timeout: 60_000 }, () => {
     await close()
   })
 
-  test('a source that cannot be written to disables overrides and says why', async () => {
+  test('a source that cannot be written to disables overrides and shows why', async () => {
     const { page, wrong, close } = await openView(browser, daemon, { signedIn: false, width: 'phone' })
-    // Tests may run as root, whom no permission stops, so the answer of the daemon is changed on its way.
+    // Tests may run as root, whom no permission stops, so the answer of the daemon is changed in transit.
     await page.route('**/v1/policy', async (route) => {
       const response = await route.fetch()
       const readOnly = 'The daemon may not write to file sluice.yaml. Change the policy there, or let the daemon write.'

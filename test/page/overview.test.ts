@@ -35,7 +35,7 @@ describe('the overview', () => {
     return daemon
   }
 
-  test('says who is refused, by which rule; a key that looks like markup stays text', async () => {
+  test('shows who is refused, by which rule; a key that looks like markup stays text', async () => {
     const daemon = await start()
     ends.push(keepDeciding(daemon, hostile))
     view = await openView(browser, daemon)
@@ -46,7 +46,7 @@ describe('the overview', () => {
     expect(await page.locator('img').count()).toBe(0)
     expect(await page.title()).toBe('Overview · Sluice')
     await page.waitForFunction(() => /of requests/.test(document.querySelector('.tiles')?.textContent ?? ''))
-    // The key leads to its own page, and the link survives being opened anew.
+    // The key links to its own page, and the link works when it is opened again.
     await row.getByRole('link').first().click()
     await page.waitForFunction(() => location.hash.startsWith('#/keys?key='))
     expect(decodeURIComponent(page.url().replaceAll('+', ' '))).toContain('onerror')
@@ -70,7 +70,7 @@ describe('the overview', () => {
     expect(wrong).toEqual([])
   })
 
-  test('says why and since when while Redis is away, and that it is back', async () => {
+  test('shows why and since when Redis is away, and that it is back', async () => {
     const redis = await startRedis()
     ends.push(() => redis.stop())
     const daemon = await start({ redis: redis.url, deadline: '100' })
@@ -88,7 +88,7 @@ describe('the overview', () => {
     await page.getByRole('alert', { name: 'Degraded' }).waitFor({ state: 'detached' })
   })
 
-  test('adds up all replicas and says which one it shows', async () => {
+  test('adds up all replicas and names the one that it shows', async () => {
     const redis = await startRedis()
     ends.push(() => redis.stop())
     const [one, other] = [await start({ redis: redis.url }), await start({ redis: redis.url })]
@@ -105,7 +105,7 @@ describe('the overview', () => {
     })
   })
 
-  test('follows a daemon through its restart: what was seen stays, what comes is added', async () => {
+  test('follows a daemon through its restart: old data stays, new data is added', async () => {
     const first = await startDaemon({ policy: file })
     const { port } = new URL(first.url)
     await decide(first, 'a', 4)
@@ -123,7 +123,7 @@ describe('the overview', () => {
     await page.getByRole('region', { name: 'Who is being refused' }).getByText('b', { exact: true }).waitFor()
   })
 
-  test('asks again after a restart with another token, and stays where it was', async () => {
+  test('asks to sign in again after a restart with another token, and stays where it was', async () => {
     const first = await startDaemon({ policy: file }, { SLUICE_ADMIN_TOKEN: 'first-token-of-many' })
     const { port } = new URL(first.url)
     view = await openView(browser, first, { signedIn: false, view: '/rules' })

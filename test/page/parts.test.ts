@@ -100,7 +100,7 @@ describe('the page of parts', { timeout: 60_000 }, () => {
     expect(status).toBe(200)
   }
 
-  test('says what to do while nothing reports', async () => {
+  test('shows what to do while nothing reports', async () => {
     const { page, wrong, close } = await openView(browser, daemon, { view: '/parts' })
     await page.getByText('No part reports yet').waitFor()
     expect(await seriousFindings(page)).toEqual([])
@@ -140,7 +140,7 @@ describe('the page of parts', { timeout: 60_000 }, () => {
     await close()
   })
 
-  test('a process that falls silent stays in sight, grey, with the age of its figures', async () => {
+  test('a process that stops reporting stays visible, grey, with the age of its figures', async () => {
     await report()
     const { page, wrong, close } = await openView(browser, daemon, { view: '/parts' })
     await page.getByText('9 parts in 2 processes').waitFor()

@@ -50,7 +50,7 @@ describe('the page of the policy', { timeout: 60_000 }, () => {
   const inForce = async (): Promise<string> =>
     ((await send(`${daemon.url}/v1/policy`, 'GET')).body as { text: string }).text
 
-  test('mistakes are underlined, with the words of the command line, and lead to their line', async () => {
+  test('mistakes are underlined, in the words of the command line, and link to their line', async () => {
     const { page, wrong, close } = await openView(browser, daemon, { view: '/policy' })
     page.setDefaultTimeout(10_000)
     await page.getByText('No mistakes: 2 rules').waitFor()
@@ -89,7 +89,7 @@ describe('the page of the policy', { timeout: 60_000 }, () => {
     await close()
   })
 
-  test('tries a policy with the last requests, and says who would have been denied', async () => {
+  test('tries a policy with the last requests, and shows who would have been denied', async () => {
     const { page, wrong, close } = await openView(browser, daemon, { view: '/policy', width: 'phone' })
     page.setDefaultTimeout(10_000)
     await page.getByText('No mistakes: 2 rules').waitFor()
@@ -107,13 +107,13 @@ describe('the page of the policy', { timeout: 60_000 }, () => {
     await close()
   })
 
-  test('two people at once: the second is told, keeps the text, and overwrites nothing silently', async () => {
+  test('two operators at once: the second sees a conflict, keeps the text, and overwrites nothing silently', async () => {
     const first = await openView(browser, daemon, { view: '/policy' })
     const second = await openView(browser, daemon, { view: '/policy', theme: 'dark' })
     for (const { page } of [first, second]) await page.getByText('No mistakes: 2 rules').waitFor()
     await write(second.page, policy.replace('rpm: 60', 'rpm: 61'))
     await second.page.getByText('tiers.free.rpm').waitFor()
-    // The second has the question open already when the first publishes.
+    // The second has already opened the confirmation when the first publishes.
     await second.page.getByRole('button', { name: 'Publish …' }).click()
     await write(first.page, policy.replace('rpm: 20', 'rpm: 30'))
     await first.page.getByText('rules[per-tenant].limits.rpm').waitFor()
@@ -128,7 +128,7 @@ describe('the page of the policy', { timeout: 60_000 }, () => {
     expect(await inForce()).toContain('rpm: 30')
     expect(await seriousFindings(second.page)).toEqual([])
     await picture(second.page, 'policy-conflict-desktop-dark')
-    // Also after a reload the text is there, and still on top of the version it was made from.
+    // After a reload the text is still there, based on the same version.
     await second.page.reload()
     const signInForm = second.page.getByLabel('Code or admin token')
     await signInForm
@@ -145,7 +145,7 @@ describe('the page of the policy', { timeout: 60_000 }, () => {
     await second.page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await second.page.getByText(/Published as revision \d/).waitFor()
     expect(readFileSync(file, 'utf8')).toBe(policy.replace('rpm: 20', 'rpm: 30').replace('rpm: 60', 'rpm: 61'))
-    // The first has written nothing new, so what the second published is simply shown.
+    // The first has no new edits, so what the second published is simply shown.
     await first.page.getByText('rpm: 61').waitFor()
     for (const { wrong, close } of [first, second]) {
       expect(wrong).toEqual([])
@@ -153,7 +153,7 @@ describe('the page of the policy', { timeout: 60_000 }, () => {
     }
   })
 
-  test('the history says who published what, and leads back', async () => {
+  test('the history shows who published what, and can restore it', async () => {
     const { page, wrong, close } = await openView(browser, daemon, {
       view: '/policy/history',
       width: 'phone',
@@ -176,7 +176,7 @@ describe('the page of the policy', { timeout: 60_000 }, () => {
     await close()
   })
 
-  test('a source that cannot be written to is said to be so, and trying still works', async () => {
+  test('a source that cannot be written to is marked, and a trial still works', async () => {
     const { page, wrong, close } = await openView(browser, daemon, { signedIn: false })
     page.setDefaultTimeout(10_000)
     await page.route('**/v1/policy', async (route) => {

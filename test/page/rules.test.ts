@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
 import { openView, picture, startBrowser, startDaemon, type View } from './browser.ts'
-import { decide } from './traffic.ts'
+import { decide, keepDeciding } from './traffic.ts'
 
 const hostile = '<img src=x onerror=document.title="owned">'
 const named = (name: string): string =>
@@ -29,7 +29,7 @@ describe('the pages of rules', () => {
     await decide(daemon, hostile, 30)
     await decide(daemon, 'quiet', 2)
     await decide(daemon, 'anybody', 4, 'watched')
-    // Ten thousand keys, as many as a page may meet.
+    // Ten thousand keys, the most that a page may have to show.
     for (let i = 0; i < 10_000; i += 500) {
       const checks = Array.from({ length: 500 }, (_, j) => ({ key: `user-${i + j}`, rule: 'per-user' }))
       await fetch(`${daemon.url}/v1/check`, { method: 'POST', body: JSON.stringify({ checks }) })
@@ -57,7 +57,19 @@ describe('the pages of rules', () => {
     expect(wrong).toEqual([])
   })
 
-  test('say what a shadow rule would have done', async () => {
+  test.each([
+    ['light', 'desktop'],
+    ['dark', 'phone'],
+  ] as const)('list the rules, %s, %s', async (theme, width) => {
+    view = await openView(browser, daemon, { view: '/rules?search=-4', theme, width })
+    await view.page.getByText('111 of 502 rules').waitFor()
+    expect(await seriousFindings(view.page)).toEqual([])
+    expect(await sidewaysScroll(view.page)).toBeUndefined()
+    await picture(view.page, `rules-${width}-${theme}`)
+    expect(view.wrong).toEqual([])
+  })
+
+  test('show what a shadow rule would have done', async () => {
     view = await openView(browser, daemon, { view: '/rules?search=watched' })
     await view.page.getByText('would deny 75%').waitFor()
     await view.page.getByRole('link', { name: 'watched' }).click()
@@ -80,8 +92,34 @@ describe('the pages of rules', () => {
     expect(wrong).toEqual([])
   })
 
-  test('say so when there is no such rule', async () => {
+  test('show a message when there is no such rule', async () => {
     view = await openView(browser, daemon, { view: '/rules/none' })
     await view.page.getByText('The policy has no rule none').waitFor()
+  })
+
+  test('stay smooth with 500 rules while they are scrolled and updated', async () => {
+    view = await openView(browser, daemon, { view: '/rules?rows=600' })
+    const { page } = view
+    await page.getByText('502 rules', { exact: true }).waitFor()
+    const ends = [keepDeciding(daemon, 'quiet'), keepDeciding(daemon, 'anybody', 'watched')]
+    await page.evaluate(() => {
+      const long: number[] = []
+      new PerformanceObserver((list) => long.push(...list.getEntries().map(({ duration }) => duration))).observe({
+        entryTypes: ['longtask'],
+      })
+      Object.assign(window, { long, from: performance.now() })
+    })
+    for (let i = 0; i < 80; i++) {
+      await page.mouse.wheel(0, i % 20 < 10 ? 900 : -900)
+      await page.waitForTimeout(100)
+    }
+    const busyShare = await page.evaluate(() => {
+      const { long, from } = window as unknown as { long: number[]; from: number }
+      return long.reduce((sum, each) => sum + each, 0) / (performance.now() - from)
+    })
+    for (const end of ends) end()
+    // A share, and a generous one: the machine of the tests may be busy with others.
+    expect(busyShare).toBeLessThan(0.25)
+    expect(view.wrong).toEqual([])
   })
 })

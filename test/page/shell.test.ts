@@ -33,7 +33,7 @@ describe('the shell of the page', () => {
     await close()
   })
 
-  test('says so when an address leads nowhere', async () => {
+  test('shows a message for an unknown address', async () => {
     const { page, close } = await openView(browser, daemon, { view: '/nowhere' })
     await page.getByText('There is no such page').waitFor()
     await close()

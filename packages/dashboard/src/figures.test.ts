@@ -8,6 +8,7 @@ import { marksOf } from './pages/overview/chart-marks.ts'
 import { nowOf } from './pages/overview/now.ts'
 import { stacked } from './pages/overview/stacked.ts'
 import { keyParts } from './pages/overview/words.ts'
+import { outstanding } from './pages/rules/hot-keys.tsx'
 import { limitWords, sortedRules } from './pages/rules/rule-figures.ts'
 
 const second = (at: number, allowed: number, denied = 0, degraded = 0): Second => ({
@@ -26,7 +27,7 @@ describe('numbers', () => {
     [Number.POSITIVE_INFINITY, '–'],
   ])('%s is written %s', (value, text) => expect(formatNumber(value)).toBe(text))
 
-  test('shares never claim all or nothing where it is not so', () => {
+  test('shares show 0% and 100% only when they are exact', () => {
     expect([0, 0.0001, 0.044, 0.5, 0.9999, 1].map(formatShare)).toEqual([
       '0%',
       '<0.1%',
@@ -37,8 +38,8 @@ describe('numbers', () => {
     ])
   })
 
-  test('rates are in the unit that is easy to read, and figures that change keep their places', () => {
-    expect([11.4, 0.02].map(formatRate)).toEqual(['11.4/s', '1.2/min'])
+  test('rates are in the unit that is easy to read, and changing figures keep their number of digits', () => {
+    expect([11.4, 1.84, 0.33, 0.02, 0].map(formatRate)).toEqual(['11.4/s', '1.8/s', '19.8/min', '1.2/min', '0/s'])
     expect([0, 0.01, 7, 70, 70.52, 1034.4].map(formatSteady)).toEqual(['0', '<0.1', '7.0', '70.0', '70.5', '1,034'])
   })
 
@@ -61,11 +62,11 @@ describe('addresses', () => {
     expect(found.query).toEqual(Object.fromEntries(Object.entries(query).filter(([, value]) => value !== '')))
   })
 
-  test('that are broken are taken as they are', () => expect(parseRoute('#/%zz').path).toEqual(['%zz']))
+  test('that are malformed are kept unchanged', () => expect(parseRoute('#/%zz').path).toEqual(['%zz']))
 })
 
 describe('the timeline', () => {
-  test('keeps 15 minutes, and the last word on each second', () => {
+  test('keeps 15 minutes, and the latest entry of each second', () => {
     const many = Array.from({ length: 1000 }, (_, i) => second(i + 1, 1))
     const { seconds } = withEntries(withEntries(noTimeline, many), [second(1000, 5)])
     expect([seconds.size, seconds.get(1000)?.allowed, seconds.has(100)]).toEqual([900, 5, false])
@@ -79,13 +80,13 @@ describe('the timeline', () => {
     expect([all.at(-1), allowed!.at(-1)]).toEqual([15, 10])
   })
 
-  test('tells the share denied, and nothing where there were no requests', () => {
+  test('has the share denied, and nothing where there were no requests', () => {
     expect(nowOf(noTimeline)).toBeUndefined()
     expect(nowOf(withEntries(noTimeline, [second(5, 0)]))?.shareDenied).toBeUndefined()
     expect(nowOf(withEntries(noTimeline, [second(5, 3, 1)]))?.shareDenied).toBe(0.25)
   })
 
-  test('sees a restart as a restart, and doubles nothing when everything is sent again', () => {
+  test('recognises a restart, and doubles nothing when everything is sent again', () => {
     const hello = { epoch: 'a', replica: 'r', service: 's', resumed: false, startedAt: 0 }
     const policy: Happening = { kind: 'policy', at: 50, version: 'v', source: 'f', changes: null }
     const known = withEntries(noTimeline, [second(60, 1), policy])
@@ -107,7 +108,7 @@ describe('the timeline', () => {
   })
 })
 
-test('keys are shown as they are, but for what could deceive the eye', () => {
+test('keys are shown unchanged, except characters that could mislead', () => {
   expect(keyParts('s/r/%003cimg%0020src=x>/a%002fb')).toBe('<img src=x> / a/b')
   expect(keyParts('s/r/a%202eb%000a')).toBe('a%202eb%000a')
 })
@@ -116,7 +117,7 @@ test('a sparkline leaves gaps out', () => {
   expect(pathOf([0, undefined, 2, 4], 3, 10)).toBe('M0.0,9.0M2.0,5.0L3.0,1.0')
 })
 
-test('limits are said in a few characters', () => {
+test('limits are shown in a few characters', () => {
   const limit = { name: 'x', algorithm: 'sliding-window', amount: 1000, periodMs: 60_000 }
   expect(limitWords(limit)).toBe('1,000/min')
   expect(limitWords({ ...limit, periodMs: 5000 })).toBe('1,000 per 5 s')
@@ -126,9 +127,22 @@ test('limits are said in a few characters', () => {
 test('rules that are equal stay in the order of the policy', () => {
   const rule = (name: string, denied: number) => ({
     ...{ name, mode: 'enforce' as const, byTier: false, limits: [], allowed: 0, denied, hottestKey: null },
-    ...{ shadow: { allowed: 0, denied: 0 }, mostDeniedKey: null, history: [[1, denied, 0]] as const },
+    ...{
+      shadow: { allowed: 0, denied: 0 },
+      mostDeniedKey: null,
+      keysAlike: { hottest: false, mostDenied: false },
+      history: [[1, denied, 0]] as const,
+    },
   })
   const rules = [rule('a', 0), rule('b', 5), rule('c', 0)]
   expect(sortedRules(rules, 'denied').map(({ name }) => name)).toEqual(['b', 'a', 'c'])
   expect(sortedRules(rules, 'policy').map(({ name }) => name)).toEqual(['a', 'b', 'c'])
+})
+
+test('keys that are listed by chance are not highlighted', () => {
+  const counts = (...all: number[]) => all.map((least) => ({ least }))
+  expect(outstanding(counts(1, 1, 1, 1, 1, 1))).toEqual({ above: [], tied: 1 })
+  expect(outstanding(counts(8, 1, 1, 1, 1, 1, 1))).toEqual({ above: [{ least: 8 }], tied: 1 })
+  expect(outstanding(counts(2, 2, 2))).toEqual({ above: counts(2, 2, 2), tied: undefined })
+  expect(outstanding([]).above).toEqual([])
 })

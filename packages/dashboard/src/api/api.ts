@@ -22,22 +22,22 @@ export class ApiError extends Error {
 }
 
 export interface ApiOptions {
-  /** Sent as JSON; a string is sent as it is, as YAML. */
+  /** Sent as JSON; a string is sent unchanged, as YAML. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
-  /** A 401 then means a wrong secret, and no session that has ended. */
+  /** A 401 then means a wrong secret, not a session that has ended. */
   readonly isSignIn?: boolean
 }
 
-/** An answer with its headers, where those matter (`etag`). */
+/** An answer with its headers, where they are needed (`etag`). */
 export interface ApiAnswer<T> {
   readonly body: T
   readonly headers: Headers
 }
 
 /**
- * Asks the daemon. Errors are ApiError; a 401 shows the sign-in.
+ * Sends a request to the daemon. Errors are ApiError; a 401 shows the sign-in.
  *
  * @example const stats = await api<Stats>('GET', '/v1/stats?top=5')
  */

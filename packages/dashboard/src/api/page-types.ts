@@ -69,7 +69,7 @@ export type Step = readonly [allowed: number, denied: number, wouldDeny: number]
 export interface RuleSummary {
   readonly name: string
   readonly mode: 'enforce' | 'shadow'
-  /** Whether the tier of a subject decides on its limits. */
+  /** Whether the tier of a subject decides its limits. */
   readonly byTier: boolean
   readonly limits: readonly Limit[]
   readonly history: readonly Step[]
@@ -78,6 +78,8 @@ export interface RuleSummary {
   readonly shadow: { readonly allowed: number; readonly denied: number }
   readonly hottestKey: HotKey | null
   readonly mostDeniedKey: HotKey | null
+  /** Whether there are keys of which none stands out. */
+  readonly keysAlike: { readonly hottest: boolean; readonly mostDenied: boolean }
 }
 
 /** The answer of `GET /v1/rules`. */

@@ -1,4 +1,4 @@
-/** What the API answers, as far as the pages use it; /openapi.json says all of it. */
+/** The answers of the API, as far as the pages use them; /openapi.json describes all of them. */
 export interface Limit {
   readonly rule: string
   readonly name: string

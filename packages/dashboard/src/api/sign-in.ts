@@ -6,8 +6,8 @@ interface SessionState {
 }
 
 /**
- * Finds out whether this browser is signed in. The link that `sluice serve` prints has a code behind `#`: it is taken
- * out of the address at once, and used.
+ * Checks whether this browser is signed in. The link that `sluice serve` prints has a code after `#`: it is removed
+ * from the address at once, and used.
  */
 export async function resumeSession(): Promise<void> {
   const [, code] = /^#code=([\w-]+)$/.exec(location.hash) ?? []
@@ -27,7 +27,7 @@ export async function checkSession(): Promise<void> {
   if (!signedIn) session.set('expired')
 }
 
-/** Exchanges a one-time code or the admin token for a cookie that scripts cannot read; nothing is kept here. */
+/** Exchanges a one-time code or the admin token for a cookie that scripts cannot read; nothing is stored here. */
 export async function signIn(secret: string): Promise<void> {
   await api('POST', '/v1/session', { body: { secret }, isSignIn: true })
   session.set('signed-in')

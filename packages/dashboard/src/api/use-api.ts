@@ -1,18 +1,18 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { ApiError, api } from './api.ts'
 
-/** What was asked for. Data stays while it is asked for again, so that nothing flickers. */
+/** The result of a request. Data stays while it is requested again, so that nothing flickers. */
 export interface Asked<T> {
   readonly data: T | undefined
   readonly error: ApiError | undefined
-  /** When the data came, in milliseconds since 1970. */
+  /** When the data arrived, in milliseconds since 1970. */
   readonly atMs: number | undefined
   readonly reload: () => void
 }
 
 /**
- * Asks for a path while the component is shown, and again every `everyMs` after the last answer, but not in a hidden
- * tab. An undefined path asks nothing.
+ * Requests a path while the component is shown, and again every `everyMs` after the last answer, but not in a hidden
+ * tab. An undefined path requests nothing.
  */
 export function useApi<T>(path: string | undefined, everyMs?: number): Asked<T> {
   const [state, setState] = useState<Omit<Asked<T>, 'reload'> & { readonly path: string | undefined }>(nothing)

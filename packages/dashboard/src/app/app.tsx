@@ -18,7 +18,7 @@ export function App() {
   }, [entry, route.path.join('/')])
   useEffect(() => void resumeSession(), [])
   useEffect(() => {
-    // A stream that was refused may mean that the session has ended; asking says so.
+    // A stream that was refused may mean that the session has ended; a request shows whether it has.
     return session === 'signed-in' ? followLive(() => void checkSession()) : undefined
   }, [session])
   if (session === 'unknown') return <Loading />

@@ -10,7 +10,7 @@ const states = {
   lost: { dot: 'dot-bad', text: 'connection lost, trying again' },
 }
 
-/** The name, the pages, and on the right what is shown: the service, and whether it is live. */
+/** The name, the pages, and on the right the service and whether the data is live. */
 export function Header({ current }: { readonly current: string | undefined }) {
   const hello = useValue(live.hello)
   const { dot, text } = states[useValue(live.connection)]

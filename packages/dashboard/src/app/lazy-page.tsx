@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
 import { ErrorState, Loading } from '../components/states.tsx'
 import type { Page, PageEntry, PageProps } from './pages.ts'
 
@@ -17,8 +17,15 @@ export function LazyPage({ entry, route }: PageProps & { readonly entry: PageEnt
       setReady(entry.segment)
     }, setFailure)
   }, [entry, View])
+  // An error on one page must not remove the navigation.
+  const [broken, forget] = useErrorBoundary()
+  if (broken) return <ErrorState error={asError(broken)} retry={forget} />
   if (View !== undefined) return <View route={route} />
-  // After an upgrade of the daemon the old names of files are gone; a new load of the page has the new ones.
+  // After an upgrade of the daemon the old file names no longer exist; a reload of the page has the new ones.
   if (failure) return <ErrorState error={failure} retry={() => location.reload()} />
   return <Loading what={entry.title} />
+}
+
+function asError(value: unknown): Error {
+  return value instanceof Error ? value : new Error(String(value))
 }

@@ -2,7 +2,7 @@ import type { ComponentType } from 'preact'
 import { Overview } from '../pages/overview/overview.tsx'
 import type { Route } from './router.ts'
 
-/** What every page is given. */
+/** The props of every page. */
 export interface PageProps {
   readonly route: Route
 }
@@ -13,7 +13,7 @@ export interface PageEntry {
   /** The first segment of the address; empty for the overview. */
   readonly segment: string
   readonly title: string
-  /** A page that is there at once, or loads when it is first opened. */
+  /** A page that is loaded from the start, or when it is first opened. */
   readonly page: Page | (() => Promise<Page>)
   readonly lazy: boolean
 }

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /**
- * Where the reader is. Views live behind `#`, so that keys and names in them are never sent to a server, where access
- * logs would keep them.
+ * The current view. Views are in the part of the address after `#`, so that keys and names in them are never sent to a
+ * server, where access logs would keep them.
  */
 export interface Route {
   /** Decoded segments: `#/rules/per-user` is `['rules', 'per-user']`. */
@@ -10,7 +10,7 @@ export interface Route {
   readonly query: Readonly<Record<string, string>>
 }
 
-/** Reads a hash; what cannot be decoded is taken as it is. */
+/** Reads a hash; what cannot be decoded is kept unchanged. */
 export function parseRoute(hash: string): Route {
   const [path = '', query = ''] = split(hash.replace(/^#\/?/, ''))
   return {
@@ -26,7 +26,7 @@ export function linkTo(path: readonly string[], query: Readonly<Record<string, s
   return `#/${path.map(encodeURIComponent).join('/')}${search === '' ? '' : `?${search}`}`
 }
 
-/** Goes to a view. With `replace` it takes the place of this one in the history, as for what is typed into a filter. */
+/** Opens a view. With `replace` it replaces the current one in the history, for example while a filter is typed. */
 export function goTo(link: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   if (replace) {
     history.replaceState(null, '', link)
@@ -34,7 +34,7 @@ export function goTo(link: string, { replace = false }: { readonly replace?: boo
   } else location.hash = link
 }
 
-/** The present view; renders again when it changes. */
+/** The current view; renders again when it changes. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api/api.ts'
 import { signIn } from '../api/sign-in.ts'
 import type { Session } from './session.ts'
@@ -14,6 +14,9 @@ export function SignIn({ why }: { readonly why: Session }) {
   const [secret, setSecret] = useState('')
   const [problem, setProblem] = useState('')
   const [isBusy, setBusy] = useState(false)
+  const input = useRef<HTMLInputElement>(null)
+  // It is the only control here.
+  useEffect(() => input.current?.focus(), [])
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
     setBusy(true)
@@ -33,6 +36,7 @@ export function SignIn({ why }: { readonly why: Session }) {
         <label for="secret">Code or admin token</label>
         <input
           id="secret"
+          ref={input}
           class="input mono"
           type="password"
           autocomplete="off"

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The present time, again each second. */
+/** The current time, updated each second. */
 export function useNow(): number {
   const [nowMs, setNowMs] = useState(Date.now())
   useEffect(() => {

@@ -24,7 +24,7 @@ export function createValue<T>(first: T): Value<T> {
   }
 }
 
-/** The present value; renders again when it changes. */
+/** The current value; renders again when it changes. */
 export function useValue<T>(source: Value<T>): T {
   const [value, setValue] = useState(source.get())
   useEffect(() => {

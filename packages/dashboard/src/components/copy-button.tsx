@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 
-/** Copies a text, and says so for a moment. `what` is for screen readers: "Copy the key". */
+/** Copies a text, and confirms it for a moment. `what` is for screen readers: "Copy the key". */
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
   const copy = async (): Promise<void> => {
-    // Only pages over TLS or on this machine have a clipboard.
+    // Only pages over TLS or on this machine can use the clipboard.
     const done = await navigator.clipboard?.writeText(text).then(
       () => true,
       () => false,

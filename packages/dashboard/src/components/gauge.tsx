@@ -1,10 +1,10 @@
 import type { Limit } from '../api/shapes.ts'
 import { formatDuration, formatPeriod } from '../format/time.ts'
 
-/** How much of a limit is used, when it is whole again, and when the next unit passes. */
+/** How much of a limit is used, when it is fully available again, and when the next unit passes. */
 export function Gauge({ limit, ageMs = 0 }: { readonly limit: Limit; readonly ageMs?: number }) {
   const { amount, remaining, windowMs } = limit
-  // After that time all of it is there again, unless it was spent meanwhile.
+  // After that time all of it is available again, unless it was spent meanwhile.
   const isOver = windowMs > 0 && ageMs >= limit.resetMs
   const used = isOver ? 0 : Math.max(0, amount - remaining)
   const share = amount === 0 ? 1 : Math.min(1, used / amount)

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 
 const marks = { good: '✓', bad: '✕', warn: '!', info: 'i' }
 
-/** A sentence that stands out. What it means is told by its mark and its words, not by its colour alone. */
+/** A highlighted sentence. Its icon and its words carry the meaning, not its colour alone. */
 export function Notice(props: {
   readonly kind: keyof typeof marks
   readonly children: ComponentChildren

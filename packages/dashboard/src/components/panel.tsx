@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
-/** A card with a heading, what it is measured against in grey, and actions on the right. */
+/** A card with a heading, the reference period in grey, and actions on the right. */
 export function Panel(props: {
   readonly title: string
   readonly note?: ComponentChildren

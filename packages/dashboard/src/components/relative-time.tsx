@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { formatAgo, formatMoment } from '../format/time.ts'
 
-/** "6 min ago", kept true; the exact time in the reader's zone on hover. */
+/** "6 min ago", updated; the exact time in the reader's zone on hover. */
 export function RelativeTime({ atMs }: { readonly atMs: number }) {
   const [nowMs, setNowMs] = useState(Date.now())
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A few choices of which one holds. */
+/** A few options of which one is selected. */
 export function Segmented<Choice extends string>(props: {
   readonly label: string
   readonly choices: readonly { readonly value: Choice; readonly text: string }[]

@@ -1,4 +1,4 @@
-/** A small line without axes. Undefined values are gaps and stay gaps. It only repeats what numbers beside it say. */
+/** A small line without axes. Undefined values are gaps and stay gaps. It only repeats the numbers beside it. */
 export function Sparkline(props: {
   readonly values: readonly (number | undefined)[]
   readonly kind?: 'allow' | 'deny' | 'degraded' | 'plain'
@@ -20,7 +20,7 @@ export function Sparkline(props: {
   )
 }
 
-/** Without the gap before the first value, so that a line that has just begun is one. */
+/** Without the gap before the first value, so that a line with few values is visible. */
 function known(values: readonly (number | undefined)[]): readonly (number | undefined)[] {
   const first = values.findIndex((value) => value !== undefined)
   return values.slice(Math.max(0, Math.min(first, values.length - 8)))

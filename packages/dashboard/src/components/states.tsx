@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { ApiError } from '../api/api.ts'
 
-/** While something is fetched. Shown by a style sheet only after a moment, so that fast answers do not flash. */
+/** Shown while something is loading. A style sheet delays it, so that fast answers do not flash. */
 export function Loading({ what }: { readonly what?: string }) {
   return (
     <div class="state loading" role="status">
@@ -10,7 +10,7 @@ export function Loading({ what }: { readonly what?: string }) {
   )
 }
 
-/** There is nothing, and that is fine: says why, and what would change it. */
+/** An empty state that is not an error: explains why, and what would change it. */
 export function EmptyState(props: {
   readonly title: string
   readonly text?: ComponentChildren

@@ -9,11 +9,11 @@ export interface Column<Row> {
   readonly wideOnly?: boolean
   /** As narrow as its contents. */
   readonly narrow?: boolean
-  /** Can be sorted by; the largest stand first. */
+  /** Can be sorted by; the largest come first. */
   readonly sortable?: boolean
 }
 
-/** A table that says what it is, with columns that can be sorted by. The rows come in their order. */
+/** A table with a caption, and with columns that can be sorted by. The rows come in their order. */
 export function Table<Row>(props: {
   readonly label: string
   readonly columns: readonly Column<Row>[]

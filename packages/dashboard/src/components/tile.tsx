@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** One number, its unit, what it is measured against, and a sparkline. */
+/** One number, its unit, its reference, and a sparkline. */
 export function Tile(props: {
   readonly label: string
   readonly value: string

@@ -13,7 +13,7 @@ export function formatNumber(value: number | undefined | null): string {
   return significant(value)
 }
 
-/** A figure that changes every second: always with the same number of places, so that its unit stays where it is. */
+/** A figure that changes every second: always with the same number of digits, so that its unit does not move. */
 export function formatSteady(value: number | undefined): string {
   if (value === undefined || value === 0 || Math.abs(value) >= 100) return formatNumber(value)
   return value < 0.05 ? '<0.1' : value.toFixed(1)
@@ -28,9 +28,9 @@ export function formatShare(share: number | undefined): string {
   return `${percent >= 10 || percent === 0 ? Math.round(percent) : percent.toFixed(1)}%`
 }
 
-/** A rate in the unit that is easy to read: 11.4/s, 1.4/min. */
+/** A rate in the unit that is easy to read, always with one decimal: 11.4/s, 1.4/min. */
 export function formatRate(perSecond: number): string {
-  return perSecond > 0 && perSecond < 0.1 ? `${formatNumber(perSecond * 60)}/min` : `${formatNumber(perSecond)}/s`
+  return perSecond > 0 && perSecond < 1 ? `${formatSteady(perSecond * 60)}/min` : `${formatSteady(perSecond)}/s`
 }
 
 function significant(value: number): string {

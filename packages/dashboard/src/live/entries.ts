@@ -1,4 +1,4 @@
-/** The decisions of one second; a later one of the same second takes its place. */
+/** The decisions of one second; a later entry of the same second replaces it. */
 export interface Second {
   readonly kind: 'second'
   /** Seconds since 1970. */
@@ -35,7 +35,7 @@ export type Happening =
 
 export type Entry = Second | Happening
 
-/** Which daemon speaks. */
+/** Which daemon sends the stream. */
 export interface Hello {
   readonly epoch: string
   readonly replica: string
@@ -53,7 +53,7 @@ export interface Timeline {
 export const windowSeconds = 15 * 60
 export const noTimeline: Timeline = { seconds: new Map(), happenings: [] }
 
-/** Adds entries to a timeline, and forgets what is older than 15 minutes. */
+/** Adds entries to a timeline, and removes what is older than 15 minutes. */
 export function withEntries(timeline: Timeline, entries: readonly Entry[]): Timeline {
   const seconds = new Map(timeline.seconds)
   const happenings = [...timeline.happenings]
@@ -67,8 +67,8 @@ export function withEntries(timeline: Timeline, entries: readonly Entry[]): Time
 }
 
 /**
- * What stays when a daemon answers with everything it has. Another process tells of its own time by itself, so of what
- * happened only what was before its start stays; seconds are those of the fleet and stay.
+ * What is kept when a daemon answers with everything it has. A new process sends all events since its own start, so
+ * only events before its start are kept; seconds are those of the fleet and are kept.
  */
 export function withHello(timeline: Timeline, before: Hello | undefined, hello: Hello, nowMs: number): Timeline {
   if (hello.resumed) return timeline

@@ -1,10 +1,10 @@
 import { createValue, type Value } from '../app/value.ts'
 import { type Entry, type Hello, noTimeline, type Timeline, withEntries, withHello } from './entries.ts'
 
-/** How the stream stands, for people. */
+/** The state of the stream, for display. */
 export type Connection = 'connecting' | 'live' | 'lost'
 
-/** The stream of the daemon. One for the whole page: it goes on while the reader changes pages. */
+/** The stream of the daemon. One for the whole page: it continues while the reader changes pages. */
 export const live: {
   readonly connection: Value<Connection>
   readonly hello: Value<Hello | undefined>
@@ -15,13 +15,13 @@ export const live: {
   timeline: createValue<Timeline>(noTimeline),
 }
 
-/** After a stream that was refused, the browser does not try again by itself. */
+/** After a stream that was refused, the browser does not reconnect by itself. */
 const againMs = 2000
 
 /**
  * Follows the daemon until the returned function is called. The id of the last message lets the daemon send what was
- * missed, once; a daemon that does not know the id sends everything, and the old seconds of another process stay, as
- * they are seconds of the same service.
+ * missed, once; a daemon that does not recognise the id sends everything, and the old seconds of another process stay,
+ * as they belong to the same service.
  */
 export function followLive(ended: () => void): () => void {
   let source: EventSource | undefined

@@ -14,14 +14,14 @@ interface Props {
   readonly body: { readonly key: unknown } | { readonly request: unknown }
   readonly what: string
   readonly notes: readonly string[]
-  /** The address that the request is taken to come from; undefined for keys. */
+  /** The address that the request is assumed to come from; undefined for keys. */
   readonly ip?: string
 }
 
-/** Explaining spends nothing, so it is asked again by itself. */
+/** Explaining spends nothing, so it is repeated automatically. */
 const againMs = 4000
 
-/** What every rule says to a key or a request. */
+/** What every rule decides for a key or a request. */
 export function Explained({ body, what, notes, ip }: Props) {
   const [state, setState] = useState<{ data?: Explanation; error?: Error; atMs: number }>({ atMs: 0 })
   const [turn, setTurn] = useState(0)
@@ -46,7 +46,7 @@ export function Explained({ body, what, notes, ip }: Props) {
   if (error) return <ErrorState error={error instanceof ApiError ? error : new Error(String(error))} retry={again} />
   if (data === undefined) return <Loading />
   const matched = data.rules.filter((rule) => rule.matched)
-  // A key may fit rules that it never meets: where it has used nothing, only the name is shown.
+  // A key may match rules that never apply to it: where it has used nothing, only the name is shown.
   const [shown, unused] =
     'key' in body && matched.some(isUsed)
       ? [matched.filter(isUsed), matched.filter((rule) => !isUsed(rule))]
@@ -185,7 +185,7 @@ function MatchedRule({ rule, ageMs }: { readonly rule: ExplainedRule; readonly a
   )
 }
 
-/** A pasted request does not say where it comes from, and rules often ask. */
+/** A pasted request does not contain its source address, and rules often use it. */
 function Address({ ip }: { readonly ip: string }) {
   const { query } = useRoute()
   const [text, setText] = useState(ip)

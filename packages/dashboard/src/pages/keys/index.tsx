@@ -16,7 +16,7 @@ export default function Keys({ route }: PageProps) {
   const { key: linked, request: linkedRequest, ip = '' } = route.query
   const policy = useApi<Policy>('/v1/policy')
   const [text, setText] = useState(linked ?? linkedRequest ?? '')
-  // What is looked at; a request with its secrets is only here, the address has it without them.
+  // The current subject; a request with its secrets is only here, and the address has it without them.
   const [asked, setAsked] = useState(text)
   useEffect(() => {
     const next = linked ?? linkedRequest ?? ''

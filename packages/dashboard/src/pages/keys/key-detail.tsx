@@ -89,7 +89,7 @@ export function KeyDetail({ readable }: { readonly readable: string }) {
   )
 }
 
-/** The key without service and rule, with the escapes of its parts undone: for people, not to be used again. */
+/** The key without service and rule, with the escapes of its parts undone: for display only. */
 function partsOf(key: string): string {
   const parts = key.split('/').slice(2)
   return parts

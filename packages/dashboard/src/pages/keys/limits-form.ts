@@ -3,7 +3,7 @@ import { formatDuration } from '../../format/time.ts'
 
 /** One number of a key's limits that can be changed. */
 export interface LimitField {
-  /** Which limit of the list, and which of its fields: `0.rpm`. */
+  /** The index of the limit, and its field: `0.rpm`. */
   readonly id: string
   readonly label: string
   readonly amount: number
@@ -57,7 +57,7 @@ export function shortText(limits: LimitsSpec | null): string {
     .join(', ')
 }
 
-/** As the policy writes them; where a tier has given them, as they stand. */
+/** As the policy writes them; where a tier provides them, as they are. */
 function specsOf({ override, written, limits }: Inspection): readonly Spec[] {
   const spec = override?.limits ?? written
   if (spec !== null) return [spec].flat() as Spec[]

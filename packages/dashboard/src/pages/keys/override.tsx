@@ -42,7 +42,7 @@ export function Override({ inspection, readable, onChange }: Props) {
   const ask = async (verb: 'set' | 'remove'): Promise<void> => {
     setDone(undefined)
     try {
-      // What is confirmed is a change on top of exactly this version.
+      // The confirmed change applies to exactly this version.
       const { body, headers } = await apiAnswer<Policy>('GET', '/v1/policy')
       setAsked({ verb, etag: headers.get('etag') ?? '', version: body.version })
     } catch (error) {

@@ -4,11 +4,11 @@ import { formatNumber } from '../../format/number.ts'
 import { formatClock } from '../../format/time.ts'
 import { failureWords, storeName } from './words.ts'
 
-/** Stands above everything while decisions are made without the store: why, and since when. */
+/** Shown above everything while decisions are made without the store: why, and since when. */
 export function DegradedBanner(props: {
   readonly outage: NonNullable<OverviewAnswer['outage']>
   readonly store: string
-  /** It answers, but not for long enough to call the outage over. */
+  /** It answers, but not yet for long enough to end the outage. */
   readonly isBack: boolean
 }) {
   const { since, failure, message, decisions } = props.outage

@@ -14,8 +14,8 @@ export function BusiestRules() {
   if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="rules" />
   const all = <a href={linkTo(['rules'])}>All rules ({data.rules.length})</a>
   return (
-    <Panel title="Rules" note={`those that deny most, last 15 minutes`} actions={<span class="small">{all}</span>}>
-      <RuleTable rules={sortedRules(data.rules, 'denied').slice(0, shown)} />
+    <Panel title="Rules" note="by denials, last 15 minutes" actions={<span class="small">{all}</span>}>
+      <RuleTable rules={sortedRules(data.rules, 'denials').slice(0, shown)} />
     </Panel>
   )
 }

@@ -10,7 +10,7 @@ export interface ChartColours {
   readonly ink: string
 }
 
-/** Reads the colours that hold for an element: light or dark. */
+/** Reads the colours that apply to an element: light or dark. */
 export function chartColours(element: HTMLElement): ChartColours {
   const probe = document.createElement('span')
   element.append(probe)
@@ -32,7 +32,7 @@ export function chartColours(element: HTMLElement): ChartColours {
   return colours
 }
 
-/** Stripes, so that degraded is not told by colour alone. */
+/** Stripes, so that degraded is not shown by colour alone. */
 export function hatch(context: CanvasRenderingContext2D, colours: ChartColours): CanvasPattern {
   const size = 8
   const tile = document.createElement('canvas')

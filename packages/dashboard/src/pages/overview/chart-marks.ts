@@ -3,15 +3,14 @@ import { formatClock, formatDuration } from '../../format/time.ts'
 import type { Happening } from '../../live/entries.ts'
 import type { ChartColours } from './chart-colours.ts'
 
-/** What stands on the chart: where, and in which words. */
+/** A mark on the chart: where, and its label. */
 export interface Mark {
   readonly at: number
   readonly text: string
 }
 
 /**
- * When the daemon started, new policies, and outages with how long they took. Of an outage only the beginning is
- * marked.
+ * When the daemon started, new policies, and outages with their duration. Only the beginning of an outage is marked.
  */
 export function marksOf(happenings: readonly Happening[], startedAtMs?: number): Mark[] {
   const isMarked = happenings.some(({ kind }) => kind === 'restarted')
@@ -30,14 +29,14 @@ export function marksOf(happenings: readonly Happening[], startedAtMs?: number):
   return [...started, ...marks]
 }
 
-/** Draws dotted lines with their words; words that would run into the last ones are left out. */
+/** Draws dotted lines with their labels; labels that would overlap the previous one are left out. */
 export function drawMarks(u: uPlot, marks: readonly Mark[], colours: ChartColours): void {
   const { ctx } = u
   const { left, top, width, height } = u.bbox
   const scale = devicePixelRatio
   ctx.save()
   ctx.font = `${11 * scale}px system-ui, sans-serif`
-  // The axes leave their own.
+  // The axes leave their own settings in the context.
   ctx.textAlign = 'left'
   ctx.textBaseline = 'alphabetic'
   ctx.lineWidth = scale

@@ -11,7 +11,9 @@ import { stacked } from './stacked.ts'
 
 const height = 240
 
-/** Decisions per second, stacked: allowed, degraded on it, denied on top. Policies and outages stand where they were. */
+/**
+ * Decisions per second, stacked: allowed, degraded above it, denied on top. Policies and outages are marked in time.
+ */
 export function Chart({ timeline, minutes }: { readonly timeline: Timeline; readonly minutes: number }) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
@@ -81,7 +83,7 @@ function optionsOf(width: number, colours: ChartColours, timeline: () => Timelin
       },
       { ...axis, size: 44, values: (_, ticks) => ticks.map((value) => formatNumber(value)), space: 50 },
     ],
-    // Drawn from the whole to its parts, each covering the lower part of the one before.
+    // Drawn from the whole to its parts, each one covering the lower part of the previous one.
     series: [
       {},
       area('denied', colours.deny, colours.deny),
@@ -96,7 +98,7 @@ function optionsOf(width: number, colours: ChartColours, timeline: () => Timelin
   }
 }
 
-/** What was at the time under the pointer stands above the chart, in a place that does not move. */
+/** The values at the pointer are shown above the chart, in a place that does not move. */
 function showReadout(u: uPlot): void {
   const readout = u.root.parentElement?.parentElement?.querySelector<HTMLElement>('.chart-readout')
   if (!readout) return

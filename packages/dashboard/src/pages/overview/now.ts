@@ -9,7 +9,7 @@ export interface Now {
   readonly p99Ms: number | undefined
   /** Undefined while there were no decisions. */
   readonly shareDenied: number | undefined
-  /** In words, when the last degraded decision was. */
+  /** As text, when the last degraded decision was. */
   readonly degradedNote: string
 }
 

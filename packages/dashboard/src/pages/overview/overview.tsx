@@ -21,7 +21,7 @@ const ranges = [
   { value: '1', text: '1 min' },
 ] as const
 
-/** Is traffic refused now, how much, since when; whose; by which rule; is counting exact. */
+/** Answers: is traffic refused now, how much, since when, whose, by which rule, and is counting exact. */
 export function Overview() {
   const timeline = useValue(live.timeline)
   const { data, error, reload } = useApi<OverviewAnswer>('/v1/overview', 2000)

@@ -1,7 +1,7 @@
 import type { AlignedData } from 'uplot'
 import type { Timeline } from '../../live/entries.ts'
 
-/** While little is known yet, the chart shows this much, and not an empty quarter of an hour. */
+/** While there is little data, the chart shows this much time, and not an empty quarter of an hour. */
 const leastSeconds = 120
 
 /**

@@ -4,7 +4,7 @@ import { formatNumber, formatShare, formatSteady } from '../../format/number.ts'
 import type { Timeline } from '../../live/entries.ts'
 import { nowOf, sparkOf } from './now.ts'
 
-/** The answer to the first question, without scrolling. */
+/** The most important figures, visible without scrolling. */
 export function Tiles({ timeline, deadlineMs }: { readonly timeline: Timeline; readonly deadlineMs: number }) {
   const now = nowOf(timeline)
   const share = now?.shareDenied

@@ -2,7 +2,7 @@ import { formatNumber } from '../../format/number.ts'
 import { formatDuration } from '../../format/time.ts'
 import type { Happening } from '../../live/entries.ts'
 
-/** How the store failed, as a person says it. */
+/** How the store failed, in plain language. */
 const failures: Readonly<Record<string, string>> = {
   timeout: 'did not answer in time',
   refused: 'cannot be reached',
@@ -31,7 +31,7 @@ export function failureWords(failure: string): string {
   return failures[failure] ?? `failed (${failure})`
 }
 
-/** What happened, and what it meant. */
+/** What happened, and what it means. */
 export function happeningWords(each: Happening, store: string): { readonly title: string; readonly note: string } {
   switch (each.kind) {
     case 'policy':
@@ -70,12 +70,14 @@ function few(names: readonly string[]): string {
   return names.length <= 3 ? names.join(', ') : `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`
 }
 
-/** A key for people: without the service and the rule, which stand beside it. */
+/** A key for display: without the service and the rule, which are shown beside it. */
 export function keyParts(key: string): string {
   return key.split('/').slice(2).map(readable).join(' / ')
 }
 
-/** Escapes of what can be seen are undone; what could deceive the eye, such as a change of direction, stays escaped. */
+/**
+ * Escapes of visible characters are undone; characters that could mislead, such as a change of direction, stay escaped.
+ */
 function readable(part: string): string {
   return part.replace(/%([0-9a-f]{4})/gi, (escaped, code: string) => {
     const character = String.fromCharCode(Number.parseInt(code, 16))

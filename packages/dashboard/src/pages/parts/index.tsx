@@ -22,7 +22,7 @@ interface Stats {
 
 const mostRows = 100
 
-/** Everything that reports beside the limiter: upstreams, caches, breakers, capacity, shippers. */
+/** Everything that reports besides the limiter: upstreams, caches, breakers, capacity, shippers. */
 export default function Parts(_: PageProps) {
   const { data, error, atMs, reload } = useApi<Stats>('/v1/stats?top=0', 2000)
   const [filter, setFilter] = useQuery('filter', '')
@@ -126,7 +126,7 @@ function note(group: Group, count: number): string {
   return String(count)
 }
 
-/** Trouble first, then what fell silent. */
+/** Problems first, then rows without recent reports. */
 const rank = ({ state, isStale }: SeenRow): number =>
   state.kind === 'bad' ? 0 : state.kind === 'warn' ? 1 : isStale ? 2 : 3
 

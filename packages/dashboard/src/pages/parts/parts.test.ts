@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type PartRow, type Replica, rowsOf } from './rows.ts'
 import { forgetMs, SeenParts } from './seen-parts.ts'
@@ -12,7 +13,7 @@ const replica = (parts: Replica['parts'], ageMs = 0): Replica => ({
 })
 const one = (kind: string, stats: unknown, name = 'x'): PartRow => rowsOf([replica([{ kind, name, stats }])])[0]!
 
-describe('a row says what matters', () => {
+describe('a row shows what matters', () => {
   test.each([
     [
       'egress',
@@ -101,7 +102,7 @@ describe('what was seen', () => {
     ...rowsOf([replica([{ kind: 'cache', name: 'c', stats: { hits: { memory: hits }, misses } }])]),
   ]
 
-  test('stays for a while after its process fell silent, and then goes', () => {
+  test('stays for a while after its process stopped reporting, and is then removed', () => {
     const seen = new SeenParts()
     seen.update(cacheRow(1, 1), 0)
     expect(seen.rows(5000)).toMatchObject([{ isStale: false, seenMsAgo: 5000 }])
@@ -115,8 +116,38 @@ describe('what was seen', () => {
     seen.update(cacheRow(0, 1000), 0)
     seen.update(cacheRow(90, 1010), 30_000)
     expect(seen.rows(30_000)[0]!.recentShare).toBeCloseTo(0.9)
-    // A process that started anew counts from zero.
+    // A process that restarted counts from zero.
     seen.update(cacheRow(1, 1), 32_000)
     expect(seen.rows(32_000)[0]!.recentShare).toBeUndefined()
+  })
+})
+
+describe('a report of an attacker', () => {
+  const json = fc.oneof(fc.jsonValue(), fc.constantFrom(null, { toString: 1 }, [null], '<img src=x onerror=alert(1)>'))
+  const names = ['name', 'key', 'producer', 'limits', 'waitMs', 'hits', 'memory', 'load', 'shed', 'pending', 'pausedMs']
+  const stats = fc.oneof(
+    json,
+    fc.dictionary(fc.constantFrom(...names), json),
+    fc.array(fc.dictionary(fc.constantFrom(...names), json)),
+  )
+  const kind = fc.constantFrom(
+    'egress',
+    'cache',
+    'breaker',
+    'capacity',
+    'shipper',
+    'pipeline',
+    'constructor',
+    '__proto__',
+  )
+
+  test('becomes rows of texts, whatever it contains', () => {
+    fc.assert(
+      fc.property(kind, stats, (each, given) => {
+        for (const row of rowsOf([replica([{ kind: each, name: '', stats: given }])]))
+          for (const text of [row.name, row.state.text, ...row.cells]) expect(typeof text).toBe('string')
+      }),
+      { numRuns: 500 },
+    )
   })
 })

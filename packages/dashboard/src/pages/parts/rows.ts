@@ -1,7 +1,7 @@
 import { formatNumber, formatShare } from '../../format/number.ts'
 import { formatDuration } from '../../format/time.ts'
 
-/** What processes report, as /v1/stats passes it on. Anybody with a token for deciding can send such reports. */
+/** What processes report, as /v1/stats returns it. Any holder of a token for decisions can send such reports. */
 export interface Replica {
   readonly replica: string
   readonly host: string
@@ -11,7 +11,7 @@ export interface Replica {
   readonly omitted: readonly string[]
 }
 
-/** One thing that reports: an upstream, a cache, a breaker, ... in one process. */
+/** One item that reports: an upstream, a cache, a breaker, ... in one process. */
 export interface PartRow {
   readonly id: string
   readonly group: Group
@@ -20,9 +20,9 @@ export interface PartRow {
   readonly process: string
   readonly ageMs: number
   readonly state: { readonly kind: 'good' | 'bad' | 'warn'; readonly text: string }
-  /** What matters, in the order of the group's columns. */
+  /** The main figures, in the order of the group's columns. */
   readonly cells: readonly string[]
-  /** Counts from which a share over the last minute is made. */
+  /** Counts from which a share over the last minute is computed. */
   readonly counts: { readonly part: number; readonly whole: number } | undefined
 }
 
@@ -59,7 +59,9 @@ export function rowsOf(replicas: readonly Replica[]): readonly PartRow[] {
     parts
       .filter(({ kind }) => kind !== 'limiter')
       .flatMap(({ kind, name, stats }) => {
-        const { group, read } = readers[kind] ?? { group: 'others' as const, read: other }
+        const { group, read } = Object.hasOwn(readers, kind)
+          ? readers[kind]!
+          : { group: 'others' as const, read: other }
         const listed = (Array.isArray(stats) ? stats : [stats]).filter(
           (each) => typeof each === 'object' && each !== null,
         )
@@ -76,12 +78,14 @@ const good = (text: string): PartRow['state'] => ({ kind: 'good', text })
 const warn = (text: string): PartRow['state'] => ({ kind: 'warn', text })
 const bad = (text: string): PartRow['state'] => ({ kind: 'bad', text })
 const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
+/** A text of bounded length; anything else is ignored. */
+const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 200) : '')
 const fields = (value: unknown): Stats => (typeof value === 'object' && value !== null ? (value as Stats) : {})
 const total = (value: unknown): number =>
   Object.values(fields(value)).reduce<number>((sum, each) => sum + number(each), 0)
 
 function upstream(name: string, stats: Stats): Read {
-  const limits = Array.isArray(stats.limits) ? (stats.limits as Stats[]) : []
+  const limits = Array.isArray(stats.limits) ? stats.limits.map(fields) : []
   const fullest = Math.max(0, ...limits.map(({ used, amount }) => number(used) / Math.max(1, number(amount))))
   const pausedMs = number(stats.pausedMs)
   const state = stats.degraded
@@ -93,7 +97,7 @@ function upstream(name: string, stats: Stats): Read {
         : good('granting')
   const { p99 } = fields(stats.waitMs)
   return {
-    name: String(stats.name ?? name),
+    name: text(stats.name) || name || 'upstream',
     state,
     cells: [
       `${formatNumber(number(stats.depth))}`,
@@ -139,7 +143,8 @@ function breaker(name: string, stats: Stats): Read {
         : good('closed')
   const calls = number(stats.succeeded) + number(stats.failed)
   return {
-    name: [name, stats.key].filter((each) => typeof each === 'string' && each !== '').join(' / ') || 'breaker',
+    // A single breaker has its own name as key.
+    name: [...new Set([name, text(stats.key)])].filter((each) => each !== '').join(' / ') || 'breaker',
     state,
     cells: [
       calls === 0 ? '–' : formatShare(number(stats.failed) / calls),
@@ -158,8 +163,8 @@ function capacity(name: string, stats: Stats): Read {
     state: !stats.ready
       ? bad('not ready')
       : share < 1
-        ? warn(`shedding: ${String(load.cause ?? 'load')}`)
-        : good(String(load.cause ?? 'ready')),
+        ? warn(`shedding: ${text(load.cause) || 'load'}`)
+        : good(text(load.cause) || 'ready'),
     cells: [
       `${Math.round(number(load.percent))}%`,
       formatShare(share),
@@ -183,7 +188,7 @@ function shipper(name: string, stats: Stats): Read {
           ? warn(`full in ${formatDuration(fullMs)}`)
           : good(stats.isOwner ? 'sending' : 'storing, another process sends')
   return {
-    name: name || String(stats.producer ?? 'shipper'),
+    name: name || text(stats.producer) || 'shipper',
     state,
     cells: [
       formatNumber(number(stats.pending)),
@@ -195,11 +200,11 @@ function shipper(name: string, stats: Stats): Read {
   }
 }
 
-/** A part of another version, or of the service's own making: its first numbers, as they are called. */
+/** A part of another version, or of the service itself: its first numbers, under their own names. */
 function other(name: string, stats: Stats): Read {
   const numbers = Object.entries(stats).filter(([, value]) => typeof value === 'number')
-  const text = numbers.slice(0, 5).map(([field, value]) => `${field} ${formatNumber(value as number)}`)
-  return { name: name || 'part', state: good('reports'), cells: [text.join(' · ') || '–'], counts: undefined }
+  const figures = numbers.slice(0, 5).map(([field, value]) => `${field.slice(0, 60)} ${formatNumber(value as number)}`)
+  return { name: name || 'part', state: good('reports'), cells: [figures.join(' · ') || '–'], counts: undefined }
 }
 
 export function formatBytes(bytes: number): string {

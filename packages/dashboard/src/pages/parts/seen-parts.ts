@@ -1,6 +1,6 @@
 import type { PartRow } from './rows.ts'
 
-/** A row with how old its figures are now, also after its process fell silent. */
+/** A row with the current age of its figures, also after its process stopped reporting. */
 export interface SeenRow extends PartRow {
   readonly seenMsAgo: number
   readonly isStale: boolean
@@ -10,7 +10,7 @@ export interface SeenRow extends PartRow {
 
 /** Processes report every two seconds. */
 export const staleMs = 6000
-/** A process that ended or hangs stays in sight for as long. */
+/** A process that ended or hangs stays visible for this long. */
 export const forgetMs = 120_000
 const recentMs = 60_000
 const enough = 20
@@ -21,7 +21,7 @@ interface Seen {
   readonly samples: { readonly atMs: number; readonly part: number; readonly whole: number }[]
 }
 
-/** Remembers what was reported: a row does not vanish with its process, and shares are told of the last minute. */
+/** Remembers what was reported: a row does not disappear with its process, and shares cover the last minute. */
 export class SeenParts {
   readonly #seen = new Map<string, Seen>()
 
@@ -30,7 +30,7 @@ export class SeenParts {
       const former = this.#seen.get(row.id)
       const samples = (former?.samples ?? []).filter(({ atMs }) => atMs > nowMs - recentMs)
       const last = samples.at(-1)
-      // A process that started anew counts from zero.
+      // A process that restarted counts from zero.
       if (row.counts && last && row.counts.whole < last.whole) samples.length = 0
       if (row.counts) samples.push({ atMs: nowMs, ...row.counts })
       this.#seen.set(row.id, { row, atMs: nowMs - row.ageMs, samples })

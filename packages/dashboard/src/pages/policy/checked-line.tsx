@@ -1,7 +1,7 @@
 import type { Issue } from './editor/create-editor.ts'
 import type { Checked } from './use-checked.ts'
 
-/** Below the editor: whether the text is good, or every mistake as the command line words it. */
+/** Below the editor: whether the text is valid, or every mistake in the words of the command line. */
 export function CheckedLine({ checked, onGo }: { readonly checked: Checked; readonly onGo: (line: number) => void }) {
   return (
     <div class={checked.isOld ? 'checked checked-old' : 'checked'} aria-busy={checked.isOld}>
@@ -18,7 +18,7 @@ function Found({ checked, onGo }: { readonly checked: Checked; readonly onGo: (l
       return <p role="alert">It could not be checked: {checked.error.message}</p>
     case 'good': {
       const { rules, upstreams, warnings } = checked.outcome
-      const counts = [`${rules.length} rules`, ...(upstreams.length > 0 ? [`${upstreams.length} upstreams`] : [])]
+      const counts = [countOf(rules, 'rule'), ...(upstreams.length > 0 ? [countOf(upstreams, 'upstream')] : [])]
       return (
         <div role="status">
           <p>
@@ -68,4 +68,8 @@ function Mistake({ issue, onGo }: { readonly issue: Issue; readonly onGo: (line:
       </span>
     </li>
   )
+}
+
+function countOf(things: readonly unknown[], name: string): string {
+  return `${things.length} ${name}${things.length === 1 ? '' : 's'}`
 }

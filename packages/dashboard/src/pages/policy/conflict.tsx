@@ -3,7 +3,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { Notice } from '../../components/notice.tsx'
 import type { Loaded } from './index.tsx'
 
-/** Somebody else published while this text was written. Nothing is decided for the reader, and nothing is lost. */
+/** Another operator published while this text was written. The reader decides, and nothing is lost. */
 export function Conflict(props: {
   readonly theirs: Loaded
   readonly onContinue: () => void

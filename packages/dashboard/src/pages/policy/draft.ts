@@ -7,13 +7,13 @@ export interface Draft {
 
 const place = 'sluice-policy-draft'
 
-/** Kept for as long as the tab lives, so that a reload by mistake loses nothing. */
+/** Kept while the tab is open, so that an accidental reload loses nothing. */
 export function keepDraft(draft: Draft | undefined): void {
   try {
     if (draft === undefined) sessionStorage.removeItem(place)
     else sessionStorage.setItem(place, JSON.stringify(draft))
   } catch {
-    // A browser that keeps nothing, or a text that is too long: the page itself still has it.
+    // A browser without storage, or a text that is too long: the page itself still has it.
   }
 }
 

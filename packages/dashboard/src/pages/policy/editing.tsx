@@ -16,7 +16,7 @@ import { useChecked } from './use-checked.ts'
 
 const noIssues: readonly Issue[] = []
 
-/** Writes a policy on top of the one that was read, and notices when somebody else publishes meanwhile. */
+/** Edits a policy on top of the one that was read, and notices when another operator publishes meanwhile. */
 export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly reload: () => Promise<void> }) {
   const [draft] = useState(keptDraft)
   const [base, setBase] = useState<Pick<Draft, 'etag' | 'text'>>({
@@ -36,7 +36,7 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
 
   useEffect(() => {
     if (base.etag === loaded.etag) return
-    // Nothing was written yet: what is new is simply shown.
+    // There are no edits yet: the new policy is simply shown.
     if (text === base.text || text === loaded.policy.text) takeOver(loaded)
   }, [loaded.etag])
   useEffect(() => keepDraft(text === loaded.policy.text ? undefined : { text, etag: base.etag }), [text, base.etag])
@@ -55,11 +55,11 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
       })
       setDone({ kind: 'good', text: `Published as revision ${body.revision}, version ${body.version}.` })
       const next = await inForce(body)
-      // Somebody else may have published right after: then this text was made from the one that was just pushed.
+      // Another operator may have published right after: then this text is based on the one that was just pushed.
       if (next.policy.revision === body.revision) takeOver(next)
       else setBase({ etag: headers.get('etag') ?? '', text: sent })
     } catch (error) {
-      // The text stays, and what the other one published is fetched to be compared with.
+      // The text stays, and the other policy is fetched for comparison.
       if (!(error instanceof ApiError) || error.status !== 412) setDone({ kind: 'bad', text: (error as Error).message })
     }
     setAsked(false)
@@ -168,7 +168,7 @@ function differenceNote(checked: ReturnType<typeof useChecked>): string {
   return count === 0 ? 'by rules and fields' : `${count} ${count === 1 ? 'place' : 'places'}`
 }
 
-/** What was pushed takes a moment to come into force, as the source is followed. */
+/** A pushed policy takes a moment to come into force, as the source is followed. */
 async function inForce(pushed: { readonly version: string; readonly revision: number }): Promise<Loaded> {
   for (let i = 0; ; i++) {
     const next = await loadPolicy()

@@ -16,7 +16,7 @@ interface Version {
   readonly createdAt: string
 }
 
-/** Former versions, who published them, and the way back. */
+/** Former versions, who published them, and how to restore one. */
 export function History({ loaded, reload }: { readonly loaded: Loaded; readonly reload: () => Promise<void> }) {
   const versions = useApi<{ versions: readonly Version[] }>('/v1/policy/versions?limit=50')
   const audit = useApi<{ entries: readonly AuditEntry[] }>('/v1/audit?limit=1000')

@@ -11,7 +11,7 @@ import { History } from './history.tsx'
 import '../../styles/operate.css'
 import './policy.css'
 
-/** The policy as it was read, with what a change must be on top of. */
+/** The policy as it was read, with the version that a change must be based on. */
 export interface Loaded {
   readonly policy: Policy
   readonly etag: string

@@ -35,7 +35,7 @@ interface Subject {
   readonly denied: SideBySide
 }
 
-/** Replays the last requests of this daemon through the text, and puts beside it what the running policy does. */
+/** Replays the last requests of this daemon through the text, and compares it with the running policy. */
 export function Trial({ text, isGood }: { readonly text: string; readonly isGood: boolean }) {
   const [state, setState] = useState<{ text: string; outcome?: Outcome; error?: Error }>()
   const [isBusy, setBusy] = useState(false)

@@ -11,7 +11,7 @@ export interface Outcome {
   readonly differences: readonly Difference[] | null
 }
 
-/** What the daemon says to a text: good, with what it changes, or every mistake. */
+/** The daemon's check of a text: valid, with what it changes, or every mistake. */
 export type Checked = Found & {
   /** Whether the text has changed since. */
   readonly isOld: boolean

@@ -5,9 +5,12 @@ import { EmptyState } from '../../components/states.tsx'
 import { formatNumber } from '../../format/number.ts'
 import { keyParts } from '../overview/words.ts'
 
+/** With this few keys all of them are shown, even if they are equal. */
+const fewKeys = 5
+
 /**
- * Keys with a bar for each. Counted in bounded memory, a count may be too high by `error`: what is shown is what is
- * certain, and keys of which nothing is certain are left out.
+ * Keys with a bar for each. Counted in bounded memory, a count may be too high by `error`: the guaranteed count is
+ * shown, and keys with none are left out.
  */
 export function HotKeys(props: {
   readonly keys: readonly HotKey[]
@@ -17,11 +20,12 @@ export function HotKeys(props: {
   const { kind = 'allow' } = props
   if (props.keys.length === 0) return <EmptyState title="None" text={props.empty} />
   const keys = certain(props.keys)
-  if (keys.length === 0) return <EmptyState title="No key stands out" text="Many were seen, each a few times." />
-  const most = keys[0]!.least
+  const { above, tied } = outstanding(keys)
+  if (above.length === 0) return <EmptyState title="No key stands out" text="Many were seen, each about as often." />
+  const most = above[0]!.least
   return (
     <ul class="hot-keys">
-      {keys.map(({ key, least, count }) => (
+      {above.map(({ key, least, count }) => (
         <li key={key}>
           <span class="hot-key-name">
             <a class="mono" href={linkTo(['keys'], { key })}>
@@ -37,8 +41,21 @@ export function HotKeys(props: {
           </span>
         </li>
       ))}
+      {tied !== undefined && <li class="soft small">others, {formatNumber(tied)} each</li>}
     </ul>
   )
+}
+
+/**
+ * The keys with the highest counts, and the count of the others. Where many keys have the same count, it is random
+ * which of them are listed, and a list of them would mislead.
+ */
+export function outstanding<Key extends { readonly least: number }>(
+  keys: readonly Key[],
+): { readonly above: readonly Key[]; readonly tied: number | undefined } {
+  const last = keys.at(-1)?.least ?? 0
+  const above = keys.filter(({ least }) => least > last)
+  return keys.length - above.length <= fewKeys ? { above: keys, tied: undefined } : { above, tied: last }
 }
 
 function certain(keys: readonly HotKey[]): (HotKey & { readonly least: number })[] {

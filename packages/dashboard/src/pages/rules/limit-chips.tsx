@@ -1,7 +1,7 @@
 import type { RuleSummary } from '../../api/page-types.ts'
 import { limitWords } from './rule-figures.ts'
 
-/** The limits of a rule; where tiers decide, those of whoever has no tier. */
+/** The limits of a rule; where tiers decide, those for subjects without a tier. */
 export function LimitChips({ rule }: { readonly rule: RuleSummary }) {
   return (
     <>

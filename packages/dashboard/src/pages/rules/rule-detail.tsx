@@ -12,6 +12,8 @@ import { LimitChips } from './limit-chips.tsx'
 import { figuresOf, shadowShare } from './rule-figures.ts'
 import { RuleHistory } from './rule-history.tsx'
 
+const shownTiers = 6
+
 /** One rule: its limits, what it did, how full its subjects are, and whom it denied. */
 export function RuleDetail({ name }: { readonly name: string }) {
   const { data, error, reload } = useApi<RuleAnswer>(`/v1/rules/${encodeURIComponent(name)}`, 4000)
@@ -103,7 +105,7 @@ function RuleFacts({ rule }: { readonly rule: RuleAnswer }) {
         <>
           <dt>Tier</dt>
           <dd>
-            <code>{written(rule.tier)}</code>
+            <Tier tier={rule.tier} />
           </dd>
         </>
       )}
@@ -113,7 +115,28 @@ function RuleFacts({ rule }: { readonly rule: RuleAnswer }) {
   )
 }
 
-/** Conditions as a person would note them: `POST /v1/analyze`. */
+/** Which tier a request has: a line for each value that has one, when there are few. */
+function Tier({ tier }: { readonly tier: unknown }) {
+  const { by, map, default: otherwise } = tier as { by?: unknown; map?: unknown; default?: unknown }
+  const values = Object.entries(typeof map === 'object' && map !== null ? map : {})
+  if (typeof by !== 'string' || values.length === 0) return <code>{written(tier)}</code>
+  return (
+    <>
+      by <code>{by}</code>
+      <ul class="tiers soft small">
+        {values.slice(0, shownTiers).map(([value, name]) => (
+          <li key={value}>
+            <code>{value}</code> {String(name)}
+          </li>
+        ))}
+        {values.length > shownTiers && <li>and {values.length - shownTiers} more</li>}
+        {typeof otherwise === 'string' && <li>all others {otherwise}</li>}
+      </ul>
+    </>
+  )
+}
+
+/** Conditions in a short form: `POST /v1/analyze`. */
 function written(value: unknown): string {
   const { method, path, ...others } = (typeof value === 'object' ? value : {}) as Record<string, unknown>
   if (typeof path === 'string' && Object.keys(others).length === 0) return `${method ?? ''} ${path}`.trim()

@@ -8,12 +8,16 @@ export interface RuleFigures {
   readonly shareDenied: number | undefined
 }
 
-export type RuleSort = 'denied' | 'decided' | 'share' | 'policy'
+/**
+ * `denied` sorts by the share that the column shows, `denials` by their number. Shadow rules deny nothing: they come
+ * last.
+ */
+export type RuleSort = 'denied' | 'denials' | 'decided' | 'policy'
 
 export function figuresOf({ history, mode }: RuleSummary): RuleFigures {
   const sum = (of: 0 | 1 | 2): number => history.reduce((total, step) => total + step[of], 0)
   const denied = mode === 'shadow' ? sum(2) : sum(1)
-  // A shadow rule is asked beside others, so its own total is not in the steps.
+  // A shadow rule is evaluated beside others, so its own total is not in the steps.
   const decided = mode === 'shadow' ? denied : sum(0) + denied
   return { decided, denied, shareDenied: decided === 0 ? undefined : denied / decided }
 }
@@ -29,9 +33,11 @@ export function sortedRules(rules: readonly RuleSummary[], sort: RuleSort): read
   if (sort === 'policy') return rules
   const rank = (rule: RuleSummary): readonly number[] => {
     const { decided, denied, shareDenied } = figuresOf(rule)
-    const isShadow = rule.mode === 'shadow' ? 0 : 1
-    const share = (rule.mode === 'shadow' ? shadowShare(rule) : shareDenied) ?? -1
-    return sort === 'share' ? [share, decided] : sort === 'denied' ? [isShadow * denied, decided] : [decided, denied]
+    const isReal = rule.mode === 'shadow' ? 0 : 1
+    if (sort === 'decided') return [isReal * decided, denied]
+    // A rule that matched nothing comes after those that denied nothing, and before shadow rules.
+    if (sort === 'denials') return [isReal * (denied + 1), decided]
+    return isReal === 0 ? [-2, shadowShare(rule) ?? -1] : [shareDenied ?? -1, decided]
   }
   const ranked = rules.map((rule, i) => ({ rule, rank: rank(rule), i }))
   ranked.sort((a, b) => b.rank[0]! - a.rank[0]! || b.rank[1]! - a.rank[1]! || a.i - b.i)

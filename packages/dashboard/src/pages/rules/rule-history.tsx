@@ -27,6 +27,8 @@ export function RuleHistory({ history, isShadow }: { readonly history: readonly 
           />
         ))}
       </svg>
+      <span class="soft small history-from">15 min ago</span>
+      <span class="soft small history-to">now</span>
     </div>
   )
 }

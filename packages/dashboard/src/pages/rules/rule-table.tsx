@@ -15,12 +15,17 @@ const columns: readonly Column<RuleSummary>[] = [
     wideOnly: true,
     cell: (rule) => <LimitChips rule={rule} />,
   },
-  { id: 'hottest', title: 'Hottest key', wideOnly: true, cell: ({ hottestKey }) => <KeyLink hot={hottestKey} /> },
+  {
+    id: 'hottest',
+    title: 'Hottest key',
+    wideOnly: true,
+    cell: ({ hottestKey, keysAlike }) => <KeyLink hot={hottestKey} isAlike={keysAlike.hottest} />,
+  },
   {
     id: 'most-denied',
     title: 'Most denied key',
     wideOnly: true,
-    cell: ({ mostDeniedKey }) => <KeyLink hot={mostDeniedKey} />,
+    cell: ({ mostDeniedKey, keysAlike }) => <KeyLink hot={mostDeniedKey} isAlike={keysAlike.mostDenied} />,
   },
   {
     id: 'decided',
@@ -31,6 +36,12 @@ const columns: readonly Column<RuleSummary>[] = [
     cell: (rule) => (rule.mode === 'shadow' ? '–' : formatNumber(figuresOf(rule).decided)),
   },
   { id: 'denied', title: 'Denied', number: true, sortable: true, cell: (rule) => <Denied rule={rule} /> },
+  {
+    id: 'denials',
+    title: 'Denials',
+    number: true,
+    cell: (rule) => <Denials rule={rule} />,
+  },
   { id: 'spark', title: 'Trend', narrow: true, cell: (rule) => <RuleSpark rule={rule} /> },
 ]
 
@@ -42,7 +53,8 @@ export function RuleTable(props: {
   readonly isFull?: boolean
 }) {
   const { rules, isFull = false, ...sorting } = props
-  const shown = isFull ? columns : columns.filter(({ id }) => !['hottest', 'most-denied', 'decided'].includes(id))
+  const left = isFull ? ['denials'] : ['hottest', 'most-denied', 'decided', 'denied']
+  const shown = columns.filter(({ id }) => !left.includes(id))
   return <Table label="Rules" columns={shown} rows={rules} rowKey={({ name }) => name} {...sorting} />
 }
 
@@ -60,8 +72,8 @@ function RuleName({ rule }: { readonly rule: RuleSummary }) {
   )
 }
 
-function KeyLink({ hot }: { readonly hot: HotKey | null }) {
-  if (hot === null || hot.count <= hot.error) return <span class="soft">–</span>
+function KeyLink({ hot, isAlike }: { readonly hot: HotKey | null; readonly isAlike: boolean }) {
+  if (hot === null) return <span class="soft">{isAlike ? 'none stands out' : '–'}</span>
   return (
     <a class="mono key-cell" href={linkTo(['keys'], { key: hot.key })} title={hot.key}>
       {keyParts(hot.key) || hot.key}
@@ -69,7 +81,7 @@ function KeyLink({ hot }: { readonly hot: HotKey | null }) {
   )
 }
 
-/** A shadow rule denies nothing: says what it would do. */
+/** A shadow rule denies nothing: shows what it would do. */
 function Denied({ rule }: { readonly rule: RuleSummary }) {
   const { denied, shareDenied } = figuresOf(rule)
   if (rule.mode === 'shadow') {
@@ -80,14 +92,21 @@ function Denied({ rule }: { readonly rule: RuleSummary }) {
   return <span title={`${formatNumber(denied)} in 15 minutes`}>{formatShare(shareDenied)}</span>
 }
 
+/** How many were denied, and which share that is. */
+function Denials({ rule }: { readonly rule: RuleSummary }) {
+  const { denied, shareDenied } = figuresOf(rule)
+  if (rule.mode === 'shadow' || shareDenied === undefined) return <Denied rule={rule} />
+  return (
+    <>
+      {formatNumber(denied)} <span class="soft small share">{formatShare(shareDenied)}</span>
+    </>
+  )
+}
+
 function RuleSpark({ rule }: { readonly rule: RuleSummary }) {
   const isShadow = rule.mode === 'shadow'
-  return (
-    <Sparkline
-      kind={isShadow ? 'degraded' : 'deny'}
-      width={72}
-      height={22}
-      values={rule.history.map((step) => (isShadow ? step[2] : step[1]))}
-    />
-  )
+  const values = rule.history.map((step) => (isShadow ? step[2] : step[1]))
+  // A line along the bottom of every quiet rule would only distract.
+  if (values.every((value) => value === 0)) return null
+  return <Sparkline kind={isShadow ? 'degraded' : 'deny'} width={72} height={22} values={values} />
 }

@@ -1,4 +1,4 @@
-/** What an option of curl means here. `value`: it takes one; what it does is written in `parse-curl.ts`. */
+/** What an option of curl means here. `value`: it takes one; `parse-curl.ts` decides what it does. */
 export const shortNames: Readonly<Record<string, string>> = {
   X: 'request',
   H: 'header',
@@ -31,7 +31,7 @@ export const shortNames: Readonly<Record<string, string>> = {
   h: 'help',
 }
 
-/** Options that take a value and say nothing about the request as rules see it. */
+/** Options that take a value and do not change the request as rules see it. */
 export const ignoredWithValue: ReadonlySet<string> = new Set(
   `output max-time write-out proxy cookie-jar cert key cacert capath connect-timeout retry retry-delay retry-max-time
   resolve connect-to interface max-redirs limit-rate dump-header config continue-at speed-limit speed-time time-cond

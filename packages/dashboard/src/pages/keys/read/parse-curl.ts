@@ -19,7 +19,7 @@ interface Collected {
 
 /**
  * Reads the request that a curl command would send, as far as rules can see it. Nothing is run, no file is read and no
- * variable looked up; what that leaves out is told in `notes`.
+ * variable looked up; what is left out for that reason is listed in `notes`.
  */
 export function parseCurl(text: string): ReadRequest {
   const { words, notes } = shellWords(isCmd(text) ? fromCmd(text) : text)
@@ -150,7 +150,7 @@ function addHeader(line: string, found: Collected): void {
   const [, name, mark, value = ''] = /^([^:;]+)([:;])(.*)$/s.exec(line) ?? []
   if (name === undefined) return
   const lower = name.trim().toLowerCase()
-  // `Name:` takes a header of curl's own away, `Name;` sends it empty.
+  // `Name:` removes a header of curl's own, `Name;` sends it empty.
   if (mark === ':' && value.trim() === '') found.removed.add(lower)
   else found.headers.push([lower, value.trim()])
 }
@@ -209,7 +209,7 @@ function requestOf(found: Collected): RequestJson {
   return { method, path, ...(query === undefined ? {} : { query }), headers, ...body }
 }
 
-/** What is given replaces what curl sends by itself; what is given twice is sent twice. */
+/** A given header replaces the one that curl sends by itself; one that is given twice is sent twice. */
 function headersOf(
   defaults: readonly [string, string][],
   given: readonly [string, string][],
@@ -228,7 +228,7 @@ function base64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)))
 }
 
-/** Browsers on Windows copy for its command line, where ^ escapes. */
+/** Browsers on Windows copy in the syntax of its command line, where ^ escapes. */
 function isCmd(text: string): boolean {
   return /\^"|\^\r?\n/.test(text) && !text.includes("'")
 }

@@ -79,7 +79,7 @@ describe('a curl command is read', () => {
     ['/usr/bin/curl http://h/x', { path: '/x' }],
   ])('%s', (text, request) => expect(read(text)).toMatchObject(request))
 
-  test('a header that is taken away is not sent', () => {
+  test('a header that is removed is not sent', () => {
     expect(read('curl -H "Accept:" http://h/').headers).not.toHaveProperty('accept')
   })
 
@@ -94,7 +94,7 @@ describe('a curl command is read', () => {
   ])('%s says what is left out', (text, note) => expect(parseCurl(text).notes).toContain(note))
 })
 
-describe('what was typed is told apart', () => {
+describe('the kind of the input is recognised', () => {
   test.each([
     ['', { kind: 'nothing' }],
     ['acme', { kind: 'key', key: 'acme' }],
@@ -119,7 +119,7 @@ test('a service may have a name that keys escape', () => {
   expect(readInput('my%0020shop/per-tenant/acme', 'my shop')).toMatchObject({ kind: 'full-key' })
 })
 
-test('a link holds nothing that lets somebody in', () => {
+test('a link contains no credentials', () => {
   const { request } = parseCurl('curl -u a:b -b session=1 -H "X-Api-Key: k" -H "x-tenant: acme" http://h/')
   expect(Object.keys(forLink(request).headers)).toEqual(['host', 'accept', 'user-agent', 'x-tenant'])
 })

@@ -1,7 +1,7 @@
 import { parseCurl } from './parse-curl.ts'
 import { bodyOf, type ReadRequest, type RequestJson, targetOf } from './request.ts'
 
-/** What somebody typed or pasted. */
+/** What the reader typed or pasted. */
 export type Input =
   | { readonly kind: 'nothing' }
   /** `service/rule/part/...`: exactly one bucket. */
@@ -13,7 +13,7 @@ export type Input =
 
 const methods = 'GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|CONNECT|QUERY'
 
-/** Tells what a text is: a curl command, a request as HTTP or JSON, or a key. */
+/** Determines what a text is: a curl command, a request as HTTP or JSON, or a key. */
 export function readInput(given: string, service: string | undefined): Input {
   const text = given.trim()
   if (text === '') return { kind: 'nothing' }

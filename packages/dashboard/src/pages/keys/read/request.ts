@@ -72,12 +72,12 @@ export function bodyOf(
 const secretNames =
   /^(?:authorization|proxy-authorization|cookie|set-cookie)$|token|secret|api[-_]?key|password|session|signature/i
 
-/** The names of headers that let somebody in: they stay out of links. */
+/** The names of headers with credentials: they are left out of links. */
 export function secretHeaders({ headers }: RequestJson): readonly string[] {
   return Object.keys(headers).filter((name) => secretNames.test(name))
 }
 
-/** A request without what must not stand in an address. */
+/** A request without what must not be in an address. */
 export function forLink(request: RequestJson): RequestJson {
   const hidden = new Set(secretHeaders(request))
   return {

@@ -17,7 +17,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
 }
 
 /**
- * Splits a command line as bash does: quotes, escapes, `$'...'` and lines that go on. Nothing is run or looked up: it
+ * Splits a command line as bash does: quotes, escapes, `$'...'` and continued lines. Nothing is run or looked up: it
  * ends at the first `|`, `;`, `&` or redirection, and variables stay as they are written.
  */
 export function shellWords(text: string): ShellWords {
@@ -36,7 +36,7 @@ export function shellWords(text: string): ShellWords {
     const c = text[i]!
     if (c === '\\') {
       const next = text[i + 1]
-      // A line that goes on; pasted text may have kept the carriage return.
+      // A continued line; pasted text may have kept the carriage return.
       if (next === '\n' || next === undefined) i += 2
       else if (next === '\r') i += text[i + 2] === '\n' ? 3 : 2
       else {

@@ -16,7 +16,7 @@ import { type JsonSchema, suggestions } from './schema.ts'
 import { highlighting, theme } from './theme.ts'
 import { yamlPlace } from './yaml-path.ts'
 
-/** A mistake as the daemon tells it. */
+/** A mistake as the daemon reports it. */
 export interface Issue {
   readonly path: string
   readonly message: string
@@ -47,8 +47,8 @@ export interface EditorOptions {
 }
 
 /**
- * An editor of policies. It lives in a shadow root, where its styles need no permission from the page's content
- * security policy.
+ * An editor of policies. It is in a shadow root, where its styles need no permission from the page's content security
+ * policy.
  */
 export function createEditor(host: HTMLElement, options: EditorOptions): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
@@ -68,7 +68,7 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
         indentOnInput(),
         bracketMatching(),
         highlightActiveLine(),
-        // The search of the browser does not see lines that are not drawn.
+        // The search of the browser does not find lines that are not drawn.
         search({ top: true }),
         highlightSelectionMatches(),
         EditorView.lineWrapping,

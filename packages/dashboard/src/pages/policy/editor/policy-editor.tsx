@@ -3,7 +3,7 @@ import { api } from '../../../api/api.ts'
 import { createEditor, type Editor, type Issue } from './create-editor.ts'
 import type { JsonSchema } from './schema.ts'
 
-/** The editor as a component. It keeps its text by itself; `apply` puts another one in. */
+/** The editor as a component. It keeps its own text; `apply` replaces it. */
 export function PolicyEditor(props: {
   readonly initial: string
   readonly readOnly: boolean
@@ -24,7 +24,7 @@ export function PolicyEditor(props: {
     })
     editor.current = made
     props.onReady(made)
-    // Without the schema one can still write; only completion is missing.
+    // Editing works without the schema; only completion is missing.
     api<JsonSchema>('GET', '/v1/policy/schema').then(made.setSchema, () => {})
     return () => made.destroy()
   }, [])

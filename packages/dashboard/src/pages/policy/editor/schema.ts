@@ -1,6 +1,6 @@
 import { element, type Step } from './yaml-path.ts'
 
-/** As much of JSON Schema as the schema of policies uses. */
+/** The parts of JSON Schema that the schema of policies uses. */
 export interface JsonSchema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -20,11 +20,11 @@ export interface JsonSchema {
 export interface Suggestion {
   readonly label: string
   readonly about: string
-  /** Names are followed by their value in the same line, or by a block of their own. */
+  /** Names are followed by their value in the same line, or by an indented block. */
   readonly holds: 'value' | 'block'
 }
 
-/** What a schema knows for a place of a document. */
+/** What a schema allows at a place of a document. */
 export function suggestions(root: JsonSchema, path: readonly Step[], writes: 'name' | 'value'): readonly Suggestion[] {
   const here = path.reduce(
     (schemas, step) => schemas.flatMap((schema) => into(schema, step)).flatMap((schema) => forms(root, schema)),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type JsonSchema, suggestions } from './schema.ts'
 import { element, yamlPlace } from './yaml-path.ts'
 
-/** The place where ‸ stands, as text. */
+/** The path at ‸, as text. */
 function placeOf(text: string): string | undefined {
   const at = text.indexOf('‸')
   const place = yamlPlace(text.replace('‸', ''), at)

@@ -3,7 +3,7 @@ export type Step = string | typeof element
 
 export const element: unique symbol = Symbol('element of a list')
 
-/** Where in a document a place of its text is, and whether a name or a value is written there. */
+/** The path of a text position in a document, and whether a name or a value is written there. */
 export interface YamlPlace {
   readonly path: readonly Step[]
   readonly writes: 'name' | 'value'
@@ -19,7 +19,7 @@ interface Line {
   readonly name: string | undefined
 }
 
-/** Finds the place by indentation, as the text is rarely whole while somebody types. */
+/** Finds the path by indentation, as the text is rarely complete while it is typed. */
 export function yamlPlace(text: string, at: number): YamlPlace | undefined {
   const before = text.slice(0, at)
   const lines = before.split('\n')
@@ -48,14 +48,14 @@ function lineOf(text: string): Line | undefined {
   }
 }
 
-/** The fields and lists that a line stands in, by its indentation and that of the lines above. */
+/** The fields and lists that contain a line, by its indentation and that of the lines above. */
 function blockPath(above: readonly string[], present: string): Step[] {
   const [, spaces = '', dashes = ''] = /^( *)((?:-(?: +|$))*)/.exec(present) ?? []
   const path: Step[] = []
   let below = spaces.length
   if (dashes !== '') {
     path.unshift(element)
-    // The dashes of a list may stand below the name of the list.
+    // The dashes of a list may be below the name of the list.
     below = spaces.length + 1
   }
   for (let i = above.length - 1; i >= 0 && below > 0; i--) {
