@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { describe, expect, it } from 'vitest'
 
-// With a package manager that hoists nothing, a package finds only what it declares.
+// With a package manager that does not hoist, a package finds only what it declares.
 const root = new URL('..', import.meta.url)
 const sources = (folder: string): string[] =>
   execFileSync('git', ['ls-files', `${folder}/src`], { cwd: root, encoding: 'utf8' })

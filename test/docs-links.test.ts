@@ -10,14 +10,14 @@ const pages = listed
   .split('\n')
   .filter((file) => file !== '' && existsSync(join(root, file)))
 
-/** The npm scripts that a page may name: those of the repository, and of its own folder, as the examples have them. */
+/** The npm scripts that a page may name: those of the repository, and those of its own folder, as in the examples. */
 const scriptsFor = (page: string): Record<string, string> => {
   const manifests = [join(root, 'package.json'), join(root, dirname(page), 'package.json')].filter(existsSync)
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as { scripts?: Record<string, string> }
   return Object.assign({}, ...manifests.map((file) => read(file).scripts))
 }
 
-/** The anchor a heading gets on the usual hosts. */
+/** The anchor of a heading on the usual hosts. */
 const anchorOf = (heading: string): string =>
   heading
     .trim()
@@ -30,7 +30,7 @@ const withoutCode = (text: string): string => text.replace(/^```[\s\S]*?^```/gm,
 describe.each(pages)('%s', (page) => {
   const text = readFileSync(join(root, page), 'utf8')
 
-  it('links only to what is there', () => {
+  it('has no broken links', () => {
     const links = [...withoutCode(text).matchAll(/\]\(([^)\s]+)[^)]*\)/g)].map((match) => match[1] ?? '')
     const broken = links.filter((link) => {
       if (/^[a-z]+:/.test(link)) return false

@@ -36,7 +36,7 @@ const inlineCode = (page: string): string[] =>
   ].map((match) => match[1]!)
 
 describe.each(pages)('%s', (page) => {
-  // Names written as ours are: functions, fields, options, codes, variables, metrics.
+  // Names in the form of ours: functions, fields, options, codes, variables, metrics.
   it('names nothing that is not in the code', () => {
     const named = inlineCode(page).flatMap((code) => code.match(/\b(?:[a-z]+[A-Z]\w*|SLUICE_\w+|sluice_\w+)\b/g) ?? [])
     expect([...new Set(named)].filter((name) => !words.has(name) && !foreign.has(name))).toEqual([])

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compilePolicy } from '../packages/sluice/src/policy/compile/compile-policy.ts'
-import { parseDocument } from '../packages/sluice/src/policy/document/parse-document.ts'
+import { parseDocument } from '../packages/sluice/src/policy/document/parse/parse-document.ts'
 
 const root = join(import.meta.dirname, '..')
 const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], { cwd: root })
@@ -19,7 +19,7 @@ const found = (pattern: RegExp): { page: string; groups: Record<string, string> 
     })),
   )
 
-/** A block is a policy unless the word behind `yaml` says whose configuration it is. */
+/** A block is a policy unless the word after `yaml` names another program. */
 const blocks = found(/^ *```ya?ml(?: (?<owner>\w+))?\n(?<text>[\s\S]*?)^ *```/gm).map(({ page, groups }) => ({
   page,
   owner: groups.owner,
@@ -29,7 +29,7 @@ const blocks = found(/^ *```ya?ml(?: (?<owner>\w+))?\n(?<text>[\s\S]*?)^ *```/gm
 const policies = blocks.filter(({ owner }) => owner === undefined)
 const others = blocks.filter(({ owner }) => owner !== undefined)
 
-/** A fragment of a policy, such as one rule, as a whole one. */
+/** Completes a fragment of a policy, such as one rule, to a whole one. */
 function completed(text: string): string {
   if (text.startsWith('- ')) return `service: docs\nrules:\n${text.replace(/^/gm, '  ')}`
   return /^service:/m.test(text) ? text : `service: docs\n${text}`
@@ -67,7 +67,8 @@ describe('the configurations of other programs', () => {
     (parseDocument(text) as { http: { middlewares: { sluice: { forwardAuth: Record<string, unknown> } } } }).http
       .middlewares.sluice.forwardAuth
   const checks: Record<string, (text: string) => void> = {
-    // The names are those of Traefik 3: https://doc.traefik.io/traefik/reference/routing-configuration/http/middlewares/forwardauth/
+    // The names are those of Traefik 3:
+    // https://doc.traefik.io/traefik/reference/routing-configuration/http/middlewares/forwardauth/
     traefik: (text) => {
       const { address, ...options } = forwardAuth(text)
       const { pathname, search } = new URL(String(address))
@@ -76,7 +77,7 @@ describe('the configurations of other programs', () => {
     },
   }
 
-  it.each(others)('are well formed, and ask for what the daemon has: $page, $owner', ({ owner, text }) => {
+  it.each(others)('are well formed, and use addresses that the daemon has: $page, $owner', ({ owner, text }) => {
     expect(Object.keys(checks)).toContain(owner)
     checks[owner!]!(text)
   })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { checkLayers, type Source } from './layers.ts'
+import { checkLayers, machineTime, type Source } from './layers.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -22,6 +22,13 @@ describe('the packages', () => {
   it('are found', () => expect(sources.length).toBeGreaterThan(0))
   it('import only downward, name vendors only in their folder, and keep core pure', () => {
     expect(checkLayers(sources)).toEqual([])
+  })
+  it('need every exception from the rule that time comes from a clock', () => {
+    const needed = Object.keys(machineTime).filter((file) => {
+      const { code } = sources.find(({ path }) => path === `packages/sluice/src/${file}`) ?? { code: '' }
+      return checkLayers([{ path: 'packages/sluice/src/limiter/a.ts', code }]).some((each) => /a Clock/.test(each))
+    })
+    expect(needed).toEqual(Object.keys(machineTime))
   })
 })
 
@@ -57,6 +64,15 @@ describe('the check of layers', () => {
     ['a clock in core', 'sluice/src/core/a.ts', 'const now = Date.now()', 'core uses Date.now'],
     ['a clock handed on in core', 'sluice/src/core/a.ts', 'const clock = { now: performance.now }', 'performance.now'],
     ['the time of day in core', 'sluice/src/core/a.ts', 'const today = new Date()', 'core uses new Date()'],
+    [
+      'a clock read beside the given one',
+      'sluice/src/http/a.ts',
+      'const now = performance.now()',
+      'instead of a Clock',
+    ],
+    ['a timer of the machine', 'sluice/src/cache/a.ts', 'setInterval(() => {}, 1)', 'uses setInterval'],
+    ['a timer by import', 'sluice/src/cache/a.ts', "import { setTimeout } from 'node:timers/promises'", 'a Clock'],
+    ['a timer handed on', 'sluice/src/cache/a.ts', 'const later = globalThis.setTimeout', 'uses setTimeout'],
     ['a timer in core', 'sluice/src/core/a.ts', 'setTimeout(() => {}, 1)', 'core uses setTimeout'],
     [
       'chance in core',

@@ -34,11 +34,20 @@ const vendors: Readonly<Record<string, readonly string[]>> = {
 const siblings: Readonly<Record<string, readonly string[]>> = { sluice: [], server: ['sluice'], dashboard: [] }
 const ownPackages: readonly string[] = ['sluice', '@sluice/server', '@sluice/dashboard']
 
-/** `core/` gets time and chance as arguments. */
+/** `core/` gets time and randomness as arguments. */
 const impure: readonly string[] = [
   ...['Date.now', 'performance.now', 'Math.random', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()'],
   ...['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'process'],
 ]
+
+/** What reads time or waits gets a `Clock`. These files of the library need the machine's own time. */
+export const machineTime: Readonly<Record<string, string>> = {
+  'timing/system-clock.ts': 'is the clock',
+  'policy/compile/steps.ts': 'measures for how long it has kept the thread busy',
+  'policy/sources/file/file.ts': 'compares with the times of files',
+  'policy/sources/mongodb/mongodb-archive.ts': 'numbers revisions by the time of writing',
+}
+const timed: readonly string[] = ['Date.now', 'performance.now', 'new Date()', 'setTimeout', 'setInterval']
 
 /** One file of the repository, by its path from the root, e.g. `packages/sluice/src/core/key.ts`. */
 export interface Source {
@@ -90,7 +99,7 @@ function vendorsOf(file: string): readonly string[] {
   return vendors[places.sort((a, b) => b.length - a.length)[0] ?? ''] ?? []
 }
 
-/** Names every import that goes up, every vendor out of its folder and every impurity in `core/`. */
+/** Lists every import that goes up, every vendor outside of its folder and every impurity in `core/`. */
 export function checkLayers(sources: readonly Source[]): string[] {
   const problems: string[] = []
   const sideways = new Map<string, Set<string>>()
@@ -103,6 +112,12 @@ export function checkLayers(sources: readonly Source[]): string[] {
     if (!isOnTop && levelOf(part) < 0) problem(`"${part}" is not in the table of layers`)
     const { imports, impurities } = read(source)
     if (home === 'sluice' && part === 'core') for (const name of impurities) problem(`core uses ${name}`)
+    const mayReadTime = isOnTop || part === 'core' || rest.includes('testing') || Object.hasOwn(machineTime, file)
+    if (!mayReadTime) {
+      const used = [...impurities, ...imports.filter((each) => /^(node:)?timers(\/promises)?$/.test(each))]
+      for (const name of used)
+        if (timed.includes(name) || name.includes('timers')) problem(`uses ${name} instead of a Clock`)
+    }
     for (const specifier of imports) {
       if (specifier.startsWith('.')) {
         const target = posix.join('packages', home, 'src', posix.dirname(file), specifier)
@@ -125,7 +140,7 @@ export function checkLayers(sources: readonly Source[]): string[] {
   return [...problems, ...circles(sideways)]
 }
 
-/** Parts on one level may lean on each other, but not in a circle. */
+/** Parts on one level may import each other, but not in a circle. */
 function circles(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
     [...(edges.get(from) ?? [])].some((next) => next === to || (!seen.has(next) && reaches(next, to, seen.add(next))))

@@ -63,7 +63,7 @@ describe('the generated module', () => {
     expect(write({ 'a.lua': "return '\\n`${x}'" })).toContain("source: `return '\\\\n\\`\\${x}'\n`")
   })
 
-  it('brings what is inlined as often as it is asked for', () => {
+  it('inserts an inlined piece at every place', () => {
     const text = write({
       'a.lua': 'local a = 1\n--- @inline rule.lua\na = 2\n--- @inline rule.lua\nreturn a',
       'rule.lua': '-- why\na = a + 1',

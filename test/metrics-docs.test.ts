@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { MetricTable } from '../packages/sluice/src/core/metrics.ts'
+import type { MetricTable } from '../packages/sluice/src/core/observe/metrics.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -52,7 +52,7 @@ describe('the tables of metrics', () => {
     expect(labels.filter((label) => !/^[a-z_]+$/.test(label))).toEqual([])
   })
 
-  test('alert rules and board name only metrics that exist, and every alert is tried', () => {
+  test('alert rules and board name only metrics that exist, and every alert has a test', () => {
     const rules = read('deploy/prometheus/sluice.rules.yaml')
     const tried = read('deploy/prometheus/sluice.rules.test.yaml')
     for (const [, name] of rules.matchAll(/alert: (\w+)/g)) expect(tried).toContain(name)

@@ -1,4 +1,4 @@
-// One replica of a service under load, for policy-change.test.ts: decides without pause and reports what it saw.
+// One replica of a service under load, for policy-change.test.ts: decides without pause and reports its decisions.
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { createLimiter, filePolicy } from '../packages/sluice/src/index.ts'
@@ -19,7 +19,7 @@ function openSource() {
   return postgresPolicy(pool as Pool, { service: 'shop', pollMs })
 }
 
-// A long deadline: how fast a busy machine decides is not the question here.
+// A long deadline: this test is not about how fast a busy machine decides.
 const limiter = await createLimiter({ policy: openSource(), store: redisStore(redis), deadlineMs: 20_000 })
 const tell = (report: Report): void => void process.send?.(report)
 const seen = { decisions: 0, denied: 0, degraded: 0, mixed: [] as string[] }
@@ -41,7 +41,7 @@ async function decide(lane: number): Promise<void> {
       versions.add(policyVersion)
       tell({ kind: 'version', version: policyVersion, atMs: Date.now() })
     }
-    // A denial can be answered without I/O; four replicas that spin would leave the servers no time.
+    // A denial can be answered without I/O; four busy loops would leave the servers no time.
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
 }

@@ -29,7 +29,7 @@ describe('a limit that changes under load in four processes', () => {
     ;[redisServer, postgres] = await Promise.all([startRedis(), startPostgres()])
     redis = new Redis(redisServer.url)
     pool = new Pool({ connectionString: postgres.url })
-    // The pool lets go of its clients before they have hung up, and the server may be quicker.
+    // The pool drops its clients before they have disconnected, and the server may stop sooner.
     pool.on('error', () => {})
     pool.on('connect', (client) => void client.on('error', () => {}))
     folder = await mkdtemp(join(tmpdir(), 'sluice-change-'))
@@ -91,7 +91,7 @@ describe('a limit that changes under load in four processes', () => {
         expect(end.kind === 'end' && end.denied).toBeGreaterThan(0)
         expect(end.kind === 'end' && end.decisions - end.denied).toBeGreaterThan(0)
       }
-      // The median, for a machine that is busy with other tests may stand still for a second.
+      // The median, because a machine that is busy with other tests may pause for a second.
       expect(delaysMs.sort((a, b) => a - b)[Math.floor(changes / 2)]).toBeLessThan(1000)
     }, 120_000)
   }

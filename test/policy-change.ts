@@ -1,6 +1,6 @@
 export type SourceKind = 'file' | 'redis' | 'postgres'
 
-/** What a replica tells the test. */
+/** What a replica reports to the test. */
 export type Report =
   | { readonly kind: 'version'; readonly version: string; readonly atMs: number }
   | {
@@ -11,7 +11,7 @@ export type Report =
       readonly mixed: readonly string[]
     }
 
-/** Both rules of version `v3` allow 60: a decision that mixes two versions gives itself away. */
+/** Both rules of version `v3` allow 60, so a decision that mixes two versions is recognisable. */
 export function amountOf(version: string): number {
   return 20 * Number(version.slice(1))
 }

@@ -12,7 +12,7 @@ const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as
 >
 const others = ['node:*', ...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)]
 
-/** What the standards give every fetch-style runtime, and nothing that only Node has. */
+/** The globals of every fetch-style runtime, and nothing that only Node has. */
 const webGlobals = [
   ...['AbortController', 'AbortSignal', 'Headers', 'Request', 'Response', 'URL', 'URLSearchParams'],
   ...['ReadableStream', 'TransformStream', 'TextDecoder', 'TextEncoder', 'console', 'crypto', 'performance'],
@@ -38,12 +38,12 @@ describe('the memory limiter and the fetch adapter in one bundle', async () => {
     expect(answers[2]!.headers.get('content-type')).toBe('application/problem+json')
   })
 
-  it('are no larger than what they may be, zod and yaml included', () => expect(app.kib).toBeLessThan(130))
+  it('stay below their size limit, zod and yaml included', () => expect(app.kib).toBeLessThan(130))
 })
 
 /**
- * By entry point: how many KiB all of it may have, minified and compressed, without packages of others. Raise a limit
- * only for something that its users get in return.
+ * By entry point: the limit in KiB, minified and compressed, without packages of others. Raise a limit only for
+ * something that is useful to its users.
  */
 const limitsKib: Readonly<Record<string, number>> = {
   '.': 64,

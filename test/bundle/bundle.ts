@@ -9,7 +9,9 @@ export interface Bundle {
   readonly kib: number
 }
 
-/** Bundles a file as for an edge runtime, except for what is `external`. It fails on an import of what only Node has. */
+/**
+ * Bundles a file as for an edge runtime, except for what is `external`. It fails on an import of what only Node has.
+ */
 export async function bundle(file: string, external: readonly string[] = []): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     entryPoints: [file],

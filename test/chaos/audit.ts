@@ -7,13 +7,13 @@ import type { Load } from './load.ts'
 import { chaosPolicy, periodMs, sharedAmount } from './policy.ts'
 import type { Trial } from './run.ts'
 
-/** What the counters in Redis say about a load. */
+/** What the counters in Redis show about a load. */
 export interface Audit {
   /** Admitted beyond the limit of a shared subject. */
   readonly overAdmitted: number
   /** Admitted, but not in the counters: lost with a server. */
   readonly uncharged: number
-  /** Charged in time, but the answer did not reach whoever asked. */
+  /** Charged in time, but the caller did not receive the answer. */
   readonly underAdmitted: number
   /** Charged twice, or after the deadline. */
   readonly phantom: number
@@ -22,7 +22,7 @@ export interface Audit {
 /** Windows start on whole milliseconds, and so do deadlines. */
 const roundingMs = 2
 
-/** Reads the counter of every subject that a load asked for. Subjects of servers that lost everything are left out. */
+/** Reads the counter of every subject of a load. Subjects of servers that lost everything are left out. */
 export async function audit(
   load: Load,
   service: string,

@@ -36,7 +36,7 @@ test('a hundred thousand decisions without Redis leave memory as it was', { time
   expect(grownMb).toBeLessThan(16)
 })
 
-describe('a process that has closed its limiter ends by itself', () => {
+describe('a process that has closed its limiter exits by itself', () => {
   let redis: RedisServer
   beforeAll(async () => {
     redis = await startRedis()

@@ -11,7 +11,7 @@ export const libraries: readonly Library[] = ['ioredis', 'node-redis']
 
 const host = '127.0.0.1'
 
-/** A client as a service would make it; it need not be connected, as the store opens a connection of its own. */
+/** A client as a service would make it; it need not be connected, as the store opens its own connection. */
 export function singleClient(library: Library, port: number): RedisClient {
   return library === 'ioredis' ? new Redis({ port, host, lazyConnect: true }) : createClient({ socket: { port, host } })
 }
@@ -39,7 +39,7 @@ export function clusterClient(
   }) as unknown as RedisClient
 }
 
-/** A store that takes its time, to read counters by the thousand on a busy machine. */
+/** A store with a long deadline, to read thousands of counters on a busy machine. */
 export function patientStore(client: RedisClient): Store {
   return redisStore(client, { socketTimeoutMs: 10_000 })
 }

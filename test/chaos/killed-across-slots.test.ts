@@ -11,7 +11,7 @@ import { startCluster } from '../../packages/sluice/src/testing/servers/cluster.
 import { stranded } from './policy.ts'
 
 const users = 200
-/** To the subject it is as if so much time had passed: every time in its value counts from the first field. */
+/** Makes a subject look older by so much: every time in its value is relative to the first field. */
 const age = `local p = cmsgpack.unpack(redis.call('GET', KEYS[1]))
 p[1] = p[1] - ARGV[1]
 redis.call('SET', KEYS[1], cmsgpack.pack(p), 'KEEPTTL')`

@@ -3,7 +3,7 @@ import type { Limiter } from '../../packages/sluice/src/limiter/limiter.ts'
 import { sharedAmount } from './policy.ts'
 import { Stalls } from './stalls.ts'
 
-/** What became of one decision on a subject of its own. */
+/** The result of one decision on a separate subject. */
 export interface Once {
   readonly subject: string
   /** On the wall clock, which is Redis' too: all runs on one machine. */
@@ -13,12 +13,12 @@ export interface Once {
 
 export interface LoadOptions {
   readonly deadlineMs: number
-  /** How many ask at the same time. */
+  /** How many callers run at the same time. */
   readonly workers?: number
   readonly pauseMs?: number
 }
 
-/** Asks without pause, each time for a subject of its own and for one that many share, and notes every answer. */
+/** Decides without pause, each time for a separate subject and for one that many share, and records every answer. */
 export class Load {
   readonly once: Once[] = []
   /** What was admitted of each shared subject. */
@@ -27,7 +27,7 @@ export class Load {
   decisions = 0
   degraded = 0
   unsettled = 0
-  /** When the first decision that was asked for after `watchMs` turned out exact, on the monotonic clock. */
+  /** When the first decision that started after `watchMs` was exact, on the monotonic clock. */
   exactMs = Infinity
   #watchMs = Infinity
   readonly #limiter: Limiter
@@ -59,7 +59,7 @@ export class Load {
     return this
   }
 
-  /** Ends the load. What has not settled long after its deadline never will. */
+  /** Ends the load. A decision that has not settled long after its deadline never will. */
   async stop(): Promise<void> {
     this.#stopped = true
     const graceMs = this.#options.deadlineMs + 2000
@@ -75,21 +75,21 @@ export class Load {
     )
   }
 
-  /** Looks out for the first exact decision from now on. */
+  /** Watches for the first exact decision from now on. */
   watchForExact(): void {
     this.#watchMs = performance.now()
     this.exactMs = Infinity
   }
 
-  /** The counters are lost on purpose: from now on other subjects are asked for. */
+  /** The counters are lost on purpose: from now on other subjects are used. */
   forget(): void {
     this.#epoch += 1
     this.#sharedAsked = 0
   }
 
   /**
-   * Thousands of these wait at the same time: with an async function each, the load would be what keeps the collector
-   * busy.
+   * Thousands of these wait at the same time: with an async function each, the load itself would keep the garbage
+   * collector busy.
    */
   takeOnce(): Promise<void> {
     const subject = `e${this.#epoch}-${this.once.length}`

@@ -62,5 +62,5 @@ const decisions = rows.reduce((sum, row) => sum + row.decisions, 0)
 console.log(
   `\n${rows.length} faults, ${decisions} decisions, ${wrong.length} wrong, ${rejections.length} unhandled rejections, ${stamp().trim()}`,
 )
-// What would keep the process here is a mistake of its own, and the tests of close() look for it.
+// Anything that would keep the process alive here is a bug of this program; the tests of close() look for such bugs.
 process.exit(failed || wrong.length > 0 || rejections.length > 0 ? 1 : 0)

@@ -1,10 +1,10 @@
 import type { PolicyDocument } from '../../packages/sluice/src/policy/document/document.ts'
 
-/** More than one decision ever spends of a subject of its own, so that a second charge can be seen. */
+/** More than one decision ever spends of its separate subject, so that a second charge can be seen. */
 export const onceAmount = 10
-/** What each shared subject may spend; twice as much is asked of it. */
+/** What each shared subject may spend; the load takes twice as much. */
 export const sharedAmount = 200
-/** Far longer than any run: nothing is forgotten meanwhile, and a window tells when its subject was first charged. */
+/** Far longer than any run: nothing expires meanwhile, and a window shows when its subject was first charged. */
 export const periodMs = 3_600_000
 
 /** Both rules are closed: whatever is allowed was allowed by Redis. */
@@ -19,7 +19,7 @@ export function chaosPolicy(service: string): PolicyDocument {
   }
 }
 
-/** Each request is charged to a user and to a device, which lie in different slots of a cluster. */
+/** Each request is charged to a user and to a device, which are in different slots of a cluster. */
 export const stranded: PolicyDocument = {
   service: 'stranded',
   rules: [

@@ -14,27 +14,27 @@ export const deadlineMs = 500
 
 export interface Trial {
   readonly fault: string
-  /** Through whatever is going to fail. */
+  /** Connects through the proxy or server that will fail. */
   readonly client: () => RedisClient
-  /** Past it, to read the counters afterwards. */
+  /** Connects past it, to read the counters afterwards. */
   readonly auditor: () => RedisClient
-  /** Makes things fail under load, and ends with everything well again. */
+  /** Injects the fault under load, and ends with everything working again. */
   readonly inject: (load: Load, limiter: Limiter, service: string) => Promise<string | undefined>
-  /** Replies get lost, or servers: a charge may then be made without anybody being told. */
+  /** Replies get lost, or servers: a charge may then be made without an answer to the caller. */
   readonly mayLoseReplies?: boolean
   /** Asynchronous replication may lose the last writes. */
   readonly mayLoseWrites?: boolean
   readonly isKept?: (subject: string) => boolean
-  /** The server's clock cannot tell when something was charged. */
+  /** The server's clock cannot show when something was charged. */
   readonly clockLeaps?: boolean
   readonly options?: Partial<LimiterOptions>
-  /** How many ask without pause; 0 leaves the asking to `inject`. */
+  /** How many callers run without pause; 0 leaves the load to `inject`. */
   readonly workers?: number
 }
 
 let services = 0
 
-/** Runs load through a fault and judges what came of it. */
+/** Runs load through a fault and judges the result. */
 export async function runTrial(trial: Trial, context: Context): Promise<Row> {
   const service = `chaos-${process.pid}-${services++}`
   const limiter = await createLimiter({

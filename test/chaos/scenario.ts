@@ -8,9 +8,9 @@ export interface Row {
   readonly underAdmitted: number
   readonly phantom: number
   readonly unsettled: number
-  /** What else there is to see. */
+  /** Other observations. */
   readonly note: string
-  /** What must hold in this scenario and does not. */
+  /** Requirements of this scenario that do not hold. */
   readonly wrong: readonly string[]
 }
 
@@ -30,5 +30,5 @@ export interface Scenario {
   run(context: Context): Promise<Row[]>
 }
 
-/** What a decision may be late by. */
+/** How late a decision may be. */
 export const graceMs = 10

@@ -1,8 +1,8 @@
 const tickMs = 2
 
 /**
- * Notes when this process wanted to run and the machine did not let it, so that a busy machine is not taken for a late
- * decision.
+ * Records when this process was ready to run and the machine did not let it, so that a busy machine is not mistaken for
+ * a late decision.
  */
 export class Stalls {
   readonly #stalls: { readonly fromMs: number; readonly toMs: number; readonly awayMs: number }[] = []
@@ -15,7 +15,7 @@ export class Stalls {
       const nowMs = performance.now()
       const cpu = process.cpuUsage(lastCpu)
       const wallMs = nowMs - lastMs
-      // Time in which it computed is its own fault and does not count.
+      // Time in which the process itself computed is its own delay and does not count.
       const awayMs = Math.min(wallMs - tickMs, wallMs - (cpu.user + cpu.system) / 1000)
       if (awayMs > 1) this.#stalls.push({ fromMs: lastMs, toMs: nowMs, awayMs })
       lastMs = nowMs

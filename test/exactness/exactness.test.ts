@@ -60,7 +60,7 @@ for (const [name, start] of Object.entries(topologies)) {
       await servers?.stop()
     })
 
-    /** Lets all processes put the same load on at once, and adds up what they were admitted. */
+    /** Runs the same load in all processes at once, and adds up what they were admitted. */
     async function together(load: Load): Promise<Outcome> {
       const outcomes = workers.map(async (each) => (await once(each, 'message'))[0] as Outcome)
       for (const each of workers) each.send(load)

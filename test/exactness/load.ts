@@ -3,7 +3,7 @@ import { compilePolicy } from '../../packages/sluice/src/policy/compile/compile-
 
 /** What every process does at the same time. */
 export interface Load {
-  /** Names the subjects apart from those of other loads. */
+  /** Separates the subjects from those of other loads. */
   readonly name: string
   readonly subjects: number
   readonly amount: number
@@ -25,7 +25,7 @@ export interface Outcome {
 
 /** More than a busy machine needs: this is about counts, not about time. */
 export const withinMs = 20_000
-/** A process that gets no share of the processor for a while must not take Redis for frozen. */
+/** A process without processor time for a while must not consider Redis frozen. */
 export const patience = { socketTimeoutMs: 10_000 }
 
 const compiled = new Map<string, ReturnType<typeof compileRule>>()

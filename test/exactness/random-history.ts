@@ -125,7 +125,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     { weight: 4, arbitrary: fc.constantFrom(['a'], ['a'], ['b']) },
     fc.shuffledSubarray(['a', 'b', 'c'], { minLength: 2 }),
   ),
-  // Tiers and policy versions take turns on a subject, or one of them stays for a while.
+  // Tiers and policy versions alternate on a subject, or one of them stays for a while.
   version: fc.oneof(fc.constant(0), fc.nat(3)),
   costs: fc.tuple(cost, cost, cost, cost),
   copies: fc.constantFrom(1, 1, 1, 2, 5),
@@ -147,7 +147,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 })
 const tick: fc.Arbitrary<Tick> = fc.record({ jumpUs: us, steps: fc.array(step, { minLength: 1, maxLength: 6 }) })
 const ticks = fc.array(tick, { minLength: 1, maxLength: 12 })
-/** Histories in which time goes forward, by little or by much. */
+/** Histories in which time goes forward, in small or large steps. */
 export const history: fc.Arbitrary<History> = fc.record({ versions, ticks, steady: fc.constant(true) })
 const back = fc.tuple(tick, fc.boolean()).map(([one, isBack]) => (isBack ? { ...one, jumpUs: -one.jumpUs } : one))
 /** Histories in which the clock is sometimes set back; without calendars, whose periods the client has to send. */

@@ -14,17 +14,17 @@ const server = source('redis/lua/server.lua')
 /** Takes the time from one argument more than `decide.lua` has; keys expire by the server's own clock. */
 export const virtualClock = `
 local call = redis.call
-local clock = tonumber(ARGV[#ARGV])
+local clock = tonumber(table.remove(ARGV))
 `
 
 /**
- * Takes the time from an argument, and leaves expiring to the test: the life of a key stands at `ttl:<key>`. Counts at
- * `short` the calls that a short way decided: where it cannot, the general way reads all keys once more.
+ * Takes the time from an argument, and leaves expiry to the test: the TTL of a key is stored at `ttl:<key>`. Counts at
+ * `short` the calls that a fast path decided: where it cannot, the general path reads all keys once more.
  */
 export const virtualTime = `
-local clock, reads = tonumber(ARGV[#ARGV]), 0
+local clock, reads = tonumber(table.remove(ARGV)), 0
 local function call(command, ...)
-  if (command == 'MGET' or command == 'GET') and (ARGV[4] ~= '' or #ARGV > 5) then
+  if (command == 'MGET' or command == 'GET') and (ARGV[4] ~= '' or #ARGV > 4) then
     redis.call(reads == 0 and 'INCR' or 'DECR', 'short')
     reads = reads + 1
   end
@@ -35,7 +35,7 @@ local function call(command, ...)
 end
 `
 
-/** `decide.lua` with another prelude in the place of `server.lua`: nothing else of it is touched. */
+/** `decide.lua` with another prelude in place of `server.lua`; nothing else is changed. */
 export function decideWithPrelude(prelude: string): string {
   return scriptSource(decide, (file) => (file === server ? prelude : readFileSync(file, 'utf8')))
 }

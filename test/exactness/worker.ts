@@ -1,4 +1,4 @@
-// One of several processes that ask one Redis at once. Told what to do by messages; answers with what it was admitted.
+// One of several processes that use one Redis at once. Receives its load by message; answers with what it was admitted.
 import { Cluster, Redis } from 'ioredis'
 import type { Charge } from '../../packages/sluice/src/core/engine/ask.ts'
 import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'

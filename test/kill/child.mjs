@@ -25,7 +25,7 @@ function say(text) {
 }
 
 if (role === 'slow') {
-  // Stores one event after the other for as long as it lives, and says whether it is the owner.
+  // Stores one event after the other until it is killed, and reports whether it is the owner.
   shipper.on('owner', ({ isOwner }) => say(isOwner ? 'owner' : 'not-owner'))
   say('ready')
   for (let n = 0; ; n++) {

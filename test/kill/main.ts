@@ -1,4 +1,4 @@
-// The long kill run: `npm run test:kill -- [kills]`. Ends with 1 if anything acknowledged is missing.
+// The long kill run: `npm run test:kill -- [kills]`. Exits with 1 if anything acknowledged is missing.
 import { runKills } from './run.ts'
 
 const kills = Number(process.argv[2] ?? 1000)

@@ -24,7 +24,7 @@ function start(role: string, dir: string, url: string): { child: ChildProcess; l
 
 const idsIn = (lines: readonly string[]) => lines.filter((line) => line.includes('-') && line !== 'not-owner')
 
-test('an owner that is stopped loses the buffer to another, finds out when it wakes, and loses nothing', async () => {
+test('an owner that is stopped loses the buffer to another, notices it when it resumes, and loses nothing', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-pause-'))
   const collector = await startCollector()
   const { child, lines } = start('slow', dir, collector.url)
@@ -46,7 +46,7 @@ test('an owner that is stopped loses the buffer to another, finds out when it wa
   await collector.close()
 })
 
-test('a hook that runs while a service owns the buffer leaves its event behind', async () => {
+test('a hook that runs while a service owns the buffer stores its event for the owner', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-hook-'))
   const collector = await startCollector()
   const service = await createShipper({ dir, endpoint: collector.url, flushInterval: 5 })

@@ -61,7 +61,7 @@ function start(role: string, dir: string, endpoint: string, from: keyof typeof e
 }
 
 /**
- * Reads what was acknowledged, and kills the process at a random moment after it is at work: so many events or so much
+ * Reads what was acknowledged, and kills the process at a random moment after it has started: so many events or so much
  * time later.
  */
 async function killed(process: ChildProcess, acknowledged: Set<string>): Promise<void> {

@@ -9,13 +9,15 @@ export interface NestVersion {
   readonly common: typeof import('@nestjs/common')
   readonly core: typeof import('@nestjs/core')
   readonly sluice: typeof import('../../packages/sluice/src/http/nest/index.ts')
+  /** Makes the platform below Nest; Express when left out. */
+  readonly platform?: () => import('@nestjs/common').HttpServer
 }
 
 /**
  * The app of the HTTP suite in Nest. The decorators are called as functions, so that it does not depend on how a
- * compiler sees them, and so that one app serves all versions.
+ * compiler handles them, and so that one app works with all versions.
  */
-export function startNestWith({ common, core, sluice }: NestVersion): StartHttpApp {
+export function startNestWith({ common, core, sluice, platform }: NestVersion): StartHttpApp {
   const { Body, Controller, Get, HttpCode, Options, Post, Req, Res } = common
   return async (limiter, { parsesBody = true, ...options }, own) => {
     class App {
@@ -38,7 +40,7 @@ export function startNestWith({ common, core, sluice }: NestVersion): StartHttpA
         return req.sluice
       }
       status(req: Request, res: Response): void {
-        res.status(statusIn(String(req.params.code))).end()
+        res.status(statusIn(String(req.params.code))).send()
       }
       bytes(): string {
         return 'x'.repeat(1000)
@@ -84,7 +86,10 @@ export function startNestWith({ common, core, sluice }: NestVersion): StartHttpA
       controllers: [App, Other],
     })(AppModule)
 
-    const app = await core.NestFactory.create(AppModule, { logger: false, bodyParser: parsesBody })
+    const settings = { logger: false, bodyParser: parsesBody } as const
+    const app = platform
+      ? await core.NestFactory.create(AppModule, platform() as never, settings)
+      : await core.NestFactory.create(AppModule, settings)
     await app.listen(0, '127.0.0.1')
     const server = app.getHttpServer()
     return {

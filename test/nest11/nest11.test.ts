@@ -5,8 +5,8 @@ import { describe, expect, it, vi } from 'vitest'
 import { httpConformance } from '../../packages/sluice/src/testing/http-conformance.ts'
 import { startNestWith } from './nest-app.ts'
 
-// The adapter's own imports of Nest find the newest one, beside which it is installed here; an app with Nest 11 has
-// only that.
+// The adapter's own imports of Nest resolve to the newest one, which is installed beside it here; an app with Nest 11
+// has only that version.
 vi.mock('../../node_modules/@nestjs/common/index.js', () => import('@nestjs/common'))
 vi.mock('../../node_modules/@nestjs/core/index.js', () => import('@nestjs/core'))
 

@@ -11,7 +11,7 @@ storeConformance(
     start: async () => {
       const server = await startPostgres()
       const pool = new pg.Pool({ connectionString: server.url, max: 8 })
-      // Connections that are being closed may still hear that the server stops.
+      // Connections that are being closed may still receive that the server stops.
       pool.on('error', () => {})
       pool.on('connect', (client) => client.on('error', () => {}))
       const store = await postgresStore(pool)

@@ -18,7 +18,7 @@ export const entryPoints: readonly string[] = Object.keys(manifestOf('sluice').e
   .filter((subpath) => !subpath.endsWith('.json'))
   .map((subpath) => `sluice${subpath.slice(1)}`)
 
-/** What docs/install.md says each entry point needs besides `sluice`, at run time. */
+/** What each entry point needs besides `sluice` at run time, according to docs/install.md. */
 export function documentedNeeds(): Record<string, string[]> {
   const rows = read('docs/install.md').matchAll(/^\| (.+?) \| (.+?) \|/gm)
   return Object.fromEntries(

@@ -32,7 +32,7 @@ const alone = `import { createLimiter } from 'sluice'
 const limiter = await createLimiter({ limits: { rpm: 1 } })
 const decision = await limiter.take('user:1')
 if (!decision.allowed) console.log(decision.retryAfterMs.toFixed())
-// @ts-expect-error -- if types were lost on the way, this would compile
+// @ts-expect-error -- if types were lost in packaging, this would compile
 await createLimiter({ limts: { rpm: 1 } })
 export {}
 `
@@ -75,7 +75,7 @@ describe.each([0, 1])('tarball %i', (index) => {
   const read = async (...files: string[]): Promise<string> =>
     (await execute('tar', ['-xzOf', tarballs[index]!, ...files], { maxBuffer: 2 ** 26 })).stdout
 
-  it('holds the licence, a README that links to the documentation, and code without maps or sources', async () => {
+  it('contains the licence, a README that links to the documentation, and code without maps or sources', async () => {
     const files = (await execute('tar', ['-tzf', tarballs[index]!])).stdout.trim().split('\n')
     expect(files).toEqual(expect.arrayContaining(['package/LICENSE', 'package/README.md', 'package/CHANGELOG.md']))
     expect(files.filter((file) => /\.map$|\.test\.|\/src\/|\.lua$|(?<!\.d)\.ts$/.test(file))).toEqual([])
@@ -85,11 +85,11 @@ describe.each([0, 1])('tarball %i', (index) => {
     const { homepage } = JSON.parse(await read('package/package.json')) as { homepage: string }
     const links = [...(await read('package/README.md')).matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!)
     expect(links.some((link) => link.startsWith(`${homepage.split('#')[0]}/blob/main/docs/`))).toBe(true)
-    // On npm's page a relative link leads nowhere.
+    // On npm's page a relative link is broken.
     expect(links.filter((link) => !link.startsWith('https://'))).toEqual([])
   })
 
-  it('says where it comes from, and does not point into the sources', async () => {
+  it('names its repository, and does not point into the sources', async () => {
     const manifest = JSON.parse(await read('package/package.json')) as Record<string, unknown>
     const home = String(manifest.homepage).split('#')[0]!
     expect(manifest).toMatchObject({

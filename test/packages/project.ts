@@ -7,7 +7,7 @@ import type { Registry } from './registry.ts'
 const root = join(import.meta.dirname, '..', '..')
 const consumer = join(import.meta.dirname, 'consumer')
 
-/** How each package manager is told the three things that a user does with a package. */
+/** The commands of each package manager for the three things that a user does with a package. */
 export const managers = {
   npm: { add: ['npm', 'install'], run: ['npm', 'exec', '--'], runOnce: ['npx', '--yes'] },
   pnpm: { add: ['pnpm', 'add'], run: ['pnpm', 'exec'], runOnce: ['pnpm', 'dlx'] },
@@ -15,11 +15,11 @@ export const managers = {
 } as const
 export type Manager = keyof typeof managers
 
-/** What a command ended with. */
+/** The result of a command. */
 export interface Ended {
   readonly code: number
   readonly stdout: string
-  /** Both streams, for messages. */
+  /** Both streams, for error messages. */
   readonly output: string
 }
 
@@ -28,7 +28,7 @@ export interface ProjectOptions {
   readonly linker?: 'node-modules' | 'pnp'
 }
 
-/** An empty folder in which a user begins, with a home of its own, so that no setting of this machine counts. */
+/** An empty folder in which a user begins, with its own home, so that no setting of this machine applies. */
 export class Project {
   readonly folder: string
   readonly #place: string
@@ -76,7 +76,7 @@ export class Project {
     })
   }
 
-  /** Runs a command that must succeed, and answers what it printed. */
+  /** Runs a command that must succeed, and returns what it printed. */
   async must(...words: readonly string[]): Promise<string> {
     const { code, stdout, output } = await this.run(...words)
     if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}:\n${output.slice(-4000)}`)
@@ -84,8 +84,8 @@ export class Project {
   }
 
   /**
-   * Compiles the files strictly, the declarations of packages too, and answers the errors that are the user's or ours.
-   * Without the types of Node, which some of ours mention, declarations are read but not checked.
+   * Compiles the files strictly, including the declarations of packages, and returns the errors that are the user's or
+   * ours. Without the types of Node, which some of ours mention, declarations are read but not checked.
    */
   async typeErrors(
     moduleResolution: 'nodenext' | 'bundler',

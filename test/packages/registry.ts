@@ -25,7 +25,7 @@ export interface Registry {
 
 /**
  * Serves the given tarballs, and as their dependencies the packages of this repository's `node_modules`. So the package
- * managers resolve names and ranges as they do for a user, and nothing is fetched from anywhere.
+ * managers resolve names and ranges as they do for a user, and nothing is downloaded.
  */
 export async function startRegistry(tarballs: readonly string[]): Promise<Registry> {
   const all = [...(await Promise.all(tarballs.map(fromTarball))), ...installed()]
@@ -76,7 +76,7 @@ async function packFolder(folder: string): Promise<Buffer> {
   const stage = mkdtempSync(join(tmpdir(), 'sluice-registry-'))
   try {
     symlinkSync(folder, join(stage, 'package'))
-    // What is nested below it are packages of their own.
+    // Packages nested below it are separate packages.
     const args = ['--exclude=package/node_modules', '-czhf', '-', '-C', stage, 'package']
     const { stdout } = await run('tar', args, {
       encoding: 'buffer',
@@ -89,7 +89,7 @@ async function packFolder(folder: string): Promise<Buffer> {
   }
 }
 
-/** What a registry says of a package: its versions, and where each is to be had. */
+/** The registry's document of a package: its versions, and where to download each. */
 async function packument(versions: readonly Published[], url: string): Promise<object> {
   const { name } = versions[0]!.manifest
   const entries = await Promise.all(

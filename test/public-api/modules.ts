@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type Declaration as DeclarationNode, type Node, parseSync } from 'oxc-parser'
 
-/** What a name of a module stands for. */
+/** What a name of a module refers to. */
 export interface Declared {
   readonly file: string
   readonly name: string
   readonly node: DeclarationNode
-  /** Whether only its type is exported: a class that nobody outside can make. */
+  /** Whether only its type is exported: a class that users cannot construct. */
   readonly isTypeOnly?: boolean
 }
 

@@ -39,7 +39,7 @@ import {
 import { stateStore } from 'sluice/store'
 import * as testing from 'sluice/testing'
 
-/** An option that exists, and a call with the options that are given. Everything else of the call is what it must be. */
+/** An option that exists, and a call with the given options. Everything else of the call is valid. */
 export type Row = readonly [known: string, call: (options: never) => unknown]
 
 const upstreams = [{ name: 'vendor', origin: 'http://127.0.0.1:9', limits: { rps: 1 } }]
@@ -52,7 +52,7 @@ const keys = defineKeys({ price: key('price', ['asset'], { ttl: '1m' }) })
 const circuit = createBreaker()
 const reader = {} as RequestReader<never, never>
 const handler = () => new Response()
-// Names are checked before anything is done with what is given beside the options.
+// Names are checked before the other arguments are used.
 const given = {} as never
 
 const register = async (plugin: unknown, options: object): Promise<void> => {

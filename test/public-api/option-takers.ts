@@ -27,12 +27,12 @@ interface Callable {
   readonly value?: { readonly params: readonly Parameter[] }
 }
 
-/** An option object, by the name of its type or by what it is called. */
+/** An option object, by the name of its type or of the parameter. */
 const isOptions = (name: string): boolean => /(Options|Place|Rules)$/.test(name)
 
 /**
- * What of an exported name takes options: the function itself, methods of what it is, and options within options, such
- * as `createLimiter`, `Limiter.take` and `createLimiter.breaker`.
+ * The parts of an exported name that take options: the function itself, methods of its type, and options within
+ * options, such as `createLimiter`, `Limiter.take` and `createLimiter.breaker`.
  */
 export function optionTakers(name: string, declared: Declared): string[] {
   const node = declared.node as Node & { readonly params?: readonly Parameter[] }

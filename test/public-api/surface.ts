@@ -3,13 +3,13 @@ import type { Declared } from './modules.ts'
 
 type Plain = Record<string, unknown> & { readonly type: string }
 
-/** What of a declaration its users do not see: bodies, values, and private members. */
+/** The parts of a declaration that its users do not see: bodies, values, and private members. */
 const hidden: ReadonlySet<string> = new Set(['body', 'init', 'value', 'decorators'])
 
 export interface TypeNames {
-  /** What its types are written with, apart from its own type parameters. */
+  /** The types that it uses, apart from its own type parameters. */
   readonly names: ReadonlySet<string>
-  /** What it extends: parts of it, which nobody has to write. */
+  /** What it extends: parts of it, which users never have to write. */
   readonly bases: ReadonlySet<string>
 }
 

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { createCache, defineKeys, key } from 'sluice/cache'
 
-// One of the processes of a stampede: all of its callers ask for one cold key at the same moment. Fetches are counted
+// One of the processes of a stampede: all of its callers look up one cold key at the same moment. Fetches are counted
 // in Redis.
 const port = Number(process.argv[2])
 const callers = Number(process.argv[3])

@@ -19,7 +19,7 @@ export interface FleetOptions {
   readonly answerMs?: number
 }
 
-/** Processes that call one vendor, which runs in this process and writes down every arrival. */
+/** Processes that call one vendor, which runs in this process and records every arrival. */
 export class Fleet {
   readonly vendor: Vendor
   readonly #options: FleetOptions

@@ -2,14 +2,14 @@ import { mostInAnyPeriod } from '../../packages/sluice/src/egress/testing/vendor
 import type { Fleet } from './fleet.ts'
 import type { WorkerReport } from './settings.ts'
 
-/** What the vendor saw in one run. */
+/** The arrivals at the vendor in one run. */
 export interface Finding {
   readonly arrivals: number
   /** The most arrivals in any rolling second. */
   readonly most: number
   /** The average rate over the last ten seconds, when all faults are over. */
   readonly rate: number
-  /** What may be expected of that: 96 % of limit / (1 + time to first byte). */
+  /** The expected minimum of that: 96 % of limit / (1 + time to first byte). */
   readonly wanted: number
   readonly wrong: readonly string[]
   /** The most that the bound allows in a second. */
@@ -25,7 +25,7 @@ interface Expected {
 
 const lastMs = 10_000
 
-/** The bound is judged on every rolling second of the run; the rate only where a busy machine cannot be at fault. */
+/** The bound is judged on every rolling second of the run; the rate only where a busy machine cannot be the cause. */
 export function judge(fleet: Fleet, reports: readonly WorkerReport[], expected: Expected): Finding {
   const { limit, answerMs, sinceMs = 0 } = expected
   const { arrivals } = fleet.vendor
@@ -58,7 +58,7 @@ export function judgeEstimated(fleet: Fleet, reports: readonly WorkerReport[], l
   return { ...found, rate: averageOf(fleet), bound, wanted: (0.96 * limit) / (1 + Math.max(...margins) / 1000) }
 }
 
-/** Spaced calls do not come in rounds. */
+/** Spaced calls do not arrive in rounds. */
 function averageOf({ vendor }: Fleet): number {
   const nowMs = performance.now()
   return (vendor.arrivals.filter((at) => at >= nowMs - lastMs).length * 1000) / lastMs

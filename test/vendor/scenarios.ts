@@ -8,7 +8,7 @@ import { type Finding, judge, judgeEstimated } from './judge.ts'
 
 export interface Scenario {
   readonly name: string
-  /** Runs it for about so long, and says what the vendor saw. */
+  /** Runs it for about so long, and returns what the vendor saw. */
   run(forMs: number): Promise<Finding>
 }
 
@@ -18,7 +18,7 @@ interface Setting {
   readonly forMs: number
 }
 
-/** Things that go wrong while the fleet is at work. Each runs for a third of the time, after another third in peace. */
+/** Faults while the fleet is running. Each lasts for a third of the time, after another third without faults. */
 const faults: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
   quiet: async () => {},
   'one process is killed': async ({ fleet }) => {
@@ -110,7 +110,7 @@ const estimated: Scenario = {
   },
 }
 
-/** Judged from a second after the last process had the new limit on. */
+/** Judged from a second after the last process applied the new limit. */
 const limitChanges: Scenario = {
   name: 'the limit changes from 25 to 10',
   async run(forMs) {

@@ -1,6 +1,6 @@
 import type { UpstreamStats } from '../../packages/sluice/src/egress/egress.ts'
 
-/** What a worker process is told when it starts. */
+/** The settings of a worker process. */
 export interface WorkerSettings {
   readonly url: string
   readonly policyFile: string
@@ -10,7 +10,7 @@ export interface WorkerSettings {
   readonly masterName?: string
 }
 
-/** What a worker process says of itself. */
+/** What a worker process reports. */
 export interface WorkerReport {
   version: string
   responses: number

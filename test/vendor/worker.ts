@@ -1,5 +1,5 @@
-// One of several processes whose workers call one vendor as fast as they may. Its settings come as JSON in its first
-// argument; it is told what to do by messages, and reports what it did.
+// One of several processes whose workers call one vendor as fast as allowed. Its settings come as JSON in its first
+// argument; it receives commands by message, and reports what it did.
 import { createHash } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { exchange as exchangeScript } from '../../packages/sluice/src/egress/booking/scripts.gen.ts'
@@ -41,7 +41,7 @@ let abortShare = 0
 async function work(): Promise<void> {
   while (!stopping) {
     const isAborted = Math.random() < abortShare
-    // Some give up while they wait, some while the vendor answers.
+    // Some abort while they wait, some while the vendor answers.
     const signal = isAborted ? AbortSignal.timeout(Math.ceil(Math.random() * 3000)) : undefined
     try {
       const response = await egress.fetch(settings.url, { method: 'POST', body: '{}', ...(signal ? { signal } : {}) })
@@ -62,7 +62,7 @@ process.on('message', async (order: { readonly do: string; readonly share?: numb
   if (order.do === 'report') process.send?.({ ...report, stats: egress.stats()[0] })
   if (order.do === 'abort') abortShare = order.share ?? 0
   if (order.do === 'stall') {
-    // Every 2 s the event loop does nothing for 50 to 300 ms.
+    // Every 2 s the event loop is blocked for 50 to 300 ms.
     setInterval(() => {
       const untilMs = performance.now() + 50 + Math.random() * 250
       while (performance.now() < untilMs);

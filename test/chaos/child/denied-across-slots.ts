@@ -1,5 +1,5 @@
-// Asks for decisions over several slots that must all be denied, and is killed as soon as the first answer of a slot
-// arrives: what the other slots took cannot be given back any more. node --import tsx <file> <ports> <users>
+// Makes decisions over several slots that must all be denied, and is killed as soon as the first answer of a slot
+// arrives: what the other slots took can no longer be returned. node --import tsx <file> <ports> <users>
 import { Cluster } from 'ioredis'
 import { createLimiter } from '../../../packages/sluice/src/limiter/create-limiter.ts'
 import { redisStore } from '../../../packages/sluice/src/stores/redis/redis-store.ts'

@@ -28,7 +28,7 @@ async function decide(count: number): Promise<number> {
       Array.from({ length: 1000 }, (_, i) => limiter.take(`user-${(made + i) % subjects}`)),
     )
     for (const decision of some) if (decision.degraded) degraded += 1
-    // Lets timers and the connection have their turn, as a server would.
+    // Lets timers and the connection run, as a server would.
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
   return degraded
@@ -42,7 +42,7 @@ const settle = async (): Promise<number> => {
   return process.memoryUsage().rss
 }
 
-// Code is compiled, pools and the young generation have grown to their size.
+// Code is compiled, pools and the young generation have reached their size.
 await decide(20_000)
 const before = await settle()
 const degraded = await decide(Number(decisions))

@@ -1,4 +1,4 @@
-// Uses everything that has a timer or a connection, closes it, and has nothing more to do: the process must end by
+// Uses everything that has a timer or a connection, closes it, and has nothing more to do: the process must exit by
 // itself. node --import tsx exit.ts <library> <port>
 import { createLimiter } from '../../../packages/sluice/src/limiter/create-limiter.ts'
 import { redisStore } from '../../../packages/sluice/src/stores/redis/redis-store.ts'

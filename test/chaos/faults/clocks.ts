@@ -14,7 +14,7 @@ import { inTurn } from './single.ts'
 
 const leapS = 600
 
-/** Lets the time of the deciding script be the server's plus what stands at a key, while some work is done. */
+/** Makes the time of the deciding script the server's plus the value of a key, while `work` runs. */
 async function withLeapingClock<T>(work: () => Promise<T>): Promise<T> {
   const { source, sha1 } = decide
   const leaping = source.replace(/(local clock = .*)\n/, "$1 + (tonumber(redis.call('GET', 'leap') or 0)) * 1000000\n")
@@ -27,8 +27,8 @@ async function withLeapingClock<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Says whether a subject that was filled while the clock was ahead is told how long it really has to wait. */
-async function saysTheWholeWait(limiter: Limiter, fill: () => Promise<unknown>): Promise<boolean> {
+/** Checks whether a subject that was filled while the clock was ahead reports how long it really has to wait. */
+async function reportsTheWholeWait(limiter: Limiter, fill: () => Promise<unknown>): Promise<boolean> {
   const isFull = async (): Promise<number> => {
     const decision = await limiter.take('ahead', { rule: 'shared' })
     return decision.allowed ? 0 : decision.retryAfterMs
@@ -45,7 +45,7 @@ async function redisTrial(library: Library, context: Context): Promise<Row> {
   const leaps = Math.max(2, Math.round(20 * context.scale))
   const fault = `${library}: Redis' clock leaps by ${leapS} s to and fro, ${leaps} times`
   context.progress(fault)
-  let isToldRightly = true
+  let isWaitRight = true
   try {
     const row = await runTrial(
       {
@@ -57,7 +57,7 @@ async function redisTrial(library: Library, context: Context): Promise<Row> {
           for (let leap = 0; leap < leaps; leap++) {
             await redis.cli('SET', 'leap', (leap % 2 === 0 ? 1 : -1) * leapS)
             await pause(200)
-            if (leap === 0) isToldRightly = await saysTheWholeWait(limiter, () => redis.cli('SET', 'leap', 0))
+            if (leap === 0) isWaitRight = await reportsTheWholeWait(limiter, () => redis.cli('SET', 'leap', 0))
             await redis.cli('SET', 'leap', 0)
             await pause(200)
           }
@@ -66,13 +66,13 @@ async function redisTrial(library: Library, context: Context): Promise<Row> {
       },
       context,
     )
-    return isToldRightly ? row : { ...row, wrong: [...row.wrong, 'a wrong retryAfterMs'] }
+    return isWaitRight ? row : { ...row, wrong: [...row.wrong, 'a wrong retryAfterMs'] }
   } finally {
     await redis.stop()
   }
 }
 
-/** The wall clock of a process is an hour ahead for a moment, or back: nobody may be locked out for that hour. */
+/** The wall clock of a process is an hour ahead for a moment, or back: no subject may be denied for that hour. */
 async function memoryTrial(context: Context): Promise<Row> {
   const amount = 20
   const windowMs = 200
@@ -117,7 +117,7 @@ async function memoryTrial(context: Context): Promise<Row> {
     for (const rule of algorithms) if (admitted.get(rule) === before.get(rule)) wrong.push(`${rule} locked out`)
   }
   const windows = Math.ceil((performance.now() - startMs) / windowMs) + 1
-  // A window that begins anew after a leap is the price of following clocks at all.
+  // After a jump of the clock, a window that begins again is the price of following clocks at all.
   const most = (windows + 2 * rounds) * amount
   const over = algorithms.reduce((sum, rule) => sum + Math.max(0, admitted.get(rule)! - most), 0)
   await limiter.close()

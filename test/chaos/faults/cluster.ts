@@ -13,7 +13,7 @@ async function failOver(cluster: ClusterServers, how: 'killed' | 'frozen'): Prom
   await cluster.settled()
 }
 
-/** Moves slots to another master and back, keys and all, while they are being asked for. */
+/** Moves slots to another master and back, with their keys, while they are in use. */
 async function reshard(cluster: ClusterServers, context: Context): Promise<void> {
   const [one, two] = (await cluster.masters()) as [ClusterServers['nodes'][0], ClusterServers['nodes'][0]]
   const slots: number[] = []

@@ -6,7 +6,7 @@ import { runTrial } from '../run.ts'
 import type { Context, Row, Scenario } from '../scenario.ts'
 import { inTurn } from './single.ts'
 
-/** What may lie at a key that is no state of ours: lists that Redis packs itself, and other types. */
+/** What may be at a key that is not a state of ours: lists that Redis packs itself, and other types. */
 const lists = [
   "now, 1, 'x', 'y'",
   'now, 1, {}, {}',
@@ -37,7 +37,7 @@ return redis.call('SET', KEYS[1], cmsgpack.pack({ ${list} }))`
   await redis.cli('EVAL', script, '1', key)
 }
 
-/** Damages a subject, asks for it beside the load, repairs it, and says what was not as it should be. */
+/** Damages a subject, uses it beside the load, repairs it, and returns what was wrong. */
 async function damageOnce(redis: RedisServer, limiter: Limiter, service: string, n: number): Promise<string[]> {
   const subject = `damaged-${n}`
   const wrong: string[] = []

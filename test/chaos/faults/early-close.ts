@@ -8,7 +8,7 @@ import { chaosPolicy } from '../policy.ts'
 import type { Context, Row, Scenario } from '../scenario.ts'
 import { inTurn } from './single.ts'
 
-/** Opens and closes limiters at every moment of connecting: no connection may stay, and nothing may stay unsettled. */
+/** Opens and closes limiters at every moment of connecting: no connection may stay open, and no promise unsettled. */
 async function trial(library: Library, context: Context): Promise<Row> {
   const rounds = Math.max(60, Math.round(1000 * context.scale))
   const fault = `${library}: ${rounds} limiters closed while they connect`
@@ -20,7 +20,7 @@ async function trial(library: Library, context: Context): Promise<Row> {
   const once = async (n: number): Promise<void> => {
     const store = redisStore(singleClient(library, redis.port))
     const limiter = await createLimiter({ policy: chaosPolicy('early'), store, deadlineMs: 500 })
-    // Every other one also asks something.
+    // Every other one also makes a decision.
     const asked = n % 2 === 0 ? undefined : limiter.take('a', { rule: 'shared' })
     await pause([0, 0, 1, 2, 5, 20][n % 6]!)
     await Promise.all([limiter.close(), store.close()])

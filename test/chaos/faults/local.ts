@@ -12,7 +12,8 @@ const amount = 1000
 const windowMs = 3000
 
 /**
- * Four replicas that have counted each other lose Redis for a whole window, and tell it afterwards what they admitted.
+ * Four replicas that have counted each other lose Redis for a whole window, and report to it afterwards what they
+ * admitted.
  */
 async function wholeWindow(context: Context): Promise<Row[]> {
   context.progress(`${replicas} replicas, Redis away for a whole window, local`)

@@ -7,12 +7,12 @@ import { runTrial } from '../run.ts'
 import type { Context, Row, Scenario } from '../scenario.ts'
 import { inTurn } from './single.ts'
 
-/** How many decisions each client makes that Redis answers; those whose reply is lost come on top. */
+/** How many decisions each client makes that Redis answers; those whose reply is lost come in addition. */
 const decisions = 100_000
 /** Replies carry whole batches, so it takes only a few to lose many. */
 const lossRate = 0.03
 
-/** Asks on until enough was answered while replies get lost. */
+/** Continues until enough was answered while replies get lost. */
 async function lose(proxies: readonly TcpProxy[], load: Load, context: Context): Promise<string> {
   for (const proxy of proxies) proxy.dropReplies(lossRate)
   const enough = decisions * context.scale
@@ -20,11 +20,11 @@ async function lose(proxies: readonly TcpProxy[], load: Load, context: Context):
     while (load.decisions - load.degraded < enough) {
       const { degraded } = load
       await Promise.all(Array.from({ length: 10 }, () => load.takeOnce()).concat(pause(1)))
-      // What fails at once because the connection is just gone was never sent, and proves nothing.
+      // A decision that fails at once because the connection is closed was never sent, and proves nothing.
       if (load.degraded > degraded) await pause(20)
     }
   }
-  // Several, so that one whose connection is just gone does not hold up the rest.
+  // Several, so that one with a closed connection does not delay the rest.
   await Promise.all(Array.from({ length: 20 }, lane))
   await Promise.all(proxies.map((proxy) => proxy.resume()))
   await pause(500)

@@ -13,8 +13,7 @@ const allowedMb = 16
 const nobody = '1'
 
 /**
- * How much a process grows by while it decides without Redis. It is a process of its own, so that nothing else is
- * measured.
+ * How much a process grows while it decides without Redis. It is a separate process, so that nothing else is measured.
  */
 export async function grownWhileDown(
   library: string,

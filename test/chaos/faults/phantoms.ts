@@ -7,9 +7,7 @@ import { inTurn } from './single.ts'
 
 const decisions = 10_000
 
-/**
- * Freezes Redis, sends decisions until they have all timed out, and lets Redis go on: nothing may have been charged.
- */
+/** Freezes Redis, sends decisions until they have all timed out, and resumes Redis: nothing may have been charged. */
 async function frozen(library: (typeof libraries)[number], context: Context): Promise<Row> {
   context.progress(`${library}: ${decisions} decisions while frozen`)
   const redis = await startRedis()
@@ -21,7 +19,7 @@ async function frozen(library: (typeof libraries)[number], context: Context): Pr
         client,
         auditor: client,
         workers: 0,
-        // The breaker would keep most of them from being sent at all.
+        // The breaker would prevent most of them from being sent at all.
         options: { breaker: { failures: 1_000_000 } },
         inject: async (load: Load) => {
           await redis.freeze()

@@ -10,7 +10,10 @@ import { chaosPolicy, sharedAmount } from '../policy.ts'
 import { deadlineMs, exact, runTrial } from '../run.ts'
 import type { Context, Row, Scenario } from '../scenario.ts'
 
-/** Who was connected before a planned failover must count on the new master this soon after the sentinels name it. */
+/**
+ * A client that was connected before a planned failover must count on the new master this soon after the sentinels name
+ * it.
+ */
 const followWithinMs = 2000
 
 async function tell(port: number, ...words: string[]): Promise<void> {
@@ -24,8 +27,8 @@ const lookEvery = async ({ sentinels }: SentinelServers, ms: number): Promise<vo
 }
 
 /**
- * Sentinels demote the old master when they next look at it, after 10 s unless told otherwise: until then it takes
- * writes, and who stays on it counts apart from everybody else.
+ * Sentinels demote the old master when they next check it, after 10 s by default: until then it accepts writes, and a
+ * client that stays on it counts separately from all others.
  */
 async function failOver(servers: SentinelServers, limiter: Limiter, fresh: () => Promise<Limiter>, cycle: number) {
   const old = await servers.settled()
@@ -95,7 +98,7 @@ async function trial(servers: SentinelServers, library: Library, context: Contex
   return { ...row, overAdmitted: row.overAdmitted + over, wrong }
 }
 
-/** A failover that an operator asks for, while everything is well. */
+/** A failover that an operator starts, while everything works. */
 export const planned: readonly Scenario[] = libraries.map((library) => ({
   name: `sentinel-planned-${library}`,
   run: async (context) => {

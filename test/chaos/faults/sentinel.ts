@@ -6,7 +6,7 @@ import { runTrial } from '../run.ts'
 import type { Context, Row, Scenario } from '../scenario.ts'
 import { inTurn } from './single.ts'
 
-/** Decisions must be exact again this soon after a new master was made. */
+/** Decisions must be exact again this soon after a new master was promoted. */
 const exactWithinMs = 1000
 
 type How = 'killed' | 'frozen'
@@ -16,7 +16,7 @@ async function failOver(servers: SentinelServers, how: How, load: Load): Promise
   const former = await servers.master()
   await (how === 'killed' ? former.kill() : former.freeze())
   load.watchForExact()
-  // Nobody can know of a new master before the sentinels say so.
+  // No client can know a new master before the sentinels announce it.
   await waitFor(async () => (await servers.master()) !== former, { describe: 'a promotion', timeoutMs: 30_000 })
   const promotedMs = performance.now()
   await waitFor(() => load.exactMs < Infinity, { describe: 'exact decisions', timeoutMs: 20_000 })
@@ -26,8 +26,8 @@ async function failOver(servers: SentinelServers, how: How, load: Load): Promise
 }
 
 async function trial(servers: SentinelServers, library: Library, how: How, context: Context): Promise<Row> {
-  // The Sentinel client of node-redis waits until the failover is over on all nodes, which may take seconds: it is not
-  // judged by time.
+  // The Sentinel client of node-redis waits until the failover is over on all nodes, which may take seconds: its time
+  // is not judged.
   const cycles = library === 'ioredis' ? context.cycles : Math.min(context.cycles, 3)
   const fault = `${library}, Sentinel: master ${how}, ${cycles} times`
   const tookMs: number[] = []

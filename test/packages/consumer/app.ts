@@ -73,5 +73,5 @@ export const sources = [
 export const facts = [compilePolicy(policy).rules.length, schema.type, isSluiceError(new Error()), virtualClock()]
 export { stateStore, storeConformance }
 
-// @ts-expect-error -- `limts` is not an option: if types were lost on the way, this would compile.
+// @ts-expect-error -- `limts` is not an option: if types were lost in packaging, this would compile.
 await createLimiter({ limts: { rpm: 100 } })
