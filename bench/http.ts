@@ -12,7 +12,7 @@ const cases: readonly HttpCase[] = frameworks.flatMap((framework): HttpCase[] =>
   {
     framework,
     situation: 'allowed on Redis',
-    // hono-rate-limiter's store for Redis speaks to hosted ones only.
+    // hono-rate-limiter's store for Redis works with hosted ones only.
     peer: framework === 'hono' ? undefined : peers[framework],
     atMost: { overUs: 10 },
   },
@@ -21,7 +21,7 @@ const cases: readonly HttpCase[] = frameworks.flatMap((framework): HttpCase[] =>
 
 /**
  * Measures what a limiter adds to a request, as CPU time of the server: requests per second against a bare framework
- * are noise on small machines. What it is compared with awaits as the limiter does, but limits nothing.
+ * are noise on small machines. The control awaits as the limiter does, but limits nothing.
  */
 export async function benchHttp(
   options: { readonly rounds?: number; readonly quick?: boolean; readonly only?: string | undefined } = {},

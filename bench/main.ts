@@ -1,4 +1,4 @@
-// Measures Sluice beside its peers and prints ratios. See README.md in this folder.
+// Measures Sluice against its peers and prints ratios. See README.md in this folder.
 import { existsSync, writeFileSync } from 'node:fs'
 import { benchBreaker } from './breaker/index.ts'
 import { benchCache } from './cache/index.ts'
@@ -14,7 +14,9 @@ import { surroundings } from './surroundings.ts'
 
 type OtherBench = (options: BenchOptions) => Promise<unknown>
 
-/** Sections that print for themselves; what they return goes into the JSON as it is. Loaded only when asked for. */
+/**
+ * Sections that print their own results; what they return is written to the JSON unchanged. Loaded only when selected.
+ */
 const others: Record<
   Exclude<Section, 'redis' | 'memory' | 'breaker' | 'cache' | 'shipper' | 'capacity' | 'egress'>,
   () => Promise<OtherBench | undefined>

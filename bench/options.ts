@@ -19,7 +19,7 @@ export interface BenchOptions {
   readonly sections: readonly Section[]
   readonly rounds: number
   readonly quick: boolean
-  /** Only cases with this in their names; `policy`, `server` and `page` run whole. */
+  /** Only cases with this in their names; `policy`, `server` and `page` always run completely. */
   readonly only: string | undefined
   /** Where to write all figures. */
   readonly json: string | undefined
@@ -28,7 +28,7 @@ export interface BenchOptions {
 export const usage = `npm run bench -- [${sections.join('] [')}] [all] [--rounds n] [--quick] [--only text] [--json file]
 Without a section: redis and memory. --only picks cases of redis, memory, breaker, cache, shipper, capacity, egress and http by their names, such as lease, fastify or "hono, denied".`
 
-/** Reads the command line; throws an error that says what is wrong with it. */
+/** Reads the command line; throws an error that describes what is wrong with it. */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values, positionals } = parseArgs({
     args: [...args],

@@ -6,7 +6,7 @@ import { openView, startBrowser, startDaemon } from '../test/page/browser.ts'
 import { type Spread, spread } from './measure/stats.ts'
 import { progress } from './report/print.ts'
 
-/** What a reader of the page waits for, in milliseconds. */
+/** The times that a reader of the page waits, in milliseconds. */
 interface PageFigures {
   /** From the navigation to the first paint, and to the first figures on the overview. */
   readonly firstPaintMs: Spread
@@ -14,12 +14,14 @@ interface PageFigures {
   /** With 500 rules and 10,000 keys: from a key press in the search to the next frame, and the longest task. */
   readonly searchMs: Spread
   readonly longestTaskMs: number
+  /** Scripts that the overview loads, compressed as they were sent. */
+  readonly scriptBytes: number
 }
 
 const rules = 500
 const keys = 10_000
 
-/** Opens the page of a daemon on loopback again and again, in headless Chromium. */
+/** Opens the page of a daemon on loopback repeatedly, in headless Chromium. */
 export async function benchPage(options: { readonly rounds?: number } = {}): Promise<PageFigures> {
   const { rounds = 7 } = options
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-page-'))
@@ -33,12 +35,17 @@ export async function benchPage(options: { readonly rounds?: number } = {}): Pro
     const { page } = await openView(browser, daemon)
     const [paints, figures, searches]: [number[], number[], number[]] = [[], [], []]
     let longestTaskMs = 0
+    let scriptBytes = 0
     for (let round = 0; round < rounds; round++) {
       await page.goto('about:blank')
       await page.goto(`${daemon.url}/#/`)
       await page.getByText('Who is being refused').waitFor()
       figures.push(await read(page, 'performance.now()'))
       paints.push(await read(page, "performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+      scriptBytes = await read(
+        page,
+        "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).reduce((sum, each) => sum + each.encodedBodySize, 0)",
+      )
       searches.push(await search(page, daemon.url))
       longestTaskMs = Math.max(longestTaskMs, await read(page, 'window.longestTask ?? 0'))
     }
@@ -47,6 +54,7 @@ export async function benchPage(options: { readonly rounds?: number } = {}): Pro
       figuresMs: spread(figures),
       searchMs: spread(searches),
       longestTaskMs,
+      scriptBytes,
     }
     const line = ([name, { median, min, max }]: [string, Spread]): string =>
       `  ${name} ${median.toFixed(0)} ms (${min.toFixed(0)} to ${max.toFixed(0)})`
@@ -55,6 +63,7 @@ export async function benchPage(options: { readonly rounds?: number } = {}): Pro
     progress(line(['first figures', result.figuresMs]))
     progress(line(['a key press in the search of rules', result.searchMs]))
     progress(`  longest task while searching ${longestTaskMs.toFixed(0)} ms`)
+    progress(`  scripts of the overview ${(scriptBytes / 1000).toFixed(1)} kB compressed`)
     return result
   } finally {
     await browser.close()

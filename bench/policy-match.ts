@@ -1,6 +1,6 @@
 import { compilePolicy } from '../packages/sluice/src/policy/compile/compile-policy.ts'
 import type { CompiledPolicy } from '../packages/sluice/src/policy/compile/compiled-policy.ts'
-import { parseDocument } from '../packages/sluice/src/policy/document/parse-document.ts'
+import { parseDocument } from '../packages/sluice/src/policy/document/parse/parse-document.ts'
 import type { RequestView } from '../packages/sluice/src/policy/match/request-view.ts'
 import { type MemoryStore, memoryStore } from '../packages/sluice/src/stores/memory/memory-store.ts'
 
@@ -45,8 +45,8 @@ const rounds = 200
 const perRound = 2000
 
 /**
- * Runs two things in turn, so that both meet the same noise, and returns the nanoseconds per call of the best round of
- * each.
+ * Runs two functions alternately, so that both have the same noise, and returns the nanoseconds per call of the best
+ * round of each.
  */
 function alternate(a: () => void, b: () => void): readonly [number, number] {
   const best = [Infinity, Infinity] as [number, number]

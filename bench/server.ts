@@ -28,7 +28,7 @@ interface Entrant {
 }
 
 /**
- * Measures the daemon from outside: single checks beside a bare handler of the same framework, a batch beside single
+ * Measures the daemon from outside: single checks against a bare handler of the same framework, a batch against single
  * checks, and many connections at once. The daemon counts, logs and keeps its metrics as it does in production.
  */
 export async function benchServer(
@@ -63,8 +63,8 @@ export async function benchServer(
 }
 
 /**
- * Warms every entrant up, and then asks all of them in turn: the machine drifts within minutes, but little from round
- * to round.
+ * Warms every entrant up, and then measures all of them in turn: the speed of the machine changes within minutes, but
+ * little from round to round.
  */
 async function interleaved(
   entrants: readonly Entrant[],
@@ -90,7 +90,7 @@ const medianCpu = (rounds: readonly Round[]): number => spread(rounds.map(({ cpu
 function ratios(measured: ReadonlyMap<string, readonly Round[]>): CaseResult {
   const [single, bare, batched] = [...measured.values()] as [Round[], Round[], Round[]]
   const speed = (rounds: readonly Round[]): Spread => spread(rounds.map(({ decisionsPerSecond }) => decisionsPerSecond))
-  // Neighbouring rounds saw the same machine, so their ratio is steadier than that of two medians.
+  // Neighbouring rounds ran under the same conditions, so their ratio is steadier than that of two medians.
   const beside = (rounds: readonly Round[], to: readonly Round[]): Spread =>
     spread(rounds.map(({ decisionsPerSecond }, round) => decisionsPerSecond / to[round]!.decisionsPerSecond))
   const target = (claim: string, ours: readonly Round[], peer: readonly Round[], atLeast: number) => {
@@ -103,7 +103,7 @@ function ratios(measured: ReadonlyMap<string, readonly Round[]>): CaseResult {
     countSpread(speed(rounds)),
     micros(medianCpu(rounds)),
     ratioSpread(beside(rounds, bare)),
-    // Steadier than time where something else runs too.
+    // Steadier than time where other programs run too.
     ratio(medianCpu(bare) / medianCpu(rounds)),
   ])
   const errors = [...measured.values()].flat().reduce((sum, round) => sum + round.errors, 0)
@@ -120,7 +120,7 @@ function ratios(measured: ReadonlyMap<string, readonly Round[]>): CaseResult {
   }
 }
 
-/** Many connections for a while. */
+/** Many connections for some time. */
 async function crowd(daemon: MeasuredServer, seconds: number): Promise<CaseResult> {
   progress(`server: 256 connections for ${seconds} s`)
   const { requests, perSecond, errors } = await post(daemon.url, { connections: 256, seconds, size: 1 })

@@ -7,7 +7,7 @@ import { findBinary } from '../packages/sluice/src/testing/servers/binary.ts'
 
 const packages = ['sluice', 'ioredis', 'rate-limiter-flexible', 'rate-limit-redis', '@upstash/ratelimit']
 
-/** What the figures were taken with and on. */
+/** The versions and the machine of the measurement. */
 export function surroundings(): Record<string, string> {
   const { model = 'unknown', length } = { model: cpus()[0]?.model.trim(), length: cpus().length }
   return {

@@ -8,7 +8,7 @@ const bare: CaseEntry = { label: 'no breaker', contender: 'no breaker' }
 const opened = (entry: CaseEntry): CaseEntry => ({ ...entry, setup: { isOpen: true } })
 const loads = [{ inFlight: 1, targets: [{ against: cockatiel.label, atLeast: 1 }] }]
 
-/** One caller that awaits a call which resolves at once: what a breaker costs when all is well, and when nothing is. */
+/** One caller that awaits a call which resolves at once: the cost of a breaker while closed, and while open. */
 export const breakerCases: readonly Case[] = [
   {
     section,

@@ -9,13 +9,13 @@ export async function open(setup: Setup): Promise<Contender<typeof value | undef
   const { redisUrl, prefix, layers = 'memory', tags, lookups } = setup
   const redis = layers === 'memory' ? undefined : new Redis(redisUrl)
   let store = bentostore()
-  // `serialize: false` hands out the object itself, as the others do. Tags do not work with it.
+  // `serialize: false` returns the object itself, as the others do. Tags do not work with it.
   if (layers !== 'redis') store = store.useL1Layer(memoryDriver({ maxItems: 10_000, serialize: tags !== undefined }))
   if (redis) store = store.useL2Layer(redisDriver({ connection: redis as never, prefix }))
   const bento = new BentoCache({ default: 'rows', stores: { rows: store } })
   const fetch = lookups === 'stale' ? fetchOnceThenHang() : fetchOnce()
   const nameFor = namesFor(setup)
-  // A stale value is answered at once, while a factory renews it.
+  // A stale value is returned at once, while a factory renews it.
   const times = lookups === 'stale' ? { ttl: 1, grace: `${ttlSeconds}s`, timeout: 0 } : { ttl: `${ttlSeconds}s` }
   const decide = (subject: string): Promise<typeof value> => {
     const name = nameFor(subject)

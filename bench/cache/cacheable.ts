@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import type { Contender, Setup } from '../contenders/contender.ts'
 import { contenderOf, fetchOnce, namesFor, ttlSeconds, type value } from './value.ts'
 
-/** The same client as the others use, in the form that Keyv wants: less work than its own adapter does. */
+/** The same client as the others use, in the form that Keyv needs: less work than its own adapter does. */
 function ioredisStore(redis: Redis, prefix: string) {
   return {
     get: async (name: string) => (await redis.get(prefix + name)) ?? undefined,

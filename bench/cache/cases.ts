@@ -35,13 +35,13 @@ export const memoryCases: readonly Case[] = [
     ...common,
     title: 'stale hit in process, while a fetch renews it',
     subjects: 1000,
-    // cacheable knows no stale values.
+    // cacheable has no stale values.
     entries: [sluice, bentocache].map(stale),
     loads: [{ inFlight: 1, targets: [] }],
   },
 ]
 
-/** Hits with a Redis behind, and hits in Redis itself: what is asked for together is read together. */
+/** Hits with a second level in Redis, and hits in Redis itself: keys that are requested together are read together. */
 export const redisCases: readonly Case[] = [
   {
     ...common,

@@ -6,12 +6,12 @@ import { value } from './value.ts'
 const [name, entriesText] = process.argv.slice(2)
 const entries = Number(entriesText)
 const text = JSON.stringify(value)
-/** A value of its own for every entry, as from a database. */
+/** A separate value for every entry, as from a database. */
 const row = (): typeof value => JSON.parse(text)
 
 interface Kept {
   add(id: string): unknown
-  /** What the cache itself believes to hold. */
+  /** The size that the cache itself reports. */
   counted(): number | undefined
 }
 
@@ -32,7 +32,7 @@ function bytesInUse(): number {
 }
 
 const cache = await open()
-// Compiled code and other things that are there once are not counted.
+// Compiled code and other one-time allocations are not counted.
 for (let i = 0; i < 1000; i++) await cache.add(`warm-up-${i}`)
 const before = bytesInUse()
 const countedBefore = cache.counted()

@@ -14,7 +14,7 @@ interface Footprint {
   readonly counted?: number
 }
 
-/** What an entry of the first level costs, beside what the cache believes it costs, and beside lru-cache. */
+/** The bytes of an entry of the first level, compared with the cache's own estimate, and with lru-cache. */
 export async function benchFootprint(): Promise<CaseResult> {
   progress('cache: bytes per entry')
   const ours = await footprintOf('sluice')

@@ -59,7 +59,7 @@ function rate(next: () => string, has: (key: string) => boolean, add: (key: stri
   return hits / length
 }
 
-/** The share of lookups that the first level answers, beside lru-cache with the same number of entries. */
+/** The share of lookups that the first level answers, compared with lru-cache with the same number of entries. */
 export function benchHitRate(): CaseResult {
   const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
   const figures = Object.entries(traces).map(([trace, start]) => {

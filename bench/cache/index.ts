@@ -7,7 +7,7 @@ import { benchFootprint } from './footprint.ts'
 import { benchHitRate } from './hit-rate.ts'
 import { benchMany } from './many.ts'
 
-/** The cache beside bentocache, cacheable, lru-cache and a bare GET: one Redis, one value, and no copying, for all. */
+/** The cache against bentocache, cacheable, lru-cache and a bare GET: one Redis, one value, and no copying, for all. */
 export async function benchCache(effort: Effort, only: string): Promise<CaseResult[]> {
   const redis = await startRedis()
   try {

@@ -2,7 +2,10 @@ import { LRUCache } from 'lru-cache'
 import type { Contender } from '../contenders/contender.ts'
 import { contenderOf, fetchOnce, ttlSeconds, value } from './value.ts'
 
-/** A map with an order: no second level, no single flight, no invalidation elsewhere. What there is to gain at most. */
+/**
+ * A map with an order: no second level, no single flight, no invalidation elsewhere. The upper bound of what is
+ * possible.
+ */
 export async function open(): Promise<Contender<typeof value | undefined>> {
   const cache = new LRUCache<string, typeof value>({ max: 10_000, ttl: ttlSeconds * 1000 })
   const fetch = fetchOnce()

@@ -13,7 +13,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startMs
 }
 
-/** A hundred keys at once beside a hundred awaited one after another, a stampede, and what an entry costs. */
+/** A hundred keys at once against a hundred awaited one after another, a stampede, and the cost of an entry. */
 export async function benchMany(server: RedisServer, rounds: number): Promise<CaseResult[]> {
   const redis = new Redis(server.port)
   const cache = await createCache({ redis, memory: false, redisDeadline: '2s', namespace: 'many' })

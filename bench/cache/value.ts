@@ -10,7 +10,10 @@ export const value: { readonly id: string; readonly text: string; readonly price
 /** Long enough that nothing expires while it is measured. */
 export const ttlSeconds = 3600
 
-/** Called for a subject that is in no level. The first pass over all subjects fills them; after that nobody may ask. */
+/**
+ * Called for a subject that is in no level. The first pass over all subjects fills them; after that it must not be
+ * called.
+ */
 export function fetchOnce(): (subject: string) => typeof value {
   const seen = new Set<string>()
   return (subject) => {
@@ -20,7 +23,7 @@ export function fetchOnce(): (subject: string) => typeof value {
   }
 }
 
-/** What to ask for in place of a subject: where misses are measured, a key that was never asked for. */
+/** The key for a subject: where misses are measured, a key that was never used. */
 export function namesFor({ lookups }: Setup): (subject: string) => string {
   let asked = 0
   return lookups === 'miss' ? (subject) => `${subject}-${asked++}` : (subject) => subject
@@ -37,7 +40,7 @@ export function fetchOnceThenHang(): (subject: string) => Promise<typeof value> 
   }
 }
 
-/** A cache as a contender: what it answers must be the value. */
+/** A cache as a contender: its answer must be the value. */
 export function contenderOf(
   decide: (subject: string) => Promise<typeof value | undefined>,
   close: () => Promise<unknown> | unknown = () => undefined,

@@ -1,7 +1,9 @@
 import { Agent, request } from 'node:http'
 import type { BaseOrder } from './offer.ts'
 
-/** What a service can do: answers per second to a few callers, one request after the other, so that nothing queues. */
+/**
+ * The capacity of a service: answers per second to a few callers, one request after the other, so that nothing queues.
+ */
 export async function baseRate({ url, seconds, reconnect }: BaseOrder): Promise<number> {
   const agent = new Agent({ keepAlive: !reconnect })
   const startedMs = performance.now()

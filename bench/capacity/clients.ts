@@ -5,7 +5,7 @@ import type { BaseOrder, OfferOrder, Order, Outcome } from './offer.ts'
 
 const run = promisify(execFile)
 
-/** Runs clients in a process of their own. */
+/** Runs clients in a separate process. */
 async function clients(order: Order): Promise<unknown> {
   const path = fileURLToPath(new URL('./offer-child.ts', import.meta.url))
   const { stdout } = await run(process.execPath, [...process.execArgv, path, JSON.stringify(order)])

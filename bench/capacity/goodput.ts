@@ -5,19 +5,19 @@ import { baseRateFrom, offerFrom } from './clients.ts'
 import type { Outcome } from './offer.ts'
 import { startService } from './service.ts'
 
-/** A client gives up after this. */
+/** A client aborts after this. */
 const deadlineMs = 500
 const multiples = [0.7, 1, 2, 5] as const
 
 interface Goodput extends Outcome {
   readonly multiple: number
   readonly shedding: boolean
-  /** What the service could do just before. */
+  /** The measured capacity just before. */
   readonly base: number
 }
 
 /**
- * Answers within the deadline per second, at several times the rate that the service can do, with and without the guard.
+ * Answers within the deadline per second, at several times the capacity of the service, with and without the guard.
  * `reconnect`: clients open a connection for each request.
  */
 export async function benchGoodput(seconds: number, reconnect: boolean): Promise<CaseResult[]> {
@@ -73,7 +73,7 @@ async function measure(multiple: number, shedding: boolean, seconds: number, rec
   try {
     const base = await baseRateFrom({ url, seconds: seconds / 3, reconnect })
     const order = { url, perSecond: base * multiple, deadlineMs, reconnect }
-    // The first seconds are the guard's to find its level.
+    // In the first seconds the guard finds its level; they are not counted.
     await offerFrom({ ...order, seconds: seconds / 2 })
     return { multiple, shedding, base, ...(await offerFrom({ ...order, seconds })) }
   } finally {

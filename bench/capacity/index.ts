@@ -2,7 +2,7 @@ import { collect } from '../measure/collect.ts'
 import type { CaseResult } from '../report/result.ts'
 import { benchGoodput } from './goodput.ts'
 
-/** Capacity: what a service still answers in time when it is asked for several times as much as it can do. */
+/** Capacity: how much a service still answers in time at several times the load that it can serve. */
 export function benchCapacity(quick: boolean, only: string): Promise<CaseResult[]> {
   const seconds = quick ? 5 : 15
   return collect(

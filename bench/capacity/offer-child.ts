@@ -1,5 +1,5 @@
-// Sends requests from a process of its own: clients that share an event loop with the service would slow it down.
-// Takes an order as JSON, prints what came of it as JSON.
+// Sends requests from a separate process: clients that share an event loop with the service would slow it down. Takes
+// the load as JSON, prints the result as JSON.
 
 import { baseRate } from './base-rate.ts'
 import { type Order, offer } from './offer.ts'

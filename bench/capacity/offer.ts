@@ -19,7 +19,7 @@ export interface OfferOrder {
 
 export type Order = BaseOrder | OfferOrder
 
-/** What came of it, per second. */
+/** The result, per second. */
 export interface Outcome {
   readonly offered: number
   /** Answered with 200 before the deadline. */
@@ -30,7 +30,7 @@ export interface Outcome {
   readonly p99Ms: number
 }
 
-/** Sends requests at a fixed rate, whatever becomes of those before, as clients on the internet do. */
+/** Sends requests at a fixed rate, whatever happens to earlier ones, as clients on the internet do. */
 export async function offer({ url, perSecond, seconds, deadlineMs, reconnect }: OfferOrder): Promise<Outcome> {
   const agent = new Agent({ keepAlive: !reconnect, maxFreeSockets: 1000 })
   const took: number[] = []

@@ -1,4 +1,4 @@
-// A service whose every answer takes some milliseconds of the processor. Prints its port, and ends with its parent.
+// A service whose every answer takes some milliseconds of the processor. Prints its port, and exits with its parent.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createCapacity, shedding } from 'sluice/capacity'
@@ -6,7 +6,7 @@ import { protect } from 'sluice/node'
 
 const workMs = 5
 const handler = (_: unknown, response: { end(text: string): void }): void => {
-  // Processor time, not time on the clock: on a busy machine the latter costs nothing while the process has to wait.
+  // Processor time, not wall-clock time: on a busy machine the latter costs nothing while the process has to wait.
   const before = process.cpuUsage()
   for (let used = process.cpuUsage(before); used.user + used.system < workMs * 1000; ) used = process.cpuUsage(before)
   response.end('ok')

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** A service in a process of its own, with or without the guard. */
+/** A service in a separate process, with or without the guard. */
 export async function startService(shedding: boolean): Promise<{ readonly url: string; stop(): void }> {
   const path = fileURLToPath(new URL('./service-child.ts', import.meta.url))
   const child = spawn(process.execPath, [...process.execArgv, path, String(shedding)], {

@@ -6,9 +6,9 @@ interface Outcome {
 }
 
 /**
- * About the least that a limiter can do in memory and still say where each limit stands: a map, an array of numbers and
- * the time. No policy, no keys of several parts, no costs, nothing bounded or forgotten. What is faster than this gives
- * something up.
+ * About the least that a limiter can do in memory and still report the state of each limit: a map, an array of numbers
+ * and the time. No policy, no keys of several parts, no costs, no bound on memory. Anything faster must leave something
+ * out.
  */
 export async function open({ limits }: Setup): Promise<Contender<Outcome>> {
   const stride = 2 * limits.length

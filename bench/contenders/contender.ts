@@ -4,15 +4,15 @@ export interface WindowLimit {
   readonly seconds: number
 }
 
-/** What a contender is set up with; it must survive the way into another process. */
+/** The setup of a contender; it must be serialisable, to be sent to another process. */
 export interface Setup {
   readonly redisUrl: string
   /** Keeps the keys of one contender in one case apart from all others. */
   readonly prefix: string
   readonly limits: readonly WindowLimit[]
-  /** Draw units ahead of use. Only Sluice can. */
+  /** Debit units ahead of use. Only Sluice can. */
   readonly lease?: boolean
-  /** Refuse what is known to be denied without asking Redis, where that is not the default. */
+  /** Deny from a local cache without a call to Redis, where that is not the default. */
   readonly denyCache?: boolean
   /** How many independent limiters, each with its own connection, share the load. */
   readonly instances?: number
@@ -29,18 +29,17 @@ export interface Setup {
   readonly hasRate?: boolean
   /** For caches: which levels there are; only this process when left out. */
   readonly layers?: 'memory' | 'redis' | 'both'
-  /** For caches: what is asked for. Hits when left out; keys that nobody has; values past their TTL. */
+  /** For caches: what is looked up. Hits when left out; keys that are in no level; values past their TTL. */
   readonly lookups?: 'miss' | 'stale'
   /** For caches: tags of every entry. */
   readonly tags?: readonly string[]
 }
 
 /**
- * A limiter under measurement. It may deny by resolving to something or by rejecting with something that is not an
- * error.
+ * A limiter that is measured. It may deny by resolving to a value or by rejecting with something that is not an error.
  */
 export interface Contender<Result = unknown> {
-  /** Decides for the subject; `lane` tells apart the callers in flight. */
+  /** Decides for the subject; `lane` identifies the caller in flight. */
   decide(subject: string, lane: number): Promise<Result>
   /** Reads a result; throws when it is not an answer of the limiter itself, such as one given without Redis. */
   allowed(result: Result): boolean

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import type { Contender, Setup } from './contender.ts'
 
-// About the least that a limiter can ask of Redis with one script per decision.
+// About the least work for Redis with one script per decision.
 const script = `
 local hits = redis.call('INCR', KEYS[1])
 if hits == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end

@@ -1,7 +1,7 @@
 import type { Decision, PolicyDocument } from 'sluice'
 import type { Setup } from './contender.ts'
 
-/** The policy that says what the setup asks for. */
+/** The policy of the setup. */
 export function benchPolicyOf({ prefix, limits, lease, daily }: Setup): PolicyDocument {
   if (daily !== undefined) return dailyPolicy(prefix, limits[0]!.amount, daily)
   const spec = limits.map(({ amount, seconds }) => ({ name: `per-${seconds}s`, amount, per: `${seconds}s` as const }))

@@ -25,7 +25,7 @@ export async function open(setup: Setup): Promise<Contender<Decision>> {
 
 async function openOne(setup: Setup) {
   const client = new Redis(setup.redisUrl)
-  // The source would be asked only if Redis failed.
+  // The source would be used only if Redis failed.
   const recount = setup.daily === 'cap' ? { recount: { bench: () => 0 } } : {}
   return {
     client,

@@ -5,9 +5,7 @@ import type { Contender, Setup } from './contender.ts'
 
 type UpstashClient = ConstructorParameters<typeof Ratelimit>[0]['redis']
 
-/**
- * Its sliding window. It speaks HTTP to a hosted Redis by itself; here an adapter lets it speak RESP, which is faster.
- */
+/** Its sliding window. By itself it uses HTTP to a hosted Redis; here an adapter lets it use RESP, which is faster. */
 export async function open({ redisUrl, prefix, limits }: Setup): Promise<Contender<{ success: boolean }>> {
   const client = new Redis(redisUrl)
   const { amount, seconds } = limits[0]!
@@ -19,7 +17,7 @@ export async function open({ redisUrl, prefix, limits }: Setup): Promise<Contend
       return client.evalsha(plain, keys.length, ...keys, ...args.map(String))
     },
     async eval(script: string, keys: string[], args: unknown[]) {
-      // Redis refuses scripts with a flag that only the hosted service knows.
+      // Redis refuses scripts with a flag that only the hosted service has.
       const plain = script.replace(/^#!lua flags=allow-key-locking\n/, '')
       shas.set(createHash('sha1').update(script).digest('hex'), (await client.script('LOAD', plain)) as string)
       return client.eval(plain, keys.length, ...keys, ...args.map(String))

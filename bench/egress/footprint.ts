@@ -4,7 +4,7 @@ import { progress } from '../report/print.ts'
 const waiters = 10_000
 const budgetBytes = 64 * 1024 * 1024
 
-/** What calls that wait take of the heap: 10,000 of them must fit into 64 MB. */
+/** How much heap waiting calls use: 10,000 of them must fit into 64 MB. */
 export async function measureWaiters(): Promise<{ readonly bytesPerWaiter: number; readonly fits: boolean }> {
   const origin = 'http://vendor.example'
   const upstream = { name: 'vendor', origin, limits: { rps: 1 }, maxWait: '1d', maxQueue: waiters * 2 }

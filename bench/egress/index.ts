@@ -22,7 +22,7 @@ const sluice: CaseEntry = { label: 'sluice', contender: 'sluice egress' }
 const bottleneck: CaseEntry = { label: 'bottleneck', contender: 'bottleneck' }
 const queue: CaseEntry = { label: 'p-queue', contender: 'p-queue' }
 
-/** Grants per second beside bottleneck and p-queue, and what a waiting call takes of the heap. */
+/** Grants per second compared with bottleneck and p-queue, and the heap that a waiting call uses. */
 export async function benchEgress(effort: Effort, only: string): Promise<CaseResult[]> {
   const inProcess = {
     ...{ section, title: 'in process', subjects: 1, limits: [], expect: 'allowed' as const },

@@ -3,7 +3,7 @@ import { progress } from '../report/print.ts'
 import type { CaseResult } from '../report/result.ts'
 import { open } from './sluice.ts'
 
-/** What the original allowed a decision to add to a call. */
+/** The most that a decision may add to a call, from the original requirements. */
 const requiredMs = 50
 const everyMs = 5
 
@@ -13,7 +13,7 @@ export async function measureOverhead(forMs: number): Promise<CaseResult[]> {
   const contender = await open({ redisUrl: redis.url, prefix: 'overhead', limits: [] })
   try {
     progress('egress: decision overhead')
-    // An upstream that nobody has used grants nothing for two seconds.
+    // A new upstream grants nothing for two seconds.
     await contender.decide('', 0)
     const tookMs: number[] = []
     const calls: Promise<void>[] = []

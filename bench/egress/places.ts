@@ -1,4 +1,4 @@
-/** A thousand places whose period is as short as can be, so that booking is what limits the rate. */
+/** A thousand places with the shortest possible period, so that booking limits the rate. */
 export const places = { amount: 1000, per: '10ms' } as const
-/** In process a thousand would be used up; so many never are. */
+/** In process a thousand would be used up; this many never are. */
 export const manyPlaces = { amount: 100_000, per: '10ms' } as const

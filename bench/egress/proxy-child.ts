@@ -1,4 +1,4 @@
-// One server of the proxy's bench: the vendor, the least that passes requests on, or the proxy without a limit in reach.
+// One server of the proxy's bench: the vendor, a minimal forwarder, or the proxy with limits that are never reached.
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -39,7 +39,7 @@ const kinds: Record<string, () => Promise<string>> = {
     const upstreams = [{ name: 'vendor', origin: vendor, limits: { amount: 1_000_000, per: '1s' } }]
     const egress = await createEgress({ policy: { service: 'bench', upstreams } })
     const config = { host: '127.0.0.1', port: 0, tokens: [], credentials: {}, maxBodyBytes: 1e7, drainMs: 0 }
-    // As in production, one line of the log per call.
+    // As in production, one log line per call.
     const log = pino(pino.destination({ dest: '/dev/null', sync: false }))
     return (await startProxy(egress, config, log)).url
   },

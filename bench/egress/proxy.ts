@@ -12,7 +12,7 @@ const child = new URL('./proxy-child.ts', import.meta.url)
 const connections = 32
 const mostCpu = 1.4
 
-/** The proxy, with no limit in reach, beside the least that passes requests on through the same client. */
+/** The proxy, with limits that are never reached, against a minimal forwarder with the same client. */
 export async function benchProxy(rounds: number, roundMs: number): Promise<CaseResult[]> {
   const servers: MeasuredServer[] = []
   const start = async (...args: string[]): Promise<MeasuredServer> => {
@@ -43,7 +43,7 @@ export async function benchProxy(rounds: number, roundMs: number): Promise<CaseR
   }
 }
 
-/** Posts as fast as answers come, for a while. */
+/** Posts as fast as answers arrive, for some time. */
 async function load(server: MeasuredServer, ms: number): Promise<RoundResult> {
   const dispatcher = new Agent({ connections, pipelining: 1 })
   const tookUs: number[] = []

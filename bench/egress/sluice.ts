@@ -6,12 +6,39 @@ import { manyPlaces, places } from './places.ts'
 
 const origin = 'http://vendor.example'
 
-/** A vendor that answers at once and without a network: what is left is booking, and what egress does for each call. */
+/**
+ * A vendor that answers at once and without a network: what remains is booking, and the work of egress for each call.
+ */
 const transport = (_: unknown, handler: Record<string, (...args: unknown[]) => unknown>): boolean => {
   handler.onConnect?.(() => undefined)
   handler.onHeaders?.(200, [], () => undefined, 'OK')
   handler.onComplete?.([])
   return true
+}
+
+/** Receives the answer to one call. A class, as the loader of TypeScript wraps every function that is made per call. */
+class Answer {
+  readonly #resolve: (answer: boolean) => void
+  readonly onError: (error: unknown) => void
+
+  constructor(resolve: (answer: boolean) => void, reject: (error: unknown) => void) {
+    this.#resolve = resolve
+    this.onError = reject
+  }
+
+  onConnect(): void {}
+
+  onHeaders(): boolean {
+    return true
+  }
+
+  onData(): boolean {
+    return true
+  }
+
+  onComplete(): void {
+    this.#resolve(true)
+  }
 }
 
 /** Grants of Sluice. Limits are so wide that they are never reached. */
@@ -28,14 +55,7 @@ export async function open({ redisUrl, prefix, isEstimated }: Setup): Promise<Co
   const dispatch = egress.interceptor()(transport as never) as unknown as (request: object, handler: object) => boolean
   const decide = (): Promise<boolean> =>
     new Promise((resolve, reject) => {
-      const handler = {
-        onConnect: () => undefined,
-        onHeaders: () => true,
-        onData: () => true,
-        onComplete: () => resolve(true),
-        onError: reject,
-      }
-      dispatch({ origin, path: '/', method: 'GET' }, handler)
+      dispatch({ origin, path: '/', method: 'GET' }, new Answer(resolve, reject))
     })
   return {
     decide,

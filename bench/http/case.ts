@@ -23,8 +23,8 @@ const warmUpRequests = 12_000
 export const nameOf = ({ framework, situation }: HttpCase): string => `${framework}, ${situation}`
 
 /**
- * Measures the CPU time per request of a case: all servers stand ready and take turns of a second. A round goes through
- * them forwards, then backwards, and so on, so that a machine that slows down meanwhile does so for all of them.
+ * Measures the CPU time per request of a case: all servers are started, and each runs for a second in turn. Rounds
+ * alternate between forward and backward order, so that a machine that slows down meanwhile affects all of them.
  */
 export async function runHttpCase(
   spec: HttpCase,
@@ -59,8 +59,8 @@ export async function runHttpCase(
 }
 
 /**
- * By number and not by time, as the compiler has to see the code often enough also on a machine that is busy with
- * something else.
+ * By number and not by time, as the compiler has to see the code often enough also on a machine that is busy with other
+ * work.
  */
 async function warmUp(server: ServerProcess): Promise<void> {
   for (let requests = 0; requests < warmUpRequests; ) requests += (await load(server.url, turnMs)).requests
@@ -88,7 +88,7 @@ async function takeTurn(
 function resultOf({ framework, situation, peer, atMost }: HttpCase, measured: Rounds): CaseResult {
   const ours = measured.get('sluice')!
   const control = measured.get('control')!
-  // Neighbouring rounds saw the same machine, so what lies between them is steadier than what lies between two medians.
+  // Neighbouring rounds ran under the same conditions, so their difference is steadier than that of two medians.
   const over = spread(ours.map((us, round) => us - control[round]!))
   const times = spread(ours.map((us, round) => us / control[round]!))
   const names: Record<Role, string> = {

@@ -1,4 +1,5 @@
-// A plain loader for machines without wrk: keeps some connections busy for a while, then tells how many answers came.
+// A simple load generator for machines without wrk: keeps some connections busy for a while, then prints the number of
+// answers.
 import { Agent, get } from 'node:http'
 
 const [url = '', ms = '', connections = ''] = process.argv.slice(2)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { findBinary } from '../../packages/sluice/src/testing/servers/binary.ts'
 
-/** What a round of load was answered with. */
+/** The answers of a round of load. */
 export interface Answered {
   readonly requests: number
   /** Of these, those that were not 2xx. */
@@ -15,10 +15,10 @@ export const connections = 64
 const wrk = findBinary('wrk')
 const own = fileURLToPath(new URL('./load-child.ts', import.meta.url))
 
-/** What makes the load here. */
+/** The load generator that is available here. */
 export const loader: string = wrk === undefined ? 'a Node process' : 'wrk'
 
-/** Asks as fast as it is answered, from another process. */
+/** Sends requests as fast as they are answered, from another process. */
 export async function load(url: string, ms: number): Promise<Answered> {
   return wrk === undefined ? loadByNode(url, ms) : loadByWrk(wrk, url, ms)
 }

@@ -1,4 +1,4 @@
-// One server in a process of its own; tells its port, and then the CPU time it has used whenever it is asked.
+// One server in a separate process; sends its port, and then, on request, the CPU time it has used.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { startExpress } from './frameworks/express.ts'

@@ -1,4 +1,4 @@
-/** What stands before the handler. */
+/** What is placed before the handler. */
 export type Role = 'sluice' | 'peer' | 'control'
 export type Framework = 'fastify' | 'express' | 'hono'
 export type Situation = 'allowed in memory' | 'allowed on Redis' | 'denied in memory'
@@ -11,7 +11,7 @@ export interface ServerSpec {
   readonly redisUrl: string
 }
 
-/** The body of a denial by Sluice in these cases; a static 429 sends as much. */
+/** The body of a denial by Sluice in these cases; a static 429 sends the same number of bytes. */
 export const staticBody: string = JSON.stringify({
   type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
   title: 'Request cannot be satisfied as assigned quota has been exceeded',

@@ -10,7 +10,7 @@ import type { Load } from './round.ts'
 import { type CaseTarget, summarize } from './summarize.ts'
 
 export interface CaseEntry {
-  /** What the table calls it; the first entry is ours. */
+  /** Its label in the table; the first entry is ours. */
   readonly label: string
   readonly contender: ContenderName
   readonly setup?: Partial<Setup>
@@ -32,7 +32,7 @@ export interface Effort {
   readonly roundMs: number
 }
 
-/** Bounds a round of what answers from memory. */
+/** Bounds a round of contenders that answer from memory. */
 const maxDecisions = 2_000_000
 
 /** Measures a case: a process for each entry, the loads one after the other, rounds interleaved. */

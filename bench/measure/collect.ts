@@ -7,8 +7,8 @@ export interface Step {
 }
 
 /**
- * Prints what each step with `only` in its title measured, as soon as it is there. One that fails is told of, and the
- * others still run.
+ * Prints the result of each step with `only` in its title, as soon as it is available. One that fails is reported, and
+ * the others still run.
  */
 export async function collect(steps: readonly Step[], only: string): Promise<CaseResult[]> {
   const results: CaseResult[] = []

@@ -8,7 +8,7 @@ import type { Load, RoundResult } from './round.ts'
 
 const worker = fileURLToPath(new URL('./worker.ts', import.meta.url))
 
-/** A contender in a process of its own: what one library does to the compiler and the heap cannot touch another. */
+/** A contender in a separate process, so that its effects on the compiler and the heap do not reach another. */
 export class ContenderProcess {
   readonly label: string
   readonly #child: ChildProcess
@@ -25,25 +25,25 @@ export class ContenderProcess {
     subjects: number,
     passes: number,
   ): Promise<ContenderProcess> {
-    // Profilers and the like that were asked for on the command line go along.
+    // Node options of the command line, such as profilers, are passed on.
     const opened = new ContenderProcess(label, fork(worker, [], { execArgv: process.execArgv }))
-    await opened.#ask({ kind: 'open', contender, setup, subjects, passes })
+    await opened.#request({ kind: 'open', contender, setup, subjects, passes })
     return opened
   }
 
   async round(load: Load): Promise<RoundResult> {
-    return (await this.#ask({ kind: 'round', load }))!
+    return (await this.#request({ kind: 'round', load }))!
   }
 
   async close(): Promise<void> {
     const exited = once(this.#child, 'exit')
-    await this.#ask({ kind: 'close' })
+    await this.#request({ kind: 'close' })
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), 5000)
     await exited
     clearTimeout(timer)
   }
 
-  #ask(request: Request): Promise<RoundResult | undefined> {
+  #request(request: Request): Promise<RoundResult | undefined> {
     return new Promise((resolve, reject) => {
       const ended = (): void => reject(new Error(`the process of ${this.label} ended`))
       this.#child.once('exit', ended)

@@ -1,15 +1,15 @@
 import type { RoundResult } from './round.ts'
 
-/** Something that can be measured again and again. */
+/** An entrant that can be measured repeatedly. */
 export interface Entrant {
   readonly label: string
   round(): Promise<RoundResult>
 }
 
 /**
- * Runs every entrant to warm up, as long as three rounds, and then all of them in turn, round by round: the machine
- * drifts by tens of percent within minutes, but little between one round and the next. Every other round goes through
- * them backwards, so that none always follows the same.
+ * Runs every entrant to warm up, as long as three rounds, and then all of them in turn, round by round: the speed of
+ * the machine changes by tens of percent within minutes, but little between one round and the next. Every other round
+ * runs backwards, so that none always follows the same.
  */
 export async function interleave(entrants: readonly Entrant[], rounds: number): Promise<Map<string, RoundResult[]>> {
   const results = new Map<string, RoundResult[]>(entrants.map(({ label }) => [label, []]))

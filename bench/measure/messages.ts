@@ -2,7 +2,7 @@ import type { Setup } from '../contenders/contender.ts'
 import type { ContenderName } from '../contenders/index.ts'
 import type { Load, RoundResult } from './round.ts'
 
-/** What the bench asks of the process of a contender, one at a time. */
+/** What the bench sends to the process of a contender, one at a time. */
 export type Request =
   | {
       readonly kind: 'open'

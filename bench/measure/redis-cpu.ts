@@ -1,7 +1,7 @@
 import type { RedisServer } from '../../packages/sluice/src/testing/servers/redis.ts'
 import type { Entrant } from './interleave.ts'
 
-/** Adds to every round how much CPU it took Redis, which does nothing else meanwhile. */
+/** Adds the CPU time of Redis to every round; Redis does nothing else meanwhile. */
 export function withRedisCpu(redis: RedisServer, { label, round }: Entrant): Entrant {
   return {
     label,

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Contender } from '../contenders/contender.ts'
 import { quantile } from './stats.ts'
 
-/** How long and how hard to ask in one round. */
+/** How long and with how many callers to measure in one round. */
 export interface Load {
   readonly inFlight: number
   readonly ms: number
@@ -26,7 +26,7 @@ export interface RoundResult {
 const sampleEvery = 16
 const turnEvery = 4096
 
-/** Keeps `inFlight` callers asking, each awaiting its answer before it asks again. */
+/** Keeps `inFlight` callers busy, each awaiting its answer before it continues. */
 export async function runRound(
   contender: Contender,
   subjects: readonly string[],
@@ -61,7 +61,7 @@ export async function runRound(
       const after = performance.now()
       latencies.push(after - before)
       if (after >= until || asked >= maxDecisions) running = false
-      // What answers without I/O would otherwise never let timers run.
+      // Contenders that answer without I/O would otherwise never let timers run.
       if (ask % turnEvery === 0) await turn()
     }
   }

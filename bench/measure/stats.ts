@@ -1,4 +1,4 @@
-/** A median with the range it was taken from. */
+/** A median with its range. */
 export interface Spread {
   readonly median: number
   readonly min: number

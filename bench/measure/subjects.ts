@@ -1,12 +1,12 @@
-/** Names of subjects, all of one length: what redis-benchmark puts in the place of `__rand_int__` has 12 digits too. */
+/** Names of subjects, all of one length: redis-benchmark replaces `__rand_int__` by 12 digits too. */
 export function subjectNames(count: number): string[] {
-  // A string pasted together from parts is flattened on first use; doing it here keeps that out of the figures.
+  // A concatenated string is flattened on first use; doing it here keeps that out of the figures.
   return Array.from({ length: count }, (_, index) =>
     Buffer.from(`subject-${String(index).padStart(12, '0')}`).toString('latin1'),
   )
 }
 
-/** A fixed pseudo-random order in which subjects ask, the same for every contender. */
+/** A fixed pseudo-random order of subjects, the same for every contender. */
 export function askingOrder(subjects: number): Uint32Array {
   const order = new Uint32Array(1 << 16)
   let seed = 1

@@ -15,7 +15,7 @@ interface Figures {
   readonly redisUs: Spread
   /** Ours over this one, round by round. */
   readonly ratio: Spread
-  /** Its CPU per decision over ours, round by round: steadier than time on a machine that does other things too. */
+  /** Its CPU per decision over ours, round by round: steadier than time on a machine with other work. */
   readonly cpuRatio: Spread
 }
 
@@ -46,7 +46,7 @@ function figuresOf(label: string, own: readonly RoundResult[], ours: readonly Ro
     p99Us: spread(own.map(({ p99Us }) => p99Us)),
     cpuUs: spread(own.map(({ cpuUs }) => cpuUs)),
     redisUs: spread(own.map(({ redisUs = Number.NaN }) => redisUs)),
-    // Neighbouring rounds saw the same machine, so their ratio is steadier than that of two medians.
+    // Neighbouring rounds ran under the same conditions, so their ratio is steadier than that of two medians.
     ratio: spread(own.map(({ perSecond }, round) => ours[round]!.perSecond / perSecond)),
     cpuRatio: spread(own.map(({ cpuUs }, round) => cpuUs / ours[round]!.cpuUs)),
   }
@@ -58,7 +58,7 @@ function rowOf({ label, perSecond, p50Us, p99Us, cpuUs, redisUs, ...to }: Figure
   return [label, countSpread(perSecond), ...times, ...ratios]
 }
 
-/** redis-benchmark is no Node process whose CPU could be told, and in memory there is no Redis. */
+/** redis-benchmark is not a Node process whose CPU time could be read, and in memory there is no Redis. */
 function known(value: number, format: (value: number) => string): string {
   return Number.isNaN(value) ? '-' : format(value)
 }

@@ -1,4 +1,4 @@
-// The process of one contender: opens it, and runs a round whenever it is told to.
+// The process of one contender: opens it, and runs a round on request.
 import type { Contender } from '../contenders/contender.ts'
 import { loadContender } from '../contenders/index.ts'
 import type { Reply, Request } from './messages.ts'
@@ -25,7 +25,7 @@ async function serve(request: Request): Promise<RoundResult | undefined> {
   }
 }
 
-/** Every subject asks once, so that rounds find all of them known, or used up. */
+/** One decision for every subject, so that rounds find all of them present, or used up. */
 async function askAll(contender: Contender): Promise<void> {
   for (let at = 0; at < subjects.length; at += 256) {
     const asks = subjects.slice(at, at + 256).map((subject, lane) => contender.decide(subject, lane))

@@ -7,7 +7,7 @@ const union: CaseEntry = { ...peer, label: 'RateLimiterUnion' }
 const bare: CaseEntry = { label: 'a map and an array', contender: 'bare windows' }
 const amount = 1_000_000_000
 
-/** One caller that awaits every decision: what a request handler pays. */
+/** One caller that awaits every decision: the cost for a request handler. */
 export const memoryCases: readonly Case[] = [
   {
     section,

@@ -5,7 +5,7 @@ import { subjectNames } from '../measure/subjects.ts'
 
 const [name, setupText, keysText] = process.argv.slice(2)
 const setup = JSON.parse(setupText!) as Setup
-// The keys belong to whoever asks: they exist before, and stay.
+// The keys belong to the caller: they exist before, and stay.
 const subjects = subjectNames(Number(keysText))
 
 function bytesInUse(): number {
@@ -15,11 +15,11 @@ function bytesInUse(): number {
 }
 
 const contender = await (await loadContender(name as ContenderName))(setup)
-// Compiled code and other things that are there once are not counted.
+// Compiled code and other one-time allocations are not counted.
 for (const subject of subjects.slice(0, 1000)) await contender.decide(`warm-up-${subject}`, 0)
 const before = bytesInUse()
 for (const subject of subjects) await contender.decide(subject, 0)
 const after = bytesInUse()
-// Asking once more keeps the limiter, and all that it holds, from being collected before it is counted.
+// One more decision keeps the limiter, and all that it holds, from being collected before it is counted.
 await contender.decide(subjects[0]!, 0)
 process.stdout.write(`${JSON.stringify({ bytesPerKey: (after - before) / subjects.length })}\n`, () => process.exit())

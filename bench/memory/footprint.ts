@@ -10,15 +10,13 @@ import type { CaseResult } from '../report/result.ts'
 const child = fileURLToPath(new URL('./footprint-child.ts', import.meta.url))
 const run = promisify(execFile)
 
-/**
- * What the targets were set by: bytes per key that the peer needed at 10^6 keys, and the part of it that ours may need.
- */
+/** The basis of the targets: bytes per key that the peer needed at 10^6 keys, and the part of it that ours may need. */
 const cases = [
   { title: '1 limit', seconds: [3600], peer: 'RateLimiterMemory', peerBytes: 406, part: 3 },
   { title: '4 limits', seconds: [3600, 7200, 43_200, 86_400], peer: 'RateLimiterUnion', peerBytes: 1621, part: 10 },
 ]
 
-/** Bytes per key in this process' memory, the key string aside. */
+/** Bytes per key in this process' memory, without the key string. */
 export async function memoryFootprint(keys: number): Promise<CaseResult[]> {
   const results: CaseResult[] = []
   for (const { title, seconds, peer, peerBytes, part } of cases) {

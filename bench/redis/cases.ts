@@ -1,7 +1,7 @@
 import type { WindowLimit } from '../contenders/contender.ts'
 import type { Case, CaseEntry } from '../measure/case.ts'
 
-/** Windows as a policy would have them, with amounts that are never used up. */
+/** Windows as in a typical policy, with amounts that are never used up. */
 const second: WindowLimit = { amount: 1_000_000_000, seconds: 1 }
 const minute: WindowLimit = { amount: 1_000_000_000, seconds: 60 }
 const hour: WindowLimit = { amount: 1_000_000_000, seconds: 3600 }
@@ -35,7 +35,7 @@ export const redisCases: readonly Case[] = [
     loads: [
       { inFlight: 64, targets: [{ against: flexible, atLeast: 2 }, { cpuUsAtMost: 4 }] },
       { inFlight: 512, targets: [{ against: flexible, atLeast: 3 }, { cpuUsAtMost: 4 }] },
-      // Last: one at a time, a round makes too few decisions for the compiler to be done with any of the contenders.
+      // Last: one at a time, a round makes too few decisions for the compiler to optimise any of the contenders.
       { inFlight: 1, targets: [{ against: flexible, atLeast: 1 }] },
     ],
   },

@@ -31,13 +31,13 @@ export async function benchCeiling(redis: RedisServer, effort: Effort): Promise<
     progress(`redis: ${title}`)
     const ours = await ContenderProcess.open('sluice', 'sluice', { ...setup, instances: connections }, subjects, 1)
     const load: Load = { inFlight: connections * batch, ms: effort.roundMs, maxDecisions: 2_000_000, expect: 'allowed' }
-    // As many calls as take about a round at 160,000 decisions per second.
+    // Number of calls that take about a round at 160,000 decisions per second.
     const replay = { port: redis.port, connections, calls: Math.ceil(effort.roundMs * 2.5), subjects }
     const entrants: Entrant[] = [
       { label: ours.label, round: () => ours.round(load) },
       { label: 'redis-benchmark', round: () => redisBenchmark(call, replay) },
     ]
-    // With a single connection Redis waits for the client between calls: no ceiling, only a comparison.
+    // With a single connection Redis waits for the client between calls: not a ceiling, only a comparison.
     const targets = connections === 1 ? [] : [{ against: 'redis-benchmark', atLeast: 0.8 }]
     const rounds = await interleave(
       entrants.map((entrant) => withRedisCpu(redis, entrant)),
@@ -48,7 +48,7 @@ export async function benchCeiling(redis: RedisServer, effort: Effort): Promise<
   return results
 }
 
-/** The recorded deadline would soon have passed, and the script would then refuse to decide: set it an hour ahead. */
+/** The recorded deadline would soon pass, and the script would then refuse to decide: set it an hour ahead. */
 async function withoutDeadline(call: RecordedCall, url: string): Promise<RecordedCall> {
   const lasting = { ...call, args: [String((Date.now() + 3_600_000) * 1000), ...call.args.slice(1)] }
   const client = new Redis(url)

@@ -52,13 +52,13 @@ async function bytesOf(
   const open = await loadContender(name)
   const contender = await open({ redisUrl, prefix: 'bench', limits })
   try {
-    // A first, short subject tells how much of a key is not the subject.
+    // A first, short subject shows how much of a key is not the subject.
     await client.flushall()
     await contender.decide('s', 0)
     const around = Math.max(...(await client.keys('*')).map((key) => key.length)) - 1
     await client.flushall()
     const subject = 's'.repeat(keyLength - around)
-    // A subject in mid-use: its counts are no longer the smallest numbers.
+    // A subject in use: its counts are no longer the smallest numbers.
     for (let time = 0; time < 15; time++) await contender.decide(subject, 0)
     const keys = await client.keys('*')
     const bytes = await Promise.all(keys.map((key) => client.memory('USAGE', key)))

@@ -6,7 +6,7 @@ import { redisCases } from './cases.ts'
 import { benchCeiling } from './ceiling.ts'
 import { redisFootprint } from './footprint.ts'
 
-/** The Redis store against its peers, on a Redis that nobody else uses. */
+/** The Redis store against its peers, on a Redis without other clients. */
 export async function benchRedis(effort: Effort, only: string): Promise<CaseResult[]> {
   const redis = await startRedis()
   const onEmptyRedis = ({ title, run }: Step): Step => ({

@@ -22,7 +22,7 @@ export async function recordCall(setup: Setup, batch: number): Promise<RecordedC
   const calls: RecordedCall[] = []
   const client = new Redis(setup.redisUrl)
   const duplicate = client.duplicate.bind(client)
-  // The store opens a connection of its own by duplicating the client; what goes out there is noted down.
+  // The store opens its own connection by duplicating the client; what is sent there is recorded.
   client.duplicate = (options) => {
     const own = duplicate(options)
     const send = own.sendCommand.bind(own)
@@ -35,7 +35,7 @@ export async function recordCall(setup: Setup, batch: number): Promise<RecordedC
   }
   const limiter = await createLimiter({ policy: benchPolicyOf(setup), store: redisStore(client) })
   const subjects = subjectNames(batch)
-  // The first call may only ask for the server's time. While another is under way, all that ask in one turn go out in
+  // The first call may only read the server's time. While another is in flight, all decisions of one turn are sent in
   // one call.
   await limiter.take('first')
   const other = limiter.take('other')

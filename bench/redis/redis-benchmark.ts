@@ -14,8 +14,8 @@ export interface CeilingLoad {
 }
 
 /**
- * Replays a recorded script call for random subjects with redis-benchmark: what Redis does when the client costs next
- * to nothing.
+ * Replays a recorded script call for random subjects with redis-benchmark: the speed of Redis when the client costs
+ * almost nothing.
  */
 export async function redisBenchmark(call: RecordedCall, load: CeilingLoad): Promise<RoundResult> {
   const { stdout } = await run(needBinary('redis-benchmark', 'it comes with Redis'), [
@@ -41,7 +41,8 @@ export async function redisBenchmark(call: RecordedCall, load: CeilingLoad): Pro
 }
 
 function evalsha({ sha, keys, args }: RecordedCall): string[] {
-  // Subjects end in 12 digits, and so does what redis-benchmark makes of __rand_int__, anew for each key of each call.
+  // Subjects end in 12 digits, and so does the random number of redis-benchmark for __rand_int__, new for each key of
+  // each call.
   const random = keys.map((key) => key.replace(/\d{12}$/, '__rand_int__'))
   return ['EVALSHA', sha, `${keys.length}`, ...random, ...args]
 }

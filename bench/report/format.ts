@@ -1,6 +1,6 @@
 import type { Spread } from '../measure/stats.ts'
 
-/** A count with thousands set apart. */
+/** A count with thousands separators. */
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US')
 }
@@ -17,7 +17,7 @@ export function ratioSpread({ median, min, max }: Spread): string {
   return `${ratio(median)} (${ratio(min)}-${ratio(max)})`
 }
 
-/** Microseconds with as many digits as mean something. */
+/** Microseconds with a meaningful number of digits. */
 export function micros(value: number): string {
   return value >= 100 ? count(value) : value.toFixed(value < 10 ? 2 : 1)
 }

@@ -1,7 +1,7 @@
 import type { CaseResult } from './result.ts'
 import { layOut } from './table.ts'
 
-/** Prints the table of a case and what it says about the targets. */
+/** Prints the table of a case and its result for the targets. */
 export function printCase({ section, title, table, targets }: CaseResult): void {
   console.log(`\n${section}: ${title}\n${layOut(table)}`)
   for (const { claim, figure, met } of targets) console.log(`  ${met ? 'met   ' : 'missed'}  ${claim}: ${figure}`)
@@ -16,7 +16,7 @@ export function printSummary(results: readonly CaseResult[]): void {
   console.log(`\nTargets\n${layOut([['case', 'ours', 'peer', 'figure', 'target', ''], ...rows])}`)
 }
 
-/** Tells on stderr what is being done, so that stdout has only results. */
+/** Reports progress on stderr, so that stdout has only results. */
 export function progress(text: string): void {
   process.stderr.write(`${text}\n`)
 }

@@ -1,4 +1,4 @@
-/** A claim of the project, and what this run says about it. */
+/** A claim of the project, and the result of this run. */
 export interface TargetResult {
   readonly claim: string
   /** Ours and the peer's, as the table shows them. */

@@ -1,4 +1,4 @@
-/** Lays rows out in columns: the first to the left, the others to the right. */
+/** Formats rows as columns: the first aligned left, the others right. */
 export function layOut(rows: readonly (readonly string[])[], indent = '  '): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const cell = (text: string, column: number): string =>

@@ -1,5 +1,5 @@
--- Bodies for wrk: `wrk -s post.lua URL -- SIZE`. SIZE 1 asks for one decision, above that for so many at once.
--- Bodies are made beforehand and taken in turn, so that making them is not measured.
+-- Bodies for wrk: `wrk -s post.lua URL -- SIZE`. SIZE 1 is one decision, above that a batch.
+-- Bodies are made beforehand and used in turn, so that making them is not measured.
 local bodies = {}
 local at = 0
 

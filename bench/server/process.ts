@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const cli = fileURLToPath(new URL('../../packages/server/dist/cli.js', import.meta.url))
 const bare = fileURLToPath(new URL('./bare-child.ts', import.meta.url))
 
-/** A server in a process of its own, measured from outside. */
+/** A server in a separate process, measured from outside. */
 export class MeasuredServer {
   readonly origin: string
   /** Where checks are posted. */
@@ -48,7 +48,7 @@ export class MeasuredServer {
     return new MeasuredServer((JSON.parse(line) as { url: string }).url, child)
   }
 
-  /** All CPU time used so far, in microseconds; NaN where the system does not tell. */
+  /** All CPU time used so far, in microseconds; NaN where the system does not report it. */
   cpuUs(): number {
     try {
       const fields = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8')

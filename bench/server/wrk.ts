@@ -6,13 +6,13 @@ import { findBinary } from '../../packages/sluice/src/testing/servers/binary.ts'
 const wrk = findBinary('wrk')
 const script = fileURLToPath(new URL('./post.lua', import.meta.url))
 
-/** Whether there is a load generator here. */
+/** Whether wrk is installed. */
 export const hasWrk: boolean = wrk !== undefined
 
 export interface PostLoad {
   readonly connections: number
   readonly seconds: number
-  /** How many decisions one request asks for. */
+  /** How many decisions one request contains. */
   readonly size: number
 }
 
@@ -23,7 +23,7 @@ export interface Posted {
   readonly errors: number
 }
 
-/** On a machine that is busy with something else answers come late; an error is one that does not come. */
+/** On a busy machine answers come late; an error is one that does not come. */
 const timeout = '30s'
 
 /** Posts checks as fast as they are answered. */

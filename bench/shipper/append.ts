@@ -32,7 +32,9 @@ const targets: readonly (readonly [writers: number, atLeast: number])[] = [
 
 const median = (values: readonly number[]): number => spread(values).median
 
-/** Durable events per second by number of writers, beside the raw rate of the disk in the same rounds, and peers. */
+/**
+ * Durable events per second by number of writers, compared with the raw rate of the disk in the same rounds, and peers.
+ */
 export async function benchAppend(rounds: number, ms: number): Promise<CaseResult[]> {
   const hasSqlite = existsSync(sqliteHome.replace('package.json', 'node_modules/better-sqlite3'))
   if (!hasSqlite) progress('better-sqlite3 is left out: npm install --no-save --prefix .cache/bench better-sqlite3@^12')
@@ -45,7 +47,7 @@ export async function benchAppend(rounds: number, ms: number): Promise<CaseResul
     }
   }
   const rate = (key: string): number => median((results.get(key) ?? []).map(({ perSecond }) => perSecond))
-  /** Round by round, because the disk of one moment is not that of the next. */
+  /** Round by round, because the speed of the disk changes over time. */
   const against = (ours: string, theirs: string): number =>
     median(
       (results.get(ours) ?? []).map(({ perSecond }, i) => perSecond / (results.get(theirs)?.[i]?.perSecond ?? NaN)),

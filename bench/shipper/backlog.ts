@@ -111,6 +111,13 @@ function result({ pending, perSecond, openBytes, mostBytes, rss }: Drained): Cas
         figure: mib(openBytes),
         met: openBytes < 64e6,
       },
+      {
+        claim: 'under 64 MB in use at the peak of draining it',
+        ours: mib(mostBytes),
+        peer: '',
+        figure: mib(mostBytes),
+        met: mostBytes < 64e6,
+      },
     ],
   }
 }

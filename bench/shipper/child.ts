@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Runs a file of this folder in a process of its own, and returns what it prints as JSON. */
+/** Runs a file of this folder in a separate process, and returns what it prints as JSON. */
 export async function child<T>(
   file: string,
   args: readonly (string | number)[],

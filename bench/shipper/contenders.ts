@@ -8,9 +8,7 @@ export interface Contender {
   close(): Promise<unknown>
 }
 
-/**
- * Peers are given what arrives in one turn of the event loop as one batch: without that they would sync for each event.
- */
+/** Peers receive all events of one turn of the event loop as one batch: without that they would sync for each event. */
 function batched(store: (events: readonly string[]) => Promise<unknown> | unknown): (event: object) => Promise<void> {
   let gathered: { text: string; done: () => void; fail: (error: unknown) => void }[] = []
   let busy = false
@@ -99,8 +97,8 @@ interface Sqlite {
 }
 
 /**
- * Where `npm install --no-save --prefix .cache/bench better-sqlite3@^12` puts it: it compiles for minutes, so it is no
- * dependency.
+ * Where `npm install --no-save --prefix .cache/bench better-sqlite3@^12` puts it: it takes minutes to compile, so it is
+ * not a dependency.
  */
 export const sqliteHome: string = join(import.meta.dirname, '..', '..', '.cache', 'bench', 'package.json')
 

@@ -3,7 +3,7 @@ import type { CaseResult } from '../report/result.ts'
 import { benchAppend } from './append.ts'
 import { benchDrain, benchStart } from './backlog.ts'
 
-/** The shipper: durable appends beside the raw disk and peers, start-up, memory and drain. */
+/** The shipper: durable appends compared with the raw disk and peers, start-up, memory and drain. */
 export function benchShipper(rounds: number, quick: boolean, only: string): Promise<CaseResult[]> {
   const steps = [
     { title: 'append', run: () => benchAppend(rounds, quick ? 400 : 1000) },

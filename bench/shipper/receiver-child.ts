@@ -1,4 +1,4 @@
-// A receiver that takes 5,000 events at a time without delay and counts them. Prints its port, and ends with its
+// A receiver that accepts 5,000 events at a time without delay and counts them. Prints its port, and exits with its
 // parent.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
