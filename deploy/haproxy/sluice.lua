@@ -6,7 +6,7 @@
 -- and txn.sluice_wait to the seconds of Retry-After.
 
 local timeout_ms = 1000
--- The body stays here; the others are written anew, so that no client can write them.
+-- The body is not sent; the other headers are set here, so that no client can set them.
 local not_sent = {
   ["content-length"] = true,
   ["content-type"] = true,
@@ -37,7 +37,7 @@ core.register_action("sluice", { "http-req" }, function(txn, url)
 
   local answer = core.httpclient():get({ url = url, headers = headers, timeout = timeout_ms })
   local status = answer and answer.status
-  -- HAProxy itself answers 503 without headers when it reaches nobody; a denial of the daemon carries its own status.
+  -- HAProxy itself answers 503 without headers when it cannot connect; a denial of the daemon carries its own status.
   local own = status and status ~= 200 and answer.headers and answer.headers["sluice-status"]
   if status == 200 then
     txn:set_var("txn.sluice_status", "200")

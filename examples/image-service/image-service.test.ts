@@ -49,7 +49,7 @@ describe.skipIf(!mongod.available)('image-service, with two replicas beside sent
   const servers: Server[] = []
   const urls: string[] = []
   let tests = 0
-  /** A tenant of the test's own. */
+  /** A separate tenant for each test. */
   let tenant = ''
 
   const connect = (): Redis => {
@@ -119,7 +119,7 @@ describe.skipIf(!mongod.available)('image-service, with two replicas beside sent
   }
   const custom = (subject: string, limits: object): object => ({ [`custom_rate_limits.${subject}`]: limits })
 
-  test('enforces the original document as it is: custom limits for some, general ones for the rest', async () => {
+  test('enforces the original document unchanged: custom limits for some, general ones for the rest', async () => {
     const quotas = async (body: object, headers = {}): Promise<string | null> =>
       (await ask(body, { headers })).headers.get('ratelimit-policy')
     expect(await quotas({ tenant_id: 'client-corp', model_version: 'v2' })).toBe(
@@ -130,7 +130,7 @@ describe.skipIf(!mongod.available)('image-service, with two replicas beside sent
     expect(await quotas({}, { 'x-api-key': 'invented' })).toContain('"rps";q=20;w=1')
   })
 
-  test('enforces a limit that was changed in MongoDB in all replicas, once `last_updated` tells', async () => {
+  test('enforces a limit that was changed in MongoDB in all replicas, once `last_updated` changes', async () => {
     const body = { tenant_id: tenant, model_version: 'v1' }
     expect(await statuses(2, body)).toEqual([200, 200])
     await change(custom(`tenant:${tenant}:model:v1`, { rpd: 4 }))
@@ -150,7 +150,7 @@ describe.skipIf(!mongod.available)('image-service, with two replicas beside sent
     expect(replicas[0]!.limiter.policy.status).toMatchObject({ version: own })
     expect(replicas[0]!.limiter.policy.status.lastError).toBeUndefined()
     expect(await statuses(2, { tenant_id: tenant, model_version: 'v1' })).toEqual([200, 429])
-    // The same words in the other service are another bucket.
+    // The same key in the other service is another bucket.
     const { allowed } = await neighbour.limiter.peek([1, tenant, 'v1'], { rule: 'caller' })
     expect(allowed).toBe(true)
   })
@@ -175,7 +175,7 @@ describe.skipIf(!mongod.available)('image-service, with two replicas beside sent
     expect(limits.find(({ name }) => name === 'rpm')).toMatchObject({ remaining: 997 })
   })
 
-  test('lets requests through while Redis is away, and says so in the metric that alerts', async () => {
+  test('lets requests through while Redis is away, and counts it in the metric of the alert', async () => {
     await change(custom(`tenant:${tenant}:model:v1`, { rpd: 1 }))
     await redisServer.kill()
     expect(await statuses(4, { tenant_id: tenant, model_version: 'v1' })).toEqual([200, 200, 200, 200])

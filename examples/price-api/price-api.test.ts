@@ -35,7 +35,7 @@ let postgres: PostgresServer
 let redis: Redis
 let pool: Pool
 let database: Database
-/** Two processes, as far as Redis and the database can tell. */
+/** Two processes from the point of view of Redis and the database. */
 let services: Services[]
 let servers: Server[]
 let urls: string[]
@@ -103,7 +103,7 @@ describe('prices', () => {
     expect(database.queries - before).toBe(1)
   })
 
-  test('tell the CDN how long they may be kept, and 304 who has them', async () => {
+  test('have cache headers for the CDN, and 304 for clients that have them', async () => {
     await produce(services[0]!, [price(2)])
     const first = await get(`/v1/price?asset=${asset}`)
     expect(first.headers.get('cache-control')).toMatch(/^public, max-age=\d+, stale-while-revalidate=30$/)
@@ -118,7 +118,7 @@ describe('prices', () => {
   })
 })
 
-test('closed candles are kept for ever, an open one for an hour', async () => {
+test('closed candles never expire, an open one for an hour', async () => {
   const hourMs = 3_600_000
   const start = Math.floor(Date.now() / hourMs) * hourMs - 2 * hourMs
   for (const [usd, at] of [
@@ -136,7 +136,7 @@ test('closed candles are kept for ever, an open one for an hour', async () => {
   expect((await cache.get(keys.ohlc(asset, '1h', start + 2 * hourMs)))!.freshMs).toBeLessThanOrEqual(hourMs)
 })
 
-test('metadata is cached and, once a change was acknowledged, old nowhere', async () => {
+test('metadata is cached and, once a change was acknowledged, new everywhere', async () => {
   await database.saveAsset({ assetId: asset, name: 'old', decimals: 7 })
   for (const at of [0, 1]) expect((await get(`/v1/assets/${asset}`, { at })).body.name).toBe('old')
   const response = await fetch(`${urls[0]}/v1/assets/${asset}`, {
@@ -176,7 +176,7 @@ test('subscribers get what the producer of another process writes, and are count
   await waitFor(async () => services[1]!.presence.stats().members === 0, { timeoutMs: 15_000 })
 }, 30_000)
 
-test('who is late is named by /ready', async () => {
+test('/ready names the sources that are late', async () => {
   await produce(services[0]!, [price(1)])
   expect((await get('/ready')).body).toMatchObject({ ready: true, stale: [] })
   await services[0]!.freshness.report('exchange', '1ms')
@@ -222,7 +222,7 @@ test('after a wipe of Redis the most used prices are warm again', async () => {
   expect((await get(`/v1/price?asset=${asset}`)).body).toMatchObject({ usd: 3, stale_flag: false })
 }, 30_000)
 
-test('without the database, cached prices go on and unknown ones are refused in time', async () => {
+test('without the database, cached prices are still served and unknown ones are refused in time', async () => {
   await produce(services[0]!, [price(4)])
   await get(`/v1/price?asset=${asset}`)
   await postgres.kill('SIGKILL')

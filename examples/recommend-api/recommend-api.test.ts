@@ -125,7 +125,7 @@ describe('tiers', () => {
 })
 
 describe('models', () => {
-  test('that fail five times are not called, and the answer says so until a probe succeeds', async () => {
+  test('that fail five times are not called, and the answer is marked until a probe succeeds', async () => {
     await startReplicas(1, { modelCooldownMs: 300 })
     await offer('a', { weight: 0.8 })
     expect(await ask()).toMatchObject({ degradedScoring: false, offers: [{ id: 'a', score: 0.9 * 0.8 }] })
@@ -141,7 +141,7 @@ describe('models', () => {
 })
 
 describe('what is cached', () => {
-  test('is not asked for twice, and a change is visible at once in all replicas', async () => {
+  test('is not fetched twice, and a change is visible at once in all replicas', async () => {
     await startReplicas(2)
     await offer('old')
     for (let i = 0; i < 4; i++) expect((await ask(i)).offers).toMatchObject([{ id: 'old' }])
@@ -184,7 +184,7 @@ describe('mandatory offers', () => {
     expect(await delivered()).toBe(cap)
   })
 
-  test('are counted in PostgreSQL while Redis is away, and go on from there when it comes back empty', async () => {
+  test('are counted in PostgreSQL while Redis is away, and continue from there when it comes back empty', async () => {
     await startReplicas(3)
     await redisServer.kill()
     const { services } = replicas[0]!

@@ -15,7 +15,7 @@ const sluice = join(import.meta.dirname, '../../packages/server/bin/sluice.js')
 const service = 'sentiment-service'
 /** Counts are tested here, on machines that may be busy. */
 const deadlineMs = 3000
-/** What `npm start` runs; npm itself does not always hand signals on. */
+/** What `npm start` runs; npm itself does not always forward signals. */
 const { start } = (
   JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8')) as { scripts: { start: string } }
 ).scripts
@@ -36,7 +36,7 @@ describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () =>
   const apps: FastifyInstance[] = []
   const urls: string[] = []
   let tests = 0
-  /** A tenant of the test's own. */
+  /** A separate tenant for each test. */
   let tenant = ''
 
   beforeAll(async () => {
@@ -100,7 +100,7 @@ describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () =>
     await waitFor(() => replicas.every(({ limiter }) => limiter.policy.status.version === version))
   }
 
-  test('answers, and says what is left in all four windows', async () => {
+  test('answers, and reports what is left in all four windows', async () => {
     const { status, headers, body } = await ask({ tenant_id: tenant, language: 'en' })
     expect([status, body]).toEqual([200, { label: 'positive', score: 1 }])
     expect(headers.get('ratelimit-policy')).toMatch(
@@ -118,7 +118,7 @@ describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () =>
     expect(await statuses(1, { ...full, language: 'de' })).toEqual([429])
     expect(await statuses(3, { user_id: 'u1' })).toEqual([200, 200, 429])
     expect(await statuses(3, {})).toEqual([200, 200, 429])
-    // A user with the name of a premium customer has limits of his own, and an invented key opens no new bucket.
+    // A user with the name of a premium customer has separate limits, and an invented key opens no new bucket.
     expect(await statuses(1, { user_id: 'acme' })).toEqual([200])
     expect(await statuses(1, {}, { 'x-api-key': 'invented' })).toEqual([429])
   })
@@ -139,7 +139,7 @@ describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () =>
     expect(await statuses(2, { tenant_id: tenant, language: 'de' })).toEqual([200, 200])
   })
 
-  test('keeps one document that everybody asks for from starving the others', async () => {
+  test('keeps one popular document from starving the others', async () => {
     await setLimits({ rpd: 5 }, {}, 'document')
     const askedFor = (document_id: string) =>
       Promise.all(Array.from({ length: 10 }, (_, i) => ask({ user_id: `${tenant}-${i}`, document_id }, { at: i % 2 })))
@@ -161,7 +161,7 @@ describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () =>
     })
     await waitFor(() => (seen.get(200) ?? 0) > 50)
     await setLimits({ rpd: 50 })
-    // More than 50 are spent, so from here on nobody gets through anywhere.
+    // More than 50 are spent, so from here on every request is denied on both replicas.
     expect(await statuses(10, { tenant_id: tenant })).toEqual(Array(10).fill(429))
     await setLimits({ rpd: 1_000_000 })
     expect(await statuses(4, { tenant_id: tenant })).toEqual(Array(4).fill(200))
@@ -170,7 +170,7 @@ describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () =>
     expect([...seen.keys()].sort()).toEqual([200, 429])
   })
 
-  test('keeps the last good policy when MongoDB is given a bad one, and says so', async () => {
+  test('keeps the last good policy when MongoDB is given a bad one, and reports it', async () => {
     await setLimits({ rpd: 1 })
     const { version } = replicas[0]!.limiter.policy.status
     await policies.updateOne(
@@ -222,7 +222,7 @@ describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () =>
     await waitFor(async () => (await statuses(2, { tenant_id: `${tenant}-c` })).includes(429), { timeoutMs: 20_000 })
   }, 60_000)
 
-  test('starts with `npm start`, and ends when it is told to', async () => {
+  test('starts with `npm start`, and ends on a signal', async () => {
     if (!mongod.available) return
     const env = {
       ...process.env,

@@ -21,7 +21,7 @@ process.once('SIGTERM', () => {
   running = false
 })
 for (let n = 0; running; n++) {
-  // Once this has resolved, the event survives whatever happens to the agent.
+  // Once this has resolved, the event survives a crash of the agent.
   console.log(await shipper.ship({ type: 'tool-call', n, ms: Math.round(Math.random() * 100) }))
   await new Promise((resolve) => setTimeout(resolve, Number(values['every-ms'])))
 }

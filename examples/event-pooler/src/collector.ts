@@ -1,4 +1,4 @@
-// A collector of one's own, whose load can be set by hand. `sluice collect` does the same by the load of its process.
+// A collector with your own code, whose load is set by a request. `sluice collect` uses the load of its process.
 //
 //   npm run collector -- --port 8080
 //   curl -X POST 'http://127.0.0.1:8080/load?percent=85'     pretend to be busy

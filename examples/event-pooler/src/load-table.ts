@@ -7,7 +7,7 @@ const rows = [
   { below: 95, maxBatchSize: 10, delayMs: 5000 },
 ] as const
 
-/** What the collector takes at each load; `hurry` divides all times, so that nobody has to wait to see it all. */
+/** What the collector accepts at each load; `hurry` divides all times, so that the whole example runs quickly. */
 export function loadTable(hurry: number): Pick<CapacityOptions, 'table' | 'retryAfter'> {
   const table = rows.map(({ delayMs, ...row }) => ({ ...row, delay: `${delayMs / hurry}ms` as const }))
   return { table, retryAfter: `${30_000 / hurry}ms` }

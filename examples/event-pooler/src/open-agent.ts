@@ -5,7 +5,7 @@ export function openAgent(dir: string, endpoint: string, backoffMs: number): Pro
   return createShipper({
     dir,
     endpoint,
-    // All agents lose the collector at the same moment; they need not come back at the same moment.
+    // All agents lose the collector at the same moment; with jitter they do not all return at the same moment.
     backoff: { baseMs: backoffMs, jitter: 0.5 },
   })
 }

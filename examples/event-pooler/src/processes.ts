@@ -19,7 +19,7 @@ function start(file: string, args: readonly string[]): ChildProcess {
   return child
 }
 
-/** Ends with this process, at once: nobody may be left that still listens on a port. */
+/** Stops with this process, at once: no process may be left that still listens on a port. */
 export function endOnSignals(): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
@@ -31,7 +31,7 @@ export function endOnSignals(): void {
 
 export interface RunningCollector {
   readonly endpoint: string
-  /** Pretends that the collector is so busy. */
+  /** Sets the simulated load of the collector. */
   load(percent: number): Promise<void>
   stop(): Promise<void>
 }
@@ -58,10 +58,10 @@ export async function runSluiceCollect(port: number, file: string): Promise<{ st
   return { stop: () => ended(child, 'SIGTERM') }
 }
 
-/** The ids in the file of a collector, in the order in which they came. */
+/** The ids in the file of a collector, in the order of arrival. */
 export async function collectedIds(file: string): Promise<string[]> {
   const text = await readFile(file, 'utf8').catch(() => '')
-  // The last line may be just being written.
+  // The last line may be incomplete while it is being written.
   const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n')
   return lines.filter(Boolean).map((line) => (JSON.parse(line) as { id: string }).id)
 }

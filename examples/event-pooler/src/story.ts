@@ -1,5 +1,5 @@
-// One agent and one collector through everything that can happen, and then twenty agents after an outage. About a
-// minute and a half.
+// One agent and one collector through all load levels, kills and an outage, and then twenty agents after an outage.
+// About a minute and a half.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ const home = mkdtempSync(join(tmpdir(), 'event-pooler-'))
 const [dir, file] = [join(home, 'buffer'), join(home, 'collected.ndjson')]
 const acknowledged: ReadonlySet<string>[] = []
 const port = 18_080
-/** Everything runs ten times as fast as it would. */
+/** Everything runs at ten times the normal speed. */
 const hurry = 10
 const quick = ['--backoff-ms', '500']
 const collector = await runCollector(port, file, hurry)

@@ -23,7 +23,7 @@ export function imageService({ limiter, registry, premiumKeys }: Services): Expr
     rateLimit(limiter, {
       // Runs before the key is read; a body that it refuses is counted too.
       parseBody: express.json(),
-      // The document has limits and no keys, so the service says whose they are.
+      // The document has limits and no keys, so the service provides the key.
       key: (request) =>
         subjectOf({
           premium: premiumKeys.get(request.get('x-api-key') ?? ''),
@@ -40,7 +40,7 @@ export function imageService({ limiter, registry, premiumKeys }: Services): Expr
       response.status(400).json({ title: 'image_url is missing' })
       return
     }
-    // A real service asks a model here.
+    // A real service calls a model here.
     response.json({ label: labels[createHash('sha256').update(url).digest()[0]! % labels.length] })
   })
   return app

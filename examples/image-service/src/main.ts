@@ -5,8 +5,8 @@ import { startMongod, startRedis } from 'sluice/testing'
 import { imageService } from './app.ts'
 import { openRateLimits, type RateLimits, startServices } from './services.ts'
 
-// Servers of its own where none are given, so that `npm start` works on any machine that has them installed. A single
-// MongoDB has no change streams: that is when `last_updated` is polled.
+// Starts its own servers where none are configured, so that `npm start` works on any machine that has them installed. A
+// single MongoDB has no change streams, so `last_updated` is polled.
 const ownRedis = process.env.REDIS_URL === undefined ? await startRedis() : undefined
 const mongod = process.env.MONGODB_URL === undefined ? await startMongod() : undefined
 if (mongod?.available === false) throw new Error(mongod.why)

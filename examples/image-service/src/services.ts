@@ -15,7 +15,7 @@ export interface RateLimits {
 
 /** The collection that holds the rate limits of all services. */
 export function openRateLimits(url: string, database: string): Opened {
-  // A server that is away is noticed soon, and waited for by whoever asks again.
+  // An unreachable server is noticed soon; the next attempt waits for it again.
   const mongo = new MongoClient(url, { serverSelectionTimeoutMS: 1000, heartbeatFrequencyMS: 500 })
   return { rateLimits: mongo.db(database).collection('rate_limits'), close: () => mongo.close() }
 }
@@ -24,7 +24,7 @@ export interface Opened {
   close(): Promise<void>
 }
 
-/** What the routes work with. */
+/** The dependencies of the routes. */
 export interface Services {
   readonly limiter: Limiter
   readonly registry: Registry
@@ -37,7 +37,7 @@ export interface ServiceOptions {
   readonly redis: RedisClient
   readonly rateLimits: Collection<RateLimits>
   readonly premiumKeys?: ReadonlyMap<string, string>
-  /** How often to look at `last_updated`. 30 s by default. */
+  /** How often to read `last_updated`. 30 s by default. */
   readonly pollMs?: number
   /** How long a decision may take. 500 ms by default. */
   readonly deadlineMs?: number

@@ -1,4 +1,4 @@
-/** What a request says of its sender. */
+/** What a request contains about its sender. */
 export interface Sender {
   /** The customer of a premium API key that is known; undefined for every other key. */
   readonly premium: string | undefined
@@ -12,8 +12,8 @@ export interface Sender {
 const named = (value: unknown): value is string => typeof value === 'string' && /^[^:]{1,100}$/.test(value)
 
 /**
- * Whose limits count, in the spelling that `custom_rate_limits` uses: the premium key, else tenant and version of the
- * model, else the user, else the address.
+ * Whose limits apply, in the form of `custom_rate_limits`: the premium key, otherwise tenant and version of the model,
+ * otherwise the user, otherwise the address.
  */
 export function subjectOf({ premium, tenant, model = 'v1', user, address }: Sender): string {
   if (premium !== undefined) return `premium:${premium}`

@@ -1,6 +1,6 @@
 /**
- * Calls the vendor through the proxy, or directly when `NIVODA_PROXY_BASE_URL` is not set: that one variable rolls the
- * proxy back. The caller's timeout exceeds the longest wait and the vendor's timeout together.
+ * Calls the vendor through the proxy, or directly when `NIVODA_PROXY_BASE_URL` is not set: that one variable turns the
+ * proxy off. The caller's timeout exceeds the longest wait and the vendor's timeout together.
  */
 export async function callVendor(query: string, env: NodeJS.ProcessEnv): Promise<unknown> {
   const base = env.NIVODA_PROXY_BASE_URL || env.NIVODA_ENDPOINT

@@ -10,7 +10,7 @@ export interface IngestResult {
   readonly authorizations: readonly (string | undefined)[]
 }
 
-/** A scheduler hands `calls` queries to workers, which call the vendor through as many replicas as there are. */
+/** A scheduler gives `calls` queries to workers, which call the vendor through all replicas. */
 export async function ingest(
   replicas: number,
   workers: number,

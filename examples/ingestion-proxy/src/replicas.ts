@@ -7,7 +7,7 @@ export interface Replica {
   stop(): Promise<void>
 }
 
-/** Starts one replica of the proxy as a process of its own. */
+/** Starts one replica of the proxy as a separate process. */
 export async function startReplica(env: NodeJS.ProcessEnv): Promise<Replica> {
   const file = new URL('./proxy.ts', import.meta.url).pathname
   const child: ChildProcess = spawn(process.execPath, ['--conditions=sluice-source', '--import', 'tsx', file], {

@@ -1,4 +1,4 @@
-/** What the proxy is told by its environment; the names are those of the service that this example replaces. */
+/** The settings of the proxy from its environment, with the names of the service that this example replaces. */
 export interface Settings {
   readonly endpoint: string
   /** `Basic ...`, if there is a user. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A vendor that notes when requests arrive, and what they showed to be let in. */
+/** A vendor that records when requests arrive, and their credentials. */
 export async function startVendor() {
   const arrivalsMs: number[] = []
   const authorizations = new Set<string | undefined>()

@@ -16,7 +16,7 @@ export function priceApi({ database, cache, limiter, presence, freshness, regist
   app.get('/ready', async (_, response) => {
     const sources = await freshness.read().catch(() => undefined)
     const stale = sources?.filter((source) => source.stale) ?? []
-    // Stale data is still served, so it is told and not a reason to be taken out of service.
+    // Stale data is still served, so it is reported and the service stays ready.
     response.json({ ready: true, redis: cache.stats().redis, stale, unknown: sources === undefined })
   })
   app.get('/metrics', async (_, response) => {
@@ -47,7 +47,7 @@ export function priceApi({ database, cache, limiter, presence, freshness, regist
     const count = Math.min(maxCandles, Math.max(1, Number(request.query.count ?? 1) || 1))
     const fromMs = Math.floor((Number(request.query.from) || Date.now() - (count - 1) * stepMs) / stepMs) * stepMs
     const starts = Array.from({ length: count }, (_, i) => new Date(fromMs + i * stepMs))
-    // Asked for together, so that Redis is asked once.
+    // Looked up together, so that Redis is called once.
     const answers = await Promise.all(
       starts.map((start) =>
         cache.lookup<Candle | null>(keys.ohlc(assetId, interval, start.getTime()), () =>
@@ -73,7 +73,7 @@ export function priceApi({ database, cache, limiter, presence, freshness, regist
   app.put('/v1/assets/:id', async (request, response) => {
     const { name, decimals } = request.body as { name: string; decimals: number }
     await database.saveAsset({ assetId: request.params.id, name: String(name), decimals: Number(decimals) })
-    // After the commit. When this has returned, no process answers the old name as fresh.
+    // After the commit. When this has resolved, no process returns the old name as fresh.
     await cache.invalidate([keys.asset(request.params.id), keys.markets(request.params.id)], { mode: 'strict' })
     response.status(204).end()
   })

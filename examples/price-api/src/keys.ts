@@ -1,12 +1,12 @@
 import { defineKeys, key } from 'sluice/cache'
 import type { Candle, Price } from './database.ts'
 
-/** How an outage of the database shows: for ten minutes as stale prices, then as errors. */
+/** How an outage of the database appears: for ten minutes as stale prices, then as errors. */
 const lastResort = { staleIfError: '10m' } as const
 
 /**
  * Everything that is cached, in one table. Besides it, Redis holds the minute counters of the limiter, the health of
- * data sources (`freshness`) and the live subscribers (`presence`), each in a namespace of its own.
+ * data sources (`freshness`) and the live subscribers (`presence`), each in a separate namespace.
  */
 export const keys = defineKeys({
   price: key('price', ['assetId'], {

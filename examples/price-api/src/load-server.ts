@@ -6,7 +6,7 @@ import { Database } from './database.ts'
 import { produce, randomWalk } from './producer.ts'
 import { startServices } from './services.ts'
 
-// The API as `load.ts` measures it: in a process of its own, with Redis behind Sentinel, and limits that the load does
+// The API as `load.ts` measures it: in a separate process, with Redis behind Sentinel, and limits that the load does
 // not reach.
 const sentinels = process.env.SENTINELS!.split(',').map((port) => ({ host: '127.0.0.1', port: Number(port) }))
 const redis = new Redis({ sentinels, name: process.env.MASTER ?? 'mymaster', maxRetriesPerRequest: 1 })

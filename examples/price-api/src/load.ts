@@ -4,8 +4,8 @@ import { Agent, request } from 'node:http'
 import { startPostgres, startSentinel } from 'sluice/testing'
 
 /**
- * What the original promises: 200 ms p95 at a burst of 2,000 requests per second, 50 ms p95 for cold reads, warm again
- * in 2 minutes.
+ * The requirements of the original service: 200 ms p95 at a burst of 2,000 requests per second, 50 ms p95 for cold
+ * reads, warm again in 2 minutes.
  */
 const promised = { burstMs: 200, coldMs: 50, warmMs: 120_000 } as const
 const perSecond = Number(process.env.RATE ?? 2000)
@@ -46,7 +46,7 @@ function get(port: number, path: string): Promise<Seen> {
   })
 }
 
-/** Sends at a fixed rate for some time, whatever comes back. `meanwhile` happens a quarter of the way. */
+/** Sends at a fixed rate for some time, whatever the answers. `meanwhile` runs a quarter of the way. */
 async function burst(
   port: number,
   ms: number,

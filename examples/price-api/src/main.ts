@@ -6,7 +6,7 @@ import { Database } from './database.ts'
 import { produce, randomWalk } from './producer.ts'
 import { startServices } from './services.ts'
 
-// Servers of its own where none are given, so that `npm start` works on any machine that has them installed.
+// Starts its own servers where none are configured, so that `npm start` works on any machine that has them installed.
 const own = {
   redis: process.env.REDIS_URL === undefined ? await startRedis() : undefined,
   postgres: process.env.DATABASE_URL === undefined ? await startPostgres() : undefined,

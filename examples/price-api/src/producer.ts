@@ -2,7 +2,7 @@ import type { Price } from './database.ts'
 import { keys } from './keys.ts'
 import type { Services } from './services.ts'
 
-/** Writes prices as an aggregator does: to the database, to the cache, and to whoever watches. Readers only read. */
+/** Writes prices as an aggregator does: to the database, to the cache, and to live subscribers. Readers only read. */
 export async function produce(
   { database, cache, presence, freshness }: Services,
   prices: readonly Price[],
@@ -17,7 +17,7 @@ export async function produce(
   await freshness.report('exchange', '30s')
 }
 
-/** Makes up prices, a step at a time. */
+/** Generates prices, a step at a time. */
 export function randomWalk(assetIds: readonly string[], random: () => number = Math.random): () => Price[] {
   const last = new Map(assetIds.map((assetId) => [assetId, 1 + random() * 100]))
   return () =>

@@ -15,7 +15,7 @@ import { openRedis, type RedisClient, redisStore } from 'sluice/redis'
 import { partReport, redisReports, startReports } from 'sluice/reports'
 import type { Database } from './database.ts'
 
-/** What the routes and the producer work with. One Redis handle serves all parts. */
+/** The dependencies of the routes and the producer. One Redis handle serves all parts. */
 export interface Services {
   readonly database: Database
   readonly cache: Cache
@@ -43,7 +43,8 @@ export async function startServices({
   const cache = await createCache({
     redis,
     namespace: 'price-api',
-    // After a wipe the most used prices come back by themselves, within the two minutes that the original allows.
+    // After a wipe the most used prices are fetched again automatically, within the two minutes that the original
+    // requires.
     fetchers: { price: ([assetId]) => database.price(String(assetId)) },
     warmUp: { top: 200, within: '2m', concurrency: 8 },
     ...cacheOptions,

@@ -84,8 +84,8 @@ export class Database {
   }
 
   /**
-   * Records a mandatory offer if the customer's day has room for it, in one statement: the row is locked before its
-   * count is compared, so that requests which come at the same time see each other.
+   * Records a mandatory offer if the customer's limit for the day allows it, in one statement: the row is locked before
+   * its count is compared, so that concurrent requests see each other.
    */
   async deliverMandatory(customer: string, day: Date, cap: number): Promise<boolean> {
     const { rowCount } = await this.#pool.query(

@@ -1,6 +1,6 @@
 import { defineKeys, key } from 'sluice/cache'
 
-/** How long each source of enrichment may be remembered. */
+/** How long the data of each enrichment source is cached. */
 export const enrichmentSources = { profile: '120s', segments: '600s' } as const
 export type EnrichmentSource = keyof typeof enrichmentSources
 

@@ -6,7 +6,7 @@ import { Database } from './database.ts'
 import { startServices } from './services.ts'
 import { poolSize, readSettings } from './settings.ts'
 
-// Servers of its own where none are given, so that `npm start` works on any machine that has them installed.
+// Starts its own servers where none are configured, so that `npm start` works on any machine that has them installed.
 const own = {
   redis: process.env.REDIS_URL === undefined ? await startRedis() : undefined,
   postgres: process.env.DATABASE_URL === undefined ? await startPostgres() : undefined,
@@ -28,7 +28,7 @@ for (const id of ['welcome', 'renewal'])
     segment: null,
   })
 
-// A model that fails now and then; a real one is a request to its server.
+// A model that fails sometimes; a real one is a request to its server.
 const callModel = async (model: string): Promise<number> => {
   if (Math.random() < 0.1) throw new Error(`The model ${model} does not answer.`)
   return Math.random()

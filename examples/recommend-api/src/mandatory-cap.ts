@@ -1,7 +1,7 @@
 import type { Limiter, RecountTake } from 'sluice'
 import type { Database } from './database.ts'
 
-/** Asks PostgreSQL while Redis cannot decide, and brings a Redis up to date that has lost its counters. */
+/** Uses PostgreSQL while Redis cannot decide, and restores the counters of a Redis that has lost them. */
 export function recountMandatory(database: Database): RecountTake {
   return {
     take: ([customer], { start, amount }) => database.deliverMandatory(String(customer), start, amount),
@@ -10,9 +10,8 @@ export function recountMandatory(database: Database): RecountTake {
 }
 
 /**
- * Whether a mandatory offer may be delivered to a customer today. Redis refuses most of what is too much without a
- * query; what it allows is recorded by the same statement that decides while it is away, so that the cap holds whoever
- * allowed it.
+ * Whether a mandatory offer may be delivered to a customer today. Redis refuses most excess requests without a query;
+ * what it allows is recorded by the same statement that decides while it is away, so that the cap holds in both cases.
  */
 export async function mayDeliver(
   customer: string,

@@ -7,7 +7,7 @@ export interface Recommendation {
   readonly degradedScoring: boolean
 }
 
-/** Notes what a step of a decision found, if the decision is traced. */
+/** Records the result of a step of a decision, if the decision is traced. */
 export type Trace = (step: string, found: unknown) => unknown
 
 /** Decides which offers a customer sees. */

@@ -7,7 +7,7 @@ export type CallModel = (model: string, features: object, options: { readonly si
 
 export interface Score {
   readonly score: number
-  /** Whether the model did not answer, so that the fallback score took its place. */
+  /** Whether the model did not answer, so that the fallback score was used. */
   readonly degraded: boolean
 }
 
@@ -16,7 +16,7 @@ export interface Scoring {
   score(offer: Offer, features: object, fit: number): Promise<Score>
 }
 
-/** A breaker per model: one that fails 5 times in a row is not called for a minute, then one call tries it. */
+/** A breaker per model: one that fails 5 times in a row is not called for a minute; then one call probes it. */
 export function scoring(callModel: CallModel, settings: Settings): Scoring {
   const breakers = createBreakers({
     name: 'models',

@@ -11,7 +11,7 @@ import { readPolicy } from './policy.ts'
 import { type CallModel, type Scoring, scoring } from './scoring.ts'
 import type { Settings } from './settings.ts'
 
-/** What the routes work with. One Redis handle serves all parts. */
+/** The dependencies of the routes. One Redis handle serves all parts. */
 export interface Services {
   readonly settings: Settings
   readonly database: Database
@@ -55,7 +55,7 @@ export async function startServices(options: ServiceOptions): Promise<Services> 
     cacheMetrics(cache),
     breakerMetrics(models.breakers),
   ])
-  // Under the names that dashboards of the original service know.
+  // Under the metric names that dashboards of the original service use.
   const latency = new Histogram({
     name: 'decisionFlowExecutionLatency',
     help: 'Time of a whole decision, in seconds.',
@@ -69,7 +69,7 @@ export async function startServices(options: ServiceOptions): Promise<Services> 
     labelNames: ['model'],
     registers: [registry],
   })
-  // `sluice stats` shows how all replicas stand.
+  // `sluice stats` shows the state of all replicas.
   const reports = startReports({
     service: 'recommend-api',
     to: redisReports(redis),

@@ -1,4 +1,4 @@
-/** What the environment says, with the names and defaults of the original service. */
+/** The settings from the environment, with the names and defaults of the original service. */
 export interface Settings {
   readonly modelFailures: number
   readonly modelCooldownMs: number
@@ -7,7 +7,7 @@ export interface Settings {
   readonly maxActiveOffers: number
   /** The share of decisions that are traced, from 0 to 1. */
   readonly traceSampleRate: number
-  /** What a limiter that is closed because Redis is away answers: 503, or 429 as the original did. */
+  /** The status of a limiter that is closed because Redis is away: 503, or 429 as in the original. */
   readonly closedStatus: 429 | 503
 }
 

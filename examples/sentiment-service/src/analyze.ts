@@ -10,7 +10,7 @@ const words: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   de: { gut: 1, super: 1, liebe: 1, schlecht: -1, furchtbar: -1, hasse: -1 },
 }
 
-/** Counts good and bad words; a real service asks a model here. */
+/** Counts good and bad words; a real service calls a model here. */
 export function analyze(text: string, language: string): Sentiment {
   const values = words[language] ?? words.en!
   const found = text

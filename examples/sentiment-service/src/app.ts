@@ -19,7 +19,7 @@ export async function sentimentService({ limiter, registry, premiumKeys }: Servi
   const app = fastify()
   app.get('/ready', async () => {
     const { ok, warnings } = await limiter.health()
-    // Without Redis requests are let through, so that is no reason to be taken out of service.
+    // Without Redis requests are let through, so the service stays ready.
     return { ready: true, exact: ok, warnings, policy: limiter.policy.status }
   })
   app.get('/metrics', async (_, reply) => reply.type('text/plain').send(await registry.metrics()))
@@ -27,7 +27,7 @@ export async function sentimentService({ limiter, registry, premiumKeys }: Servi
   await app.register(async (v1) => {
     await v1.register(rateLimit, {
       limiter,
-      // Only a key that is known makes a request premium: an invented one is no way to a bucket of one's own.
+      // Only a known key makes a request premium: an invented one must not open a new bucket.
       context: (request) => ({ premium: premiumKeys.get(String(request.headers['x-api-key'])) }),
     })
     v1.post<{ Body: Question }>('/v1/analyze', { schema: { body: question } }, async ({ body }) =>

@@ -4,7 +4,7 @@ import { sentimentService } from './app.ts'
 import { openPolicies, seedPolicy } from './policies.ts'
 import { startServices } from './services.ts'
 
-// Servers of its own where none are given, so that `npm start` works on any machine that has them installed.
+// Starts its own servers where none are configured, so that `npm start` works on any machine that has them installed.
 const ownRedis = process.env.REDIS_URL === undefined ? await startRedis() : undefined
 const mongod = process.env.MONGODB_URL === undefined ? await startMongod({ replicaSet: 1 }) : undefined
 if (mongod?.available === false) throw new Error(mongod.why)

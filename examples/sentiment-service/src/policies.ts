@@ -13,7 +13,7 @@ export type Policies = Collection<StoredPolicy>
 
 /** The collection that holds the policies of all services. */
 export function openPolicies(url: string, database: string): { policies: Policies; close(): Promise<void> } {
-  // A server that is away is noticed soon, and waited for by whoever asks again.
+  // An unreachable server is noticed soon; the next attempt waits for it again.
   const mongo = new MongoClient(url, { serverSelectionTimeoutMS: 1000, heartbeatFrequencyMS: 500 })
   return { policies: mongo.db(database).collection('rate_limits'), close: () => mongo.close() }
 }

@@ -6,7 +6,7 @@ import { openRedis, type RedisClient, redisStore } from 'sluice/redis'
 import { partReport, redisReports, startReports } from 'sluice/reports'
 import type { Policies } from './policies.ts'
 
-/** What the routes work with. */
+/** The dependencies of the routes. */
 export interface Services {
   readonly limiter: Limiter
   readonly registry: Registry
@@ -19,7 +19,7 @@ export interface ServiceOptions {
   readonly redis: RedisClient
   readonly policies: Policies
   readonly premiumKeys?: ReadonlyMap<string, string>
-  /** How often to look for a new policy where MongoDB has no change streams. 30 s by default. */
+  /** How often to check for a new policy where MongoDB has no change streams. 30 s by default. */
   readonly pollMs?: number
   /** How long a decision may take. 500 ms by default. */
   readonly deadlineMs?: number
