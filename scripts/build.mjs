@@ -24,7 +24,7 @@ const hasSources = (name) =>
   existsSync(join(folder(name), 'src')) &&
   readdirSync(join(folder(name), 'src'), { recursive: true }).some((file) => /\.tsx?$/.test(file) && !isTest(file))
 
-/** Directories count too: their time tells of files that were removed. */
+/** Directories count too: their time changes when files are removed. */
 function newestSource({ name, needs, more = [] }) {
   const src = join(folder(name), 'src')
   const entries = readdirSync(src, { recursive: true }).filter((file) => !isTest(file))

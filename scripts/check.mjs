@@ -58,14 +58,14 @@ function packed(name) {
   }
 }
 
-/** A lock file with addresses would send every user to the registry of whoever wrote it. */
+/** A lock file with addresses would send every user to the registry of its author. */
 function lockFile() {
   const entries = Object.entries(readJson('package-lock.json').packages)
   const found = entries.filter(([, { resolved }]) => /^[a-z+]+:/.test(resolved ?? '')).map(([name]) => name)
   if (found.length > 0) throw new Error(`package-lock.json holds download addresses: ${found.slice(0, 5).join(', ')}`)
 }
 
-/** Paths of somebody's machine have no meaning on another. */
+/** Paths of one machine have no meaning on another. */
 function machinePaths() {
   const files = command('git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard')
     .split('\0')

@@ -1,6 +1,6 @@
 // Completes package-lock.json after an `npm install` against a registry that mirrors only this platform's packages.
 // npm then leaves out the optional packages of other platforms, and `npm ci` refuses the file it wrote itself
-// (npm/cli#9342). They are entered here by name and exact version, with the platform that their name tells.
+// (npm/cli#9342). They are entered here by name and exact version, with the platform in their name.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 

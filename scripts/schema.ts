@@ -1,6 +1,6 @@
 // Writes packages/sluice/policy.schema.json, so that editors complete and check policies; with --check, only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { policyJsonSchema } from '../packages/sluice/src/policy/document/schema.ts'
+import { policyJsonSchema } from '../packages/sluice/src/policy/document/schema/schema.ts'
 
 const file = new URL('../packages/sluice/policy.schema.json', import.meta.url)
 const wanted = `${JSON.stringify(policyJsonSchema(), null, 2)}\n`
