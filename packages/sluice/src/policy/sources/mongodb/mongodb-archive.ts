@@ -1,5 +1,5 @@
 import { invalidOption } from '../../../core/errors.ts'
-import { parseDocument } from '../../document/parse-document.ts'
+import { parseDocument } from '../../document/parse/parse-document.ts'
 import { type PolicyArchive, type PolicyVersion, policyChanged, readPushOptions } from '../archive.ts'
 import { type MongoCollection, type MongoHistory, revisionOf } from './mongodb-collection.ts'
 
@@ -26,10 +26,10 @@ export function mongoArchive(
     }
   }
 
-  /** Undefined when somebody else was quicker. */
+  /** Undefined when another writer was first. */
   async function replace(document: object, after: number | undefined): Promise<number | undefined> {
     const former = (await policies.findOne({ _id: service })) as { last_updated?: unknown } | null
-    // Looked at after the document was read: who pushes in between makes the replacement fail.
+    // Read after the document: a push in between makes the replacement fail.
     if (after !== undefined && ((await newest(1))[0]?.revision ?? 0) !== after) throw policyChanged(after)
     if (former !== null) await keep(former)
     const revision = Math.max(Date.now(), Math.floor(revisionOf(former) ?? 0) + 1)
@@ -49,14 +49,24 @@ export function mongoArchive(
     return revision
   }
 
+  /**
+   * The document in force counts even if it is not kept yet: between the two writes of a push, a second push would
+   * otherwise find its revision still the newest.
+   */
   async function newest(limit: number): Promise<readonly PolicyVersion[]> {
-    if (versions !== undefined) {
-      const rows = await versions.find({ service }).sort({ revision: -1 }).limit(limit).toArray()
-      return (rows as { revision: number; created_at: Date; document: unknown }[]).map(versionOf)
-    }
+    const kept = await newestKept(limit)
     const document = await policies.findOne({ _id: service })
     const revision = revisionOf(document)
-    return revision === undefined || limit < 1 ? [] : [{ revision, createdAt: new Date(revision), document }]
+    if (revision === undefined || kept.some((version) => version.revision === revision)) return kept
+    const current = { revision, createdAt: new Date(revision), document }
+    return [...kept, current].sort((a, b) => b.revision - a.revision).slice(0, limit)
+  }
+
+  async function newestKept(limit: number): Promise<PolicyVersion[]> {
+    // To MongoDB a limit of 0 is none.
+    if (versions === undefined || limit < 1) return []
+    const rows = await versions.find({ service }).sort({ revision: -1 }).limit(limit).toArray()
+    return (rows as { revision: number; created_at: Date; document: unknown }[]).map(versionOf)
   }
 
   return {

@@ -7,6 +7,7 @@ import { waitFor } from '../../../testing/wait-for.ts'
 import { compilePolicy } from '../../compile/compile-policy.ts'
 import { livePolicy } from '../../live/live-policy.ts'
 import { mongoPolicy } from './mongodb.ts'
+import type { MongoHistory } from './mongodb-collection.ts'
 
 interface Stored {
   _id: string
@@ -152,6 +153,26 @@ describeMongo('mongoPolicy', () => {
     await expect(archive.push(policy('late'), { after })).rejects.toMatchObject({ code: 'SLUICE_POLICY_CHANGED' })
     const [newest] = await archive.history(1)
     expect(await archive.push(policy('next'), { after: newest!.revision })).toBeGreaterThan(newest!.revision)
+  })
+
+  it('refuses a second push while the first one is not in the history yet', async () => {
+    const { policies, versions } = mongo
+    let goOn = () => {}
+    const written = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    const slow = {
+      find: (filter: object) => versions.find(filter),
+      insertOne: (row: object) => written.then(() => versions.insertOne(row)),
+    } as MongoHistory
+    const first = mongoPolicy(policies, { service: 'not-kept', history: slow }).archive.push(policy('v1'), { after: 0 })
+    await waitFor(async () => (await policies.findOne({ _id: 'not-kept' })) !== null)
+    const { archive } = mongoPolicy(policies, { service: 'not-kept', history: versions })
+    await expect(archive.push(policy('v2'), { after: 0 })).rejects.toMatchObject({ code: 'SLUICE_POLICY_CHANGED' })
+    const [newest] = await archive.history(1)
+    goOn()
+    expect(newest!.revision).toBe(await first)
+    expect(await archive.history(0)).toEqual([])
   })
 
   it('gives many that push at once different revisions', async () => {

@@ -36,7 +36,7 @@ export function mongoPolicy(policies: MongoCollection, options: MongoPolicyOptio
   if (typeof service !== 'string' || service === '') {
     throw invalidOption('service', service, 'name the service whose policy it is')
   }
-  // Whoever changes a document may forget `last_updated`, but the change stream does not.
+  // A writer may forget `last_updated`; the change stream reports the change anyway.
   let wasPushed = false
   const source = followedSource({
     description: `mongodb ${policies.collectionName} ${service}`,
