@@ -1,5 +1,5 @@
 import { checkOptionNames } from '../core/check-options.ts'
-import { Emitter } from '../core/emitter.ts'
+import { Emitter } from '../core/observe/emitter.ts'
 import { Counts } from './counts.ts'
 import type { ShipperEvents } from './events.ts'
 import { type FlushReport, FlushRun } from './flush/flush-run.ts'
@@ -15,10 +15,10 @@ import { toPayload } from './payload.ts'
 import type { CloseReport, Shipper } from './shipper.ts'
 import type { ShipperStats } from './stats.ts'
 
-/** What may wait in memory for a disk that does not keep up. */
+/** The most that may be pending in memory for a disk that does not keep up. */
 const maxWaitingBytes = 64 << 20
 
-/** A shipper on a directory: a writer of its own, and the role of the owner if no other process has it. */
+/** A shipper on a directory: its own writer, and the role of the owner if no other process has it. */
 export class DiskShipper implements Shipper {
   readonly #options: ResolvedShipperOptions
   readonly #events = new Emitter<ShipperEvents>()
@@ -31,7 +31,8 @@ export class DiskShipper implements Shipper {
   readonly #loop: FlushLoop
   readonly #stop = new AbortController()
   readonly #abort = new AbortController()
-  #storedWhenLooked = 0
+  /** How many events were pending when `stored` of this process had been counted. */
+  #counted: { readonly pending: () => number; readonly stored: number } = { pending: () => 0, stored: 0 }
   #ending: Promise<CloseReport> | undefined
 
   constructor(options: ResolvedShipperOptions, transport: (onGzipRefused: () => void) => Transport) {
@@ -66,8 +67,8 @@ export class DiskShipper implements Shipper {
 
   async start(): Promise<void> {
     await this.#memory.load()
-    // Neither a disk that is full nor a file that is damaged keeps the service from starting.
-    await this.#lookAround().catch((error) => this.#events.emit('storageFailure', { what: 'start', error }))
+    // Neither a full disk nor a damaged file prevents the service from starting.
+    await this.#refresh().catch((error) => this.#events.emit('storageFailure', { what: 'start', error }))
     this.#loop.start()
   }
 
@@ -138,8 +139,8 @@ export class DiskShipper implements Shipper {
   }
 
   /**
-   * Passes until nothing is left, the server does not take more, or the time is up; then the batch in flight is given
-   * up.
+   * Runs passes until nothing is left, the server does not accept more, or the time is up; then the batch in flight is
+   * aborted.
    */
   async #drainUntil(endMs: number): Promise<void> {
     const { clock } = this.#options
@@ -157,7 +158,7 @@ export class DiskShipper implements Shipper {
   async #pass(): Promise<FlushReport> {
     let owned: OwnedBuffer['present']
     try {
-      owned = await this.#lookAround()
+      owned = await this.#refresh()
     } catch (error) {
       this.#events.emit('storageFailure', { what: 'look at the directory', error })
       return { ...this.#report('failed'), reason: messageOf(error) }
@@ -190,27 +191,33 @@ export class DiskShipper implements Shipper {
   }
 
   /**
-   * Becomes the owner if nobody is, and learns what is in the directory. Whoever is not the owner hands over what it
-   * wrote.
+   * Becomes the owner if there is none, and reads what is in the directory. A process that is not the owner seals its
+   * segment, so that the owner can ship it.
    */
-  async #lookAround(): Promise<OwnedBuffer['present']> {
+  async #refresh(): Promise<OwnedBuffer['present']> {
     const owned = await this.#buffer.acquire()
     if (owned === undefined) await this.#writer.seal()
     else {
-      this.#storedWhenLooked = this.#counts.stored
-      await owned.log.refresh(this.#writer.active)
+      const [pending, { stored }] = [this.#pending(), this.#counts]
+      // Until it is done, the log contains only a part of what it is about to count.
+      this.#counted = { pending: () => pending, stored }
+      try {
+        await owned.log.refresh(this.#writer.active)
+      } finally {
+        this.#counted = { pending: () => this.#buffer.present?.log.pending ?? 0, stored }
+      }
       this.#room.known(owned.log.bytes)
     }
     return owned
   }
 
-  /** What the log saw when it last looked, and what this process has stored since. */
+  /** What the log contained at its last refresh, and what this process has stored since. */
   #pending(): number {
-    return (this.#buffer.present?.log.pending ?? 0) + this.#counts.stored - this.#storedWhenLooked
+    return this.#counted.pending() + this.#counts.stored - this.#counted.stored
   }
 
   async #dropOldest(): Promise<boolean> {
-    const owned = await this.#lookAround()
+    const owned = await this.#refresh()
     const dropped = await owned?.log.dropOldest()
     if (dropped === undefined) return false
     const toMs = owned?.log.oldestMs ?? this.#memory.nowMs

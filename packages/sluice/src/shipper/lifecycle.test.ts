@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { modelFiles } from '../testing/shipper/model-files.ts'
 import { createAppender, createShipper, inspectBuffer } from './index.ts'
 import type { ShipperOptions } from './options.ts'
 
@@ -19,6 +20,15 @@ async function open(dir: string, options: Partial<ShipperOptions> = {}) {
   })
   return { shipper, got }
 }
+
+test.each(['/dev/null/buffer', '/proc/buffer'])(
+  'a directory that cannot be made (%s) is an error, at once',
+  async (dir) => {
+    const error = { code: 'SLUICE_BUFFER_FAILED', message: expect.stringContaining(dir) }
+    await expect(createAppender({ dir })).rejects.toMatchObject(error)
+    await expect(open(dir)).rejects.toMatchObject(error)
+  },
+)
 
 test('the events of 1,200 hooks go out in full batches, with few files open at a time', async () => {
   const dir = tempDir()
@@ -48,6 +58,29 @@ test('the events of 1,200 hooks go out in full batches, with few files open at a
   await shipper.close()
 })
 
+test('what is stored counts as pending also while the directory is being listed', async () => {
+  const fs = modelFiles()
+  let listed = Promise.resolve()
+  const { shipper } = await open('/buffer', { fs: { ...fs, list: async (dir) => listed.then(() => fs.list(dir)) } })
+  for (const count of [3, 2]) {
+    let goOn = () => {}
+    listed = new Promise((resolve) => {
+      goOn = resolve
+    })
+    for (let n = 0; n < count; n++) await shipper.ship({ n })
+    const flushed = shipper.flush()
+    const during = new Set<number>()
+    for (let turn = 0; turn < 20; turn++) {
+      during.add(shipper.stats().pending)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    goOn()
+    const { sent, pending } = await flushed
+    expect({ during: [...during], sent, pending }).toEqual({ during: [count], sent: count, pending: 0 })
+  }
+  await shipper.close()
+})
+
 test('close right after ship: every event is stored, and its promise settled, before close returns', async () => {
   for (let round = 0; round < 20; round++) {
     const dir = tempDir()
@@ -56,7 +89,7 @@ test('close right after ship: every event is stored, and its promise settled, be
     const ship = () =>
       shipper.ship({ round }).then(
         () => settled++,
-        // After close events are refused, which is as good an answer.
+        // After close events are refused, which is an answer too.
         (error) => expect(error.code).toBe('SLUICE_CLOSED'),
       )
     void ship().then(ship)
@@ -119,7 +152,7 @@ test('headers that never come fail when their time is up', async () => {
   await shipper.close()
 })
 
-test('a flush that is asked for during another one takes along what was stored meanwhile', async () => {
+test('a flush that is called during another one includes what was stored meanwhile', async () => {
   const dir = tempDir()
   let release = () => {}
   const held = new Promise<void>((resolve) => {

@@ -2,11 +2,11 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import { type ErrorCode, isSluiceError, SluiceError } from '../../core/errors.ts'
 import { codeOf, type FileSystem, isNoSpace, quietly } from '../files/file-system.ts'
 import type { ProcessIdentity } from '../owner/process-identity.ts'
-import type { Chunk } from './chunk.ts'
 import { Gathering } from './gathering.ts'
-import { OpenSegment } from './open-segment.ts'
-import { markRecord, saltOf } from './record.ts'
-import { newProducer } from './segment-name.ts'
+import type { Chunk } from './segment/chunk.ts'
+import { OpenSegment } from './segment/open-segment.ts'
+import { markRecord, saltOf } from './segment/record.ts'
+import { newProducer } from './segment/segment-name.ts'
 
 export type Durability = 'sync' | 'interval' | 'os'
 
@@ -18,9 +18,9 @@ export interface WriterOptions {
   readonly durability: Durability
   readonly syncIntervalMs: number
   readonly segmentBytes: number
-  /** The most that may wait in memory for the disk; beyond it appends are refused. */
+  /** The most that may be pending in memory; beyond it appends are refused. */
   readonly maxWaitingBytes: number
-  /** Asked before each commit; false refuses what was to be written. It may wait, or make room. */
+  /** Called before each commit; false refuses what was to be written. It may wait, or make room. */
   readonly makeRoom: (bytes: number, noSpace: boolean) => Promise<boolean>
   /** So many bytes were added to the files, or a new file was begun. */
   readonly onWritten: (bytes: number, records: number) => void
@@ -40,12 +40,12 @@ export interface ActiveSegment {
 const attempts = 2
 
 /**
- * Appends records with group commit: one commit (one write that the disk has confirmed) is in flight, and what arrives
- * meanwhile is gathered for the next. A record's promise resolves when the sync that covers it is done.
+ * Appends records with group commit: one commit (one write that the disk has confirmed) is in flight, and records that
+ * arrive meanwhile are gathered for the next. A record's promise resolves when the sync that covers it is done.
  *
- * Every writer is a producer of its own with files of its own, so processes never share a file. When another process
- * takes a segment over (it believed this one dead), it renames the file; the writer looks for the name after each sync
- * and before it confirms, and writes what it could not confirm again, with the same sequence numbers, to a new segment.
+ * Every writer is a producer with its own files, so processes never share a file. When another process takes a segment
+ * over (because it considered this one dead), it renames the file. The writer checks the name after each sync and
+ * before it confirms; what it could not confirm it writes again, with the same sequence numbers, to a new segment.
  */
 export class Writer {
   readonly producer: string = newProducer()
@@ -59,7 +59,7 @@ export class Writer {
   #confirmedSeq = 1
   #running: Promise<void> | undefined
   #scheduled = false
-  #sealAsked = false
+  #sealRequested = false
   #closed = false
   #syncTimer: Timer | undefined
 
@@ -87,7 +87,7 @@ export class Writer {
   /** Ends the segment being written, so that another process can take it. */
   async seal(): Promise<void> {
     if (this.#segment === undefined) return
-    this.#sealAsked = true
+    this.#sealRequested = true
     await this.#settle()
   }
 
@@ -110,12 +110,12 @@ export class Writer {
   }
 
   /**
-   * Runs until nothing is left to do: the present run may be past the point where it would have seen what was added
-   * last.
+   * Runs until nothing is left to do: the current run may be past the point where it would have seen the latest
+   * records.
    */
   async #settle(): Promise<void> {
     do await this.#run()
-    while (!this.#gathering.isEmpty || this.#sealAsked)
+    while (!this.#gathering.isEmpty || this.#sealRequested)
   }
 
   #run(): Promise<void> {
@@ -131,8 +131,11 @@ export class Writer {
       const chunks = this.#gathering.take()
       chunks[0]!.beginCommit(this.#salt)
       try {
-        await this.#commit(chunks)
-        this.#confirmedSeq = chunks.at(-1)!.nextSeq
+        const bytes = await this.#commit(chunks)
+        const { nextSeq } = chunks.at(-1)!
+        this.#confirmedSeq = nextSeq
+        // In the same turn: whoever reads both `active` and what was counted must find them equal.
+        this.#options.onWritten(bytes, nextSeq - chunks[0]!.firstSeq)
         for (const chunk of chunks) chunk.resolve(this.producer)
       } catch (thrown) {
         const error = isSluiceError(thrown) ? thrown : failed(thrown)
@@ -141,13 +144,14 @@ export class Writer {
       }
       this.#gathering.recycle(chunks)
     }
-    if (this.#sealAsked) {
-      this.#sealAsked = false
+    if (this.#sealRequested) {
+      this.#sealRequested = false
       await this.#endSegment(false)
     }
   }
 
-  async #commit(chunks: readonly Chunk[]): Promise<void> {
+  /** Returns how many bytes it wrote. */
+  async #commit(chunks: readonly Chunk[]): Promise<number> {
     const bytes = chunks.map((chunk) => chunk.bytes)
     const total = chunks.reduce((sum, chunk) => sum + chunk.size, 0)
     let noSpace = false
@@ -155,18 +159,17 @@ export class Writer {
       if (!(await this.#options.makeRoom(total, noSpace))) throw full()
       try {
         const segment = await this.#writable(total)
-        // Records that were refused leave a hole in the sequence; the mark says that nothing is missing.
-        const { firstSeq, nextSeq } = { firstSeq: chunks[0]!.firstSeq, nextSeq: chunks.at(-1)!.nextSeq }
+        // Records that were refused leave a gap in the sequence; the mark shows that nothing is missing.
+        const { firstSeq } = chunks[0]!
         const mark =
           firstSeq === this.#confirmedSeq ? [] : [markRecord('skip', firstSeq, this.#confirmedSeq, this.#salt)]
         await segment.append([...mark, ...bytes])
         if (!segment.isOurs) throw new Error('another process took the segment over')
-        this.#options.onWritten(total, nextSeq - firstSeq)
         this.#syncLater()
-        return
+        return total
       } catch (error) {
         noSpace = isNoSpace(error)
-        // Only the write failed: the file is as it was, and will do once there is space.
+        // Only the write failed: the file is unchanged, and can be used once there is space.
         if (noSpace) continue
         this.#options.onFailure(error, 'append')
         await this.#abandon()
@@ -175,22 +178,22 @@ export class Writer {
     }
   }
 
-  /** The segment for the next bytes: a new one if there is none or the present one is long enough. */
+  /** The segment for the next bytes: a new one if there is none or the current one is long enough. */
   async #writable(bytes: number): Promise<OpenSegment> {
     const present = this.#segment
     if (present !== undefined && present.size + bytes <= this.#options.segmentBytes) return present
     if (present !== undefined) await this.#endSegment(false)
-    const { fs, dir, identity, durability } = this.#options
+    const { fs, dir, identity, durability, segmentBytes } = this.#options
     this.#lastCreatedMs = Math.max(this.#nowMs(), this.#lastCreatedMs + 1)
     const createdMs = this.#lastCreatedMs
     const number = this.#segmentNumber
     const header = { producer: this.producer, number, firstSeq: this.#confirmedSeq, createdMs, writer: identity }
-    const create = (): Promise<OpenSegment> => OpenSegment.create(fs, dir, header, durability === 'sync')
+    const create = (): Promise<OpenSegment> => OpenSegment.create(fs, dir, header, segmentBytes, durability === 'sync')
     try {
       this.#segment = await create()
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error
-      // Somebody has removed the whole directory, such as a cleaner of temporary files.
+      // The whole directory was removed, for example by a cleaner of temporary files.
       await fs.makeDir(dir)
       this.#segment = await create()
     }
@@ -205,13 +208,13 @@ export class Writer {
     const segment = this.#segment
     if (segment === undefined) return
     const mark = markRecord(ended ? 'last' : 'foot', this.#confirmedSeq, this.#nowMs(), this.#salt)
-    await quietly(segment.append([mark]))
+    await quietly(segment.finish(mark))
     if (this.#options.durability === 'interval') await quietly(segment.sync())
     await this.#abandon()
     await quietly(this.#options.fs.syncDir(this.#options.dir))
   }
 
-  /** Leaves the segment as it is and never touches the file again. */
+  /** Leaves the segment as it is and never writes to the file again. */
   async #abandon(): Promise<void> {
     const segment = this.#segment
     this.#segment = undefined
