@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
 /**
- * Asks before something is done. The browser keeps the focus inside, closes it with Escape and gives the focus back
- * afterwards.
+ * Asks for confirmation before an action. The browser keeps the focus inside and closes it with Escape; the focus
+ * returns to the element that opened it.
  */
 export function Confirm(props: {
   readonly title: string
@@ -15,7 +15,15 @@ export function Confirm(props: {
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => dialog.current?.showModal(), [])
+  useEffect(() => {
+    const [opener, element] = [document.activeElement, dialog.current]
+    element?.showModal()
+    return () => {
+      // While a modal dialog is open, nothing outside it can have the focus.
+      element?.close()
+      if (opener instanceof HTMLElement) opener.focus()
+    }
+  }, [])
   return (
     <dialog
       class="confirm"
