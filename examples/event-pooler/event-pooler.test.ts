@@ -1,9 +1,8 @@
 import { mkdtempSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspectBuffer, readState } from 'sluice/shipper'
-import { waitFor } from 'sluice/testing'
+import { reservePort, waitFor } from 'sluice/testing'
 import { expect, test } from 'vitest'
 
 // The commands of the example run as their users run them, but on the sources of the library.
@@ -11,21 +10,15 @@ process.execArgv.push('--conditions=sluice-source', '--import', 'tsx')
 const { collectedIds, runAgent, runCollector, runSluiceCollect } = await import('./src/processes.ts')
 const { twentyAgents } = await import('./src/twenty-agents.ts')
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 const tempDir = () => mkdtempSync(join(tmpdir(), 'event-pooler-'))
 const slow = { timeoutMs: 60_000 }
 const quick = ['--backoff-ms', '20']
 
 test('nothing is lost over all load levels, kills and an outage', { timeout: 150_000 }, async () => {
   const home = tempDir()
-  const [dir, file, port] = [join(home, 'buffer'), join(home, 'collected.ndjson'), await freePort()]
+  const [dir, file] = [join(home, 'buffer'), join(home, 'collected.ndjson')]
+  const { port, release } = await reservePort()
+  await release()
   let collector = await runCollector(port, file, 50)
   const agents = [runAgent(dir, collector.endpoint, quick)]
   const arrived = async () => (await collectedIds(file)).length
@@ -43,7 +36,7 @@ test('nothing is lost over all load levels, kills and an outage', { timeout: 150
     }
     await waitFor(seen, { ...slow, describe: `the agent to learn of ${load}%` })
   }
-  // At 100% nothing is taken: everything waits on the disk.
+  // At 100% nothing is accepted: all events stay on the disk.
   const atFull = await arrived()
   await waitFor(async () => (await inspectBuffer(dir)).pending > 50, { ...slow, describe: 'a backlog' })
   expect(await arrived()).toBe(atFull)
@@ -74,8 +67,11 @@ test('twenty agents after an outage send no faster than sluice collect declares 
   timeout: 120_000,
 }, async () => {
   const home = tempDir()
-  const [file, port] = [join(home, 'collected.ndjson'), await freePort()]
+  const file = join(home, 'collected.ndjson')
+  // Until it is released, nothing answers on this port, and no server of another test can listen there.
+  const { port, release } = await reservePort()
   const agents = await twentyAgents(home, `http://127.0.0.1:${port}/v1/events`, 300)
+  await release()
   const collector = await runSluiceCollect(port, file)
   const { events, tookMs } = await agents.drained()
   await agents.close()

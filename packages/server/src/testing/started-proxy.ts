@@ -1,12 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { startNginx, waitFor } from 'sluice/testing'
+import { reservePort, startNginx, waitFor } from 'sluice/testing'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const page = readFileSync(join(root, 'docs/proxies.md'), 'utf8')
@@ -105,10 +104,7 @@ function isListening(port: number): Promise<boolean> {
 }
 
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
+  const { port, release } = await reservePort()
+  await release()
   return port
 }

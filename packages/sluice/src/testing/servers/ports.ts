@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net'
 
-/** A loopback port that nobody else can take until it is released. */
+/** A loopback port that no other process can take until it is released. */
 export interface PortReservation {
   readonly port: number
   release(): Promise<void>
@@ -14,7 +14,14 @@ const count = 22_000
 // Parallel test processes start at different places, so that they seldom even try the same port.
 let next = (process.pid * 7919) % count
 
-/** Reserves a free loopback port by listening on it. */
+/**
+ * Reserves a free loopback port by listening on it. Connections to it are closed at once until it is released; then
+ * your server can listen there, also again and again.
+ *
+ * @example
+ * const reservation = await reservePort()
+ * await reservation.release()
+ */
 export async function reservePort(): Promise<PortReservation> {
   for (let tries = 0; tries < count; tries += 1) {
     const port = first + next
