@@ -6,6 +6,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['sluice-source'] } },
   test: {
     include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts', 'bench/**/*.test.ts'],
+    globalSetup: ['test/temp-folder.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,
