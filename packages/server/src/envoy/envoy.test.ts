@@ -197,6 +197,18 @@ describe('the Envoy rate limit service', () => {
     expect(await tokens(0)).toMatchObject({ code: 'OVER_LIMIT', limitRemaining: 0 })
   })
 
+  test('more hits than any limit has are over it, not an error that a proxy lets pass', async () => {
+    for (const value of ['10000000000001', '18446744073709551615']) {
+      const descriptors = [{ entries: entriesOf({ tokens: `most ${value}` }), hitsAddend: { value } }]
+      expect(await call({ domain: 'shop', descriptors }, newer)).toMatchObject({ overallCode: 'OVER_LIMIT' })
+    }
+  })
+
+  test('a key that fills a whole message does not stop the daemon', async () => {
+    const entries = Array.from({ length: 100_000 }, () => ({ key: 'a', value: 'b' }))
+    expect(await call({ domain: 'shop', descriptors: [{ entries }] })).toMatchObject({ overallCode: 'OK' })
+  })
+
   test('one status for each descriptor, and over the limit if one of them is', async () => {
     const limit = { requestsPerUnit: 0, unit: 'MINUTE' }
     const answer = await call({

@@ -29,6 +29,11 @@ export class InvalidRequest extends Error {
 }
 
 const maxDescriptors = 256
+/**
+ * The largest cost that a limiter accepts. More hits than that are counted as so many, which no limit has room for:
+ * with an error, Envoy would let the request pass.
+ */
+const maxHits = 1e13
 
 export interface RateLimitParts {
   readonly limiter: Limiter
@@ -55,7 +60,7 @@ async function decide(
   hits: number,
 ): Promise<DescriptorStatus> {
   const { entries, limit } = descriptor
-  const cost = descriptor.hitsAddend?.value ?? hits
+  const cost = Math.min(descriptor.hitsAddend?.value ?? hits, maxHits)
   if (limit !== null) {
     const { unit, requestsPerUnit } = limit
     if (!(unit in unitSeconds))
