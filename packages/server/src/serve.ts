@@ -91,7 +91,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const { replica, readers } = reports
     const lookAt = sharedLook(readers)
     const look = (): Promise<FleetLook> => lookAt(limiter.policy.service)
-    const live = new Live({ limiter, counter, replica, look, document: () => policy.document })
+    const live = new Live({ limiter, counter, replica, look, document: () => policy.parsed })
     opened.push(() => live.close())
     let draining = false
     const { trustedProxies, forwardedBy, env } = config

@@ -47,6 +47,7 @@ test('a long text is parsed by its source, which does so without blocking', asyn
   await sourced.parse!()
   policy.accepted()
   expect([asked, policy.route(descriptor)?.rule.name]).toEqual([1, 'per-user'])
+  expect(policy.parsed, 'what it found is kept, so that nobody parses the text again').toEqual(documentWith(1))
 })
 
 test('descriptors are routed by the policy in force until the limiter has accepted the next', async () => {

@@ -17,6 +17,8 @@ export interface RoutedPolicy {
   readonly source: PolicySource
   /** The document in force, as it was written. */
   readonly document: unknown
+  /** The same as an object: a long text takes seconds to parse, so nothing else should. */
+  readonly parsed: unknown
   /** The rule that decides on a descriptor. */
   route(view: RequestView): Matched | undefined
   /** To be called when the limiter has put the newest document in force. */
@@ -25,12 +27,13 @@ export interface RoutedPolicy {
 
 interface Version {
   readonly document: unknown
+  readonly parsed: unknown
   readonly rules: CompiledPolicy | undefined
 }
 
 /** Puts routing between a source and the limiter. */
 export function routedPolicy(source: PolicySource, env: Environment): RoutedPolicy {
-  let newest: Version = { document: undefined, rules: undefined }
+  let newest: Version = { document: undefined, parsed: undefined, rules: undefined }
   let inForce: Version = newest
   // Parsing is where the limiter waits: it asks for one document at a time, and decides by the old one meanwhile.
   const routed = (sourced: SourcedDocument): SourcedDocument => ({
@@ -39,7 +42,7 @@ export function routedPolicy(source: PolicySource, env: Environment): RoutedPoli
       const { document, parse } = sourced
       const parsed = parse ? await parse() : documentOf(document)
       const found = await split(parsed, env)
-      newest = { document, rules: found?.rules }
+      newest = { document, parsed, rules: found?.rules }
       // A document with mistakes stays as it is: the limiter reports what is wrong with it and keeps the last good one.
       return found === undefined ? parsed : found.document
     },
@@ -61,6 +64,9 @@ export function routedPolicy(source: PolicySource, env: Environment): RoutedPoli
     },
     get document() {
       return inForce.document
+    },
+    get parsed() {
+      return inForce.parsed
     },
     route: (view) => inForce.rules?.match(view, Date.now()).rules[0],
     accepted() {

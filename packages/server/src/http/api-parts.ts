@@ -27,8 +27,8 @@ export interface ApiParts {
   readonly limiter: Limiter
   /** Undefined when the policy's source cannot be written to. */
   readonly archive: PolicyArchive | undefined
-  /** The document in force, as it was written; undefined when the source has given none. */
-  readonly policy: { readonly document: unknown }
+  /** The document in force, as it was written and as an object; undefined when the source has given none. */
+  readonly policy: { readonly document: unknown; readonly parsed: unknown }
   /** What is in force, for people: also says when the built-in example stands in. */
   readonly policySource: () => string
   /** Whether a policy can be pushed, as far as that is known without trying. */

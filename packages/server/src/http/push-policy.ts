@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
 import { type PolicyArchive, PolicyError } from 'sluice'
-import { type CompiledPolicy, compilePolicy, policyWarnings } from 'sluice/policy'
+import { type CompiledPolicy, compilePolicyInSlices, parseInBackground, policyWarnings } from 'sluice/policy'
 import { actorOf } from '../audit/actor.ts'
 import { diffDocuments } from '../policy/diff-documents.ts'
-import { locateIssues } from '../policy/locate-issues.ts'
+import { locateInBackground } from '../policy/locate-in-background.ts'
 import { conflictOf, policyTag, type Standing } from '../policy/policy-tag.ts'
-import { documentOf, ruleChanges } from '../policy/rule-changes.ts'
+import { ruleChanges } from '../policy/rule-changes.ts'
 import type { NodeEnv } from './access.ts'
 import type { ApiParts } from './api-parts.ts'
 import { HttpProblem } from './problem.ts'
@@ -13,13 +13,24 @@ import { HttpProblem } from './problem.ts'
 /** Most differences that an answer lists. */
 const maxDifferences = 200
 
-/** Checks a document; a mistake is answered with where in the text it stands. */
-export function compiled({ env }: Pick<ApiParts, 'env'>, document: unknown): CompiledPolicy {
+/** A document that makes sense. */
+export interface CheckedDocument {
+  readonly policy: CompiledPolicy
+  /** The document as an object. */
+  readonly parsed: unknown
+}
+
+/**
+ * Checks a document; a mistake is answered with where in the text it stands. The daemon decides meanwhile, however long
+ * the document is.
+ */
+export async function checked({ env }: Pick<ApiParts, 'env'>, document: unknown): Promise<CheckedDocument> {
   try {
-    return compilePolicy(document, { env })
+    const parsed = typeof document === 'string' ? await parseInBackground(document) : document
+    return { policy: await compilePolicyInSlices(parsed, { env }), parsed }
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
-    const places = typeof document === 'string' ? locateIssues(document, error.issues) : []
+    const places = typeof document === 'string' ? await locateInBackground(document, error.issues) : []
     const issues = error.issues.map(({ path, value, message }, i) => ({
       path,
       value: shortened(value),
@@ -31,10 +42,10 @@ export function compiled({ env }: Pick<ApiParts, 'env'>, document: unknown): Com
 }
 
 /** What a document would do; throws with every mistake when it makes no sense. */
-export function tried(parts: ApiParts, document: unknown): Record<string, unknown> {
-  const { limiter, policy: inForce } = parts
-  const policy = compiled(parts, document)
-  const [before, after] = [documentOf(inForce.document), documentOf(document)]
+export async function tried(parts: ApiParts, document: unknown): Promise<Record<string, unknown>> {
+  const { limiter } = parts
+  const { policy, parsed: after } = await checked(parts, document)
+  const before = parts.policy.parsed
   return {
     valid: true,
     service: policy.service,
@@ -43,8 +54,8 @@ export function tried(parts: ApiParts, document: unknown): Record<string, unknow
     rules: policy.rules.map(({ name }) => name),
     upstreams: policy.upstreams.map(({ name }) => name),
     warnings: policyWarnings(policy, Date.now()),
-    changes: inForce.document === undefined ? null : ruleChanges(before, after),
-    differences: inForce.document === undefined ? null : diffDocuments(before, after).slice(0, maxDifferences),
+    changes: before === undefined ? null : ruleChanges(before, after),
+    differences: before === undefined ? null : diffDocuments(before, after).slice(0, maxDifferences),
   }
 }
 
@@ -86,7 +97,7 @@ export class PolicyPusher {
       const conflict = conflictOf(expected, standing, Date.now())
       if (conflict !== undefined) throw new HttpProblem(412, conflict, { version: standing.version })
       const document = await make()
-      const outcome = tried(this.#parts, document)
+      const outcome = await tried(this.#parts, document)
       const { service } = this.#parts.limiter.policy
       // Counters are kept under the service's name: another name would silently reset all of them.
       if (outcome.service !== service)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Limiter } from 'sluice'
 import { type LimiterCounter, type LimiterStats, latencyQuantile, type ReceivedReport } from 'sluice/reports'
-import { documentOf, ruleChanges } from '../policy/rule-changes.ts'
+import { ruleChanges } from '../policy/rule-changes.ts'
 import { isLimiter } from '../stats/fleet.ts'
 import type { FleetLook } from '../stats/fleet-reader.ts'
 import { FleetSeconds } from './fleet-seconds.ts'
@@ -22,7 +22,7 @@ export interface LiveOptions {
   /** This process in the reports, so that it is not counted twice. */
   readonly replica: string
   readonly look: () => Promise<FleetLook>
-  /** The document in force. */
+  /** The document in force, as an object. */
   readonly document: () => unknown
   /** Milliseconds since 1970, by a clock that never goes back. */
   readonly nowMs?: () => number
@@ -55,7 +55,7 @@ export class Live {
     this.#steppedMs = nowMs()
     this.rules.add(new Map([[options.replica, []]]), true)
     this.store = new StoreActivity(limiter, nowMs)
-    this.#document = documentOf(options.document())
+    this.#document = options.document()
     const timer = setInterval(() => this.#tick(), 1000)
     timer.unref()
     this.#ends = [() => clearInterval(timer), ...this.#listen(limiter)]
@@ -99,7 +99,7 @@ export class Live {
   }
 
   #policyLoaded(version: string, source: string): void {
-    const document = documentOf(this.#options.document())
+    const document = this.#options.document()
     const changes =
       this.#document === undefined || document === undefined ? null : ruleChanges(this.#document, document)
     this.#document = document

@@ -1,7 +1,6 @@
 import type { Limiter } from 'sluice'
-import { type CompiledPolicy, compilePolicy, parseReadableKey } from 'sluice/policy'
+import { type CompiledPolicy, compilePolicyInSlices, parseReadableKey } from 'sluice/policy'
 import type { HotKey } from 'sluice/reports'
-import { documentOf } from '../policy/rule-changes.ts'
 
 /** A rule as the policy has it, for people. */
 export interface RuleDescription {
@@ -32,19 +31,20 @@ export interface Fullness {
 /** Most subjects that are looked at for one rule. */
 export const maxSubjects = 200
 
-/** Describes the rules of the document in force; compiled once for each version. */
+type Described = ReadonlyMap<string, RuleDescription>
+
+/** Describes the rules of the document in force, an object; compiled once for each version. */
 export function ruleDescriptions(
   document: () => unknown,
   version: () => string,
   env: Readonly<Record<string, string | undefined>>,
-): () => ReadonlyMap<string, RuleDescription> {
-  let known: { readonly version: string; readonly rules: ReadonlyMap<string, RuleDescription> } | undefined
+): () => Promise<Described> {
+  let known: { readonly version: string; readonly rules: Promise<Described> } | undefined
+  const described = async (written: unknown): Promise<Described> =>
+    written === undefined ? new Map() : describe(await compilePolicyInSlices(written, { env }), written)
   return () => {
-    if (known?.version === version()) return known.rules
-    const written = document()
-    const rules = written === undefined ? new Map() : describe(compilePolicy(written, { env }), documentOf(written))
-    known = { version: version(), rules }
-    return rules
+    if (known?.version !== version()) known = { version: version(), rules: described(document()) }
+    return known.rules
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import { invalidOption, SluiceError } from '../../core/errors.ts'
 import { sha256 } from '../../core/sha256.ts'
 import { systemClock } from '../../timing/system-clock.ts'
-import { parseInBackground } from '../document/parse/parse-in-background.ts'
+import { longText, parseInBackground } from '../document/parse/parse-in-background.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
 
 /** What one look at a place of storage found. */
@@ -53,9 +53,6 @@ export function noDocument(): Error {
 
 /** A read that hangs is repeated only after this, so that reads do not pile up while the server is gone. */
 const abandonMs = 60_000
-
-/** A longer text, in UTF-16 units, takes long enough to parse to be worth a thread. */
-const longText = 100_000
 
 /** Makes a source of a feed: polls it with jitter, follows its pushes, and retries while it is down. */
 export function followedSource(feed: Feed): PolicySource {

@@ -2,7 +2,6 @@ import type { Context } from 'hono'
 import type { Decision, Explanation, Key } from 'sluice'
 import { checkKey } from '../../../policy/check-key.ts'
 import { keyOrigin, keyShapes } from '../../../policy/key-shapes.ts'
-import { documentOf } from '../../../policy/rule-changes.ts'
 import type { NodeEnv } from '../../access.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import type { Routes } from '../../app.ts'
@@ -31,7 +30,7 @@ async function explainKey({ limiter, policy }: ApiParts, key: Key, only: string 
   if (only !== undefined && !rules.includes(only))
     throw new HttpProblem(404, `There is no rule ${JSON.stringify(only)}.`)
   if (only !== undefined) checkKey(limiter, key, only)
-  const shapes = keyShapes(documentOf(policy.document))
+  const shapes = keyShapes(policy.parsed)
   const told = await Promise.all(
     (only === undefined ? rules : [only]).map(async (rule) => {
       const mode = shapes.get(rule)?.mode ?? 'enforce'

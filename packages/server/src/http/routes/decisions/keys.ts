@@ -3,7 +3,6 @@ import { actorOf } from '../../../audit/actor.ts'
 import { checkKey } from '../../../policy/check-key.ts'
 import { writtenFor } from '../../../policy/edit-overrides.ts'
 import { isUnused } from '../../../policy/is-unused.ts'
-import { documentOf } from '../../../policy/rule-changes.ts'
 import type { Routes } from '../../app.ts'
 import { keyInPath } from '../../key-path.ts'
 import { readQuery } from '../../read-query.ts'
@@ -20,7 +19,7 @@ export const keyRoutes: Routes = (app, parts) => {
     const { rule, key } = keyInPath(c, prefix, limiter)
     checkKey(limiter, key, rule)
     const inspection = await limiter.inspect(key, { rule })
-    const { limits: written, override } = writtenFor(documentOf(policy.document), rule, key)
+    const { limits: written, override } = writtenFor(policy.parsed, rule, key)
     return c.json({ ...inspection, explanation: explanationOf(inspection), written, override })
   })
 

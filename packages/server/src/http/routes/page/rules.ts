@@ -15,23 +15,23 @@ const sharedMs = 1000
 export const rulesRoute: Routes = (app, parts) => {
   const { limiter, policy, env, live } = parts
   const describe = ruleDescriptions(
-    () => policy.document,
+    () => policy.parsed,
     () => limiter.policy.status.version,
     env,
   )
 
   const statsNow = sharedFor(sharedMs, () => statsByRule(parts, leadingAmong))
 
-  app.get('/v1/rules', function list(c) {
+  app.get('/v1/rules', async function list(c) {
     readQuery(c)
     const stats = statsNow()
-    const rules = [...describe().values()].map((rule) => summary(parts, rule, stats.get(rule.name)))
+    const rules = [...(await describe()).values()].map((rule) => summary(parts, rule, stats.get(rule.name)))
     return c.json({ service: limiter.policy.service, stepMs, replicas: 1 + live.fleet.reports.length, rules })
   })
 
   app.get('/v1/rules/:name', async function one(c) {
     readQuery(c)
-    const rule = describe().get(c.req.param('name'))
+    const rule = (await describe()).get(c.req.param('name'))
     if (rule === undefined) throw new HttpProblem(404, `The policy has no rule ${JSON.stringify(c.req.param('name'))}.`)
     const stats = statsByRule(parts, maxSubjects, rule.name).get(rule.name)
     const { hottest = [], mostDenied = [], keysOverMs = 0 } = stats ?? {}

@@ -1,7 +1,6 @@
 import type { Hono } from 'hono'
-import { compilePolicy } from 'sluice/policy'
+import { compilePolicyInSlices, parseInBackground } from 'sluice/policy'
 import { editOverrides, writtenFor } from '../../../policy/edit-overrides.ts'
-import { documentOf } from '../../../policy/rule-changes.ts'
 import type { NodeEnv } from '../../access.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { keyInPath, type PathKey } from '../../key-path.ts'
@@ -24,9 +23,9 @@ export function overrideRoutes(app: Hono<NodeEnv>, parts: ApiParts, pusher: Poli
     if (typeof body.limits !== 'object' || body.limits === null)
       throw new HttpProblem(400, 'limits must be limits as in a policy, such as { "rpm": 100 }.')
     const until = endOf(body.until, Date.now())
-    const make = (): unknown => {
+    const make = async (): Promise<unknown> => {
       const next = edited(parts, asked, { key: asked.key, limits: body.limits, until })
-      checkReaches(next, asked, parts)
+      await checkReaches(next, asked, parts)
       return next
     }
     const pushed = await pusher.push(c, make, { what: 'override.set', target: asked.readable, needsMatch: true })
@@ -37,7 +36,7 @@ export function overrideRoutes(app: Hono<NodeEnv>, parts: ApiParts, pusher: Poli
     readQuery(c)
     const asked = keyInPath(c, prefix, parts.limiter)
     const make = (): unknown => {
-      if (writtenFor(documentOf(parts.policy.document), asked.rule, asked.key).override === null)
+      if (writtenFor(parts.policy.parsed, asked.rule, asked.key).override === null)
         throw new HttpProblem(404, `The policy has no override for ${JSON.stringify(asked.readable)}.`)
       return edited(parts, asked, undefined)
     }
@@ -60,10 +59,11 @@ function edited(
 }
 
 /** An override that no request can meet would look like a success and change nothing. */
-function checkReaches(document: unknown, { rule, subject, readable }: PathKey, { env }: ApiParts): void {
+async function checkReaches(document: unknown, { rule, subject, readable }: PathKey, { env }: ApiParts): Promise<void> {
   let found: unknown
   try {
-    found = compilePolicy(document, { env }).rule(rule)?.overrideFor(subject, Date.now())
+    const parsed = typeof document === 'string' ? await parseInBackground(document) : document
+    found = (await compilePolicyInSlices(parsed, { env })).rule(rule)?.overrideFor(subject, Date.now())
   } catch {
     // The push says what is wrong with it, and where.
     return

@@ -3,7 +3,6 @@ import type { PolicyArchive, PolicyVersion } from 'sluice'
 import { withoutDatabaseFields } from 'sluice/policy'
 import { stringify } from 'yaml'
 import { policyTag } from '../../../policy/policy-tag.ts'
-import { documentOf } from '../../../policy/rule-changes.ts'
 import type { NodeEnv } from '../../access.ts'
 import type { Routes } from '../../app.ts'
 import { readWhole } from '../../inputs.ts'
@@ -34,7 +33,7 @@ export const policyRoutes: Routes = (app, parts) => {
       service,
       ...policyStatus(parts),
       rules,
-      upstreams: upstreamsOf(parts.policy.document),
+      upstreams: upstreamsOf(parts.policy.parsed),
       writable: readOnly === null,
       readOnly,
       revision: standing.newest?.revision ?? null,
@@ -45,13 +44,13 @@ export const policyRoutes: Routes = (app, parts) => {
 
   app.post('/v1/policy/validate', async function check(c) {
     readQuery(c)
-    return c.json(tried(parts, await readDocument(c)))
+    return c.json(await tried(parts, await readDocument(c)))
   })
 
   app.put('/v1/policy', async function push(c) {
     const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
     const document = await readDocument(c)
-    if (isDryRun) return c.json({ ...tried(parts, document), pushed: false })
+    if (isDryRun) return c.json({ ...(await tried(parts, document)), pushed: false })
     return c.json(await pusher.push(c, () => document, { what: 'policy.push' }))
   })
 
@@ -73,7 +72,7 @@ export const policyRoutes: Routes = (app, parts) => {
     const revision = readWhole((await readJson(c, 'revision')).revision, 'revision')
     const target = revision === undefined ? (await archive.history(2))[1] : await versionOf(archive, revision)
     if (target === undefined) throw new HttpProblem(404, 'There is no version before the newest.')
-    if (isDryRun) return c.json({ ...tried(parts, target.document), pushed: false })
+    if (isDryRun) return c.json({ ...(await tried(parts, target.document)), pushed: false })
     const pushed = await pusher.push(c, () => target.document, { what: 'policy.rollback' })
     return c.json({ ...pushed, rolledBackTo: target.revision })
   })
@@ -97,7 +96,7 @@ function textOf(document: unknown): string | null {
  * do.
  */
 function upstreamsOf(document: unknown): readonly string[] {
-  const { upstreams } = (documentOf(document) ?? {}) as { readonly upstreams?: readonly { readonly name: string }[] }
+  const { upstreams } = (document ?? {}) as { readonly upstreams?: readonly { readonly name: string }[] }
   return (Array.isArray(upstreams) ? upstreams : []).map(({ name }) => name)
 }
 

@@ -1,10 +1,9 @@
-import { documentOf } from '../../../policy/rule-changes.ts'
 import { compareReplays } from '../../../replay/compare.ts'
 import { hideInDocument } from '../../../replay/hide-in-document.ts'
 import { replay } from '../../../replay/replay.ts'
 import type { Routes } from '../../app.ts'
 import { HttpProblem } from '../../problem.ts'
-import { compiled } from '../../push-policy.ts'
+import { checked } from '../../push-policy.ts'
 import { readQuery } from '../../read-query.ts'
 import { readDocument } from './policy.ts'
 
@@ -17,7 +16,7 @@ export const tryPolicyRoute: Routes = (app, parts) => {
   app.post('/v1/policy/try', async function tryPolicy(c) {
     readQuery(c)
     const document = await readDocument(c)
-    const policy = compiled(parts, document)
+    const { policy, parsed } = await checked(parts, document)
     if (policy.service !== parts.limiter.policy.service)
       throw new HttpProblem(409, `The document is for ${JSON.stringify(policy.service)}, so no request here is for it.`)
     // One replay at a time: what decides comes first.
@@ -25,9 +24,7 @@ export const tryPolicyRoute: Routes = (app, parts) => {
     isBusy = true
     try {
       const requests = parts.ring.all()
-      const [running, tried] = [parts.policy.document, document].map((each) =>
-        hideInDocument(documentOf(each), parts.hide),
-      )
+      const [running, tried] = [parts.policy.parsed, parsed].map((each) => hideInDocument(each, parts.hide))
       const outcomes = [
         await replay(running!.document, requests, parts),
         await replay(tried!.document, requests, parts),

@@ -10,12 +10,18 @@ interface Message {
   readonly failed?: string
 }
 
+/** A longer text, in UTF-16 units, takes long enough to parse to be worth a thread. */
+export const longText = 100_000
+
 /**
- * `parseDocument` in a thread of its own: YAML with ten thousand overrides takes a second to parse, and decisions must
- * go on meanwhile. Where no thread can be started (sources run without a build, or a bundle without the worker's file)
- * it is parsed here.
+ * `parseDocument`, for a long text in a thread of its own: YAML with ten thousand overrides takes a second to parse, and
+ * decisions must go on meanwhile. Where no thread can be started (sources run without a build, or a bundle without the
+ * worker's file) it is parsed here.
+ *
+ * @example await compilePolicyInSlices(await parseInBackground(text))
  */
 export async function parseInBackground(text: string): Promise<unknown> {
+  if (typeof text !== 'string' || text.length <= longText) return parseDocument(text)
   let worker: Worker
   try {
     const threads = builtIn('worker_threads')

@@ -1,0 +1,31 @@
+import { Worker } from 'node:worker_threads'
+import type { PolicyIssue } from 'sluice/policy'
+import { locateIssues, type TextRange } from './locate-issues.ts'
+
+/** Texts longer than this are read in a thread of their own. */
+const longText = 20_000
+
+/**
+ * `locateIssues`, for a long text in a thread of its own: it parses the text a second time, and decisions must go on
+ * meanwhile. Where no thread can be started (sources run without a build) the places are found here.
+ */
+export async function locateInBackground(
+  text: string,
+  issues: readonly PolicyIssue[],
+): Promise<readonly (TextRange | undefined)[]> {
+  if (text.length <= longText) return locateIssues(text, issues)
+  const searched = issues.map(({ path, message }) => ({ path, message }))
+  const worker = new Worker(new URL('./locate-worker.js', import.meta.url), { workerData: { text, issues: searched } })
+  worker.unref()
+  try {
+    return await new Promise((resolve, reject) => {
+      worker.on('message', resolve)
+      worker.on('error', reject)
+      worker.on('exit', () => reject(new Error('the worker ended early')))
+    })
+  } catch {
+    return locateIssues(text, issues)
+  } finally {
+    void worker.terminate()
+  }
+}
