@@ -49,6 +49,21 @@ test('a guard that throws leaves nothing of the others behind', async () => {
   expect(ends).toEqual([['a', { status: 500, bytes: 0, completed: true }]])
 })
 
+test('a guard that throws at the end does not keep the others from hearing of it', async () => {
+  ends.length = 0
+  const broken: Guard<unknown> = {
+    decide: async () => ({
+      ...passed,
+      finish: () => {
+        throw new Error('broken')
+      },
+    }),
+  }
+  const outcome = await allOf(broken, allowing('a')).decide(view, undefined)
+  expect(() => outcome.finish!(end)).toThrow('broken')
+  expect(ends).toEqual([['a', end]])
+})
+
 test('bodies are read when one of them reads them', () => {
   expect(allOf(silent).readsBody).toBe(false)
   expect(allOf(silent, { ...silent, readsBody: true }).readsBody).toBe(true)

@@ -46,6 +46,15 @@ export function allOf<Request, Guards extends readonly Guard<Request, unknown>[]
   }
 }
 
+/** Calls all of them, also after one that throws: what the others hold would stay open. */
 function finishAll(outcomes: readonly Outcome<unknown>[], end: ResponseEnd): void {
-  for (const { finish } of outcomes) finish?.(end)
+  const errors: unknown[] = []
+  for (const { finish } of outcomes) {
+    try {
+      finish?.(end)
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw errors[0]
 }

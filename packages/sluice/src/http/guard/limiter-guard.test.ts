@@ -72,6 +72,18 @@ describe('a rule with a concurrency limit', () => {
     expect(asked).toEqual([undefined, true, undefined, true, 'settle', undefined])
   })
 
+  const throwing = () => {
+    throw new Error('a mistake')
+  }
+  it.each<[string, LimiterGuardOptions<RequestView>]>([
+    ['partition', { partition: { of: throwing } }],
+    ['policyName', { policyName: throwing }],
+  ])('gives the place back when %s throws', async (_, options) => {
+    const { limiter, decide } = await guardOf(options, [uploads])
+    await expect(decide({ path: '/up' })).rejects.toThrow('a mistake')
+    await vi.waitFor(async () => expect((await limiter.inspect(['203.0.113.1'])).holds).toEqual([]))
+  })
+
   it('is only asked for a free place by guards that do not see the response', async () => {
     const { decide } = await guardOf({ inFlight: false }, [uploads])
     for (let i = 0; i < 3; i++)

@@ -102,9 +102,15 @@ export function limiterGuard<Request>(
   }
 
   function conclude({ decision, hold }: Admission, view: RequestView, request: Request): Outcome<Decision> {
-    const { headers, denial } = answerTo(decision, partition === undefined ? '' : partitionOf(request, view))
-    const finish = denial === undefined && hold !== undefined ? finishOf(hold, request) : undefined
-    return { decision, headers, denial, finish }
+    const finish = decision.allowed && hold !== undefined ? finishOf(hold, request) : undefined
+    try {
+      const { headers, denial } = answerTo(decision, partition === undefined ? '' : partitionOf(request, view))
+      return { decision, headers, denial, finish }
+    } catch (error) {
+      // `partition` or `policyName` failed, and the request fails with it: nobody else would end what is held.
+      finish?.({ status: 500, bytes: 0, completed: true })
+      throw error
+    }
   }
 
   async function waited(
