@@ -35,6 +35,8 @@ describe('bad input', () => {
     ['a mirror that is neither', '{"key":"a","rule":"per-user","mirror":"yes"}'],
     ['a mirror in one of many', '{"checks":[{"key":"a","rule":"per-user","mirror":true}]}'],
     ['headers that are none', '{"request":{"headers":{"a":1}}}'],
+    ['headers in a list', '{"request":{"headers":[["x-api-key","k"]]}}'],
+    ['a query in a list', '{"request":{"query":["a"]}}'],
     ['no checks', '{"checks":[]}'],
     ['too many checks', JSON.stringify({ checks: Array(1001).fill({ key: 'a' }) })],
     ['a body nested too deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],

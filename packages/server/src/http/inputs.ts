@@ -1,4 +1,5 @@
 import type { Key, KeyPart, RequestView } from 'sluice'
+import { identity, pathOf, queryOf } from 'sluice/http'
 import { HttpProblem } from './problem.ts'
 
 /** What to decide on: a key of a rule, or a request that rules are matched against. */
@@ -15,6 +16,9 @@ export type CheckInput =
 export const maxChecks = 1000
 
 const requestFields = new Set(['method', 'path', 'route', 'headers', 'query', 'body', 'ip'])
+/** The one spelling of an address: with another, a client would have another bucket than through an adapter. */
+const spelled = identity()
+
 const checkFields = new Set(['key', 'request', 'rule', 'tier', 'cost'])
 
 /** Reads `{ key, rule, tier, cost }` or `{ request, cost }`. `more` names fields that the route reads itself. */
@@ -62,17 +66,16 @@ export function readRequest(value: unknown, path = 'request'): RequestView {
   // A rule that does not find what it reads may be skipped, so a field with a spelling mistake would go around it.
   for (const field in given) if (!requestFields.has(field)) throw unknownField(path, field, [...requestFields])
   const target = readText(given.path, `${path}.path`) ?? '/'
-  const [pathname = '/', search] = target.split(/\?(.*)/s, 2)
-  const query = given.query ?? (search === undefined ? undefined : Object.fromEntries(new URLSearchParams(search)))
-  if (query !== undefined && (typeof query !== 'object' || query === null))
-    throw wrong(`${path}.query`, 'must be an object')
+  const query = given.query ?? (target.includes('?') ? queryOf(target) : undefined)
+  if (query !== undefined && !isFields(query)) throw wrong(`${path}.query`, 'must be an object')
+  const ip = readText(given.ip, `${path}.ip`)
   return {
     method: readText(given.method, `${path}.method`) ?? 'GET',
-    path: pathname,
+    path: pathOf(target),
     headers: readHeaders(given.headers, `${path}.headers`),
-    query: query as Record<string, unknown> | undefined,
+    query,
     body: given.body,
-    ip: readText(given.ip, `${path}.ip`),
+    ip: spelled(ip, {}) ?? ip,
     route: readText(given.route, `${path}.route`),
   }
 }
@@ -80,7 +83,7 @@ export function readRequest(value: unknown, path = 'request'): RequestView {
 function readHeaders(value: unknown, path: string): Record<string, string | readonly string[]> {
   const headers: Record<string, string | readonly string[]> = Object.create(null)
   if (value === undefined) return headers
-  if (typeof value !== 'object' || value === null) throw wrong(path, 'must be an object')
+  if (!isFields(value)) throw wrong(path, 'must be an object')
   for (const [name, line] of Object.entries(value)) {
     const isText = typeof line === 'string' || (Array.isArray(line) && line.every((each) => typeof each === 'string'))
     if (!isText) throw wrong(`${path}.${name}`, 'must be a text or a list of texts')
@@ -108,6 +111,11 @@ export function readUnits(value: unknown, path: string): number | Readonly<Recor
     if (!Number.isSafeInteger(units)) throw wrong(join(path, rule), 'must be a whole number')
   }
   return value as Readonly<Record<string, number>>
+}
+
+/** A list is no object here: its numbers would be taken for names, and no rule finds those. */
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function unknownField(path: string, field: string, known: readonly string[]): HttpProblem {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { decodeKey, type KeyPart, type RequestView } from 'sluice'
+import { identity, pathOf, queryOf } from 'sluice/http'
 import { parseReadableKey } from 'sluice/policy'
 import { wrongUse } from '../cli-error.ts'
 import type { Input } from '../parse.ts'
@@ -29,26 +30,28 @@ export function readRequest(input: Input): RequestView | undefined {
   }
   if (!target.startsWith('/'))
     throw wrongUse(`--path is ${JSON.stringify(target)}; it starts with a slash: /v1/analyze`)
-  const [path = '/', query] = target.split(/\?(.*)/s, 2)
   const body = input.text('body')
   const ip = input.text('ip')
   return {
     method: (input.text('method') ?? (body === undefined ? 'GET' : 'POST')).toUpperCase(),
-    path,
+    path: pathOf(target),
     headers: readHeaders(input.many('header')),
-    ...(query === undefined ? {} : { query: Object.fromEntries(new URLSearchParams(query)) }),
+    ...(target.includes('?') ? { query: queryOf(target) } : {}),
     ...(body === undefined ? {} : { body: readBody(body) }),
-    ...(ip === undefined ? {} : { ip }),
+    // In the one spelling that services and the daemon use too.
+    ...(ip === undefined ? {} : { ip: identity()(ip, {}) ?? ip }),
   }
 }
 
-function readHeaders(lines: readonly string[]): Record<string, string> {
-  const pairs = lines.map((line) => {
-    const [, name, value] = /^([^:\s]+)\s*:\s*(.*)$/s.exec(line) ?? []
-    if (name === undefined) throw wrongUse(`--header is ${JSON.stringify(line)}; write name:value`)
-    return [name.toLowerCase(), value ?? ''] as const
-  })
-  return Object.fromEntries(pairs)
+function readHeaders(lines: readonly string[]): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = Object.create(null)
+  for (const line of lines) {
+    const [, given, value = ''] = /^([^:\s]+)\s*:\s*(.*)$/s.exec(line) ?? []
+    if (given === undefined) throw wrongUse(`--header is ${JSON.stringify(line)}; write name:value`)
+    const name = given.toLowerCase()
+    headers[name] = name in headers ? [headers[name]!, value].flat() : value
+  }
+  return headers
 }
 
 function readBody(given: string): unknown {
