@@ -23,11 +23,26 @@ export interface Settlement {
 /** What a hold has taken. */
 export interface Held {
   readonly enforced: readonly RuleCharge[]
-  /** Places of shadow rules. They only observe: what the store does with them never affects the caller. */
+  /** What shadow rules took. They only observe: what the store does with it never affects the caller. */
   readonly shadow: readonly RuleCharge[]
 }
 
 export const nothing: Held = { enforced: [], shadow: [] }
+
+type AskOf = (charges: readonly RuleCharge[]) => SettleAsk | ExtendAsk
+
+/** Asks the store about what is held; true when it was still open. */
+export async function askHeld(
+  { enforced, shadow }: Held,
+  askOf: AskOf,
+  store: Pick<Store, 'decide'>,
+  withinMs: number,
+): Promise<boolean> {
+  const done = async (charges: readonly RuleCharge[]): Promise<boolean> =>
+    charges.length > 0 && (await store.decide(askOf(charges), withinMs)).granted > 0
+  const watched = done(shadow).catch(() => false)
+  return (await done(enforced)) || (enforced.length === 0 && (await watched))
+}
 
 /** The handle of a hold that was asked for, allowed or not. */
 export function holdHandle(
@@ -41,12 +56,7 @@ export function holdHandle(
   kind: HoldKind,
 ): HoldHandle {
   let open = decision.allowed && enforced.length + shadow.length > 0
-  const ask = async (askOf: (charges: readonly RuleCharge[]) => SettleAsk | ExtendAsk): Promise<boolean> => {
-    const done = async (charges: readonly RuleCharge[]): Promise<boolean> =>
-      charges.length > 0 && (await store.decide(askOf(charges), withinMs)).granted > 0
-    const watched = done(shadow).catch(() => false)
-    return (await done(enforced)) || (enforced.length === 0 && (await watched))
-  }
+  const ask = (askOf: AskOf): Promise<boolean> => askHeld({ enforced, shadow }, askOf, store, withinMs)
   const end = async (costOf: (charge: RuleCharge) => number): Promise<boolean> => {
     if (!open) return false
     open = false
@@ -88,7 +98,7 @@ export function settleAsk(
 
 export function checkTtl(ttlMs: number): number {
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > maxPeriodMs)
-    throw invalidOption('ttlMs', ttlMs, 'use a whole number of milliseconds from 1')
+    throw invalidOption('ttlMs', ttlMs, `use a whole number of milliseconds from 1 to ${maxPeriodMs}`)
   return ttlMs
 }
 

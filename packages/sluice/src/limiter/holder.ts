@@ -47,9 +47,9 @@ export class Holder {
       placesOnly,
       isNew: options.id === undefined,
     })
-    const places = shadow.filter(hasPlace)
-    if (!decision.allowed) this.#leave(places, id)
-    const held = { enforced: placesOnly ? enforced.filter(hasPlace) : enforced, shadow: places }
+    const heldOf = (all: readonly RuleCharge[]) => (placesOnly ? all.filter(hasPlace) : all)
+    const held = { enforced: heldOf(enforced), shadow: heldOf(shadow) }
+    if (!decision.allowed) this.#leave(held.shadow, id)
     return handleOf(decision, decision.degraded ? nothing : held)
   }
 
@@ -57,10 +57,13 @@ export class Holder {
     return { isFor: unitsAreFor([...enforced, ...shadow]), checkRule: (name) => this.#names.find(policy, name) }
   }
 
-  /** Gives the places of shadow rules back when the request was denied by others. */
-  #leave(places: readonly RuleCharge[], id: string): void {
-    if (places.length === 0) return
-    const ask = settleAsk(places, id, () => 0)
+  /**
+   * Ends what shadow rules hold when the request was denied by others, as nobody else will: places are given back, and
+   * what else they counted stays counted, as it does for `check`.
+   */
+  #leave(held: readonly RuleCharge[], id: string): void {
+    if (held.length === 0) return
+    const ask = settleAsk(held, id, (charge) => (hasPlace(charge) ? 0 : charge.cost))
     // If the store cannot be reached, they expire; the failure was already reported as an event.
     Promise.resolve(this.#store.decide(ask, this.#deadlineMs)).catch(() => {})
   }

@@ -31,7 +31,7 @@ import { toInspection } from './decision/to-inspection.ts'
 import { actualCosts, type Units } from './decision/units.ts'
 import type { LimiterEvents } from './events.ts'
 import { describePolicy, limiterHealth } from './health.ts'
-import { checkId, settleAsk, withHold, withoutHold } from './hold.ts'
+import { askHeld, checkId, settleAsk, withHold, withoutHold } from './hold.ts'
 import { Holder } from './holder.ts'
 import type {
   Admission,
@@ -162,9 +162,9 @@ export class PolicyLimiter implements Limiter {
     const policy = this.#policyNow()
     const charges = this.#chargesOf(policy, subject, options)
     const { isFor, checkRule } = this.#holder.settlement(policy, charges)
-    const ask = settleAsk(charges.enforced, checkId(id), actualCosts(actual, isFor, checkRule))
-    if (ask.charges.length === 0) return false
-    return (await this.#store.decide(ask, this.#deadlineMs)).granted > 0
+    const costOf = actualCosts(actual, isFor, checkRule)
+    checkId(id)
+    return askHeld(charges, (held) => settleAsk(held, id, costOf), this.#store, this.#deadlineMs)
   }
 
   async refund(key: Key, options?: RefundOptions): Promise<void> {

@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { switchedStore } from '../testing/faulty-store.ts'
 import { createLimiter } from './create-limiter.ts'
+import type { HoldHandle, Limiter } from './limiter.ts'
 
 const concurrency = { amount: 5, algorithm: 'concurrency' } as const
 const upload = { key: 'const:all', match: { path: '/upload' } }
@@ -22,6 +23,47 @@ it('a shadow rule never makes a hold reject, when the store goes away before it 
     false,
   ])
   await limiter.close()
+})
+
+const tokens = { name: 'tokens', key: 'const:all', limits: { amount: 10, per: '1h' }, mode: 'shadow' } as const
+const leftOf = async (limiter: Limiter, rule: string) =>
+  (await limiter.inspect('all', { rule })).limits.map(({ remaining }) => remaining)
+
+describe('a shadow rule counts what enforcing it would count', () => {
+  it.each([
+    ['settle', (hold: HoldHandle) => hold.settle(1), 9],
+    ['cancel', (hold: HoldHandle) => hold.cancel(), 10],
+    ['release', (hold: HoldHandle) => hold.release(), 6],
+  ])('after %s', async (_, end, left) => {
+    for (const beside of [[], [{ ...tokens, name: 'enforced', mode: 'enforce' } as const]]) {
+      const limiter = await createLimiter({ policy: { service: 's', rules: [tokens, ...beside] } })
+      const hold = await limiter.reserve(request, { cost: 4 })
+      expect(await leftOf(limiter, 'tokens')).toEqual([6])
+      expect(await end(hold)).toBe(true)
+      for (const { name } of [tokens, ...beside]) expect(await leftOf(limiter, name)).toEqual([left])
+      await limiter.close()
+    }
+  })
+
+  it('when a hold is settled by its id, as from another process', async () => {
+    const slots = { ...watched, key: 'const:all', match: {} }
+    const limiter = await createLimiter({ policy: { service: 's', rules: [tokens, slots] } })
+    const { id } = await limiter.reserve(request, { cost: 4 })
+    expect([await limiter.settle(request, id, 1), await limiter.settle(request, id, 1)]).toEqual([true, false])
+    expect([await leftOf(limiter, 'tokens'), await leftOf(limiter, 'watched')]).toEqual([[9], [5]])
+    await limiter.close()
+  })
+
+  it('when the request is denied by another rule: its units, but no place', async () => {
+    const slots = { ...watched, key: 'const:all', match: {} }
+    const none = { name: 'none', key: 'const:all', limits: { amount: 0, per: '1h' } }
+    const limiter = await createLimiter({ policy: { service: 's', rules: [tokens, slots, none] } })
+    expect(await limiter.reserve(request, { cost: 4 })).toMatchObject({ allowed: false })
+    await vi.waitFor(async () => expect((await limiter.inspect('all', { rule: 'watched' })).holds).toEqual([]))
+    await vi.waitFor(async () => expect((await limiter.inspect('all', { rule: 'tokens' })).holds).toEqual([]))
+    expect([await leftOf(limiter, 'tokens'), await leftOf(limiter, 'watched')]).toEqual([[6], [5]])
+    await limiter.close()
+  })
 })
 
 it('an enforced rule beside it still says when it could not be ended, and can be ended later', async () => {

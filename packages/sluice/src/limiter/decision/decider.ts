@@ -67,7 +67,7 @@ export class Decider {
     const real = charges.length === 0 ? undefined : this.#store.decide(pending, this.#deadlineMs)
     const shadow = await Promise.all(
       watched.map(async (charge) => {
-        const ask = takeOf(charge, hasPlace(charge) ? hold : undefined)
+        const ask = takeOf(charge, hold?.placesOnly === true && !hasPlace(charge) ? undefined : hold)
         return toShadow(charge, await this.#store.decide(ask, this.#deadlineMs))
       }),
     )
