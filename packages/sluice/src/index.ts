@@ -2,7 +2,7 @@ export type { Clock, Timer, TimeSource } from './core/clock.ts'
 export type { Duration } from './core/duration.ts'
 export type { Answer, AnsweredBy, Ask, Charge, LimitStatus, OnStoreFailure, PaceStatus } from './core/engine/ask.ts'
 export { type ErrorCode, type FailureKind, isSluiceError, SluiceError, StoreError } from './core/errors.ts'
-export { decodeKey, encodeKey, type Key, type KeyPart } from './core/key.ts'
+export { decodeKey, encodeKey, HashedPart, type Key, type KeyPart, type ReadKeyPart } from './core/key.ts'
 export type { PartMetrics } from './core/observe/metrics.ts'
 export { createLimiter, type RuleNameOf } from './limiter/create-limiter.ts'
 export type {

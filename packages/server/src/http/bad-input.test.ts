@@ -1,7 +1,8 @@
+import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../serve.ts'
 import { hold } from '../testing/held-to-description.ts'
-import { send, startDaemon } from '../testing/started.ts'
+import { adminToken, send, startDaemon } from '../testing/started.ts'
 
 describe('bad input', () => {
   let daemon: Daemon
@@ -44,6 +45,22 @@ describe('bad input', () => {
   ])('answers 400 with a problem to %s', async (_, body) => {
     const answer = await call('POST', '/v1/check', body)
     expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
+  })
+
+  test('a key whose parts were resolved as folders is not taken for the key that is left', async () => {
+    for (const path of ['/v1/keys/example/per-user/x/../y', '/v1/keys/example/per-user/%2E%2e/y']) {
+      const { hostname, port } = new URL(daemon.url)
+      const headers = { authorization: `Bearer ${adminToken}` }
+      const status = await new Promise((resolve, reject) => {
+        const sent = request({ hostname, port, path, method: 'DELETE', headers }, (answer) => {
+          answer.resume()
+          resolve(answer.statusCode)
+        })
+        sent.on('error', reject)
+        sent.end()
+      })
+      expect(status).toBe(400)
+    }
   })
 
   test('brackets within texts are not depth', async () => {

@@ -1,12 +1,14 @@
 import type { Context } from 'hono'
-import type { KeyPart, Limiter } from 'sluice'
+import { encodeKey, type Limiter, type ReadKeyPart } from 'sluice'
+import { pathOf } from 'sluice/http'
 import { parseReadableKey } from 'sluice/policy'
+import type { NodeEnv } from './access.ts'
 import { HttpProblem } from './problem.ts'
 
 /** A key that stands in the path of a request. */
 export interface PathKey {
   readonly rule: string
-  readonly key: KeyPart[]
+  readonly key: ReadKeyPart[]
   /** `service/rule/part/...`, as everything else prints it. */
   readonly readable: string
   /** The key alone, as stores and policies name it. */
@@ -14,20 +16,22 @@ export interface PathKey {
 }
 
 /** Reads `service/rule/part/...` after a prefix such as `/v1/keys/`. */
-export function keyInPath(c: Context, prefix: string, { policy }: Limiter): PathKey {
-  const readable = decodedPath(c, prefix)
-  const { service, rule, key } = parseReadableKey(readable)
+export function keyInPath(c: Context<NodeEnv>, prefix: string, { policy }: Limiter): PathKey {
+  const { service, rule, key } = parseReadableKey(decodedPath(c, prefix))
   if (service !== policy.service) {
     throw new HttpProblem(
       404,
       `This daemon enforces the policy of ${JSON.stringify(policy.service)}, not of ${JSON.stringify(service)}.`,
     )
   }
-  return { rule, key, readable, subject: readable.split('/').slice(2).join('/') }
+  return { rule, key, readable: encodeKey([service, rule, ...key]), subject: encodeKey(key) }
 }
 
 /** Parts may hold escapes of their own (`%002f`), so the path is decoded exactly once, by segment. */
-function decodedPath(c: Context, prefix: string): string {
+function decodedPath(c: Context<NodeEnv>, prefix: string): string {
+  // They are resolved as folders before the path comes here: the key that is left would be another's.
+  if (/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(pathOf(c.env.incoming.url ?? '')))
+    throw new HttpProblem(400, 'Write a part that is "." as %25002e, and ".." as %25002e%25002e.')
   const { pathname } = new URL(c.req.url)
   try {
     return pathname.slice(prefix.length).split('/').map(decodeURIComponent).join('/')

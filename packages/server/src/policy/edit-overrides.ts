@@ -1,10 +1,10 @@
-import type { KeyPart } from 'sluice'
+import type { ReadKeyPart } from 'sluice'
 import { parse } from 'yaml'
 import { editYaml } from './edit-yaml.ts'
 
 /** Other limits for exactly one key, with an end. */
 export interface TemporaryOverride {
-  readonly key: readonly KeyPart[]
+  readonly key: readonly ReadKeyPart[]
   readonly limits: unknown
   /** ISO 8601. */
   readonly until: string
@@ -20,7 +20,7 @@ type Rule = {
 export function writtenFor(
   document: unknown,
   rule: string,
-  key: readonly KeyPart[],
+  key: readonly ReadKeyPart[],
 ): { readonly limits: unknown; readonly override: unknown } {
   const rules = (document as { readonly rules?: readonly Rule[] } | null)?.rules
   const found: Rule | undefined = Array.isArray(rules) ? rules.find((each: Rule) => each?.name === rule) : undefined
@@ -39,7 +39,7 @@ export function writtenFor(
 export function editOverrides(
   document: unknown,
   rule: string,
-  key: readonly KeyPart[],
+  key: readonly ReadKeyPart[],
   override: TemporaryOverride | undefined,
 ): unknown {
   if (typeof document !== 'string') return editObject(document, rule, key, override)
@@ -58,7 +58,7 @@ export function nextVersion(version: unknown): string {
 function editObject(
   document: unknown,
   rule: string,
-  key: readonly KeyPart[],
+  key: readonly ReadKeyPart[],
   override: TemporaryOverride | undefined,
 ): unknown {
   const given = document as { readonly rules?: readonly Rule[]; readonly version?: unknown } | null
@@ -80,7 +80,7 @@ function written({ key, limits, until }: TemporaryOverride): object {
 }
 
 /** Keys of requests are text, so a number in a document names the text that spells it. */
-function isSameKey(written: unknown, key: readonly KeyPart[]): boolean {
+function isSameKey(written: unknown, key: readonly ReadKeyPart[]): boolean {
   const parts = Array.isArray(written) ? written : [written]
   return parts.length === key.length && parts.every((part, i) => String(part) === String(key[i]))
 }

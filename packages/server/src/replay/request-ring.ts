@@ -1,4 +1,4 @@
-import type { Decision, Key, KeyPart, Limiter, RequestView } from 'sluice'
+import type { Decision, Key, Limiter, ReadKeyPart, RequestView } from 'sluice'
 import type { ReadField } from 'sluice/policy'
 import { keptText, keptView, maxFields, sizeOf } from './kept-view.ts'
 import { type Hide, isSecretSelector } from './secret-names.ts'
@@ -107,7 +107,7 @@ export class RequestRing {
 
   #key(asked: AskedKey): AskedKey {
     const selectors = this.#options.keySelectors(asked.rule)
-    const keptPart = (part: KeyPart, i: number): KeyPart =>
+    const keptPart = (part: ReadKeyPart, i: number): ReadKeyPart =>
       typeof part === 'string' ? keptText(part, isSecretSelector(selectors[i] ?? ''), this.#hide) : part
     const { key } = asked
     return { ...asked, key: typeof key === 'string' ? (keptPart(key, 0) as string) : key.map(keptPart) }

@@ -112,6 +112,10 @@ describe('a key', () => {
       }),
       { numRuns: 5000 },
     )
+    const long = encodeKey(['a', 'x'.repeat(maxPartLength + 1), 1])
+    const { key } = parseReadableKey(`s/r/${long}`)
+    expect(encodeKey(key), 'a part that was too long is read back by its hash').toBe(long)
+    expect(encodeKey(key.map(String)), 'which the text that spells it is not').not.toBe(long)
     for (const wrong of ['', 'a', 'a/b', '/b/c', 'a//c']) {
       expect(() => parseReadableKey(wrong)).toThrowError(expect.objectContaining({ code: 'SLUICE_INVALID_KEY' }))
     }

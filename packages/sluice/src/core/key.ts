@@ -5,7 +5,28 @@ import { sha256 } from './sha256.ts'
 export type KeyPart = string | number | boolean
 
 /** The subject of a rule: text, or a tuple of parts. */
-export type Key = string | readonly KeyPart[]
+export type Key = string | readonly ReadKeyPart[]
+
+/** A part of a key that was read back: one that was too long to keep is known by its hash alone. */
+export type ReadKeyPart = KeyPart | HashedPart
+
+/** A part that was too long to keep. A text that spells the same hash is another part. */
+export class HashedPart {
+  readonly #encoded: string
+
+  constructor(encoded: string) {
+    this.#encoded = encoded
+  }
+
+  /** `~` and the hash. */
+  toString(): string {
+    return this.#encoded
+  }
+
+  toJSON(): string {
+    return this.#encoded
+  }
+}
 
 /** Parts longer than this many UTF-16 units, and tuples of more parts than `maxParts`, are not kept as they are. */
 export const maxPartLength = 200
@@ -48,6 +69,7 @@ function encodePart(part: unknown, index: number): string {
   if (typeof part === 'string') return encodeText(part)
   if (typeof part === 'boolean') return part ? '#true' : '#false'
   if (typeof part === 'number' && Number.isFinite(part)) return Object.is(part, -0) ? '#0' : `#${part}`
+  if (part instanceof HashedPart) return part.toString()
   throw new SluiceError(
     'SLUICE_INVALID_KEY',
     `key part ${index} is ${show(part)}; use a string, a finite number or a boolean`,
@@ -100,8 +122,17 @@ export function keyPrefix(service: string, rule: string): string {
   return `${encodeText(service)}/${encodeText(rule)}/`
 }
 
+/**
+ * The parts of a readable key, so that `encodeKey` writes the same key again, also where it has a hash.
+ *
+ * @example parseReadableParts('client%002fcorp/en') // ['client/corp', 'en']
+ */
+export function parseReadableParts(text: string): ReadKeyPart[] {
+  return text.split('/').map((part) => (/^~[0-9a-f]{64}$/.test(part) ? new HashedPart(part) : decodePart(part)))
+}
+
 /** Takes a readable key such as `sentiment-service/tenant-language/client-corp/en` apart. */
-export function parseReadableKey(text: string): { service: string; rule: string; key: KeyPart[] } {
+export function parseReadableKey(text: string): { service: string; rule: string; key: ReadKeyPart[] } {
   const [service, rule, ...rest] = text.split('/')
   if (!service || !rule || rest.length === 0) {
     throw new SluiceError(
@@ -109,5 +140,9 @@ export function parseReadableKey(text: string): { service: string; rule: string;
       `${show(text)} is not a full key; write service/rule/part, such as my-service/per-user/42`,
     )
   }
-  return { service: String(decodePart(service)), rule: String(decodePart(rule)), key: rest.map(decodePart) }
+  return {
+    service: String(decodePart(service)),
+    rule: String(decodePart(rule)),
+    key: parseReadableParts(rest.join('/')),
+  }
 }

@@ -1,5 +1,5 @@
 export { nearestWord } from '../core/did-you-mean.ts'
-export { parseReadableKey } from '../core/key.ts'
+export { parseReadableKey, parseReadableParts } from '../core/key.ts'
 export type { CapacityRowSpec, CapacitySpec } from './capacity/capacity-spec.ts'
 export type { CompiledCapacity, CompiledCapacityRow } from './capacity/compile-capacity.ts'
 export { type CompileOptions, compilePolicy, compilePolicyInSlices } from './compile/compile-policy.ts'

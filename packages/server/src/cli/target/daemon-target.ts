@@ -1,4 +1,4 @@
-import { encodeKey, type KeyPart } from 'sluice'
+import { encodeKey, HashedPart } from 'sluice'
 import type { DecisionJson } from '../../http/decision-json.ts'
 import { CliError, wrongUse } from '../cli-error.ts'
 import type { Input } from '../parse.ts'
@@ -14,6 +14,8 @@ export function daemonTarget(input: Input): Target {
   return {
     description: `daemon ${daemon.address}`,
     async take(key, { cost, tier }) {
+      if (key.key.some((part) => part instanceof HashedPart))
+        throw wrongUse('the key has a hash for a part that was too long; it can be inspected and reset, not spent from')
       await checkService(daemon, key)
       const body = { key: key.key, ...given('rule', key.rule), ...given('cost', cost), ...given('tier', tier) }
       return (await daemon.json('POST', '/v1/check', body)) as DecisionJson
@@ -69,6 +71,11 @@ async function keyPath(daemon: DaemonHttp, named: NamedKey): Promise<string> {
   const rule = named.rule ?? (policy?.rules.length === 1 ? policy.rules[0] : undefined)
   if (rule === undefined)
     throw wrongUse(`the policy has ${policy?.rules.length} rules; name one with --rule: ${policy?.rules.join(', ')}`)
-  const parts: readonly KeyPart[] = [service, rule, ...named.key]
-  return `/v1/keys/${encodeKey(parts).split('/').map(encodeURIComponent).join('/')}`
+  const segments = encodeKey([service, rule, ...named.key]).split('/')
+  return `/v1/keys/${segments.map(segmentOf).join('/')}`
+}
+
+/** A part that is `.` or `..` would be resolved as a folder, so it is written with the escapes that keys have. */
+function segmentOf(part: string): string {
+  return encodeURIComponent(/^\.{1,2}$/.test(part) ? part.replaceAll('.', '%002e') : part)
 }

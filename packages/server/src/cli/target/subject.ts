@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { decodeKey, type KeyPart, type RequestView } from 'sluice'
+import type { ReadKeyPart, RequestView } from 'sluice'
 import { identity, pathOf, queryOf } from 'sluice/http'
-import { parseReadableKey } from 'sluice/policy'
+import { parseReadableKey, parseReadableParts } from 'sluice/policy'
 import { wrongUse } from '../cli-error.ts'
 import type { Input } from '../parse.ts'
 
@@ -9,15 +9,15 @@ import type { Input } from '../parse.ts'
 export interface NamedKey {
   readonly service: string | undefined
   readonly rule: string | undefined
-  readonly key: readonly KeyPart[]
+  readonly key: readonly ReadKeyPart[]
 }
 
 /** Reads KEY: with `--rule` the parts of a key, else a full key, else parts for the only rule of the policy. */
 export function readKey(text: string, rule: string | undefined): NamedKey {
   if (text === '') throw wrongUse('KEY is empty; write service/rule/part, such as example/per-user/42')
-  if (rule !== undefined) return { service: undefined, rule, key: decodeKey(text) }
+  if (rule !== undefined) return { service: undefined, rule, key: parseReadableParts(text) }
   const isFull = text.split('/').length > 2
-  return isFull ? parseReadableKey(text) : { service: undefined, rule: undefined, key: decodeKey(text) }
+  return isFull ? parseReadableKey(text) : { service: undefined, rule: undefined, key: parseReadableParts(text) }
 }
 
 /** The request that the options describe; undefined when none of them is there. */

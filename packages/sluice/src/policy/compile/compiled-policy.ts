@@ -1,6 +1,6 @@
 import type { ChargedRule } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
-import type { KeyPart } from '../../core/key.ts'
+import type { ReadKeyPart } from '../../core/key.ts'
 import type { CompiledCapacity } from '../capacity/compile-capacity.ts'
 import type { RequestView } from '../match/request-view.ts'
 import type { Selector } from '../selector/selector.ts'
@@ -31,7 +31,7 @@ export interface CompiledRule extends ChargedRule {
    */
   limitsFor(subject: string, tier: string | undefined, nowMs: number): LimitSet
   /** Why no request can have a key of so many parts, to find mistakes of people; undefined when one can. */
-  whyNoRequestHas(parts: readonly KeyPart[]): string | undefined
+  whyNoRequestHas(parts: readonly ReadKeyPart[]): string | undefined
   /** What is probably not meant in the rule; with the time, also which overrides have ended. */
   warnings(nowMs: number | undefined): readonly string[]
   /** Whether the subject has an override of its own, to explain its limits. */

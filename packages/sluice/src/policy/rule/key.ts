@@ -1,5 +1,5 @@
 import { isIgnoredPromise } from '../../core/ignored-promise.ts'
-import { encodeKey, type KeyPart, maxParts } from '../../core/key.ts'
+import { encodeKey, type KeyPart, maxParts, type ReadKeyPart } from '../../core/key.ts'
 import type { KeyAlternative, KeyFunction, KeySpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import type { RequestView } from '../match/request-view.ts'
@@ -95,7 +95,7 @@ export function subjectOf(key: RuleKey | undefined, value: KeyPart | readonly Ke
  * Why no request can have a key of so many parts; undefined when one can. Where a function makes the keys, any number
  * of parts is possible.
  */
-export function whyNoRequestHas(key: RuleKey, parts: readonly KeyPart[]): string | undefined {
+export function whyNoRequestHas(key: RuleKey, parts: readonly ReadKeyPart[]): string | undefined {
   const isCounted = ({ selectors }: Alternative, count: number): boolean =>
     selectors === undefined ? count > 0 : selectors.length === count
   const given = `${parts.length} ${parts.length === 1 ? 'was' : 'were'} given`
