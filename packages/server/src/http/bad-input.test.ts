@@ -47,6 +47,11 @@ describe('bad input', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
   })
 
+  test('mirror is refused beside many checks, where it would be ignored', async () => {
+    const checks = [{ key: 'a', rule: 'per-user' }]
+    expect((await call('POST', '/v1/check?mirror=true', { checks })).status).toBe(400)
+  })
+
   test('a key whose parts were resolved as folders is not taken for the key that is left', async () => {
     for (const path of ['/v1/keys/example/per-user/x/../y', '/v1/keys/example/per-user/%2E%2e/y']) {
       const { hostname, port } = new URL(daemon.url)

@@ -42,6 +42,8 @@ async function answer(
 ): Promise<Response> {
   const { mirror } = readQuery(c, 'mirror')
   const body = await readJson(c)
+  if (body.checks !== undefined && mirror !== undefined)
+    throw new HttpProblem(400, 'mirror cannot stand beside checks: one answer cannot have several statuses.')
   if (body.checks !== undefined) return json({ decisions: await checkAll(parts, body) })
   if (body.mirror !== undefined && typeof body.mirror !== 'boolean')
     throw new HttpProblem(400, 'mirror must be true or false.')

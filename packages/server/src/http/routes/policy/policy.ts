@@ -62,7 +62,9 @@ export const policyRoutes: Routes = (app, parts) => {
 
   app.get('/v1/policy/versions/:revision', async function version(c) {
     readQuery(c)
-    const found = await versionOf(writable(parts), Number(c.req.param('revision')))
+    const given = c.req.param('revision')
+    if (!/^\d+$/.test(given)) throw new HttpProblem(404, `${JSON.stringify(given)} is no revision; they are numbers.`)
+    const found = await versionOf(writable(parts), Number(given))
     return c.json({ ...found, text: textOf(found.document) })
   })
 

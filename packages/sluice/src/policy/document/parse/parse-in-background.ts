@@ -18,7 +18,7 @@ export const longText = 100_000
  * decisions must go on meanwhile. Where no thread can be started (sources run without a build, or a bundle without the
  * worker's file) it is parsed here.
  *
- * @example await compilePolicyInSlices(await parseInBackground(text))
+ * @example await compilePolicyInSlices(await parseInBackground('service: api\nrules: [{ name: r, limits: { rpm: 1 } }]'))
  */
 export async function parseInBackground(text: string): Promise<unknown> {
   if (typeof text !== 'string' || text.length <= longText) return parseDocument(text)
