@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { startRedis } from 'sluice/testing'
+import { startRedis, startTcpProxy } from 'sluice/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
@@ -121,6 +121,26 @@ describe('the overview', () => {
     const second = { url: first.url }
     ends.push(keepDeciding(second, 'b'))
     await page.getByRole('region', { name: 'Who is being refused' }).getByText('b', { exact: true }).waitFor()
+  })
+
+  test('notices a connection that is lost without an end, and resumes', async () => {
+    const daemon = await start()
+    const proxy = await startTcpProxy({ targetPort: Number(new URL(daemon.url).port) })
+    ends.push(() => proxy.close())
+    view = await openView(browser, { ...daemon, url: `http://127.0.0.1:${proxy.port}` }, { view: '/parts' })
+    const { page } = view
+    const state = page.locator('.header').getByRole('status')
+    await page.clock.install()
+    await page.reload()
+    await state.getByText('live').waitFor()
+    proxy.stall()
+    await page.clock.fastForward(12_000)
+    await state.getByText('connection lost').waitFor()
+    await page.clock.fastForward(20_000)
+    await page.getByText('The daemon does not answer.').waitFor()
+    await proxy.resume()
+    await state.getByText('live').waitFor()
+    await page.getByText('The daemon does not answer.').waitFor({ state: 'detached' })
   })
 
   test('asks to sign in again after a restart with another token, and stays where it was', async () => {

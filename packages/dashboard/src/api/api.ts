@@ -45,7 +45,28 @@ export async function api<T>(method: string, path: string, options: ApiOptions =
   return (await apiAnswer<T>(method, path, options)).body
 }
 
+/** How long an answer may take. What changes something, or tries a policy, may take as long as it needs. */
+const readMs = 15_000
+
 export async function apiAnswer<T>(method: string, path: string, options: ApiOptions = {}): Promise<ApiAnswer<T>> {
+  const { signal } = options
+  const end = new AbortController()
+  const abort = (): void => end.abort()
+  if (signal?.aborted) abort()
+  signal?.addEventListener('abort', abort)
+  const timer = method === 'GET' ? setTimeout(abort, readMs) : undefined
+  try {
+    return await send<T>(method, path, { ...options, signal: end.signal })
+  } catch (error) {
+    if (error instanceof ApiError || signal?.aborted) throw error
+    throw new ApiError(0, end.signal.aborted ? 'The daemon does not answer.' : 'The daemon cannot be reached.')
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+async function send<T>(method: string, path: string, options: ApiOptions): Promise<ApiAnswer<T>> {
   const { body, headers, signal } = options
   const isText = typeof body === 'string'
   const response = await fetch(`.${path}`, {
@@ -60,9 +81,6 @@ export async function apiAnswer<T>(method: string, path: string, options: ApiOpt
     redirect: 'error',
     ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
-  }).catch((error) => {
-    if (signal?.aborted) throw error
-    throw new ApiError(0, 'The daemon cannot be reached.')
   })
   if (!response.ok) throw await failure(response, options.isSignIn ?? false)
   return { body: (await response.json()) as T, headers: response.headers }

@@ -60,7 +60,7 @@ export default function Parts(_: PageProps) {
           </label>
         )}
       </div>
-      {error && <Notice kind="warn">The daemon did not answer: {error.message} The figures below are older.</Notice>}
+      {error && <Notice kind="warn">{error.message} The figures below are older.</Notice>}
       {!data.complete && (
         <Notice kind="warn">Redis could not be asked, so these are the parts that report to this daemon itself.</Notice>
       )}

@@ -66,7 +66,7 @@ export default function PolicyPage({ route }: PageProps) {
           </a>
         </nav>
       </div>
-      {error && <Notice kind="warn">The daemon did not answer: {error.message} What stands here is older.</Notice>}
+      {error && <Notice kind="warn">{error.message} What stands here is older.</Notice>}
       {policy.lastError !== null && <Notice kind="bad">The newest policy is not in force: {policy.lastError}</Notice>}
       {policy.readOnly !== null && (
         <Notice kind="info">The policy can be tried here, but not published. {policy.readOnly}</Notice>
