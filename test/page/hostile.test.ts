@@ -5,6 +5,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { send } from '../../packages/server/src/testing/started.ts'
+import { sidewaysScroll } from './accessibility.ts'
 import { openView, picture, startBrowser, startDaemon } from './browser.ts'
 import { keepDeciding } from './traffic.ts'
 
@@ -89,6 +90,23 @@ describe('hostile text from requests and reports', { timeout: 60_000 }, () => {
     expect(addresses.filter((each) => !each.startsWith(`${daemon.url}/#`))).toEqual([])
     await picture(page, `hostile-${view.split(/[/?]/)[1] || 'overview'}`)
     expect(wrong).toEqual([])
+    await close()
+  })
+
+  test('a rule with the longest name fits on a phone', async () => {
+    const file = join(folder, 'long.yaml')
+    const name = 'n'.repeat(64)
+    writeFileSync(file, `service: shop\nrules:\n  - { name: ${name}, key: ip, limits: { rpd: 3 } }\n`)
+    const named = await startDaemon({ policy: file })
+    ends.push(() => void named.close())
+    const { page, close } = await openView(browser, named, { width: 'phone' })
+    for (const view of ['/', '/rules', `/rules/${name}`, '/policy', '/keys?key=a']) {
+      await page.evaluate((hash) => {
+        location.hash = hash
+      }, view)
+      await page.getByText(name).first().waitFor()
+      expect(await sidewaysScroll(page)).toBeUndefined()
+    }
     await close()
   })
 })

@@ -7,6 +7,7 @@ import { type Happening, noTimeline, type Second, withEntries, withHello } from 
 import { marksOf } from './pages/overview/chart-marks.ts'
 import { nowOf } from './pages/overview/now.ts'
 import { stacked } from './pages/overview/stacked.ts'
+import { timeLabels } from './pages/overview/time-labels.ts'
 import { keyParts } from './pages/overview/words.ts'
 import { outstanding } from './pages/rules/hot-keys.tsx'
 import { limitWords, sortedRules } from './pages/rules/rule-figures.ts'
@@ -111,6 +112,16 @@ describe('the timeline', () => {
 test('keys are shown unchanged, except characters that could mislead', () => {
   expect(keyParts('s/r/%003cimg%0020src=x>/a%002fb')).toBe('<img src=x> / a/b')
   expect(keyParts('s/r/a%202eb%000a')).toBe('a%202eb%000a')
+  expect(keyParts('s/r/%0020')).toBe('%0020')
+  expect(keyParts('s/r/a%0020b/%0020a%0020b')).toBe('a b / %0020a%0020b')
+  expect(keyParts('s/r/a%0020%0020b')).toBe('a%0020%0020b')
+})
+
+test('a label of the chart that would be cut off at its edge is left out', () => {
+  const minute = 60 * 1e6
+  const scale = { max: minute + 90, perSecond: 10, margin: 4 }
+  expect(timeLabels([minute, minute + 60, minute + 89], 60, scale).map(({ length }) => length)).toEqual([5, 5, 0])
+  expect(timeLabels([minute + 86, minute + 88], 2, scale).map(({ length }) => length)).toEqual([8, 0])
 })
 
 test('a sparkline leaves gaps out', () => {

@@ -8,8 +8,10 @@ import { live } from '../../live/live.ts'
 import { type ChartColours, chartColours, hatch } from './chart-colours.ts'
 import { drawMarks, marksOf } from './chart-marks.ts'
 import { stacked } from './stacked.ts'
+import { timeLabels } from './time-labels.ts'
 
 const height = 240
+const margin = { right: 4, left: 44 }
 
 /**
  * Decisions per second, stacked: allowed, degraded above it, denied on top. Policies and outages are marked in time.
@@ -78,10 +80,14 @@ function optionsOf(width: number, colours: ChartColours, timeline: () => Timelin
         ...axis,
         grid: { show: false },
         size: 30,
-        values: (_, ticks, __, ___, step) => ticks.map((at) => formatClock(at * 1000).slice(0, step < 60 ? 8 : 5)),
+        values: (u, ticks, __, ___, step) => {
+          const { min = 0, max = 1 } = u.scales.x ?? {}
+          const perSecond = (u.width - margin.left - margin.right) / (max - min)
+          return timeLabels(ticks, step, { max, perSecond, margin: margin.right })
+        },
         space: 90,
       },
-      { ...axis, size: 44, values: (_, ticks) => ticks.map((value) => formatNumber(value)), space: 50 },
+      { ...axis, size: margin.left, values: (_, ticks) => ticks.map((value) => formatNumber(value)), space: 50 },
     ],
     // Drawn from the whole to its parts, each one covering the lower part of the previous one.
     series: [
@@ -94,7 +100,7 @@ function optionsOf(width: number, colours: ChartColours, timeline: () => Timelin
       draw: [(u) => drawMarks(u, marksOf(timeline().happenings, live.hello.get()?.startedAt), colours)],
       setCursor: [showReadout],
     },
-    padding: [8, 4, 0, 0],
+    padding: [8, margin.right, 0, 0],
   }
 }
 

@@ -76,11 +76,17 @@ export function keyParts(key: string): string {
 }
 
 /**
- * Escapes of visible characters are undone; characters that could mislead, such as a change of direction, stay escaped.
+ * Escapes of visible characters are undone. Characters that could mislead stay escaped, such as a change of direction,
+ * and spaces that would not be seen.
  */
 function readable(part: string): string {
+  const spaced = unescaped(part, /[\p{L}\p{N}\p{P}\p{S} ]/u)
+  return /^ | $| {2}/.test(spaced) ? unescaped(part, /[\p{L}\p{N}\p{P}\p{S}]/u) : spaced
+}
+
+function unescaped(part: string, shown: RegExp): string {
   return part.replace(/%([0-9a-f]{4})/gi, (escaped, code: string) => {
     const character = String.fromCharCode(Number.parseInt(code, 16))
-    return /[\p{L}\p{N}\p{P}\p{S} ]/u.test(character) ? character : escaped
+    return shown.test(character) ? character : escaped
   })
 }
