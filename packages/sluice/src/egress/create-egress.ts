@@ -9,6 +9,7 @@ import { livePolicy } from '../policy/live/live-policy.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import { staticPolicy } from '../policy/sources/static.ts'
 import type { Store } from '../stores/store.ts'
+import { usingStore } from '../stores/using-store.ts'
 import { systemClock } from '../timing/system-clock.ts'
 import { loadUndici } from './call/load-undici.ts'
 import type { Egress } from './egress.ts'
@@ -32,7 +33,11 @@ import { PolicyEgress } from './policy-egress.ts'
  * const response = await egress.fetch('https://api.vendor.example/graphql', { method: 'POST', body: '{}' })
  * await egress.close()
  */
-export async function createEgress(options: EgressOptions): Promise<Egress> {
+export function createEgress(options: EgressOptions): Promise<Egress> {
+  return usingStore(options?.store as Store | undefined, () => makeEgress(options))
+}
+
+async function makeEgress(options: EgressOptions): Promise<Egress> {
   checkOptions(options)
   const undici = await loadUndici()
   const clock = options.clock ?? systemClock()

@@ -10,6 +10,7 @@ import { Replicas } from '../stores/fallback/replicas.ts'
 import { localAnswers } from '../stores/local-answers/local-answers.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { recounting } from '../stores/recount/recounting.ts'
+import { usingStore } from '../stores/using-store.ts'
 import { type LimiterEvents, limiterEventNames } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import { useNativeSha256 } from './native-sha256.ts'
@@ -31,6 +32,11 @@ import { PolicyLimiter } from './policy-limiter.ts'
 export async function createLimiter<const Policy extends PolicyDocument | PolicySource>(
   options: LimiterOptions<Policy>,
 ): Promise<Limiter<RuleNameOf<Policy>>> {
+  // The names are known to the compiler only.
+  return (await usingStore(options?.store, () => makeLimiter(options))) as Limiter<RuleNameOf<Policy>>
+}
+
+async function makeLimiter(options: LimiterOptions<PolicyDocument | PolicySource>): Promise<Limiter> {
   const resolved = resolveOptions(options)
   useNativeSha256()
   const events = new Emitter<LimiterEvents>(limiterEventNames)
@@ -71,7 +77,7 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
     if (rules.some(({ onStoreFailure }) => onStoreFailure === 'local' || onStoreFailure === 'recount')) await started
   }
   await countReplicas(live.current)
-  const limiter: Limiter = new PolicyLimiter({
+  return new PolicyLimiter({
     live,
     store: outermost,
     fallback: withFallback,
@@ -87,8 +93,6 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
       if (options.store === undefined) await store.close()
     },
   })
-  // The names are known to the compiler only.
-  return limiter as Limiter<RuleNameOf<Policy>>
 }
 
 /** The names of the rules of a policy that is written in code; any text where it comes from a source. */

@@ -160,3 +160,29 @@ it('counts what sources were asked, for stats and reports', async () => {
   await limiter.take('customer')
   expect(limiter.stats().recounts).toEqual([{ rule: 'cap', allowed: 1, denied: 1, failed: 0, raised: 1 }])
 })
+
+it('a source that never answers does not keep the process alive', async () => {
+  const { limiter, store, clock } = await started(() => new Promise(() => {}))
+  const kept = new Set<object>()
+  const { setTimeout, clearTimeout } = clock
+  clock.setTimeout = (...timed) => {
+    const timer = setTimeout.call(clock, ...(timed as never as Parameters<typeof setTimeout>))
+    kept.add(timer)
+    timer.unref = () => {
+      kept.delete(timer)
+      return timer
+    }
+    return timer
+  }
+  clock.clearTimeout = (timer) => {
+    if (timer !== undefined) kept.delete(timer)
+    clearTimeout.call(clock, timer)
+  }
+  store.failing = 'refused'
+  const decision = limiter.take('customer')
+  await clock.advance(1000)
+  expect(await decision).toMatchObject({ by: 'closed', failure: 'source' })
+  await limiter.close()
+  expect(clock.pending).toBe(1)
+  expect(kept.size).toBe(0)
+})

@@ -57,6 +57,21 @@ test('a Redis store keeps its socket while a limiter uses it, and none after the
   await waitFor(async () => (await sockets()) === 0)
 })
 
+test.each([
+  ['its policy is refused', { policy: { service: 's', rules: [{ name: 'r', limits: { rpm: -1 } }] } }],
+  ['an option is wrong', { limits: { rpm: 1 }, deadline: 5 }],
+])('a limiter that cannot be made, as %s, leaves no socket behind', async (_, options) => {
+  await waitFor(async () => (await sockets()) === 0)
+  const store = redisStore(new Redis({ port: server.port, lazyConnect: true }))
+  await expect(createLimiter({ ...options, store } as never)).rejects.toThrow()
+  await waitFor(async () => (await sockets()) === 0)
+  const limiter = await on(store, 'one')
+  await expect(createLimiter({ ...options, store } as never)).rejects.toThrow()
+  expect(await limiter.take('a')).toMatchObject({ allowed: true, degraded: false })
+  expect(await sockets()).toBe(1)
+  await limiter.close()
+})
+
 test('each limiter on a shared store hears of its round trips', async () => {
   const store = redisStore(new Redis({ port: server.port, lazyConnect: true }))
   const [first, second] = [await on(store, 'one'), await on(store, 'two')]

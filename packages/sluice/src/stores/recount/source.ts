@@ -74,7 +74,8 @@ export class Source {
     this.counts = typeof recount === 'function' || recount.count !== undefined
     const concurrency = (typeof recount === 'function' ? undefined : recount.concurrency) ?? defaultConcurrency
     const run = (work: () => Promise<unknown>): Promise<unknown> => work()
-    this.#run = bulkhead(concurrency, { queue: maxWaiting, clock })(withTimeout(abandonedMs, { clock })(run))
+    const limited = withTimeout(abandonedMs, { clock: withoutKeepingAlive(clock) })(run)
+    this.#run = bulkhead(concurrency, { queue: maxWaiting, clock })(limited)
   }
 
   /** How much of the period is used, as far as the source knows. Rejects with a `StoreError` of kind `source`. */
@@ -205,6 +206,20 @@ export class Source {
   /** Who counts what: a subject in a period. */
   #nameOf(charge: Charge): string {
     return `${periodOf(charge, this.#clock.now()).startMs} ${charge.subject}`
+  }
+}
+
+/** A call that nobody waits for must not keep the process alive, such as after the limiter was closed. */
+function withoutKeepingAlive(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    setTimeout(callback, ms) {
+      const timer = clock.setTimeout(callback, ms)
+      timer.unref?.()
+      return timer
+    },
+    clearTimeout: (timer) => clock.clearTimeout(timer),
   }
 }
 
