@@ -60,6 +60,29 @@ test('a value that could not be restored is refused', () => {
     expect(() => taggedCodec.encode(value)).toThrow(/cannot be cached|circular/)
 })
 
+test('neither is one that only resembles what can be restored', () => {
+  class Rows extends Array<unknown> {}
+  class Index extends Map<number, number> {}
+  class Day extends Date {}
+  class Names extends Set<string> {}
+  const values = [
+    ...[Rows.from([1]), new Index([[1, 2]]), new Day(5), new Names(['a'])],
+    ...[new Array(2), Object.assign([], { 0: 1, 2: 3 })],
+    ...[Object.assign(new Map(), { x: 1 }), Object.assign(new Date(1), { x: 1 })],
+    ...[new Uint16Array(2), new Proxy(new Map(), {})],
+  ]
+  for (const value of values) {
+    expect(() => taggedCodec.encode(value)).toThrow()
+    expect(() => taggedCodec.encode({ inside: [value] })).toThrow()
+  }
+})
+
+test('fields that were added to an array are no part of it', () => {
+  const rows = Object.assign([1, 2], { count: 2, toJSON: () => 'x' })
+  expect(roundTrip(rows)).toStrictEqual([1, 2])
+  expect(roundTrip({ rows: [rows] })).toStrictEqual({ rows: [[1, 2]] })
+})
+
 test('damaged text throws, and only that', () => {
   for (const text of ['', 'x1', 'j{', 't{"$":["?",1]}', 't{"$":1}', 't{"$":["i","x"]}', 't{"$":["m",1]}'])
     expect(() => taggedCodec.decode(text)).toThrow()

@@ -36,6 +36,7 @@ function isPlain(value: unknown, depth: number): boolean {
   if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0)
   if (typeof value !== 'object' || depth > maxDepth) return false
   if (Array.isArray(value)) {
+    if (Object.getPrototypeOf(value) !== Array.prototype || 'toJSON' in value) return false
     for (let i = 0; i < value.length; i++) if (!isPlain(value[i], depth + 1)) return false
     return true
   }
@@ -68,24 +69,38 @@ function tagged(value: unknown, depth: number): unknown {
 
 function taggedObject(value: object, depth: number): unknown {
   const inner = (item: unknown) => tagged(item, depth + 1)
-  if (Array.isArray(value)) return Array.from(value, inner)
-  if (value instanceof Date) return wrap('d', Number.isNaN(value.getTime()) ? null : value.getTime())
-  if (value instanceof Map)
-    return wrap(
-      'm',
-      Array.from(value, ([key, item]) => [inner(key), inner(item)]),
-    )
-  if (value instanceof Set) return wrap('s', Array.from(value, inner))
-  if (Buffer.isBuffer(value)) return wrap('b', value.toString('base64'))
-  if (value instanceof Uint8Array && value.constructor === Uint8Array)
-    return wrap('a', Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64'))
   const prototype = Object.getPrototypeOf(value)
+  if (Array.isArray(value) && prototype === Array.prototype) {
+    for (let i = 0; i < value.length; i++)
+      if (!(i in value)) throw new UnencodableError('an array with holes cannot be cached')
+    return value.map(inner)
+  }
+  const wrapped = prototype !== Object.prototype && wrappedObject(value, prototype, inner)
+  if (wrapped) return wrapped
   if (prototype !== Object.prototype && prototype !== null)
     throw new UnencodableError(`a ${value.constructor?.name ?? 'class instance'} cannot be cached; cache plain data`)
   const copy: Record<string, unknown> = Object.create(null)
   for (const [name, item] of Object.entries(value)) copy[name] = inner(item)
   // A plain object that has our tag's name as a field, or a toJSON that JSON.stringify would call, is written as pairs.
   return tagField in copy || 'toJSON' in copy ? wrap('o', Object.entries(copy)) : copy
+}
+
+/** What is not written as it is. Of exactly these classes: fields and methods of others could not be restored. */
+function wrappedObject(value: object, prototype: unknown, inner: (item: unknown) => unknown): object | undefined {
+  if (prototype === Buffer.prototype || prototype === Uint8Array.prototype) {
+    const { buffer, byteOffset, byteLength } = value as Uint8Array
+    const text = Buffer.from(buffer, byteOffset, byteLength).toString('base64')
+    return wrap(prototype === Buffer.prototype ? 'b' : 'a', text)
+  }
+  if (Object.keys(value).length > 0) return undefined
+  if (prototype === Date.prototype) {
+    const time = (value as Date).getTime()
+    return wrap('d', Number.isNaN(time) ? null : time)
+  }
+  if (prototype === Set.prototype) return wrap('s', Array.from(value as Set<unknown>, inner))
+  if (prototype !== Map.prototype) return undefined
+  const pairs = Array.from(value as Map<unknown, unknown>, ([key, item]) => [inner(key), inner(item)])
+  return wrap('m', pairs)
 }
 
 const wrap = (kind: string, content: unknown) => ({ [tagField]: [kind, content] })
