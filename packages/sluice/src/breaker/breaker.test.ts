@@ -324,6 +324,8 @@ test('results and fallbacks keep their types', async () => {
   expectTypeOf(viaFetch).returns.resolves.toEqualTypeOf<Response>()
   // @ts-expect-error: an outcome without a fallback could never be degraded
   await expect(breaker.outcome(() => score('a'), {})).rejects.toThrow('breaker.outcome.fallback is undefined')
+  // @ts-expect-error
+  await expect(breaker.outcome(() => score('a'))).rejects.toThrow('breaker.outcome.fallback is undefined')
   // @ts-expect-error: the arguments of a wrapped function are those of the function
   wrapped(5)
 })

@@ -132,8 +132,8 @@ export class Breaker {
     options: RunOptions<Fallback> & Required<Pick<RunOptions<Fallback>, 'fallback'>>,
   ): Promise<Outcome<Result, Fallback>> {
     checkCallable('breaker.outcome', fn)
-    checkRunOptions('breaker.outcome', options)
-    const { signal, fallback } = options
+    checkRunOptions('breaker.outcome', options ?? {})
+    const { signal, fallback } = options ?? {}
     if (fallback === undefined) throw invalidOption('breaker.outcome.fallback', fallback, 'pass a function')
     const failures: Failure[] = []
     const value = await this.#run(fn, {

@@ -13,8 +13,8 @@ export interface CacheHeaderOptions {
   readonly staleIfError?: Duration
   /** The longest that browsers and CDNs may keep it, whatever the TTL. Invalidations do not reach them. */
   readonly maxAge?: Duration
-  /** The `If-None-Match` header of the request. */
-  readonly ifNoneMatch?: string | undefined
+  /** The `If-None-Match` header of the request, also as `Headers.get` returns it. */
+  readonly ifNoneMatch?: string | null | undefined
 }
 
 const names = optionNames<CacheHeaderOptions>({
@@ -49,44 +49,51 @@ export function cacheHeaders(answer: Answer<unknown>, options: CacheHeaderOption
     options[name] === undefined ? undefined : Math.floor(parseDuration(options[name], name) / 1000)
   const ageSeconds = Math.floor(answer.ageMs / 1000)
   const etag = etagOf(answer.value)
+  const maxAge = seconds('maxAge')
   const directives: string[] = [visibility]
   if (answer.stale) directives.push('max-age=0', 'must-revalidate')
   else {
     // `max-age` counts from when the value was made, which `Age` states.
-    const freshSeconds = Math.min(
-      Math.floor(answer.freshMs / 1000),
-      seconds('maxAge') ?? longestSeconds,
-      longestSeconds,
-    )
+    const freshSeconds = Math.min(Math.floor(answer.freshMs / 1000), maxAge ?? longestSeconds, longestSeconds)
     directives.push(`max-age=${ageSeconds + freshSeconds}`)
-    if (answer.freshMs === Infinity) directives.push('immutable')
+    if (answer.freshMs === Infinity && maxAge === undefined) directives.push('immutable')
     const revalidate = seconds('staleWhileRevalidate')
     const onError = seconds('staleIfError')
     if (revalidate) directives.push(`stale-while-revalidate=${revalidate}`)
     if (onError) directives.push(`stale-if-error=${onError}`)
   }
-  const headers = { etag, 'cache-control': directives.join(', '), age: String(ageSeconds) }
-  return { headers, notModified: matches(ifNoneMatch, etag) }
+  const headers = { 'cache-control': directives.join(', '), age: String(ageSeconds) }
+  return { headers: etag === undefined ? headers : { etag, ...headers }, notModified: matches(ifNoneMatch, etag) }
 }
 
 const known = new WeakMap<object, string>()
 
 /**
  * A weak tag: equal values have equal tags, whatever their encoding. Cached values are shared and frozen, so it is
- * computed once.
+ * computed once. None for a value that cannot be cached.
  */
-function etagOf(value: unknown): string {
+function etagOf(value: unknown): string | undefined {
   const isShared = typeof value === 'object' && value !== null && Object.isFrozen(value)
   const before = isShared ? known.get(value) : undefined
   if (before !== undefined) return before
-  const etag = `W/"${createHash('sha256').update(taggedCodec.encode(value)).digest('base64url').slice(0, 22)}"`
+  const text = textOf(value)
+  if (text === undefined) return undefined
+  const etag = `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
   if (isShared) known.set(value, etag)
   return etag
 }
 
+function textOf(value: unknown): string | undefined {
+  try {
+    return taggedCodec.encode(value)
+  } catch {
+    return undefined
+  }
+}
+
 /** RFC 9110, section 13.1.2: a list of tags, compared weakly, or `*`. */
-function matches(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false
+function matches(header: string | null | undefined, etag: string | undefined): boolean {
+  if (header == null || etag === undefined) return false
   const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
   return header.trim() === '*' || header.split(',').some((tag) => opaque(tag) === opaque(etag))
 }

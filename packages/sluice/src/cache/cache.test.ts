@@ -276,10 +276,18 @@ test('closing aborts the fetches in flight', async () => {
 
 test('wrong use is refused early', async () => {
   const { cache } = await setUp()
-  expect(() => cache.getOrFetch('price:XLM' as never, () => 1)).toThrow('use a key made by defineKeys')
+  await expect(cache.getOrFetch('price:XLM' as never, () => 1)).rejects.toThrow('use a key made by defineKeys')
+  await expect(cache.lookup('price:XLM' as never, () => 1)).rejects.toThrow('use a key made by defineKeys')
+  const signal = {} as AbortSignal
+  await expect(cache.getOrFetch(keys.price('x'), () => 1, { signal })).rejects.toThrow('pass an AbortSignal')
+  for (const tags of ['assets', [1], [null]])
+    await expect(cache.getOrFetch(keys.price('x'), () => 1, { tags: () => tags as never })).rejects.toThrow(
+      'use an array of names',
+    )
   await expect(cache.invalidate('price' as never)).rejects.toThrow('use a key')
   await expect(createCache({ tll: 5 } as never)).rejects.toThrow('did you mean "ttl"?')
   await expect(cache.getOrFetch(key('bare', [])(), () => 1)).rejects.toThrow('say how long a value is fresh')
   await cache.close()
-  expect(() => cache.getOrFetch(keys.price('x'), () => 1)).toThrow('closed')
+  await expect(cache.getOrFetch(keys.price('x'), () => 1)).rejects.toThrow('closed')
+  await expect(cache.lookup(keys.price('x'), () => 1)).rejects.toThrow('closed')
 })

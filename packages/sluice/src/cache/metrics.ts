@@ -50,7 +50,11 @@ const table = {
   },
   sluice_cache_memory_entries: { type: 'gauge', help: 'Entries in the first level.', labels: ['cache'] },
   sluice_cache_memory_bytes: { type: 'gauge', help: 'Estimated bytes in the first level.', labels: ['cache'] },
-  sluice_cache_redis_up: { type: 'gauge', help: '1 while Redis answers, else 0.', labels: ['cache'] },
+  sluice_cache_redis_up: {
+    type: 'gauge',
+    help: '1 while Redis answers, else 0. None for a cache in process only.',
+    labels: ['cache'],
+  },
 } as const satisfies MetricTable
 
 export const cacheMetricTable: MetricTable = table
@@ -74,7 +78,10 @@ export function cacheMetrics(cache: Cache): PartMetrics {
     const warmed = reporter.counter('sluice_cache_warmed_keys_total')
     reporter.gauge('sluice_cache_memory_entries', (set) => set(cache.stats().memory.entries, label))
     reporter.gauge('sluice_cache_memory_bytes', (set) => set(cache.stats().memory.bytes, label))
-    reporter.gauge('sluice_cache_redis_up', (set) => set(cache.stats().redis === 'up' ? 1 : 0, label))
+    reporter.gauge('sluice_cache_redis_up', (set) => {
+      const { redis } = cache.stats()
+      if (redis !== 'none') set(redis === 'up' ? 1 : 0, label)
+    })
     return [
       cache.on('hit', ({ name, level, stale }) => hits(1, label, name, level, String(stale))),
       cache.on('miss', ({ name }) => misses(1, label, name)),

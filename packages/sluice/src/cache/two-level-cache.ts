@@ -20,6 +20,7 @@ import { type Entry, isEarly } from './lookup/entry.ts'
 import { Flights, type Landed } from './lookup/flights.ts'
 import { keepEntry, levelOf, takeStored } from './lookup/keep-entry.ts'
 import { makeEntry } from './lookup/make-entry.ts'
+import { detachable, readLookup } from './lookup/read-lookup.ts'
 import { warmUp } from './lookup/warm-up.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { CacheStats } from './stats.ts'
@@ -46,6 +47,8 @@ export class TwoLevelCache implements Cache {
   }
 
   getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
+    const refused = this.#refusal(key)
+    if (refused !== undefined) return Promise.reject(refused)
     const entry = this.#hit(key)
     if (entry !== undefined) {
       if (options !== undefined || typeof fetch !== 'function') {
@@ -59,6 +62,8 @@ export class TwoLevelCache implements Cache {
   }
 
   lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<Answer<T>> {
+    const refused = this.#refusal(key)
+    if (refused !== undefined) return Promise.reject(refused)
     const entry = this.#hit(key)
     if (entry !== undefined) {
       if (options !== undefined || typeof fetch !== 'function') {
@@ -82,6 +87,7 @@ export class TwoLevelCache implements Cache {
   async getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(Answer<T> | undefined)[]> {
     const core = this.#core
     const answers = keys.map((key) => {
+      this.#checkKey(key)
       const entry = this.#hit(key)
       return entry && this.#answer<T>(entry.value, entry, false, 'memory')
     })
@@ -146,7 +152,7 @@ export class TwoLevelCache implements Cache {
       if (typeof each?.scope === 'string') return each.scope
       throw invalidOption('invalidate target', each, 'use a key, keys.name.prefix(...), tag(name) or everything')
     })
-    this.#checkOpen()
+    if (this.#core.isClosed) throw closed()
     if (scopes.length === 0) return { sent: true }
     const core = this.#core
     const { redis } = core
@@ -207,7 +213,6 @@ export class TwoLevelCache implements Cache {
 
   /** A fresh entry of the first level. This is the hot path: each clock is read once. */
   #hit(key: CacheKey): Entry | undefined {
-    this.#checkKey(key)
     const core = this.#core
     const entry = core.memory.get(key.encoded)
     if (entry === undefined || !core.isFresh(entry)) return undefined
@@ -282,13 +287,15 @@ export class TwoLevelCache implements Cache {
   }
 
   #checkKey(key: CacheKey): void {
-    if (!(key instanceof CacheKey))
-      throw invalidOption('key', key, 'use a key made by defineKeys, such as keys.price("XLM")')
-    this.#checkOpen()
+    const refused = this.#refusal(key)
+    if (refused !== undefined) throw refused
   }
 
-  #checkOpen(): void {
-    if (this.#core.isClosed) throw new SluiceError('SLUICE_CLOSED', 'the cache was closed before the call')
+  /** Why this key cannot be used now, if it cannot. */
+  #refusal(key: CacheKey): SluiceError | undefined {
+    if (!(key instanceof CacheKey))
+      return invalidOption('key', key, 'use a key made by defineKeys, such as keys.price("XLM")')
+    return this.#core.isClosed ? closed() : undefined
   }
 
   #unreachable(what: string, cause: unknown): never {
@@ -296,16 +303,6 @@ export class TwoLevelCache implements Cache {
   }
 }
 
-function readLookup<T>(fetch: Fetch<T>, options: LookupOptions<T> | undefined): EntryRules | undefined {
-  if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
-  return options && readEntryOptions(options as never, 'lookup', ['signal'])
-}
-
-/** Detaches one caller without affecting what it waited for. */
-function detachable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
+function closed(): SluiceError {
+  return new SluiceError('SLUICE_CLOSED', 'the cache was closed before the call')
 }

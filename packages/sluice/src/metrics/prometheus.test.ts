@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
+import { cacheMetrics, createCache } from '../cache/index.ts'
 import { type MetricTable, partMetrics } from '../core/observe/metrics.ts'
 import { createLimiter } from '../limiter/create-limiter.ts'
 import { limiterMetrics } from '../limiter/metrics.ts'
@@ -162,4 +163,14 @@ test('refuses two parts that describe one metric differently', () => {
   const other = { sluice_test_waiting: { ...queue.sluice_test_waiting, labels: ['upstream'] } } as const
   const parts = [queue, other].map((table) => partMetrics(table, () => []))
   expect(() => prometheusMetrics(new Registry(), parts)).toThrow(/sluice_test_waiting differently/)
+})
+
+test('a cache without Redis has no gauge for it', async () => {
+  const registry = new Registry()
+  const cache = await createCache({ namespace: 'alone' })
+  prometheusMetrics(registry, [cacheMetrics(cache)])
+  const text = await registry.metrics()
+  expect(text).toContain('sluice_cache_memory_entries{cache="alone"} 0')
+  expect(text).not.toContain('sluice_cache_redis_up{')
+  await cache.close()
 })

@@ -37,6 +37,8 @@ export function keepingOf(
   const freshMs = ttlMs === Infinity ? Infinity : Math.max(1, ttlMs * (1 - (first('jitter') ?? 0.1) * random()))
   const tags = first('tags')
   const names = typeof tags === 'function' ? (tags as (value: unknown) => readonly string[])(value) : (tags ?? [])
+  if (!Array.isArray(names) || names.some((name) => typeof name !== 'string'))
+    throw invalidOption('tags', names, 'use an array of names')
   return {
     freshMs,
     staleMs: freshMs + (first('staleWhileRevalidateMs') ?? 0),

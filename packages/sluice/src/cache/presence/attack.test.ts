@@ -189,6 +189,14 @@ test('a client that never reads its socket is cut off, and what waits for it is 
   expect(longest).toBeLessThan(maxBufferedBytes + 25_000)
 })
 
+test('wrong use is refused before anything is sent', async () => {
+  const presence = await newPresence()
+  await expect(presence.publish('c', { price: 1 } as never)).rejects.toThrow('publish message is an object; use a text')
+  await expect(presence.publish('c', undefined as never)).rejects.toThrow('publish message is undefined')
+  expect(() => presence.watch('c', undefined as never)).toThrow('watch listener is undefined; pass a function')
+  expect(() => presence.subscribe('c', undefined as never)).toThrow('subscribe listener is undefined; pass a function')
+})
+
 test('a stream that cannot join is ended, not left open', async () => {
   const presence = await newPresence()
   await presence.close()

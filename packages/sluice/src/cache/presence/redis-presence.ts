@@ -94,6 +94,7 @@ export class RedisPresence implements Presence {
   }
 
   watch(channel: string, listener: (change: PresenceChange) => void): () => void {
+    if (typeof listener !== 'function') throw invalidOption('watch listener', listener, 'pass a function')
     return this.#redis.subscribe(this.#store.keys.changes(channel), {
       message: (text) => {
         const change = parseChange(text)
@@ -103,10 +104,13 @@ export class RedisPresence implements Presence {
   }
 
   async publish(channel: string, message: string): Promise<void> {
+    if (typeof message !== 'string')
+      throw invalidOption('publish message', message, 'use a text, such as JSON.stringify(...)')
     await this.#redis.publish(this.#store.keys.messages(channel), message)
   }
 
   subscribe(channel: string, listener: (message: string) => void): () => void {
+    if (typeof listener !== 'function') throw invalidOption('subscribe listener', listener, 'pass a function')
     return this.#redis.subscribe(this.#store.keys.messages(channel), { message: listener })
   }
 
