@@ -473,3 +473,27 @@ describe('check by one rule', () => {
     await limiter.close()
   })
 })
+
+it.each([
+  ['day', 24],
+  ['week', 7 * 24],
+  ['month', 31 * 24],
+] as const)('the window of a limit per %s is as long as it usually is, paced or not', async (per, hours) => {
+  const limits = { amount: 100, per, zone: 'Europe/Berlin' }
+  const limiter = await createLimiter({
+    policy: {
+      service: 's',
+      rules: [
+        { name: 'plain', limits: [limits] },
+        { name: 'paced', limits: [{ ...limits, pace: { burst: 100 } }] },
+        { name: 'mixed', limits: [limits, { amount: 5, algorithm: 'concurrency' }] },
+      ],
+    },
+  })
+  for (const rule of ['plain', 'paced', 'mixed'] as const) {
+    const [first] =
+      rule === 'mixed' ? (await limiter.peek('a', { rule })).limits : (await limiter.take('a', { rule })).limits
+    expect(first!.windowMs).toBe(hours * 3_600_000)
+  }
+  await limiter.close()
+})

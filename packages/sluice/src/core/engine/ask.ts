@@ -121,7 +121,7 @@ export interface LimitStatus {
   readonly name: string
   readonly amount: number
   readonly remaining: number
-  /** Length of the period; 0 for `concurrency`. */
+  /** Length of the period; 0 for `concurrency`. Of calendar periods the usual one: 24 hours, 7 days, 31 days. */
   readonly windowMs: number
   /** Until the limit is fully available again, if nothing more is spent. */
   readonly resetMs: number

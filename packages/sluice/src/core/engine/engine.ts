@@ -1,6 +1,7 @@
 import type { Answer, Ask, Charge, ChargeTerms, HoldRequest, LimitStatus } from './ask.ts'
 import { keptEndUs } from './convert-state.ts'
 import { addTaking, dueOf, expireHolds, extend, isToHold, knownHold, openHolds, resize, settle } from './holds.ts'
+import { windowMsOf } from './limit.ts'
 import { type LimitSet, maxLimitsPerRule } from './limit-set.ts'
 import { spend } from './spend.ts'
 import type { State } from './state.ts'
@@ -228,7 +229,7 @@ function statusOfLimit(
     name: limit.name,
     amount: limit.amount,
     remaining,
-    windowMs: limit.periodMs,
+    windowMs: windowMsOf(limit),
     resetMs: Math.ceil((algorithm.endUs(state, i, limit, now) - now) / 1000),
     retryAfterMs: Math.ceil(waitUs / 1000),
   }

@@ -31,6 +31,14 @@ export interface Limit {
   readonly pace: Pace | undefined
 }
 
+/** How long calendar periods are in the usual case; a month is given as its longest. */
+const usualMs = { day: 86_400_000, week: 604_800_000, month: 31 * 86_400_000 }
+
+/** The length of the period for people and clients: a day has 24 hours, although one a year has 25. */
+export function windowMsOf({ calendar, periodMs }: Limit): number {
+  return calendar === undefined ? periodMs : usualMs[calendar]
+}
+
 /** Largest amount, burst and cost, in units: every sum in the engine stays an exact integer. */
 export const maxUnits = 1e13
 /** Longest period: 400 days. */

@@ -2,6 +2,7 @@ import { drawFrom, fill, pace, rateRoom } from '../algorithms/pace.ts'
 import { plannedAt, positionAt, segmentAt } from '../algorithms/pace-curve.ts'
 import { msOf } from '../algorithms/window.ts'
 import type { Answer, ChargeTerms } from './ask.ts'
+import { windowMsOf } from './limit.ts'
 import type { State } from './state.ts'
 
 /**
@@ -47,7 +48,7 @@ export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State
       name: total.name,
       amount: total.amount,
       remaining: left,
-      windowMs: total.periodMs,
+      windowMs: windowMsOf(total),
       resetMs: count > 0 ? resetMs : 0,
       retryAfterMs: passed || left >= cost ? 0 : cost > total.burst ? Infinity : resetMs,
     },
@@ -56,7 +57,7 @@ export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State
       name: paced.name,
       amount: paced.amount,
       remaining: room,
-      windowMs: paced.periodMs,
+      windowMs: windowMsOf(paced),
       resetMs: n[i + 2] === startMs ? resetMs : 0,
       retryAfterMs: waitMs,
       pace: { planned, spent, burst: paced.burst },

@@ -1,5 +1,6 @@
 import { endOf, isCurrent, msOf, startAt } from '../algorithms/window.ts'
 import type { Answer, ChargeTerms, LimitStatus } from './ask.ts'
+import { windowMsOf } from './limit.ts'
 import type { State } from './state.ts'
 
 /**
@@ -44,7 +45,7 @@ export function takeWindows(
       name: limit.name,
       amount,
       remaining,
-      windowMs: limit.periodMs,
+      windowMs: windowMsOf(limit),
       resetMs,
       retryAfterMs,
     }

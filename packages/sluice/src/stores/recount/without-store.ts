@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Charge, LimitStatus, PeekAsk, TakeAsk } from '../../core/engine/ask.ts'
+import { windowMsOf } from '../../core/engine/limit.ts'
 import { StoreError } from '../../core/errors.ts'
 import type { KnownSubjects } from './known-subjects.ts'
 import { periodOf } from './period.ts'
@@ -93,9 +94,10 @@ export class WithoutStore {
 
   #status(charge: Charge, remaining: number, allowed: boolean): LimitStatus {
     const nowUs = this.#parts.clock.now()
-    const { name, amount, periodMs } = charge.limits.limits[0]!
+    const limit = charge.limits.limits[0]!
+    const { name, amount } = limit
     const resetMs = Math.ceil(periodOf(charge, nowUs).endMs - nowUs / 1000)
     const retryAfterMs = allowed ? 0 : charge.cost > amount ? Infinity : resetMs
-    return { rule: charge.rule.name, name, amount, remaining, windowMs: periodMs, resetMs, retryAfterMs }
+    return { rule: charge.rule.name, name, amount, remaining, windowMs: windowMsOf(limit), resetMs, retryAfterMs }
   }
 }
