@@ -210,6 +210,18 @@ describe('top', () => {
     })
     expect((await asked('top', '--count', '1', '--rule', 'per-user')).out).toContain('shop/per-user/')
   })
+
+  it('has rates of keys from the first line on', async () => {
+    let isOver = false
+    const checks = (async () => {
+      while (!isOver) await asked('check', 'shop/per-user/steady')
+    })()
+    const [line = ''] = (await asked('top', '--count', '1', '--json')).out.split('\n')
+    isOver = true
+    await checks
+    const { hottest } = JSON.parse(line) as { hottest: { key: string; perSecond: number }[] }
+    expect(hottest.find(({ key }) => key === 'shop/per-user/steady')?.perSecond).toBeGreaterThan(0)
+  })
 })
 
 describe('doctor', () => {

@@ -42,6 +42,8 @@ interface WatchOptions {
 }
 
 const ratesOverMs = 6000
+/** Processes report every two seconds: the rate of a key is known after two looks that are further apart. */
+const firstRatesMs = 2200
 
 /** One run of `sluice top`. */
 class Watch {
@@ -77,6 +79,11 @@ class Watch {
     // The first look decides whether there is anything to watch; only then is the screen borrowed.
     await this.#look()
     if (this.#trouble !== undefined) throw this.#trouble
+    // A screen shows rates as soon as there are any; a line that was printed cannot be corrected.
+    if (this.#screen === undefined) {
+      await this.#pause(Math.max(firstRatesMs, this.#options.intervalMs))
+      if (!this.#over) await this.#look()
+    }
     this.#screen?.open()
     try {
       this.#draw()
@@ -102,10 +109,10 @@ class Watch {
     if (!this.#over) this.#draw()
   }
 
-  async #pause(): Promise<void> {
+  async #pause(ms: number = this.#options.intervalMs): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const passed = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#options.intervalMs)
+      timer = setTimeout(resolve, ms)
     })
     await Promise.race([passed, this.#ended])
     clearTimeout(timer)

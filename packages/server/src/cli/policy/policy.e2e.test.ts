@@ -63,6 +63,8 @@ rules:
     const paths = bad.json<{ issues: { path: string }[] }>().issues.map(({ path }) => path)
     expect(paths).toEqual(expect.arrayContaining(['rules[0].limits.rpm', 'rules[1].mach']))
     expect((await runCli(['policy', 'validate', '-'], { input: policy })).code).toBe(0)
+    const long = policy.replace('service: ', `service: ${'x'.repeat(300)}`)
+    expect((await runCli(['policy', 'validate', '-'], { input: long })).out).toMatch(/service is "x{197}\.\.\."\n/)
     expect(await sluice('policy', 'validate', 'nope.yaml')).toMatchObject({
       code: 2,
       err: expect.stringContaining('nope.yaml'),

@@ -65,12 +65,20 @@ async function policyOf(daemon: DaemonHttp): Promise<Policy> {
   return (await daemon.json('GET', '/v1/policy')) as Policy
 }
 
+/** How many rules a message lists. */
+const namedRules = 20
+
 async function keyPath(daemon: DaemonHttp, named: NamedKey): Promise<string> {
   const policy = named.service === undefined ? await policyOf(daemon) : undefined
   const service = named.service ?? policy?.service ?? ''
   const rule = named.rule ?? (policy?.rules.length === 1 ? policy.rules[0] : undefined)
-  if (rule === undefined)
-    throw wrongUse(`the policy has ${policy?.rules.length} rules; name one with --rule: ${policy?.rules.join(', ')}`)
+  if (rule === undefined) {
+    const rules = policy?.rules ?? []
+    const more = rules.length > namedRules ? `, and ${rules.length - namedRules} more` : ''
+    throw wrongUse(
+      `the policy has ${rules.length} rules; name one with --rule: ${rules.slice(0, namedRules).join(', ')}${more}`,
+    )
+  }
   const segments = encodeKey([service, rule, ...named.key]).split('/')
   return `/v1/keys/${segments.map(segmentOf).join('/')}`
 }

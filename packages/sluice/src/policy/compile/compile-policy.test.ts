@@ -108,6 +108,11 @@ rules:
     expect(reads({ key: { first: ['ip', 'body.x'] } })).toBe(true)
   })
 
+  it('does not take a wrong name for that of another rule', () => {
+    const rules = ['no name', 'rule-0', 'rule-1'].map((name) => ({ name, limits: { rpm: 1 } }))
+    expect(issuesOf({ service: 's', rules })).toEqual([expect.stringMatching(/^rules\[0\]\.name: /)])
+  })
+
   it('leases only where a leased unit is counted exactly, and says why', () => {
     expect(issuesOf({ service: 's', rules: [{ ...rule, lease: true }] })).toEqual([])
     const gcra = { ...rule, lease: true, algorithm: 'gcra' }

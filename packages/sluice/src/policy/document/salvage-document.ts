@@ -14,7 +14,8 @@ export function salvageDocument(document: unknown): PolicyDocument {
 
 function salvageRule(rule: unknown, index: number): RuleSpec {
   const fields = fieldsOf(rule)
-  const kept: Record<string, unknown> = { name: `rule-${index}` }
+  // No rule can have this name, so that it is not reported as given twice.
+  const kept: Record<string, unknown> = { name: `#${index}` }
   for (const [name, schema] of Object.entries(ruleFields)) {
     const result = Object.hasOwn(fields, name) ? schema.safeParse(fields[name]) : undefined
     if (result?.success) kept[name] = result.data

@@ -48,6 +48,7 @@ function onlyInCode(name: string): string {
 
 /** A value short enough to print. */
 function shown(value: unknown): unknown {
+  if (typeof value === 'string') return value.length <= 200 ? value : `${value.slice(0, 197)}...`
   const text = JSON.stringify(value) ?? ''
   return text.length <= 200 ? value : `${text.slice(0, 197)}...`
 }
