@@ -27,6 +27,8 @@ export interface EgressEvents {
   paused: { readonly upstream: string; readonly scope: string; readonly ms: number; readonly status: number }
   /** A call is made again. */
   retried: { readonly upstream: string; readonly attempt: number; readonly delayMs: number; readonly reason: string }
+  /** `classify` or `settle` threw or returned what cannot be; it counts as no answer. */
+  hookFailed: { readonly upstream: string; readonly hook: string; readonly error: Error }
   /** Shared state could not be reached. */
   storeFailure: { readonly upstream: string; readonly error: Error }
   policyLoaded: { readonly version: string; readonly source: string }

@@ -13,6 +13,7 @@ import type { VendorSignal } from '../vendor/vendor-signal.ts'
 import { Attempt, type AttemptObserver, LateGrant } from './attempt.ts'
 import { type CallContext, nameOf } from './call-context.ts'
 import { headerFields } from './header-fields.ts'
+import { answerAfter, hookAnswer } from './hooks.ts'
 import { isInMemory, outgoingRequest } from './outgoing-request.ts'
 import { PeekedResponse } from './peeked-response.ts'
 import { type ResponseHandler, toResponseHandler } from './response-handler.ts'
@@ -29,6 +30,7 @@ export class Call implements AttemptObserver, BookingObserver {
   readonly #tenant: string
   readonly #scope: string
   #attempt: Attempt | undefined
+  #expected: CallOptions['cost']
   #attempts = 0
   #waitMs = 0
   #giveUp: (() => void) | undefined
@@ -46,8 +48,9 @@ export class Call implements AttemptObserver, BookingObserver {
     this.#request = request
     this.#handler = toResponseHandler(handler, context.undici)
     this.#arrivedMs = clock.monotonic()
-    this.#tenant = (hooks.fairBy ? hooks.fairBy(this.#about) : undefined) ?? context.options.tenant ?? ''
-    this.#scope = hooks.scope ? nameOf(hooks.scope(this.#about)) : ''
+    const fair = hooks.fairBy ? hookAnswer('fairBy', hooks.fairBy(this.#about)) : undefined
+    this.#tenant = fair ?? context.options.tenant ?? ''
+    this.#scope = hooks.scope ? nameOf(hookAnswer('scope', hooks.scope(this.#about))) : ''
   }
 
   /** What is passed to hooks of the request; most calls need none of it. */
@@ -104,7 +107,11 @@ export class Call implements AttemptObserver, BookingObserver {
   #cost(): CallOptions['cost'] {
     const { runtime, options } = this.#context
     if (options.cost !== undefined) return options.cost
-    if (runtime.hooks.cost) return runtime.hooks.cost(this.#about)
+    // Once for all attempts: what it throws refuses the call, but a later attempt has nobody to throw to.
+    if (runtime.hooks.cost) {
+      this.#expected ??= hookAnswer('cost', runtime.hooks.cost(this.#about))
+      return this.#expected
+    }
     return runtime.countsUnits ? estimateTokens(this.#about) : undefined
   }
 
@@ -225,8 +232,13 @@ export class Call implements AttemptObserver, BookingObserver {
     if (this.#response === undefined || !runtime.countsUnits) return undefined
     const { settle } = runtime.hooks
     const { status, headers } = this.#response
-    const usage = settle ? settle({ status, headers, body: this.#reader?.text() }) : this.#reader?.usage()
-    const units = actualUnitsOf(runtime.upstream.limits, usage)
+    const { limits } = runtime.upstream
+    const units = settle
+      ? answerAfter(runtime, 'settle', () => {
+          const about = { status, headers, body: this.#reader?.text() }
+          return actualUnitsOf(limits, hookAnswer('settle', settle(about)))
+        })
+      : actualUnitsOf(limits, this.#reader?.usage())
     // A stream that was cut reported only a part of its usage: the reservation stays, unless it already cost more.
     return isCut && units ? raiseUnits(units, reserved) : units
   }

@@ -4,6 +4,7 @@ import { presetOf } from '../vendor/presets.ts'
 import { mentionsLimits, noSignal, type VendorSignal, vendorSignal } from '../vendor/vendor-signal.ts'
 import type { Headers } from '../vendor/wait-forms.ts'
 import { type HeaderFields, namedFields } from './header-fields.ts'
+import { answerAfter, hookAnswer } from './hooks.ts'
 
 /** The head of a response. Most are passed on without a lookup of headers by name. */
 export class ResponseHead {
@@ -39,7 +40,8 @@ export function signalOf(runtime: UpstreamRuntime, head: ResponseHead, body: str
   const { classify } = runtime.hooks
   if (status < 300 && classify === undefined && !mentionsLimits(fields)) return noSignal
   const { headers } = head
-  const classified: Classification | undefined = classify?.({ status, headers, body })
+  const classified: Classification | undefined =
+    classify && answerAfter(runtime, 'classify', () => hookAnswer('classify', classify({ status, headers, body })))
   const nowMs = Math.floor(runtime.clock.now() / 1000)
   return vendorSignal(presetOf(runtime.upstream.vendor), status, headers, nowMs, classified, body)
 }

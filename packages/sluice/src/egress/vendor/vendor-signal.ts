@@ -32,11 +32,16 @@ export function vendorSignal(
   const limited = classified?.limited ?? isLimit
   const usedUp = (preset.dimensions?.(headers, nowMs) ?? []).filter(({ remaining }) => remaining <= 0)
   const resetMs = usedUp.length === 0 ? undefined : Math.max(...usedUp.map((each) => each.resetMs))
-  const classifiedMs = classified?.limited ? classified.retryAfterMs : undefined
+  const classifiedMs = classified?.limited ? validWait(classified.retryAfterMs) : undefined
   const waitMs = classifiedMs ?? stated ?? resetMs ?? (limited ? preset.leastMs : undefined)
   const pauses = limited || (resetMs !== undefined && preset.pausesWhenUsedUp === true)
   const mayRetry = (classified?.limited ? classified.retry : undefined) ?? preset.mayRetry?.(headers, body)
   return { limited, waitMs: limited ? waitMs : resetMs, pauses, mayRetry }
+}
+
+/** A wait that is not a number of milliseconds is ignored, as in a header. */
+function validWait(ms: number | undefined): number | undefined {
+  return typeof ms === 'number' && ms >= 0 ? Math.min(ms, Number.MAX_SAFE_INTEGER) : undefined
 }
 
 export const noSignal: VendorSignal = Object.freeze({
