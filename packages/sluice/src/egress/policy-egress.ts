@@ -9,7 +9,7 @@ import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { Call } from './call/call.ts'
 import type { CallContext } from './call/call-context.ts'
 import type { Undici } from './call/load-undici.ts'
-import { type PlatformRequest, splitRequest } from './call/platform-request.ts'
+import { encodeForm, type PlatformRequest, splitRequest } from './call/platform-request.ts'
 import { ReceivedResponse } from './call/received-response.ts'
 import { toResponseHandler } from './call/response-handler.ts'
 import type {
@@ -80,7 +80,7 @@ export class PolicyEgress implements Egress {
     checkCallOptions(sluice)
     const { undici } = this.#options
     const { url, init: own } = await splitRequest(input, (each) => each instanceof undici.Request)
-    const rest = { ...own, ...given }
+    const rest = await encodeForm({ ...own, ...given }, (each) => each instanceof undici.FormData)
     const body = inMemory(rest.body)
     const dispatcher = this.#dispatcherFor((request, handler) =>
       // A redirect may drop the body.

@@ -67,7 +67,13 @@ export class Routes {
   }
 }
 
-/** A path below the prefix of an upstream. */
-export function pathAt({ pathPrefix }: CompiledUpstream, path: string): string {
-  return pathPrefix === '/' ? path : pathPrefix + path
+/** A path below the prefix of an upstream; one that leaves it, as `/../x` does, is refused. */
+export function pathAt({ name, origin, pathPrefix }: CompiledUpstream, path: string): string {
+  if (pathPrefix === '/') return path
+  const whole = pathPrefix + path
+  if (!isUnder(new URL(origin + whole).pathname, pathPrefix)) {
+    const message = `the path ${JSON.stringify(path)} is not below the address of upstream ${name}, ${origin}${pathPrefix}`
+    throw new SluiceError('SLUICE_UNKNOWN_UPSTREAM', message)
+  }
+  return whole
 }

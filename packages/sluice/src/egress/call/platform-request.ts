@@ -20,3 +20,20 @@ export async function splitRequest(
 function isPlatformRequest(input: unknown): input is PlatformRequest {
   return typeof input === 'object' && input !== null && 'url' in input && 'arrayBuffer' in input
 }
+
+/**
+ * A form of the platform as bytes with its type, because our `fetch` would send it as the text `[object FormData]`. It
+ * is read into memory, as the body of a `Request` is.
+ */
+export async function encodeForm(init: RequestInit, isOurs: (body: unknown) => boolean): Promise<RequestInit> {
+  const { body } = init
+  if (!isPlatformForm(body) || isOurs(body)) return init
+  const encoded = new globalThis.Response(body)
+  const headers = new globalThis.Headers(init.headers as [string, string][])
+  if (!headers.has('content-type')) headers.set('content-type', encoded.headers.get('content-type')!)
+  return { ...init, headers: [...headers], body: new Uint8Array(await encoded.arrayBuffer()) }
+}
+
+function isPlatformForm(body: unknown): body is InstanceType<typeof globalThis.FormData> {
+  return Object.prototype.toString.call(body) === '[object FormData]'
+}
