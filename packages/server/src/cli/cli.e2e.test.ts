@@ -361,6 +361,14 @@ describe('a mistake of an operator', () => {
     expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(`port ${port} of 127.0.0.1 is taken`) })
   })
 
+  it.each([
+    ['ftp://warehouse.example/events', 'no URL; write https://host/path'],
+    ['https://user:secret@warehouse.example/events', 'has a user or a password'],
+  ])('is told by collect: it could never post to %s', async (url, message) => {
+    const ran = await sluice('collect', '--port', '0', '--forward', url)
+    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(message) })
+  })
+
   it.each([['serve', '--validate'], ['proxy'], ['collect']])(
     'a variable that only looks right is refused by %s',
     async (...args) => {

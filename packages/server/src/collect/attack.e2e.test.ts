@@ -94,6 +94,21 @@ test('what the server behind asks to retry is not acknowledged; what it refuses 
 })
 
 test.each([
+  ['a web page', '<html>', 'text/html; charset=utf-8'],
+  ['results that are no list', '{"results":"all"}', 'application/json'],
+  ['a status that does not exist', '{"results":[{"id":"p-1","status":"OK"}]}', 'application/json'],
+  [
+    'two answers',
+    '{"results":[{"id":"p-1","status":"ok"},{"id":"p-1","status":"rejected"},{"id":"p-1","status":"ok"}]}',
+    'application/json',
+  ],
+])('%s from the server behind acknowledges nothing', async (_, answer, type) => {
+  const target = await startTarget((_, response) => response.setHeader('content-type', type).end(answer))
+  const { url } = await start({ url: target })
+  expect((await post(url, batch('p-1'))).status).toBe(503)
+})
+
+test.each([
   [400, 400],
   [413, 413],
   [422, 422],

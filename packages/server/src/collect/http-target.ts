@@ -7,6 +7,8 @@ const maxAnswerBytes = 16 << 20
 
 /** What the server behind will never accept; the shipper finds the event at fault. */
 const refusals = [400, 413, 422]
+/** Answers after which an event is not sent again. */
+const final: ReadonlySet<unknown> = new Set(['ok', 'duplicate', 'rejected'])
 
 /**
  * Posts events to another server, in the form in which they came, and follows its answer: any 2xx accepts all, unless
@@ -30,13 +32,20 @@ export function httpTarget(url: string): EventTarget {
         const message = `${origin} answered ${response.status}`
         throw Object.assign(new Error(message), refusals.includes(response.status) ? { status: response.status } : {})
       }
+      // A page to sign in, or of a proxy without a server behind it, has the status of a success.
+      const isPage = /^text\/html\b/i.test(response.headers.get('content-type') ?? '')
+      if (isPage) throw new Error(`${origin} answered with a web page`)
       const results = resultsIn(text)
       if (results === undefined) return { rejected: new Map() }
-      const answered = new Map(results.map((result) => [result.id, result]))
+      const answered = new Map<string, EventResult['status']>()
+      for (const { id, status } of results) {
+        const isTwo = answered.has(id) && answered.get(id) !== status
+        // An answer in two ways, or in one that does not exist, is none.
+        answered.set(id, isTwo || !final.has(status) ? 'retry' : status)
+      }
       for (const { id } of events) {
-        const status = answered.get(id)?.status ?? 'retry'
         // Nothing of the batch is acknowledged then; the server recognises what it already has by its id.
-        if (status === 'retry') throw new Error(`${origin} wants ${id} again`)
+        if ((answered.get(id) ?? 'retry') === 'retry') throw new Error(`${origin} wants ${id} again`)
       }
       const refused = results.filter(({ status }) => status === 'rejected')
       return { rejected: new Map(refused.map(({ id, reason }) => [id, reason ?? `rejected by ${origin}`])) }
@@ -46,11 +55,12 @@ export function httpTarget(url: string): EventTarget {
   }
 }
 
-/** The answers per event; undefined when there are none, which accepts all. */
+/** The answers per event; undefined when there are none, which accepts all. What is no list accepts nothing. */
 function resultsIn(text: string): readonly EventResult[] | undefined {
   try {
     const { results } = JSON.parse(text) as { results?: unknown }
-    return Array.isArray(results) ? (results as readonly EventResult[]) : undefined
+    if (results === undefined || results === null) return undefined
+    return Array.isArray(results) ? results.filter((each) => typeof each === 'object' && each !== null) : []
   } catch {
     return undefined
   }

@@ -12,7 +12,7 @@ import type { Terminal } from '../../terminal/terminal.ts'
 export async function collectCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
   const [file, url] = [input.text('file'), input.text('forward')]
   if (file !== undefined && url !== undefined) throw wrongUse('give either --file or --forward')
-  if (url !== undefined && !URL.canParse(url)) throw wrongUse('--forward is no URL; write https://host/path')
+  if (url !== undefined) checkForward(url)
   const path = `/${(input.text('path') ?? '/v1/events').replace(/^\/+|\/+$/g, '')}`
   const port = Number(input.text('port') ?? 8450)
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw wrongUse('--port is a number from 0 to 65535')
@@ -47,4 +47,13 @@ export async function collectCommand(input: Input, terminal: Terminal): Promise<
   await ended
   await collector.close()
   return 0
+}
+
+/** Refuses an address to which no batch could ever be posted. */
+function checkForward(text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw wrongUse('--forward is no URL; write https://host/path')
+  if (url.username !== '' || url.password !== '')
+    throw wrongUse('--forward has a user or a password, which cannot be sent; leave them out')
 }
