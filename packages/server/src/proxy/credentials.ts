@@ -1,3 +1,9 @@
+/** Headers that say where a message goes and how it is framed: with another value the vendor could not read it. */
+const notCredentials: ReadonlySet<string> = new Set([
+  ...['connection', 'content-length', 'expect', 'host', 'keep-alive', 'proxy-connection'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+])
+
 /**
  * Reads `upstream:header=VARIABLE` pairs: the header of every call to the upstream has the value of that environment
  * variable. Secrets are in the environment only, never on the command line. A returned text describes the error.
@@ -10,6 +16,7 @@ export function credentialsOf(
   for (const pair of pairs) {
     const [, upstream, header, variable] = /^([\w.-]+):([\w-]+)=([A-Za-z_]\w*)$/.exec(pair) ?? []
     if (!upstream || !header || !variable) return `${JSON.stringify(pair)} is not UPSTREAM:HEADER=VARIABLE`
+    if (notCredentials.has(header.toLowerCase())) return `${header} is written by the proxy itself`
     const value = env[variable]
     if (!value) return `it names the environment variable ${variable}, which is not set`
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end the header.

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { createEgress, egressMetrics } from 'sluice/egress'
+import { createEgress, type Egress, egressMetrics } from 'sluice/egress'
 import { partReport, type Reports } from 'sluice/reports'
 import type { ServerConfig } from '../config/config.ts'
 import { logEgress } from '../log/log-egress.ts'
@@ -39,13 +39,19 @@ export async function openProxy(
   const tokens = tokensIn(env)
   const proxy = await startProxy(egress, { host, port, tokens, credentials, maxBodyBytes, drainMs, tls, metrics }, log)
   opened.push(() => proxy.close())
-  return { url: proxy.url, warnings: warningsFor(tokens, egress.upstreams.length), close: () => proxy.close() }
+  return { url: proxy.url, warnings: warningsFor(tokens, credentials, egress), close: () => proxy.close() }
 }
 
 /** Warnings for the operator of a proxy at start. */
-export function warningsFor(tokens: readonly string[], upstreams: number): readonly string[] {
+export function warningsFor(
+  tokens: readonly string[],
+  credentials: ServerConfig['proxyCredentials'],
+  { upstreams }: Pick<Egress, 'upstreams'>,
+): readonly string[] {
+  const unused = Object.keys(credentials).filter((name) => !upstreams.some((upstream) => upstream.name === name))
   return [
-    ...(upstreams === 0 ? ['The policy has no upstreams; the proxy answers 404 until it has.'] : []),
+    ...(upstreams.length === 0 ? ['The policy has no upstreams; the proxy answers 404 until it has.'] : []),
     ...(tokens.length === 0 ? ['INTERNAL_SERVICE_TOKEN is not set: whoever reaches the proxy may call vendors.'] : []),
+    ...unused.map((name) => `There are credentials for ${name}, but the policy has no upstream of that name.`),
   ]
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { type Egress, type ResponseReceiver, UpstreamError, type UpstreamHead } from 'sluice/egress'
 import { checkRequest, one } from './check-request.ts'
+import { proxiedLocation } from './location.ts'
 import type { OpenCalls } from './open-calls.ts'
 import { requestHeaders, responseHeaders } from './proxy-headers.ts'
 import { answerProblem, type ProxyProblem, problemFor, problems } from './proxy-problem.ts'
@@ -140,9 +141,7 @@ export class ProxiedCall implements ResponseReceiver {
   /** A location within the upstream is rewritten to go through the proxy. */
   #locate(location: string): string {
     const upstream = this.#parts.egress.upstreams.find(({ name }) => name === this.#upstream)
-    const base = upstream && `${upstream.origin}${upstream.pathPrefix.replace(/\/$/, '')}`
-    if (base === undefined || (location !== base && !location.startsWith(`${base}/`))) return location
-    return `/${this.#upstream}${location.slice(base.length) || '/'}`
+    return upstream === undefined ? location : proxiedLocation(location, upstream)
   }
 
   #refuse(problem: ProxyProblem): void {

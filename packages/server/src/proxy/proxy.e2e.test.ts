@@ -225,14 +225,16 @@ describe('the proxy', () => {
     await start()
     const { origin } = egress.upstreams[0]!
     respond = (request, response) => {
-      const location = request.url!.endsWith('in') ? `${origin}/base/next` : 'https://elsewhere.example/'
+      const locations = { in: `${origin}/base/next`, path: '/base/next', out: 'https://elsewhere.example/' }
+      const location = locations[request.url!.slice('/base/'.length) as keyof typeof locations]
       response.writeHead(302, { location }).end()
     }
     const locate = async (path: string) =>
       (await fetch(`${proxy.url}${path}`, { redirect: 'manual' })).headers.get('location')
     expect(await locate('/in')).toBe('/vendor/next')
+    expect(await locate('/path')).toBe('/vendor/next')
     expect(await locate('/out')).toBe('https://elsewhere.example/')
-    expect(seen).toHaveLength(2)
+    expect(seen).toHaveLength(3)
   })
 
   it('requires the token of internal callers; two are valid at once', async () => {

@@ -184,6 +184,7 @@ describe('sluice proxy', () => {
     [['--replicas', '0'], '--replicas'],
     [['--credential', 'vendor=KEY'], 'is not UPSTREAM:HEADER=VARIABLE'],
     [['--credential', 'vendor:authorization=NOT_SET'], 'NOT_SET'],
+    [['--credential', 'vendor:Content-Length=PATH'], 'Content-Length is written by the proxy itself'],
   ] as const)(
     '%j ends with a message that says what is wrong',
     async (args, message) => {

@@ -56,7 +56,7 @@ export async function proxyCommand(input: Input, terminal: Terminal): Promise<Ex
     if (json) terminal.result({ url: proxy.url, upstreams, store }, () => {})
     else if (live) terminal.line(where)
     else terminal.note(where)
-    for (const warning of [...unknown, ...trouble, ...warningsFor(tokens, upstreams.length)]) log.warn(warning)
+    for (const warning of [...unknown, ...trouble, ...warningsFor(tokens, credentials, egress)]) log.warn(warning)
     const signal = await ended
     log.info({ signal, open: proxy.open, drainMs }, 'answering what was accepted; a second signal ends at once')
     await proxy.close()
