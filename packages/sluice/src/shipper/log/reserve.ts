@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { type FileSystem, isNoSpace, quietly } from '../files/file-system.ts'
 import { createWhole } from '../files/whole-file.ts'
 
-const reserveBytes = 256 * 1024
+export const reserveBytes: number = 256 * 1024
+export const reserveFile: string = 'reserve'
 
 /**
  * A file that reserves space, so that a full disk can still be drained: even to record that events were shipped, and
@@ -16,7 +17,7 @@ export class Reserve {
   constructor(fs: FileSystem, dir: string) {
     this.#fs = fs
     this.#dir = dir
-    this.#path = join(dir, 'reserve')
+    this.#path = join(dir, reserveFile)
   }
 
   /** Runs a step; if the disk is full, releases the reserve and runs it again. */

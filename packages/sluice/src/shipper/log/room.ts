@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import type { FileSystem } from '../files/file-system.ts'
+import { reserveBytes, reserveFile } from './reserve.ts'
+import { segmentHeaderBytes } from './segment/segment-header.ts'
 import { parseSegmentName } from './segment/segment-name.ts'
 
 export type OnFull = 'wait' | 'refuse' | 'drop-oldest'
@@ -72,12 +74,12 @@ export class Room {
   /** Whether these bytes may be written now. Waits or drops first, as `onFull` requires. */
   async make(bytes: number, noSpace: boolean): Promise<boolean> {
     const { maxBytes, minFreeBytes, onFull, clock, dropOldest } = this.#options
-    if (!noSpace && maxBytes === Infinity && minFreeBytes === 0) return true
+    if (!noSpace && !this.#isFull && maxBytes === Infinity && minFreeBytes === 0) return true
     // A commit larger than the limit would never fit: it may be written when the buffer is empty.
     const wanted = (): boolean => this.leftBytes >= Math.min(bytes, maxBytes / 2)
     for (let refused = noSpace; ; refused = false) {
       await this.#measure(refused)
-      if (!refused && wanted()) return true
+      if (!refused && wanted() && (await this.#leavesReserve(bytes))) return true
       this.#become(true)
       if (this.#closed || onFull === 'refuse') return false
       if (onFull === 'drop-oldest') {
@@ -86,10 +88,20 @@ export class Room {
       } else {
         await new Promise<void>((resolve) => clock.setTimeout(resolve, retryMs))
         this.#measuredMs = Number.NEGATIVE_INFINITY
-        // Only a write shows whether the disk has space again.
-        if (noSpace) return !this.#closed
       }
     }
+  }
+
+  /**
+   * After the disk was full, the space of a reserve that was released is not for events: without it the owner could not
+   * record what it ships, so that nothing would ever be removed. Whether the disk has space for the events only a write
+   * can show.
+   */
+  async #leavesReserve(bytes: number): Promise<boolean> {
+    const { fs, dir, onFull } = this.#options
+    if (!this.#isFull || onFull === 'drop-oldest' || fs.exists(join(dir, reserveFile))) return true
+    const { freeBytes } = await fs.space(dir)
+    return freeBytes >= bytes + reserveBytes || (await isEmpty(fs, dir))
   }
 
   #become(isFull: boolean): void {
@@ -105,6 +117,15 @@ export class Room {
     if (maxBytes !== Infinity) this.#usedBytes = await bytesOnDisk(fs, dir)
     if (minFreeBytes > 0) this.#freeBytes = (await fs.space(dir)).freeBytes
   }
+}
+
+/** Whether no segment of a directory has a record, so that nothing is left to ship. */
+async function isEmpty(fs: FileSystem, dir: string): Promise<boolean> {
+  for (const file of await fs.list(dir)) {
+    if (parseSegmentName(file) === undefined) continue
+    if (((await fs.status(join(dir, file)))?.size ?? 0) > segmentHeaderBytes) return false
+  }
+  return true
 }
 
 /** The bytes of all segments in a directory. */

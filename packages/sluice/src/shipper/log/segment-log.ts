@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { codeOf, quietly } from '../files/file-system.ts'
+import { codeOf, isNoSpace, quietly } from '../files/file-system.ts'
 import { type AdoptOptions, adopt } from './adopt.ts'
 import { type Checkpoint, CheckpointFile, maxProducers, readCheckpoint } from './checkpoint.ts'
 import { measureSegment, Segment } from './segment/segment.ts'
@@ -226,15 +226,27 @@ export class SegmentLog {
     if (!this.#options.isOwner()) throw new OwnershipLost('another process is the owner now')
     const started = [...this.#segments.values()].filter(({ shipped }) => shipped.offset > 0)
     const positions = Object.fromEntries(started.map(({ info, shipped }) => [info.name, shipped]))
-    await this.#checkpoint.write({ positions, expected: Object.fromEntries(this.#expected) })
-    this.#positions = positions
     const done = this.#ordered.filter(({ isDone }) => isDone)
+    try {
+      await this.#checkpoint.write({ positions, expected: Object.fromEntries(this.#expected) })
+    } catch (error) {
+      if (!isNoSpace(error) || done.length === 0) throw error
+      // Only what these segments take up can make room for it. All of them was shipped, so that a crash before it is
+      // written loses nothing; their events would only be reported as lost.
+      await this.#removeAll(done)
+      await this.#checkpoint.write({ positions, expected: Object.fromEntries(this.#expected) })
+    }
+    this.#positions = positions
+    await this.#removeAll(done)
+    // Not for safety (a segment that reappears after a crash is known to be shipped) but so that it does not reappear.
+    if (done.length > 0) await quietly(this.#options.fs.syncDir(this.#options.dir))
+  }
+
+  async #removeAll(done: readonly Segment[]): Promise<void> {
     for (const segment of done) {
       if (!this.#options.isOwner()) throw new OwnershipLost('another process is the owner now')
       await this.#remove(segment)
     }
-    // Not for safety (a segment that reappears after a crash is known to be shipped) but so that it does not reappear.
-    if (done.length > 0) await quietly(this.#options.fs.syncDir(this.#options.dir))
   }
 
   /** Removes segments in which nothing is left to ship. */

@@ -169,8 +169,11 @@ export class Writer {
         return total
       } catch (error) {
         noSpace = isNoSpace(error)
-        // Only the write failed: the file is unchanged, and can be used once there is space.
-        if (noSpace) continue
+        if (noSpace) {
+          // Only a finished segment is removed once it is shipped, and this one may take up all the space there is.
+          if (this.#segment !== undefined && !this.#segment.isEmpty) await this.#endSegment(false)
+          continue
+        }
         this.#options.onFailure(error, 'append')
         await this.#abandon()
         if (attempt++ >= attempts) throw failed(error)

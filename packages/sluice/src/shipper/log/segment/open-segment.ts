@@ -59,6 +59,11 @@ export class OpenSegment {
     return this.#size
   }
 
+  /** Whether it has no records yet. */
+  get isEmpty(): boolean {
+    return this.#size === segmentHeaderBytes
+  }
+
   /**
    * Appends; durable when it resolves, if the segment was created so. After an error the file ends where it did before.
    */
