@@ -1,4 +1,4 @@
-import { checkOptionNames } from '../core/check-options.ts'
+import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import { Emitter } from '../core/observe/emitter.ts'
 import { Counts } from './counts.ts'
 import type { ShipperEvents } from './events.ts'
@@ -121,6 +121,7 @@ export class DiskShipper implements Shipper {
 
   async close(options: { readonly drainMs?: number } = {}): Promise<CloseReport> {
     checkOptionNames('shipper.close', options, ['drainMs'])
+    if (options.drainMs !== undefined) checkWhole('shipper.close.drainMs', options.drainMs, 0, 'milliseconds')
     this.#ending ??= this.#close(options.drainMs ?? 0)
     return this.#ending
   }

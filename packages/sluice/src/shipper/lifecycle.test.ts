@@ -21,7 +21,7 @@ async function open(dir: string, options: Partial<ShipperOptions> = {}) {
   return { shipper, got }
 }
 
-test.each(['/dev/null/buffer', '/proc/buffer'])(
+test.each(['/dev/null/buffer', '/proc/buffer', '/dev/null'])(
   'a directory that cannot be made (%s) is an error, at once',
   async (dir) => {
     const error = { code: 'SLUICE_BUFFER_FAILED', message: expect.stringContaining(dir) }
@@ -29,6 +29,48 @@ test.each(['/dev/null/buffer', '/proc/buffer'])(
     await expect(open(dir)).rejects.toMatchObject(error)
   },
 )
+
+test('a buffer stays where it is when the process changes its directory', async () => {
+  const [folder, before] = [mkdtempSync(join(tmpdir(), 'sluice-shipper-')), process.cwd()]
+  try {
+    process.chdir(folder)
+    const { shipper, got } = await open('buffer', { segmentBytes: 200 })
+    const first = await shipper.ship({ text: 'x'.repeat(100) })
+    process.chdir(before)
+    const second = await shipper.ship({ text: 'x'.repeat(100) })
+    expect(await shipper.flush()).toMatchObject({ outcome: 'drained', sent: 2 })
+    expect(got).toEqual([first, second])
+    await shipper.close()
+  } finally {
+    process.chdir(before)
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test.each([500, 'no', false])('a send that returns %j has accepted nothing', async (returned) => {
+  const { shipper } = await open(tempDir(), { send: async () => returned as never })
+  await shipper.ship({ n: 1 })
+  expect(await shipper.flush()).toMatchObject({
+    outcome: 'failed',
+    pending: 1,
+    reason: `send() returned ${JSON.stringify(returned)}; return nothing, or an object such as { status: 200 }`,
+  })
+  await shipper.close()
+})
+
+test('send and capacity may answer without a promise', async () => {
+  const capacity = (() => ({ ready: true, maxBatchSize: 10, delayBetweenBatches: 0 })) as never
+  const { shipper } = await open(tempDir(), { send: (() => ({ status: 200 })) as never, capacity })
+  await shipper.ship({ n: 1 })
+  expect(await shipper.flush()).toMatchObject({ outcome: 'drained', sent: 1 })
+  await shipper.close()
+})
+
+test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5s'])('close refuses to drain for %j', async (drainMs) => {
+  const { shipper } = await open(tempDir())
+  await expect(shipper.close({ drainMs: drainMs as never })).rejects.toMatchObject({ code: 'SLUICE_INVALID_OPTION' })
+  await shipper.close()
+})
 
 test('the events of 1,200 hooks go out in full batches, with few files open at a time', async () => {
   const dir = tempDir()

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
@@ -123,7 +124,8 @@ export function resolveOptions(given: ShipperOptions): ResolvedShipperOptions {
   const maxBytes = bytes('maxBytes', options.maxBytes ?? Infinity, 1)
   const maxEventBytes = bytes('maxEventBytes', options.maxEventBytes, 1, maxPayloadBytes)
   return {
-    dir: options.dir,
+    // The process may change its directory; the buffer stays where it is.
+    dir: resolve(options.dir),
     endpoint,
     capacityEndpoint: options.capacityEndpoint
       ? url('capacityEndpoint', options.capacityEndpoint)

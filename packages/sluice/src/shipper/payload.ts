@@ -9,7 +9,7 @@ export function toPayload(event: unknown, maxEventBytes: number): string | Sluic
     return new SluiceError('SLUICE_INVALID_EVENT', 'the event cannot be written as JSON', { cause })
   }
   if (payload === undefined) {
-    return new SluiceError('SLUICE_INVALID_EVENT', `a ${typeof event} cannot be written as JSON`)
+    return new SluiceError('SLUICE_INVALID_EVENT', `an event of type ${typeof event} cannot be written as JSON`)
   }
   // No character takes more than three bytes, so most events need not be measured.
   if (payload.length * 3 > maxEventBytes && Buffer.byteLength(payload) > maxEventBytes) {

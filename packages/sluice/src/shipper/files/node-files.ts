@@ -65,7 +65,7 @@ async function makeDirBelow(dir: string, mayMakeParent: boolean): Promise<void> 
       await makeDir(parent)
       return makeDirBelow(dir, false)
     }
-    if (codeOf(error) !== 'EEXIST' && !(await isDirectory(dir))) throw error
+    if (!(await isDirectory(dir))) throw error
   }
   await nodeFiles.syncDir(dirname(resolve(dir))).catch((error: unknown) => {
     // A process may have access to a directory without permission to read its parent.

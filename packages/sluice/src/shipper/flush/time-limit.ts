@@ -24,7 +24,8 @@ export async function withTimeLimit<T>(
     return await new Promise<T>((resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error))
       if (signal.aborted) reject(signal.reason as Error)
-      else run(signal).then(resolve, reject)
+      // A function in plain JavaScript may return its answer as it is.
+      else Promise.resolve(run(signal)).then(resolve, reject)
     })
   } finally {
     clock.clearTimeout(timer)

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { show } from '../../core/errors.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import { payloadOf, type StoredEvent } from '../log/segment/stored-event.ts'
 import {
@@ -62,6 +63,11 @@ export function customTransport(options: CustomTransportOptions): Transport {
         }))
         const result =
           (await withTimeLimit(clock, timeoutMs, signal, (inner) => send(outgoing, { signal: inner }))) ?? {}
+        // Such as a bare status: to take it for nothing would accept what the server refused.
+        if (typeof result !== 'object') {
+          const reason = `send() returned ${show(result)}; return nothing, or an object such as { status: 200 }`
+          return { kind: 'failed', reason }
+        }
         const status = result.status ?? 200
         const answer = answerOf(status, result.reason ?? `status ${status}`, result.retryAfterMs)
         const results = answer.kind === 'accepted' ? readResults(result) : undefined
