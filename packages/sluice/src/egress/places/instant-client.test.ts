@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { systemClock } from '../../timing/system-clock.ts'
 import { exchange } from '../booking/exchange.ts'
 import type { BookingRules, Step, StepResult } from '../booking/messages.ts'
@@ -64,6 +65,41 @@ describe('a client that waits for an answer', () => {
     expect(asked.filter(({ op }) => op === 'return')).toEqual([])
     await client.close()
   })
+})
+
+test('those that wait book again when shared state was lost, so that others do not get their times too', async () => {
+  const clock = virtualClock()
+  let state = newState(0, 'before')
+  const port: BookingPort = {
+    ...{ name: 'virtual', listen: () => () => {}, close: async () => {} },
+    exchange: async (_, asked) => exchange(state, asked, clock.monotonic()),
+  }
+  const clientOf = (owner: string): InstantClient =>
+    new InstantClient({
+      ...{ port, clock, owner, upstream: 'v', deadlineMs: 5000, rules: () => rulesOf('even', 10) },
+      ...{ onStoreFailure: () => 'closed' as const, replicas: undefined, onFailure: () => undefined },
+    })
+  const [a, b] = [clientOf('a'), clientOf('b')]
+  const sent: number[] = []
+  const call = (client: InstantClient): Promise<unknown> => {
+    const booking = { ...{ tenant: '', weight: 1, priorityMs: 0, scope: '', first: true, units: { [key]: 1 } } }
+    const granted = grantOf(client, { ...booking, arrivedMs: clock.monotonic(), maxWaitMs: 60_000 })
+    return granted.then(() => sent.push(clock.monotonic()))
+  }
+  const calls = Array.from({ length: 40 }, () => call(a))
+  await clock.advance(1000)
+  state = newState(clock.monotonic(), 'after')
+  calls.push(call(a), ...Array.from({ length: 40 }, () => call(b)))
+  await clock.advance(10_000)
+  await Promise.all(calls)
+  // One period is not known to the new state.
+  expect(
+    mostInAnyPeriod(
+      sent.filter((at) => at > 1100),
+      1000,
+    ),
+  ).toBeLessThanOrEqual(10)
+  await Promise.all([a.close(), b.close()])
 })
 
 describe('instants', () => {

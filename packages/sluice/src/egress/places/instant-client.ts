@@ -41,6 +41,7 @@ export class InstantClient implements Booker, GrantOwner {
   #sequence = 0
   #timer: Timer | undefined
   #recovering: string | undefined
+  #epoch: string | undefined
   #sentMs = 0
   #last: ExchangeReply | undefined
   #closed = false
@@ -213,6 +214,7 @@ export class InstantClient implements Booker, GrantOwner {
   }
 
   #replied(reply: ExchangeReply): void {
+    this.#watchEpoch(reply)
     this.#last = reply
     // The server decided at some moment of the round trip; the middle of it is the best guess.
     const decidedMs = (this.#sentMs + this.#clock.monotonic()) / 2
@@ -255,6 +257,18 @@ export class InstantClient implements Booker, GrantOwner {
     this.#arm()
   }
 
+  /** The instants of those that wait were lost with shared state, which would give the same times to others. */
+  #watchEpoch({ epoch }: ExchangeReply): void {
+    // State in this process, as during an outage, has none.
+    if (epoch === '') return
+    const isOther = this.#epoch !== undefined && this.#epoch !== epoch
+    this.#epoch = epoch
+    if (!isOther) return
+    const lost = this.#scheduled.filter(({ atMs }) => atMs !== Infinity)
+    this.#scheduled = this.#scheduled.filter(({ atMs }) => atMs === Infinity)
+    for (const waiter of lost) this.#again(waiter)
+  }
+
   /** It woke up too late for its instant, which is lost; it requests another one. */
   #again(waiter: Waiter): void {
     if (this.#leftMs(waiter.booking) <= 0) this.#refuse(waiter, 0)
@@ -269,7 +283,8 @@ export class InstantClient implements Booker, GrantOwner {
 
   #watchRecovery({ recovering, epoch }: ExchangeReply): void {
     if (recovering && this.#recovering !== epoch) {
-      // Instants are granted even after a loss of state: an estimated bound does not promise more than the spacing.
+      // Instants are granted at once after a loss of state: those that wait book again, and what was sent in the last
+      // period is not known, so an estimated bound does not hold for that one.
       this.#recovering = epoch
       this.#loop.add({ op: 'recovered', epoch })
     }
