@@ -160,6 +160,17 @@ describe('options that cannot be meant are refused', () => {
   })
 
   test.each<[string, object]>([
+    ['a priority that is no number', { priority: Number.NaN }],
+    ['an endless priority', { priority: Number.POSITIVE_INFINITY }],
+    ['a priority as text', { priority: '5' }],
+    ['a maximum wait that is no number', { maxWaitMs: Number.NaN }],
+  ])('a call with %s', async (_, sluice) => {
+    const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] } })
+    await expect(egress.fetch('https://v.example', { sluice })).rejects.toMatchObject({ code: 'SLUICE_INVALID_OPTION' })
+    await egress.close()
+  })
+
+  test.each<[string, object]>([
     ['an algorithm', { limits: { rps: 1, algorithm: 'gcra' } }],
     ['a burst', { limits: { amount: 1, per: '1s', burst: 5 } }],
     ['an alignment', { limits: { rpm: 1, align: 'clock' } }],

@@ -74,8 +74,20 @@ export interface EgressOptions {
 
 const callNames = optionNames<CallOptions>({ tenant: true, priority: true, maxWaitMs: true, cost: true })
 
-/** Refuses call options that make no sense. */
-export const checkCallOptions: (options: unknown) => void = callOptionCheck('egress call', callNames)
+const checkCallNames = callOptionCheck('egress call', callNames)
+
+/**
+ * Refuses call options that make no sense. What is no number would fail the exchange with shared state, and with it the
+ * calls of others.
+ */
+export function checkCallOptions(options: CallOptions): void {
+  checkCallNames(options)
+  const { priority, maxWaitMs } = options
+  if (priority !== undefined && !Number.isFinite(priority))
+    throw invalidOption('egress call.priority', priority, 'use a number of milliseconds')
+  if (maxWaitMs !== undefined && (typeof maxWaitMs !== 'number' || Number.isNaN(maxWaitMs)))
+    throw invalidOption('egress call.maxWaitMs', maxWaitMs, 'use a number of milliseconds')
+}
 
 const known = ['policy', 'store', 'hooks', 'dispatcher', 'deadlineMs', 'replicas', 'clock', 'random']
 const knownHooks = ['cost', 'settle', 'classify', 'scope', 'fairBy']
