@@ -14,7 +14,7 @@ import { Attempt, type AttemptObserver, LateGrant } from './attempt.ts'
 import { type CallContext, nameOf } from './call-context.ts'
 import { headerFields } from './header-fields.ts'
 import { answerAfter, hookAnswer } from './hooks.ts'
-import { isInMemory, outgoingRequest } from './outgoing-request.ts'
+import { isInMemory, outgoingRequest, withoutHeadersTimeout } from './outgoing-request.ts'
 import { PeekedResponse } from './peeked-response.ts'
 import { type ResponseHandler, toResponseHandler } from './response-handler.ts'
 import { mayBeRepeated, needsBody, pauseUpstream, ResponseHead, signalOf } from './response-head.ts'
@@ -146,7 +146,7 @@ export class Call implements AttemptObserver, BookingObserver {
     })
     try {
       // The time to the first byte is measured by the attempt, which also knows when to return the place.
-      transport({ ...this.#request, headersTimeout: 0 }, this.#attempt as unknown as Dispatcher.DispatchHandler)
+      transport(withoutHeadersTimeout(this.#request), this.#attempt as unknown as Dispatcher.DispatchHandler)
     } catch (error) {
       this.#attempt.onError(toError(error))
     }

@@ -18,6 +18,14 @@ export function isInMemory(body: unknown): boolean {
   return body === null || body === undefined || typeof body === 'string' || body instanceof Uint8Array
 }
 
+/** A copy of a request for which undici does not measure the time to the head of the response. */
+export function withoutHeadersTimeout(options: Dispatcher.DispatchOptions): Dispatcher.DispatchOptions {
+  // V8 takes ten times as long to add a field to a copy than to copy onto an object that has it.
+  const copy = { headersTimeout: 0, ...options }
+  copy.headersTimeout = 0
+  return copy
+}
+
 /** Headers in any form that undici takes, by name in lower case; repeated ones are joined. */
 export function namedHeaders(headers: unknown): Record<string, string> {
   const named: Record<string, string> = {}
