@@ -4,6 +4,7 @@ import { failuresInARow } from '../breaker/strategy.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
+import { Deadlines } from '../timing/deadlines.ts'
 import { AdaptiveBooker } from './adaptive/adaptive-booker.ts'
 import type { BookingRules, Units } from './booking/messages.ts'
 import { type Cost, unitsOf } from './call/units.ts'
@@ -34,6 +35,8 @@ export class UpstreamRuntime {
   readonly events: Emitter<EgressEvents>
   readonly hooks: UpstreamHooks
   readonly random: () => number
+  /** When requests that were written are given up. */
+  readonly timeouts: Deadlines
   readonly #options: BookerOptions
   #upstream: CompiledUpstream
   #rules: BookingRules
@@ -46,6 +49,7 @@ export class UpstreamRuntime {
     this.events = options.events
     this.hooks = options.hooks
     this.random = options.random
+    this.timeouts = new Deadlines(options.clock)
     this.#upstream = upstream
     this.#rules = rulesOf(upstream, this.hooks)
     this.#circuit = circuitOf(upstream)

@@ -33,11 +33,26 @@ test('what was cancelled does not expire', async () => {
   const clock = virtualClock()
   const deadlines = new Deadlines(clock)
   const expired: string[] = []
-  const cancel = deadlines.add(5, () => expired.push('cancelled'))
+  const cancelled = deadlines.add(5, () => expired.push('cancelled'))
   deadlines.add(10, () => expired.push('kept'))
-  cancel()
+  cancelled.cancel()
+  cancelled.cancel()
   await clock.advance(20)
   expect(expired).toEqual(['kept'])
+})
+
+test('one that expires can take back another that ends at the same time', async () => {
+  const clock = virtualClock()
+  const deadlines = new Deadlines(clock)
+  const expired: string[] = []
+  deadlines.add(5, () => {
+    expired.push('first')
+    second.cancel()
+  })
+  const second = deadlines.add(5, () => expired.push('second'))
+  deadlines.add(5, () => expired.push('third'))
+  await clock.advance(5)
+  expect(expired).toEqual(['first', 'third'])
 })
 
 test('ten thousand deadlines need one timer, and none when closed', () => {
@@ -71,7 +86,7 @@ test('a timer that fires late lets replies be read first, and what came is not e
   // As when the event loop is blocked: time has passed, and then the timer fires.
   clock.tick(100)
   const firing = clock.advance(0)
-  setImmediate(answered)
+  setImmediate(() => answered.cancel())
   await firing
   await waitFor(() => expired.length > 0)
   expect(expired).toEqual(['lost'])

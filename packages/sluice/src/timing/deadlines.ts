@@ -2,21 +2,50 @@ import type { Clock, Timer } from '../core/clock.ts'
 import { afterUnread } from './after-unread.ts'
 import { longestTimerMs, systemClock } from './system-clock.ts'
 
-interface Entry {
+/** A deadline that was added. */
+export interface Deadline {
+  /** Takes it back; nothing happens if it is over. */
+  cancel(): void
+}
+
+/** A member of a circular list, in the order in which deadlines end. */
+class Entry implements Deadline {
   readonly atMs: number
   /** Called when time is up. Cleared as soon as it is no longer needed, so that what it refers to can be collected. */
   expire: (() => void) | undefined
+  previous: Entry = this
+  next: Entry = this
+
+  constructor(atMs: number, expire: (() => void) | undefined) {
+    this.atMs = atMs
+    this.expire = expire
+  }
+
+  insertAfter(previous: Entry): void {
+    this.previous = previous
+    this.next = previous.next
+    this.next.previous = this
+    previous.next = this
+  }
+
+  cancel(): void {
+    this.expire = undefined
+    this.previous.next = this.next
+    this.next.previous = this.previous
+    this.previous = this
+    this.next = this
+  }
 }
 
 /**
- * Many deadlines, one timer. Deadlines are mostly added in the order in which they end, so adding one is an append. The
- * timer is set for the first deadline that is still open.
+ * Many deadlines, one timer. Deadlines are mostly added in the order in which they end, so adding one is an append;
+ * taking one back is cheap in any order. The timer is set for the first deadline and may fire for none: most deadlines
+ * are taken back, and setting a timer costs much more than a look at a list.
  */
 export class Deadlines {
   readonly #clock: Clock
-  #queue: Entry[] = []
-  /** Entries before this one are over. */
-  #head = 0
+  /** The first entry comes after it and the last one before it. */
+  readonly #ends: Entry = new Entry(-Infinity, undefined)
   #timer: Timer | undefined
   #timerAtMs = Infinity
 
@@ -24,42 +53,28 @@ export class Deadlines {
     this.#clock = clock
   }
 
-  /** Calls `expire` at `atMs` of the monotonic clock, unless the returned function is called before. */
-  add(atMs: number, expire: () => void): () => void {
-    const entry: Entry = { atMs, expire }
-    let at = this.#queue.length
-    while (at > this.#head && this.#queue[at - 1]!.atMs > atMs) at--
-    if (at === this.#queue.length) this.#queue.push(entry)
-    else this.#queue.splice(at, 0, entry)
+  /** Calls `expire` at `atMs` of the monotonic clock, unless it is taken back before. */
+  add(atMs: number, expire: () => void): Deadline {
+    const entry = new Entry(atMs, expire)
+    let previous = this.#ends.previous
+    while (previous.atMs > atMs) previous = previous.previous
+    entry.insertAfter(previous)
     if (atMs < this.#timerAtMs) this.#arm(atMs)
-    return () => {
-      entry.expire = undefined
-      this.#trim()
-    }
+    return entry
   }
 
   /** The result of some work, or undefined if it is not done at `atMs`. */
   inTime<T>(work: Promise<T>, atMs: number): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
-      const cancel = this.add(atMs, () => resolve(undefined))
-      work.then(resolve, reject).finally(cancel)
+      const deadline = this.add(atMs, () => resolve(undefined))
+      work.then(resolve, reject).finally(() => deadline.cancel())
     })
   }
 
   close(): void {
     this.#clock.clearTimeout(this.#timer)
-    this.#queue = []
-    this.#head = 0
     this.#timerAtMs = Infinity
-  }
-
-  /** Skips finished entries at the front, and frees their space now and then. */
-  #trim(): void {
-    while (this.#head < this.#queue.length && this.#queue[this.#head]!.expire === undefined) this.#head++
-    if (this.#head > 512) {
-      this.#queue.splice(0, this.#head)
-      this.#head = 0
-    }
+    while (this.#ends.next !== this.#ends) this.#ends.next.cancel()
   }
 
   #arm(atMs: number): void {
@@ -78,16 +93,16 @@ export class Deadlines {
 
   #fire(): void {
     const now = this.#clock.monotonic()
-    const expired: (() => void)[] = []
-    for (let at = this.#head; at < this.#queue.length && this.#queue[at]!.atMs <= now; at++) {
-      const entry = this.#queue[at]!
-      if (entry.expire) expired.push(entry.expire)
-      entry.expire = undefined
-    }
-    this.#trim()
+    const expired: Entry[] = []
+    let entry = this.#ends.next
+    for (; entry !== this.#ends && entry.atMs <= now; entry = entry.next) expired.push(entry)
     this.#timerAtMs = Infinity
-    const next = this.#queue[this.#head]
-    if (next) this.#arm(next.atMs)
-    for (const expire of expired) expire()
+    if (entry !== this.#ends) this.#arm(entry.atMs)
+    for (const each of expired) {
+      // Undefined where another one that expired has taken it back.
+      const { expire } = each
+      each.cancel()
+      expire?.()
+    }
   }
 }

@@ -1,7 +1,8 @@
-import type { Clock, Timer } from '../../core/clock.ts'
+import type { Deadline } from '../../timing/deadlines.ts'
 import type { Units } from '../booking/messages.ts'
 import { UpstreamError } from '../egress-error.ts'
 import type { Grant } from '../places/grant.ts'
+import type { UpstreamRuntime } from '../upstream-runtime.ts'
 import type { ResponseHandler } from './response-handler.ts'
 
 const mostDiscarded = 64 * 1024
@@ -20,16 +21,6 @@ export interface AttemptObserver {
   actualUnits(reserved: Units, isCut: boolean): Units | undefined
 }
 
-interface AttemptOptions {
-  readonly grant: Grant
-  readonly clock: Clock
-  readonly upstream: string
-  readonly timeoutMs: number
-  /** Whether the body is written together with the head, as undici does with what is in memory. */
-  readonly isBodyInMemory: boolean
-  readonly observer: AttemptObserver
-}
-
 /**
  * One dispatch on one grant. It reports to the grant when the request has surely arrived at the vendor:
  *
@@ -39,10 +30,12 @@ interface AttemptOptions {
  *     nothing written (DNS, connect, TLS, late grant)    cancelled
  */
 export class Attempt implements ResponseHandler {
-  readonly #options: AttemptOptions
+  readonly #runtime: UpstreamRuntime
+  readonly #grant: Grant
+  readonly #observer: AttemptObserver
   #writtenMs: number | undefined
-  #timeoutMs = 0
-  #timer: Timer | undefined
+  #timeoutMs: number
+  #timeout: Deadline | undefined
   #abort: ((reason?: Error) => void) | undefined
   #isBodySent: boolean
   #hasResponse = false
@@ -52,9 +45,19 @@ export class Attempt implements ResponseHandler {
   #isDiscarded = false
   #discardedBytes = 0
 
-  constructor(options: AttemptOptions) {
-    this.#options = options
-    this.#isBodySent = options.isBodyInMemory
+  /** `isBodyInMemory`: the body is written together with the head, as undici does with what is in memory. */
+  constructor(
+    runtime: UpstreamRuntime,
+    grant: Grant,
+    observer: AttemptObserver,
+    timeoutMs: number,
+    isBodyInMemory: boolean,
+  ) {
+    this.#runtime = runtime
+    this.#grant = grant
+    this.#observer = observer
+    this.#timeoutMs = timeoutMs
+    this.#isBodySent = isBodyInMemory
   }
 
   get isWritten(): boolean {
@@ -74,7 +77,7 @@ export class Attempt implements ResponseHandler {
     if (this.#isOver) return
     this.#isDetached = true
     // undici may still be connecting; `onConnect` then writes nothing.
-    if (this.#writtenMs === undefined) this.#options.grant.cancel()
+    if (this.#writtenMs === undefined) this.#grant.cancel()
     else if (this.#hasResponse) this.#abort?.(reason)
   }
 
@@ -88,57 +91,59 @@ export class Attempt implements ResponseHandler {
   }
 
   onConnect(abort: (reason?: Error) => void): void {
-    const { clock, grant, timeoutMs, upstream } = this.#options
-    if (this.#isDetached) throw new UpstreamError('aborted', upstream, false, undefined)
+    const { clock, timeouts, name } = this.#runtime
+    const { notAfterMs, arriveByMs } = this.#grant
+    if (this.#isDetached) throw new UpstreamError('aborted', name, false, undefined)
     const nowMs = clock.monotonic()
-    if (nowMs > grant.notAfterMs || nowMs >= grant.arriveByMs) throw new LateGrant()
+    if (nowMs > notAfterMs || nowMs >= arriveByMs) throw new LateGrant()
     this.#abort = abort
     this.#writtenMs = nowMs
-    this.#timeoutMs = Math.min(timeoutMs, grant.arriveByMs - nowMs)
-    this.#timer = clock.setTimeout(() => this.#timedOut(abort), this.#timeoutMs)
+    this.#timeoutMs = Math.min(this.#timeoutMs, arriveByMs - nowMs)
+    this.#timeout = timeouts.add(nowMs + this.#timeoutMs, () => this.#timedOut())
   }
 
   onBodySent(): void {}
 
   onRequestSent(): void {
     this.#isBodySent = true
-    if (this.#hasResponse) this.#options.grant.answer()
+    if (this.#hasResponse) this.#grant.answer()
   }
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
     // An interim response does not show that the request was counted.
     if (status < 200) return true
     this.#hasResponse = true
-    this.#options.clock.clearTimeout(this.#timer)
-    if (this.#isBodySent) this.#options.grant.answer()
+    this.#timeout?.cancel()
+    if (this.#isBodySent) this.#grant.answer()
     if (this.#isDetached) {
-      this.#abort?.(new UpstreamError('aborted', this.#options.upstream, true, undefined))
+      this.#abort?.(new UpstreamError('aborted', this.#runtime.name, true, undefined))
       return true
     }
-    return this.#options.observer.responded(status, headers, resume, statusText)
+    return this.#observer.responded(status, headers, resume, statusText)
   }
 
   onData(chunk: Buffer): boolean {
-    if (!this.#isDetached) return this.#options.observer.data(chunk)
+    if (!this.#isDetached) return this.#observer.data(chunk)
     this.#discardedBytes += chunk.length
     if (this.#isDiscarded && this.#discardedBytes > mostDiscarded)
-      this.#abort?.(new UpstreamError('aborted', this.#options.upstream, true, undefined))
+      this.#abort?.(new UpstreamError('aborted', this.#runtime.name, true, undefined))
     return true
   }
 
   onComplete(trailers: Buffer[] | null): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#options.grant.answer()
+    this.#grant.answer()
     this.#finish(false)
-    if (!this.#isDetached) this.#options.observer.ended(trailers)
+    if (!this.#isDetached) this.#observer.ended(trailers)
   }
 
   onError(error: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    const { clock, grant, observer } = this.#options
-    clock.clearTimeout(this.#timer)
+    const { clock } = this.#runtime
+    const grant = this.#grant
+    this.#timeout?.cancel()
     if (this.#writtenMs === undefined) grant.cancel()
     else if (this.#hasResponse || isPeersDoing(error)) this.#finish(true)
     else {
@@ -147,17 +152,17 @@ export class Attempt implements ResponseHandler {
       const timer = clock.setTimeout(() => grant.finish(), leftMs)
       timer.unref?.()
     }
-    if (!this.#isDetached) observer.failed(error, this.#writtenMs !== undefined)
+    if (!this.#isDetached) this.#observer.failed(error, this.#writtenMs !== undefined)
   }
 
   #finish(isCut: boolean): void {
-    const { grant, observer } = this.#options
-    grant.finish(this.#isDiscarded ? undefined : observer.actualUnits(grant.units, isCut))
+    const units = this.#isDiscarded ? undefined : this.#observer.actualUnits(this.#grant.units, isCut)
+    this.#grant.finish(units)
   }
 
-  #timedOut(abort: (reason?: Error) => void): void {
+  #timedOut(): void {
     if (this.#isOver || this.#hasResponse) return
-    abort(new UpstreamError('timeout', this.#options.upstream, true, undefined))
+    this.#abort?.(new UpstreamError('timeout', this.#runtime.name, true, undefined))
   }
 }
 

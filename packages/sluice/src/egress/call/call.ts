@@ -136,14 +136,8 @@ export class Call implements AttemptObserver, BookingObserver {
     this.#waitMs = grant.waitedMs
     const about = { upstream: runtime.name, tenant: this.#tenant, waitMs: grant.waitedMs, attempt: this.#attempts }
     runtime.events.emit('granted', about)
-    this.#attempt = new Attempt({
-      grant,
-      clock: runtime.clock,
-      upstream: runtime.name,
-      timeoutMs: Math.min(timeoutMs ?? Infinity, runtime.upstream.timeoutMs),
-      isBodyInMemory: isInMemory(this.#request.body),
-      observer: this,
-    })
+    const allowedMs = Math.min(timeoutMs ?? Infinity, runtime.upstream.timeoutMs)
+    this.#attempt = new Attempt(runtime, grant, this, allowedMs, isInMemory(this.#request.body))
     try {
       // The time to the first byte is measured by the attempt, which also knows when to return the place.
       transport(withoutHeadersTimeout(this.#request), this.#attempt as unknown as Dispatcher.DispatchHandler)

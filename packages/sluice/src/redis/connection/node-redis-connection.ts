@@ -125,7 +125,7 @@ class NodeRedisConnection implements RedisConnection {
     }
     this.#unreadySinceMs = undefined
     let isSilent = false
-    const cancel = this.#timeouts.add(nowMs + this.#socketTimeoutMs, () => {
+    const timeout = this.#timeouts.add(nowMs + this.#socketTimeoutMs, () => {
       isSilent = true
       if (own === this.#own) this.#renew()
     })
@@ -137,7 +137,7 @@ class NodeRedisConnection implements RedisConnection {
         throw new Error(`Redis timed out: it did not answer for ${this.#socketTimeoutMs} ms`, { cause: error })
       throw this.#isReady || this.#lastError === undefined ? error : this.#lastError
     } finally {
-      cancel()
+      timeout.cancel()
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
-import type { Deadlines } from '../../timing/deadlines.ts'
+import type { Deadline, Deadlines } from '../../timing/deadlines.ts'
 import type { RedisArgument, RedisConnection } from '../connection/connection.ts'
 import { isMissingScript, isOnTheMove, redisFailure } from '../failure.ts'
 import { MsgpackReader } from '../msgpack.ts'
@@ -21,8 +21,8 @@ const failuresPerTurn = 256
 interface Flight {
   readonly call: ScriptCall
   readonly slot: number
-  /** Stops waiting for the deadline; undefined when the call has ended. */
-  expiry: (() => void) | undefined
+  /** Undefined when the call has ended. */
+  expiry: Deadline | undefined
 }
 
 /** Sends script calls over one connection and sees each of them to its end: its reply, a failure or its deadline. */
@@ -69,7 +69,7 @@ export class ScriptRunner {
   /** Marks a call as ended; false when it has ended before. */
   #end(flight: Flight): boolean {
     if (flight.expiry === undefined) return false
-    flight.expiry()
+    flight.expiry.cancel()
     flight.expiry = undefined
     return true
   }
