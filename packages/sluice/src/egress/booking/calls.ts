@@ -1,14 +1,12 @@
 import { forgetAnswered, noteAnswered, noteUndated } from './answered-times.ts'
 import { allowed, clampUnits, unspend } from './capacity.ts'
+import { addToGroup, groupsOf, unitsIn } from './groups.ts'
 import type { BookedLimit, BookingRules, RegisterStep, Step, StepResult } from './messages.ts'
 import { pauseOf } from './pauses.ts'
 import { dequeue, enqueue, refundService } from './queue.ts'
 import { add, addCall, type CallRecord, type UpstreamState, type WaiterRecord } from './state.ts'
 
 type StepOf<Op extends Step['op']> = Extract<Step, { op: Op }>
-
-/** Names a group of answered calls. Names of limits, processes and ticks have no spaces. */
-export const groupKey = (limit: string, owner: string, tick: string): string => `${limit} ${owner} ${tick}`
 
 /** What happened to the places that were assigned to a process, when it exchanges again. */
 export interface Confirmed {
@@ -138,7 +136,7 @@ export function answered(
     if (limit === undefined || (limit.periodMs > 0 && tick === undefined)) add(state.used, key, -units)
     else kept[key] = units
     if (limit && limit.periodMs > 0 && tick !== undefined) {
-      add(state.groups, groupKey(key, owner, tick), units)
+      addToGroup(state.groups, owner, key, tick, units)
       noteAnswered(state, limit, units, nowMs)
       keptTicks[key] = tick
     }
@@ -194,21 +192,18 @@ function settle(
   nowMs: number,
 ): void {
   const { key } = limit
-  const group = tick === undefined ? '' : groupKey(key, owner, tick)
-  const kept = state.groups.get(group)
-  if (kept !== undefined) {
-    const change = Math.max(difference, -kept)
-    changeGroup(state, key, group, change)
-  } else if (difference > 0 && nowTick !== undefined) {
-    add(state.groups, groupKey(key, owner, nowTick), difference)
+  const kept = tick === undefined ? undefined : unitsIn(state.groups, owner, key, tick)
+  if (tick !== undefined && kept !== undefined) changeGroup(state, owner, key, tick, Math.max(difference, -kept))
+  else if (difference > 0 && nowTick !== undefined) {
+    addToGroup(state.groups, owner, key, nowTick, difference)
     add(state.used, key, difference)
     noteAnswered(state, limit, difference, nowMs)
   }
 }
 
 /** Corrects what a group has taken. */
-function changeGroup(state: UpstreamState, limit: string, group: string, change: number): void {
-  add(state.groups, group, change)
+function changeGroup(state: UpstreamState, owner: string, limit: string, tick: string, change: number): void {
+  addToGroup(state.groups, owner, limit, tick, change)
   add(state.used, limit, change)
   if (change > 0) noteUndated(state, limit, change)
   else forgetAnswered(state, limit, -change, 'newest')
@@ -216,10 +211,9 @@ function changeGroup(state: UpstreamState, limit: string, group: string, change:
 
 /** Returns the units of a group, once. */
 export function free(state: UpstreamState, owner: string, { limit, tick }: StepOf<'free'>): StepResult {
-  const key = groupKey(limit, owner, tick)
-  const units = state.groups.get(key)
+  const units = unitsIn(state.groups, owner, limit, tick)
   if (units === undefined) return { is: 'gone' }
-  state.groups.delete(key)
+  addToGroup(state.groups, owner, limit, tick, -units)
   add(state.used, limit, -units)
   forgetAnswered(state, limit, units, 'oldest')
   return { is: 'ok' }
@@ -236,11 +230,9 @@ export function register(
 ): StepResult {
   const registered = new Set([...calls.map(({ id }) => id), ...confirmed])
   for (const [id, call] of state.calls) if (call.owner === owner && !registered.has(id)) drop(state, id, call)
-  const kept = new Set(groups.map(({ limit, tick }) => groupKey(limit, owner, tick)))
-  for (const [key, units] of state.groups) {
-    const [limit = '', of = ''] = key.split(' ')
-    if (of === owner && !kept.has(key)) changeGroup(state, limit, key, -units)
-  }
+  const kept = new Set(groups.map(groupName))
+  for (const group of [...groupsOf(state.groups, owner)])
+    if (!kept.has(groupName(group))) changeGroup(state, owner, group.limit, group.tick, -group.units)
   for (const { id, units, ticks } of calls) {
     const before = state.calls.get(id)
     if (before !== undefined) drop(state, id, before)
@@ -257,11 +249,13 @@ export function register(
     addCall(state, id, { owner, phase, untilMs: nowMs + rules.heldMs, units: named, ticks: keptTicks })
   }
   for (const { limit, tick, units } of groups) {
-    const key = groupKey(limit, owner, tick)
-    changeGroup(state, limit, key, units - (state.groups.get(key) ?? 0))
+    changeGroup(state, owner, limit, tick, units - (unitsIn(state.groups, owner, limit, tick) ?? 0))
   }
   return { is: 'ok' }
 }
+
+/** Names of limits have no spaces. */
+const groupName = ({ limit, tick }: { readonly limit: string; readonly tick: string }): string => `${limit} ${tick}`
 
 /** Removes a call in any state, and frees the units that are its own. */
 function drop(state: UpstreamState, id: string, call: CallRecord): void {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { randomHistory } from '../testing/random-history.ts'
 import { bookOf, finish, idle, rules, run } from '../testing/steps.ts'
 import { exchange } from './exchange.ts'
+import { groupsOf } from './groups.ts'
 import type { Step } from './messages.ts'
 import { newState, type UpstreamState } from './state.ts'
 
@@ -231,7 +232,8 @@ function takenBy(state: UpstreamState, key: string, periodMs: number): number {
   for (const call of state.calls.values()) {
     if (call.phase !== 'answered' || periodMs === 0) units += call.units[key] ?? 0
   }
-  for (const [group, amount] of state.groups) if (group.startsWith(`${key} `)) units += amount
+  for (const owner of state.groups.keys())
+    for (const group of groupsOf(state.groups, owner)) if (group.limit === key) units += group.units
   return units
 }
 

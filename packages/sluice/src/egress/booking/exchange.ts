@@ -7,13 +7,13 @@ import {
   done,
   forgetAssigned,
   free,
-  groupKey,
   lapse,
   passOver,
   register,
   releaseAnswered,
 } from './calls.ts'
 import { chargeOf, clampUnits, fits, spend, waitOf } from './capacity.ts'
+import { addToGroup, groupsOf } from './groups.ts'
 import { bookInstants, returnInstant } from './instants.ts'
 import type { Adopted, BookingRules, BookStep, Exchange, ExchangeReply, Step, StepResult } from './messages.ts'
 import { forgetPauses, pause, pauseOf, payRetry, takeRetry } from './pauses.ts'
@@ -223,20 +223,17 @@ function adopt(state: UpstreamState, { owner: heir, rules }: Exchange, nowMs: nu
     state.instantsOf.delete(owner)
     forgetAssigned(state, owner)
   }
-  if (gone.length > 0) {
-    for (const [key, units] of state.groups) {
-      const [limit = '', owner = ''] = key.split(' ')
-      if (state.owners.has(owner)) continue
-      state.groups.delete(key)
-      add(orphaned, limit, units)
-    }
+  for (const owner of gone.length > 0 ? state.groups.keys() : []) {
+    if (state.owners.has(owner)) continue
+    for (const { limit, units } of groupsOf(state.groups, owner)) add(orphaned, limit, units)
+    state.groups.delete(owner)
   }
   expire(state, rules, nowMs, orphaned)
   const tick = `adopted-${nowMs}`
   return [...orphaned]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([limit, units]) => {
-      add(state.groups, groupKey(limit, heir, tick), units)
+      addToGroup(state.groups, heir, limit, tick, units)
       return { limit, tick, units }
     })
 }

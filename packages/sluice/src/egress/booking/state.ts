@@ -1,3 +1,4 @@
+import type { Groups } from './groups.ts'
 import type { Units } from './messages.ts'
 import type { TenantQueue } from './tenant-queue.ts'
 
@@ -60,8 +61,7 @@ export interface UpstreamState {
    * became silent, which have no place.
    */
   readonly assigned: Map<string, Set<string>>
-  /** Units of answered calls by `limit owner tick`. */
-  readonly groups: Map<string, number>
+  readonly groups: Groups
   /** By limit: when the units of those groups were answered, oldest first. */
   readonly answered: Map<string, [atMs: number, units: number][]>
   /** When each process exchanged last. */
