@@ -27,7 +27,8 @@ import { checkCallOptions, type UpstreamHooks } from './options.ts'
 import type { OutageMode } from './places/outage.ts'
 import type { BookingPort } from './places/ports/booking-port.ts'
 import { pathAt, Routes } from './route.ts'
-import { EgressStats } from './stats.ts'
+import { statsOf } from './stats.ts'
+import { UpstreamReports } from './upstream-reports.ts'
 import { UpstreamRuntime } from './upstream-runtime.ts'
 
 export interface PolicyEgressOptions {
@@ -50,7 +51,8 @@ const noOptions: CallOptions = Object.freeze({})
 export class PolicyEgress implements Egress {
   readonly #options: PolicyEgressOptions
   readonly #runtimes = new Map<string, UpstreamRuntime>()
-  readonly #stats: EgressStats
+  /** They outlive a runtime whose upstream leaves the policy and comes back. */
+  readonly #reports = new Map<string, UpstreamReports>()
   readonly #dispatcher: Dispatcher
   readonly #routes: Routes
   #closed = false
@@ -59,7 +61,6 @@ export class PolicyEgress implements Egress {
   constructor(options: PolicyEgressOptions) {
     this.#options = options
     this.#routes = new Routes(() => this.upstreams)
-    this.#stats = new EgressStats(options.events, options.clock)
     this.#dispatcher = options.dispatcher ?? new options.undici.Agent({ pipelining: 1, allowH2: false })
   }
 
@@ -152,7 +153,7 @@ export class PolicyEgress implements Egress {
   }
 
   stats(): readonly UpstreamStats[] {
-    return this.upstreams.map((upstream) => this.#stats.of(this.#runtime(upstream)))
+    return this.upstreams.map((upstream) => statsOf(this.#runtime(upstream)))
   }
 
   health(): EgressHealth {
@@ -254,7 +255,9 @@ export class PolicyEgress implements Egress {
     const known = this.#runtimes.get(upstream.name)
     if (known) return known
     const { live, hooks, ...shared } = this.#options
-    const own = { ...shared, service: live.current.service, hooks: hooks[upstream.name] ?? {} }
+    const reports = this.#reports.get(upstream.name) ?? new UpstreamReports(upstream.name, shared.events, shared.clock)
+    this.#reports.set(upstream.name, reports)
+    const own = { ...shared, reports, service: live.current.service, hooks: hooks[upstream.name] ?? {} }
     const runtime = new UpstreamRuntime(upstream, own)
     this.#runtimes.set(upstream.name, runtime)
     return runtime

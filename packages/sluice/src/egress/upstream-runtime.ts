@@ -2,25 +2,24 @@ import { isDeepStrictEqual } from 'node:util'
 import { Circuit, type Pass } from '../breaker/circuit.ts'
 import { failuresInARow } from '../breaker/strategy.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { Deadlines } from '../timing/deadlines.ts'
 import { AdaptiveBooker } from './adaptive/adaptive-booker.ts'
 import type { BookingRules, Units } from './booking/messages.ts'
 import { type Cost, unitsOf } from './call/units.ts'
-import type { EgressEvents } from './events.ts'
 import type { UpstreamHooks } from './options.ts'
 import type { Booker, BookerOptions } from './places/booker.ts'
 import { BookingClient, graceMs } from './places/booking-client.ts'
 import { InstantClient } from './places/instant-client.ts'
 import type { BookingPort } from './places/ports/booking-port.ts'
+import type { UpstreamReports } from './upstream-reports.ts'
 
 export interface RuntimeOptions {
   readonly service: string
   readonly owner: string
   readonly port: BookingPort
   readonly clock: Clock
-  readonly events: Emitter<EgressEvents>
+  readonly reports: UpstreamReports
   readonly hooks: UpstreamHooks
   readonly deadlineMs: number
   readonly replicas: number | undefined
@@ -32,7 +31,7 @@ export class UpstreamRuntime {
   readonly name: string
   #booking: Booker
   readonly clock: Clock
-  readonly events: Emitter<EgressEvents>
+  readonly reports: UpstreamReports
   readonly hooks: UpstreamHooks
   readonly random: () => number
   /** When requests that were written are given up. */
@@ -46,7 +45,7 @@ export class UpstreamRuntime {
   constructor(upstream: CompiledUpstream, options: RuntimeOptions) {
     this.name = upstream.name
     this.clock = options.clock
-    this.events = options.events
+    this.reports = options.reports
     this.hooks = options.hooks
     this.random = options.random
     this.timeouts = new Deadlines(options.clock)
@@ -63,7 +62,7 @@ export class UpstreamRuntime {
       onStoreFailure: () => this.#upstream.onStoreFailure,
       deadlineMs: options.deadlineMs,
       replicas: options.replicas,
-      onFailure: (error) => this.events.emit('storeFailure', { upstream: this.name, error }),
+      onFailure: (error) => this.reports.storeFailed(error),
     }
     this.#booking = bookerOf(upstream, this.#options)
   }

@@ -116,12 +116,9 @@ export class Call implements AttemptObserver, BookingObserver {
   }
 
   refused(error: Error): void {
-    if (error instanceof RefusedError) {
-      const { runtime } = this.#context
-      const waitMs = runtime.clock.monotonic() - this.#arrivedMs
-      runtime.events.emit('refused', { upstream: runtime.name, tenant: this.#tenant, reason: error.reason, waitMs })
-    }
-    this.#context.runtime.leaveBreaker(this.#pass, 'cancelled')
+    const { runtime } = this.#context
+    if (error instanceof RefusedError) runtime.reports.refused(this.#tenant, this.#arrivedMs, error)
+    runtime.leaveBreaker(this.#pass, 'cancelled')
     this.#end(error)
   }
 
@@ -134,8 +131,7 @@ export class Call implements AttemptObserver, BookingObserver {
     const { runtime, transport, timeoutMs } = this.#context
     this.#attempts += 1
     this.#waitMs = grant.waitedMs
-    const about = { upstream: runtime.name, tenant: this.#tenant, waitMs: grant.waitedMs, attempt: this.#attempts }
-    runtime.events.emit('granted', about)
+    runtime.reports.granted(this.#tenant, this.#arrivedMs, this.#waitMs, this.#attempts)
     const allowedMs = Math.min(timeoutMs ?? Infinity, runtime.upstream.timeoutMs)
     this.#attempt = new Attempt(runtime, grant, this, allowedMs, isInMemory(this.#request.body))
     try {
@@ -151,22 +147,15 @@ export class Call implements AttemptObserver, BookingObserver {
   responded(status: number, rawHeaders: Buffer[], resume: () => void, statusText: string): boolean {
     const { runtime } = this.#context
     const head = new ResponseHead(status, headerFields(rawHeaders))
-    const firstByteMs = runtime.clock.monotonic() - (this.#attempt?.writtenMs ?? 0)
+    const writtenMs = this.#attempt?.writtenMs ?? 0
     this.#response = head
     runtime.leaveBreaker(this.#pass, status >= 500 && status !== 503 ? 'failed' : 'succeeded')
-    runtime.events.emit('responded', {
-      upstream: runtime.name,
-      tenant: this.#tenant,
-      status,
-      waitMs: this.#waitMs,
-      firstByteMs,
-      attempt: this.#attempts,
-    })
+    runtime.reports.responded(this.#tenant, writtenMs, status, this.#waitMs, this.#attempts)
     if (runtime.countsUnits) this.#reader = usageReader(head.headers['content-type'], head.headers['content-encoding'])
     // The response is held back only where its body decides, or where the call may be made again.
     const signal = needsBody(runtime, head) ? undefined : signalOf(runtime, head, undefined)
     if (signal && !signal.limited && !mayBeRepeated(status)) {
-      if (signal.pauses) pauseUpstream(runtime, this.#scope, signal, status, this.#attempt?.writtenMs ?? 0)
+      if (signal.pauses) pauseUpstream(runtime, this.#scope, signal, status, writtenMs)
       this.#isPassing = true
       this.#emitResponse()
       return this.#handler.onHeaders(status, rawHeaders, resume, statusText) !== false
@@ -274,7 +263,7 @@ export class Call implements AttemptObserver, BookingObserver {
         otherwise()
         return
       }
-      runtime.events.emit('retried', { upstream: runtime.name, attempt: this.#attempts + 1, delayMs, reason })
+      runtime.reports.retried(this.#attempts + 1, delayMs, reason)
       this.#attempt?.discard()
       this.#peeked = undefined
       this.#reader = undefined
@@ -300,9 +289,7 @@ export class Call implements AttemptObserver, BookingObserver {
   #end(error: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    const { runtime } = this.#context
-    if (error instanceof UpstreamError)
-      runtime.events.emit('failed', { upstream: runtime.name, tenant: this.#tenant, reason: error.reason, error })
+    if (error instanceof UpstreamError) this.#context.runtime.reports.failed(this.#tenant, error)
     this.#handler.onError(error)
   }
 }

@@ -58,6 +58,6 @@ export function pauseUpstream(
   const [ms, maxMs] = [waitMs === undefined ? -1 : Math.ceil(waitMs), runtime.upstream.maxPauseMs]
   const asked = runtime.booking.ask({ op: 'pause', scope, ms, sentAgoMs, chance: runtime.random(), maxMs })
   void asked.then((result) => {
-    if (result?.is === 'paused') runtime.events.emit('paused', { upstream: runtime.name, scope, ms: result.ms, status })
+    if (result?.is === 'paused') runtime.reports.paused(scope, result.ms, status)
   })
 }

@@ -1,0 +1,58 @@
+import type { Clock } from '../core/clock.ts'
+import type { Emitter } from '../core/observe/emitter.ts'
+import type { RefusedError, UpstreamError } from './egress-error.ts'
+import type { EgressEvents } from './events.ts'
+import { UpstreamCounts } from './upstream-counts.ts'
+
+/**
+ * What happens to the calls of one upstream: each is counted, and emitted as an event. The two events that every call
+ * has are only made for listeners.
+ */
+export class UpstreamReports {
+  readonly counts: UpstreamCounts = new UpstreamCounts()
+  readonly #upstream: string
+  readonly #events: Emitter<EgressEvents>
+  readonly #clock: Clock
+
+  constructor(upstream: string, events: Emitter<EgressEvents>, clock: Clock) {
+    this.#upstream = upstream
+    this.#events = events
+    this.#clock = clock
+  }
+
+  granted(tenant: string, arrivedMs: number, waitMs: number, attempt: number): void {
+    this.counts.grantedAfter(waitMs, arrivedMs + waitMs)
+    if (this.#events.has('granted')) this.#events.emit('granted', { upstream: this.#upstream, tenant, waitMs, attempt })
+  }
+
+  refused(tenant: string, arrivedMs: number, { reason }: RefusedError): void {
+    const waitMs = this.#clock.monotonic() - arrivedMs
+    this.counts.count('refused', reason)
+    this.#events.emit('refused', { upstream: this.#upstream, tenant, reason, waitMs })
+  }
+
+  responded(tenant: string, writtenMs: number, status: number, waitMs: number, attempt: number): void {
+    this.counts.count('responses', status)
+    if (!this.#events.has('responded')) return
+    const firstByteMs = this.#clock.monotonic() - writtenMs
+    this.#events.emit('responded', { upstream: this.#upstream, tenant, status, waitMs, firstByteMs, attempt })
+  }
+
+  failed(tenant: string, error: UpstreamError): void {
+    this.counts.count('failures', error.reason)
+    this.#events.emit('failed', { upstream: this.#upstream, tenant, reason: error.reason, error })
+  }
+
+  retried(attempt: number, delayMs: number, reason: string): void {
+    this.counts.retries += 1
+    this.#events.emit('retried', { upstream: this.#upstream, attempt, delayMs, reason })
+  }
+
+  paused(scope: string, ms: number, status: number): void {
+    this.#events.emit('paused', { upstream: this.#upstream, scope, ms, status })
+  }
+
+  storeFailed(error: Error): void {
+    this.#events.emit('storeFailure', { upstream: this.#upstream, error })
+  }
+}
