@@ -67,7 +67,7 @@ async function makeEgress(options: EgressOptions): Promise<Egress> {
     clock,
     events,
     port,
-    owner: randomUUID(),
+    owner: port.inProcess ? `p${++ownersInProcess}` : randomUUID(),
     hooks: options.hooks ?? {},
     dispatcher: options.dispatcher,
     deadlineMs: options.deadlineMs ?? 500,
@@ -77,6 +77,9 @@ async function makeEgress(options: EgressOptions): Promise<Egress> {
   follow = (policy) => egress.follow(policy)
   return egress
 }
+
+/** State in this process is shared by its own egresses only. Ids begin with the owner, and short ones are cheap. */
+let ownersInProcess = 0
 
 const inProcess = new WeakMap<Store, BookingPort>()
 

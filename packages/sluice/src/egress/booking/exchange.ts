@@ -25,6 +25,7 @@ import {
   confirmMs,
   leapMs,
   leftMs,
+  noTicks,
   rampMs,
   silentMs,
   type UpstreamState,
@@ -147,7 +148,7 @@ function book(
   if (state.waiting === 0 && !state.recovering && fits(state, rules, units, nowMs)) {
     serve(state, step.tenant, charge)
     spend(state, units)
-    addCall(state, step.id, { owner, phase: 'held', untilMs: nowMs + rules.heldMs, units, ticks: {} })
+    addCall(state, step.id, { owner, phase: 'held', untilMs: nowMs + rules.heldMs, units, ticks: noTicks })
     return { is: 'held' }
   }
   const order = nowMs - Math.floor(step.waitedMs) - step.priorityMs
@@ -270,7 +271,7 @@ function assign(
       phase: isAsker ? 'held' : 'assigned',
       untilMs: nowMs + (isAsker ? rules.heldMs : confirmMs),
       units: waiter.units,
-      ticks: {},
+      ticks: noTicks,
     })
     onAssigned(waiter.id, waiter.owner)
   }

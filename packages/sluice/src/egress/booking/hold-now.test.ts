@@ -18,7 +18,7 @@ test('what is taken and settled at once leaves the same state as an exchange wou
         // A process that was silent or has places to confirm exchanges first, as does one that others wait for.
         const isPlain = now.owners.has(owner) && !now.assigned.has(owner) && now.waiting === 0
         const isSettling = step.op === 'answered' || step.op === 'done'
-        if (step.op === 'book' && !isKnown && isPlain && holdNow(now, rules, owner, step, nowMs)) {
+        if (step.op === 'book' && !isKnown && isPlain && holdNow(now, rules, owner, step.id, step, nowMs)) {
           held += 1
           expect(exchange(asked, one, nowMs).results).toEqual([{ is: 'held' }])
         } else if (isSettling && isPlain) {

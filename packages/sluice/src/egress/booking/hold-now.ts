@@ -3,7 +3,7 @@ import { chargeOf, clampUnits, fits, spend } from './capacity.ts'
 import type { BookingRules, BookStep, SettlingStep } from './messages.ts'
 import { pauseOf, payRetry } from './pauses.ts'
 import { serve } from './queue.ts'
-import { addCall, type UpstreamState } from './state.ts'
+import { addCall, noTicks, type UpstreamState } from './state.ts'
 
 /**
  * Gives a place at once where one is free and nobody waits: the same as an exchange with this one booking, without
@@ -13,7 +13,8 @@ export function holdNow(
   state: UpstreamState,
   rules: BookingRules,
   owner: string,
-  call: Pick<BookStep, 'id' | 'tenant' | 'weight' | 'scope' | 'units' | 'first'>,
+  id: string,
+  call: Pick<BookStep, 'tenant' | 'weight' | 'scope' | 'units' | 'first'>,
   serverMs: number,
 ): boolean {
   if (state.waiting > 0 || state.recovering) return false
@@ -26,19 +27,22 @@ export function holdNow(
   if (call.first) payRetry(state, rules)
   serve(state, call.tenant, chargeOf(rules.limits, units, call.weight))
   spend(state, units)
-  addCall(state, call.id, { owner, phase: 'held', untilMs: nowMs + rules.heldMs, units, ticks: {} })
+  addCall(state, id, { owner, phase: 'held', untilMs: nowMs + rules.heldMs, units, ticks: noTicks })
   return true
 }
 
-/** Runs a step of a call that held a place; true when calls wait. */
+/**
+ * Runs a step of a call that held a place; true when calls wait. The end of a call whose cost is not corrected needs no
+ * time.
+ */
 export function settleNow(
   state: UpstreamState,
   rules: BookingRules,
   owner: string,
   step: SettlingStep,
-  serverMs: number,
+  serverMs: number | undefined,
 ): boolean {
-  const nowMs = Math.max(state.lastMs, serverMs - state.skewMs)
+  const nowMs = serverMs === undefined ? state.lastMs : Math.max(state.lastMs, serverMs - state.skewMs)
   if (step.op === 'answered') answered(state, rules, owner, step, nowMs)
   else done(state, rules, owner, step, nowMs)
   return state.waiting > 0

@@ -139,6 +139,9 @@ export function add(counts: Map<string, number>, key: string, units: number): vo
   else counts.delete(key)
 }
 
+/** The groups of a call that is not answered. */
+export const noTicks: CallRecord['ticks'] = Object.freeze({})
+
 export function addCall(state: UpstreamState, id: string, call: CallRecord): void {
   state.calls.set(id, call)
   state.nextExpiryMs = Math.min(state.nextExpiryMs, call.untilMs)

@@ -33,14 +33,15 @@ export class AnsweredPlaces {
   }
 
   add(limit: BookedLimit, tick: string, units: number): void {
-    if (units <= 0 || limit.periodMs === 0) return
+    if (units <= 0 || limit.periodMs === 0 || this.correct(limit.key, tick, units)) return
     const endMs = Number(tick) * tickMs(limit.amount, limit.periodMs)
-    this.#put(limit.key, tick, units, endMs + limit.periodMs + guardMs)
+    this.#begin(limit.key, tick, units, endMs + limit.periodMs + guardMs)
   }
 
   /** Units of a process that is gone; it is not known when they were answered, only that it was before now. */
   adopt({ key, amount, periodMs }: BookedLimit, tick: string, units: number, nowMs: number): void {
-    this.#put(key, tick, units, nowMs + tickMs(amount, periodMs) + periodMs + guardMs)
+    if (this.correct(key, tick, units)) return
+    this.#begin(key, tick, units, nowMs + tickMs(amount, periodMs) + periodMs + guardMs)
   }
 
   /** Corrects the cost of a group; false when the group is no longer there. */
@@ -81,15 +82,11 @@ export class AnsweredPlaces {
     return [...this.#groups.values()].flatMap((groups) => [...groups.values()])
   }
 
-  #put(limit: string, tick: string, units: number, dueMs: number): void {
+  #begin(limit: string, tick: string, units: number, dueMs: number): void {
     const groups = this.#groups.get(limit) ?? new Map<string, AnsweredGroup>()
     this.#groups.set(limit, groups)
-    const group = groups.get(tick)
-    if (group) group.units += units
-    else {
-      groups.set(tick, { limit, tick, units, dueMs })
-      this.#size += 1
-    }
+    groups.set(tick, { limit, tick, units, dueMs })
+    this.#size += 1
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { BookStep, ExchangeReply, SettlingStep, Step, StepResult, Units } from '../booking/messages.ts'
+import { noTicks } from '../booking/state.ts'
 import { type RefusalReason, RefusedError } from '../egress-error.ts'
 import type { Booker, BookerOptions, Booking, BookingObserver } from './booker.ts'
 import { ExchangeLoop, type GrantBounds, type PendingStep } from './exchange-loop.ts'
@@ -7,6 +8,7 @@ import { Grant, type GrantOwner } from './grant.ts'
 import { heldUnits, recoveryMs } from './held-units.ts'
 import type { OutageMode } from './outage.ts'
 import { PlaceReturns } from './place-returns.ts'
+import type { InProcessBooking } from './ports/booking-port.ts'
 import type { Waiter } from './waiter.ts'
 
 const nothing = (): void => {}
@@ -24,6 +26,7 @@ export class BookingClient implements Booker, GrantOwner {
   readonly #options: BookerOptions
   readonly #clock: Clock
   readonly #loop: ExchangeLoop
+  readonly #inProcess: InProcessBooking | undefined
   readonly #waiters = new Map<string, Waiter>()
   readonly #grants = new Map<string, Grant>()
   readonly #returns: PlaceReturns
@@ -42,6 +45,7 @@ export class BookingClient implements Booker, GrantOwner {
   constructor(options: BookerOptions) {
     this.#options = options
     this.#clock = options.clock
+    this.#inProcess = options.port.inProcess?.(options.upstream, options.owner)
     this.#loop = new ExchangeLoop({
       ...options,
       known: () => this.#known(),
@@ -99,12 +103,11 @@ export class BookingClient implements Booker, GrantOwner {
 
   /** In process a place that is free is taken at once. */
   #holdNow(id: string, booking: Booking, observer: BookingObserver): boolean {
-    const { port, upstream, owner, rules } = this.#options
-    if (port.inProcess === undefined) return false
-    const { tenant, weight, scope, units, first, arrivedMs } = booking
-    if (!port.inProcess.hold(upstream, owner, rules(), { id, tenant, weight, scope, units, first })) return false
-    this.#hasHeld = true
+    if (this.#inProcess === undefined) return false
+    const { units, arrivedMs } = booking
     const nowMs = this.#clock.monotonic()
+    if (!this.#inProcess.hold(this.#options.rules(), id, booking, nowMs)) return false
+    this.#hasHeld = true
     const about = { id, units, waitedMs: nowMs - arrivedMs, notAfterMs: nowMs + graceMs, arriveByMs: Infinity }
     const grant = new Grant(this, about)
     this.#grants.set(id, grant)
@@ -140,26 +143,25 @@ export class BookingClient implements Booker, GrantOwner {
   }
 
   answered(grant: Grant): void {
-    grant.ticks = this.#returns.answered(this.#options.rules().limits, grant.units)
-    this.#settle({ op: 'answered', id: grant.id, ticks: grant.ticks })
+    const nowMs = this.#clock.monotonic()
+    grant.ticks = this.#returns.answered(this.#options.rules().limits, grant.units, nowMs)
+    this.#settle({ op: 'answered', id: grant.id, ticks: grant.ticks }, nowMs)
   }
 
   done(grant: Grant, units: Units | undefined): void {
     this.#grants.delete(grant.id)
-    const { limits } = this.#options.rules()
-    const ticks = this.#returns.ticks(limits)
-    if (units === undefined) this.#settle({ op: 'done', id: grant.id, ticks })
+    if (units === undefined) this.#settle({ op: 'done', id: grant.id, ticks: noTicks })
     else {
-      this.#returns.correct(limits, grant, units)
-      this.#settle({ op: 'done', id: grant.id, units, ticks })
+      const nowMs = this.#clock.monotonic()
+      const ticks = this.#returns.correct(this.#options.rules().limits, grant, units, nowMs)
+      this.#settle({ op: 'done', id: grant.id, units, ticks }, nowMs)
     }
   }
 
   /** Reports what happened to a call: in process at once, otherwise with the next exchange. */
-  #settle(step: SettlingStep): void {
-    const { port, upstream, owner, rules } = this.#options
-    if (port.inProcess === undefined) this.#loop.add(step)
-    else if (port.inProcess.settle(upstream, owner, rules(), step)) this.#loop.exchangeSoon()
+  #settle(step: SettlingStep, nowMs?: number): void {
+    if (this.#inProcess === undefined) this.#loop.add(step)
+    else if (this.#inProcess.settle(this.#options.rules(), step, nowMs)) this.#loop.exchangeSoon()
   }
 
   // Waiters

@@ -27,24 +27,27 @@ export class PlaceReturns {
   }
 
   /** A call is answered now; returns the groups that its units went to. */
-  answered(limits: readonly BookedLimit[], units: Units): Ticks {
-    const ticks = this.ticks(limits)
+  answered(limits: readonly BookedLimit[], units: Units, nowMs: number): Ticks {
+    const ticks = this.#ticks(limits, nowMs)
+    const before = this.#answered.size
     for (const limit of limits)
       this.#answered.add(limit, ticks[limit.key]!, Math.min(units[limit.key] ?? 0, limit.amount))
-    this.#arm()
+    if (this.#answered.size > before) this.#arm()
     return ticks
   }
 
-  /** Corrects the cost of an answered call. */
-  correct(limits: readonly BookedLimit[], grant: Grant, units: Units): void {
+  /** Corrects the cost of an answered call; returns the groups that a cost beyond the reservation goes to. */
+  correct(limits: readonly BookedLimit[], grant: Grant, units: Units, nowMs: number): Ticks {
+    const ticks = this.#ticks(limits, nowMs)
     for (const limit of limits) {
       const actual = units[limit.key]
       if (actual === undefined) continue
       const difference = actual - Math.min(grant.units[limit.key] ?? 0, limit.amount)
       if (this.#answered.correct(limit.key, grant.ticks[limit.key] ?? '', difference) || difference <= 0) continue
-      this.#answered.add(limit, this.ticks(limits)[limit.key]!, difference)
+      this.#answered.add(limit, ticks[limit.key]!, difference)
     }
     this.#arm()
+    return ticks
   }
 
   /** Takes over what a process that is gone left behind. */
@@ -58,8 +61,8 @@ export class PlaceReturns {
   }
 
   /** The groups of calls that are answered now. Those of one millisecond are one object. */
-  ticks(limits: readonly BookedLimit[]): Ticks {
-    const atMs = Math.ceil(this.#clock.monotonic())
+  #ticks(limits: readonly BookedLimit[], nowMs: number): Ticks {
+    const atMs = Math.ceil(nowMs)
     if (this.#now?.atMs === atMs && this.#now.limits === limits) return this.#now.ticks
     const ticks = Object.fromEntries(limits.map((limit) => [limit.key, this.#answered.tickOf(limit, atMs)]))
     this.#now = { atMs, limits, ticks }

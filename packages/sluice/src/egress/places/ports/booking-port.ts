@@ -11,16 +11,20 @@ export interface BookingPort {
   /** Calls back when places were assigned to waiters of a process. A hint only: it may be lost. */
   listen(upstream: string, owner: string, onAssigned: () => void): () => void
   close(): Promise<void>
-  readonly inProcess?: InProcessBooking
+  /** For one user of an upstream. */
+  inProcess?(upstream: string, owner: string): InProcessBooking
 }
 
-/** What a port whose state is in this process can do at once, without an exchange. */
+/** What a port whose state is in this process can do at once, without an exchange. Times are of the monotonic clock. */
 export interface InProcessBooking {
   /** Takes a place where one is free and nobody waits. Returns false if it cannot; then nothing was changed. */
-  hold(upstream: string, owner: string, rules: BookingRules, call: PlainCall): boolean
-  /** Runs a step. True when calls wait, so that the places it freed should be assigned. */
-  settle(upstream: string, owner: string, rules: BookingRules, step: SettlingStep): boolean
+  hold(rules: BookingRules, id: string, call: PlainCall, nowMs: number): boolean
+  /**
+   * Runs a step. True when calls wait, so that the places it freed should be assigned. The end of a call whose cost is
+   * not corrected needs no time.
+   */
+  settle(rules: BookingRules, step: SettlingStep, nowMs?: number): boolean
 }
 
 /** The parts of a call that a place needs. */
-export type PlainCall = Pick<BookStep, 'id' | 'tenant' | 'weight' | 'scope' | 'units' | 'first'>
+export type PlainCall = Pick<BookStep, 'tenant' | 'weight' | 'scope' | 'units' | 'first'>

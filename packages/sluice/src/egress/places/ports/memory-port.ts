@@ -8,11 +8,13 @@ import type { BookingPort } from './booking-port.ts'
 export function memoryPort(clock: Clock): BookingPort {
   const states = new Map<string, UpstreamState>()
   const listeners = new Map<string, () => void>()
-  const wallMs = (): number => Math.floor(clock.now() / 1000)
+  // Since the epoch, but by the monotonic clock: a place is taken and returned without reading another clock.
+  const epochMs = clock.now() / 1000 - clock.monotonic()
+  const timeMs = (monotonicMs: number): number => Math.floor(epochMs + monotonicMs)
   const stateOf = (upstream: string): UpstreamState => {
     let state = states.get(upstream)
     if (state === undefined) {
-      state = newState(wallMs())
+      state = newState(timeMs(clock.monotonic()))
       states.set(upstream, state)
     }
     return state
@@ -20,16 +22,20 @@ export function memoryPort(clock: Clock): BookingPort {
   return {
     name: 'memory',
     exchange(upstream, asked) {
-      const reply = exchange(stateOf(upstream), asked, wallMs())
+      const reply = exchange(stateOf(upstream), asked, timeMs(clock.monotonic()))
       for (const { owner } of reply.notify) {
         const listener = listeners.get(`${upstream} ${owner}`)
         if (listener) queueMicrotask(listener)
       }
       return reply
     },
-    inProcess: {
-      hold: (upstream, owner, rules, call) => holdNow(stateOf(upstream), rules, owner, call, wallMs()),
-      settle: (upstream, owner, rules, step) => settleNow(stateOf(upstream), rules, owner, step, wallMs()),
+    inProcess(upstream, owner) {
+      const state = stateOf(upstream)
+      return {
+        hold: (rules, id, call, nowMs) => holdNow(state, rules, owner, id, call, timeMs(nowMs)),
+        settle: (rules, step, nowMs) =>
+          settleNow(state, rules, owner, step, nowMs === undefined ? undefined : timeMs(nowMs)),
+      }
     },
     listen(upstream, owner, onAssigned) {
       listeners.set(`${upstream} ${owner}`, onAssigned)
