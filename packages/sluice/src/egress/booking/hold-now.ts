@@ -43,6 +43,8 @@ export function settleNow(
   serverMs: number | undefined,
 ): boolean {
   const nowMs = serverMs === undefined ? state.lastMs : Math.max(state.lastMs, serverMs - state.skewMs)
+  // A process that left is present again until its calls are over, so that others adopt the places of those.
+  if (!state.owners.has(owner)) state.owners.set(owner, nowMs)
   if (step.op === 'answered') answered(state, rules, owner, step, nowMs)
   else done(state, rules, owner, step, nowMs)
   return state.waiting > 0
