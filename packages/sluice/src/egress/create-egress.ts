@@ -67,7 +67,7 @@ async function makeEgress(options: EgressOptions): Promise<Egress> {
     clock,
     events,
     port,
-    owner: port.inProcess ? `p${++ownersInProcess}` : randomUUID(),
+    newOwner: port.inProcess ? () => `p${++ownersInProcess}` : () => randomUUID(),
     hooks: options.hooks ?? {},
     dispatcher: options.dispatcher,
     deadlineMs: options.deadlineMs ?? 500,
@@ -78,7 +78,7 @@ async function makeEgress(options: EgressOptions): Promise<Egress> {
   return egress
 }
 
-/** State in this process is shared by its own egresses only. Ids begin with the owner, and short ones are cheap. */
+/** State in this process has no owners of other processes. Ids begin with the owner, and short ones are cheap. */
 let ownersInProcess = 0
 
 const inProcess = new WeakMap<Store, BookingPort>()

@@ -37,7 +37,8 @@ export interface PolicyEgressOptions {
   readonly clock: Clock
   readonly events: Emitter<EgressEvents>
   readonly port: BookingPort
-  readonly owner: string
+  /** A name in shared state that nobody had before. */
+  readonly newOwner: () => string
   readonly hooks: Readonly<Record<string, UpstreamHooks>>
   readonly dispatcher: Dispatcher | undefined
   readonly deadlineMs: number

@@ -16,7 +16,7 @@ import type { UpstreamReports } from './upstream-reports.ts'
 
 export interface RuntimeOptions {
   readonly service: string
-  readonly owner: string
+  readonly newOwner: () => string
   readonly port: BookingPort
   readonly clock: Clock
   readonly reports: UpstreamReports
@@ -36,7 +36,8 @@ export class UpstreamRuntime {
   readonly random: () => number
   /** When requests that were written are given up. */
   readonly timeouts: Deadlines
-  readonly #options: BookerOptions
+  readonly #options: Omit<BookerOptions, 'owner'>
+  readonly #newOwner: () => string
   #upstream: CompiledUpstream
   #rules: BookingRules
   #circuit: Circuit | undefined
@@ -49,6 +50,7 @@ export class UpstreamRuntime {
     this.hooks = options.hooks
     this.random = options.random
     this.timeouts = new Deadlines(options.clock)
+    this.#newOwner = options.newOwner
     this.#upstream = upstream
     this.#rules = rulesOf(upstream, this.hooks)
     this.#circuit = circuitOf(upstream)
@@ -56,7 +58,6 @@ export class UpstreamRuntime {
     this.#options = {
       port: options.port,
       clock: options.clock,
-      owner: options.owner,
       upstream: upstream.name,
       rules: () => this.#rules,
       onStoreFailure: () => this.#upstream.onStoreFailure,
@@ -64,7 +65,7 @@ export class UpstreamRuntime {
       replicas: options.replicas,
       onFailure: (error) => this.reports.storeFailed(error),
     }
-    this.#booking = bookerOf(upstream, this.#options)
+    this.#booking = this.#newBooking()
   }
 
   get booking(): Booker {
@@ -118,15 +119,17 @@ export class UpstreamRuntime {
     const isSame = before.bound === upstream.bound && isDeepStrictEqual(before.adaptive, upstream.adaptive)
     if (isSame) return
     void this.#booking.close()
-    this.#booking = bookerOf(upstream, this.#options)
+    this.#booking = this.#newBooking()
   }
-}
 
-function bookerOf({ bound, adaptive, maxQueue, name }: CompiledUpstream, options: BookerOptions): Booker {
-  const inner = bound === 'strict' ? new BookingClient(options) : new InstantClient(options)
-  if (adaptive === undefined) return inner
-  const { clock } = options
-  return new AdaptiveBooker({ inner, clock, upstream: name, bounds: adaptive, maxQueue: () => maxQueue })
+  /** Each booker is an owner of its own: the calls of the one before it may still hold their places. */
+  #newBooking(): Booker {
+    const { bound, adaptive, maxQueue, name } = this.#upstream
+    const options = { ...this.#options, owner: this.#newOwner() }
+    const inner = bound === 'strict' ? new BookingClient(options) : new InstantClient(options)
+    if (adaptive === undefined) return inner
+    return new AdaptiveBooker({ inner, clock: this.clock, upstream: name, bounds: adaptive, maxQueue: () => maxQueue })
+  }
 }
 
 /** Undefined where costs matter. */

@@ -8,7 +8,7 @@ import type { BookingPort } from './ports/booking-port.ts'
 export interface BookerOptions {
   readonly port: BookingPort
   readonly clock: Clock
-  /** Names this process in shared state; new for every process. */
+  /** Names this booker in shared state; new for every booker, as calls may outlive theirs. */
   readonly owner: string
   readonly upstream: string
   /** From the policy in force. */

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import type { PolicySource, SourceListener } from '../policy/live/source.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
+import { createEgress } from './create-egress.ts'
+
+test.each([
+  ['changes how an upstream is booked', [{ concurrency: { adaptive: true } }]],
+  ['removes an upstream and brings it back', [{ name: 'other' }, {}]],
+])('a policy that %s gives nobody the places of calls in flight', async (_, changes) => {
+  const clock = virtualClock()
+  const origin = 'http://vendor.example'
+  const documentOf = (more: object): unknown => ({
+    service: 's',
+    upstreams: [{ name: 'vendor', origin, limits: { amount: 2, per: '1s' }, ...more }],
+  })
+  let listener: SourceListener | undefined
+  const policy: PolicySource = {
+    description: 'test',
+    async start(given) {
+      listener = given
+      return { document: documentOf({}), revision: 1 }
+    },
+    close: async () => {},
+  }
+  const egress = await createEgress({ policy, clock })
+  let written = 0
+  const transport = (_: unknown, handler: { onConnect(abort: () => void): void }): boolean => {
+    handler.onConnect(() => undefined)
+    written += 1
+    return true
+  }
+  const dispatch = egress.interceptor()(transport as never) as unknown as (request: object, handler: object) => boolean
+  const send = (): boolean => dispatch({ origin, path: '/', method: 'GET' }, { onConnect() {}, onError() {} })
+  send()
+  send()
+  for (const [index, change] of changes.entries()) {
+    const { version } = egress.policy
+    listener!.changed({ document: documentOf(change), revision: index + 2 })
+    await expect.poll(() => egress.policy.version).not.toBe(version)
+  }
+  send()
+  send()
+  await clock.advance('5s')
+  expect(written).toBe(2)
+  await egress.close()
+})
