@@ -131,7 +131,7 @@ export class PolicyEgress implements Egress {
     checkCallOptions(sluice)
     const upstream = this.#routes.named(name)
     const response = new ReceivedResponse(receiver)
-    const asked = { origin: upstream.origin, path: pathAt(upstream, path), method, headers, body }
+    const asked = { origin: upstream.origin, path: pathAt(upstream, path), method, headers, body, headersTimeout: 0 }
     this.#start(
       this.#runtime(upstream),
       asked as Dispatcher.DispatchOptions,

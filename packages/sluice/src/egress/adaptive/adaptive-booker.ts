@@ -69,15 +69,15 @@ export class AdaptiveBooker implements Booker, GrantOwner {
     return this.#options.inner.marginMs
   }
 
-  book(booking: Booking, observer: BookingObserver): () => void {
-    if (this.#waiters.size === 0 && this.#isFree) return this.#start(booking, observer)
+  book(booking: Booking, observer: BookingObserver, nowMs: number): () => void {
+    if (this.#waiters.size === 0 && this.#isFree) return this.#start(booking, observer, nowMs)
     const { clock, upstream, maxQueue } = this.#options
     const about = { position: this.#waiters.size + 1, tenant: booking.tenant }
     if (this.#waiters.size >= maxQueue()) {
       observer.refused(new RefusedError('queue-full', upstream, about))
       return () => {}
     }
-    const leftMs = Math.max(0, booking.maxWaitMs - (clock.monotonic() - booking.arrivedMs))
+    const leftMs = Math.max(0, booking.maxWaitMs - (nowMs - booking.arrivedMs))
     const leave = clock.setTimeout(() => {
       if (this.#waiters.delete(waiter)) observer.refused(new RefusedError('wait-too-long', upstream, about))
     }, leftMs)
@@ -131,7 +131,7 @@ export class AdaptiveBooker implements Booker, GrantOwner {
     return this.#held.size + this.#booking < this.limit
   }
 
-  #start(booking: Booking, observer: BookingObserver): () => void {
+  #start(booking: Booking, observer: BookingObserver, nowMs: number): () => void {
     this.#booking += 1
     let isOpen = true
     const end = (): boolean => {
@@ -140,19 +140,20 @@ export class AdaptiveBooker implements Booker, GrantOwner {
       this.#booking -= 1
       return true
     }
-    const giveUp = this.#options.inner.book(booking, {
-      granted: (inner) => {
+    const waiting = {
+      granted: (inner: Grant) => {
         end()
         const outer = new Grant(this, inner)
         this.#held.set(outer, { inner, sinceMs: this.#options.clock.monotonic() })
         observer.granted(outer)
       },
-      refused: (error) => {
+      refused: (error: Error) => {
         end()
         observer.refused(error)
         this.#next()
       },
-    })
+    }
+    const giveUp = this.#options.inner.book(booking, waiting, nowMs)
     return () => {
       giveUp()
       if (end()) this.#next()
@@ -169,7 +170,7 @@ export class AdaptiveBooker implements Booker, GrantOwner {
       if (!this.#isFree) return
       this.#waiters.delete(waiter)
       this.#options.clock.clearTimeout(waiter.leave)
-      waiter.giveUp = this.#start(waiter.booking, waiter.observer)
+      waiter.giveUp = this.#start(waiter.booking, waiter.observer, this.#options.clock.monotonic())
     }
   }
 }

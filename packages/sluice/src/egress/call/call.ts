@@ -62,7 +62,7 @@ export class Call implements AttemptObserver, BookingObserver {
   start(): void {
     // The caller can abort from now on, not only once its request is written.
     this.#handler.onConnect((reason) => this.#abort(reason ?? new Error('aborted')))
-    if (!this.#isOver) this.#book()
+    if (!this.#isOver) this.#book(this.#arrivedMs)
   }
 
   #abort(reason: Error): void {
@@ -74,7 +74,7 @@ export class Call implements AttemptObserver, BookingObserver {
     this.#handler.onError(reason)
   }
 
-  #book(): void {
+  #book(nowMs: number): void {
     const { runtime, options } = this.#context
     const { upstream } = runtime
     this.#pass = runtime.enterBreaker()
@@ -94,7 +94,7 @@ export class Call implements AttemptObserver, BookingObserver {
       first: this.#attempts === 0,
     }
     this.#attempt = undefined
-    const giveUp = runtime.booking.book(booking, this)
+    const giveUp = runtime.booking.book(booking, this, nowMs)
     // The grant may have come synchronously, before this line.
     if (this.#attempt === undefined) this.#giveUp = giveUp
   }
@@ -195,7 +195,7 @@ export class Call implements AttemptObserver, BookingObserver {
     if (error instanceof LateGrant) {
       // Nothing was written. It books again and keeps its position in the queue.
       this.#attempts -= 1
-      this.#book()
+      this.#book(this.#context.runtime.clock.monotonic())
       return
     }
     const { runtime } = this.#context
@@ -269,7 +269,7 @@ export class Call implements AttemptObserver, BookingObserver {
       this.#reader = undefined
       this.#response = undefined
       const timer = runtime.clock.setTimeout(() => {
-        if (!this.#isOver) this.#book()
+        if (!this.#isOver) this.#book(runtime.clock.monotonic())
       }, delayMs)
       this.#giveUp = () => runtime.clock.clearTimeout(timer)
     })

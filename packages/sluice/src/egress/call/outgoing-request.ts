@@ -18,8 +18,9 @@ export function isInMemory(body: unknown): boolean {
   return body === null || body === undefined || typeof body === 'string' || body instanceof Uint8Array
 }
 
-/** A copy of a request for which undici does not measure the time to the head of the response. */
+/** A request for which undici does not measure the time to the head of the response; a copy of one for which it does. */
 export function withoutHeadersTimeout(options: Dispatcher.DispatchOptions): Dispatcher.DispatchOptions {
+  if (options.headersTimeout === 0) return options
   // V8 takes ten times as long to add a field to a copy than to copy onto an object that has it.
   const copy = { headersTimeout: 0, ...options }
   copy.headersTimeout = 0

@@ -50,8 +50,11 @@ export interface Booker {
   readonly outage: OutageMode | undefined
   /** What is kept free for the spread of delays. */
   readonly marginMs: number
-  /** Requests a grant. The returned function cancels; the observer is not called after it. */
-  book(booking: Booking, observer: BookingObserver): () => void
+  /**
+   * Requests a grant, at `nowMs` of the monotonic clock. The returned function cancels; the observer is not called after
+   * it.
+   */
+  book(booking: Booking, observer: BookingObserver, nowMs: number): () => void
   /** Sends a step that concerns the whole upstream. Undefined when shared state cannot be reached. */
   ask(step: Step): Promise<StepResult | undefined>
   /** Settles all waiters, reports to shared state, and releases the rest. */

@@ -81,14 +81,14 @@ export class BookingClient implements Booker, GrantOwner {
     return this.#loop.mode
   }
 
-  book(booking: Booking, observer: BookingObserver): () => void {
+  book(booking: Booking, observer: BookingObserver, nowMs: number): () => void {
     if (this.#closed) {
       observer.refused(new RefusedError('closed', this.#options.upstream))
       return nothing
     }
     const id = `${this.#options.owner}.${(++this.#sequence).toString(36)}`
     // Calls that already wait here come first.
-    if (this.#waiters.size === 0 && this.#holdNow(id, booking, observer)) return nothing
+    if (this.#waiters.size === 0 && this.#holdNow(id, booking, observer, nowMs)) return nothing
     const waiter: Waiter = { id, booking, observer, leave: undefined, ahead: 0, likelyMs: 0, parked: undefined }
     this.#waiters.set(id, waiter)
     // An answer takes no longer than this; only then is it certain that the call waits.
@@ -102,10 +102,9 @@ export class BookingClient implements Booker, GrantOwner {
   }
 
   /** In process a place that is free is taken at once. */
-  #holdNow(id: string, booking: Booking, observer: BookingObserver): boolean {
+  #holdNow(id: string, booking: Booking, observer: BookingObserver, nowMs: number): boolean {
     if (this.#inProcess === undefined) return false
     const { units, arrivedMs } = booking
-    const nowMs = this.#clock.monotonic()
     if (!this.#inProcess.hold(this.#options.rules(), id, booking, nowMs)) return false
     this.#hasHeld = true
     const about = { id, units, waitedMs: nowMs - arrivedMs, notAfterMs: nowMs + graceMs, arriveByMs: Infinity }

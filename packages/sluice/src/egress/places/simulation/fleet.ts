@@ -86,7 +86,7 @@ export class SimulatedFleet {
 /** Books, and resolves with the grant; rejects when it is refused. */
 export function grantOf(booker: Booker, booking: Booking): Promise<Grant> {
   return new Promise((granted, refused) => {
-    booker.book(booking, { granted, refused })
+    booker.book(booking, { granted, refused }, booking.arrivedMs)
   })
 }
 
