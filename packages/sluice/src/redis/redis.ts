@@ -2,6 +2,7 @@ import type { StoreHealth } from '../core/observe/store-health.ts'
 import type { CommandOptions, RedisArgument } from './connection/connection.ts'
 import type { Subscriber } from './messages.ts'
 import type { MsgpackReader } from './msgpack.ts'
+import type { ReadCall } from './runner/read-call.ts'
 import type { ScriptCall } from './runner/script-call.ts'
 import type { Script } from './script.ts'
 
@@ -42,6 +43,8 @@ export interface Redis {
   ready(withinMs: number, lane?: Lane): Promise<void>
   /** Sends a script call as it is; for parts that batch. It ends with `settle` or `fail`. */
   run(call: ScriptCall, lane?: Lane): void
+  /** Reads several keys by plain commands; for parts that batch. Not on a cluster. */
+  read(call: ReadCall, lane?: Lane): void
   /** Runs a script once. Rejects with a `StoreError`. */
   runScript(request: ScriptRequest): Promise<ScriptReply>
   /** Any other command. Rejects with a `StoreError`. After `withinMs` it may still take effect, unlike a script. */

@@ -17,6 +17,7 @@ import { redisFailure } from './failure.ts'
 import { redisHealth } from './health.ts'
 import { Messages, type Subscriber } from './messages.ts'
 import type { Lane, NodeFacts, Redis, RedisCommandOptions, ScriptReply, ScriptRequest } from './redis.ts'
+import type { ReadCall } from './runner/read-call.ts'
 import type { ScriptCall } from './runner/script-call.ts'
 import { ScriptRunner } from './runner/script-runner.ts'
 import { nodeFacts as nodeFactsScript } from './scripts.gen.ts'
@@ -39,7 +40,7 @@ export class SharedRedis implements Redis {
   readonly #clock: Clock
   readonly #deadlines: Deadlines
   readonly #ended: () => void
-  readonly #channels = new Map<Lane, Channel>()
+  #channels: Partial<Record<Lane, Channel>> = {}
   readonly #messages: Messages
   #opens = 0
   #users = 0
@@ -103,6 +104,10 @@ export class SharedRedis implements Redis {
     this.#channel(lane).runner.run(call)
   }
 
+  read(call: ReadCall, lane: Lane = 'commands'): void {
+    this.#channel(lane).runner.read(call)
+  }
+
   runScript({ script, keys, args = [], withinMs, lane }: ScriptRequest): Promise<ScriptReply> {
     return new Promise((resolve, reject) => {
       const call: ScriptCall = {
@@ -144,7 +149,7 @@ export class SharedRedis implements Redis {
   }
 
   serverTimeMs(key = ''): number | undefined {
-    return this.#channels.get('commands')?.runner.serverTimeMs(this.#slotIn(key), this.#clock.monotonic())
+    return this.#channels.commands?.runner.serverTimeMs(this.#slotIn(key), this.#clock.monotonic())
   }
 
   async runId(key: string, withinMs: number): Promise<string> {
@@ -187,7 +192,7 @@ export class SharedRedis implements Redis {
   }
 
   #channel(lane: Lane): Channel {
-    const known = this.#channels.get(lane)
+    const known = this.#channels[lane]
     if (known !== undefined) return known
     this.#assertOpen()
     const recognised = recogniseClient(this.#client, 'openRedis client')
@@ -197,7 +202,7 @@ export class SharedRedis implements Redis {
         : nodeRedisConnection(recognised.nodeRedis, this.#options)
     const runner = new ScriptRunner(connection, this.#deadlines, this.#clock, this.#options.socketTimeoutMs)
     const channel = { connection, runner }
-    this.#channels.set(lane, channel)
+    this.#channels[lane] = channel
     return channel
   }
 
@@ -206,8 +211,8 @@ export class SharedRedis implements Redis {
     this.#closed = true
     this.#ended()
     this.#messages.close()
-    const channels = [...this.#channels.values()]
-    this.#channels.clear()
+    const channels = Object.values(this.#channels)
+    this.#channels = {}
     await Promise.all(channels.map(({ connection }) => connection.close()))
     this.#deadlines.close()
   }

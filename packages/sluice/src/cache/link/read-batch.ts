@@ -1,5 +1,6 @@
 import type { StoreError } from '../../core/errors.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'
+import type { ReadCall } from '../../redis/runner/read-call.ts'
 import type { ScriptCall } from '../../redis/runner/script-call.ts'
 import type { TickBatch } from '../../redis/runner/tick-batcher.ts'
 import type { ReadWaiter } from './cache-link.ts'
@@ -7,12 +8,12 @@ import { read } from './scripts.gen.ts'
 import { StoredCopyBytes } from './stored-value.ts'
 
 /** With larger calls, Redis and this process would only wait for each other in turn. */
-const maxKeys = 128
+const maxKeys = 256
 /** How many are worth a separate call while nothing else is in flight. */
-const enough = 32
+const enough = 64
 
 /** The keys that are read together: those requested in one turn of the event loop, per cluster slot. */
-export class ReadBatch implements TickBatch<string, ReadWaiter, ReadBatch>, ScriptCall {
+export class ReadBatch implements TickBatch<string, ReadWaiter, ReadBatch>, ScriptCall, ReadCall {
   readonly script: typeof read = read
   readonly keys: string[] = []
   readonly slot: number
@@ -56,6 +57,15 @@ export class ReadBatch implements TickBatch<string, ReadWaiter, ReadBatch>, Scri
     for (const [index, waiter] of this.#waiters.entries()) {
       const length = lengths[index]!
       waiter.resolve(length < 0 ? undefined : StoredCopyBytes.next(reply, length, nowUs))
+    }
+  }
+
+  received(values: readonly (Buffer | null)[], nowUs: number): void {
+    this.#ended()
+    const waiters = this.#waiters
+    for (let i = 0; i < waiters.length; i++) {
+      const bytes = values[i]
+      waiters[i]!.resolve(bytes ? StoredCopyBytes.whole(bytes, nowUs) : undefined)
     }
   }
 

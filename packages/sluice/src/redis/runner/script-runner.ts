@@ -6,6 +6,7 @@ import { isMissingScript, isOnTheMove, redisFailure } from '../failure.ts'
 import { MsgpackReader } from '../msgpack.ts'
 import { constants } from '../scripts.gen.ts'
 import { noSlot, slotOf } from '../slots.ts'
+import type { ReadCall } from './read-call.ts'
 import type { ScriptCall } from './script-call.ts'
 import { ServerTime } from './server-time.ts'
 import { Unanswered } from './unanswered.ts'
@@ -18,8 +19,8 @@ const tryAgainMs = 20
 const failuresPerTurn = 256
 
 /** A call in flight. */
-interface Flight {
-  readonly call: ScriptCall
+interface Flight<Call extends ScriptCall | ReadCall = ScriptCall | ReadCall> {
+  readonly call: Call
   readonly slot: number
   /** Undefined when the call has ended. */
   expiry: Deadline | undefined
@@ -53,17 +54,28 @@ export class ScriptRunner {
 
   run(call: ScriptCall): void {
     const slot = this.#connection.isCluster ? (call.slot ?? slotOf(call.keys[0] ?? '')) : noSlot
-    const flight: Flight = { call, slot, expiry: undefined }
-    flight.expiry = this.#deadlines.add(call.deadlineMs, () =>
-      this.#fail(flight, new StoreError('timeout', 'Redis did not answer before the deadline.')),
-    )
+    const flight = this.#begin(call, slot)
     if (this.#attempted) this.#send(flight, 1)
     else this.#connection.attempted.then(() => this.#send(flight, 1))
+  }
+
+  read(call: ReadCall): void {
+    const flight = this.#begin(call, noSlot)
+    if (this.#attempted) this.#sendRead(flight)
+    else this.#connection.attempted.then(() => this.#sendRead(flight))
   }
 
   /** The server's time for an instant of the monotonic clock, never ahead of it; undefined while it is not known. */
   serverTimeMs(slot: number, monotonicMs: number): number | undefined {
     return this.#timeOf(slot).at(monotonicMs)
+  }
+
+  #begin<Call extends ScriptCall | ReadCall>(call: Call, slot: number): Flight<Call> {
+    const flight: Flight<Call> = { call, slot, expiry: undefined }
+    flight.expiry = this.#deadlines.add(call.deadlineMs, () =>
+      this.#fail(flight, new StoreError('timeout', 'Redis did not answer before the deadline.')),
+    )
+    return flight
   }
 
   /** Marks a call as ended; false when it has ended before. */
@@ -102,7 +114,7 @@ export class ScriptRunner {
    * `lastTime` is the clock of the node that has just said "too late"; used when that of the next node is not known
    * yet.
    */
-  #send(flight: Flight, attempt: number, lastTime?: ServerTime): void {
+  #send(flight: Flight<ScriptCall>, attempt: number, lastTime?: ServerTime): void {
     const { call, slot } = flight
     const sentMs = this.#clock.monotonic()
     // The deadline has failed it, or is about to.
@@ -127,7 +139,7 @@ export class ScriptRunner {
       .then(replied, (error) => this.#runAgain(flight, args, error).then(replied, failed))
   }
 
-  #replied(flight: Flight, attempt: number, time: ServerTime, sentMs: number, bytes: Buffer): void {
+  #replied(flight: Flight<ScriptCall>, attempt: number, time: ServerTime, sentMs: number, bytes: Buffer): void {
     const { call } = flight
     const isOpen = flight.expiry !== undefined
     try {
@@ -150,6 +162,39 @@ export class ScriptRunner {
     }
   }
 
+  /** Needs no deadline in Redis, as reading late does no harm. */
+  #sendRead(flight: Flight<ReadCall>): void {
+    const { call, slot } = flight
+    const sentMs = this.#clock.monotonic()
+    if (sentMs >= call.deadlineMs) return
+    const time = this.#timeOf(slot)
+    const sent = this.#unanswered.add(sentMs)
+    const replies = Promise.all([
+      this.#connection.command(['TIME'], {}),
+      this.#connection.command(['MGET', ...call.keys], { bytes: true }),
+    ])
+    const received = ([clock, values]: [unknown, unknown]): void => {
+      this.#unanswered.remove(sent)
+      const isOpen = flight.expiry !== undefined
+      try {
+        const [seconds, micros] = clock as [unknown, unknown]
+        const nowUs = Number(seconds) * 1e6 + Number(micros)
+        if (!(nowUs > 0) || !Array.isArray(values) || values.length !== call.keys.length)
+          throw new StoreError('other', 'Redis answered TIME or MGET with something else.')
+        time.learn(nowUs, sentMs, this.#clock.monotonic())
+        if (this.#end(flight)) call.received(values, nowUs)
+      } catch (error) {
+        this.#end(flight)
+        if (isOpen) call.fail(redisFailure(error))
+      }
+    }
+    const failed = (error: unknown): void => {
+      this.#unanswered.remove(sent)
+      this.#failInTurn(flight, redisFailure(error))
+    }
+    replies.then(received, failed)
+  }
+
   /**
    * When the connection will be given up, at the earliest, because the oldest call is not answered. All calls fail with
    * it, before their own deadlines; a server that wakes up after that must not run them.
@@ -158,13 +203,13 @@ export class ScriptRunner {
     return this.#unanswered.oldestMs + this.#socketTimeoutMs
   }
 
-  #run(flight: Flight, args: readonly RedisArgument[]): Promise<Buffer> {
+  #run(flight: Flight<ScriptCall>, args: readonly RedisArgument[]): Promise<Buffer> {
     const { script, keys } = flight.call
     return this.#connection.run(script, keys, args).catch((error) => this.#runAgain(flight, args, error))
   }
 
   /** Sends again only what the server says it did not run. */
-  async #runAgain(flight: Flight, args: readonly RedisArgument[], error: unknown): Promise<Buffer> {
+  async #runAgain(flight: Flight<ScriptCall>, args: readonly RedisArgument[], error: unknown): Promise<Buffer> {
     if (isMissingScript(error)) return this.#load(flight, args)
     if (!isOnTheMove(error) || this.#clock.monotonic() + tryAgainMs >= flight.call.deadlineMs) throw error
     await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, tryAgainMs))
@@ -175,7 +220,7 @@ export class ScriptRunner {
    * One call brings the script to its node. Others that miss it there wait for that call, and need not send the script
    * too.
    */
-  async #load(flight: Flight, args: readonly RedisArgument[]): Promise<Buffer> {
+  async #load(flight: Flight<ScriptCall>, args: readonly RedisArgument[]): Promise<Buffer> {
     const { script, keys } = flight.call
     const place = `${this.#connection.nodeOf(flight.slot)} ${script.sha1}`
     const pending = this.#loading.get(place)

@@ -15,6 +15,8 @@ export interface Mutation extends Pick<LogModelOptions, 'ignoresRunId' | 'forget
   readonly trustsAnyServer?: boolean
   /** Counts the age of fetched data from the end of the fetch. */
   readonly datesFetchByEnd?: boolean
+  /** Counts the age of what it read by a clock that was read before the request. */
+  readonly datesReadsTooEarly?: boolean
   /** Stores without checking the claim. */
   readonly ignoresClaims?: boolean
   /** Acknowledges strictly as soon as Redis has answered. */

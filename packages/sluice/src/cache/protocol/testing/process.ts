@@ -2,7 +2,7 @@ import { InvalidationView, type Verdict } from '../invalidation-view.ts'
 import type { Invalidation, LogReply, Moment } from '../messages.ts'
 import { stays } from '../newer.ts'
 import { SimulatedMachine } from './machine.ts'
-import { readOrClaim, type SetStep, storeFetched, takeKey } from './redis-model.ts'
+import { readCopies, readOrClaim, type SetStep, storeFetched, takeKey } from './redis-model.ts'
 import { runSet } from './set-steps.ts'
 import { type Copy, scopesOf, simulatedProofMs, type World } from './world.ts'
 
@@ -101,9 +101,9 @@ export class SimulatedProcess {
       const sentAt = this.#view.position
       const sentMs = this.#world.nowMs
       this.machine.ask(
-        () => readOrClaim(this.#world, key),
+        () => readOrClaim(this.#world, key, sentMs),
         ({ copy, token, server, ranMs }) => {
-          if (copy !== undefined) this.#takeCopy(key, copy, sentAt, server, sentMs - ranMs)
+          if (copy !== undefined) this.#takeCopy(key, copy, sentAt, server, sentMs, ranMs)
           else if (token !== undefined && this.#isTrusted(server)) this.#fetch(key, token, 3)
         },
       )
@@ -118,15 +118,14 @@ export class SimulatedProcess {
         return entry === undefined || !this.#answer(key, entry, Infinity)
       })
       if (missing.length === 0) return
-      const { values, log } = this.#world
       const sentAt = this.#view.position
       const sentMs = this.#world.nowMs
       this.machine.ask(
-        () => ({ copies: missing.map((key) => values.get(key)), server: log.runId, ranMs: this.#world.nowMs }),
+        () => readCopies(this.#world, missing, sentMs),
         ({ copies, server, ranMs }) =>
           missing.forEach((key, index) => {
             const copy = copies[index]
-            if (copy !== undefined) this.#takeCopy(key, copy, sentAt, server, sentMs - ranMs)
+            if (copy !== undefined) this.#takeCopy(key, copy, sentAt, server, sentMs, ranMs)
           }),
       )
     })
@@ -210,13 +209,20 @@ export class SimulatedProcess {
     return this.#unsent.size > 0 && [`k:${key}`, ...scopesOf(key)].some((scope) => this.#unsent.has(scope))
   }
 
-  /** Applies what Redis answered. `offsetMs` converts the time at which Redis ran into the time of the request. */
-  #takeCopy(key: string, copy: Copy, sentAt: InvalidationView['position'], server: number, offsetMs: number): void {
+  /** Applies what Redis answered. The age of a copy, by the clock of Redis at `ranMs`, counts from the request. */
+  #takeCopy(
+    key: string,
+    copy: Copy,
+    sentAt: InvalidationView['position'],
+    server: number,
+    sentMs: number,
+    ranMs: number,
+  ): void {
     if (!this.#isTrusted(server) || this.#isUnsent(key)) return
     const from = sentAt?.generation === this.#view.generation ? (sentAt?.sequence ?? 0) : 0
     const { mutation } = this.#world
     const present = this.#entries.get(key)
-    const read = { ...copy, madeAtMs: copy.madeAtMs + offsetMs }
+    const read = { ...copy, madeAtMs: sentMs - Math.max(0, ranMs - copy.madeAtMs) }
     const verdict = this.#judge(key, read, from, mutation.trustsReads)
     const held = present && this.#verdictOf(key, present)
     if (present && held && !mutation.keepsWhatItRead && stays(present, held, read, verdict)) {

@@ -18,9 +18,36 @@ let tokens = 0
 /** Replaces the claim of a producer that has to begin again. */
 const endedSet = -1
 
-/** Reads a copy, or claims the right to fetch it. */
-export function readOrClaim(world: World, key: string): { copy?: Copy; token?: number; server: number; ranMs: number } {
-  const { values, claims, random, nowMs: ranMs } = world
+/** How long before a request the mutant reads the clock of Redis. */
+const tooEarlyMs = 300
+
+/**
+ * What a reader takes for the time of its read. Redis reads its clock by a command before the one that reads the
+ * copies, and other processes may write in between.
+ */
+function readClock({ random, nowMs, mutation }: World, sentMs: number): number {
+  const earliestMs = mutation.datesReadsTooEarly ? sentMs - tooEarlyMs : sentMs
+  return earliestMs + random.next() * (nowMs - earliestMs)
+}
+
+/** Reads the copies of several keys, for a request that was sent at `sentMs`. */
+export function readCopies(
+  world: World,
+  keys: readonly string[],
+  sentMs: number,
+): { copies: (Copy | undefined)[]; server: number; ranMs: number } {
+  const copies = keys.map((key) => world.values.get(key))
+  return { copies, server: world.log.runId, ranMs: readClock(world, sentMs) }
+}
+
+/** Reads a copy for a request that was sent at `sentMs`, or claims the right to fetch it. */
+export function readOrClaim(
+  world: World,
+  key: string,
+  sentMs: number,
+): { copy?: Copy; token?: number; server: number; ranMs: number } {
+  const { values, claims, random } = world
+  const ranMs = readClock(world, sentMs)
   const server = world.log.runId
   const copy = values.get(key)
   // A copy that the reader considers invalidated is claimed as if it were missing; here at random.

@@ -91,6 +91,7 @@ const mutants: Record<string, Mutation> = {
   'reads from another server than it asked': { trustsAnyServer: true },
   'acknowledges before D has passed': { acknowledgesEarly: true },
   'counts the age of data from the end of its fetch': { datesFetchByEnd: true },
+  'counts the age of a copy from before it was requested': { datesReadsTooEarly: true },
   'dates a proof by the reply': { datesProofByReply: true },
   'takes a missing log for an empty one': { missingIsZero: true },
   'continues the log of another node': { ignoresRunId: true },

@@ -1,0 +1,19 @@
+import type { StoreError } from '../../core/errors.ts'
+
+/**
+ * One read of several keys by plain commands, which costs Redis far less than a script does. Not for a cluster: there, a
+ * command without a key, such as TIME, may go to any node. It ends exactly once: with `received` or with `fail`.
+ */
+export interface ReadCall {
+  readonly keys: readonly string[]
+  /** On this process' monotonic clock. */
+  readonly deadlineMs: number
+  /** For how many waiters it stands; 1 when left out. */
+  readonly size?: number
+  /**
+   * What each key has, null for none. `nowUs` is the server's time, read after the call was sent. A throw fails the
+   * call.
+   */
+  received(values: readonly (Buffer | null)[], nowUs: number): void
+  fail(error: StoreError): void
+}
