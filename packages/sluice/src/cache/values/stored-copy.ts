@@ -54,13 +54,11 @@ export function readCopy(stored: StoredValue, codec: Codec, maxBytes: number): S
   const checksum = fields.number()
   if (Number.isNaN(checksum) || (format !== 49 && format !== 50)) return undefined
   try {
-    const text =
-      format === 49
-        ? bytes.toString('utf8', end + 1, stored.end)
-        : inflateRawSync(bytes.subarray(end + 1, stored.end), { maxOutputLength: maxBytes }).toString()
+    const packed = bytes.subarray(end + 1, stored.end)
+    const text = format === 49 ? packed : inflateRawSync(packed, { maxOutputLength: maxBytes })
     if (crc32(text) !== checksum) return undefined
-    const tags = fields.isOver ? noTags : fields.text(end).split(' ')
-    const value = deepFreeze(codec.decode(text))
+    const tags = fields.isOver ? noTags : fields.rest().split(' ')
+    const value = deepFreeze(codec.decode(text.toString()))
     const known = generation === none ? undefined : generation
     return { generation: known, sequence, freshMs, staleMs, errorMs, fetchMs, tags, value }
   } catch {
@@ -70,6 +68,7 @@ export function readCopy(stored: StoredValue, codec: Codec, maxBytes: number): S
 
 /** The last generation that was read: mostly all are the same, so the string need not be made again. */
 let lastGeneration = ''
+let lastBytes: Uint8Array = new Uint8Array()
 
 /** Reads fields from bytes, number by number: a string for each would be garbage for every read from Redis. */
 class Fields {
@@ -89,40 +88,47 @@ class Fields {
 
   /** A whole number, infinite for `-`; NaN for anything else. */
   number(): number {
-    const first = this.#bytes[this.#at]
-    if (first === 45) {
-      this.#at += 2
+    const bytes = this.#bytes
+    const end = this.#end
+    let at = this.#at
+    if (bytes[at] === 45) {
+      this.#at = at + 2
       return Number.POSITIVE_INFINITY
     }
-    let value = this.isOver ? Number.NaN : 0
-    for (; this.#at < this.#end; this.#at++) {
-      const digit = this.#bytes[this.#at]! - 48
+    let value = at >= end ? Number.NaN : 0
+    for (; at < end; at++) {
+      const digit = bytes[at]! - 48
       if (digit === -16) break
       value = digit >= 0 && digit <= 9 ? value * 10 + digit : Number.NaN
     }
-    this.#at += 1
+    this.#at = at + 1
     return value
   }
 
-  /** Everything up to the next space, or up to `until`. */
-  text(until?: number): string {
+  /** Everything up to the next space. */
+  text(): string {
     const from = this.#at
-    const length = lastGeneration.length
-    if (until === undefined && length > 0 && this.#bytes[from + length] === 32 && this.#isLast(from)) {
+    const length = lastBytes.length
+    if (length > 0 && this.#bytes[from + length] === 32 && isAt(this.#bytes, from, lastBytes)) {
       this.#at += length + 1
       return lastGeneration
     }
-    const blank = until ?? this.#bytes.indexOf(32, from)
+    const blank = this.#bytes.indexOf(32, from)
     const to = blank < 0 || blank > this.#end ? this.#end : blank
     this.#at = to + 1
-    const text = this.#bytes.toString('latin1', from, to)
-    if (until === undefined) lastGeneration = text
-    return text
+    lastGeneration = this.#bytes.toString('latin1', from, to)
+    lastBytes = Uint8Array.prototype.slice.call(this.#bytes, from, to)
+    return lastGeneration
   }
 
-  #isLast(from: number): boolean {
-    for (let i = lastGeneration.length - 1; i >= 0; i--)
-      if (this.#bytes[from + i] !== lastGeneration.charCodeAt(i)) return false
-    return true
+  /** Everything that is left. */
+  rest(): string {
+    return this.#bytes.toString('latin1', this.#at, this.#end)
   }
+}
+
+function isAt(bytes: Uint8Array, from: number, part: Uint8Array): boolean {
+  // From the end: generations differ there, and in few other places.
+  for (let i = part.length - 1; i >= 0; i--) if (bytes[from + i] !== part[i]) return false
+  return true
 }
