@@ -16,11 +16,13 @@ import { CacheKey, type InvalidationTarget } from './keys/cache-key.ts'
 import { type EntryRules, readEntryOptions } from './keys/key-spec.ts'
 import type { CacheLink } from './link/cache-link.ts'
 import { CacheCore } from './lookup/cache-core.ts'
+import { detachable } from './lookup/detachable.ts'
 import { type Entry, isEarly } from './lookup/entry.ts'
-import { Flights, type Landed } from './lookup/flights.ts'
+import { Flights } from './lookup/flights.ts'
+import type { FromLanded, Landed } from './lookup/in-flight.ts'
 import { keepEntry, levelOf, takeStored } from './lookup/keep-entry.ts'
 import { makeEntry } from './lookup/make-entry.ts'
-import { detachable, readLookup } from './lookup/read-lookup.ts'
+import { readLookup } from './lookup/read-lookup.ts'
 import { warmUp } from './lookup/warm-up.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { CacheStats } from './stats.ts'
@@ -58,7 +60,7 @@ export class TwoLevelCache implements Cache {
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
       return Promise.resolve(entry.value as T)
     }
-    return this.#below(key, fetch, options).then((landed) => this.#counted(key, landed).value as T)
+    return this.#below(key, fetch, options, this.#pickValue) as Promise<T>
   }
 
   lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<Answer<T>> {
@@ -73,10 +75,7 @@ export class TwoLevelCache implements Cache {
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
       return Promise.resolve(this.#answer<T>(entry.value, entry, false, 'memory'))
     }
-    return this.#below(key, fetch, options).then((landed) => {
-      const { value, entry: found, stale, from } = this.#counted(key, landed)
-      return this.#answer<T>(value, found, stale, from)
-    })
+    return this.#below(key, fetch, options, this.#pickAnswer) as Promise<Answer<T>>
   }
 
   async get<T = unknown>(key: CacheKey): Promise<Answer<T> | undefined> {
@@ -184,7 +183,9 @@ export class TwoLevelCache implements Cache {
 
   async warm(options: WarmOptions = {}): Promise<WarmResult> {
     checkOptionNames('warm', options, ['top', 'within', 'concurrency'])
-    return warmUp(this.#core, options, (key, fetch) => this.#flights.join(key, fetch, undefined))
+    return warmUp(this.#core, options, (key, fetch) =>
+      this.#flights.join(key, fetch, undefined, this.#core.memory.peek(key.encoded), (_, landed) => landed.value),
+    )
   }
 
   on<Name extends keyof CacheEvents>(name: Name, listener: (event: CacheEvents[Name]) => void): () => void {
@@ -223,7 +224,12 @@ export class TwoLevelCache implements Cache {
   }
 
   /** Looks below the first level, or returns what it has as stale. */
-  #below<T>(key: CacheKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined): Promise<Landed> {
+  #below<T, Result>(
+    key: CacheKey,
+    fetch: Fetch<T>,
+    options: LookupOptions<T> | undefined,
+    pick: FromLanded<Result>,
+  ): Promise<Result> {
     const core = this.#core
     const signal = options?.signal
     let rules: EntryRules | undefined
@@ -238,10 +244,11 @@ export class TwoLevelCache implements Cache {
     if (standing === 'revalidate' || (standing === 'unproven' && core.redis?.state === 'down')) {
       if (standing === 'revalidate') this.#flights.refresh(key, fetch, rules, entry!)
       else this.#flights.refreshUnproven(key, fetch, rules, entry!)
-      return Promise.resolve({ value: entry!.value, stale: true, from: 'memory', entry })
+      return Promise.resolve(pick(key, { value: entry!.value, stale: true, from: 'memory', entry }))
     }
-    const landing = this.#flights.join(key, fetch, rules)
-    return signal ? detachable(landing, signal) : landing
+    if (!signal) return this.#flights.join(key, fetch, rules, entry, pick)
+    const landing = this.#flights.join(key, fetch, rules, entry, (_, landed) => landed)
+    return detachable(landing, signal).then((landed) => pick(key, landed))
   }
 
   /** The error in the arguments of a lookup that does not use them, if any. Options are checked once per object. */
@@ -254,6 +261,13 @@ export class TwoLevelCache implements Cache {
     }
     if (options !== undefined) this.#checked.add(options)
     return undefined
+  }
+
+  readonly #pickValue: FromLanded<unknown> = (key, landed) => this.#counted(key, landed).value
+
+  readonly #pickAnswer: FromLanded<Answer<unknown>> = (key, landed) => {
+    const { value, entry, stale, from } = this.#counted(key, landed)
+    return this.#answer(value, entry, stale, from)
   }
 
   #counted(key: CacheKey, landed: Landed): Landed {

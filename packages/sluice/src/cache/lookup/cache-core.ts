@@ -106,9 +106,9 @@ export class CacheCore {
   }
 
   /** The position and time at which a copy is requested from Redis. */
-  mark(): ReadMark {
+  mark(atMs: number = this.nowMs()): ReadMark {
     const { generation, sequence } = this.view
-    return { generation, sequence, atMs: this.nowMs() }
+    return { generation, sequence, atMs }
   }
 
   /** Whether invalidations up to D ago are known. Without Redis there are only those of this process. */
@@ -118,7 +118,11 @@ export class CacheCore {
 
   /** Whether an entry of the first level may be answered as fresh; then it counts as used. */
   isFresh(entry: Entry): boolean {
-    const nowMs = this.nowMs()
+    return this.isFreshAt(entry, this.nowMs())
+  }
+
+  /** The same for a time that was just read. */
+  isFreshAt(entry: Entry, nowMs: number): boolean {
     if (nowMs >= entry.freshUntilMs || judgeEntry(this.view, entry) !== 'current') return false
     return this.redis === undefined || this.redis.isProvenAt(this.clock.monotonic(), nowMs)
   }

@@ -1,33 +1,17 @@
 import type { Fetch } from '../cache.ts'
 import type { CacheKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
-import type { StoredValue } from '../link/cache-link.ts'
 import { beginningOf, timeText } from '../link/stored-value.ts'
 import type { CacheCore, ReadMark } from './cache-core.ts'
 import { Claim } from './claim.ts'
 import type { Entry } from './entry.ts'
+import { FirstRead } from './first-read.ts'
 import { type Flight, runFetch } from './flight.ts'
+import { FlightMap } from './flight-map.ts'
+import { type FromLanded, InFlight, type Landed } from './in-flight.ts'
 import { keepEntry, levelOf, takeStored } from './keep-entry.ts'
 import { makeEntry } from './make-entry.ts'
-
-/** How a lookup ended. */
-export interface Landed {
-  readonly value: unknown
-  readonly stale: boolean
-  readonly from: 'memory' | 'redis' | 'fetch'
-  /** None for a value that cannot be cached. */
-  readonly entry: Entry | undefined
-}
-
-interface InFlight extends Flight {
-  landing: Promise<Landed>
-}
-
-/** What Redis has of a key: null for nothing, undefined when it did not answer. */
-type Stored = StoredValue | null | undefined
-
-/** Placeholder until the lookup has returned its promise. */
-const noLanding: Promise<never> = new Promise(() => undefined)
+import { readStored, type Stored } from './reading.ts'
 
 /** A value that is invalidated while it is fetched is fetched again, but only this often. */
 const maxAttempts = 3
@@ -35,7 +19,7 @@ const maxAttempts = 3
 /** All lookups below the first level: at most one per key at a time. */
 export class Flights {
   readonly #core: CacheCore
-  readonly #flights = new Map<string, InFlight>()
+  readonly #flights = new FlightMap<InFlight>()
 
   constructor(core: CacheCore) {
     this.#core = core
@@ -47,26 +31,39 @@ export class Flights {
 
   /** Waits until all flights have ended, which they do soon after the cache was closed. */
   async ended(): Promise<void> {
-    await Promise.allSettled([...this.#flights.values()].map(({ landing }) => landing))
+    await Promise.allSettled(this.#flights.flights().map(({ landing }) => landing))
   }
 
-  /** Joins the flight of a key or starts one. A flight whose data was read before an invalidation is not joined. */
-  join(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined): Promise<Landed> {
-    const present = this.#flights.get(key.encoded)
+  /**
+   * Joins the flight of a key or starts one. A flight whose data was read before an invalidation is not joined. `known`
+   * is what the first level has of the key.
+   */
+  join<T>(
+    key: CacheKey,
+    fetch: Fetch<unknown>,
+    rules: EntryRules | undefined,
+    known: Entry | undefined,
+    pick: FromLanded<T>,
+  ): Promise<T> {
+    const slot = this.#flights.slot(key.encoded)
+    const present = slot.flight
     if (present !== undefined && !this.#isDead(present)) {
       this.#core.count.sharedFlights += 1
       if (this.#core.events.has('shared')) this.#core.events.emit('shared', { name: key.spec.name })
-      return present.landing
+      return present.landing.then((landed) => pick(key, landed))
     }
-    return this.#start(key, fetch, rules, (flight) => this.#look(flight))
+    const flight = new InFlight(key, fetch, rules, slot)
+    this.#flights.begin(slot, flight)
+    return this.#look(flight, known, pick)
   }
 
   /** Fetches in the background, unless a flight or another process already does. */
   refresh(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
-    if (this.#flights.has(key.encoded) || this.#core.isClosed) return
-    this.#start(key, fetch, rules, (flight) => this.#over(flight, this.#revalidate(flight, known))).catch(
-      () => undefined,
-    )
+    const slot = this.#flights.slot(key.encoded)
+    if (slot.flight !== undefined || this.#core.isClosed) return
+    const flight = new InFlight(key, fetch, rules, slot)
+    this.#flights.begin(slot, flight)
+    this.#over(flight, this.#revalidate(flight, known)).catch(() => undefined)
   }
 
   /** While Redis is away: fetches once what was cached before. What was fetched since then stays until its TTL ends. */
@@ -77,26 +74,14 @@ export class Flights {
 
   /** For an invalidation that is in no log: what is in flight now must not be returned to later callers. */
   kill(scopes: readonly string[]): void {
-    for (const flight of this.#flights.values()) {
+    for (const flight of this.#flights.flights()) {
       const own = [flight.key.scope, ...flight.key.prefixScopes]
       if (scopes.some((scope) => own.includes(scope) || scope.startsWith('t:'))) flight.dead = true
     }
   }
 
-  #start(
-    key: CacheKey,
-    fetch: Fetch<unknown>,
-    rules: EntryRules | undefined,
-    run: (flight: InFlight) => Promise<Landed>,
-  ): Promise<Landed> {
-    const flight: InFlight = { key, fetch, rules, stamp: undefined, dead: false, landing: noLanding }
-    this.#flights.set(key.encoded, flight)
-    flight.landing = run(flight)
-    return flight.landing
-  }
-
   #landed(flight: InFlight): void {
-    if (this.#flights.get(flight.key.encoded) === flight) this.#flights.delete(flight.key.encoded)
+    this.#flights.end(flight.slot, flight)
   }
 
   #isDead(flight: Flight): boolean {
@@ -106,27 +91,44 @@ export class Flights {
     return this.#core.view.judge({ key: encoded, scopes: prefixScopes, ...flight.stamp }) === 'dead'
   }
 
-  #look(flight: InFlight): Promise<Landed> {
-    const { memory, redis, options } = this.#core
-    const known = memory.peek(flight.key.encoded)
+  #look<T>(flight: InFlight, known: Entry | undefined, pick: FromLanded<T>): Promise<T> {
+    const { redis, options, clock } = this.#core
+    const { key } = flight
     if (redis === undefined) {
       this.#missed(flight)
-      return this.#over(flight, this.#fetch(flight, undefined, known, 1))
+      return this.#over(flight, this.#fetch(flight, undefined, known, 1)).then((landed) => pick(key, landed))
     }
-    const endMs = this.#core.clock.monotonic() + options.redisDeadlineMs
-    const proof = redis.prove(options.redisDeadlineMs)
-    if (known !== undefined || proof !== true) return this.#over(flight, this.#lookWith(flight, known, proof, endMs))
+    const monotonicMs = clock.monotonic()
+    const nowMs = this.#core.nowMs()
+    const endMs = monotonicMs + options.redisDeadlineMs
+    const proof = redis.isProvenAt(monotonicMs, nowMs) || redis.prove(options.redisDeadlineMs)
+    if (known !== undefined || proof !== true) {
+      const landing = this.#over(flight, this.#lookWith(flight, known, proof, endMs))
+      return landing.then((landed) => pick(key, landed))
+    }
     // The common case, a fresh copy in Redis, needs no more than this one promise.
-    const mark = this.#core.mark()
-    return new Promise((resolve) =>
-      redis.read(flight.key.encoded, options.redisDeadlineMs, (stored) => {
-        const entry = this.#taken(flight, stored, mark)
-        if (entry !== undefined && this.#core.standing(entry) === 'fresh') {
-          this.#landed(flight)
-          resolve({ value: entry.value, stale: false, from: levelOf(entry, stored), entry })
-        } else resolve(this.#over(flight, this.#afterRead(flight, undefined, stored, entry, mark, endMs)))
-      }),
-    )
+    return new Promise((answer) => {
+      const mark = this.#core.mark(nowMs)
+      const read = new FirstRead<T>(flight, mark, endMs, pick, answer, redis, this.#firstReadEnded)
+      if (!redis.read(key.encoded, options.redisDeadlineMs, read)) this.#firstReadEnded(read as FirstRead, undefined)
+    })
+  }
+
+  readonly #firstReadEnded = (read: FirstRead, stored: Stored): void => {
+    const { flight, mark, pick } = read
+    const entry = this.#taken(flight, stored, mark)
+    // After the copy was decoded, which may have taken a while.
+    const nowMs = this.#core.nowMs()
+    if (stored !== undefined) this.#core.redis!.heard(nowMs)
+    if (entry !== undefined && this.#core.isFreshAt(entry, nowMs)) {
+      const landed: Landed = { value: entry.value, stale: false, from: levelOf(entry, stored), entry }
+      this.#landed(flight)
+      flight.land(landed)
+      read.answer(pick(flight.key, landed))
+    } else {
+      const landing = this.#over(flight, this.#afterRead(flight, undefined, stored, entry, read.endMs))
+      read.answer(landing.then((landed) => pick(flight.key, landed)))
+    }
   }
 
   #missed({ key }: Flight): void {
@@ -135,12 +137,11 @@ export class Flights {
     if (events.has('miss')) events.emit('miss', { name: key.spec.name })
   }
 
-  async #over(flight: InFlight, landing: Promise<Landed>): Promise<Landed> {
-    try {
-      return await landing
-    } finally {
-      this.#landed(flight)
-    }
+  /** Ends a flight when its result is there. */
+  #over(flight: InFlight, landing: Promise<Landed>): Promise<Landed> {
+    const over = landing.finally(() => this.#landed(flight))
+    flight.land(over)
+    return over
   }
 
   /** Looks up a key that is in process already, or for which a proof is needed first. */
@@ -166,9 +167,9 @@ export class Flights {
     }
     const mark = core.mark()
     const leftMs = endMs - core.clock.monotonic()
-    const stored = await new Promise<Stored>((resolve) => core.redis!.read(flight.key.encoded, leftMs, resolve))
+    const stored = await readStored(core, core.redis!, flight.key.encoded, leftMs)
     const entry = this.#taken(flight, stored, mark)
-    return this.#afterRead(flight, known, stored, entry, mark, endMs)
+    return this.#afterRead(flight, known, stored, entry, endMs)
   }
 
   /** Continues with what Redis had: returns it, or claims the right to fetch. */
@@ -177,7 +178,6 @@ export class Flights {
     found: Entry | undefined,
     stored: Stored,
     entry: Entry | undefined,
-    mark: ReadMark,
     endMs: number,
   ): Promise<Landed> {
     const core = this.#core

@@ -1,9 +1,8 @@
 import type { Timer } from '../../core/clock.ts'
 import { everythingScope } from '../keys/cache-key.ts'
-import type { CacheLink, SetReply, StoredValue } from '../link/cache-link.ts'
+import type { CacheLink, ReadWaiter, SetReply } from '../link/cache-link.ts'
 import type { Invalidation } from '../protocol/messages.ts'
 import type { CacheCore } from './cache-core.ts'
-import { Reading } from './reading.ts'
 
 const failuresBeforeDown = 3
 const firstProbeMs = 200
@@ -64,16 +63,17 @@ export class RedisSide {
     }
   }
 
-  /** Reads the copy of one key: null for none, undefined when Redis did not answer. */
-  read(key: string, withinMs: number, answered: (stored: StoredValue | null | undefined) => void): void {
-    if (this.#down || withinMs < 1 || this.#closed) answered(undefined)
-    else this.#link.readOne(key, withinMs, new Reading(this, answered))
+  /** Reads the copy of one key. False when Redis is known not to answer; then nothing is sent. */
+  read(key: string, withinMs: number, waiter: ReadWaiter): boolean {
+    if (this.#down || withinMs < 1 || this.#closed) return false
+    this.#link.readOne(key, withinMs, waiter)
+    return true
   }
 
   /** Redis answered a read. */
-  heard(): void {
+  heard(nowMs: number): void {
     this.#failures = 0
-    this.lastAnswerMs = this.#core.nowMs()
+    this.lastAnswerMs = nowMs
   }
 
   failed(error: unknown): void {
