@@ -98,6 +98,11 @@ const rooms = new Float64Array(maxLimitsPerRule)
 export function takeOne(charge: ChargeTerms, state: State, copies: number, now: number): Answer {
   if (charge.limits.windows) return takeWindows(charge, state, copies, now)
   if (charge.limits.paced) return takePaced(charge, state, copies, now)
+  return takeEach(charge, state, copies, now)
+}
+
+/** The same by asking the algorithm of each limit. */
+function takeEach(charge: ChargeTerms, state: State, copies: number, now: number): Answer {
   const { limits, algorithms, offsets } = charge.limits
   const { cost } = charge
   const { length } = limits
