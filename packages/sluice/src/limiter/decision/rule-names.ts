@@ -12,6 +12,8 @@ export class RuleNames {
   readonly #earlier = new Set<string>()
   /** The rule that was meant by no name when that was last clear. */
   #meant: string | undefined
+  /** That rule in the policy in force. */
+  #meantRule: CompiledRule | undefined
 
   /** Names that were asked for and that the policy in force no longer has. */
   readonly dropped: Set<string> = new Set()
@@ -19,7 +21,7 @@ export class RuleNames {
   /** The rule that is named, or meant; undefined when a newer version of the policy has dropped it. */
   find(policy: CompiledPolicy, name: string | undefined): CompiledRule | undefined {
     if (policy !== this.#policy) this.#follow(policy)
-    if (name === undefined) return this.#findMeant(policy)
+    if (name === undefined) return this.#meantRule ?? this.#withoutMeant(policy)
     const rule = policy.rule(name)
     if (rule !== undefined) return rule
     if (this.#earlier.has(name)) return this.#drop(name)
@@ -27,9 +29,7 @@ export class RuleNames {
     throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy has no rule ${show(name)}; it has ${known}.`)
   }
 
-  #findMeant(policy: CompiledPolicy): CompiledRule | undefined {
-    const meant = this.#meant === undefined ? undefined : policy.rule(this.#meant)
-    if (meant !== undefined) return meant
+  #withoutMeant(policy: CompiledPolicy): undefined {
     if (this.#meant !== undefined) return this.#drop(this.#meant)
     const { rules } = policy
     const example = show(rules[0]?.name ?? 'per-user')
@@ -52,5 +52,6 @@ export class RuleNames {
     // The only rule there is, or the only one that is meant for keys built by the caller.
     const candidates = rules.length === 1 ? rules : rules.filter((rule) => !rule.keyed)
     if (candidates.length === 1) this.#meant = candidates[0]!.name
+    this.#meantRule = this.#meant === undefined ? undefined : policy.rule(this.#meant)
   }
 }
