@@ -226,7 +226,7 @@ export class PolicyLimiter implements Limiter {
     const rule = this.#names.find(policy, options?.rule)
     const asked = rule && typeof key === 'string' ? textTake(rule, key, options, this.clock) : undefined
     const known = asked && this.#decider.takeByText(policy, asked)
-    if (known !== undefined) return Promise.resolve(known)
+    if (known !== undefined) return known
     const subject = encodeKey(key)
     if (rule === undefined) return Promise.resolve(this.#decider.announce(unmatched(policy.version)))
     const charge = asked?.text === subject ? chargeOf(asked) : chargeTo(rule, subject, options, this.clock)

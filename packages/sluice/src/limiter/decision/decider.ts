@@ -4,7 +4,7 @@ import type { CallbackStore } from '../../stores/callback-store.ts'
 import { type Charges, hasPlace, type RuleTextTake } from './charges.ts'
 import type { Decision } from './decision.ts'
 import { conclude, type DecisionWatch, PendingDecision, startOf } from './pending-decision.ts'
-import { noShadow, refused, toShadow, unmatched } from './to-decision.ts'
+import { noShadow, promiseDecision, refused, toShadow, unmatched } from './to-decision.ts'
 
 /**
  * Puts charges to a store and makes decisions of its answers. Everything that decides goes through here, and is
@@ -22,11 +22,13 @@ export class Decider {
   }
 
   /** Decides where the text of a key is enough to do so at once. */
-  takeByText(policy: CompiledPolicy, take: RuleTextTake): Decision | undefined {
+  takeByText(policy: CompiledPolicy, take: RuleTextTake): Promise<Decision> | undefined {
     if (take.rule.mode === 'shadow' || hasPlace(take)) return undefined
     const startMs = startOf(this.#watch)
     const answer = this.#store.takeByText(take)
-    return answer && conclude([take], answer, policy.version, noShadow, this.#watch, startMs)
+    if (answer === undefined) return undefined
+    if (!this.#watch.events.has('decision')) return promiseDecision(take, answer, policy.version)
+    return Promise.resolve(conclude([take], answer, policy.version, noShadow, this.#watch, startMs))
   }
 
   /** Decides without holding anything. */

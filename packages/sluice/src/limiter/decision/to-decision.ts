@@ -33,6 +33,31 @@ export function toDecision(
   return make(false, reason, rule, limits, denying?.retryAfterMs ?? 0, by, answer.failure, shadow, policyVersion)
 }
 
+/**
+ * The same for one charge, as a promise. The object is made where the promise is resolved with it: V8 then knows that
+ * it has no `then`. Looking for one takes a tenth of a decision in memory.
+ */
+export function promiseDecision({ rule }: ChargeTerms, answer: Answer, policyVersion: string): Promise<Decision> {
+  const { allowed, failure } = answer
+  const limits = answer.statuses[0]!
+  let retryAfterMs = 0
+  if (!allowed) for (const status of limits) if (status.retryAfterMs > retryAfterMs) retryAfterMs = status.retryAfterMs
+  const denial = retryAfterMs === 0 && failure !== undefined ? 'unavailable' : 'quota'
+  // With the fields in the order of `make`, it has the same hidden class.
+  return Promise.resolve({
+    allowed,
+    reason: allowed ? 'allowed' : denial,
+    rule: rule.name,
+    limits,
+    retryAfterMs,
+    by: answer.by ?? 'store',
+    degraded: failure !== undefined,
+    failure,
+    shadow: noShadow,
+    policyVersion,
+  } as Decision)
+}
+
 /** The decision on a request whose only rules watch. */
 export function toShadow(charge: ChargeTerms, answer: Answer): ShadowDecision {
   return { rule: charge.rule.name, allowed: answer.allowed, limits: answer.statuses[0]! }
