@@ -29,7 +29,7 @@ export interface History {
 
 const amount = fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 0, max: 12 }) }, fc.constantFrom(1001, 2500))
 const notAllZero = (weights: number[]): number[] => [1, ...weights.slice(1)]
-const per = fc.constantFrom('1s', '1m', '700ms', '3s', '1ms', '61m')
+const per = fc.constantFrom('1s', '1m', '1h', '1d', '700ms', '3s', '1ms', '61m')
 const pace = fc.record(
   {
     curve: fc.oneof(

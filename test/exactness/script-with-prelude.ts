@@ -24,7 +24,7 @@ local clock = tonumber(table.remove(ARGV))
 export const virtualTime = `
 local clock, reads = tonumber(table.remove(ARGV)), 0
 local function call(command, ...)
-  if (command == 'MGET' or command == 'GET') and (ARGV[4] ~= '' or #ARGV > 4) then
+  if (command == 'MGET' or command == 'GET') and (#ARGV ~= 4 or ARGV[4] ~= '') then
     redis.call(reads == 0 and 'INCR' or 'DECR', 'short')
     reads = reads + 1
   end

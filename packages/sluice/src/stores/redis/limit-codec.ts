@@ -16,7 +16,7 @@ export interface EncodedLimitSet {
   readonly general: string
   /** Items of a JSON list for `lua/plain-takes.lua`. */
   readonly windows: string
-  /** The first of its windows, for `lua/lone-take.lua`. */
+  /** What `lua/lone-take.lua` needs to know of its first window. */
   readonly lone: readonly string[]
   /** Calendar periods change with time; everything else never changes. */
   readonly fromMs: number
@@ -50,8 +50,10 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): EncodedLimitSet {
     return [algorithmNames.indexOf(limit.algorithm), set.tags[l], first, limit.amount, limit.periodMs, ...own]
   })
   const short = set.paced ? pacedNumbers(set, nowMs) : windows
-  const lone = windows.slice(1, 1 + constants.WINDOW_WIDTH).map(String)
-  const made = { general: JSON.stringify(limits), windows: short.join(), lone, fromMs, untilMs }
+  const general = JSON.stringify(limits)
+  const [tag, amount, lengthMs, startMs] = windows.slice(1).map(String)
+  const period = set.limits[0]?.algorithm === 'calendar' ? [lengthMs!, startMs!, `[${general}]`] : []
+  const made = { general, windows: short.join(), lone: [tag!, amount!, ...period], fromMs, untilMs }
   encoded.set(set, made)
   return made
 }
@@ -63,8 +65,7 @@ export function isOneWindow({ windows, limits }: LimitSet): boolean {
 
 /** ARGV of `lua/decide.lua` after the deadline for takes of one subject with one window: as few as possible. */
 export function encodeLoneTake(set: LimitSet, cost: number, copies: number, nowMs: number): readonly string[] {
-  const { general, lone } = encodeLimitSet(set, nowMs)
-  if (set.limits[0]!.algorithm === 'calendar') return [...lone, String(cost), String(copies), `[${general}]`]
+  const { lone } = encodeLimitSet(set, nowMs)
   return cost === 1 && copies === 1 ? lone : [...lone, String(cost), String(copies)]
 }
 

@@ -51,6 +51,10 @@ export const constants = {
   RECEIPT: 2,
   PENDING: 3,
   PLACES_ONLY: 4,
+  BATCH_ARGUMENTS: 4,
+  LONE_WITH_COST: 5,
+  LONE_CALENDAR: 6,
+  CALENDAR_WITH_COST: 8,
   TAKE_EACH: 0,
   TAKE: 1,
   SETTLE: 2,
@@ -99,7 +103,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: 'f1eaf3ff8736b95098f796f160172636922fbf4f',
+  sha1: 'b09890deb97ff6f43eba7b57456490edb8305231',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -107,12 +111,23 @@ if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local function lone_take(call, clock)
 local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
 local value, clock_ms = call('GET', KEYS[1]), floor(clock / 1000)
-local tag, amount, length, clock_age, cost, granted = ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0, -1, 1, 1
-if ARGV[6] then cost, granted = ARGV[6] + 0, ARGV[7] + 0 end
-if ARGV[5] ~= '-1' then
-local start = ARGV[5] + 0
-if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
-clock_age = (clock_ms - start) % length
+local tag, amount, length, clock_age, cost, granted = ARGV[2] + 0, ARGV[3] + 0, 0, -1, 1, 1
+local last = #ARGV
+if last == 5 or last == 8 then cost, granted = ARGV[last - 1] + 0, ARGV[last] + 0 end
+if last >= 6 then
+length, clock_age = ARGV[4] + 0, clock_ms - ARGV[5]
+if clock_age < 0 or clock_age >= length then return nil end
+else
+local aligned
+if tag < 128 then
+local usual = tag % 4
+length = usual == 1 and 60000 or usual == 2 and 3600000 or usual == 3 and 86400000 or 1000
+aligned = tag >= 4
+else
+local rest = floor((tag - 128) / 128)
+length, aligned = floor(rest / 2), rest % 2 == 1
+end
+if aligned then clock_age = clock_ms % length end
 end
 local age, count = -1, 0
 if value then
@@ -132,7 +147,7 @@ if granted <= 0 then return value, nil, nil, 0, now end
 local written = '\\148' .. now .. pack(tag, age, count + granted * cost)
 return value, written, not current and length - age, granted, now
 end
-if ARGV[5] then
+if #ARGV ~= 4 then
 local ran, value, written, life, granted, now = pcall(lone_take, call, clock)
 if ran and granted then
 if life then call('SET', KEYS[1], written, 'PX', life + 1)
@@ -281,7 +296,7 @@ first = last + 1
 end
 return total
 end
-if not ARGV[5] and ARGV[4] ~= '' then
+if #ARGV == 4 and ARGV[4] ~= '' then
 local raw, none = call('MGET', unpack(KEYS)), {}
 local ran, total = pcall(plain_takes, raw)
 for k = 1, #KEYS do
@@ -812,10 +827,17 @@ end
 return raw, states
 end
 local sets, asks
-if ARGV[5] then
-local aligned = ARGV[5] == '0' and 1 or 0
-sets = ARGV[8] and cjson.decode(ARGV[8]) or { { { 0, ARGV[2] + 0, 1 + 2, ARGV[3] + 0, ARGV[4] + 0, aligned } } }
-asks = { 0, 1, 1, 1, (ARGV[6] or 1) + 0, (ARGV[7] or 1) + 0 }
+if #ARGV ~= 4 then
+local cost, copies = 1, 1
+if #ARGV == 5 or #ARGV == 8 then cost, copies = ARGV[#ARGV - 1] + 0, ARGV[#ARGV] + 0 end
+if #ARGV >= 6 then
+sets = cjson.decode(ARGV[6])
+else
+local tag = ARGV[2] + 0
+local window = limit_of_tag(tag)
+sets = { { { 0, tag, 1 + 2, ARGV[3] + 0, window[5], window[6] } } }
+end
+asks = { 0, 1, 1, 1, cost, copies }
 else
 sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
 end

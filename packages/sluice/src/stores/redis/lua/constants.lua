@@ -61,6 +61,12 @@
 --- @const PENDING = 3
 --- @const PLACES_ONLY = 4 -- never stored: a request to acquire only where there is a concurrency limit
 
+-- The number of arguments says what a call of decide.lua is: a batch or, as in lone-take.lua,
+--- @const BATCH_ARGUMENTS = 4
+--- @const LONE_WITH_COST = 5
+--- @const LONE_CALENDAR = 6
+--- @const CALENDAR_WITH_COST = 8
+
 -- The kinds of asks.
 --- @const TAKE_EACH = 0
 --- @const TAKE = 1

@@ -15,7 +15,8 @@
 --             RESET: charges                    DEBIT: one charge, units of each of its limits
 --             RAISE: one charge, units
 -- ARGV[4]   JSON: the same in a short form, if plain-takes.lua can handle it; otherwise empty
--- The names are those of constants.lua. A call that is one plain take has the arguments of lone-take.lua instead.
+-- The names are those of constants.lua. A call that is one plain take has the arguments of lone-take.lua instead; their
+-- number tells which it is.
 --
 -- Reply: one string of MessagePack values: status (RAN, or NOT_RUN when it is too late or outside the calendar periods
 -- that were sent: then nothing was written), the time (us), how many copies were granted in all, and the previous state
@@ -35,10 +36,17 @@
 --- @include state.lua
 
 local sets, asks
-if ARGV[5] then
-  local aligned = ARGV[5] == '0' and 1 or 0
-  sets = ARGV[8] and cjson.decode(ARGV[8]) or { { { FIXED_WINDOW, ARGV[2] + 0, BASE + 2, ARGV[3] + 0, ARGV[4] + 0, aligned } } }
-  asks = { TAKE_EACH, 1, 1, 1, (ARGV[6] or 1) + 0, (ARGV[7] or 1) + 0 }
+if #ARGV ~= BATCH_ARGUMENTS then
+  local cost, copies = 1, 1
+  if #ARGV == LONE_WITH_COST or #ARGV == CALENDAR_WITH_COST then cost, copies = ARGV[#ARGV - 1] + 0, ARGV[#ARGV] + 0 end
+  if #ARGV >= LONE_CALENDAR then
+    sets = cjson.decode(ARGV[6])
+  else
+    local tag = ARGV[2] + 0
+    local window = limit_of_tag(tag)
+    sets = { { { FIXED_WINDOW, tag, BASE + 2, ARGV[3] + 0, window[PERIOD], window[ALIGNED] } } }
+  end
+  asks = { TAKE_EACH, 1, 1, 1, cost, copies }
 else
   sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
 end

@@ -2,9 +2,10 @@
 -- whose requests come one at a time. For Redis, an argument, or parsing a number from text, costs about a quarter of a
 -- command, so there are as few of both as possible, and no table is created.
 --
--- ARGV[2..5]   tag, amount, length (ms), start of a window (as in plain-takes.lua)
--- ARGV[6..7]   cost, copies; may be left out when both are 1
--- ARGV[8]      the limit set as in decide.lua; only of a calendar limit, as all others follow from the numbers
+-- ARGV[2..3]   tag, amount
+-- then, only of a calendar limit: length (ms) and start of the present period, and the limit set as in decide.lua. Of
+-- other windows, the tag contains all that
+-- then, unless both are 1: cost, copies
 
 -- Returns the stored value, what to write, its TTL (ms) if a window begins, how many copies were granted, and the
 -- packed time; nil when the general path must decide.
@@ -13,12 +14,15 @@ local function lone_take(call, clock)
   -- Raises an error for a key of another type.
   local value, clock_ms = call('GET', KEYS[1]), floor(clock / 1000)
   -- `tonumber` would parse each text twice.
-  local tag, amount, length, clock_age, cost, granted = ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0, -1, 1, 1
-  if ARGV[6] then cost, granted = ARGV[6] + 0, ARGV[7] + 0 end
-  if ARGV[5] ~= '-1' then
-    local start = ARGV[5] + 0
-    if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
-    clock_age = (clock_ms - start) % length
+  local tag, amount, length, clock_age, cost, granted = ARGV[2] + 0, ARGV[3] + 0, 0, -1, 1, 1
+  local last = #ARGV
+  if last == LONE_WITH_COST or last == CALENDAR_WITH_COST then cost, granted = ARGV[last - 1] + 0, ARGV[last] + 0 end
+  if last >= LONE_CALENDAR then
+    length, clock_age = ARGV[4] + 0, clock_ms - ARGV[5]
+    if clock_age < 0 or clock_age >= length then return nil end
+  else
+    --- @inline window-of-tag.lua
+    if aligned then clock_age = clock_ms % length end
   end
   --- @inline one-window.lua
   local now = pack(clock)
@@ -28,7 +32,7 @@ local function lone_take(call, clock)
   return value, written, not current and length - age, granted, now
 end
 
-if ARGV[5] then
+if #ARGV ~= BATCH_ARGUMENTS then
   local ran, value, written, life, granted, now = pcall(lone_take, call, clock)
   if ran and granted then
     -- One ms more, as Redis counts whole ms from before the script.

@@ -142,7 +142,7 @@ local function plain_takes(raw)
   return total
 end
 
-if not ARGV[5] and ARGV[4] ~= '' then
+if #ARGV == BATCH_ARGUMENTS and ARGV[4] ~= '' then
   local raw, none = call('MGET', unpack(KEYS)), {}
   local ran, total = pcall(plain_takes, raw)
   for k = 1, #KEYS do
