@@ -1,4 +1,5 @@
 import { runInMicrotask } from '../../timing/microtask.ts'
+import { noSlot } from '../slots.ts'
 
 /** What one call carries: items that were asked for together. */
 export interface TickBatch<Item, Waiter, Batch> {
@@ -30,8 +31,11 @@ export interface TickBatcherOptions<Item, Waiter, Batch> {
 export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter, Batch>> {
   readonly #make: TickBatcherOptions<Item, Waiter, Batch>['make']
   readonly #send: TickBatcherOptions<Item, Waiter, Batch>['send']
-  /** By slot: batches that have not been sent. */
-  #open = new Map<number, Batch>()
+  /** The batch of the slot that was last asked for, if it has not been sent. Only a cluster has other slots. */
+  #open: Batch | undefined
+  #slot = noSlot
+  /** By slot: the other batches that have not been sent. */
+  readonly #others = new Map<number, Batch>()
   /** Whether the open batches are going to be sent. */
   #isScheduled = false
   /** Whether waiting for the end of the turn gathered more items the last time. */
@@ -48,17 +52,18 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter, Bat
   }
 
   add(slot: number, withinMs: number, item: Item, waiter: Waiter): void {
-    let open = this.#open.get(slot)
+    if (slot !== this.#slot) this.#turnTo(slot)
+    let open = this.#open
     // Items with different deadlines must neither wait for each other nor shorten each other's time.
     if (open !== undefined && open.withinMs !== withinMs) {
       this.#start(open)
       open = undefined
     }
     const batch = open === undefined ? this.#make(slot, withinMs, item, waiter) : open.add(item, waiter)
-    if (batch !== open) this.#open.set(slot, batch)
+    this.#open = batch
     this.#added += 1
     if (batch.isFull || (this.#inFlight === 0 && batch.isEnoughToStart)) {
-      this.#open.delete(slot)
+      this.#open = undefined
       this.#start(batch)
     } else if (!this.#isScheduled) {
       this.#isScheduled = true
@@ -74,11 +79,18 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter, Bat
 
   /** Sends what is open and waits until everything has ended, which is at the last deadline at the latest. */
   async drain(): Promise<void> {
-    while (this.#inFlight > 0 || this.#open.size > 0) {
+    while (this.#inFlight > 0 || this.#open !== undefined || this.#others.size > 0) {
       this.#flush()
       if (this.#inFlight === 0) continue
       await new Promise<void>((resolve) => this.#draining.push(resolve))
     }
+  }
+
+  #turnTo(slot: number): void {
+    if (this.#open !== undefined) this.#others.set(this.#slot, this.#open)
+    this.#open = this.#others.get(slot)
+    this.#others.delete(slot)
+    this.#slot = slot
   }
 
   #start(batch: Batch): void {
@@ -105,9 +117,13 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter, Bat
 
   readonly #flush = (): void => {
     this.#isScheduled = false
-    if (this.#open.size === 0) return
     const open = this.#open
-    this.#open = new Map()
-    for (const batch of open.values()) this.#start(batch)
+    this.#open = undefined
+    if (this.#others.size > 0) {
+      const others = [...this.#others.values()]
+      this.#others.clear()
+      for (const batch of others) this.#start(batch)
+    }
+    if (open !== undefined) this.#start(open)
   }
 }
