@@ -8,7 +8,12 @@ export interface Period {
 }
 
 const dayMs = 86_400_000
-const latest = new Map<string, Period>()
+/** By unit and zone: no key has to be put together for every decision. */
+const latest: Readonly<Record<CalendarUnit, Map<string, Period>>> = {
+  day: new Map(),
+  week: new Map(),
+  month: new Map(),
+}
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /**
@@ -17,15 +22,14 @@ const formats = new Map<string, Intl.DateTimeFormat>()
  * @example calendarPeriod('month', 'UTC', Date.UTC(2026, 0, 15)) // January 2026
  */
 export function calendarPeriod(unit: CalendarUnit, zone: string, atMs: number): Period {
-  const id = `${unit} ${zone}`
-  const known = latest.get(id)
+  const known = latest[unit].get(zone)
   if (known && atMs >= known.startMs && atMs < known.endMs) return known
   const today = Math.floor((atMs + offsetMs(zone, atMs)) / dayMs)
   let period = periodFrom(unit, zone, firstDay(unit, today))
   // Where the clock is set back over midnight, the date is yesterday's once more: a period that has begun goes on all
   // the same.
   if (atMs >= period.endMs) period = periodFrom(unit, zone, nextPeriod(unit, firstDay(unit, today)))
-  latest.set(id, period)
+  latest[unit].set(zone, period)
   return period
 }
 
