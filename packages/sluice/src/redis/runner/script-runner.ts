@@ -20,9 +20,12 @@ const failuresPerTurn = 256
 
 /** A call in flight. */
 interface Flight<Call extends ScriptCall | ReadCall = ScriptCall | ReadCall> {
-  readonly call: Call
+  /**
+   * Undefined when the call has ended. Without that, nearly half of what calls in flight together had carried survived
+   * into the old generation of the heap (`node --trace-gc-nvp`, 64 in flight).
+   */
+  call: Call | undefined
   readonly slot: number
-  /** Undefined when the call has ended. */
   expiry: Deadline | undefined
 }
 
@@ -78,16 +81,17 @@ export class ScriptRunner {
     return flight
   }
 
-  /** Marks a call as ended; false when it has ended before. */
-  #end(flight: Flight): boolean {
-    if (flight.expiry === undefined) return false
-    flight.expiry.cancel()
+  /** Ends a call and returns it; undefined when it has ended before. */
+  #end<Call extends ScriptCall | ReadCall>(flight: Flight<Call>): Call | undefined {
+    const { call } = flight
+    flight.expiry?.cancel()
     flight.expiry = undefined
-    return true
+    flight.call = undefined
+    return call
   }
 
   #fail(flight: Flight, failure: StoreError): void {
-    if (this.#end(flight)) flight.call.fail(failure)
+    this.#end(flight)?.fail(failure)
   }
 
   /**
@@ -103,7 +107,7 @@ export class ScriptRunner {
     let waiters = 0
     while (some < this.#failing.length && waiters < failuresPerTurn) {
       const [flight, failure] = this.#failing[some++]!
-      waiters += flight.call.size ?? 1
+      waiters += flight.call?.size ?? 1
       this.#fail(flight, failure)
     }
     this.#failing.splice(0, some)
@@ -118,7 +122,7 @@ export class ScriptRunner {
     const { call, slot } = flight
     const sentMs = this.#clock.monotonic()
     // The deadline has failed it, or is about to.
-    if (sentMs >= call.deadlineMs) return
+    if (call === undefined || sentMs >= call.deadlineMs) return
     const time = this.#timeOf(slot)
     const known = time.at(sentMs) === undefined ? lastTime : time
     const sent = this.#unanswered.add(sentMs)
@@ -128,7 +132,7 @@ export class ScriptRunner {
     const args = [String(deadlineUs), ...call.args(known?.at(sentMs) ?? this.#clock.now() / 1000)]
     const replied = (reply: Buffer): void => {
       this.#unanswered.remove(sent)
-      this.#replied(flight, attempt, time, sentMs, reply)
+      this.#replied(flight, call, attempt, time, sentMs, reply)
     }
     const failed = (error: unknown): void => {
       this.#unanswered.remove(sent)
@@ -136,12 +140,18 @@ export class ScriptRunner {
     }
     this.#connection
       .run(call.script, call.keys, args)
-      .then(replied, (error) => this.#runAgain(flight, args, error).then(replied, failed))
+      .then(replied, (error) => this.#runAgain(call, slot, args, error).then(replied, failed))
   }
 
-  #replied(flight: Flight<ScriptCall>, attempt: number, time: ServerTime, sentMs: number, bytes: Buffer): void {
-    const { call } = flight
-    const isOpen = flight.expiry !== undefined
+  #replied(
+    flight: Flight<ScriptCall>,
+    call: ScriptCall,
+    attempt: number,
+    time: ServerTime,
+    sentMs: number,
+    bytes: Buffer,
+  ): void {
+    const isOpen = flight.call !== undefined
     try {
       const receivedMs = this.#clock.monotonic()
       const reply = new MsgpackReader(bytes)
@@ -153,7 +163,7 @@ export class ScriptRunner {
       time.learn(nowUs, sentMs, receivedMs)
       call.replied?.(receivedMs - sentMs)
       if (said === constants.RAN) {
-        if (this.#end(flight)) call.settle(reply, nowUs)
+        this.#end(flight)?.settle(reply, nowUs)
       } else if (attempt < maxAttempts) this.#send(flight, attempt + 1, time)
       else this.#fail(flight, new StoreError('timeout', "Redis' clock says that every attempt came too late."))
     } catch (error) {
@@ -166,7 +176,7 @@ export class ScriptRunner {
   #sendRead(flight: Flight<ReadCall>): void {
     const { call, slot } = flight
     const sentMs = this.#clock.monotonic()
-    if (sentMs >= call.deadlineMs) return
+    if (call === undefined || sentMs >= call.deadlineMs) return
     const time = this.#timeOf(slot)
     const sent = this.#unanswered.add(sentMs)
     const replies = Promise.all([
@@ -175,14 +185,14 @@ export class ScriptRunner {
     ])
     const received = ([clock, values]: [unknown, unknown]): void => {
       this.#unanswered.remove(sent)
-      const isOpen = flight.expiry !== undefined
+      const isOpen = flight.call !== undefined
       try {
         const [seconds, micros] = clock as [unknown, unknown]
         const nowUs = Number(seconds) * 1e6 + Number(micros)
         if (!(nowUs > 0) || !Array.isArray(values) || values.length !== call.keys.length)
           throw new StoreError('other', 'Redis answered TIME or MGET with something else.')
         time.learn(nowUs, sentMs, this.#clock.monotonic())
-        if (this.#end(flight)) call.received(values, nowUs)
+        this.#end(flight)?.received(values, nowUs)
       } catch (error) {
         this.#end(flight)
         if (isOpen) call.fail(redisFailure(error))
@@ -203,30 +213,29 @@ export class ScriptRunner {
     return this.#unanswered.oldestMs + this.#socketTimeoutMs
   }
 
-  #run(flight: Flight<ScriptCall>, args: readonly RedisArgument[]): Promise<Buffer> {
-    const { script, keys } = flight.call
-    return this.#connection.run(script, keys, args).catch((error) => this.#runAgain(flight, args, error))
+  #run(call: ScriptCall, slot: number, args: readonly RedisArgument[]): Promise<Buffer> {
+    return this.#connection.run(call.script, call.keys, args).catch((error) => this.#runAgain(call, slot, args, error))
   }
 
   /** Sends again only what the server says it did not run. */
-  async #runAgain(flight: Flight<ScriptCall>, args: readonly RedisArgument[], error: unknown): Promise<Buffer> {
-    if (isMissingScript(error)) return this.#load(flight, args)
-    if (!isOnTheMove(error) || this.#clock.monotonic() + tryAgainMs >= flight.call.deadlineMs) throw error
+  async #runAgain(call: ScriptCall, slot: number, args: readonly RedisArgument[], error: unknown): Promise<Buffer> {
+    if (isMissingScript(error)) return this.#load(call, slot, args)
+    if (!isOnTheMove(error) || this.#clock.monotonic() + tryAgainMs >= call.deadlineMs) throw error
     await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, tryAgainMs))
-    return this.#run(flight, args)
+    return this.#run(call, slot, args)
   }
 
   /**
    * One call brings the script to its node. Others that miss it there wait for that call, and need not send the script
    * too.
    */
-  async #load(flight: Flight<ScriptCall>, args: readonly RedisArgument[]): Promise<Buffer> {
-    const { script, keys } = flight.call
-    const place = `${this.#connection.nodeOf(flight.slot)} ${script.sha1}`
+  async #load(call: ScriptCall, slot: number, args: readonly RedisArgument[]): Promise<Buffer> {
+    const { script, keys } = call
+    const place = `${this.#connection.nodeOf(slot)} ${script.sha1}`
     const pending = this.#loading.get(place)
     if (pending !== undefined) {
       await pending.catch(() => undefined)
-      return this.#run(flight, args)
+      return this.#run(call, slot, args)
     }
     const loading = this.#connection.load(script, keys, args)
     this.#loading.set(place, loading)
