@@ -52,6 +52,10 @@ export class UpstreamReports {
     this.#events.emit('paused', { upstream: this.#upstream, scope, ms, status })
   }
 
+  hookFailed(hook: string, error: Error): void {
+    this.#events.emit('hookFailed', { upstream: this.#upstream, hook, error })
+  }
+
   storeFailed(error: Error): void {
     this.#events.emit('storeFailure', { upstream: this.#upstream, error })
   }

@@ -27,7 +27,7 @@ export function answerAfter<Answer>(
   try {
     return ask()
   } catch (error) {
-    runtime.events.emit('hookFailed', { upstream: runtime.name, hook: name, error: toError(error) })
+    runtime.reports.hookFailed(name, toError(error))
     return undefined
   }
 }
