@@ -4,8 +4,8 @@ import { formatClock } from '../../format/time.ts'
 const halfOf = { seconds: 26, minutes: 17 }
 
 /**
- * The labels of the axis of time, at ticks in seconds since 1970 that are `step` apart. A label that would be cut off at
- * the right edge of the chart is left out.
+ * The labels of the axis of time, at ticks in seconds since 1970 that are `step` apart. A label that would be cut off
+ * at the right edge of the chart is left out.
  */
 export function timeLabels(
   ticks: readonly number[],

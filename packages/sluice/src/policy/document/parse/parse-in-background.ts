@@ -14,11 +14,11 @@ interface Message {
 export const longText = 100_000
 
 /**
- * `parseDocument`, for a long text in a thread of its own: YAML with ten thousand overrides takes a second to parse, and
- * decisions must go on meanwhile. Where no thread can be started (sources run without a build, or a bundle without the
- * worker's file) it is parsed here.
+ * `parseDocument`, for a long text in a thread of its own: YAML with ten thousand overrides takes a second to parse,
+ * and decisions must go on meanwhile. Where no thread can be started (sources run without a build, or a bundle without
+ * the worker's file) it is parsed here.
  *
- * @example await compilePolicyInSlices(await parseInBackground('service: api\nrules: [{ name: r, limits: { rpm: 1 } }]'))
+ * @example await parseInBackground('service: api\nrules: [{ name: per-user, limits: { rpm: 100 } }]')
  */
 export async function parseInBackground(text: string): Promise<unknown> {
   if (typeof text !== 'string' || text.length <= longText) return parseDocument(text)
