@@ -17,9 +17,10 @@ shipper.on('rejected', ({ id, reason }) => console.error(`${id} was set aside: $
 shipper.on('turnedAway', ({ reason }) => console.error(`the collector turns us away: ${reason}`))
 
 let running = true
-process.once('SIGTERM', () => {
-  running = false
-})
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    running = false
+  })
 for (let n = 0; running; n++) {
   // Once this has resolved, the event survives a crash of the agent.
   console.log(await shipper.ship({ type: 'tool-call', n, ms: Math.round(Math.random() * 100) }))

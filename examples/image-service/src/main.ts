@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
@@ -26,12 +27,13 @@ const services = await startServices({ redis, rateLimits, premiumKeys, pollMs })
 services.limiter.on('policyLoaded', ({ version }) => console.log(`policy ${version} is in force`))
 services.limiter.on('policyRejected', ({ error }) => console.error(`policy refused: ${error.message}`))
 
-const server = imageService(services).listen(Number(process.env.PORT ?? 3000), () => {
-  const { port } = server.address() as AddressInfo
-  const body = `'{"tenant_id":"client-corp","model_version":"v2","image_url":"https://images.example/1"}'`
-  console.log(`MongoDB at ${mongodbUrl}, Redis at ${process.env.REDIS_URL ?? ownRedis!.url}`)
-  console.log(`curl -i http://localhost:${port}/v1/classify -H 'content-type: application/json' -d ${body}`)
-})
+const server = imageService(services).listen(Number(process.env.PORT ?? 3000))
+// Rejects when the port is taken. Express would call a callback of listen in that case too.
+await once(server, 'listening')
+const { port } = server.address() as AddressInfo
+const body = `'{"tenant_id":"client-corp","model_version":"v2","image_url":"https://images.example/1"}'`
+console.log(`MongoDB at ${mongodbUrl}, Redis at ${process.env.REDIS_URL ?? ownRedis!.url}`)
+console.log(`curl -i http://localhost:${port}/v1/classify -H 'content-type: application/json' -d ${body}`)
 
 const stop = async (): Promise<void> => {
   server.close()

@@ -41,9 +41,10 @@ const proxy = await startProxy(
 )
 process.stdout.write(`${JSON.stringify({ listening: proxy.url })}\n`)
 
-process.once('SIGTERM', async () => {
+const stop = async (): Promise<void> => {
   await proxy.close()
   await egress.close()
   await store?.close()
   client?.disconnect()
-})
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { startPostgres, startRedis } from 'sluice/testing'
@@ -21,11 +23,14 @@ const services = await startServices({ redis, database })
 
 const step = randomWalk(['XLM', 'BTC', 'ETH'])
 for (const assetId of ['XLM', 'BTC', 'ETH']) await database.saveAsset({ assetId, name: assetId, decimals: 7 })
+await produce(services, step())
 const producing = setInterval(() => void produce(services, step()).catch((error) => console.error(error.message)), 1000)
 
-const server = priceApi(services).listen(Number(process.env.PORT ?? 3000), () => {
-  console.log(`curl 'http://localhost:${process.env.PORT ?? 3000}/v1/price?asset=XLM'`)
-})
+const server = priceApi(services).listen(Number(process.env.PORT ?? 3000))
+// Rejects when the port is taken. Express would call a callback of listen in that case too.
+await once(server, 'listening')
+const { port } = server.address() as AddressInfo
+console.log(`curl 'http://localhost:${port}/v1/price?asset=XLM'`)
 
 const stop = async (): Promise<void> => {
   clearInterval(producing)

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { startPostgres, startRedis } from 'sluice/testing'
@@ -34,11 +36,12 @@ const callModel = async (model: string): Promise<number> => {
   return Math.random()
 }
 const services = await startServices({ redis, database, settings: readSettings(process.env), callModel })
-const port = Number(process.env.PORT ?? 3000)
-const server = recommendApi(services).listen(port, () => {
-  const headers = `-H 'x-tenant-id: acme' -H 'content-type: application/json'`
-  console.log(`curl http://localhost:${port}/v1/recommend ${headers} -d '{"customer_id":"c1"}'`)
-})
+const server = recommendApi(services).listen(Number(process.env.PORT ?? 3000))
+// Rejects when the port is taken. Express would call a callback of listen in that case too.
+await once(server, 'listening')
+const { port } = server.address() as AddressInfo
+const headers = `-H 'x-tenant-id: acme' -H 'content-type: application/json'`
+console.log(`curl http://localhost:${port}/v1/recommend ${headers} -d '{"customer_id":"c1"}'`)
 
 const stop = async (): Promise<void> => {
   server.close()
