@@ -25,8 +25,14 @@ export function daemonReports(url: string, options: DaemonReportsOptions): Repor
     const headers = { 'content-type': 'application/json', 'x-sluice-token': options.token }
     // A redirect to another host would take the token along.
     const signal = AbortSignal.timeout(withinMs)
-    const response = await fetch(base + path, { ...init, headers, signal, redirect: 'error' })
-    await response.arrayBuffer()
+    const response = await fetch(base + path, { ...init, headers, signal, redirect: 'error' }).catch((error: Error) => {
+      throw new SluiceError('SLUICE_REPORT_FAILED', `${base} cannot be reached: ${reasonOf(error, withinMs)}.`, {
+        cause: error,
+        transient: true,
+      })
+    })
+    // What it says besides the status is of no use, and may break off.
+    await response.arrayBuffer().catch(() => undefined)
     if (!response.ok)
       throw new SluiceError('SLUICE_REPORT_FAILED', `${base} answered ${response.status}.`, {
         transient: response.status >= 500,
@@ -39,4 +45,11 @@ export function daemonReports(url: string, options: DaemonReportsOptions): Repor
       call(`/${encodeURIComponent(service)}/${encodeURIComponent(replica)}`, { method: 'DELETE' }, withinMs),
     close: async () => {},
   }
+}
+
+/** What is behind `fetch failed`, such as `connect ECONNREFUSED 127.0.0.1:8440`. */
+function reasonOf(error: Error, withinMs: number): string {
+  if (error.name === 'TimeoutError') return `no answer within ${withinMs} ms`
+  const { message, code } = (error.cause ?? {}) as { message?: string; code?: string }
+  return message || code || error.message
 }

@@ -135,6 +135,25 @@ test('reports in memory are bounded, expire, and are replaced by newer ones', as
   expect(await reports.read('shop', 0)).toHaveLength(1)
 })
 
+test('a daemon that is away, or does not answer, is named with the reason', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const base = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const to = daemonReports(base, { token: 'secret-token' })
+  await expect(to.send('s', 'r', '{}', 50)).rejects.toMatchObject({
+    code: 'SLUICE_REPORT_FAILED',
+    transient: true,
+    message: `${base}/v1/reports cannot be reached: no answer within 50 ms.`,
+  })
+  silent.closeAllConnections()
+  silent.close()
+  await once(silent, 'close')
+  await expect(to.send('s', 'r', '{}', 5000)).rejects.toMatchObject({
+    code: 'SLUICE_REPORT_FAILED',
+    message: expect.stringMatching(/^http:.* cannot be reached: connect ECONNREFUSED /),
+  })
+})
+
 test('a redirect never takes the token to another host', async () => {
   const seen: (string | undefined)[] = []
   const elsewhere = createServer((request, response) => {
