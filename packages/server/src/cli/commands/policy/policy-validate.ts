@@ -29,7 +29,8 @@ export async function policyValidate(input: Input, terminal: Terminal): Promise<
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
     const issues = error.issues.map(({ path, value, message }) => ({ path, value: shown(value), message }))
-    terminal.result({ valid: false, source: description, issues }, () => {
+    const unknown = { service: null, version: null, rules: [] }
+    terminal.result({ valid: false, source: description, ...unknown, issues, warnings: [] }, () => {
       const many = issues.length === 1 ? 'one mistake' : `${issues.length} mistakes`
       terminal.line(`${style.bad('✗')} ${safe(description)} has ${many}:`)
       for (const { path, value, message } of issues) {
