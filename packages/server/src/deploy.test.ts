@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { compilePolicy } from 'sluice/policy'
 import { describe, expect, test } from 'vitest'
@@ -30,6 +30,26 @@ describe('what is ready to deploy', () => {
     const config = resolveConfig({}, { ...given, REDIS_URL: 'redis://redis' })
     expect(ports.map(({ containerPort }) => containerPort)).toEqual([config.port, config.grpcPort])
     for (const [name] of read('docker/Dockerfile').matchAll(/\bSLUICE_\w+/g)) expect(variables).toContain(name)
+  })
+
+  test('the image copies only files that are there, and that are sent to Docker', () => {
+    const root = new URL('../', folder)
+    const ignored = readFileSync(new URL('.dockerignore', root), 'utf8').split('\n')
+    for (const [, file = ''] of read('docker/Dockerfile').matchAll(/^COPY (?!--from)(\S+) /gm)) {
+      expect(existsSync(new URL(file, root)), file).toBe(true)
+      expect(ignored).not.toContain(file.split('/')[0])
+    }
+  })
+
+  test('applying the deployment again does not undo what the autoscaler did', () => {
+    expect(parseAllDocuments(read('kubernetes/deployment.yaml'))[0]!.toJS().spec).not.toHaveProperty('replicas')
+  })
+
+  test('systemd never gives up on a daemon whose Redis comes up late', () => {
+    const [unit = '', service = ''] = read('systemd/sluice.service').split('[Service]')
+    expect(service).toContain('--require-redis')
+    expect(service).toMatch(/^Restart=on-failure\nRestartSec=\d+$/m)
+    expect(unit).toMatch(/^StartLimitIntervalSec=0$/m)
   })
 
   test('every file of the folder for Kubernetes is in its kustomization, and parses', () => {

@@ -1,8 +1,10 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import * as grpc from '@grpc/grpc-js'
 import { afterAll, describe, expect, test } from 'vitest'
 import { resolveConfig } from './config/config.ts'
@@ -61,6 +63,23 @@ describe.skipIf(!hasOpenssl)('TLS (needs openssl)', () => {
     expect(await ready(client)).toBe(true)
     client.close()
     await daemon.close()
+  })
+
+  test('the health check of the container follows it, and either variable for the port', async () => {
+    const plain = await startDaemon()
+    const tls = await startDaemon(own)
+    const script = fileURLToPath(new URL('../../../deploy/docker/healthcheck.mjs', import.meta.url))
+    const check = async (env: Record<string, string>): Promise<number> => {
+      const [code] = (await once(spawn(process.execPath, [script], { env }), 'exit')) as [number]
+      return code
+    }
+    const [port, tlsPort] = [new URL(plain.url).port, new URL(tls.url).port]
+    expect(await check({ SLUICE_PORT: port, PORT: tlsPort })).toBe(0)
+    expect(await check({ PORT: port })).toBe(0)
+    expect(await check({ SLUICE_PORT: tlsPort, SLUICE_TLS_CERT: own['tls-cert'] })).toBe(0)
+    expect(await check({ SLUICE_PORT: tlsPort })).toBe(1)
+    await Promise.all([plain.close(), tls.close()])
+    expect(await check({ SLUICE_PORT: port })).toBe(1)
   })
 
   test('with an authority for clients, nobody else comes in', async () => {
