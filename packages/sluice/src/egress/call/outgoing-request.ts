@@ -18,7 +18,7 @@ export function isInMemory(body: unknown): boolean {
   return body === null || body === undefined || typeof body === 'string' || body instanceof Uint8Array
 }
 
-/** A request for which undici does not measure the time to the head of the response; a copy of one for which it does. */
+/** The request, or a copy of it, for which undici does not measure the time to the head of the response. */
 export function withoutHeadersTimeout(options: Dispatcher.DispatchOptions): Dispatcher.DispatchOptions {
   if (options.headersTimeout === 0) return options
   // V8 takes ten times as long to add a field to a copy than to copy onto an object that has it.

@@ -51,8 +51,8 @@ export interface Booker {
   /** What is kept free for the spread of delays. */
   readonly marginMs: number
   /**
-   * Requests a grant, at `nowMs` of the monotonic clock. The returned function cancels; the observer is not called after
-   * it.
+   * Requests a grant, at `nowMs` of the monotonic clock. The returned function cancels; the observer is not called
+   * after it.
    */
   book(booking: Booking, observer: BookingObserver, nowMs: number): () => void
   /** Sends a step that concerns the whole upstream. Undefined when shared state cannot be reached. */

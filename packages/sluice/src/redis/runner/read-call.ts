@@ -1,8 +1,8 @@
 import type { StoreError } from '../../core/errors.ts'
 
 /**
- * One read of several keys by plain commands, which costs Redis far less than a script does. Not for a cluster: there, a
- * command without a key, such as TIME, may go to any node. It ends exactly once: with `received` or with `fail`.
+ * One read of several keys by plain commands, which costs Redis far less than a script does. Not for a cluster: there,
+ * a command without a key, such as TIME, may go to any node. It ends exactly once: with `received` or with `fail`.
  */
 export interface ReadCall {
   readonly keys: readonly string[]

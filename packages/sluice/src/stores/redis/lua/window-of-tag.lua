@@ -1,5 +1,5 @@
--- The window that a tag says, inlined. Reads `tag`, and leaves `length` (ms) and `aligned`. Says the same as limit_of_tag
--- of tags.lua, without a table.
+-- The window of a tag, inlined. Reads `tag`, and sets `length` (ms) and `aligned`, as limit_of_tag of tags.lua does
+-- with a table.
 local aligned
 if tag < FIRST_WIDE_TAG then
   local usual = tag % 4
