@@ -22,7 +22,7 @@ const inflate = promisify(gunzip)
 /** The HTTP side of a collector: batches, capacity, health. */
 export function collectApp({ capacity, ingest, path, token }: CollectParts): Hono {
   const app = new Hono()
-  const isToken = tokenCheck(token === undefined ? [] : [`Bearer ${token}`])
+  const isToken = tokenCheck(token === undefined ? [] : [token])
   // Most often a sender that disconnected in the middle of its batch, so it does not read the answer. In any case
   // nothing was stored, and the events are not at fault.
   app.onError((error, c) => c.json({ error: error.message }, 503))
@@ -32,7 +32,8 @@ export function collectApp({ capacity, ingest, path, token }: CollectParts): Hon
     return c.json({ ready, load }, ready ? 200 : 503)
   })
   app.use('*', async (c, next) => {
-    if (!isToken(c.req.header('authorization'))) return c.json({ error: 'a token is needed' }, 401)
+    const [, bearer] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? []
+    if (!isToken(bearer)) return c.json({ error: 'a token is needed' }, 401)
     return next()
   })
   app.get('/stats', (c) => c.json({ capacity: capacity.stats(), ingest: ingest.stats() }))

@@ -80,7 +80,8 @@ it('reads gzip, refuses what is too large or malformed, and requires the token w
   const zipped = { 'content-encoding': 'gzip' }
   expect((await post(collector.url, good, zipped)).status).toBe(401)
   expect((await post(collector.url, good, { ...zipped, authorization: 'Bearer wrong' })).status).toBe(401)
-  const authorization = 'Bearer secret'
+  expect((await post(collector.url, good, { ...zipped, authorization: 'Basic secret' })).status).toBe(401)
+  const authorization = 'bearer secret'
   expect((await post(collector.url, good, { ...zipped, authorization })).status).toBe(200)
   expect((await post(collector.url, 'not json', { authorization })).status).toBe(400)
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))

@@ -268,9 +268,9 @@ describe('the HTTP API', () => {
     )
     expect(status).toBe(422)
     expect((body as { issues: { path: string }[] }).issues.map(({ path }) => path)).toContain('rules[0].limits.rpm')
-    expect((await call('PUT', '/v1/policy', 'service: other\nrules: [{ name: a, limits: { rpm: 1 } }]')).status).toBe(
-      409,
-    )
+    const other = 'service: other\nrules: [{ name: a, limits: { rpm: 1 } }]'
+    for (const path of ['/v1/policy', '/v1/policy?dryRun=true'])
+      expect((await call('PUT', path, other)).status).toBe(409)
     expect((await call('PUT', '/v1/policy', ' ')).status).toBe(400)
   })
 

@@ -59,6 +59,16 @@ export async function tried(parts: ApiParts, document: unknown): Promise<Record<
   }
 }
 
+/** The same for a document that is to be pushed, or would be. */
+export async function triedPush(parts: ApiParts, document: unknown): Promise<Record<string, unknown>> {
+  const outcome = await tried(parts, document)
+  const { service } = parts.limiter.policy
+  // Counters are kept under the service's name: another name would silently reset all of them.
+  if (outcome.service === service) return outcome
+  const names = [outcome.service, service].map((name) => JSON.stringify(name))
+  throw new HttpProblem(409, `The document is for ${names[0]}, the daemon enforces ${names[1]}.`)
+}
+
 /** The policy that runs beside the newest version at its source. */
 export async function standingOf({ limiter, policy, archive }: ApiParts): Promise<Standing> {
   const [newest] = (await archive?.history(1)) ?? []
@@ -97,14 +107,7 @@ export class PolicyPusher {
       const conflict = conflictOf(expected, standing, Date.now())
       if (conflict !== undefined) throw new HttpProblem(412, conflict, { version: standing.version })
       const document = await make()
-      const outcome = await tried(this.#parts, document)
-      const { service } = this.#parts.limiter.policy
-      // Counters are kept under the service's name: another name would silently reset all of them.
-      if (outcome.service !== service)
-        throw new HttpProblem(
-          409,
-          `The document is for ${JSON.stringify(outcome.service)}, the daemon enforces ${JSON.stringify(service)}.`,
-        )
+      const outcome = await triedPush(this.#parts, document)
       // Another daemon on the same source may push in this moment.
       const options = expected === undefined ? {} : { after: standing.newest?.revision ?? 0 }
       const revision = await write(archive, document, options, this.#parts)

@@ -84,10 +84,19 @@ describe('a request that two parsers may read differently', () => {
   ])('is refused, and no whole request reaches the vendor: %s', async (_, text) => {
     await start()
     const answer = await raw(text)
-    expect(answer === '' || /^HTTP\/1\.1 (4\d\d|505)/.test(answer), answer).toBe(true)
+    expect(answer === '' || /^HTTP\/1\.1 (4\d\d|501|505)/.test(answer), answer).toBe(true)
     // A chunked body may turn out to be broken only after its head was sent on; it must never look complete.
     expect(received).not.toMatch(/\r\n0\r\n\r\n$/)
     if (!/chunk/i.test(text)) expect(received).toBe('')
+  })
+
+  it('is refused with a body in a coding that the vendor would not be told of', async () => {
+    await start()
+    const post = (coding: string) =>
+      raw(`POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${coding}\r\nConnection: close\r\n\r\n1\r\na\r\n0\r\n\r\n`)
+    expect(await post('gzip, chunked')).toMatch(/^HTTP\/1\.1 501 /)
+    expect(received).toBe('')
+    expect(await post('Chunked')).toMatch(/^HTTP\/1\.1 200 /)
   })
 
   it('stays one request: its body is never read as another request', async () => {

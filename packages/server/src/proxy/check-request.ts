@@ -17,6 +17,8 @@ export function checkRequest(
   if (request.httpVersionMajor !== 1) return problems.malformed
   if (!isToken(one(headers['x-internal-token']))) return problems.token
   if (headers.via !== undefined && /\bsluice\b/.test(headers.via)) return problems.loop
+  // Framing is written anew, so that the vendor would not learn of another coding of the body.
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') return problems.coding
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return problems.tooLarge
   const target = targetOf(url, egress.upstreams)
   if (target === 'malformed') return problems.malformed

@@ -11,7 +11,7 @@ export interface ProxyProblem {
   readonly retryAfter?: number
 }
 
-type OwnProblem = 'malformed' | 'unknown' | 'method' | 'token' | 'loop' | 'tooLarge' | 'tooSlow' | 'ending'
+type OwnProblem = 'malformed' | 'unknown' | 'method' | 'token' | 'loop' | 'coding' | 'tooLarge' | 'tooSlow' | 'ending'
 
 /** What the proxy refuses before it requests a grant. */
 export const problems: Readonly<Record<OwnProblem, ProxyProblem>> = {
@@ -25,6 +25,12 @@ export const problems: Readonly<Record<OwnProblem, ProxyProblem>> = {
   method: { status: 405, title: 'Method not allowed', detail: 'The method cannot be proxied.', reason: 'method' },
   token: { status: 401, title: 'Unauthorized', detail: 'x-internal-token is missing or wrong.', reason: 'token' },
   loop: { status: 508, title: 'Loop detected', detail: 'The request came through this proxy before.', reason: 'loop' },
+  coding: {
+    status: 501,
+    title: 'Not implemented',
+    detail: 'Of transfer codings, only chunked can be proxied.',
+    reason: 'transfer-coding',
+  },
   tooLarge: {
     status: 413,
     title: 'Content too large',

@@ -26,7 +26,9 @@ export interface Delivered {
   readonly stopped?: Exclude<SendAnswer, { kind: 'accepted' }>
 }
 
-/** After so many single refusals in a row the server, or a release of it, is at fault, and not the events. */
+const acceptsNothing = { kind: 'failed', reason: 'the server rejects every event' } as const
+
+/** After so many refused events in a row the server, or a release of it, is at fault, and not the events. */
 const maxRefusalsInRow = 100
 
 /**
@@ -39,12 +41,15 @@ export async function deliver(events: readonly StoredEvent[], ports: DeliverPort
   for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
     const answer = await ports.send(part)
     if (answer.kind === 'accepted') {
-      const outcome = await settle(part, answer.results, ports)
+      const acceptsNone = areAllRejected(part, answer.results)
+      const taken = acceptsNone ? part.slice(0, maxRefusalsInRow - refusalsInRow) : part
+      const outcome = await settle(taken, answer.results, ports)
       sent += outcome.sent
       duplicates += outcome.duplicates
       rejected += outcome.rejected
-      refusalsInRow = 0
-      if (outcome.stopped !== undefined) return { sent, duplicates, rejected, tooLarge, stopped: outcome.stopped }
+      refusalsInRow = acceptsNone ? refusalsInRow + taken.length : 0
+      const stopped = taken.length < part.length ? acceptsNothing : outcome.stopped
+      if (stopped !== undefined) return { sent, duplicates, rejected, tooLarge, stopped }
     } else if (answer.kind !== 'refused' && answer.kind !== 'too-large') {
       return { sent, duplicates, rejected, tooLarge, stopped: answer }
     } else if (part.length > 1) {
@@ -58,6 +63,13 @@ export async function deliver(events: readonly StoredEvent[], ports: DeliverPort
     }
   }
   return { sent, duplicates, rejected, tooLarge }
+}
+
+/** Whether the server has answered per event, and rejected each of them. */
+function areAllRejected(events: readonly StoredEvent[], results: readonly EventResult[] | undefined): boolean {
+  if (results?.[0]?.status !== 'rejected') return false
+  const byId = resultsById(results)
+  return events.every(({ producer, seq }) => byId.get(eventId(producer, seq))?.status === 'rejected')
 }
 
 /** Follows the answers per event; those to retry are sent again, until the server makes no more progress. */

@@ -201,6 +201,20 @@ test('413 halves the batch until it fits', async () => {
   expect(numbers(collector)).toEqual(Array.from({ length: 200 }, (_, i) => i))
 })
 
+test('a server that rejects every event, one by one in its results, is failing too', async () => {
+  const { collector, shipper } = await setUp()
+  await Promise.all(Array.from({ length: 250 }, (_, n) => shipper.ship({ n })))
+  collector.intercept = (request, response) => {
+    if (request.path.endsWith('/capacity')) return false
+    json(response, 200, { results: request.events.map(({ id }) => ({ id, status: 'rejected', reason: 'broken' })) })
+    return true
+  }
+  expect(await shipper.flush()).toMatchObject({ outcome: 'failed', sent: 0, rejected: 100, pending: 150 })
+  collector.intercept = undefined
+  await expect.poll(() => shipper.flush(), { timeout: 10_000 }).toMatchObject({ outcome: 'drained', pending: 0 })
+  expect(collector.events.size).toBe(150)
+})
+
 test('answers per event: rejected is set aside, retry is sent again, duplicate is fine', async () => {
   let first = true
   const { collector, shipper } = await setUp({}, ({ path, events }, response) => {

@@ -7,7 +7,7 @@ import type { NodeEnv } from '../../access.ts'
 import type { Routes } from '../../app.ts'
 import { readWhole } from '../../inputs.ts'
 import { HttpProblem } from '../../problem.ts'
-import { PolicyPusher, readOnlyReason, standingOf, tried, writable } from '../../push-policy.ts'
+import { PolicyPusher, readOnlyReason, standingOf, tried, triedPush, writable } from '../../push-policy.ts'
 import { parseJson, readJson, readText } from '../../read-body.ts'
 import { readFlag, readNumber, readQuery } from '../../read-query.ts'
 import { policyStatus } from '../stats.ts'
@@ -50,7 +50,7 @@ export const policyRoutes: Routes = (app, parts) => {
   app.put('/v1/policy', async function push(c) {
     const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
     const document = await readDocument(c)
-    if (isDryRun) return c.json({ ...(await tried(parts, document)), pushed: false })
+    if (isDryRun) return c.json({ ...(await triedPush(parts, document)), pushed: false })
     return c.json(await pusher.push(c, () => document, { what: 'policy.push' }))
   })
 
@@ -74,7 +74,7 @@ export const policyRoutes: Routes = (app, parts) => {
     const revision = readWhole((await readJson(c, 'revision')).revision, 'revision')
     const target = revision === undefined ? (await archive.history(2))[1] : await versionOf(archive, revision)
     if (target === undefined) throw new HttpProblem(404, 'There is no version before the newest.')
-    if (isDryRun) return c.json({ ...(await tried(parts, target.document)), pushed: false })
+    if (isDryRun) return c.json({ ...(await triedPush(parts, target.document)), pushed: false })
     const pushed = await pusher.push(c, () => target.document, { what: 'policy.rollback' })
     return c.json({ ...pushed, rolledBackTo: target.revision })
   })
