@@ -20,6 +20,7 @@ import { detachable } from './lookup/detachable.ts'
 import { type Entry, isEarly } from './lookup/entry.ts'
 import { Flights } from './lookup/flights.ts'
 import type { FromLanded, Landed } from './lookup/in-flight.ts'
+import { invalidateScopes, notConfirmed, readInvalidation } from './lookup/invalidate-scopes.ts'
 import { keepEntry, levelOf, takeStored } from './lookup/keep-entry.ts'
 import { makeEntry } from './lookup/make-entry.ts'
 import { readLookup } from './lookup/read-lookup.ts'
@@ -129,7 +130,9 @@ export class TwoLevelCache implements Cache {
     }
     const { entry, bytes, keepMs } = made
     const { message, id } = redis
-      ? await redis.set(key.encoded, bytes!, keepMs).catch((error) => this.#unreachable(`set ${key.spec.name}`, error))
+      ? await redis.set(key.encoded, bytes!, keepMs).catch((error) => {
+          throw notConfirmed(`set ${key.spec.name}`, error)
+        })
       : { message: core.invalidateAlone([key.scope]), id: 0 }
     Object.assign(entry, { generation: message.generation, sequence: message.sequence, id })
     // An invalidation that was rejected meanwhile is later than this set.
@@ -141,44 +144,9 @@ export class TwoLevelCache implements Cache {
     target: InvalidationTarget | readonly InvalidationTarget[],
     options: InvalidateOptions = {},
   ): Promise<InvalidationReceipt> {
-    checkOptionNames('invalidate', options, ['mode', 'wait'])
-    const { mode = 'fast', wait = 0 } = options
-    if (!Number.isInteger(wait) || wait < 0)
-      throw invalidOption('invalidate.wait', wait, 'use a number of replicas, such as 1')
-    if (mode !== 'fast' && mode !== 'strict') throw invalidOption('invalidate.mode', mode, 'use "fast" or "strict"')
-    const targets = Array.isArray(target) ? (target as InvalidationTarget[]) : [target as InvalidationTarget]
-    const scopes = targets.map((each) => {
-      if (typeof each?.scope === 'string') return each.scope
-      throw invalidOption('invalidate target', each, 'use a key, keys.name.prefix(...), tag(name) or everything')
-    })
+    const request = readInvalidation(target, options)
     if (this.#core.isClosed) throw closed()
-    if (scopes.length === 0) return { sent: true }
-    const core = this.#core
-    const { redis } = core
-    if (redis === undefined) {
-      core.invalidateAlone(scopes)
-      return { sent: true }
-    }
-    const endMs = core.clock.monotonic() + core.options.redisDeadlineMs
-    try {
-      if (!(await redis.invalidate(scopes))) this.#flights.kill(scopes)
-    } catch (error) {
-      // Redis may have executed it nevertheless. This process applies it now in any case, until Redis has it.
-      core.purge(scopes)
-      this.#flights.kill(scopes)
-      redis.queue(scopes)
-      if (mode === 'strict' || wait > 0) return this.#unreachable('invalidate', error)
-      return { sent: false }
-    }
-    if (wait > 0)
-      await redis
-        .waitForReplicas(wait, Math.max(1, endMs - core.clock.monotonic()))
-        .catch((error) => this.#unreachable('invalidate', error))
-    // Proofs that were obtained before the invalidation end within D. Clocks may differ in rate by a little.
-    if (mode === 'strict') {
-      await new Promise<void>((resolve) => core.clock.setTimeout(resolve, core.options.proofMs * 1.01 + 2))
-    }
-    return { sent: true }
+    return request.scopes.length === 0 ? { sent: true } : invalidateScopes(this.#core, this.#flights, request)
   }
 
   async warm(options: WarmOptions = {}): Promise<WarmResult> {
@@ -310,10 +278,6 @@ export class TwoLevelCache implements Cache {
     if (!(key instanceof CacheKey))
       return invalidOption('key', key, 'use a key made by defineKeys, such as keys.price("XLM")')
     return this.#core.isClosed ? closed() : undefined
-  }
-
-  #unreachable(what: string, cause: unknown): never {
-    throw new SluiceError('SLUICE_CACHE_UNREACHABLE', `Redis did not confirm ${what}`, { cause, transient: true })
   }
 }
 

@@ -1,0 +1,69 @@
+import { checkOptionNames } from '../../core/check-options.ts'
+import { invalidOption, SluiceError } from '../../core/errors.ts'
+import type { InvalidateOptions, InvalidationReceipt } from '../cache.ts'
+import type { InvalidationTarget } from '../keys/cache-key.ts'
+import type { CacheCore } from './cache-core.ts'
+import type { Flights } from './flights.ts'
+
+/** An invalidation whose arguments make sense. */
+export interface InvalidationRequest {
+  readonly scopes: readonly string[]
+  readonly mode: 'fast' | 'strict'
+  /** How many replicas must have it. */
+  readonly wait: number
+}
+
+/** Checks the arguments of `invalidate`. */
+export function readInvalidation(
+  target: InvalidationTarget | readonly InvalidationTarget[],
+  options: InvalidateOptions,
+): InvalidationRequest {
+  checkOptionNames('invalidate', options, ['mode', 'wait'])
+  const { mode = 'fast', wait = 0 } = options
+  if (!Number.isInteger(wait) || wait < 0)
+    throw invalidOption('invalidate.wait', wait, 'use a number of replicas, such as 1')
+  if (mode !== 'fast' && mode !== 'strict') throw invalidOption('invalidate.mode', mode, 'use "fast" or "strict"')
+  const targets = Array.isArray(target) ? (target as InvalidationTarget[]) : [target as InvalidationTarget]
+  const scopes = targets.map((each) => {
+    if (typeof each?.scope === 'string') return each.scope
+    throw invalidOption('invalidate target', each, 'use a key, keys.name.prefix(...), tag(name) or everything')
+  })
+  return { scopes, mode, wait }
+}
+
+/** Invalidates in this process and, through Redis, in all others. */
+export async function invalidateScopes(
+  core: CacheCore,
+  flights: Flights,
+  { scopes, mode, wait }: InvalidationRequest,
+): Promise<InvalidationReceipt> {
+  const { redis, clock } = core
+  if (redis === undefined) {
+    core.invalidateAlone(scopes)
+    return { sent: true }
+  }
+  const endMs = clock.monotonic() + core.options.redisDeadlineMs
+  try {
+    if (!(await redis.invalidate(scopes))) flights.kill(scopes)
+  } catch (error) {
+    // Redis may have executed it nevertheless. This process applies it now in any case, until Redis has it.
+    core.purge(scopes)
+    flights.kill(scopes)
+    redis.queue(scopes)
+    if (mode === 'strict' || wait > 0) throw notConfirmed('invalidate', error)
+    return { sent: false }
+  }
+  if (wait > 0) {
+    await redis.waitForReplicas(wait, Math.max(1, endMs - clock.monotonic())).catch((error) => {
+      throw notConfirmed('invalidate', error)
+    })
+  }
+  // Proofs that were obtained before the invalidation end within D. Clocks may differ in rate by a little.
+  if (mode === 'strict') await new Promise<void>((done) => clock.setTimeout(done, core.options.proofMs * 1.01 + 2))
+  return { sent: true }
+}
+
+/** The error of a change that Redis did not confirm. */
+export function notConfirmed(what: string, cause: unknown): SluiceError {
+  return new SluiceError('SLUICE_CACHE_UNREACHABLE', `Redis did not confirm ${what}`, { cause, transient: true })
+}
