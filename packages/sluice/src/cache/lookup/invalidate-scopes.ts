@@ -1,9 +1,9 @@
 import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption, SluiceError } from '../../core/errors.ts'
 import type { InvalidateOptions, InvalidationReceipt } from '../cache.ts'
+import type { Flights } from '../flights/flights.ts'
 import type { InvalidationTarget } from '../keys/cache-key.ts'
 import type { CacheCore } from './cache-core.ts'
-import type { Flights } from './flights.ts'
 
 /** An invalidation whose arguments make sense. */
 export interface InvalidationRequest {

@@ -2,8 +2,8 @@ import { SluiceError } from '../../core/errors.ts'
 import type { Fetch } from '../cache.ts'
 import type { CacheKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
+import type { CacheCore } from '../lookup/cache-core.ts'
 import type { Moment, Position } from '../protocol/messages.ts'
-import type { CacheCore } from './cache-core.ts'
 
 /** The result of a fetch, with what is needed to judge and keep it. */
 export interface Fetched {

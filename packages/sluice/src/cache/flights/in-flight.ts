@@ -1,8 +1,8 @@
 import type { Fetch } from '../cache.ts'
 import type { CacheKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
+import type { Entry } from '../lookup/entry.ts'
 import type { Position } from '../protocol/messages.ts'
-import type { Entry } from './entry.ts'
 import type { Flight } from './flight.ts'
 import type { FlightSlot } from './flight-map.ts'
 

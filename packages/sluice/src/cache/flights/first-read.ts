@@ -1,8 +1,8 @@
 import type { ReadWaiter, StoredValue } from '../link/cache-link.ts'
-import type { ReadMark } from './cache-core.ts'
+import type { ReadMark } from '../lookup/cache-core.ts'
+import type { Stored } from '../lookup/reading.ts'
+import type { RedisSide } from '../lookup/redis-side.ts'
 import type { FromLanded, InFlight } from './in-flight.ts'
-import type { Stored } from './reading.ts'
-import type { RedisSide } from './redis-side.ts'
 
 /**
  * The read that a flight begins with, for a key that is not in process. One object instead of several functions and
