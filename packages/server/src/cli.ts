@@ -1,8 +1,9 @@
 import { main } from './cli/main.ts'
 
-// The reader of the output may stop reading, as `head` does; that is no fault.
+// The reader of the output may stop reading, as `head` does. That is no fault, but it is no success either: the outcome
+// may not be known yet. The code is that of a program that SIGPIPE ends.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? 0 : 70)
+  process.exit(error.code === 'EPIPE' ? (process.exitCode ?? 141) : 70)
 })
 
 process.exitCode = await main(process.argv.slice(2))

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startRedis } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCli, type CliDaemon, runCli, startDaemon } from './testing/run-cli.ts'
+import { buildCli, type CliDaemon, runCli, startCli, startDaemon } from './testing/run-cli.ts'
 
 const policy = `service: shop
 rules:
@@ -45,6 +45,13 @@ afterAll(async () => {
 })
 
 describe('the command line', () => {
+  it('is no success when nobody reads what it found', async () => {
+    const child = startCli(['policy', 'validate', 'bad.yaml'], { cwd: folder })
+    child.stdout!.destroy()
+    const [code] = (await once(child, 'exit')) as [number]
+    expect([1, 141]).toContain(code)
+  })
+
   it('prints help and the version, and says what would be right', async () => {
     expect(await sluice()).toMatchObject({ code: 0, out: expect.stringContaining('Exit codes') })
     expect((await sluice('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)

@@ -7,6 +7,7 @@ export const exitCodes = {
   4: 'not permitted: the daemon wants another token, or Redis another password',
   70: 'a fault in Sluice itself',
   130: 'interrupted',
+  141: 'the reader of the output stopped reading before the end, as `head` does',
 } as const
 
 export type ExitCode = keyof typeof exitCodes
