@@ -9,7 +9,7 @@ const levels: readonly (readonly string[])[] = [
   ['policy', 'stores'],
   ['admission'],
   ['limiter', 'cache', 'shipper', 'capacity'],
-  ['http', 'egress', 'pipeline', 'metrics', 'reports'],
+  ['http', 'egress', 'metrics', 'reports'],
 ]
 
 /** These see every part of the library, and no other part may import them. */
