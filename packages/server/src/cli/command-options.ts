@@ -73,7 +73,6 @@ const aboutServe: OptionTable = {
     about: 'how much to log',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
   },
-  demo: { about: 'make believable traffic to look at on the page, with a policy and a store of its own' },
   validate: { about: 'check the configuration and the policy, say so, and end' },
 }
 

@@ -21,7 +21,6 @@ export const commands: readonly Command[] = [
     ],
     examples: [
       'sluice serve',
-      'sluice serve --demo',
       'sluice serve --redis redis://127.0.0.1:6379 --policy sluice.yaml',
       'sluice serve --policy sluice.yaml --validate',
     ],
