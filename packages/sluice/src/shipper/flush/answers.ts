@@ -1,4 +1,4 @@
-import { type Capacity, unknownCapacity } from './state.ts'
+import { type Capacity, unknownCapacity } from '../backoff/state.ts'
 
 /** The server's answer about one event of a batch. */
 export interface EventResult {

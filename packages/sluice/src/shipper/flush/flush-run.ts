@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
-import type { ShipperEvents } from '../events.ts'
+import type { FlushMemory } from '../backoff/memory.ts'
+import type { Capacity } from '../backoff/state.ts'
 import type { Reserve } from '../log/reserve.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import type { StoredEvent } from '../log/segment/stored-event.ts'
@@ -8,8 +9,7 @@ import { OwnershipLost, type SegmentLog } from '../log/segment-log.ts'
 import type { RejectedFile } from '../rejected/rejected-file.ts'
 import type { CapacityAnswer, SendAnswer } from './answers.ts'
 import { type Delivered, deliver } from './deliver.ts'
-import type { FlushMemory } from './memory.ts'
-import type { Capacity } from './state.ts'
+import type { ShipperEvents } from './events.ts'
 import { messageOf, type Transport } from './transport.ts'
 
 /** How a pass ended. */

@@ -1,10 +1,10 @@
-import { systemClock } from '../../timing/system-clock.ts'
-import { resolveOptions, type ShipperOptions } from '../options.ts'
-import { shipperId } from '../owner/shipper-id.ts'
-import { transportOf } from '../transport-of.ts'
-import type { RejectedEvent } from './rejected-events.ts'
-import { Resending, type ResendReport } from './resending.ts'
-import { takeRejected } from './take-rejected.ts'
+import { systemClock } from '../timing/system-clock.ts'
+import { Resending, type ResendReport } from './flush/resending.ts'
+import { resolveOptions, type ShipperOptions } from './options.ts'
+import { shipperId } from './owner/shipper-id.ts'
+import type { RejectedEvent } from './rejected/rejected-events.ts'
+import { takeRejected } from './rejected/take-rejected.ts'
+import { transportOf } from './transport-of.ts'
 
 export type ResendOptions = Pick<
   ShipperOptions,

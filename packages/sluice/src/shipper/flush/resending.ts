@@ -1,8 +1,8 @@
-import { deliver } from '../flush/deliver.ts'
-import type { Transport } from '../flush/transport.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import type { StoredEvent } from '../log/segment/stored-event.ts'
-import type { RejectedEvent } from './rejected-events.ts'
+import type { RejectedEvent } from '../rejected/rejected-events.ts'
+import { deliver } from './deliver.ts'
+import type { Transport } from './transport.ts'
 
 export interface ResendReport {
   /** `stopped`: the server failed, or was not ready; the rest is kept. */

@@ -1,5 +1,5 @@
-import type { BreakerState } from './flush/next.ts'
-import type { Capacity } from './flush/state.ts'
+import type { BreakerState } from '../backoff/next.ts'
+import type { Capacity } from '../backoff/state.ts'
 
 /** The events of a shipper. */
 export interface ShipperEvents {
