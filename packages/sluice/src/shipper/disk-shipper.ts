@@ -165,7 +165,7 @@ export class DiskShipper implements Shipper {
       return { ...this.#report('failed'), reason: messageOf(error) }
     }
     if (owned === undefined) return this.#report('not-owner')
-    const { maxBatchEvents, maxBatchBytes, clock } = this.#options
+    const { maxBatchEvents, maxBatchBytes, maxRefusals, maxRetries, clock, random } = this.#options
     const report = await new FlushRun({
       ...owned,
       ...{
@@ -175,6 +175,9 @@ export class DiskShipper implements Shipper {
         clock,
         maxBatchEvents,
         maxBatchBytes,
+        maxRefusals,
+        maxRetries,
+        random,
       },
       pending: () => this.#pending(),
       stop: this.#stop.signal,
