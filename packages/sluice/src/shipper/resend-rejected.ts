@@ -1,7 +1,7 @@
 import { Resending, type ResendReport } from './flush/resending.ts'
 import { resolveOptions, type ShipperOptions } from './options.ts'
 import { shipperId } from './owner/shipper-id.ts'
-import type { RejectedEvent } from './rejected/rejected-events.ts'
+import type { RejectedEvent } from './rejected/rejected-lines.ts'
 import { takeRejected } from './rejected/take-rejected.ts'
 import { transportOf } from './transport-of.ts'
 

@@ -115,11 +115,14 @@ test('shippers that fail together do not retry together, and none before the ser
   expect(Math.max(...beyond)).toBe(3600)
 })
 
-test('refusals in a row are kept until the server accepts something', () => {
+test('refusals in a row are kept until the server accepts something, and are not in the file without any', () => {
   const refused = step(at(0), { kind: 'refused', inRow: 7 })
+  expect(step(refused, { kind: 'success' }).consecutiveRefusals).toBe(7)
   expect(step(refused, { kind: 'failure' }).consecutiveRefusals).toBe(7)
   expect(step(refused, notReady(1)).consecutiveRefusals).toBe(7)
-  expect(JSON.parse(JSON.stringify(step(refused, { kind: 'success' })))).not.toHaveProperty('consecutiveRefusals')
+  expect(JSON.parse(JSON.stringify(step(refused, { kind: 'refused', inRow: 0 })))).not.toHaveProperty(
+    'consecutiveRefusals',
+  )
 })
 
 test('a level above the highest counts as the highest', () => {

@@ -33,7 +33,7 @@ export type Answer =
   | { readonly kind: 'ready'; readonly capacity: Capacity }
   | { readonly kind: 'not-ready'; readonly capacity: Capacity; readonly retryAfterMs: number | undefined }
   | { readonly kind: 'success' }
-  /** Events are set aside; `inRow` counts those since the server last accepted one. */
+  /** How many events were set aside since the server last accepted one; a batch may end with some of them. */
   | { readonly kind: 'refused'; readonly inRow: number }
   | { readonly kind: 'failure' }
   /** 429 or 503. */
@@ -70,7 +70,6 @@ export function next(
         consecutiveFailures: 0,
         nextAttemptAfter: null,
         lastSuccessTime: nowMs,
-        consecutiveRefusals: undefined,
       }
     case 'refused':
       return { ...state, consecutiveRefusals: answer.inRow === 0 ? undefined : answer.inRow }

@@ -1,7 +1,7 @@
 import type { Capacity } from '../backoff/state.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import type { StoredEvent } from '../log/segment/stored-event.ts'
-import type { RejectedEvent } from '../rejected/rejected-events.ts'
+import type { RejectedEvent } from '../rejected/rejected-lines.ts'
 import { type DeliverPorts, deliver } from './deliver.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import type { Transport } from './transport.ts'
