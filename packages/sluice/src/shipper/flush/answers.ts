@@ -25,7 +25,7 @@ export type CapacityAnswer =
 
 /** Transient, whatever the class of the status suggests: a timeout, a conflict, a lock, a connection closed early. */
 const transientStatuses = [408, 409, 423, 425, 499]
-/** About the account or the address, so that every event would be refused: they stop the shipper, and set nothing aside. */
+/** About the account or the address: every event would be refused, so they stop the shipper and set nothing aside. */
 const turnedAwayStatuses = [401, 402, 403, 404, 405, 407, 410, 421, 426, 451]
 
 /** The answer to a batch, by its status. */

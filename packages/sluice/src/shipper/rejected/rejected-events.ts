@@ -29,9 +29,9 @@ export async function* readRejected(
 /** The events that were set aside, oldest first, each once; `readRejected` is for more than fit in memory. */
 export async function rejectedEvents(
   dir: string,
-  options: { readonly fs?: FileSystem } = {},
+  { fs = nodeFiles }: { readonly fs?: FileSystem } = {},
 ): Promise<RejectedEvent[]> {
   const events: RejectedEvent[] = []
-  for await (const event of readRejected(dir, options)) events.push(event)
+  for await (const event of readRejected(dir, { fs })) events.push(event)
   return events.sort((a, b) => a.rejectedAt - b.rejectedAt)
 }
