@@ -13,8 +13,9 @@ test.each([
   ['a Redis, by a helper', 'examples/demo/demo.test.ts', false],
   ['the built command line, by a helper', 'packages/server/src/cli/cli.e2e.test.ts', false],
   ['a browser, by a helper', 'test/page/keys.test.ts', false],
+  ['a long search', 'packages/sluice/src/shipper/crash-mutants.test.ts', false],
   ['what was built', 'test/exports.test.ts', false],
-])('a test of %s is told by its imports: %s, %s', (_, file, isUnit) => {
+])('a test of %s is told by its text and its imports: %s, %s', (_, file, isUnit) => {
   expect(files.includes(file)).toBe(isUnit)
 })
 

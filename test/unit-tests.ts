@@ -7,6 +7,8 @@ const testingIndex = join(root, 'packages/sluice/src/testing/index.ts')
 
 /** What a test names that starts processes or a browser, bundles, or looks at what was built. */
 const heavy = /'(?:node:child_process|node:cluster|playwright-core|esbuild)'|['/]dist['/]/
+/** A test that gives itself a minute or more. */
+const long = /\btimeout(?::| =) (?:[6-9]\d|\d{3})_000\b/
 const imports = /\b(?:import|export)\s+(type\s+)?([^'";]*?\bfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/g
 
 /** The names that `sluice/testing` exports from the modules that start servers. */
@@ -35,7 +37,8 @@ function scan(file: string, starters: ReadonlySet<string>): Scanned {
   const isIndex = ({ at }: { readonly at: string }): boolean => at === 'sluice/testing' || at === testingIndex
   const startsServer = found.some((each) => isIndex(each) && namesIn(each.clause).some((name) => starters.has(name)))
   return {
-    isHeavy: file.startsWith(servers) || heavy.test(text) || startsServer,
+    isHeavy:
+      file.startsWith(servers) || heavy.test(text) || startsServer || (file.endsWith('.test.ts') && long.test(text)),
     imports: found
       .filter((each) => !isIndex(each) && each.at.endsWith('.ts') && existsSync(each.at))
       .map(({ at }) => at),
@@ -43,8 +46,8 @@ function scan(file: string, starters: ReadonlySet<string>): Scanned {
 }
 
 /**
- * The test files that start no other process: no server, no browser, no built command line. Found by what they and
- * their helpers import, so that a new test file needs no entry in a list.
+ * The test files that start no other process (no server, no browser, no built command line) and do not take long.
+ * Found by what they and their helpers import, so that a new test file needs no entry in a list.
  */
 export function unitTests(): string[] {
   const starters = serverNames()
