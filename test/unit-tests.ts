@@ -5,8 +5,11 @@ const root = join(import.meta.dirname, '..')
 const servers = join(root, 'packages/sluice/src/testing/servers/')
 const testingIndex = join(root, 'packages/sluice/src/testing/index.ts')
 
-/** What a test names that starts processes or a browser, bundles, or looks at what was built. */
-const heavy = /'(?:node:child_process|node:cluster|playwright-core|esbuild)'|['/]dist['/]/
+/**
+ * What a test names that starts processes or a browser, bundles, looks at what was built, or starts Nest, which ends a
+ * process that several of its applications share.
+ */
+const heavy = /'(?:node:child_process|node:cluster|playwright-core|esbuild)'|['/]dist['/]|\bNestFactory\b/
 /** A test that gives itself a minute or more. */
 const long = /\btimeout(?::| =) (?:[6-9]\d|\d{3})_000\b/
 const imports = /\b(?:import|export)\s+(type\s+)?([^'";]*?\bfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/g
