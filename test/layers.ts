@@ -4,7 +4,7 @@ import { parseAst } from 'vitest/node'
 /** The parts from the bottom up. A part may import from its own level and from those below it. */
 const levels: readonly (readonly string[])[] = [
   ['core'],
-  ['timing'],
+  ['runtime'],
   ['redis', 'breaker'],
   ['policy', 'stores'],
   ['admission'],
@@ -42,7 +42,7 @@ const impure: readonly string[] = [
 
 /** What reads time or waits gets a `Clock`. These files of the library need the machine's own time. */
 export const machineTime: Readonly<Record<string, string>> = {
-  'timing/system-clock.ts': 'is the clock',
+  'runtime/system-clock.ts': 'is the clock',
   'policy/compile/steps.ts': 'measures for how long it has kept the thread busy',
   'policy/sources/file/file.ts': 'compares with the times of files',
   'policy/sources/mongodb/mongodb-archive.ts': 'numbers revisions by the time of writing',

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { StoreError } from '../core/errors.ts'
 import type { StoreHealth } from '../core/observe/store-health.ts'
-import type { Deadlines } from '../timing/deadlines.ts'
+import type { Deadlines } from '../runtime/deadlines.ts'
 import type { RedisConnection } from './connection/connection.ts'
 import { parseInfo, type ServerFacts, serverFacts } from './info.ts'
 

@@ -1,5 +1,5 @@
 import type { Timer } from '../core/clock.ts'
-import { Deadlines } from '../timing/deadlines.ts'
+import { Deadlines } from '../runtime/deadlines.ts'
 import { type RedisClient, recogniseClient } from './client.ts'
 import type { ConnectionOptions } from './connection/connection.ts'
 import { ioredisSubscriber } from './connection/ioredis-subscriber.ts'

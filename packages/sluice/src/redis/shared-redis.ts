@@ -2,7 +2,7 @@ import { callOptionCheck } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { StoreError } from '../core/errors.ts'
 import type { StoreHealth } from '../core/observe/store-health.ts'
-import { Deadlines } from '../timing/deadlines.ts'
+import { Deadlines } from '../runtime/deadlines.ts'
 import { type RedisClient, recogniseClient } from './client.ts'
 import {
   type ConnectionOptions,

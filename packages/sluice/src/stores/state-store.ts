@@ -5,7 +5,7 @@ import { decide, setEndUs } from '../core/engine/engine.ts'
 import { packState, unpackState } from '../core/engine/pack-state.ts'
 import { blankState, type State } from '../core/engine/state.ts'
 import { StoreError } from '../core/errors.ts'
-import { systemClock } from '../timing/system-clock.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import type { Store, StoreHealth } from './store.ts'
 
 /** What a decision writes to one key. */

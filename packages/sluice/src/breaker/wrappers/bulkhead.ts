@@ -2,8 +2,8 @@ import { checkOptionNames, checkWhole } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { LinkedQueue } from '../../core/linked-queue.ts'
-import { onAbort } from '../../timing/on-abort.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { onAbort } from '../../runtime/on-abort.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { checkCallable, signalOf, type Wrapper } from './call.ts'
 
 export interface BulkheadOptions {

@@ -1,7 +1,7 @@
 import { checkOptionNames, checkWhole } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
-import { onAbort } from '../../timing/on-abort.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { onAbort } from '../../runtime/on-abort.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { checkCallable, signalOf, takesSignal, type Wrapper, withSignal } from './call.ts'
 import { TimeoutError } from './timeout-error.ts'
 

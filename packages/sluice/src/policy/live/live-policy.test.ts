@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
-import { systemClock } from '../../timing/system-clock.ts'
 import type { CompiledPolicy } from '../compile/compiled-policy.ts'
 import { staticPolicy } from '../sources/static.ts'
 import { type LivePolicyOptions, livePolicy } from './live-policy.ts'

@@ -2,7 +2,7 @@ import { backoffMs } from '../../core/backoff.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { invalidOption, SluiceError } from '../../core/errors.ts'
 import { sha256 } from '../../core/sha256.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { longText, parseInBackground } from '../document/parse/parse-in-background.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../core/clock.ts'
-import { Deadlines } from '../../timing/deadlines.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
 import type { NodeRedisClient } from '../client.ts'
 import {
   type CommandOptions,

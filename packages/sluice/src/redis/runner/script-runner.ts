@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
-import type { Deadline, Deadlines } from '../../timing/deadlines.ts'
+import type { Deadline, Deadlines } from '../../runtime/deadlines.ts'
 import type { RedisArgument, RedisConnection } from '../connection/connection.ts'
 import { isMissingScript, isOnTheMove, redisFailure } from '../failure.ts'
 import { MsgpackReader } from '../msgpack.ts'

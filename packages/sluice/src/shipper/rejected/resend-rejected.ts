@@ -1,4 +1,4 @@
-import { systemClock } from '../../timing/system-clock.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { resolveOptions, type ShipperOptions } from '../options.ts'
 import { shipperId } from '../owner/shipper-id.ts'
 import { transportOf } from '../transport-of.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, TakeAsk, TextTake } from '../../core/engine/ask.ts'
-import { runInMicrotask } from '../../timing/microtask.ts'
+import { runInMicrotask } from '../../runtime/microtask.ts'
 import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
 import { Observers } from '../observers.ts'
 import type { StoreHealth, StoreObserver } from '../store.ts'

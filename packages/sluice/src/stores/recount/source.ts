@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import { StoreError, show } from '../../core/errors.ts'
 import { decodeKey } from '../../core/key.ts'
-import { Deadlines } from '../../timing/deadlines.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
 import { periodOf } from './period.ts'
 import type { Recount, RecountPeriod } from './recount.ts'
 

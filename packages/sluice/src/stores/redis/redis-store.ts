@@ -14,7 +14,7 @@ import {
 import type { Redis } from '../../redis/redis.ts'
 import { TickBatcher } from '../../redis/runner/tick-batcher.ts'
 import { noSlot, slotOf } from '../../redis/slots.ts'
-import { Deadlines } from '../../timing/deadlines.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
 import { Observers } from '../observers.ts'
 import type { LentRedis, Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
