@@ -14,8 +14,8 @@ export async function redisHealth(
 ): Promise<StoreHealth> {
   const startMs = clock.monotonic()
   try {
-    const info = await deadlines.inTime(connection.command(['INFO'], {}), startMs + withinMs)
-    if (info === undefined) throw new StoreError('timeout', 'no answer before the deadline')
+    const late = (): Error => new StoreError('timeout', 'no answer before the deadline')
+    const info = await deadlines.inTime(connection.command(['INFO'], {}), startMs + withinMs, late)
     const roundTripMs = clock.monotonic() - startMs
     const facts = serverFacts(parseInfo(String(info)))
     return { reachable: true, roundTripMs, warnings: warningsFor(facts), details: { ...facts } }

@@ -140,9 +140,13 @@ export class Messages {
 
   async #isAnswering(connection: SubscriberConnection): Promise<boolean> {
     const { clock, socketTimeoutMs } = this.#options
-    const ended = (): true => true
-    const answer = connection.ping!().then(ended, ended)
+    // A server that answers with an error is there.
+    const answer = connection.ping!().then(isThere, isThere)
     const waitMs = Math.max(socketTimeoutMs, 1000)
-    return (await this.#deadlines.inTime(answer, clock.monotonic() + waitMs)) === true
+    return this.#deadlines.inTime(answer, clock.monotonic() + waitMs, () => undefined).catch(() => false)
   }
+}
+
+function isThere(): true {
+  return true
 }

@@ -92,12 +92,13 @@ test('a timer that fires late lets replies be read first, and what came is not e
   expect(expired).toEqual(['lost'])
 })
 
-test('inTime gives what came of the work, or undefined when it took too long', async () => {
+test('inTime gives what came of the work, or the error of work that took too long', async () => {
   const clock = virtualClock()
   const deadlines = new Deadlines(clock)
-  expect(await deadlines.inTime(Promise.resolve('done'), 1000)).toBe('done')
-  const late = deadlines.inTime(new Promise(() => undefined), 5)
+  const late = () => new Error('late')
+  expect(await deadlines.inTime(Promise.resolve('done'), 1000, late)).toBe('done')
+  const tooLong = expect(deadlines.inTime(new Promise(() => undefined), 5, late)).rejects.toThrow('late')
   await clock.advance(5)
-  expect(await late).toBeUndefined()
-  await expect(deadlines.inTime(Promise.reject(new Error('no')), 1000)).rejects.toThrow('no')
+  await tooLong
+  await expect(deadlines.inTime(Promise.reject(new Error('no')), 1000, late)).rejects.toThrow('no')
 })

@@ -63,10 +63,10 @@ export class Deadlines {
     return entry
   }
 
-  /** The result of some work, or undefined if it is not done at `atMs`. */
-  inTime<T>(work: Promise<T>, atMs: number): Promise<T | undefined> {
+  /** The result of some work; rejects with what `late` makes if it is not done at `atMs`. */
+  inTime<T>(work: Promise<T>, atMs: number, late: () => unknown): Promise<T> {
     return new Promise((resolve, reject) => {
-      const deadline = this.add(atMs, () => resolve(undefined))
+      const deadline = this.add(atMs, () => reject(late()))
       work.then(resolve, reject).finally(() => deadline.cancel())
     })
   }

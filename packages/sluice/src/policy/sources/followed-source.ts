@@ -1,8 +1,10 @@
-import { backoffMs } from '../../core/backoff.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { invalidOption, SluiceError } from '../../core/errors.ts'
 import { sha256 } from '../../core/sha256.ts'
+import { backgroundClock } from '../../runtime/background-clock.ts'
+import { Reachability } from '../../runtime/reachability.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import { longText, parseInBackground } from '../document/parse/parse-in-background.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
 
@@ -72,23 +74,21 @@ class FollowedSource implements PolicySource {
   readonly #feed: Feed
   readonly #random: () => number
   readonly #clock: Clock
+  readonly #background: Clock
+  readonly #reading: Reachability
+  readonly #pushing: Reachability
+  readonly #closing = new AbortController()
   #listener: SourceListener | undefined
   #stamp: string | undefined
   #delivered: string | undefined
   /** The reason of the outage that lasts; undefined while the source can be read. */
   #outage: string | undefined
-  #failures = 0
   #timer: Timer | undefined
   #settleTimer: Timer | undefined
   #looking = false
   #lookAgain = false
   #outstanding: { readonly reading: Promise<Reading | 'unchanged'>; readonly sinceMs: number } | undefined
-  #readTimer: Timer | undefined
-  #giveUp: ((reason: Error) => void) | undefined
   #unsubscribe: (() => unknown) | undefined
-  #pushFailures = 0
-  #pushTimer: Timer | undefined
-  #closed = false
 
   constructor(feed: Feed) {
     this.description = feed.description
@@ -96,11 +96,15 @@ class FollowedSource implements PolicySource {
     this.#feed = feed
     this.#random = feed.random ?? Math.random
     this.#clock = feed.clock ?? systemClock()
+    this.#background = backgroundClock(this.#clock)
+    const following = { clock: this.#background, random: this.#random }
+    this.#reading = new Reachability({ ...following, probe: () => void this.#look() })
+    this.#pushing = new Reachability({ ...following, probe: () => this.#subscribe() })
   }
 
   async start(listener: SourceListener): Promise<SourcedDocument> {
     if (this.#listener !== undefined) throw new SluiceError('SLUICE_WRONG_USE', `${this.description} is in use already`)
-    if (this.#closed) throw new SluiceError('SLUICE_CLOSED', `${this.description} is closed`)
+    if (this.#isClosed) throw new SluiceError('SLUICE_CLOSED', `${this.description} is closed`)
     this.#listener = listener
     this.#looking = true
     try {
@@ -108,7 +112,7 @@ class FollowedSource implements PolicySource {
       // Nothing is known yet, so nothing can be unchanged.
       return this.#take(reading as Reading) as SourcedDocument
     } catch (error) {
-      this.#failures = 1
+      this.#reading.failed()
       this.#outage = (error as Error).message
       throw error
     } finally {
@@ -119,9 +123,9 @@ class FollowedSource implements PolicySource {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    for (const timer of [this.#timer, this.#settleTimer, this.#pushTimer]) this.#clock.clearTimeout(timer)
-    this.#giveUp?.(new Error('it was closed'))
+    this.#closing.abort(new Error('it was closed'))
+    for (const timer of [this.#timer, this.#settleTimer]) this.#clock.clearTimeout(timer)
+    for (const each of [this.#reading, this.#pushing]) each.close()
     await this.#endPush()
     await this.#feed.close?.()
   }
@@ -129,19 +133,19 @@ class FollowedSource implements PolicySource {
   /** Reads the document now; when a read is in flight, again after it. */
   async #look(): Promise<void> {
     if (this.#looking) this.#lookAgain = true
-    if (this.#looking || this.#closed) return
+    if (this.#looking || this.#isClosed) return
     this.#looking = true
     this.#clock.clearTimeout(this.#timer)
     do {
       this.#lookAgain = false
       try {
         const reading = await this.#read()
-        if (this.#closed) return
+        if (this.#isClosed) return
         this.#recovered()
         const changed = reading === 'unchanged' ? undefined : this.#take(reading)
         if (changed !== undefined && this.#listener?.changed(changed) === false) this.#forget()
       } catch (error) {
-        if (this.#closed) return
+        if (this.#isClosed) return
         this.#failed(error as Error)
         break
       }
@@ -168,14 +172,14 @@ class FollowedSource implements PolicySource {
   }
 
   #recovered(): void {
-    this.#failures = 0
+    this.#reading.answered()
     if (this.#outage === undefined) return
     this.#outage = undefined
     this.#listener?.recovered()
   }
 
   #failed(error: Error): void {
-    this.#failures++
+    this.#reading.failed()
     if ((error.cause as Error | undefined)?.name === 'NoDocument') {
       this.#listener?.emptied?.()
       this.#forget()
@@ -186,14 +190,11 @@ class FollowedSource implements PolicySource {
   }
 
   #schedule(): void {
-    if (this.#closed) return
-    const pauseMs =
-      this.#failures > 0
-        ? backoffMs(this.#failures - 1, this.#random)
-        : // Jitter shortens: a change is seen within one poll.
-          this.#feed.pollMs * (0.8 + 0.2 * this.#random())
+    if (this.#isClosed || this.#reading.isDown) return
     this.#clock.clearTimeout(this.#timer)
-    this.#timer = this.#inBackground(() => void this.#look(), pauseMs)
+    // Jitter shortens: a change is seen within one poll.
+    const pauseMs = this.#feed.pollMs * (0.8 + 0.2 * this.#random())
+    this.#timer = this.#background.setTimeout(() => void this.#look(), pauseMs)
   }
 
   async #read(): Promise<Reading | 'unchanged'> {
@@ -212,17 +213,11 @@ class FollowedSource implements PolicySource {
       // A late answer: the storage is back.
       reading.then(() => void (this.#looking || this.#look()), settled)
     }
-    const patience = new Promise<never>((_, reject) => {
-      this.#giveUp = reject
-      this.#readTimer = this.#clock.setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
-    })
-    try {
-      return await Promise.race([this.#outstanding.reading, patience])
-    } catch (error) {
+    const late = (): Error => new Error(`no answer within ${timeoutMs} ms`)
+    const limit = { ms: timeoutMs, clock: this.#clock, late, signal: this.#closing.signal }
+    return withinTime(this.#outstanding.reading, limit).catch((error) => {
       throw this.#failure(error)
-    } finally {
-      this.#clock.clearTimeout(this.#readTimer)
-    }
+    })
   }
 
   #failure(cause: unknown): SluiceError {
@@ -232,21 +227,20 @@ class FollowedSource implements PolicySource {
   }
 
   #subscribe(): void {
-    if (this.#closed || this.#feed.subscribe === undefined) return
+    if (this.#isClosed || this.#feed.subscribe === undefined) return
     let over = false
     const retry = (): void => {
-      if (over || this.#closed) return
+      if (over || this.#isClosed) return
       over = true
       // A read shows whether the storage is gone or only its pushes.
       void this.#look()
       void this.#endPush()
-      const pauseMs = backoffMs(this.#pushFailures++, this.#random)
-      this.#pushTimer = this.#inBackground(() => this.#subscribe(), pauseMs)
+      this.#pushing.failed()
     }
     this.#unsubscribe = this.#feed.subscribe({
       changed: () => {
-        if (over || this.#closed) return
-        this.#pushFailures = 0
+        if (over || this.#isClosed) return
+        this.#pushing.answered()
         this.#gather()
       },
       broken: retry,
@@ -261,18 +255,15 @@ class FollowedSource implements PolicySource {
     const { settleMs } = this.#feed
     if (settleMs === undefined) void this.#look()
     else {
-      this.#settleTimer ??= this.#inBackground(() => {
+      this.#settleTimer ??= this.#background.setTimeout(() => {
         this.#settleTimer = undefined
         void this.#look()
       }, settleMs)
     }
   }
 
-  /** A timer that does not keep the process alive. */
-  #inBackground(run: () => void, ms: number): Timer {
-    const timer = this.#clock.setTimeout(run, ms)
-    timer.unref?.()
-    return timer
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted
   }
 
   async #endPush(): Promise<void> {

@@ -140,11 +140,11 @@ class StoreWithFallback implements FallbackStore {
     if (submit !== undefined && keepsDeadlines) return submit(ask, withinMs, call)
     const answer = this.#store.decide(ask, withinMs)
     if (!(answer instanceof Promise)) return answer
-    const inTime = keepsDeadlines ? answer : this.#deadlines.inTime(answer, this.#clock.monotonic() + withinMs)
+    const inTime = keepsDeadlines ? answer : this.#deadlines.inTime(answer, this.#clock.monotonic() + withinMs, late)
     inTime.then(
       (settled) => {
         if (settled !== undefined) call.answered(settled)
-        else call.failed(new StoreError('timeout', 'The store did not answer before the deadline.'))
+        else call.failed(new StoreError('other', 'The store resolved to no answer.'))
       },
       (error) => call.failed(error),
     )
@@ -231,6 +231,10 @@ class PendingAsk implements Waiter {
     }
     this.#waiter.answered(answer)
   }
+}
+
+function late(): StoreError {
+  return new StoreError('timeout', 'The store did not answer before the deadline.')
 }
 
 function copiesOf(ask: Ask): number {

@@ -178,7 +178,7 @@ class RedisStore implements Store {
         new Promise((answered, failed) => {
           this.#batcher.add(slotOf(this.#keyOf(part.charges[0]!)), withinMs, part, { answered, failed })
         }),
-      inTime: (work) => this.#deadlines.inTime(work, endMs),
+      inTime: (work) => this.#deadlines.inTime(work, endMs, () => undefined).catch(() => undefined),
       clock,
       random: Math.random,
       id: randomUUID,

@@ -1,5 +1,5 @@
-import { checkOptionNames, checkWhole } from '../../core/check-options.ts'
-import { invalidOption } from '../../core/errors.ts'
+import { checkOptionNames, checkWhole } from '../core/check-options.ts'
+import { invalidOption } from '../core/errors.ts'
 
 export interface RetryBudgetOptions {
   /**
