@@ -1,5 +1,6 @@
-import type { Command, OptionTable } from './command.ts'
+import type { Command } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
+import type { OptionTable } from './option-table.ts'
 import { globalOptions } from './options.ts'
 
 /** The first page of help, for programs. */

@@ -1,5 +1,6 @@
 import { PolicyError } from 'sluice'
 import { nearestWord } from 'sluice/policy'
+import { version } from '../version.ts'
 import { CliError, toCliError, wrongUse } from './cli-error.ts'
 import type { Command } from './command.ts'
 import { commands } from './commands.ts'
@@ -10,7 +11,6 @@ import { parseInput } from './parse.ts'
 import { processTerminal } from './terminal/process-terminal.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { safe } from './terminal/text.ts'
-import { version } from './version.ts'
 
 /** Runs the command line; resolves with the code the process should end with. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {

@@ -1,12 +1,12 @@
 import type { Context } from 'hono'
 import { type PolicyArchive, PolicyError } from 'sluice'
 import { type CompiledPolicy, compilePolicyInSlices, parseInBackground, policyWarnings } from 'sluice/policy'
-import { actorOf } from '../audit/actor.ts'
 import { diffDocuments } from '../policy/diff-documents.ts'
 import { locateInBackground } from '../policy/locate-in-background.ts'
 import { conflictOf, policyTag, type Standing } from '../policy/policy-tag.ts'
 import { ruleChanges } from '../policy/rule-changes.ts'
 import type { NodeEnv } from './access.ts'
+import { actorOf } from './actor.ts'
 import type { ApiParts } from './api-parts.ts'
 import { HttpProblem } from './problem.ts'
 

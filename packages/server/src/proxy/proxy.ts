@@ -9,7 +9,8 @@ import { drain } from '../http/listen.ts'
 import { tokenCheck } from './internal-token.ts'
 import { OpenCalls } from './open-calls.ts'
 import { type OwnPages, ownPage } from './own-pages.ts'
-import { ProxiedCall, type ProxyParts } from './proxied-call.ts'
+import { ProxiedCall } from './proxied-call.ts'
+import type { ProxyParts } from './proxy-parts.ts'
 
 export interface ProxyConfig {
   readonly host: string

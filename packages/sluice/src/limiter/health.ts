@@ -1,6 +1,6 @@
 import type { ChargedRule } from '../core/engine/ask.ts'
-import type { ReadField } from '../policy/compile/compiled-policy.ts'
 import { policyWarnings } from '../policy/compile/policy-warnings.ts'
+import type { ReadField } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'

@@ -1,7 +1,7 @@
 import { memoryStore } from 'sluice'
 import { benchCases, type CaseResult, runCase } from '../bench/run-case.ts'
 import type { ExitCode } from '../exit-codes.ts'
-import type { Input } from '../parse.ts'
+import type { Input } from '../input.ts'
 import { openStore } from '../target/open-store.ts'
 import { count, duration } from '../terminal/numbers.ts'
 import { progress } from '../terminal/progress.ts'

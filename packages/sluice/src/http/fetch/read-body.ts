@@ -1,4 +1,4 @@
-import { unreadableBody } from '../../policy/match/request-view.ts'
+import { unreadableBody } from '../../policy/request-view.ts'
 import { readBounded } from '../../runtime/bounded-body.ts'
 import { valuesByName } from '../request/request-target.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../runtime/system-clock.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
-import type { CompiledPolicy } from '../compile/compiled-policy.ts'
+import type { CompiledPolicy } from '../compiled-policy.ts'
 import { staticPolicy } from '../sources/static.ts'
 import { type LivePolicyOptions, livePolicy } from './live-policy.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from './source.ts'

@@ -1,6 +1,6 @@
+import { maxConcurrency } from '../../core/algorithms/limit.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
-import { maxConcurrency } from '../../core/engine/limit.ts'
 import { limitSet } from '../../core/engine/limit-set.ts'
 import { encodeKey, keyPrefix } from '../../core/key.ts'
 import { every } from '../../runtime/every.ts'

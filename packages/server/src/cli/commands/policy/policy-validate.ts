@@ -1,7 +1,7 @@
 import { PolicyError } from 'sluice'
 import { policyWarnings } from 'sluice/policy'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { compileApart } from '../../policy/compile-apart.ts'
 import { readPlace } from '../../policy/open-archive.ts'
 import { countOf } from '../../terminal/numbers.ts'

@@ -1,4 +1,4 @@
-import { HttpProblem } from '../http/problem.ts'
+import { HttpProblem } from '../problem.ts'
 import type { Session, Sessions } from './sessions.ts'
 
 /** Most streams that one session keeps open: a tab has one. */

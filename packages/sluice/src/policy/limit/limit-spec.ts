@@ -1,6 +1,6 @@
 import { isZone } from '../../core/algorithms/calendar-period.ts'
+import { type AlgorithmName, type Limit, maxConcurrency, maxPeriodMs } from '../../core/algorithms/limit.ts'
 import { formatDuration, parseDuration } from '../../core/duration.ts'
-import { type AlgorithmName, type Limit, maxConcurrency, maxPeriodMs } from '../../core/engine/limit.ts'
 import { maxLimitsPerRule } from '../../core/engine/limit-set.ts'
 import { invalidOption, SluiceError, show } from '../../core/errors.ts'
 import type { LimitSpec, LimitsSpec } from '../document/document.ts'

@@ -1,9 +1,9 @@
 import { show } from '../../core/errors.ts'
 import type { ConditionSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
+import type { RequestView } from '../request-view.ts'
 import { compileSelector, type Selector } from '../selector/selector.ts'
 import { textOf } from '../selector/text-of.ts'
-import type { RequestView } from './request-view.ts'
 
 /** What one field of a request must be. */
 export interface Condition {

@@ -1,4 +1,4 @@
-import { createValue, useValue } from './value.ts'
+import { createValue, useValue } from '../hooks/value.ts'
 
 /** Whether this page may call the daemon, and if not, why. */
 export type Session = 'unknown' | 'signed-in' | 'signed-out' | 'expired' | 'code-refused'

@@ -1,5 +1,5 @@
+import type { Limit } from '../../core/algorithms/limit.ts'
 import { intervalOf, minuteOfPlan } from '../../core/algorithms/pace-curve.ts'
-import type { Limit } from '../../core/engine/limit.ts'
 import type { LimitSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import { requireToken, type TokenCheck, tokenTest } from '../http/access.ts'
-import { HttpProblem } from '../http/problem.ts'
+import { requireToken, type TokenCheck, tokenTest } from '../access.ts'
+import { HttpProblem } from '../problem.ts'
+import type { WrongSecrets } from '../wrong-secrets.ts'
 import { codeMs, OneTimeCodes } from './one-time-codes.ts'
 import { SessionStreams } from './session-streams.ts'
 import { type Session, Sessions, sessionMs } from './sessions.ts'
-import type { WrongSecrets } from './wrong-secrets.ts'
 
 const safeMethods = ['GET', 'HEAD', 'OPTIONS']
 

@@ -1,10 +1,10 @@
 import { didYouMean } from '../../core/did-you-mean.ts'
 import type { MatchSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
+import type { RequestView } from '../request-view.ts'
 import { type Condition, compileConditions } from './condition.ts'
 import { isServed, knownMethods } from './methods.ts'
 import { type PathPattern, parsePattern } from './path-pattern.ts'
-import type { RequestView } from './request-view.ts'
 
 /** Which requests a rule applies to, compiled. */
 export interface Matcher {

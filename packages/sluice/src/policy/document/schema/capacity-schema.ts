@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { strictObject } from '../document/schema/strict-object.ts'
-import type { CapacitySpec } from './capacity-spec.ts'
+import type { CapacitySpec } from '../capacity-spec.ts'
+import { strictObject } from './strict-object.ts'
 
 const row = strictObject(
   {

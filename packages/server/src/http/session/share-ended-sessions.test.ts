@@ -1,6 +1,6 @@
 import { startRedis } from 'sluice/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { adminToken, send, startDaemon } from '../testing/started.ts'
+import { adminToken, send, startDaemon } from '../../testing/started.ts'
 
 let redis: Awaited<ReturnType<typeof startRedis>>
 beforeAll(async () => {

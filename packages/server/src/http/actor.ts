@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
 import { clientAddress } from 'sluice/http'
-import type { NodeEnv } from '../http/access.ts'
-import type { ApiParts } from '../http/api-parts.ts'
-import { hasToken } from '../session/page-access.ts'
-import type { Actor } from './audit-log.ts'
+import type { Actor } from '../audit/audit-log.ts'
+import type { NodeEnv } from './access.ts'
+import type { ApiParts } from './api-parts.ts'
+import { hasToken } from './session/page-access.ts'
 
 /** Who makes a request. One without a token was authenticated by the cookie of the page. */
 export function actorOf({ identity }: Pick<ApiParts, 'identity'>): (c: Context<NodeEnv>) => Actor {

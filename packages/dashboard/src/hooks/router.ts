@@ -10,6 +10,11 @@ export interface Route {
   readonly query: Readonly<Record<string, string>>
 }
 
+/** The props of every page. */
+export interface PageProps {
+  readonly route: Route
+}
+
 /** Reads a hash; what cannot be decoded is kept unchanged. */
 export function parseRoute(hash: string): Route {
   const [path = '', query = ''] = split(hash.replace(/^#\/?/, ''))

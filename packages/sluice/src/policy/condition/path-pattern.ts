@@ -1,4 +1,4 @@
-import { comparedSegment, couldBeAny, decodeSegment, pathSpellings } from './path-spellings.ts'
+import { comparedSegment, couldBeAny, decodeSegment, pathSpellings } from '../selector/path-spellings.ts'
 
 /** A pattern of paths, taken apart. */
 export interface PathPattern {

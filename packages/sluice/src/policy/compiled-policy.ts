@@ -1,13 +1,11 @@
-import type { ChargedRule } from '../../core/engine/ask.ts'
-import type { LimitSet } from '../../core/engine/limit-set.ts'
-import type { ReadKeyPart } from '../../core/key.ts'
-import type { CompiledCapacity } from '../capacity/compile-capacity.ts'
-import type { RequestView } from '../match/request-view.ts'
-import type { Selector } from '../selector/selector.ts'
-import type { CompiledUpstream } from '../upstream/upstream.ts'
-
-/** Whether a rule denies, or only watches. */
-export type RuleMode = 'enforce' | 'shadow'
+import type { ChargedRule } from '../core/engine/ask.ts'
+import type { LimitSet } from '../core/engine/limit-set.ts'
+import type { ReadKeyPart } from '../core/key.ts'
+import type { CompiledCapacity } from './capacity/compile-capacity.ts'
+import type { RuleMode } from './document/document.ts'
+import type { RequestView } from './request-view.ts'
+import type { Selector } from './selector/selector.ts'
+import type { CompiledUpstream } from './upstream/upstream.ts'
 
 /** A field of a request that a rule looks at, such as `headers.x-api-key`. */
 export type ReadField = Pick<Selector, 'root' | 'path'>

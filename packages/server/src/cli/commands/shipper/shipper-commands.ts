@@ -1,4 +1,5 @@
-import type { Command, OptionTable } from '../command.ts'
+import type { Command } from '../../command.ts'
+import type { OptionTable } from '../../option-table.ts'
 
 const dirOption: OptionTable = {
   dir: { value: 'DIR', env: ['SLUICE_SHIPPER_DIR'], about: 'the directory of the buffer', default: 'buffer' },
@@ -22,8 +23,7 @@ const allOption: OptionTable = { all: { about: 'all rejected events' } }
 const status: Omit<Command, 'name' | 'summary' | 'examples'> = {
   options: { ...dirOption, ...resetOption },
   details: ['Only looks: it can be used while a shipper works on the buffer.'],
-  run: async (input, terminal) =>
-    (await import('../commands/shipper/shipper-status.ts')).shipperStatus(input, terminal),
+  run: async (input, terminal) => (await import('./shipper-status.ts')).shipperStatus(input, terminal),
 }
 
 /** The commands on the buffer of a shipper. */
@@ -51,8 +51,7 @@ export const shipperCommands: readonly Command[] = [
       'sluice shipper flush --dir buffer --endpoint https://collector.example/v1/events',
       'sluice shipper flush -H "authorization: Bearer $TOKEN"',
     ],
-    run: async (input, terminal) =>
-      (await import('../commands/shipper/shipper-flush.ts')).shipperFlush(input, terminal),
+    run: async (input, terminal) => (await import('./shipper-flush.ts')).shipperFlush(input, terminal),
   },
   {
     name: 'shipper append',
@@ -60,8 +59,7 @@ export const shipperCommands: readonly Command[] = [
     options: dirOption,
     details: ['Ends when all are on the disk. A service that owns the buffer sends them, or the next flush does.'],
     examples: ['echo \'{"type":"tool-call"}\' | sluice shipper append --dir buffer'],
-    run: async (input, terminal) =>
-      (await import('../commands/shipper/shipper-append.ts')).shipperAppend(input, terminal),
+    run: async (input, terminal) => (await import('./shipper-append.ts')).shipperAppend(input, terminal),
   },
   {
     name: 'shipper inspect',
@@ -72,8 +70,7 @@ export const shipperCommands: readonly Command[] = [
       limit: { value: 'N', about: 'print so many events at most' },
     },
     examples: ['sluice shipper inspect --dir buffer', 'sluice shipper inspect --events --limit 10'],
-    run: async (input, terminal) =>
-      (await import('../commands/shipper/shipper-inspect.ts')).shipperInspect(input, terminal),
+    run: async (input, terminal) => (await import('./shipper-inspect.ts')).shipperInspect(input, terminal),
   },
   {
     name: 'shipper rejected',
@@ -85,8 +82,7 @@ export const shipperCommands: readonly Command[] = [
       limit: { value: 'N', about: 'print so many at most', default: '50' },
     },
     examples: ['sluice shipper rejected --dir buffer', 'sluice shipper rejected --reason "unknown field" --data'],
-    run: async (input, terminal) =>
-      (await import('../commands/shipper/shipper-rejected.ts')).shipperRejected(input, terminal),
+    run: async (input, terminal) => (await import('./shipper-rejected.ts')).shipperRejected(input, terminal),
   },
   {
     name: 'shipper resend',
@@ -97,8 +93,7 @@ export const shipperCommands: readonly Command[] = [
       'sluice shipper resend --all --endpoint https://collector.example/v1/events',
       'sluice shipper resend --reason "unknown field"',
     ],
-    run: async (input, terminal) =>
-      (await import('../commands/shipper/shipper-resend.ts')).shipperResend(input, terminal),
+    run: async (input, terminal) => (await import('./shipper-resend.ts')).shipperResend(input, terminal),
   },
   {
     name: 'shipper drop',
@@ -106,15 +101,14 @@ export const shipperCommands: readonly Command[] = [
     options: { ...dirOption, ...chooseOptions, ...allOption },
     details: ['Look first: sluice shipper rejected takes the same --id and --reason.'],
     examples: ['sluice shipper drop --reason "too old"', 'sluice shipper drop --all'],
-    run: async (input, terminal) => (await import('../commands/shipper/shipper-drop.ts')).shipperDrop(input, terminal),
+    run: async (input, terminal) => (await import('./shipper-drop.ts')).shipperDrop(input, terminal),
   },
   {
     name: 'shipper verify',
     summary: 'check every record of a buffer; changes nothing',
     options: dirOption,
     examples: ['sluice shipper verify --dir buffer'],
-    run: async (input, terminal) =>
-      (await import('../commands/shipper/shipper-verify.ts')).shipperVerify(input, terminal),
+    run: async (input, terminal) => (await import('./shipper-verify.ts')).shipperVerify(input, terminal),
   },
   {
     name: 'shipper repair',
@@ -122,7 +116,6 @@ export const shipperCommands: readonly Command[] = [
     options: dirOption,
     details: ['A shipper skips damage by itself; this is for knowing at once. Stop the shipper first.'],
     examples: ['sluice shipper repair --dir buffer'],
-    run: async (input, terminal) =>
-      (await import('../commands/shipper/shipper-repair.ts')).shipperRepair(input, terminal),
+    run: async (input, terminal) => (await import('./shipper-repair.ts')).shipperRepair(input, terminal),
   },
 ]

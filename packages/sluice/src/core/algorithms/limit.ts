@@ -1,11 +1,23 @@
-import type { CalendarUnit } from '../algorithms/calendar-period.ts'
-import type { Pace } from '../algorithms/pace-curve.ts'
+import type { CalendarUnit } from './calendar-period.ts'
 
 /** The algorithms a limit can use. Each file under `algorithms/` states what it admits at most. */
 export type AlgorithmName = 'fixed-window' | 'sliding-window' | 'sliding-log' | 'gcra' | 'calendar' | 'concurrency'
 
 /** The algorithms of limits that are decided on: a paced limit is a `calendar` limit and one with `pace` beside it. */
 export type LimitAlgorithm = AlgorithmName | 'pace'
+
+/**
+ * How a calendar limit is spread over its period. A position on the curve is the part of the amount that is planned
+ * until an instant, as a whole number from 0 to `curveEnd` of `pace-curve.ts`. It does not depend on the amount, so that a changed amount
+ * changes the plan and not the position.
+ */
+export interface Pace {
+  /** By the hour of the day in the zone of the limit; undefined for an even curve. */
+  readonly weights: readonly number[] | undefined
+  /** How far on the curve one unit reaches at the highest rate: the planned one times `catchUp`. */
+  readonly interval: number
+  readonly catchUp: number
+}
 
 /**
  * An amount per period by an algorithm, ready to be decided on. Only `compileLimit` in `policy/` makes them.

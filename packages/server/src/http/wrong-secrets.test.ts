@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { HttpProblem } from '../http/problem.ts'
+import { HttpProblem } from './problem.ts'
 import { WrongSecrets, wrongPerMinute } from './wrong-secrets.ts'
 
 const from = (remoteAddress: string | undefined, headers: Record<string, string> = {}): IncomingMessage =>

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type IdentityOptions, identity } from 'sluice/http'
-import { HttpProblem } from '../http/problem.ts'
+import { HttpProblem } from './problem.ts'
 
 /** Wrong tokens and codes that are answered as wrong in a minute; more are answered with 429. */
 export const wrongPerMinute: { readonly network: number; readonly all: number } = { network: 10, all: 120 }
