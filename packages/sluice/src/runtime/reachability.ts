@@ -12,7 +12,6 @@ export interface ReachabilityOptions {
   readonly failures?: number
   /** How long to wait before each probe. */
   readonly backoff?: BackoffOptions
-  readonly onChange?: (state: 'up' | 'down', error?: unknown) => void
 }
 
 /**
@@ -22,37 +21,40 @@ export interface ReachabilityOptions {
  */
 export class Reachability {
   readonly #options: ReachabilityOptions
+  readonly #limit: number
+  /** In a row. Beyond the limit, how often it was probed in vain. */
   #failures = 0
-  #attempts = 0
-  #isDown = false
   #isClosed = false
   #timer: Timer | undefined
 
   constructor(options: ReachabilityOptions) {
     this.#options = options
+    this.#limit = options.failures ?? 1
   }
 
   get isDown(): boolean {
-    return this.#isDown
+    return this.#failures >= this.#limit
   }
 
-  answered(): void {
+  /** A call was answered. True when it was down until now. */
+  answered(): boolean {
+    const wasDown = this.isDown
     this.#failures = 0
-    this.#attempts = 0
-    if (!this.#isDown) return
-    this.#isDown = false
     this.#unschedule()
-    this.#options.onChange?.('up')
+    return wasDown
   }
 
-  /** While a probe is scheduled, further failures are those of older calls and change nothing. */
-  failed(error?: unknown): void {
+  /**
+   * A call failed. True when it is down from now on. While a probe is scheduled, failures are those of older calls and
+   * change nothing.
+   */
+  failed(): boolean {
+    if (this.#isClosed || this.#timer !== undefined) return false
     this.#failures += 1
-    if (this.#isClosed || this.#timer !== undefined || this.#failures < (this.#options.failures ?? 1)) return
-    const wasDown = this.#isDown
-    this.#isDown = true
-    this.#schedule()
-    if (!wasDown) this.#options.onChange?.('down', error)
+    const attempt = this.#failures - this.#limit
+    const { clock, random, backoff } = this.#options
+    if (attempt >= 0) this.#timer = clock.setTimeout(() => this.probeNow(), backoffMs(attempt, random, backoff))
+    return attempt === 0
   }
 
   /** Does not wait for the next probe. */
@@ -65,11 +67,6 @@ export class Reachability {
   close(): void {
     this.#isClosed = true
     this.#unschedule()
-  }
-
-  #schedule(): void {
-    const { clock, random, backoff } = this.#options
-    this.#timer = clock.setTimeout(() => this.probeNow(), Math.ceil(backoffMs(this.#attempts++, random, backoff)))
   }
 
   #unschedule(): void {

@@ -16,7 +16,7 @@ export interface TimeLimit {
  * The result of some work, unless it takes too long or the signal aborts first; a result that comes later is dropped.
  * Leaves neither a timer nor a listener behind. For very many waits at a time use `Deadlines`, which share one timer.
  */
-export function withinTime<T>(work: PromiseLike<T>, limit: TimeLimit): Promise<T> {
+export function withinTime<T>(work: Promise<T>, limit: TimeLimit): Promise<T> {
   const { ms, clock, late, signal } = limit
   return new Promise((resolve, reject) => {
     const end = (): void => {
@@ -32,15 +32,7 @@ export function withinTime<T>(work: PromiseLike<T>, limit: TimeLimit): Promise<T
     const timer = clock.setTimeout(() => giveUp(late()), ms)
     const removeListener = onAbort(signal, () => giveUp(signal!.reason))
     if (signal?.aborted) giveUp(signal.reason)
-    work.then(
-      (result) => {
-        end()
-        resolve(result)
-      },
-      (error) => {
-        end()
-        reject(error)
-      },
-    )
+    work.then(resolve, reject)
+    work.then(end, end)
   })
 }

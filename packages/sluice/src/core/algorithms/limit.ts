@@ -8,8 +8,8 @@ export type LimitAlgorithm = AlgorithmName | 'pace'
 
 /**
  * How a calendar limit is spread over its period. A position on the curve is the part of the amount that is planned
- * until an instant, as a whole number from 0 to `curveEnd` of `pace-curve.ts`. It does not depend on the amount, so that a changed amount
- * changes the plan and not the position.
+ * until an instant, as a whole number from 0 to `curveEnd` of `pace-curve.ts`. It does not depend on the amount, so
+ * that a changed amount changes the plan and not the position.
  */
 export interface Pace {
   /** By the hour of the day in the zone of the limit; undefined for an even curve. */

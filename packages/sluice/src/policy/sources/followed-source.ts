@@ -3,7 +3,7 @@ import { invalidOption, SluiceError } from '../../core/errors.ts'
 import { sha256 } from '../../core/sha256.ts'
 import { backgroundClock } from '../../runtime/background-clock.ts'
 import { Reachability } from '../../runtime/reachability.ts'
-import { systemClock } from '../../runtime/system-clock.ts'
+import { longestTimerMs, systemClock } from '../../runtime/system-clock.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import { longText, parseInBackground } from '../document/parse/parse-in-background.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
@@ -58,12 +58,10 @@ const abandonMs = 60_000
 
 /** Makes a source of a feed: polls it with jitter, follows its pushes, and retries while it is down. */
 export function followedSource(feed: Feed): PolicySource {
-  if (!(feed.pollMs >= 1 && feed.pollMs <= 2 ** 31 - 1)) {
-    throw invalidOption('pollMs', feed.pollMs, 'give milliseconds from 1 to 2147483647')
-  }
-  const { timeoutMs = 1 } = feed
-  if (!(timeoutMs >= 1 && timeoutMs <= 2 ** 31 - 1)) {
-    throw invalidOption('timeoutMs', timeoutMs, 'give milliseconds from 1 to 2147483647')
+  for (const option of ['pollMs', 'timeoutMs'] as const) {
+    const ms = feed[option] ?? 1
+    if (!(ms >= 1 && ms <= longestTimerMs))
+      throw invalidOption(option, ms, `give milliseconds from 1 to ${longestTimerMs}`)
   }
   return new FollowedSource(feed)
 }
@@ -78,6 +76,7 @@ class FollowedSource implements PolicySource {
   readonly #reading: Reachability
   readonly #pushing: Reachability
   readonly #closing = new AbortController()
+  #isClosed = false
   #listener: SourceListener | undefined
   #stamp: string | undefined
   #delivered: string | undefined
@@ -123,6 +122,7 @@ class FollowedSource implements PolicySource {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#closing.abort(new Error('it was closed'))
     for (const timer of [this.#timer, this.#settleTimer]) this.#clock.clearTimeout(timer)
     for (const each of [this.#reading, this.#pushing]) each.close()
@@ -141,7 +141,10 @@ class FollowedSource implements PolicySource {
       try {
         const reading = await this.#read()
         if (this.#isClosed) return
-        this.#recovered()
+        if (this.#reading.answered()) {
+          this.#outage = undefined
+          this.#listener?.recovered()
+        }
         const changed = reading === 'unchanged' ? undefined : this.#take(reading)
         if (changed !== undefined && this.#listener?.changed(changed) === false) this.#forget()
       } catch (error) {
@@ -162,20 +165,13 @@ class FollowedSource implements PolicySource {
     this.#delivered = hash
     const { document, revision } = reading
     const parse = typeof document === 'string' && document.length > longText && (() => parseInBackground(document))
-    return { document, revision, ...(parse ? { parse } : {}) }
+    return { document, revision, ...(parse && { parse }) }
   }
 
   /** The last reading was not taken: the next one is delivered, even if it finds the same. */
   #forget(): void {
     this.#stamp = undefined
     this.#delivered = undefined
-  }
-
-  #recovered(): void {
-    this.#reading.answered()
-    if (this.#outage === undefined) return
-    this.#outage = undefined
-    this.#listener?.recovered()
   }
 
   #failed(error: Error): void {
@@ -204,38 +200,31 @@ class FollowedSource implements PolicySource {
       this.#lookAgain = true
     } else {
       const reading = this.#feed.read(this.#stamp)
-      const outstanding = { reading, sinceMs: this.#clock.monotonic() }
       const settled = (): void => {
-        if (this.#outstanding === outstanding) this.#outstanding = undefined
+        if (this.#outstanding?.reading === reading) this.#outstanding = undefined
       }
-      this.#outstanding = outstanding
-      reading.then(settled, settled)
-      // A late answer: the storage is back.
-      reading.then(() => void (this.#looking || this.#look()), settled)
+      this.#outstanding = { reading, sinceMs: this.#clock.monotonic() }
+      reading.then(() => {
+        settled()
+        // A late answer: the storage is back.
+        if (!this.#looking) void this.#look()
+      }, settled)
     }
     const late = (): Error => new Error(`no answer within ${timeoutMs} ms`)
     const limit = { ms: timeoutMs, clock: this.#clock, late, signal: this.#closing.signal }
-    return withinTime(this.#outstanding.reading, limit).catch((error) => {
-      throw this.#failure(error)
+    return withinTime(this.#outstanding.reading, limit).catch((cause) => {
+      const why = cause instanceof Error ? cause.message || cause.name : String(cause)
+      const message = `the policy could not be read from ${this.description}: ${why}`
+      throw new SluiceError('SLUICE_SOURCE_FAILED', message, { cause, transient: true })
     })
-  }
-
-  #failure(cause: unknown): SluiceError {
-    const why = cause instanceof Error ? cause.message || cause.name : String(cause)
-    const message = `the policy could not be read from ${this.description}: ${why}`
-    return new SluiceError('SLUICE_SOURCE_FAILED', message, { cause, transient: true })
   }
 
   #subscribe(): void {
     if (this.#isClosed || this.#feed.subscribe === undefined) return
     let over = false
-    const retry = (): void => {
-      if (over || this.#isClosed) return
+    const end = (): void => {
       over = true
-      // A read shows whether the storage is gone or only its pushes.
-      void this.#look()
       void this.#endPush()
-      this.#pushing.failed()
     }
     this.#unsubscribe = this.#feed.subscribe({
       changed: () => {
@@ -243,11 +232,14 @@ class FollowedSource implements PolicySource {
         this.#pushing.answered()
         this.#gather()
       },
-      broken: retry,
-      unavailable: () => {
-        over = true
-        void this.#endPush()
+      broken: () => {
+        if (over || this.#isClosed) return
+        end()
+        this.#pushing.failed()
+        // A read shows whether the storage is gone or only its pushes.
+        void this.#look()
       },
+      unavailable: end,
     })
   }
 
@@ -260,10 +252,6 @@ class FollowedSource implements PolicySource {
         void this.#look()
       }, settleMs)
     }
-  }
-
-  get #isClosed(): boolean {
-    return this.#closing.signal.aborted
   }
 
   async #endPush(): Promise<void> {
