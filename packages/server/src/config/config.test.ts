@@ -85,6 +85,10 @@ describe('the configuration', () => {
     [{ 'log-level': 'loud' }, {}, '--log-level is "loud"; use one of trace, debug'],
     [{ redis: 'http://x' }, {}, '--redis is "http://x"; use redis://'],
     [{ redis: 'redis+sentinel://a:1' }, {}, 'name the master group'],
+    [{ redis: 'redis://h/one' }, {}, 'a database is a number, such as /0'],
+    [{ redis: 'redis://h/1/2' }, {}, 'a database is a number, such as /0'],
+    [{ redis: 'redis+sentinel://a:1/mymaster/one' }, {}, 'a database is a number, such as /master/0'],
+    [{ redis: 'redis+cluster://a:1/1' }, {}, 'a cluster has only database 0'],
     [{ policy: 'ftp://x' }, {}, '--policy is "ftp://x"; use a file'],
     [{ prot: '1' }, {}, 'there is no such option'],
     [{ port: true }, {}, 'give it a value'],
@@ -119,13 +123,12 @@ describe('the configuration', () => {
     expect(resolveConfig({}, { [name]: 'x' }).warnings).toEqual([expect.stringContaining(name)])
   })
 
-  test.each([
-    'SLUICE_PROXY_SERVICE_HOST',
-    'SLUICE_COLLECT_PORT_8450_TCP_ADDR',
-    'SLUICE_TLS_PORT',
-  ])('%s is of Kubernetes and not even reported', (name) => {
-    expect(resolveConfig({}, { [name]: 'tcp://10.0.0.1:1' }).warnings).toEqual([])
-  })
+  test.each(['SLUICE_PROXY_SERVICE_HOST', 'SLUICE_COLLECT_PORT_8450_TCP_ADDR', 'SLUICE_TLS_PORT'])(
+    '%s is of Kubernetes and not even reported',
+    (name) => {
+      expect(resolveConfig({}, { [name]: 'tcp://10.0.0.1:1' }).warnings).toEqual([])
+    },
+  )
 
   test('no error shows a password', () => {
     expect(() => resolveConfig({ redis: 'redis+foo://:hunter2@h' }, {})).toThrow(
