@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
@@ -7,6 +7,7 @@ import type { Hono } from 'hono'
 import type { ServerConfig } from '../config/config.ts'
 import type { NodeEnv } from './access.ts'
 import { drain } from './drain.ts'
+import { oneHost } from './one-host.ts'
 
 /** An HTTP server that listens. */
 export interface HttpListener {
@@ -25,7 +26,8 @@ export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, other
   const secure = tls && { cert: tls.cert, key: tls.key, ...(tls.clientCa && { ca: tls.clientCa, requestCert: true }) }
   const server = createAdaptorServer({
     fetch: app.fetch as never,
-    ...(secure === undefined ? {} : { createServer: createSecureServer }),
+    createServer: ((options: object, answer: RequestListener) =>
+      secure ? createSecureServer(options, oneHost(answer)) : createServer(options, oneHost(answer))) as never,
     serverOptions: {
       ...secure,
       // Proxies pass on whatever their clients may send them: nginx up to 32 KiB.
