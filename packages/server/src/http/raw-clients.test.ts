@@ -47,6 +47,35 @@ describe('clients that speak HTTP badly', () => {
     expect([await counted('500'), logged]).toEqual([0, ''])
   })
 
+  test('a policy is not checked any longer than its client waits', async () => {
+    const before = await counted('499')
+    const policy = `service: shop\nrules:\n${'  - { name: r, limits: { rpm: 1 } }\n'.repeat(50_000)}`
+    const headers = { authorization: `Bearer ${adminToken}` }
+    const left = new AbortController()
+    const sent = fetch(`${daemon.url}/v1/policy/validate`, {
+      method: 'POST',
+      headers,
+      body: policy,
+      signal: left.signal,
+    })
+    await fetch(`${daemon.url}/health`)
+    left.abort()
+    await expect(sent).rejects.toThrow('abort')
+    await waitFor(async () => (await counted('499')) > before, { timeoutMs: 20_000, describe: 'the check that ended' })
+    expect(logged).toBe('')
+  }, 30_000)
+
+  test('a policy with very many mistakes is answered with the first 200', async () => {
+    const policy = `service: shop\n${Array.from({ length: 20_000 }, (_, i) => `k${i}: 1`).join('\n')}\nrules: []`
+    const answer = await fetch(`${daemon.url}/v1/policy/validate`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/yaml' },
+      body: policy,
+    })
+    const { status, issues } = (await answer.json()) as { status: number; issues: { range?: { line: number } }[] }
+    expect([status, issues.filter(({ range }) => range !== undefined).length]).toEqual([422, 200])
+  }, 30_000)
+
   test.each(['/health', '/v1/check', '/nowhere'])('two Host headers for %s are answered 400', async (path) => {
     const client = dial()
     client.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n`)

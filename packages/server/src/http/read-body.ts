@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { NodeEnv } from './access.ts'
-import { HttpProblem } from './problem.ts'
+import { clientGone, HttpProblem } from './problem.ts'
 
 /** The largest body of a request, in bytes. */
 export const maxBodyBytes: number = 1024 * 1024
@@ -17,8 +17,7 @@ export async function readText(c: Context<NodeEnv>, maxBytes: number = maxBodyBy
     return await (stated === undefined ? readChunks(c, maxBytes) : c.req.text())
   } catch (error) {
     // What failed is the client's connection: nobody reads the answer, and it is no fault of the daemon.
-    if (!(error instanceof HttpProblem) && incoming.destroyed && !incoming.complete)
-      throw new HttpProblem(499, 'The client went away before its request was complete.')
+    if (!(error instanceof HttpProblem) && incoming.destroyed && !incoming.complete) throw clientGone()
     throw error
   }
 }
