@@ -4,7 +4,7 @@ import { hideSecrets } from '../config/secrets/hide-secrets.ts'
 
 const secretFields = ['password', 'token', 'adminToken', 'authorization', 'cookie', 'secret', 'apiKey', 'x-api-key']
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters above ASCII, and marks of direction.
+/** Control characters above ASCII, and marks of direction. */
 const steering = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 

@@ -38,5 +38,6 @@ function more(count: number): string {
 
 /** One mistake as one line, such as `rules[0].limits.rpm is -1; use a whole number from 0 to 10^13`. */
 function describeIssue({ path, value, message }: PolicyIssue): string {
-  return `${path === '' ? 'the document' : path} is ${show(value)}; ${message}`
+  // Names of fields are in it, and may have line breaks.
+  return `${path === '' ? 'the document' : path.replaceAll('\n', '\\n')} is ${show(value)}; ${message}`
 }
