@@ -11,8 +11,8 @@ const ofKubernetes = /_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP)\w*)?$/
 const mustBeRead = /^SLUICE_(REDIS|REQUIRE|POLICY|ADMIN|DECIDE|COLLECT|TLS|PROXY|TRUSTED|FORWARDED)/
 
 /**
- * Warnings about variables `SLUICE_*` that nothing reads. Throws where ignoring one would be dangerous: by its own name,
- * or by the one that was meant.
+ * Warnings about variables `SLUICE_*` that nothing reads. Throws where ignoring one would be dangerous: by its own
+ * name, or by the one that was meant.
  */
 export function unknownVariables(
   env: Readonly<Record<string, string | undefined>>,

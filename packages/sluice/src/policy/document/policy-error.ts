@@ -15,7 +15,7 @@ const mostPrinted = 20
 /** Most mistakes that are listed: nobody reads more, and finding their places takes time. */
 export const mostIssues = 200
 
-/** A policy that does not parse or does not make sense. It was refused whole; `issues` lists its mistakes, at most 200. */
+/** A policy that does not parse or does not make sense, refused whole. `issues` lists its mistakes, at most 200. */
 export class PolicyError extends SluiceError {
   override readonly name = 'PolicyError'
   readonly issues: readonly PolicyIssue[]

@@ -40,8 +40,7 @@ export function ioredisConnection(
     if (isWrongDatabase) return
     lastError = error
     if (error.command?.name !== 'select') return
-    // ioredis would go on in database 0, among the counters of others. What it reports of this connection afterwards are
-    // consequences.
+    // ioredis would go on in database 0, among the counters of others. Its further errors are consequences.
     isWrongDatabase = true
     own.stream?.destroy(error)
   })
