@@ -14,6 +14,11 @@ export class HttpProblem extends Error {
   }
 }
 
+/** For a client that went away before its answer. Nobody reads it; it is counted, and is no fault of the daemon. */
+export function clientGone(): HttpProblem {
+  return new HttpProblem(499, 'The client went away before it was answered.')
+}
+
 const titles: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -27,6 +32,7 @@ const titles: Readonly<Record<number, string>> = {
   422: 'Unprocessable Content',
   428: 'Precondition Required',
   429: 'Too Many Requests',
+  499: 'Client Closed Request',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 }
