@@ -81,14 +81,14 @@ export class Deadlines {
     this.#clock.clearTimeout(this.#timer)
     this.#timerAtMs = atMs
     const waitMs = Math.min(longestTimerMs, Math.max(0, Math.ceil(atMs - this.#clock.monotonic())))
-    this.#timer = this.#clock.setTimeout(() => this.#due(atMs), waitMs)
+    this.#timer = this.#clock.setTimeout(() => this.#due(), waitMs)
     // The socket keeps the process alive for as long as an answer can come.
     this.#timer.unref?.()
   }
 
-  #due(atMs: number): void {
+  #due(): void {
     this.#timer = undefined
-    afterUnread(this.#clock.monotonic() - atMs, () => this.#fire())
+    afterUnread(() => this.#fire())
   }
 
   #fire(): void {

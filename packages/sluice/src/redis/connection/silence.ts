@@ -37,9 +37,7 @@ export class Silence {
   }
 
   #lookIn(ms: number): Timer {
-    const dueMs = this.#clock.monotonic() + ms
-    const look = (): void => afterUnread(this.#clock.monotonic() - dueMs, () => this.#look())
-    const timer = this.#clock.setTimeout(look, Math.ceil(ms))
+    const timer = this.#clock.setTimeout(() => afterUnread(() => this.#look()), Math.ceil(ms))
     timer.unref?.()
     return timer
   }
