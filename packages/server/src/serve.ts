@@ -9,6 +9,7 @@ import { openDataSources } from './data-sources/data-sources.ts'
 import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
 import { OverrideLimiters } from './envoy/override-limiters.ts'
 import { createApp } from './http/app.ts'
+import { BatchWork } from './http/batch-work.ts'
 import { listenHttp } from './http/listen.ts'
 import { Live } from './live/live.ts'
 import { createLog } from './log/create-log.ts'
@@ -110,6 +111,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       counter,
       live,
       deadlineMs: config.deadlineMs,
+      batches: new BatchWork(config.maxBatch),
       ring,
       hide,
       audit,
