@@ -84,7 +84,9 @@ export class ScriptRunner {
   #begin<Call extends ScriptCall | ReadCall>(call: Call, slot: number): Flight<Call> {
     const askedMs = call.withinMs === undefined ? this.#clock.monotonic() : call.deadlineMs - call.withinMs
     const flight: Flight<Call> = { call, slot, askedMs, sentMs: Infinity, expiry: undefined }
-    flight.expiry = this.#deadlines.add(call.deadlineMs, () => this.#fail(flight, this.#whyLate(flight, call)))
+    flight.expiry = this.#deadlines.add(call.deadlineMs, (readMs) =>
+      this.#fail(flight, this.#whyLate(flight, call.deadlineMs, readMs)),
+    )
     return flight
   }
 
@@ -105,11 +107,10 @@ export class ScriptRunner {
       })
   }
 
-  #whyLate({ slot, askedMs, sentMs }: Flight, { deadlineMs }: ScriptCall | ReadCall): StoreError {
-    const nowMs = this.#clock.monotonic()
+  #whyLate({ slot, askedMs, sentMs }: Flight, deadlineMs: number, readMs: number): StoreError {
     // Without a connection it is the server that is not there.
-    const owedMs = this.#attempted ? this.#nodeOf(slot).window.owedMs(nowMs) : Infinity
-    return lateFailure({ askedMs, sentMs, deadlineMs }, nowMs, owedMs)
+    const owedMs = this.#attempted ? this.#nodeOf(slot).window.owedMs(readMs) : Infinity
+    return lateFailure({ askedMs, sentMs, deadlineMs }, readMs, owedMs)
   }
 
   /** Ends a call and returns it; undefined when it has ended before. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
@@ -84,6 +86,25 @@ test.each([
   const decisions = await Promise.all(asked)
   expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(100)
   expect(decisions.filter(({ degraded }) => degraded)).toEqual([])
+})
+
+test('a call that was sent while sockets were read is not given up before they are read again', async () => {
+  const limiter = await limiterOf(0)
+  const asked: Promise<Decision>[] = []
+  // As a request that comes in over a socket, and keeps the process busy after its decision was sent for.
+  const socket = createServer((incoming) => incoming.destroy()).listen(0)
+  asked.push(check(limiter, 'early'))
+  await Promise.all(
+    Array.from({ length: 20 }, async (_, i) => {
+      await once(connect((socket.address() as AddressInfo).port).resume(), 'close')
+      asked.push(check(limiter, `r${i}`))
+      block(deadlineMs * 0.7)
+    }),
+  )
+  socket.close()
+  const decisions = await Promise.all(asked)
+  expect(decisions.filter(({ failure }) => failure !== undefined && failure !== 'overload')).toEqual([])
+  expect((await limiter.health()).store).toMatchObject({ reachable: true, breaker: 'closed' })
 })
 
 test('a server that is frozen under the same load is an outage, answered by onStoreFailure', async () => {
