@@ -6,6 +6,7 @@ import { AuditLog } from './audit/audit-log.ts'
 import type { ServerConfig } from './config/config.ts'
 import { isWritable } from './config/policy/policy-place.ts'
 import { openDataSources } from './data-sources/data-sources.ts'
+import { DecisionTurns } from './decision-turns.ts'
 import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
 import { OverrideLimiters } from './envoy/override-limiters.ts'
 import { createApp } from './http/app.ts'
@@ -195,5 +196,5 @@ async function openGrpc(
   }
   const overrides = new OverrideLimiters({ store, service, deadlineMs: config.deadlineMs, watch })
   opened.push(() => overrides.close())
-  return listenGrpc({ limiter, policy, overrides }, config, metrics.called, log)
+  return listenGrpc({ limiter, policy, overrides, turns: new DecisionTurns() }, config, metrics.called, log)
 }

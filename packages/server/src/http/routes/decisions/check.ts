@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { Decision, Limiter } from 'sluice'
 import { type DecisionAnswer, decisionAnswers } from 'sluice/http'
+import { DecisionTurns } from '../../../decision-turns.ts'
 import { checkKey } from '../../../policy/check-key.ts'
 import { type NodeEnv, refuseOtherSites, refuseRebinding } from '../../access.ts'
 import type { ApiParts } from '../../api-parts.ts'
@@ -24,13 +25,14 @@ const jsonHeaders = { 'content-type': 'application/json' }
  */
 export const checkRoute: Routes = (app, parts) => {
   const answerTo = decisionAnswers(parts.limiter)
+  const turns = new DecisionTurns()
   app.post('/v1/check', async function check(c) {
     const counted = parts.metrics.begin()
     try {
       refuseOtherSites(c.env.incoming)
       refuseRebinding(c.env.incoming)
       parts.access.decide(c.env.incoming)
-      return answered(parts, counted, await answer(c, parts, answerTo))
+      return answered(parts, counted, await answer(c, parts, turns, answerTo))
     } catch (error) {
       return answered(parts, counted, failed(parts, error))
     }
@@ -40,6 +42,7 @@ export const checkRoute: Routes = (app, parts) => {
 async function answer(
   c: Context<NodeEnv>,
   parts: ApiParts,
+  turns: DecisionTurns,
   answerTo: (decision: Decision) => DecisionAnswer,
 ): Promise<Response> {
   const { mirror } = readQuery(c, 'mirror')
@@ -53,7 +56,10 @@ async function answer(
   if (body.mirror !== undefined && typeof body.mirror !== 'boolean')
     throw new HttpProblem(400, 'mirror must be true or false.')
   const isMirrored = body.mirror === true || readFlag('mirror', mirror)
-  const decision = await decide(parts, readCheck(body, '', singleFields))
+  const input = readCheck(body, '', singleFields)
+  const turn = turns.begin()
+  if (turn !== undefined) await turn
+  const decision = await decide(parts, input)
   if (isMirrored) return mirrored(decision, answerTo(decision))
   return json(decisionJson(decision))
 }
