@@ -1,5 +1,5 @@
 /** Most decisions that begin in one turn of the event loop: some milliseconds of work. */
-const perTurn = 128
+const perTurn = 64
 
 /**
  * Spreads decisions that are asked for at once over turns of the event loop, in their order. A turn that began

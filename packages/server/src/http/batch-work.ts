@@ -28,7 +28,7 @@ export class BatchWork {
     this.#inFlight -= charges
   }
 
-  /** Does a portion of work when all that were asked for before are done, and what came in meanwhile has had its turn. */
+  /** Does a portion of work after all that were asked for before, and after what came in meanwhile. */
   inTurn<T>(portion: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(() => setImmediate()).then(portion)
     this.#turn = turn.catch(() => undefined)

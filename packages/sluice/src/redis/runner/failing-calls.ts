@@ -2,8 +2,8 @@
 const waitersPerTurn = 256
 
 /**
- * A lost connection fails all calls in flight at once. Failed together, thousands of waiters would delay each other past
- * their deadlines; so some are failed per turn of the event loop, in the order of sending.
+ * A lost connection fails all calls in flight at once. Failed together, thousands of waiters would delay each other
+ * past their deadlines; so some are failed per turn of the event loop, in the order of sending.
  */
 export class FailingCalls {
   /** `fail` returns for how many waiters the call stood. */
