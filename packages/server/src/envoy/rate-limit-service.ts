@@ -1,4 +1,5 @@
 import type { Decision, Limiter } from 'sluice'
+import type { DecisionTurns } from '../decision-turns.ts'
 import { descriptorView, type Entry } from './descriptor.ts'
 import type { OverrideLimiters } from './override-limiters.ts'
 import { type RoutedPolicy, routedTo } from './routed-policy.ts'
@@ -39,6 +40,7 @@ export interface RateLimitParts {
   readonly limiter: Limiter
   readonly policy: RoutedPolicy
   readonly overrides: OverrideLimiters
+  readonly turns: DecisionTurns
 }
 
 /** Decides on every descriptor of a request by itself, as Envoy's own service does. */
@@ -59,6 +61,7 @@ async function decide(
   descriptor: Descriptor,
   hits: number,
 ): Promise<DescriptorStatus> {
+  await parts.turns.begin()
   const { entries, limit } = descriptor
   const cost = Math.min(descriptor.hitsAddend?.value ?? hits, maxHits)
   if (limit !== null) {

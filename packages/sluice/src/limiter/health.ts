@@ -96,6 +96,8 @@ export function describePolicy(live: LivePolicy): Limiter['policy'] {
     readsBody,
     reads: distinct(rules.flatMap(({ reads }) => reads)),
     hasRequestRules: rules.some(({ keyed }) => keyed),
+    // The time matters to the limits of a rule only.
+    matchCount: (request) => live.current.match(request, 0).rules.length,
     whyNoRequestHas(key, name) {
       const rule = name === undefined ? (rules.length === 1 ? rules[0] : undefined) : live.current.rule(name)
       return rule?.whyNoRequestHas(typeof key === 'string' ? [key] : key)

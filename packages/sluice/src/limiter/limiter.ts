@@ -176,6 +176,8 @@ export interface Limiter<Rule extends string = string> {
     readonly reads: readonly ReadField[]
     /** Whether any rule can apply to requests; the others are used only by `take` and its like. */
     readonly hasRequestRules: boolean
+    /** How many rules apply to a request, without deciding on it: what many checks at once would cost. */
+    matchCount(request: RequestView): number
     /**
      * Why no request can have this key, in words: the key of the rule has another number of parts. Undefined when one
      * can, or when callers give the keys of the rule. For tools in which people type keys.
