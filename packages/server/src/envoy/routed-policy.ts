@@ -1,7 +1,7 @@
 import { type PolicySource, type RequestView, type SourcedDocument } from 'sluice'
 import { type CompiledPolicy, compilePolicyInSlices } from 'sluice/policy'
 import { documentOf } from '../policy/rule-changes.ts'
-import { rlsMethod } from './descriptor.ts'
+import { isRls } from './domains.ts'
 
 type Matched = ReturnType<CompiledPolicy['match']>['rules'][number]
 type Rule = { readonly name: string; readonly match?: { readonly method?: unknown; readonly query?: object } }
@@ -100,9 +100,4 @@ async function split(
   } catch {
     return undefined
   }
-}
-
-function isRls({ match }: Rule): boolean {
-  const methods = match?.method
-  return methods === rlsMethod || (Array.isArray(methods) && methods.includes(rlsMethod))
 }

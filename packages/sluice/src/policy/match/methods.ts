@@ -21,7 +21,10 @@ const extensions = new Set(
   ).split(' '),
 )
 
+/** The method of descriptors of Envoy's rate limit service, which the daemon serves. */
+export const descriptorMethod = 'RLS'
+
 /** Whether servers know a method, which is in upper case. */
 export function isServed(method: string): boolean {
-  return knownMethods.includes(method) || extensions.has(method)
+  return knownMethods.includes(method) || extensions.has(method) || method === descriptorMethod
 }
