@@ -180,7 +180,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
 
 async function openGrpc(
   config: ServerConfig,
-  { limiter, policy, store }: OpenLimiter,
+  { limiter, store }: OpenLimiter,
   counter: LimiterCounter,
   metrics: DaemonMetrics,
   log: Logger,
@@ -193,5 +193,5 @@ async function openGrpc(
   }
   const overrides = new OverrideLimiters({ store, service, deadlineMs: config.deadlineMs, watch })
   opened.push(() => overrides.close())
-  return listenGrpc({ limiter, policy, overrides }, config, metrics.called, log)
+  return listenGrpc({ limiter, overrides }, config, metrics.called, log)
 }

@@ -3,7 +3,6 @@ import { descriptorView, type Entry } from './descriptor.ts'
 import { domainsOf } from './domains.ts'
 import { meaningOf } from './no-limit.ts'
 import type { OverrideLimiters } from './override-limiters.ts'
-import { type RoutedPolicy, routedTo } from './routed-policy.ts'
 import { type DescriptorStatus, judgedBy, statusOf, unlimited, unmatched } from './status.ts'
 import { type Unit, unitSeconds } from './units.ts'
 
@@ -39,7 +38,6 @@ const maxHits = 1e13
 
 export interface RateLimitParts {
   readonly limiter: Limiter
-  readonly policy: RoutedPolicy
   readonly overrides: OverrideLimiters
 }
 
@@ -61,6 +59,7 @@ async function decide(
   descriptor: Descriptor,
   hits: number,
 ): Promise<DescriptorStatus> {
+  const { limiter, overrides } = parts
   const { entries, limit } = descriptor
   const cost = Math.min(descriptor.hitsAddend?.value ?? hits, maxHits)
   if (limit !== null) {
@@ -70,16 +69,16 @@ async function decide(
         `a limit's unit is ${JSON.stringify(unit)}; use one of ${Object.keys(unitSeconds).join(', ')}`,
       )
     // As in Envoy's service, a domain that is not configured has no limits, whatever its descriptors bring along.
-    if (!domainsOf(parts.policy.parsed).has(domain)) return unmatched
-    return spend((units) => parts.overrides.take(domain, entries, unit as Unit, requestsPerUnit, units), cost)
+    if (!domainsOf(limiter.policy.document?.parsed).has(domain)) return unmatched
+    return spend((units) => overrides.take(domain, entries, unit as Unit, requestsPerUnit, units), cost)
   }
   const view = descriptorView(domain, entries)
-  const winner = parts.policy.route(view)
+  const winner = limiter.policy.compiled.match(view, Date.now()).rules.find(({ rule }) => rule.forDescriptors)
   if (winner === undefined) return unmatched
   const meaning = meaningOf(winner.limits.limits)
   if (meaning !== undefined) return meaning === 'unlimited' ? unlimited : unmatched
-  const routed = routedTo(winner.rule.name, view)
-  return spend((units) => parts.limiter.check(routed, { cost: units }), cost)
+  const rule = winner.rule.name
+  return spend((units) => limiter.check(view, { rule, cost: units }), cost)
 }
 
 async function spend(take: (units: number) => Promise<Decision>, cost: number): Promise<DescriptorStatus> {

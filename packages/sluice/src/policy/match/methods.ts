@@ -21,7 +21,10 @@ const extensions = new Set(
   ).split(' '),
 )
 
-/** The method of descriptors of Envoy's rate limit service, which the daemon serves. */
+/**
+ * The method of descriptors of Envoy's rate limit service, which the daemon serves. The rules that name it are a group:
+ * of those that match a descriptor only the first is charged, so that special ones go before general ones.
+ */
 export const descriptorMethod = 'RLS'
 
 /** Whether servers know a method, which is in upper case. */
