@@ -37,7 +37,7 @@ export function explainRequest(rules: readonly RuleParts[], request: RequestView
     if (isGrouped) decidedBy = rule.name
     const override = rule.overrideFor(match.subject, nowMs)
     const why = [
-      ...saidBy(matcher, path.pattern),
+      ...saidBy(matcher, path.pattern, request),
       key.subject(request, path.captured) === undefined
         ? `in the bucket of all requests without a usable value of ${key.lacking(request, path.captured)}`
         : `key from ${keyText(parts)}`,
@@ -71,6 +71,7 @@ function failedCondition(
   request: RequestView,
   pathFits: boolean,
 ): string | undefined {
+  if (request.preflight && !patterns) return 'the request is a CORS preflight; the rule names no path'
   if (!hasMethod(methods, request))
     return `method is ${show(request.method)}; the rule wants ${[...methods!].join(' or ')}`
   if (!pathFits)
@@ -79,11 +80,19 @@ function failedCondition(
   return failed && `the rule wants ${failed.wanted}`
 }
 
-function saidBy({ methods, conditions }: Matcher, pattern: string | undefined): readonly string[] {
+function saidBy(
+  { methods, conditions }: Matcher,
+  pattern: string | undefined,
+  request: RequestView,
+): readonly string[] {
   const said = [
     ...(methods ? [`method is ${[...methods].join(' or ')}`] : []),
     ...(pattern === undefined ? [] : [`path fits ${pattern}`]),
-    ...conditions.map(({ wanted }) => `${wanted.replace(' to be ', ' is ')}`),
+    ...conditions.map(({ wanted, selector }) =>
+      selector.isUnreadable(request)
+        ? `${selector.text} could not be read and may be anything`
+        : wanted.replace(' to be ', ' is '),
+    ),
   ]
   return said.length === 0 ? ['applies to every request'] : said
 }

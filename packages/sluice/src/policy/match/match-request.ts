@@ -32,6 +32,7 @@ export function matchRequest(
 
 /** The same for the only rule of a policy, if it is one for every request: there is nothing to look up. */
 export function matchOnly(parts: RuleParts, request: RequestView, nowMs: number): Matched {
+  if (request.preflight) return { rules: [], refusedBy: undefined }
   const found = chargeOf(parts, request, undefined, nowMs)
   if (found) return { rules: [found], refusedBy: undefined }
   return { rules: [], refusedBy: refuses(parts) ? parts.rule : undefined }
