@@ -183,7 +183,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
 
 async function openGrpc(
   config: ServerConfig,
-  { limiter, policy, store }: OpenLimiter,
+  { limiter, store }: OpenLimiter,
   counter: LimiterCounter,
   metrics: DaemonMetrics,
   log: Logger,
@@ -196,5 +196,5 @@ async function openGrpc(
   }
   const overrides = new OverrideLimiters({ store, service, deadlineMs: config.deadlineMs, watch })
   opened.push(() => overrides.close())
-  return listenGrpc({ limiter, policy, overrides, turns: new DecisionTurns() }, config, metrics.called, log)
+  return listenGrpc({ limiter, overrides, turns: new DecisionTurns() }, config, metrics.called, log)
 }

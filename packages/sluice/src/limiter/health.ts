@@ -86,11 +86,16 @@ function recountWarnings(rules: readonly ChargedRule[], recounts: Recounts): str
 
 /** The policy that is in force now, as `limiter.policy` shows it. */
 export function describePolicy(live: LivePolicy): Limiter['policy'] {
-  const { service, rules, readsBody } = live.current
+  const { current: compiled } = live
+  const { service, rules, readsBody } = compiled
   return {
     get status() {
       return live.status
     },
+    get document() {
+      return live.document
+    },
+    compiled,
     service,
     rules: rules.map((rule) => rule.name),
     readsBody,
