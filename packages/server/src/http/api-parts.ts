@@ -11,6 +11,7 @@ import type { Hide } from '../replay/secret-names.ts'
 import type { KeptReports } from '../stats/kept-reports.ts'
 import type { LiveFeed } from '../stats/live-feed.ts'
 import type { NodeEnv, TokenCheck } from './access.ts'
+import type { BatchWork } from './batch-work.ts'
 import type { PageAccess } from './session/page-access.ts'
 
 /** The header in which proxies name the client. */
@@ -43,6 +44,7 @@ export interface ApiParts {
   readonly counter: LimiterCounter
   readonly live: Live
   readonly deadlineMs: number
+  readonly batches: BatchWork
   /** The last requests, to try policies with. */
   readonly ring: RequestRing
   /** Hides what is secret in requests and policies in the same way. */
