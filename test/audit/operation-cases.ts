@@ -99,7 +99,7 @@ export const operationCases: Readonly<Record<string, AuditCase>> = {
   W3: { found: 'closing while connecting', tests: [['test/chaos/faults/early-close.ts', 'early-close']] },
   W4: {
     found: 'a wall clock that leaps',
-    tests: [[`${lib}/timing/system-clock.test.ts`, 'a wall clock that is wrong for a moment']],
+    tests: [[`${lib}/runtime/system-clock.test.ts`, 'a wall clock that is wrong for a moment']],
   },
   W5: {
     found: 'a denial that was overtaken',

@@ -6,10 +6,13 @@ import { AuditLog } from './audit/audit-log.ts'
 import type { ServerConfig } from './config/config.ts'
 import { isWritable } from './config/policy/policy-place.ts'
 import { openDataSources } from './data-sources/data-sources.ts'
+import { DecisionTurns } from './decision-turns.ts'
 import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
 import { OverrideLimiters } from './envoy/override-limiters.ts'
 import { createApp } from './http/app.ts'
+import { BatchWork } from './http/batch-work.ts'
 import { listenHttp } from './http/listen.ts'
+import { shareEndedSessions } from './http/session/share-ended-sessions.ts'
 import { Live } from './live/live.ts'
 import { createLog } from './log/create-log.ts'
 import { logEvents } from './log/log-events.ts'
@@ -18,7 +21,6 @@ import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-lim
 import { openProxy } from './proxy/open-proxy.ts'
 import { openRing } from './replay/open-ring.ts'
 import { createHide } from './replay/secret-names.ts'
-import { shareEndedSessions } from './session/share-ended-sessions.ts'
 import { checkRedis, startWarnings, watchStore } from './start-checks.ts'
 import { type FleetLook, sharedLook } from './stats/fleet-reader.ts'
 import { LiveFeed } from './stats/live-feed.ts'
@@ -104,6 +106,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       counter,
       live,
       deadlineMs: config.deadlineMs,
+      batches: new BatchWork(config.maxBatch),
       ring,
       hide,
       audit,
@@ -174,7 +177,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
 
 async function openGrpc(
   config: ServerConfig,
-  { limiter, policy, store }: OpenLimiter,
+  { limiter, store }: OpenLimiter,
   counter: LimiterCounter,
   metrics: DaemonMetrics,
   log: Logger,
@@ -187,5 +190,5 @@ async function openGrpc(
   }
   const overrides = new OverrideLimiters({ store, service, deadlineMs: config.deadlineMs, watch })
   opened.push(() => overrides.close())
-  return listenGrpc({ limiter, policy, overrides }, config, metrics.called, log)
+  return listenGrpc({ limiter, overrides, turns: new DecisionTurns() }, config, metrics.called, log)
 }

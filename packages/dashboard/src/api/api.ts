@@ -1,4 +1,4 @@
-import { session } from '../app/session.ts'
+import { session } from './session.ts'
 
 /** An answer that is an error, by RFC 9457, or a daemon that did not answer (status 0). */
 export class ApiError extends Error {

@@ -1,7 +1,7 @@
 import type { Command } from './command.ts'
 import { serveOptions, topOptions } from './command-options.ts'
+import { shipperCommands } from './commands/shipper/shipper-commands.ts'
 import { daemonOptions, requestOptions, ruleOption, storeOptions, targetOptions } from './options.ts'
-import { shipperCommands } from './shipper/commands.ts'
 
 const keyNote =
   'KEY is a full key, service/rule/part/..., as decisions, logs and sluice top show it; with --rule it is only the parts.'

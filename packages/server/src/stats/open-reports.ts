@@ -7,8 +7,8 @@ import {
   startReports,
 } from 'sluice/reports'
 import type { ServerConfig } from '../config/config.ts'
-import type { ApiParts } from '../http/api-parts.ts'
 import type { Opened, OpenLimiter } from '../open-limiter.ts'
+import type { KeptReports } from './kept-reports.ts'
 
 /**
  * Reports how this daemon stands like every other process of its service, and reads the reports of all: through Redis
@@ -19,7 +19,7 @@ export function openReports(
   { redisPrefix }: ServerConfig,
   counter: LimiterCounter,
   opened: Opened,
-): ApiParts['reports'] & { readonly add: Reports['add'] } {
+): KeptReports & { readonly add: Reports['add'] } {
   const board = memoryReports()
   const shared = redis === undefined ? undefined : redisReports(redis, { prefix: redisPrefix })
   const reports = startReports({

@@ -3,9 +3,10 @@ import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { isSluiceError } from '../core/errors.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
-import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
+import { sleep } from '../runtime/sleep.ts'
 import { Call } from './call/call.ts'
 import type { CallContext } from './call/call-context.ts'
 import type { Undici } from './call/load-undici.ts'
@@ -200,8 +201,7 @@ export class PolicyEgress implements Egress {
     const isBusy = (): boolean => bookings.some(({ inFlight }) => inFlight > 0)
     // An agent that is closing can no longer be destroyed, as it dropped its connections. So wait before closing it.
     const endMs = clock.monotonic() + (withinMs ?? Infinity)
-    while (withinMs !== undefined && isBusy() && clock.monotonic() < endMs)
-      await new Promise<void>((resolve) => clock.setTimeout(resolve, Math.min(20, withinMs)))
+    while (withinMs !== undefined && isBusy() && clock.monotonic() < endMs) await sleep(Math.min(20, withinMs), clock)
     if (withinMs !== undefined && isBusy()) await this.#dispatcher.destroy()
     else await this.#dispatcher.close()
   }

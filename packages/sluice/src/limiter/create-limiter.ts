@@ -1,6 +1,6 @@
 import { Emitter } from '../core/observe/emitter.ts'
 import { compilePolicyInSlices } from '../policy/compile/compile-policy.ts'
-import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import { livePolicy } from '../policy/live/live-policy.ts'
 import type { PolicySource } from '../policy/live/source.ts'

@@ -4,10 +4,10 @@ import { invalidOption } from '../core/errors.ts'
 import type { LimitsSpec, PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import type { KeyFunctions } from '../policy/rule/key.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import { checkRecounts } from '../stores/recount/check-recounts.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { Store } from '../stores/store.ts'
-import { systemClock } from '../timing/system-clock.ts'
 
 export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = PolicyDocument | PolicySource> {
   /** What to enforce: a plain policy object, or a source such as `filePolicy('sluice.yaml')`. */

@@ -2,9 +2,9 @@ import type { Clock } from '../core/clock.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { encodeKey, type Key } from '../core/key.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
-import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
-import type { RequestView } from '../policy/match/request-view.ts'
+import type { RequestView } from '../policy/request-view.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
@@ -19,12 +19,12 @@ import {
   hasPlace,
   isRequest,
   noCharges,
-  type RuleCharge,
   textTake,
 } from './decision/charges.ts'
 import { asItIs, Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
 import { explain } from './decision/explain.ts'
+import type { RuleCharge } from './decision/rule-charge.ts'
 import { RuleNames } from './decision/rule-names.ts'
 import { toDecision, unmatched } from './decision/to-decision.ts'
 import { toInspection } from './decision/to-inspection.ts'
@@ -46,7 +46,8 @@ import type {
   Subject,
   TakeOptions,
 } from './limiter.ts'
-import { LimiterCounter, type LimiterStats } from './stats/limiter-stats.ts'
+import { LimiterCounter } from './stats/limiter-counter.ts'
+import { type LimiterStats } from './stats/limiter-stats.ts'
 import { watchStore } from './watch-store.ts'
 
 interface Parts {

@@ -1,6 +1,6 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption } from '../core/errors.ts'
-import { systemClock } from '../timing/system-clock.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import { type RedisClient, recogniseClient } from './client.ts'
 import type { Redis } from './redis.ts'
 import { SharedRedis } from './shared-redis.ts'

@@ -2,7 +2,8 @@ import { callOptionCheck } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { StoreError } from '../core/errors.ts'
 import type { StoreHealth } from '../core/observe/store-health.ts'
-import { Deadlines } from '../timing/deadlines.ts'
+import { Deadlines } from '../runtime/deadlines.ts'
+import { sleep } from '../runtime/sleep.ts'
 import { type RedisClient, recogniseClient } from './client.ts'
 import {
   type ConnectionOptions,
@@ -95,7 +96,7 @@ export class SharedRedis implements Redis {
       } catch (error) {
         const pauseMs = reconnectDelayMs(attempt, this.#options.reconnectMs, Math.random)
         if (this.#closed || this.#clock.monotonic() + pauseMs >= endMs) throw error
-        await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, pauseMs))
+        await sleep(pauseMs, this.#clock)
       }
     }
   }
@@ -126,14 +127,12 @@ export class SharedRedis implements Redis {
     checkCommandOptions(options)
     const { withinMs = commandMs, lane = 'commands' } = options
     const { connection } = this.#channel(lane)
-    const send = async (): Promise<{ readonly reply: unknown }> => {
+    const send = async (): Promise<unknown> => {
       await connection.attempted
-      return { reply: await connection.command(words, options) }
+      return connection.command(words, options)
     }
     try {
-      const answered = await this.#deadlines.inTime(send(), this.#clock.monotonic() + withinMs)
-      if (answered === undefined) throw new StoreError('timeout', 'Redis did not answer before the deadline.')
-      return answered.reply
+      return await this.#deadlines.inTime(send(), this.#clock.monotonic() + withinMs, late)
     } catch (error) {
       throw redisFailure(error)
     }
@@ -216,4 +215,8 @@ export class SharedRedis implements Redis {
     await Promise.all(channels.map(({ connection }) => connection.close()))
     this.#deadlines.close()
   }
+}
+
+function late(): StoreError {
+  return new StoreError('timeout', 'Redis did not answer before the deadline.')
 }

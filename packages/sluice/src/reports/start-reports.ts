@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../core/clock.ts'
 import { invalidOption } from '../core/errors.ts'
 import { Emitter } from '../core/observe/emitter.ts'
 import type { PartKind, ReportPart } from '../core/observe/report.ts'
-import { systemClock } from '../timing/system-clock.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import { buildReport, type Reporting } from './build-report.ts'
 import type { ReportDestination } from './destination.ts'
 

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
 import type { ExplainedRule, Explanation } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
-import { goTo, linkTo, useRoute } from '../../app/router.ts'
-import { useNow } from '../../app/use-now.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Gauge } from '../../components/gauge.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
 import { formatDuration } from '../../format/time.ts'
+import { goTo, linkTo, useRoute } from '../../hooks/router.ts'
+import { useNow } from '../../hooks/use-now.ts'
 
 interface Props {
   readonly body: { readonly key: unknown } | { readonly request: unknown }

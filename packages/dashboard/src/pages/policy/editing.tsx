@@ -10,7 +10,7 @@ import { Differences } from './differences.tsx'
 import { type Draft, keepDraft, keptDraft } from './draft.ts'
 import type { Editor, Issue } from './editor/create-editor.ts'
 import { PolicyEditor } from './editor/policy-editor.tsx'
-import { type Loaded, loadPolicy } from './index.tsx'
+import { type Loaded, loadPolicy } from './load-policy.ts'
 import { Trial } from './trial.tsx'
 import { useChecked } from './use-checked.ts'
 

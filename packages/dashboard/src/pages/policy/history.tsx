@@ -9,7 +9,7 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
 import { formatMoment } from '../../format/time.ts'
 import { type Difference, Differences } from './differences.tsx'
-import type { Loaded } from './index.tsx'
+import type { Loaded } from './load-policy.ts'
 
 interface Version {
   readonly revision: number

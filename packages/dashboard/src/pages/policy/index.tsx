@@ -1,27 +1,15 @@
 import { apiAnswer } from '../../api/api.ts'
-import type { Policy } from '../../api/shapes.ts'
 import { useAnswer } from '../../api/use-api.ts'
-import type { PageProps } from '../../app/pages.ts'
-import { linkTo } from '../../app/router.ts'
 import { Notice } from '../../components/notice.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
+import type { PageProps } from '../../hooks/router.ts'
+import { linkTo } from '../../hooks/router.ts'
 import { Editing } from './editing.tsx'
 import { History } from './history.tsx'
+import { type Loaded, loadPolicy } from './load-policy.ts'
 import '../../styles/operate.css'
 import './policy.css'
-
-/** The policy as it was read, with the version that a change must be based on. */
-export interface Loaded {
-  readonly policy: Policy
-  readonly etag: string
-  readonly atMs: number
-}
-
-export async function loadPolicy(signal?: AbortSignal): Promise<Loaded> {
-  const { body, headers } = await apiAnswer<Policy>('GET', '/v1/policy', signal === undefined ? {} : { signal })
-  return { policy: body, etag: headers.get('etag') ?? '', atMs: Date.now() }
-}
 
 const lookEveryMs = 5000
 

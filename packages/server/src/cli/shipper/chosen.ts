@@ -1,6 +1,6 @@
 import type { RejectedEvent } from 'sluice/shipper'
 import { wrongUse } from '../cli-error.ts'
-import type { Input } from '../parse.ts'
+import type { Input } from '../input.ts'
 
 /** Which rejected events `--id` and `--reason` name; all of them without either. */
 export function chosen(input: Input): (event: RejectedEvent) => boolean {

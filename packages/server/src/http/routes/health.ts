@@ -1,4 +1,4 @@
-import type { Routes } from '../app.ts'
+import type { Routes } from '../api-parts.ts'
 import { readFlag, readQuery } from '../read-query.ts'
 
 /** Whether the process lives (`/health`), whether it should get requests (`/ready`), and its metrics. */

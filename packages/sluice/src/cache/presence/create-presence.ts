@@ -6,7 +6,7 @@ import type { RedisClient } from '../../redis/client.ts'
 import { namespaceOf } from '../../redis/namespaces.ts'
 import { useRedis } from '../../redis/open-redis.ts'
 import type { Redis } from '../../redis/redis.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import type { Presence } from './presence.ts'
 import { RedisPresence } from './redis-presence.ts'
 

@@ -1,7 +1,7 @@
 import { checkFunction, checkOptionNames, checkWhole } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
 import { invalidOption } from '../../core/errors.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { memoryIds } from './memory-ids.ts'
 import { type IncomingEvent, readBatch } from './read-batch.ts'
 import type { SeenIds } from './seen-ids.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
-import { systemClock } from '../../timing/system-clock.ts'
 import { exchange } from '../booking/exchange.ts'
 import type { BookingRules, Step, StepResult } from '../booking/messages.ts'
 import { newState } from '../booking/state.ts'

@@ -1,16 +1,20 @@
 import { show } from '../../core/errors.ts'
-import type { RuleTrace } from '../compile/compiled-policy.ts'
+import type { RuleTrace } from '../compiled-policy.ts'
+import { hasMethod, type Matcher } from '../condition/matcher.ts'
+import { descriptorMethod } from '../condition/methods.ts'
+import { captureNames, matchPattern } from '../condition/path-pattern.ts'
+import type { RequestView } from '../request-view.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'
 import type { Captured } from '../selector/selector.ts'
 import { chargeOf, refuses } from './match-request.ts'
-import { hasMethod, type Matcher } from './matcher.ts'
-import { captureNames, matchPattern } from './path-pattern.ts'
-import type { RequestView } from './request-view.ts'
 
 /** Why each rule does or does not apply. Each rule is tried by itself, so this costs more than matching. */
 export function explainRequest(rules: readonly RuleParts[], request: RequestView, nowMs: number): readonly RuleTrace[] {
+  const isDescriptor = request.method === descriptorMethod
+  let decidedBy: string | undefined
   return rules.map((parts) => {
     const { rule, key, matcher } = parts
+    const isGrouped = isDescriptor && rule.forDescriptors
     const not = (why: string, refuses = false): RuleTrace => ({
       rule: rule.name,
       mode: rule.mode,
@@ -23,11 +27,14 @@ export function explainRequest(rules: readonly RuleParts[], request: RequestView
     const path = matchedPath(matcher, request)
     const failed = failedCondition(matcher, request, path !== undefined)
     if (failed !== undefined || !path) return not(failed ?? '')
+    if (isGrouped && decidedBy !== undefined)
+      return not(`the rule ${decidedBy} comes first and decides on the descriptor`)
     const match = chargeOf(parts, request, path.captured, nowMs)
     if (!match) {
       const lacks = `the request lacks ${key.lacking(request, path.captured)}`
       return refuses(parts) ? not(`${lacks}, and onMissing: deny refuses it`, true) : not(lacks)
     }
+    if (isGrouped) decidedBy = rule.name
     const override = rule.overrideFor(match.subject, nowMs)
     const why = [
       ...saidBy(matcher, path.pattern, request),

@@ -1,7 +1,8 @@
-import type { CompiledRule, Matched, MatchedRule } from '../compile/compiled-policy.ts'
+import type { CompiledRule, Matched, MatchedRule } from '../compiled-policy.ts'
+import { descriptorMethod } from '../condition/methods.ts'
+import type { RequestView } from '../request-view.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'
 import type { Captured } from '../selector/selector.ts'
-import type { RequestView } from './request-view.ts'
 import type { RuleIndex } from './rule-index.ts'
 
 /** Finds what the rules of a policy say to one request. */
@@ -14,12 +15,17 @@ export function matchRequest(
 ): Matched {
   const matched: MatchedRule[] = []
   let refusedBy: CompiledRule | undefined
+  const isDescriptor = request.method === descriptorMethod
+  let isDecided = false
   for (const { index: place, captured } of index.find(request)) {
     const parts = rules[place]!
     if (only !== undefined && parts.rule.name !== only) continue
+    const isGrouped = isDescriptor && parts.rule.forDescriptors
+    if (isGrouped && isDecided) continue
     const found = chargeOf(parts, request, captured, nowMs)
     if (found) matched.push(found)
     else if (refuses(parts)) refusedBy ??= parts.rule
+    if (found && isGrouped) isDecided = true
   }
   return { rules: matched, refusedBy }
 }

@@ -1,12 +1,13 @@
 import { type LimitSet, limitSet } from '../../core/engine/limit-set.ts'
 import { keyPrefix } from '../../core/key.ts'
-import type { CompiledRule } from '../compile/compiled-policy.ts'
-import type { Steps } from '../compile/steps.ts'
+import type { CompiledRule } from '../compiled-policy.ts'
+import { compileMatch, type Matcher } from '../condition/matcher.ts'
+import { descriptorMethod } from '../condition/methods.ts'
+import { captureNames } from '../condition/path-pattern.ts'
 import type { LimitsSpec, RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
-import { compileMatch, type Matcher } from '../match/matcher.ts'
-import { captureNames } from '../match/path-pattern.ts'
 import type { Selector } from '../selector/selector.ts'
+import type { Steps } from '../steps.ts'
 import { type CostReader, compileCost } from './cost.ts'
 import { compileKey, type KeyFunctionLookup, type KeyFunctions, type RuleKey, whyNoRequestHas } from './key.ts'
 import type { LimitSets } from './limit-sets.ts'
@@ -69,6 +70,7 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
       onStoreFailure: spec.onStoreFailure ?? 'open',
       lease: spec.lease ?? false,
       mode: spec.mode ?? 'enforce',
+      forDescriptors: matcher.methods?.has(descriptorMethod) ?? false,
       keyed: spec.key !== undefined,
       estimatesCost: cost.isEstimate,
       dated: spec.overrides?.some(({ until }) => until !== undefined) ?? false,

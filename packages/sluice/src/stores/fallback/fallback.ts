@@ -3,7 +3,7 @@ import { failuresInARow } from '../../breaker/strategy.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, OnStoreFailure, TextTake } from '../../core/engine/ask.ts'
 import { type FailureKind, StoreError } from '../../core/errors.ts'
-import { Deadlines } from '../../timing/deadlines.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
 import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
 import { Observers } from '../observers.ts'
 import type { Store, StoreAbilities, StoreHealth, StoreObserver } from '../store.ts'
@@ -140,11 +140,11 @@ class StoreWithFallback implements FallbackStore {
     if (submit !== undefined && keepsDeadlines) return submit(ask, withinMs, call)
     const answer = this.#store.decide(ask, withinMs)
     if (!(answer instanceof Promise)) return answer
-    const inTime = keepsDeadlines ? answer : this.#deadlines.inTime(answer, this.#clock.monotonic() + withinMs)
+    const inTime = keepsDeadlines ? answer : this.#deadlines.inTime(answer, this.#clock.monotonic() + withinMs, late)
     inTime.then(
       (settled) => {
         if (settled !== undefined) call.answered(settled)
-        else call.failed(new StoreError('timeout', 'The store did not answer before the deadline.'))
+        else call.failed(new StoreError('other', 'The store resolved to no answer.'))
       },
       (error) => call.failed(error),
     )
@@ -168,6 +168,7 @@ class StoreWithFallback implements FallbackStore {
         : new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
     const now = this.#clock.monotonic()
     if (local.has(failure.kind)) this.#breaker.succeeded(pass)
+    else if (failure.kind === 'overload') this.#breaker.cancelled(pass)
     else {
       if (!this.#failing) this.#contactMs = now
       this.#failing = true
@@ -179,7 +180,8 @@ class StoreWithFallback implements FallbackStore {
 
   #answerWithout(ask: Ask, failure: StoreError): Answer {
     if (ask.kind !== 'take' && ask.kind !== 'peek') throw failure
-    let mode: OnStoreFailure = 'open'
+    // A process that has too much to do must not let more through: anybody could then open it by asking for enough.
+    let mode: OnStoreFailure = failure.kind === 'overload' ? 'closed' : 'open'
     for (const { rule } of ask.charges)
       if (strictness[rule.onStoreFailure] > strictness[mode]) mode = rule.onStoreFailure
     if (mode !== 'local') {
@@ -231,6 +233,10 @@ class PendingAsk implements Waiter {
     }
     this.#waiter.answered(answer)
   }
+}
+
+function late(): StoreError {
+  return new StoreError('timeout', 'The store did not answer before the deadline.')
 }
 
 function copiesOf(ask: Ask): number {

@@ -14,7 +14,7 @@ import {
 import type { Redis } from '../../redis/redis.ts'
 import { TickBatcher } from '../../redis/runner/tick-batcher.ts'
 import { noSlot, slotOf } from '../../redis/slots.ts'
-import { Deadlines } from '../../timing/deadlines.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
 import { Observers } from '../observers.ts'
 import type { LentRedis, Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
@@ -178,7 +178,7 @@ class RedisStore implements Store {
         new Promise((answered, failed) => {
           this.#batcher.add(slotOf(this.#keyOf(part.charges[0]!)), withinMs, part, { answered, failed })
         }),
-      inTime: (work) => this.#deadlines.inTime(work, endMs),
+      inTime: (work) => this.#deadlines.inTime(work, endMs, () => undefined).catch(() => undefined),
       clock,
       random: Math.random,
       id: randomUUID,

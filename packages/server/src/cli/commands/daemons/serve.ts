@@ -1,15 +1,15 @@
 import { configOptions, type Flags, resolveConfig, type ServerConfig } from '../../../config/config.ts'
 import { createLog } from '../../../log/create-log.ts'
 import { type Daemon, serve, validate } from '../../../serve.ts'
+import { version } from '../../../version.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { banner, pageUrl } from '../../serve/banner.ts'
 import { humanLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
 import { endSignal } from '../../serve/signals.ts'
 import { countOf } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { version } from '../../version.ts'
 
 /** Runs the daemon until SIGTERM or SIGINT, or with `--validate` only checks that it could run. */
 export async function serveCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
@@ -46,9 +46,10 @@ async function start(config: ServerConfig, terminal: Terminal): Promise<Daemon> 
         const { url, grpcUrl = null, proxyUrl = null, service, policySource, store } = daemon
         if (terminal.json) terminal.result({ url, grpcUrl, proxyUrl, service, policySource, store }, () => {})
         else if (terminal.live) for (const line of banner(daemon, config, version, terminal.style)) terminal.line(line)
+        // A code that signs in must not get into a log.
         else
           terminal.note(
-            `sluice ${version}: page ${pageUrl(daemon)}  API ${url}/v1/check  ${proxyUrl === null ? '' : `proxy ${proxyUrl}  `}store ${store}  policy ${policySource}`,
+            `sluice ${version}: page ${terminal.liveProgress ? pageUrl(daemon) : url}  API ${url}/v1/check  ${proxyUrl === null ? '' : `proxy ${proxyUrl}  `}store ${store}  policy ${policySource}`,
           )
       },
     })

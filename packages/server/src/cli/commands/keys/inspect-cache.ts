@@ -1,7 +1,7 @@
 import { inspectEntry, taggedCodec } from 'sluice/cache'
 import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { openStore } from '../../target/open-store.ts'
 import { duration } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'

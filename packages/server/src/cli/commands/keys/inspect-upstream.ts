@@ -1,7 +1,7 @@
 import { inspectUpstream } from 'sluice/egress'
 import { outOfReach, wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { openStore } from '../../target/open-store.ts'
 import { duration } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'

@@ -1,6 +1,6 @@
 import { dropRejected } from 'sluice/shipper'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { chosenOrAll } from '../../shipper/chosen.ts'
 import { count } from '../../terminal/numbers.ts'

@@ -1,6 +1,6 @@
 import { type RejectedEvent, readRejected } from 'sluice/shipper'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { chosen } from '../../shipper/chosen.ts'
 import { count, duration } from '../../terminal/numbers.ts'

@@ -1,6 +1,6 @@
 import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { dropRejectedEvents } from './drop-rejected.ts'
 import { listRejectedEvents } from './list-rejected.ts'

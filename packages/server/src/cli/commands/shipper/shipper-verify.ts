@@ -1,6 +1,6 @@
 import { verifyBuffer } from 'sluice/shipper'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { count } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
