@@ -8,7 +8,7 @@ const levels: readonly (readonly string[])[] = [
   ['redis', 'breaker'],
   ['policy', 'stores'],
   ['admission'],
-  ['limiter', 'cache', 'shipper', 'capacity'],
+  ['limiter', 'cache', 'presence', 'freshness', 'shipper', 'capacity'],
   ['http', 'egress', 'pipeline', 'metrics', 'reports'],
 ]
 

@@ -4,6 +4,6 @@
 -- ARGV      see deadline.lua
 -- Reply: status, time, the processes
 
---- @include ../../../redis/lua/deadline.lua
+--- @include ../../redis/lua/deadline.lua
 
 return cmsgpack.pack(RAN, clock, call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', clock), '+inf'))

@@ -2,9 +2,9 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
-import { virtualClock } from '../../testing/virtual-clock.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
+import { waitFor } from '../testing/wait-for.ts'
 import { createPresence, type Membership, type Presence, type PresenceOptions, sendEvents } from './index.ts'
 
 let server: RedisServer

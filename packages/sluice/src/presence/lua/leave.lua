@@ -6,7 +6,7 @@
 -- ARGV[4..] the members
 -- Reply: status, time
 
---- @include ../../../redis/lua/deadline.lua
+--- @include ../../redis/lua/deadline.lua
 --- @include remove.lua
 
 for i = 4, #ARGV do remove(ARGV[i], call('HGET', KEYS[1], ARGV[i])) end

@@ -4,6 +4,6 @@
 -- ARGV      see deadline.lua
 -- Reply: status, time, and pairs of a source and its report
 
---- @include ../../../redis/lua/deadline.lua
+--- @include ../../redis/lua/deadline.lua
 
 return cmsgpack.pack(RAN, clock, call('HGETALL', KEYS[1]))

@@ -1,8 +1,8 @@
 import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ClusterServers, startCluster } from '../../testing/servers/cluster.ts'
-import { waitFor } from '../../testing/wait-for.ts'
 import { createPresence } from '../presence/index.ts'
+import { type ClusterServers, startCluster } from '../testing/servers/cluster.ts'
+import { waitFor } from '../testing/wait-for.ts'
 import { createFreshness } from './freshness.ts'
 
 let cluster: ClusterServers

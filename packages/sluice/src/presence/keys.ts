@@ -1,4 +1,4 @@
-import { encodeKey } from '../../core/key.ts'
+import { encodeKey } from '../core/key.ts'
 
 /** The Redis keys of one presence, under its prefix (`sluice:#presence/<namespace>/`). */
 export interface PresenceKeys {

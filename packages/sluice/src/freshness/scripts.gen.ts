@@ -1,5 +1,5 @@
 // Generated from lua/*.lua by `npm run generate`. Do not edit.
-import type { Script } from '../../redis/script.ts'
+import type { Script } from '../redis/script.ts'
 
 export const constants = {
   RAN: 0,

@@ -6,7 +6,7 @@
 -- ARGV[4]   where to continue        ARGV[5]   how many to look at
 -- Reply: status, time, where to continue; 0 when there is no more
 
---- @include ../../../redis/lua/deadline.lua
+--- @include ../../redis/lua/deadline.lua
 --- @include remove.lua
 
 local page = call('HSCAN', KEYS[1], ARGV[4], 'COUNT', ARGV[5])

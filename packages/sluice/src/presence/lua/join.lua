@@ -6,7 +6,7 @@
 -- ARGV[4..] pairs of a member and its data (JSON)
 -- Reply: status, time
 
---- @include ../../../redis/lua/deadline.lua
+--- @include ../../redis/lua/deadline.lua
 
 local process = ARGV[2]
 for i = 4, #ARGV, 2 do

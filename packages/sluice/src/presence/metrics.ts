@@ -1,4 +1,4 @@
-import { type MetricTable, type PartMetrics, partMetrics } from '../../core/observe/metrics.ts'
+import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
 import type { Presence } from './presence.ts'
 
 const table = {

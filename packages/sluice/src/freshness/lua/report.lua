@@ -5,7 +5,7 @@
 -- ARGV[2..] pairs of a source and its TTL (us)
 -- Reply: status, time
 
---- @include ../../../redis/lua/deadline.lua
+--- @include ../../redis/lua/deadline.lua
 
 for i = 2, #ARGV, 2 do
   call('HSET', KEYS[1], ARGV[i], string.format('%.0f %.0f', clock, clock + tonumber(ARGV[i + 1])))

@@ -7,7 +7,7 @@
 -- Reply: status, time, 1 if it is alive, 0 if it was declared dead: its members are being removed, so it stays dead;
 -- the dead processes, and when the next of the others expires (us; 0 for none)
 
---- @include ../../../redis/lua/deadline.lua
+--- @include ../../redis/lua/deadline.lua
 
 local untilUs = call('ZSCORE', KEYS[1], ARGV[2])
 local lives = ARGV[4] == '1' or (untilUs and tonumber(untilUs) > clock)
