@@ -72,7 +72,7 @@ test('callers of a cold key in several processes cause one fetch', async () => {
 })
 
 test('a holder that hangs loses the key, and what it brings late is dropped', async () => {
-  const [a, b] = await caches(2, { fetchDeadline: '300ms', claim: '200ms' })
+  const [a, b] = await caches(2, { fetchDeadline: '300ms', fillLock: '200ms' })
   let finish: (value: string) => void = () => undefined
   const hanging = a!.getOrFetch(keys.price('hung'), () => new Promise<string>((resolve) => (finish = resolve)))
   hanging.catch(() => undefined)
@@ -83,11 +83,11 @@ test('a holder that hangs loses the key, and what it brings late is dropped', as
   expect((await a!.get(keys.price('hung')))?.value).toBe('second')
 })
 
-test('the claim of a process that died is replaced', async () => {
-  const [a] = await caches(1, { claim: '300ms' })
+test('the fill lock of a process that died is replaced', async () => {
+  const [a] = await caches(1, { fillLock: '300ms' })
   await server.cli(
     'SET',
-    `{sluice:#cache/${encodeURIComponent(a!.namespace).replace('%20', '%0020')}/price/dead}!claim`,
+    `{sluice:#cache/${encodeURIComponent(a!.namespace).replace('%20', '%0020')}/price/dead}!lock`,
     'gone',
     'PX',
     300,

@@ -1,6 +1,7 @@
-import type { CacheLink, ClaimReply, ReadWaiter, StoredValue } from '../link/cache-link.ts'
-import { StoredCopyBytes, stampCopy, timeText } from '../link/stored-value.ts'
+import type { CacheLink, LookupReply, LookupWaiter } from '../link/cache-link.ts'
 import type { Invalidation, LogReply } from '../protocol/messages.ts'
+import { stampCopy } from '../values/stored-copy.ts'
+import { beginningAt, StoredValue } from '../values/stored-value.ts'
 
 /** A Redis in process whose replies can be held back, so that a test decides what comes between. */
 export class HeldLink implements CacheLink {
@@ -10,7 +11,7 @@ export class HeldLink implements CacheLink {
   holds: 'reads' | 'sets' | undefined
   fails = false
   readonly #held: (() => void)[] = []
-  readonly #claims = new Set<string>()
+  readonly #locks = new Set<string>()
   readonly #nowUs: () => number
   #sequence = 0
 
@@ -30,17 +31,9 @@ export class HeldLink implements CacheLink {
     return found
   }
 
-  readOne(key: string, _withinMs: number, waiter: ReadWaiter): void {
-    const found = this.#stored(key)
-    queueMicrotask(() => waiter.resolve(found))
-  }
-
-  async claim(key: string, _token: string, _claimMs: number, rejected: string): Promise<ClaimReply> {
-    const stored = this.#stored(key)
-    if (stored && stored.bytes.toString('latin1', 0, 16) !== rejected) return { kind: 'stored', stored }
-    if (this.#claims.has(key)) return { kind: 'held', forMs: 100 }
-    this.#claims.add(key)
-    return { kind: 'granted' }
+  readOrLock(key: string, rejected: Buffer, _withinMs: number, waiter: LookupWaiter): void {
+    const reply = this.#readOrLock(key, rejected)
+    queueMicrotask(() => waiter.resolve(reply))
   }
 
   async renew(): Promise<boolean> {
@@ -48,20 +41,20 @@ export class HeldLink implements CacheLink {
   }
 
   async store(key: string, _token: string, bytes: Buffer): Promise<number> {
-    this.#claims.delete(key)
+    this.#locks.delete(key)
     return this.put(key, bytes)
   }
 
   async set(key: string, bytes: Buffer): Promise<{ message: Invalidation; id: number }> {
     this.#sequence += 1
     const message = { generation: 'g', sequence: this.#sequence, scopes: [`k:${key}`] }
-    const id = this.put(key, stampCopy(bytes, message))
+    const id = this.put(key, stampCopy(bytes, 'g', this.#sequence))
     if (this.holds === 'sets') await new Promise<void>((resolve) => this.#held.push(resolve))
     return { message, id }
   }
 
   async release(key: string): Promise<void> {
-    this.#claims.delete(key)
+    this.#locks.delete(key)
   }
 
   async invalidate(scopes: readonly string[]): Promise<Invalidation> {
@@ -87,12 +80,20 @@ export class HeldLink implements CacheLink {
 
   put(key: string, bytes: Buffer): number {
     const id = this.#nowUs()
-    this.values.set(key, Buffer.concat([Buffer.from(timeText(id)), bytes]))
+    this.values.set(key, Buffer.concat([beginningAt(id), bytes]))
     return id
+  }
+
+  #readOrLock(key: string, rejected: Buffer): LookupReply {
+    const stored = this.#stored(key)
+    if (stored && !stored.beginning.equals(rejected)) return stored
+    if (this.#locks.has(key)) return { kind: 'held', forMs: 100 }
+    this.#locks.add(key)
+    return { kind: 'locked', token: '' }
   }
 
   #stored(key: string): StoredValue | undefined {
     const bytes = this.values.get(key)
-    return bytes && StoredCopyBytes.whole(bytes, this.#nowUs())
+    return bytes && StoredValue.whole(bytes, this.#nowUs())
   }
 }

@@ -1,8 +1,7 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
-import type { StoredValue } from '../link/cache-link.ts'
-import { timeDigits } from '../link/stored-value.ts'
 import type { Codec } from './codec.ts'
 import { deepFreeze } from './freeze.ts'
+import { type StoredValue, timeDigits } from './stored-value.ts'
 
 /** What is stored of an entry in Redis, besides the time, which Redis adds. */
 export interface StoredCopy {
@@ -35,6 +34,11 @@ export function writeCopy(copy: Omit<StoredCopy, 'value'>, text: string, compres
   const fields = [compresses ? deflated : plain, generation, sequence, times, crc32(text), ...tags].join(' ')
   if (!compresses) return Buffer.from(`${fields}\n${text}`)
   return Buffer.concat([Buffer.from(`${fields}\n`), deflateRawSync(Buffer.from(text))])
+}
+
+/** Puts a generation and sequence into a copy that was written without: `1 - 0 ...`. */
+export function stampCopy(bytes: Buffer, generation: string, sequence: number): Buffer {
+  return Buffer.concat([bytes.subarray(0, 2), Buffer.from(`${generation} ${sequence}`), bytes.subarray(5)])
 }
 
 /** Reads a copy; undefined for what is damaged, foreign, or larger than allowed when unpacked. */

@@ -1,10 +1,11 @@
 import type { CacheKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
-import type { StoredValue } from '../link/cache-link.ts'
+import type { CacheMonitor } from '../monitor.ts'
+import type { ResolvedOptions } from '../options.ts'
 import type { Position } from '../protocol/messages.ts'
 import { deepFreeze } from '../values/freeze.ts'
 import { readCopy, writeCopy } from '../values/stored-copy.ts'
-import type { CacheCore } from './cache-core.ts'
+import type { StoredValue } from '../values/stored-value.ts'
 import type { Entry } from './entry.ts'
 import { keepingOf } from './rules.ts'
 
@@ -12,11 +13,22 @@ import { keepingOf } from './rules.ts'
 const overheadBytes = 480
 const unjudged = -1
 
+/** What was fetched or set, and what is known of it. */
+export interface MadeOf {
+  readonly value: unknown
+  /** The options of the call. */
+  readonly rules: EntryRules | undefined
+  readonly stamp: Position | undefined
+  /** How long the fetch took; 0 for what a producer set. */
+  readonly fetchMs: number
+}
+
 /** An entry, and how Redis should keep it. */
 export interface Made {
   readonly entry: Entry
-  readonly bytes: Buffer | undefined
   readonly keepMs: number
+  /** Writes the copy for Redis. */
+  readonly write: () => Buffer
 }
 
 /**
@@ -24,31 +36,30 @@ export interface Made {
  * equal types, and frozen. Undefined for what cannot be encoded or is too large; that is counted.
  */
 export function makeEntry(
-  core: CacheCore,
   key: CacheKey,
-  value: unknown,
-  rules: EntryRules | undefined,
-  source: { readonly stamp: Position | undefined; readonly fetchMs: number },
+  { value, rules, stamp, fetchMs }: MadeOf,
+  nowMs: number,
+  options: ResolvedOptions,
+  monitor: CacheMonitor,
 ): Made | undefined {
-  const { codec, maxValueBytes, compressBytes } = core.options
-  const keeping = keepingOf(key.spec, key.encoded, value, [rules, key.spec.options, core.options.rules], core.random)
+  const { codec, maxValueBytes, compressBytes, random } = options
+  const keeping = keepingOf(key.spec, key.encoded, value, [rules, key.spec.options, options.rules], random)
   let text: string
   let copy: unknown
   try {
     text = codec.encode(value)
     copy = deepFreeze(codec.decode(text))
   } catch {
-    skip(core, key, 'unencodable')
+    monitor.skipped(key.spec.name, 'unencodable')
     return undefined
   }
   const size = Buffer.byteLength(text)
   if (size > maxValueBytes) {
-    skip(core, key, 'oversized')
+    monitor.skipped(key.spec.name, 'oversized')
     return undefined
   }
   const { freshMs, staleMs, errorMs, scopes } = keeping
-  const nowMs = core.nowMs()
-  const { generation, sequence = 0 } = source.stamp ?? {}
+  const { generation, sequence = 0 } = stamp ?? {}
   const entry: Entry = {
     key: key.encoded,
     spec: key.spec,
@@ -61,22 +72,28 @@ export function makeEntry(
     freshUntilMs: nowMs + freshMs,
     staleUntilMs: nowMs + staleMs,
     errorUntilMs: nowMs + errorMs,
-    fetchMs: source.fetchMs,
+    fetchMs,
     id: 0,
     era: unjudged,
     scopeVersion: unjudged,
     uses: 1,
   }
   const tags = scopes.filter((scope) => scope.startsWith('t:'))
-  const stored = { generation, sequence, freshMs, staleMs, errorMs, fetchMs: source.fetchMs, tags }
-  return { entry, keepMs: errorMs, bytes: core.redis && writeCopy(stored, text, compressBytes) }
+  const stored = { generation, sequence, freshMs, staleMs, errorMs, fetchMs, tags }
+  return { entry, keepMs: errorMs, write: () => writeCopy(stored, text, compressBytes) }
 }
 
 /** Reads an entry from Redis. What is damaged, foreign or too large is a counted miss. */
-export function readEntry(core: CacheCore, key: CacheKey, stored: StoredValue, askedMs: number): Entry | undefined {
-  const copy = readCopy(stored, core.options.codec, core.options.maxValueBytes)
+export function readEntry(
+  key: CacheKey,
+  stored: StoredValue,
+  askedMs: number,
+  { codec, maxValueBytes }: ResolvedOptions,
+  monitor: CacheMonitor,
+): Entry | undefined {
+  const copy = readCopy(stored, codec, maxValueBytes)
   if (copy === undefined) {
-    skip(core, key, 'damaged')
+    monitor.skipped(key.spec.name, 'damaged')
     return undefined
   }
   // Its age counts from when it was requested, so that it never looks younger than it is.
@@ -101,9 +118,4 @@ export function readEntry(core: CacheCore, key: CacheKey, stored: StoredValue, a
     scopeVersion: unjudged,
     uses: 1,
   }
-}
-
-function skip(core: CacheCore, key: CacheKey, reason: 'unencodable' | 'oversized' | 'damaged'): void {
-  core.count.skipped[reason] += 1
-  core.events.emit('skipped', { name: key.spec.name, reason })
 }

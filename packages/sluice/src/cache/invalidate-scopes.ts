@@ -1,9 +1,13 @@
-import { checkOptionNames } from '../../core/check-options.ts'
-import { invalidOption, SluiceError } from '../../core/errors.ts'
-import type { InvalidateOptions, InvalidationReceipt } from '../cache.ts'
-import type { Flights } from '../flights/flights.ts'
-import type { InvalidationTarget } from '../keys/cache-key.ts'
-import type { CacheCore } from './cache-core.ts'
+import { checkOptionNames } from '../core/check-options.ts'
+import { invalidOption, SluiceError } from '../core/errors.ts'
+import { sleep } from '../timing/sleep.ts'
+import type { InvalidateOptions, InvalidationReceipt } from './cache.ts'
+import type { Flights } from './flights/flights.ts'
+import type { InvalidationTarget } from './keys/cache-key.ts'
+import type { L1 } from './l1/l1.ts'
+import type { L2 } from './l2/l2.ts'
+import type { CacheMonitor } from './monitor.ts'
+import type { ResolvedOptions } from './options.ts'
 
 /** An invalidation whose arguments make sense. */
 export interface InvalidationRequest {
@@ -31,35 +35,44 @@ export function readInvalidation(
   return { scopes, mode, wait }
 }
 
+/** What an invalidation concerns. */
+export interface InvalidationParts {
+  readonly options: ResolvedOptions
+  readonly monitor: CacheMonitor
+  readonly l1: L1
+  readonly l2: L2 | undefined
+  readonly flights: Flights
+}
+
 /** Invalidates in this process and, through Redis, in all others. */
 export async function invalidateScopes(
-  core: CacheCore,
-  flights: Flights,
+  { options, monitor, l1, l2, flights }: InvalidationParts,
   { scopes, mode, wait }: InvalidationRequest,
 ): Promise<InvalidationReceipt> {
-  const { redis, clock } = core
-  if (redis === undefined) {
-    core.invalidateAlone(scopes)
+  if (l2 === undefined) {
+    l1.invalidateAlone(scopes)
+    monitor.invalidation('sent', scopes.length)
     return { sent: true }
   }
-  const endMs = clock.monotonic() + core.options.redisDeadlineMs
+  const { clock, redisDeadlineMs, proofMs } = options
+  const endMs = clock.monotonic() + redisDeadlineMs
   try {
-    if (!(await redis.invalidate(scopes))) flights.kill(scopes)
+    if (!(await l2.invalidate(scopes))) flights.invalidate(scopes)
   } catch (error) {
     // Redis may have executed it nevertheless. This process applies it now in any case, until Redis has it.
-    core.purge(scopes)
-    flights.kill(scopes)
-    redis.queue(scopes)
+    l1.purge(scopes)
+    flights.invalidate(scopes)
+    l2.sendLater(scopes)
     if (mode === 'strict' || wait > 0) throw notConfirmed('invalidate', error)
     return { sent: false }
   }
   if (wait > 0) {
-    await redis.waitForReplicas(wait, Math.max(1, endMs - clock.monotonic())).catch((error) => {
+    await l2.waitForReplicas(wait, Math.max(1, endMs - clock.monotonic())).catch((error) => {
       throw notConfirmed('invalidate', error)
     })
   }
-  // Proofs that were obtained before the invalidation end within D. Clocks may differ in rate by a little.
-  if (mode === 'strict') await new Promise<void>((done) => clock.setTimeout(done, core.options.proofMs * 1.01 + 2))
+  // Proofs that were obtained before the invalidation end within `proofMs`. Clocks may differ in rate by a little.
+  if (mode === 'strict') await sleep(proofMs * 1.01 + 2, clock, undefined)
   return { sent: true }
 }
 

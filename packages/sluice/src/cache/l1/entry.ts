@@ -37,10 +37,18 @@ export function judgeEntry(view: InvalidationView, entry: Entry): Verdict {
 
 /**
  * Whether to fetch before the TTL ends (XFetch, Vattani et al., VLDB'15): the nearer the end and the longer a fetch
- * takes, the likelier. At most half the TTL early. The claim ensures that only one process does.
+ * takes, the likelier. At most half the TTL early. The fill lock ensures that only one process does.
  */
 export function isEarly(entry: Entry, nowMs: number, random: () => number): boolean {
   const leftMs = entry.freshUntilMs - nowMs
   if (entry.fetchMs === 0 || leftMs > (entry.freshUntilMs - entry.madeAtMs) / 2) return false
   return -entry.fetchMs * Math.log(1 - random()) >= leftMs
+}
+
+/** Where an entry came from: just read from Redis, or already in L1. */
+export function levelOf(
+  entry: Entry,
+  read: { readonly kind: string; readonly id?: number } | undefined,
+): 'memory' | 'redis' {
+  return read?.kind === 'stored' && entry.id === read.id ? 'redis' : 'memory'
 }
