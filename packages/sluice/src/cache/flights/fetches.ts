@@ -1,4 +1,5 @@
 import { SluiceError } from '../../core/errors.ts'
+import type { FetchContext } from '../cache.ts'
 import type { L1 } from '../l1/l1.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
@@ -21,7 +22,8 @@ export class Fetches {
   readonly #options: ResolvedOptions
   readonly #monitor: CacheMonitor
   readonly #gates = new Map<string, FetchGate>()
-  readonly #running = new Set<AbortController>()
+  /** By what running fetches are ended. */
+  readonly #running = new Set<(reason: SluiceError) => void>()
   #closed = false
 
   constructor(l1: L1, options: ResolvedOptions, monitor: CacheMonitor) {
@@ -34,7 +36,7 @@ export class Fetches {
   close(): void {
     this.#closed = true
     const reason = new SluiceError('SLUICE_CLOSED', 'the cache was closed during the fetch')
-    for (const controller of this.#running) controller.abort(reason)
+    for (const abort of [...this.#running]) abort(reason)
   }
 
   /** Fetches the value of a flight, when it may start. */
@@ -51,29 +53,23 @@ export class Fetches {
       gate.leave()
       throw new SluiceError('SLUICE_CLOSED', 'the cache was closed before the fetch began')
     }
-    const controller = new AbortController()
-    const { signal } = controller
-    this.#running.add(controller)
     // The stamp is taken before the data is read: any invalidation from here on may concern the data.
     const stamp = this.#l1.view.position
     const beganAt = this.#l1.moment()
     flight.stamp = stamp
     flight.dead = false
-    const timer = clock.setTimeout(() => {
-      const text = `the fetch of ${name} took longer than ${fetchDeadlineMs} ms`
-      controller.abort(new SluiceError('SLUICE_FETCH_TIMEOUT', text, { transient: true }))
-    }, fetchDeadlineMs)
-    // A fetch that ignores its signal is no longer awaited.
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    })
-    const tookMs = (): number => clock.monotonic() - beganAt.monotonicMs
     this.#monitor.count.fetches += 1
+    const tookMs = (): number => clock.monotonic() - beganAt.monotonicMs
     let failure: unknown
     let failed = true
+    const call = new FetchCall(flight, afterInvalidation)
+    this.#running.add(call.abort)
+    const timer = clock.setTimeout(() => {
+      const text = `the fetch of ${name} took longer than ${fetchDeadlineMs} ms`
+      call.abort(new SluiceError('SLUICE_FETCH_TIMEOUT', text, { transient: true }))
+    }, fetchDeadlineMs)
     try {
-      const work = (async () => flight.fetch({ signal, afterInvalidation }))()
-      const value = await Promise.race([work, aborted])
+      const value = await call.value
       failed = false
       return { value, tookMs: tookMs(), beganAt, stamp }
     } catch (error) {
@@ -81,7 +77,7 @@ export class Fetches {
       throw error
     } finally {
       clock.clearTimeout(timer)
-      this.#running.delete(controller)
+      this.#running.delete(call.abort)
       gate.leave()
       this.#monitor.fetched(name, tookMs(), failed, failure)
     }
@@ -94,5 +90,36 @@ export class Fetches {
       this.#gates.set(name, gate)
     }
     return gate
+  }
+}
+
+/** A call of the user's function. A call that ignores its signal is no longer awaited after an abort. */
+class FetchCall {
+  readonly value: Promise<unknown>
+  readonly abort: (reason: SluiceError) => void
+
+  constructor({ fetch }: Flight, afterInvalidation: boolean) {
+    let reject: (reason: unknown) => void = () => undefined
+    let controller: AbortController | undefined
+    let aborted: SluiceError | undefined
+    const context: FetchContext = {
+      // Most functions do not use it, and making one costs more than the rest of the call.
+      get signal() {
+        controller ??= new AbortController()
+        if (aborted !== undefined) controller.abort(aborted)
+        return controller.signal
+      },
+      afterInvalidation,
+    }
+    this.value = new Promise((resolve, fail) => {
+      reject = fail
+      // Not `resolve(promise)`: an abort could not reject it any more.
+      Promise.resolve(fetch(context)).then(resolve, fail)
+    })
+    this.abort = (reason) => {
+      aborted = reason
+      controller?.abort(reason)
+      reject(reason)
+    }
   }
 }

@@ -28,7 +28,7 @@ export interface Made {
   readonly entry: Entry
   readonly keepMs: number
   /** Writes the copy for Redis. */
-  readonly write: () => Buffer
+  readonly write: () => string | Buffer
 }
 
 /**

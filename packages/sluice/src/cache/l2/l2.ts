@@ -128,9 +128,9 @@ export class L2 {
   }
 
   /** Writes a value for all to read, and applies that it replaces what was there. */
-  async set(key: string, bytes: Buffer, keepMs: number): Promise<SetReply> {
+  async set(key: string, copy: string | Buffer, keepMs: number): Promise<SetReply> {
     const { times } = this.#unsent
-    const reply = await this.#link.set(key, bytes, keepMs, this.#options.redisDeadlineMs)
+    const reply = await this.#link.set(key, copy, keepMs, this.#options.redisDeadlineMs)
     // A pending invalidation of the key is about the value before this one.
     if (times === this.#unsent.times) this.#unsent.remove(`k:${key}`)
     this.#sent(reply.message)

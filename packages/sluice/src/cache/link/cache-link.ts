@@ -48,14 +48,14 @@ export interface CacheLink {
   /**
    * Stores a value under a fill lock and ends the lock. Returns when, by the clock of Redis; 0 when the lock was lost.
    */
-  store(key: string, token: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<number>
+  store(key: string, token: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<number>
   /** Releases a fill lock. */
   release(key: string, token: string, withinMs: number): Promise<void>
   /**
-   * Invalidates a key and stores what a producer wrote, so that nothing comes between. The bytes are those of a copy
-   * without a generation.
+   * Invalidates a key and stores what a producer wrote, so that nothing comes between. The copy has no generation
+   * yet.
    */
-  set(key: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<SetReply>
+  set(key: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply>
   /** Records an invalidation in the log, removes the keys, and publishes it. */
   invalidate(scopes: readonly string[], withinMs: number): Promise<Invalidation>
   /** Waits until so many replicas have the latest invalidation. */

@@ -126,20 +126,21 @@ export class RedisLink implements CacheLink {
     await this.#keepLock(encoded, token, '0', withinMs)
   }
 
-  store(encoded: string, token: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<number> {
+  store(encoded: string, token: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<number> {
     const value = this.#keys.value(encoded)
-    const item = { value, lock: this.#keys.lock(encoded), token, bytes, keepMs: keepText(keepMs) }
+    const item = { value, lock: this.#keys.lock(encoded), token, copy, keepMs: keepText(keepMs) }
     return new Promise((resolve, reject) => {
-      this.#stores.add(this.#slotOf(value), Math.ceil(withinMs), item, { resolve, reject })
+      // Nobody waits for it: what the caller asks Redis next is sent first.
+      setImmediate(() => this.#stores.add(this.#slotOf(value), Math.ceil(withinMs), item, { resolve, reject }))
     })
   }
 
-  async set(encoded: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
+  async set(encoded: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
     const scopes = [`k:${encoded}`]
-    if (this.#redis.isCluster) return this.#setInSteps(encoded, bytes, keepMs, withinMs)
+    if (this.#redis.isCluster) return this.#setInSteps(encoded, copy, keepMs, withinMs)
     const { value, lock, log } = this.#keys
     const keys = [...log, value(encoded), lock(encoded)]
-    const args = [...this.#bumpArgs(scopes), bytes, keepText(keepMs)]
+    const args = [...this.#bumpArgs(scopes), copy, keepText(keepMs)]
     const { reply, nowUs } = await this.#run(set, keys, args, withinMs)
     return { message: readPosition(reply, scopes), id: nowUs }
   }
@@ -217,7 +218,7 @@ export class RedisLink implements CacheLink {
    * Sets where the log is on another node than the value: takes the fill lock of the key, records the invalidation, and
    * stores under the lock. Any other change of the key in between ends the lock; then it begins again.
    */
-  async #setInSteps(encoded: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
+  async #setInSteps(encoded: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
     const left = this.#countdown(withinMs)
     const keys = [this.#keys.value(encoded), this.#keys.lock(encoded)]
     for (let attempt = 1; attempt <= setAttempts; attempt++) {
@@ -229,8 +230,8 @@ export class RedisLink implements CacheLink {
       if (this.connection !== connection) continue
       const message = await this.#bump([`k:${encoded}`], left())
       const { generation, sequence } = message
-      const copy = stampCopy(bytes, generation, sequence)
-      const args = [token, this.#keys.channel, copy, keepText(keepMs), generation, String(sequence)]
+      const stamped = stampCopy(copy, generation, sequence)
+      const args = [token, this.#keys.channel, stamped, keepText(keepMs), generation, String(sequence)]
       const { reply, nowUs } = await this.#run(endSet, keys, args, left())
       if (reply.read() === 1) return { message, id: nowUs }
     }

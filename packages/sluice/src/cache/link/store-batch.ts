@@ -14,7 +14,7 @@ export interface StoreItem {
   readonly value: string
   readonly lock: string
   readonly token: string
-  readonly bytes: Buffer
+  readonly copy: string | Buffer
   /** How long it is kept (ms); 0 for no expiry. */
   readonly keepMs: string
 }
@@ -54,11 +54,11 @@ export class StoreBatch implements TickBatch<StoreItem, StoreWaiter, StoreBatch>
     return this.#waiters.length >= maxKeys || this.#bytes >= maxBytes
   }
 
-  add({ value, lock, token, bytes, keepMs }: StoreItem, waiter: StoreWaiter): this {
+  add({ value, lock, token, copy, keepMs }: StoreItem, waiter: StoreWaiter): this {
     this.keys.push(value, lock)
-    this.#args.push(token, bytes, keepMs)
+    this.#args.push(token, copy, keepMs)
     this.#waiters.push(waiter)
-    this.#bytes += bytes.length
+    this.#bytes += copy.length
     return this
   }
 

@@ -40,15 +40,15 @@ export class HeldLink implements CacheLink {
     return true
   }
 
-  async store(key: string, _token: string, bytes: Buffer): Promise<number> {
+  async store(key: string, _token: string, copy: string | Buffer): Promise<number> {
     this.#locks.delete(key)
-    return this.put(key, bytes)
+    return this.put(key, copy)
   }
 
-  async set(key: string, bytes: Buffer): Promise<{ message: Invalidation; id: number }> {
+  async set(key: string, copy: string | Buffer): Promise<{ message: Invalidation; id: number }> {
     this.#sequence += 1
     const message = { generation: 'g', sequence: this.#sequence, scopes: [`k:${key}`] }
-    const id = this.put(key, stampCopy(bytes, 'g', this.#sequence))
+    const id = this.put(key, stampCopy(copy, 'g', this.#sequence))
     if (this.holds === 'sets') await new Promise<void>((resolve) => this.#held.push(resolve))
     return { message, id }
   }
@@ -78,9 +78,9 @@ export class HeldLink implements CacheLink {
 
   async close(): Promise<void> {}
 
-  put(key: string, bytes: Buffer): number {
+  put(key: string, copy: string | Buffer): number {
     const id = this.#nowUs()
-    this.values.set(key, Buffer.concat([beginningAt(id), bytes]))
+    this.values.set(key, Buffer.concat([beginningAt(id), Buffer.from(copy)]))
     return id
   }
 
