@@ -112,7 +112,12 @@ export function checkLayers(sources: readonly Source[]): string[] {
     if (!isOnTop && levelOf(part) < 0) problem(`"${part}" is not in the table of layers`)
     const { imports, impurities } = read(source)
     if (home === 'sluice' && part === 'core') for (const name of impurities) problem(`core uses ${name}`)
-    const mayReadTime = isOnTop || part === 'core' || rest.includes('testing') || Object.hasOwn(machineTime, file)
+    const mayReadTime =
+      isOnTop ||
+      part === 'core' ||
+      rest.includes('testing') ||
+      rest.includes('simulation') ||
+      Object.hasOwn(machineTime, file)
     if (!mayReadTime) {
       const used = [...impurities, ...imports.filter((each) => /^(node:)?timers(\/promises)?$/.test(each))]
       for (const name of used)
