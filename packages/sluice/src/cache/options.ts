@@ -24,7 +24,7 @@ export interface CommonCacheOptions extends EntryOptions {
   readonly queueDeadline?: Duration
   /** How long Redis may take to answer; 100 ms by default. */
   readonly redisDeadline?: Duration
-  /** D: how long a process may answer from memory without a check with Redis; 1 s by default. */
+  /** How long a process may answer from memory without a check with Redis; 1 s by default. */
   readonly proof?: Duration
   /** How long the lock of a key that is being fetched outlives a process that died; 3 s by default. */
   readonly fillLock?: Duration

@@ -94,7 +94,7 @@ test('the fill lock of a process that died is replaced', async () => {
     'PX',
     300,
   )
-  expect(await a!.getOrFetch(keys.price('dead'), () => 'mine')).toBe('mine')
+  expect(await a!.getOrFetch(keys.price('invalid'), () => 'mine')).toBe('mine')
 })
 
 test('an invalidation reaches the memory of other processes: by key, prefix and tag', async () => {

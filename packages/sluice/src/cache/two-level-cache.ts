@@ -1,8 +1,8 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
 import type {
-  Answer,
   Cache,
+  CacheResult,
   Fetch,
   InvalidateOptions,
   InvalidationReceipt,
@@ -89,7 +89,7 @@ export class TwoLevelCache implements Cache {
     return this.#below(key, fetch, options, this.#pickValue) as Promise<T>
   }
 
-  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<Answer<T>> {
+  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<CacheResult<T>> {
     const refused = this.#refusal(key)
     if (refused !== undefined) return Promise.reject(refused)
     const entry = this.#hit(key)
@@ -99,21 +99,21 @@ export class TwoLevelCache implements Cache {
         if (wrong !== undefined) return Promise.reject(wrong)
       }
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
-      return Promise.resolve(this.#answer<T>(entry.value, entry, false, 'memory'))
+      return Promise.resolve(this.#toResult<T>(entry.value, entry, false, 'memory'))
     }
-    return this.#below(key, fetch, options, this.#pickAnswer) as Promise<Answer<T>>
+    return this.#below(key, fetch, options, this.#pickResult) as Promise<CacheResult<T>>
   }
 
-  async get<T = unknown>(key: CacheKey): Promise<Answer<T> | undefined> {
+  async get<T = unknown>(key: CacheKey): Promise<CacheResult<T> | undefined> {
     const [answer] = await this.getMany<T>([key])
     return answer
   }
 
-  async getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(Answer<T> | undefined)[]> {
+  async getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(CacheResult<T> | undefined)[]> {
     const answers = keys.map((key) => {
       this.#checkKey(key)
       const entry = this.#hit(key)
-      return entry && this.#answer<T>(entry.value, entry, false, 'memory')
+      return entry && this.#toResult<T>(entry.value, entry, false, 'memory')
     })
     const missing = keys.flatMap((_, index) => (answers[index] === undefined ? [index] : []))
     if (missing.length === 0) return answers
@@ -125,7 +125,7 @@ export class TwoLevelCache implements Cache {
       }
       const { entry, stale, from } = read
       this.#monitor.hit(below[at]!.spec.name, from, stale)
-      answers[missing[at]!] = this.#answer<T>(entry.value, entry, stale, from)
+      answers[missing[at]!] = this.#toResult<T>(entry.value, entry, stale, from)
     }
     return answers
   }
@@ -147,8 +147,8 @@ export class TwoLevelCache implements Cache {
       : { message: this.#l1.invalidateAlone([key.scope]), id: 0 }
     Object.assign(entry, { generation: message.generation, sequence: message.sequence, id })
     // An invalidation that was rejected meanwhile is later than this set.
-    const verdict = l1.view.judge(entry)
-    if (verdict === 'current' && !this.#l2?.isUnsent(entry)) l1.keep(entry, verdict)
+    const validity = l1.view.judge(entry)
+    if (validity === 'valid' && !this.#l2?.isUnsent(entry)) l1.keep(entry, validity)
   }
 
   async invalidate(
@@ -244,9 +244,9 @@ export class TwoLevelCache implements Cache {
 
   readonly #pickValue: FromResult<unknown> = (key, result) => this.#counted(key, result).value
 
-  readonly #pickAnswer: FromResult<Answer<unknown>> = (key, result) => {
+  readonly #pickResult: FromResult<CacheResult<unknown>> = (key, result) => {
     const { value, entry, stale, from } = this.#counted(key, result)
-    return this.#answer(value, entry, stale, from)
+    return this.#toResult(value, entry, stale, from)
   }
 
   #counted(key: CacheKey, result: LookupResult): LookupResult {
@@ -260,7 +260,7 @@ export class TwoLevelCache implements Cache {
     this.#flights.refresh(key, fetch, readLookup(fetch, options), entry)
   }
 
-  #answer<T>(value: unknown, entry: Entry | undefined, stale: boolean, from: Answer<T>['from']): Answer<T> {
+  #toResult<T>(value: unknown, entry: Entry | undefined, stale: boolean, from: CacheResult<T>['from']): CacheResult<T> {
     const nowMs = this.#l1.nowMs()
     const ageMs = entry ? Math.max(0, nowMs - entry.madeAtMs) : 0
     return {

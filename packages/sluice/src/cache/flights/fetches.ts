@@ -3,7 +3,7 @@ import type { FetchContext } from '../cache.ts'
 import type { L1 } from '../l1/l1.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
-import type { Moment, Position } from '../protocol/messages.ts'
+import type { Instant, Position } from '../protocol/messages.ts'
 import { FetchGate } from './fetch-gate.ts'
 import type { Flight } from './flight.ts'
 
@@ -11,7 +11,7 @@ import type { Flight } from './flight.ts'
 export interface Fetched {
   readonly value: unknown
   readonly tookMs: number
-  readonly beganAt: Moment
+  readonly beganAt: Instant
   /** The position of the view when it began. */
   readonly stamp: Position | undefined
 }
@@ -55,9 +55,9 @@ export class Fetches {
     }
     // The stamp is taken before the data is read: any invalidation from here on may concern the data.
     const stamp = this.#l1.view.position
-    const beganAt = this.#l1.moment()
+    const beganAt = this.#l1.instant()
     flight.stamp = stamp
-    flight.dead = false
+    flight.invalidated = false
     this.#monitor.count.fetches += 1
     const tookMs = (): number => clock.monotonic() - beganAt.monotonicMs
     let failure: unknown

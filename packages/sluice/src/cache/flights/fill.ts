@@ -3,7 +3,7 @@ import type { L1 } from '../l1/l1.ts'
 import { makeEntry } from '../l1/make-entry.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
-import type { Moment } from '../protocol/messages.ts'
+import type { Instant } from '../protocol/messages.ts'
 import type { Fetches } from './fetches.ts'
 import type { FillLock } from './fill-lock.ts'
 import type { Flight, LookupResult } from './flight.ts'
@@ -62,29 +62,29 @@ export class Fill {
     const source = { value, rules: flight.rules, stamp, fetchMs: Math.max(1, Math.ceil(tookMs)) }
     const made = makeEntry(key, source, this.#l1.nowMs(), this.#options, this.#monitor)
     const unstamped = { key: key.encoded, scopes: key.prefixScopes, generation: undefined, sequence: 0 }
-    const verdict = flight.dead ? 'dead' : view.judge(made?.entry ?? { ...unstamped, ...stamp })
-    if (verdict === 'dead' && attempt < maxAttempts) {
+    const validity = flight.invalidated ? 'invalid' : view.judge(made?.entry ?? { ...unstamped, ...stamp })
+    if (validity === 'invalid' && attempt < maxAttempts) {
       const newer = this.#latest(flight)
       if (newer === undefined || newer === flight) return this.#attempt(flight, lock, undefined, attempt + 1)
       lock?.release()
       return newer.result
     }
-    if (made !== undefined && verdict !== 'dead') {
-      this.#l1.keep(made.entry, verdict)
+    if (made !== undefined && validity !== 'invalid') {
+      this.#l1.keep(made.entry, validity)
       lock?.store(made.entry, made)
     }
-    const isProven = this.#isYoung(beganAt) || (verdict === 'current' && this.#l1.isProven())
+    const isProven = this.#isYoung(beganAt) || (validity === 'valid' && this.#l1.isProven())
     return {
       value: made ? made.entry.value : value,
-      stale: verdict === 'dead' || !isProven,
+      stale: validity === 'invalid' || !isProven,
       from: 'fetch',
       entry: made?.entry,
     }
   }
 
   /** Strict invalidation waits for `proofMs`; data that was read after it began is newer. */
-  #isYoung(beganAt: Moment): boolean {
-    const { monotonicMs, wallMs } = this.#l1.moment()
+  #isYoung(beganAt: Instant): boolean {
+    const { monotonicMs, wallMs } = this.#l1.instant()
     const tookMs = Math.max(monotonicMs - beganAt.monotonicMs, Math.abs(wallMs - beganAt.wallMs))
     return tookMs < this.#options.proofMs
   }

@@ -29,7 +29,7 @@ export class Flight {
   /** Set once the data is being read; after an invalidation since then, new callers start another flight. */
   stamp: Position | undefined = undefined
   /** Set by an invalidation that is in no log. */
-  dead = false
+  invalidated = false
   #result: Promise<LookupResult> | undefined = undefined
   #resolve: ((result: LookupResult | Promise<LookupResult>) => void) | undefined = undefined
 

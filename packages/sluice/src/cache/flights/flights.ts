@@ -66,7 +66,7 @@ export class Flights {
   ): Promise<T> {
     const slot = this.#flights.slot(key.encoded)
     const present = slot.flight
-    if (present !== undefined && !this.#isDead(present)) {
+    if (present !== undefined && !this.#isInvalid(present)) {
       this.#monitor.shared(key.spec.name)
       return present.result.then((result) => pick(key, result))
     }
@@ -93,15 +93,15 @@ export class Flights {
   invalidate(scopes: readonly string[]): void {
     for (const flight of this.#flights.flights()) {
       const own = [flight.key.scope, ...flight.key.prefixScopes]
-      if (scopes.some((scope) => own.includes(scope) || scope.startsWith('t:'))) flight.dead = true
+      if (scopes.some((scope) => own.includes(scope) || scope.startsWith('t:'))) flight.invalidated = true
     }
   }
 
-  #isDead(flight: Flight): boolean {
-    if (flight.dead) return true
+  #isInvalid(flight: Flight): boolean {
+    if (flight.invalidated) return true
     if (flight.stamp === undefined) return false
     const { encoded, prefixScopes } = flight.key
-    return this.#l1.view.judge({ key: encoded, scopes: prefixScopes, ...flight.stamp }) === 'dead'
+    return this.#l1.view.judge({ key: encoded, scopes: prefixScopes, ...flight.stamp }) === 'invalid'
   }
 
   #look<T>(flight: Flight, known: Entry | undefined, pick: FromResult<T>): Promise<T> {
@@ -267,7 +267,7 @@ export class Flights {
 
   /** The copy that Redis had when this flight read it, unless it was invalidated meanwhile without Redis. */
   #taken(flight: Flight, l2: L2, reply: LookupReply | undefined, start: ReadStart): Entry | undefined {
-    return reply?.kind === 'stored' && !flight.dead ? l2.take(flight.key, reply, start) : undefined
+    return reply?.kind === 'stored' && !flight.invalidated ? l2.take(flight.key, reply, start) : undefined
   }
 
   /** Starts a flight after this one, which has its result: while this one is registered, no other could start. */

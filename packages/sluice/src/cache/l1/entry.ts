@@ -1,5 +1,5 @@
 import type { KeySpec } from '../keys/key-spec.ts'
-import type { InvalidationView, Stamped, Verdict } from '../protocol/invalidation-view.ts'
+import type { InvalidationView, Stamped, Validity } from '../protocol/invalidation-view.ts'
 
 /** A value in the first level, or just read from Redis. Times are milliseconds of the cache's clock. */
 export interface Entry extends Stamped {
@@ -19,20 +19,20 @@ export interface Entry extends Stamped {
   /** The state of the view when this was last judged. Since then nothing concerned it. */
   generation: string | undefined
   sequence: number
-  era: number
+  epoch: number
   scopeVersion: number
   uses: number
 }
 
 /** Judges an entry of the first level, and records the result, so that the next hit need not. */
-export function judgeEntry(view: InvalidationView, entry: Entry): Verdict {
-  if (entry.era === view.era && entry.scopeVersion === view.scopeVersion) return 'current'
-  const verdict = view.judge(entry, Number.POSITIVE_INFINITY)
-  if (verdict !== 'current' || entry.era !== view.era) return verdict === 'dead' ? 'dead' : 'unknown'
+export function judgeEntry(view: InvalidationView, entry: Entry): Validity {
+  if (entry.epoch === view.epoch && entry.scopeVersion === view.scopeVersion) return 'valid'
+  const validity = view.judge(entry, Number.POSITIVE_INFINITY)
+  if (validity !== 'valid' || entry.epoch !== view.epoch) return validity === 'invalid' ? 'invalid' : 'unknown'
   entry.generation = view.generation
   entry.sequence = view.sequence
   entry.scopeVersion = view.scopeVersion
-  return 'current'
+  return 'valid'
 }
 
 /**

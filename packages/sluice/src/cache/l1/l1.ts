@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { ResolvedOptions } from '../options.ts'
-import { InvalidationView, type Verdict } from '../protocol/invalidation-view.ts'
-import type { Invalidation, Moment, Position } from '../protocol/messages.ts'
+import { InvalidationView, type Validity } from '../protocol/invalidation-view.ts'
+import type { Instant, Invalidation, Position } from '../protocol/messages.ts'
 import { type Entry, judgeEntry } from './entry.ts'
 import { SieveMap } from './sieve-map.ts'
 
@@ -49,7 +49,7 @@ export class L1 {
     this.view = new InvalidationView({ maxScopes, maxKeys, proofMs })
     if (link === undefined) {
       const log = { generation: localGeneration, sequence: 0, since: undefined, scopeFloor: 0, keyFloor: 0 }
-      this.view.synchronize({ ...log, changes: [] }, this.moment())
+      this.view.synchronize({ ...log, changes: [] }, this.instant())
     }
   }
 
@@ -63,7 +63,7 @@ export class L1 {
     return this.#readUs() / 1000
   }
 
-  moment(): Moment {
+  instant(): Instant {
     return { monotonicMs: this.#clock.monotonic(), wallMs: this.nowMs() }
   }
 
@@ -90,23 +90,23 @@ export class L1 {
 
   /** Whether an entry may be returned as fresh. */
   isFresh(entry: Entry, nowMs: number = this.nowMs()): boolean {
-    if (nowMs >= entry.freshUntilMs || judgeEntry(this.view, entry) !== 'current') return false
+    if (nowMs >= entry.freshUntilMs || judgeEntry(this.view, entry) !== 'valid') return false
     return this.#link === undefined || this.isProvenAt(this.#clock.monotonic(), nowMs)
   }
 
   stateOf(entry: Entry): EntryState {
-    const verdict = judgeEntry(this.view, entry)
+    const validity = judgeEntry(this.view, entry)
     const nowMs = this.nowMs()
-    if (verdict === 'dead' || nowMs >= entry.errorUntilMs) return 'none'
-    if (nowMs < entry.freshUntilMs) return verdict === 'current' && this.isProven() ? 'fresh' : 'unproven'
+    if (validity === 'invalid' || nowMs >= entry.errorUntilMs) return 'none'
+    if (nowMs < entry.freshUntilMs) return validity === 'valid' && this.isProven() ? 'fresh' : 'unproven'
     return nowMs < entry.staleUntilMs ? 'revalidate' : 'error'
   }
 
   /** Keeps an entry, unless it was judged to be invalid. */
-  keep(entry: Entry, verdict: Verdict): Entry | undefined {
-    if (verdict === 'dead') return undefined
-    if (verdict === 'current') {
-      entry.era = this.view.era
+  keep(entry: Entry, validity: Validity): Entry | undefined {
+    if (validity === 'invalid') return undefined
+    if (validity === 'valid') {
+      entry.epoch = this.view.epoch
       entry.scopeVersion = this.view.scopeVersion
     }
     entry.uses = (this.entries.peek(entry.key)?.uses ?? 0) + 1

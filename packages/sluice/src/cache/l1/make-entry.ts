@@ -74,7 +74,7 @@ export function makeEntry(
     errorUntilMs: nowMs + errorMs,
     fetchMs,
     id: 0,
-    era: unjudged,
+    epoch: unjudged,
     scopeVersion: unjudged,
     uses: 1,
   }
@@ -114,7 +114,7 @@ export function readEntry(
     errorUntilMs: madeAtMs + copy.errorMs,
     fetchMs: copy.fetchMs,
     id: stored.id,
-    era: unjudged,
+    epoch: unjudged,
     scopeVersion: unjudged,
     uses: 1,
   }

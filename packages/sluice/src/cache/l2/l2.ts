@@ -102,10 +102,10 @@ export class L2 {
     const { view, entries } = this.#l1
     const entry = readEntry(key, stored, start.atMs, this.#options, this.#monitor)
     if (entry === undefined || this.isUnsent(entry)) return undefined
-    const verdict = view.judge(entry, start.generation === view.generation ? start.sequence : 0)
+    const validity = view.judge(entry, start.generation === view.generation ? start.sequence : 0)
     const present = entries.peek(entry.key)
-    if (present !== undefined && stays(present, judgeEntry(view, present), entry, verdict)) return present
-    return this.#l1.keep(entry, verdict)
+    if (present !== undefined && stays(present, judgeEntry(view, present), entry, validity)) return present
+    return this.#l1.keep(entry, validity)
   }
 
   /**

@@ -85,9 +85,9 @@ export class LogFollower {
 
   async #readLog(withinMs: number): Promise<boolean> {
     const { view } = this.#l1
-    const askedAt = this.#l1.moment()
+    const askedAt = this.#l1.instant()
     const before = view.position
-    const { era } = view
+    const { epoch } = view
     try {
       let reply = await this.#link.sync(before, Math.max(1, withinMs))
       // A server that had been replaced is back, or there are two: it lacks the invalidations of the meantime.
@@ -101,7 +101,7 @@ export class LogFollower {
       this.#probes = 0
       this.#reachability.recovered(this.#l1.nowMs())
       this.onSynced()
-      if (era !== view.era && before !== undefined) {
+      if (epoch !== view.epoch && before !== undefined) {
         this.#monitor.unproven(sameLog ? 'lost' : 'generation')
         this.onLost(sameLog)
       }

@@ -1,4 +1,4 @@
-import type { Moment } from '../messages.ts'
+import type { Instant } from '../messages.ts'
 import type { World } from './world.ts'
 
 /** After this time without an answer a call is rejected. */
@@ -41,7 +41,7 @@ export class SimulatedMachine {
     if (this.#lostMonotonicMs === 0) this.#wallOffsetMs += byMs
   }
 
-  moment(): Moment {
+  instant(): Instant {
     const { nowMs } = this.#world
     return { monotonicMs: nowMs - this.#lostMonotonicMs, wallMs: nowMs + this.#wallOffsetMs }
   }

@@ -17,8 +17,8 @@ export interface Mutation extends Pick<LogModelOptions, 'ignoresRunId' | 'forget
   readonly datesFetchByEnd?: boolean
   /** Counts the age of what it read by a clock that was read before the request. */
   readonly datesReadsTooEarly?: boolean
-  /** Stores without checking the claim. */
-  readonly ignoresClaims?: boolean
+  /** Stores without checking the lock. */
+  readonly ignoresLocks?: boolean
   /** Acknowledges strictly as soon as Redis has answered. */
   readonly acknowledgesEarly?: boolean
   /** Dates a proof by when the reply came. */
@@ -29,12 +29,12 @@ export interface Mutation extends Pick<LogModelOptions, 'ignoresRunId' | 'forget
   readonly keepsWhatItRead?: boolean
   /** After an invalidation was rejected, reads in flight are kept as if nothing had happened. */
   readonly forgetsRejected?: boolean
-  /** A producer stores by the sequence of what is there, without a claim of its own. */
-  readonly setsWithoutClaim?: boolean
-  /** A producer leaves the claim of a fetch that is in flight. */
-  readonly setsBesideClaims?: boolean
+  /** A producer stores by the sequence of what is there, without a lock of its own. */
+  readonly setsWithoutLock?: boolean
+  /** A producer leaves the lock of a fetch that is in flight. */
+  readonly setsBesideLocks?: boolean
   /** An invalidation frees a key that is being set, so that others fetch between the steps of the set. */
-  readonly freesClaimsOfSets?: boolean
+  readonly freesLocksOfSets?: boolean
   /** A producer keeps in its process what it set, without judging it. */
   readonly trustsSets?: boolean
 }

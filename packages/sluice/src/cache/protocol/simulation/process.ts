@@ -1,20 +1,20 @@
-import { InvalidationView, type Verdict } from '../invalidation-view.ts'
-import type { Invalidation, LogReply, Moment } from '../messages.ts'
+import { InvalidationView, type Validity } from '../invalidation-view.ts'
+import type { Instant, Invalidation, LogReply } from '../messages.ts'
 import { stays } from '../newer.ts'
 import { SimulatedMachine } from './machine.ts'
-import { readCopies, readOrClaim, type SetStep, storeFetched, takeKey } from './redis-model.ts'
+import { readCopies, readOrLock, type SetStep, storeFetched, takeKey } from './redis-model.ts'
 import { runSet } from './set-steps.ts'
 import { type Copy, scopesOf, simulatedProofMs, type World } from './world.ts'
 
 interface Entry extends Copy {
-  readonly era: number
+  readonly epoch: number
 }
 
 /** A fetch in flight. */
 interface Flight {
   readonly key: string
   /** Set by an invalidation that is in no log. */
-  dead: boolean
+  invalidated: boolean
 }
 
 /** An answer to a reader, and what the process knew at that time. */
@@ -39,7 +39,7 @@ export interface Ending {
 
 type Publish = (message: Invalidation) => void
 
-const isYoung = (beganAt: Moment, now: Moment): boolean =>
+const isYoung = (beganAt: Instant, now: Instant): boolean =>
   Math.max(now.monotonicMs - beganAt.monotonicMs, Math.abs(now.wallMs - beganAt.wallMs)) < simulatedProofMs
 
 /** One process: reads, fetches, sets and invalidates by the protocol. */
@@ -80,12 +80,12 @@ export class SimulatedProcess {
   }
 
   sync(): void {
-    const askedAt = this.machine.moment()
+    const askedAt = this.machine.instant()
     const position = this.#view.position
     this.machine.ask(
       () => ({ reply: this.#world.log.sync(position), server: this.#world.log.runId }),
       ({ reply, server }: { reply: LogReply; server: number }) => {
-        const at = this.#world.mutation.datesProofByReply ? this.machine.moment() : askedAt
+        const at = this.#world.mutation.datesProofByReply ? this.machine.instant() : askedAt
         if (this.#view.synchronize(reply, at)) this.#server = server
         for (const [scope, sequence] of reply.changes) this.#dropKey(scope, { ...reply, sequence })
         for (const [scope, publish] of this.#unsent) this.#send(scope, publish, { done: () => undefined })
@@ -101,7 +101,7 @@ export class SimulatedProcess {
       const sentAt = this.#view.position
       const sentMs = this.#world.nowMs
       this.machine.ask(
-        () => readOrClaim(this.#world, key, sentMs),
+        () => readOrLock(this.#world, key, sentMs),
         ({ copy, token, server, ranMs }) => {
           if (copy !== undefined) this.#takeCopy(key, copy, sentAt, server, sentMs, ranMs)
           else if (token !== undefined && this.#isTrusted(server)) this.#fetch(key, token, 3)
@@ -149,7 +149,7 @@ export class SimulatedProcess {
   #actOn(scope: string, publish: Publish): void {
     const covers = (key: string): boolean => scope === `k:${key}` || scopesOf(key).includes(scope)
     for (const key of [...this.#entries.keys()]) if (covers(key)) this.#entries.delete(key)
-    for (const flight of this.#flights) if (covers(flight.key) || scope.startsWith('t:')) flight.dead = true
+    for (const flight of this.#flights) if (covers(flight.key) || scope.startsWith('t:')) flight.invalidated = true
     if (!this.#world.mutation.forgetsRejected) this.#unsent.set(scope, publish)
   }
 
@@ -223,14 +223,14 @@ export class SimulatedProcess {
     const { mutation } = this.#world
     const present = this.#entries.get(key)
     const read = { ...copy, madeAtMs: sentMs - Math.max(0, ranMs - copy.madeAtMs) }
-    const verdict = this.#judge(key, read, from, mutation.trustsReads)
-    const held = present && this.#verdictOf(key, present)
-    if (present && held && !mutation.keepsWhatItRead && stays(present, held, read, verdict)) {
+    const validity = this.#judge(key, read, from, mutation.trustsReads)
+    const held = present && this.#validityOf(key, present)
+    if (present && held && !mutation.keepsWhatItRead && stays(present, held, read, validity)) {
       this.#answer(key, present, Infinity)
       return
     }
     // Only pairs with a known order can be compared: one was stored in Redis before the other was made.
-    if (present && held === 'current' && verdict === 'current' && present.madeAtMs > copy.madeAtMs && present.id === 0)
+    if (present && held === 'valid' && validity === 'valid' && present.madeAtMs > copy.madeAtMs && present.id === 0)
       this.#watcher.wentBack(key, present, copy)
     if (this.#keep(key, read, from, mutation.trustsReads)) this.#answer(key, read, from, true)
   }
@@ -238,15 +238,15 @@ export class SimulatedProcess {
   #fetch(key: string, token: number, attempts: number): void {
     const world = this.#world
     const before = this.#view.position
-    const beganAt = this.machine.moment()
-    const flight: Flight = { key, dead: false }
+    const beganAt = this.machine.instant()
+    const flight: Flight = { key, invalidated: false }
     this.#flights.add(flight)
-    const landed = (version: number): void => {
+    const ended = (version: number): void => {
       this.#flights.delete(flight)
       const at = world.mutation.stampsAtEnd ? this.#view.position : before
       const stamp = { generation: at?.generation, sequence: at?.sequence ?? 0 }
       const copy: Copy = { version, ...stamp, id: 0, madeAtMs: world.nowMs }
-      const isKept = !flight.dead && this.#keep(key, copy, undefined, world.mutation.trustsFlights)
+      const isKept = !flight.invalidated && this.#keep(key, copy, undefined, world.mutation.trustsFlights)
       if (!isKept) {
         if (attempts > 1) this.#fetch(key, token, attempts - 1)
         return
@@ -258,42 +258,48 @@ export class SimulatedProcess {
           if (entry?.version === version && entry.id === 0) this.#entries.set(key, { ...entry, id })
         },
       )
-      this.#answer(key, copy, undefined, false, world.mutation.datesFetchByEnd ? this.machine.moment() : beganAt)
+      this.#answer(key, copy, undefined, false, world.mutation.datesFetchByEnd ? this.machine.instant() : beganAt)
     }
     const inThisLife = this.machine.whileAlive()
     world.after(world.delay(), () => {
       const version = world.database.get(key)!
-      world.after(world.delay(), () => inThisLife(() => landed(version)))
+      world.after(world.delay(), () => inThisLife(() => ended(version)))
     })
   }
 
-  #judge(key: string, copy: Copy, watchedFrom: number | undefined, trusts = false): Verdict {
-    return trusts ? 'current' : this.#view.judge({ key, scopes: scopesOf(key), ...copy }, watchedFrom)
+  #judge(key: string, copy: Copy, watchedFrom: number | undefined, trusts = false): Validity {
+    return trusts ? 'valid' : this.#view.judge({ key, scopes: scopesOf(key), ...copy }, watchedFrom)
   }
 
-  #verdictOf(key: string, entry: Entry): Verdict {
-    const verdict = this.#judge(key, entry, Infinity)
-    return verdict === 'current' && entry.era !== this.#view.era ? 'unknown' : verdict
+  #validityOf(key: string, entry: Entry): Validity {
+    const validity = this.#judge(key, entry, Infinity)
+    return validity === 'valid' && entry.epoch !== this.#view.epoch ? 'unknown' : validity
   }
 
   /** Judges and keeps in one synchronous step. */
   #keep(key: string, copy: Copy, watchedFrom: number | undefined, trusts = false): boolean {
-    const verdict = this.#judge(key, copy, watchedFrom, trusts)
-    if (verdict === 'dead') return false
-    this.#entries.set(key, { ...copy, era: verdict === 'current' ? this.#view.era : -1 })
+    const validity = this.#judge(key, copy, watchedFrom, trusts)
+    if (validity === 'invalid') return false
+    this.#entries.set(key, { ...copy, epoch: validity === 'valid' ? this.#view.epoch : -1 })
     return true
   }
 
-  #answer(key: string, entry: Copy & { era?: number }, watchedFrom?: number, read = false, beganAt?: Moment): boolean {
-    const trusts = entry.era === undefined && this.#world.mutation[read ? 'trustsReads' : 'trustsFlights']
-    const verdict = this.#judge(key, entry, watchedFrom, trusts)
-    if (verdict === 'dead') {
+  #answer(
+    key: string,
+    entry: Copy & { epoch?: number },
+    watchedFrom?: number,
+    read = false,
+    beganAt?: Instant,
+  ): boolean {
+    const trusts = entry.epoch === undefined && this.#world.mutation[read ? 'trustsReads' : 'trustsFlights']
+    const validity = this.#judge(key, entry, watchedFrom, trusts)
+    if (validity === 'invalid') {
       this.#entries.delete(key)
       return false
     }
-    const known = verdict === 'current' && (entry.era === undefined || entry.era === this.#view.era)
-    const now = this.machine.moment()
-    // Data read less than D ago is newer than anything that was acknowledged strictly.
+    const known = validity === 'valid' && (entry.epoch === undefined || entry.epoch === this.#view.epoch)
+    const now = this.machine.instant()
+    // Data read less than `proofMs` ago is newer than anything that was acknowledged strictly.
     const stale = !((beganAt && isYoung(beganAt, now)) || (known && this.#view.proven(now)))
     this.#watcher.answered({ key, version: entry.version, stale })
     return !stale

@@ -1,7 +1,7 @@
 import type { Invalidation } from '../messages.ts'
 import type { Copy, World } from './world.ts'
 
-/** What the scripts of the cache do to values and claims; each function is one step of Redis. */
+/** What the scripts of the cache do to values and locks; each function is one step of Redis. */
 
 interface Bumped {
   readonly message: Invalidation
@@ -15,7 +15,7 @@ export interface SetStep extends Bumped {
 export type Announce = (message: Invalidation) => number
 
 let tokens = 0
-/** Replaces the claim of a producer that has to begin again. */
+/** Replaces the lock of a producer that has to begin again. */
 const endedSet = -1
 
 /** How long before a request the mutant reads the clock of Redis. */
@@ -40,40 +40,40 @@ export function readCopies(
   return { copies, server: world.log.runId, ranMs: readClock(world, sentMs) }
 }
 
-/** Reads a copy for a request that was sent at `sentMs`, or claims the right to fetch it. */
-export function readOrClaim(
+/** Reads a copy for a request that was sent at `sentMs`, or takes its fill lock. */
+export function readOrLock(
   world: World,
   key: string,
   sentMs: number,
 ): { copy?: Copy; token?: number; server: number; ranMs: number } {
-  const { values, claims, random } = world
+  const { values, locks, random } = world
   const ranMs = readClock(world, sentMs)
   const server = world.log.runId
   const copy = values.get(key)
-  // A copy that the reader considers invalidated is claimed as if it were missing; here at random.
+  // A copy that the reader considers invalidated is locked as if it were missing; here at random.
   if (copy !== undefined && !random.chance(0.2)) return { copy, server, ranMs }
-  // An expired claim is replaced. That of a producer outlives the deadlines of all its steps.
-  if (claims.has(key) && (world.setting.has(claims.get(key)!) || !random.chance(0.3))) return { server, ranMs }
+  // An expired lock is replaced. That of a producer outlives the deadlines of all its steps.
+  if (locks.has(key) && (world.setting.has(locks.get(key)!) || !random.chance(0.3))) return { server, ranMs }
   tokens += 1
-  claims.set(key, tokens)
+  locks.set(key, tokens)
   return { token: tokens, server, ranMs }
 }
 
-/** Stores what was fetched under a claim; returns 0 when the claim was lost. */
+/** Stores what was fetched under a lock; returns 0 when the lock was lost. */
 export function storeFetched(world: World, key: string, copy: Copy, token: number): number {
-  if (!world.mutation.ignoresClaims && world.claims.get(key) !== token) return 0
-  world.claims.delete(key)
+  if (!world.mutation.ignoresLocks && world.locks.get(key) !== token) return 0
+  world.locks.delete(key)
   return world.store(key, copy)
 }
 
 /**
- * Removes a key that is being invalidated, and ends the claim of its fetch. The claim of a producer is not released.
+ * Removes a key that is being invalidated, and ends the lock of its fetch. The lock of a producer is not released.
  */
 export function takeKey(world: World, key: string): void {
-  const { values, claims, setting, mutation } = world
+  const { values, locks, setting, mutation } = world
   values.delete(key)
-  if (setting.has(claims.get(key)!) && !mutation.freesClaimsOfSets) claims.set(key, endedSet)
-  else claims.delete(key)
+  if (setting.has(locks.get(key)!) && !mutation.freesLocksOfSets) locks.set(key, endedSet)
+  else locks.delete(key)
 }
 
 /** A producer records its invalidation in the log. */
@@ -85,36 +85,36 @@ export function bumpForSet(world: World, key: string, announce: Announce): Bumpe
 /** On one node, a producer invalidates and stores in one script. */
 export function setAtOnce(world: World, key: string, announce: Announce): SetStep {
   const bumped = bumpForSet(world, key, announce)
-  if (!world.mutation.setsBesideClaims) world.claims.delete(key)
+  if (!world.mutation.setsBesideLocks) world.locks.delete(key)
   return { ...bumped, id: world.store(key, copyOf(bumped)) }
 }
 
-/** On a cluster, a producer first takes the claim of the key: any other change of the key from now on ends it. */
+/** On a cluster, a producer first takes the lock of the key: any other change of the key from now on ends it. */
 export function beginSet(world: World, key: string): { token: number; server: number } {
   tokens += 1
   world.values.delete(key)
   world.setting.add(tokens).add(endedSet)
-  if (!world.mutation.setsBesideClaims) world.claims.set(key, tokens)
+  if (!world.mutation.setsBesideLocks) world.locks.set(key, tokens)
   return { token: tokens, server: world.log.runId }
 }
 
 /**
- * The last step: stores if it still has the claim; returns 0 when it was lost. A copy that was stored before the bump
+ * The last step: stores if it still has the lock; returns 0 when it was lost. A copy that was stored before the bump
  * is then removed: the log need not remember the bump for as long as that copy exists.
  */
 export function endSet(world: World, key: string, bumped: Bumped, token: number): number {
-  const { mutation, values, claims } = world
+  const { mutation, values, locks } = world
   const { generation, sequence } = bumped.message
-  if (mutation.setsWithoutClaim) {
+  if (mutation.setsWithoutLock) {
     const copy = values.get(key)
     if (copy?.generation === generation && copy.sequence > sequence) return 0
-  } else if (!mutation.setsBesideClaims && claims.get(key) !== token) {
+  } else if (!mutation.setsBesideLocks && locks.get(key) !== token) {
     const copy = values.get(key)
     if (copy && !(copy.generation === generation && copy.sequence >= sequence)) values.delete(key)
-    if (claims.get(key) === endedSet) claims.delete(key)
+    if (locks.get(key) === endedSet) locks.delete(key)
     return 0
   }
-  if (!mutation.setsBesideClaims) claims.delete(key)
+  if (!mutation.setsBesideLocks) locks.delete(key)
   return world.store(key, copyOf(bumped))
 }
 

@@ -24,7 +24,7 @@ export function runSet(
       machine.ask(
         () => (world.log.runId === server ? bumpForSet(world, key, announce) : undefined),
         (bumped) => {
-          // A failover cuts the connection: the claim may be lost, so nothing is announced.
+          // A failover cuts the connection: the lock may be lost, so nothing is announced.
           if (bumped === undefined) return
           machine.ask(
             () => endSet(world, key, bumped, token),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { InvalidationView, type Received, type Verdict } from '../invalidation-view.ts'
-import type { Invalidation, LogReply, Moment } from '../messages.ts'
+import { InvalidationView, type Received, type Validity } from '../invalidation-view.ts'
+import type { Instant, Invalidation, LogReply } from '../messages.ts'
 import type { Mutation } from './mutation.ts'
 import { runSchedule } from './run-schedule.ts'
 
@@ -26,8 +26,8 @@ test(`no answer breaks a promise in ${schedules} schedules`, { timeout: 600_000 
 })
 
 class IgnoresGaps extends InvalidationView {
-  #proof: Moment = { monotonicMs: 0, wallMs: 0 }
-  override synchronize(reply: LogReply, askedAt: Moment): boolean {
+  #proof: Instant = { monotonicMs: 0, wallMs: 0 }
+  override synchronize(reply: LogReply, askedAt: Instant): boolean {
     if (askedAt.monotonicMs >= this.#proof.monotonicMs) this.#proof = askedAt
     return super.synchronize(reply, askedAt)
   }
@@ -45,11 +45,11 @@ class IgnoresGaps extends InvalidationView {
 }
 
 class OneClock extends InvalidationView {
-  override proven(now: Moment): boolean {
+  override proven(now: Instant): boolean {
     return super.proven({ ...now, wallMs: this.#wallMs })
   }
   #wallMs = 0
-  override synchronize(reply: LogReply, askedAt: Moment): boolean {
+  override synchronize(reply: LogReply, askedAt: Instant): boolean {
     this.#wallMs = askedAt.wallMs
     return super.synchronize(reply, askedAt)
   }
@@ -62,24 +62,24 @@ class NeverUnproven extends InvalidationView {
 }
 
 class IgnoresTags extends InvalidationView {
-  override judge(subject: Parameters<InvalidationView['judge']>[0], watchedFrom?: number): Verdict {
+  override judge(subject: Parameters<InvalidationView['judge']>[0], watchedFrom?: number): Validity {
     return super.judge({ ...subject, scopes: [] }, watchedFrom)
   }
 }
 
 class ForgetsReadsInProgress extends InvalidationView {
-  override judge(subject: Parameters<InvalidationView['judge']>[0]): Verdict {
+  override judge(subject: Parameters<InvalidationView['judge']>[0]): Validity {
     return super.judge(subject, Infinity)
   }
 }
 
 class UnknownIsCurrent extends InvalidationView {
-  override get era(): number {
+  override get epoch(): number {
     return 0
   }
-  override judge(subject: Parameters<InvalidationView['judge']>[0], watchedFrom?: number): Verdict {
-    const verdict = super.judge(subject, watchedFrom)
-    return verdict === 'unknown' ? 'current' : verdict
+  override judge(subject: Parameters<InvalidationView['judge']>[0], watchedFrom?: number): Validity {
+    const validity = super.judge(subject, watchedFrom)
+    return validity === 'unknown' ? 'valid' : validity
   }
 }
 
@@ -87,9 +87,9 @@ const mutants: Record<string, Mutation> = {
   'stamps a value when its fetch has ended': { stampsAtEnd: true },
   'does not judge what a flight brings': { trustsFlights: true },
   'does not judge what Redis answered when it arrives': { trustsReads: true },
-  'stores without checking the claim': { ignoresClaims: true },
+  'stores without checking the lock': { ignoresLocks: true },
   'reads from another server than it asked': { trustsAnyServer: true },
-  'acknowledges before D has passed': { acknowledgesEarly: true },
+  'acknowledges before the proofs of others have ended': { acknowledgesEarly: true },
   'counts the age of data from the end of its fetch': { datesFetchByEnd: true },
   'counts the age of a copy from before it was requested': { datesReadsTooEarly: true },
   'dates a proof by the reply': { datesProofByReply: true },
@@ -102,9 +102,9 @@ const mutants: Record<string, Mutation> = {
   'believes the monotonic clock alone': { view: (limits) => new OneClock(limits) },
   'keeps what it read over what is newer': { keepsWhatItRead: true },
   'overlooks a rejected invalidation during a read': { forgetsRejected: true },
-  'sets without a claim': { setsWithoutClaim: true },
-  'lets a fetch store over what was set meanwhile': { setsBesideClaims: true },
-  'frees the claim of a set that an invalidation overtakes': { freesClaimsOfSets: true },
+  'sets without a lock': { setsWithoutLock: true },
+  'lets a fetch store over what was set meanwhile': { setsBesideLocks: true },
+  'frees the lock of a set that an invalidation overtakes': { freesLocksOfSets: true },
   'does not judge what it set': { trustsSets: true },
   'needs no proof': { view: (limits) => new NeverUnproven(limits) },
   'checks keys but not tags and prefixes': { view: (limits) => new IgnoresTags(limits) },

@@ -27,7 +27,7 @@ export class World {
   /** The newest version of each key in the database. */
   readonly database: Map<string, number> = new Map<string, number>(keyNames.map((key) => [key, 0]))
   readonly values: Map<string, Copy> = new Map<string, Copy>()
-  readonly claims: Map<string, number> = new Map<string, number>()
+  readonly locks: Map<string, number> = new Map<string, number>()
   /** The tokens of producers. */
   readonly setting: Set<number> = new Set<number>()
   #replica: { log: ReturnType<LogModel['snapshot']>; values: Map<string, Copy> } = { log: undefined, values: new Map() }
@@ -78,19 +78,19 @@ export class World {
     if (what === 'wipe') {
       this.log.wipe()
       this.values.clear()
-      this.claims.clear()
+      this.locks.clear()
     } else if (what === 'evictLog') this.log.wipe()
     else if (what === 'evict') {
       const key = this.random.pick(keyNames)
       if (this.random.chance(0.5)) this.values.delete(key)
-      // On a cluster, a set whose claim is evicted between its steps and that does not end is a documented limit.
-      else if (!this.setting.has(this.claims.get(key)!)) this.claims.delete(key)
+      // On a cluster, a set whose lock is evicted between its steps and that does not end is a documented limit.
+      else if (!this.setting.has(this.locks.get(key)!)) this.locks.delete(key)
     } else if (what === 'replicate') this.#replica = { log: this.log.snapshot(), values: new Map(this.values) }
     else {
       this.log.failOver(this.#replica.log)
       this.values.clear()
       for (const [key, value] of this.#replica.values) this.values.set(key, value)
-      this.claims.clear()
+      this.locks.clear()
     }
   }
 }
