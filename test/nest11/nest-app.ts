@@ -36,6 +36,9 @@ export function startNestWith({ common, core, sluice, platform }: NestVersion): 
       echo(body: unknown): unknown {
         return body ?? {}
       }
+      query(req: Request): unknown {
+        return req.query
+      }
       decision(req: Request): unknown {
         return req.sluice
       }
@@ -70,12 +73,14 @@ export function startNestWith({ common, core, sluice, platform }: NestVersion): 
     decorate('own', Get('own'), sluice.RateLimit(own))
     decorate('free', Get('free'), sluice.SkipRateLimit())
     decorate('echo', Post('echo'), HttpCode(200))
+    decorate('query', Get('query'))
     decorate('decision', Get('decision'))
     decorate('status', Get('status/:code'))
     decorate('bytes', Get('bytes'))
     decorate('hang', Get('hang'))
     takes('free', Req())
     takes('echo', Body())
+    takes('query', Req())
     takes('decision', Req())
     takes('status', Req(), Res())
     Controller()(App)

@@ -9,11 +9,18 @@ import { teePolicy } from './config/policy/tee-policy.ts'
 import { redisClient } from './config/redis-target.ts'
 import { demoStore } from './demo/demo-store.ts'
 import { type DemoParts, startDemo } from './demo/start-demo.ts'
-import { type RoutedPolicy, routedPolicy } from './envoy/routed-policy.ts'
 import { documentOf } from './policy/rule-changes.ts'
 
 /** What was opened, to be closed in reverse. */
 export type Opened = (() => unknown)[]
+
+/** The document in force; both are undefined while the built-in example stands in for it. */
+export interface PolicyInForce {
+  /** As it was written. */
+  readonly document: unknown
+  /** The same as an object. */
+  readonly parsed: unknown
+}
 
 export interface OpenLimiter {
   readonly limiter: Limiter
@@ -21,7 +28,7 @@ export interface OpenLimiter {
   /** The client of the store; undefined when counters are in memory. */
   readonly redis: ReturnType<typeof redisClient> | undefined
   readonly archive: PolicyArchive | undefined
-  readonly policy: RoutedPolicy
+  readonly policy: PolicyInForce
   /** The source of the policy for another reader, beside the limiter. */
   readonly policyForOthers: PolicySource
   /** Makes the traffic of the demo, where that was asked for, and reports each request; returns how to end it. */
@@ -41,9 +48,8 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
   const store = demo?.store ?? (redis === undefined ? memoryStore() : redisStore(redis, { prefix: config.redisPrefix }))
   opened.push(() => store.close())
   const teed = teePolicy(source)
-  const policy = routedPolicy(teed.first, config.env)
   const limiter = await createLimiter({
-    policy: policy.source,
+    policy: teed.first,
     store,
     deadlineMs: config.deadlineMs,
     ...(config.replicas === undefined ? {} : { replicas: config.replicas }),
@@ -51,13 +57,7 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     ...(config.policy.optional ? { fallbackPolicy: exampleFor(config.policy) } : {}),
   })
   opened.push(() => limiter.close())
-  // With an error from the start, it is the fallback that is in force.
-  let isExample = limiter.policy.status.lastError !== undefined
-  if (!isExample) policy.accepted()
-  limiter.on('policyLoaded', () => {
-    isExample = false
-    policy.accepted()
-  })
+  const isExample = (): boolean => limiter.policy.document === undefined
   const archive = archiveOf(source)
   const place = (): string => limiter.policy.status.source
   return {
@@ -65,14 +65,21 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     store,
     redis,
     archive,
-    policy,
+    policy: {
+      get document() {
+        return limiter.policy.document?.given
+      },
+      get parsed() {
+        return limiter.policy.document?.parsed
+      },
+    },
     policyForOthers: teed.second,
     startDemo: (listeners) =>
       demo === undefined || archive === undefined
         ? () => {}
         : startDemo({ limiter, archive, store: demo, ...listeners }),
-    isExampleInstead: () => isExample,
-    policySource: () => (isExample ? `the built-in example, as ${place()} could not be read` : place()),
+    isExampleInstead: isExample,
+    policySource: () => (isExample() ? `the built-in example, as ${place()} could not be read` : place()),
   }
 }
 

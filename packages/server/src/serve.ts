@@ -6,9 +6,11 @@ import { AuditLog } from './audit/audit-log.ts'
 import type { ServerConfig } from './config/config.ts'
 import { isWritable } from './config/policy/policy-place.ts'
 import { openDataSources } from './data-sources/data-sources.ts'
+import { DecisionTurns } from './decision-turns.ts'
 import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
 import { OverrideLimiters } from './envoy/override-limiters.ts'
 import { createApp } from './http/app.ts'
+import { BatchWork } from './http/batch-work.ts'
 import { listenHttp } from './http/listen.ts'
 import { Live } from './live/live.ts'
 import { createLog } from './log/create-log.ts'
@@ -110,6 +112,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       counter,
       live,
       deadlineMs: config.deadlineMs,
+      batches: new BatchWork(config.maxBatch),
       ring,
       hide,
       audit,
@@ -180,7 +183,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
 
 async function openGrpc(
   config: ServerConfig,
-  { limiter, policy, store }: OpenLimiter,
+  { limiter, store }: OpenLimiter,
   counter: LimiterCounter,
   metrics: DaemonMetrics,
   log: Logger,
@@ -193,5 +196,5 @@ async function openGrpc(
   }
   const overrides = new OverrideLimiters({ store, service, deadlineMs: config.deadlineMs, watch })
   opened.push(() => overrides.close())
-  return listenGrpc({ limiter, policy, overrides }, config, metrics.called, log)
+  return listenGrpc({ limiter, overrides, turns: new DecisionTurns() }, config, metrics.called, log)
 }

@@ -53,6 +53,14 @@ const ready = (client: grpc.Client) =>
 describe.skipIf(!hasOpenssl)('TLS (needs openssl)', () => {
   const own = { 'tls-cert': file('server.crt'), 'tls-key': file('server.key') }
 
+  test('connections that wait to be accepted when the daemon ends are answered', async () => {
+    const daemon = await startDaemon(own)
+    const answers = Array.from({ length: 30 }, () => health(daemon.url, ca()))
+    const closed = daemon.close()
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([200]))
+    await closed
+  })
+
   test('HTTP and gRPC speak it, and nothing else', async () => {
     const daemon = await startDaemon({ ...own, 'grpc-port': '0' })
     expect(daemon.url).toMatch(/^https:/)

@@ -70,6 +70,10 @@ const aboutServe: OptionTable = {
     choices: ['either', 'forwarded', 'x-forwarded-for'],
   },
   deadline: { value: 'MS', about: 'within how many milliseconds every decision is made, whatever the store does' },
+  'max-batch': {
+    value: 'N',
+    about: 'most checks times matching rules of one POST /v1/check; more are refused with 413',
+  },
   replicas: {
     value: 'N',
     about: 'how many daemons share limits while Redis is away, where the policy says local; counted when left out',

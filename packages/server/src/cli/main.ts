@@ -9,7 +9,7 @@ import { commandData, groupData, overviewData } from './help-json.ts'
 import { parseInput } from './parse.ts'
 import { processTerminal } from './terminal/process-terminal.ts'
 import type { Terminal } from './terminal/terminal.ts'
-import { safe } from './terminal/text.ts'
+import { safe, safeJson } from './terminal/text.ts'
 import { version } from './version.ts'
 
 /** Runs the command line; resolves with the code the process should end with. */
@@ -90,12 +90,12 @@ function failed(error: CliError, terminal: Terminal): ExitCode {
   const issues =
     cause instanceof PolicyError ? { issues: cause.issues.map(({ path, message }) => ({ path, message })) } : {}
   if (terminal.json)
-    terminal.line(
-      JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }), ...issues, exitCode } }),
-    )
+    terminal.line(safeJson({ error: { code, message, ...(hint === undefined ? {} : { hint }), ...issues, exitCode } }))
   else {
-    terminal.note(`${terminal.style.bad('sluice:')} ${message.split('\n').map(safe).join('\n')}`)
-    if (hint !== undefined) terminal.note(terminal.style.faint(hint))
+    // Only the list of mistakes in a policy has lines of its own.
+    const lines = 'issues' in issues ? message.split('\n') : [message]
+    terminal.note(`${terminal.style.bad('sluice:')} ${lines.map(safe).join('\n')}`)
+    if (hint !== undefined) terminal.note(terminal.style.faint(safe(hint)))
     if (exitCode === 70) terminal.note(error.cause instanceof Error ? (error.cause.stack ?? '') : '')
   }
   return exitCode

@@ -3,6 +3,7 @@ import { createCapacity, createIngest, redisIds } from 'sluice/capacity'
 import { parseRedisUrl, redisClient } from '../config/redis-target.ts'
 import { listenHttp } from '../http/listen.ts'
 import { closeAll, type Opened } from '../open-limiter.ts'
+import { checkRedis } from '../start-checks.ts'
 import { collectApp } from './collect-app.ts'
 import { fileTarget } from './file-target.ts'
 import { httpTarget } from './http-target.ts'
@@ -41,7 +42,10 @@ export async function collect(config: CollectConfig, otherPort: boolean): Promis
       ...(config.policy === undefined ? {} : { policy: filePolicy(config.policy) }),
     })
     opened.push(() => capacity.close())
-    const client = config.redis === undefined ? undefined : redisClient(parseRedisUrl(config.redis, '--redis'))
+    const redis = config.redis === undefined ? undefined : parseRedisUrl(config.redis, '--redis')
+    // Only what no waiting mends is an error; during an outage senders are answered 503 and send again.
+    await checkRedis({ redis, requireRedis: false })
+    const client = redis && redisClient(redis)
     if (client) opened.push(() => client.disconnect())
     const ids = client && redisIds(client, { service: config.service })
     const ingest = createIngest({ accept: (events) => target.accept(events), ...(ids ? { ids } : {}) })

@@ -85,6 +85,10 @@ describe('the configuration', () => {
     [{ 'log-level': 'loud' }, {}, '--log-level is "loud"; use one of trace, debug'],
     [{ redis: 'http://x' }, {}, '--redis is "http://x"; use redis://'],
     [{ redis: 'redis+sentinel://a:1' }, {}, 'name the master group'],
+    [{ redis: 'redis://h/one' }, {}, 'a database is a number, such as /0'],
+    [{ redis: 'redis://h/1/2' }, {}, 'a database is a number, such as /0'],
+    [{ redis: 'redis+sentinel://a:1/mymaster/one' }, {}, 'a database is a number, such as /master/0'],
+    [{ redis: 'redis+cluster://a:1/1' }, {}, 'a cluster has only database 0'],
     [{ policy: 'ftp://x' }, {}, '--policy is "ftp://x"; use a file'],
     [{ prot: '1' }, {}, 'there is no such option'],
     [{ port: true }, {}, 'give it a value'],
@@ -95,6 +99,36 @@ describe('the configuration', () => {
   ])('%j %j fails and says what would be right', (flags, env, message) => {
     expect(() => resolveConfig(flags, env)).toThrow(message)
   })
+
+  test.each([
+    ['SLUICE_TLS_CERT_FILE', 'SLUICE_TLS_CERT'],
+    ['SLUICE_TLS_KEY_FILE', 'SLUICE_TLS_KEY'],
+    ['SLUICE_TLS_CLIENT_CA_FILE', 'SLUICE_TLS_CLIENT_CA'],
+    ['SLUICE_TLS_CA', 'SLUICE_TLS_CERT, SLUICE_TLS_KEY or SLUICE_TLS_CLIENT_CA'],
+    ['SLUICE_TSL_CERT', 'SLUICE_TLS_CERT'],
+    ['SLUICE_COLLECT_TOKN', 'SLUICE_COLLECT_TOKEN'],
+    ['SLUICE_COLECT_TOKEN', 'SLUICE_COLLECT_TOKEN'],
+    ['SLUICE_REQUIRED_REDIS', 'SLUICE_REQUIRE_REDIS'],
+    ['SLUICE_PROXY_CREDENTIAL', 'SLUICE_PROXY_CREDENTIALS'],
+    ['SLUICE_FORWARDED', 'SLUICE_FORWARDED_BY'],
+    ['SLUICE_ADMN_TOKEN', 'SLUICE_ADMIN_TOKEN'],
+    ['SLUICE_REDIS_URI', 'SLUICE_REDIS_URL'],
+  ])('%s is refused, with what was meant', (name, meant) => {
+    expect(() => resolveConfig({}, { [name]: 'x' })).toThrow(
+      `${name} is "***"; there is no such variable; did you mean ${meant}?`,
+    )
+  })
+
+  test.each(['SLUICE_LOGLEVEL', 'SLUICE_HOSTNAME', 'SLUICE_SOMETHING'])('%s is only reported', (name) => {
+    expect(resolveConfig({}, { [name]: 'x' }).warnings).toEqual([expect.stringContaining(name)])
+  })
+
+  test.each(['SLUICE_PROXY_SERVICE_HOST', 'SLUICE_COLLECT_PORT_8450_TCP_ADDR', 'SLUICE_TLS_PORT'])(
+    '%s is of Kubernetes and not even reported',
+    (name) => {
+      expect(resolveConfig({}, { [name]: 'tcp://10.0.0.1:1' }).warnings).toEqual([])
+    },
+  )
 
   test('no error shows a password', () => {
     expect(() => resolveConfig({ redis: 'redis+foo://:hunter2@h' }, {})).toThrow(

@@ -39,6 +39,8 @@ export interface ServerConfig {
   /** The header in which trusted proxies name the client. */
   readonly forwardedBy: ForwardedBy
   readonly deadlineMs: number
+  /** Most charges of one batch: its checks times the rules that match each of them. */
+  readonly maxBatch: number
   /** How many daemons share limits while Redis is away, where a policy says `local`; counted when undefined. */
   readonly replicas: number | undefined
   readonly logLevel: LogLevel
@@ -86,6 +88,7 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     'trusted-proxies': { env: ['SLUICE_TRUSTED_PROXIES'], default: '127.0.0.0/8,::1/128' },
     'forwarded-by': { env: ['SLUICE_FORWARDED_BY'], default: 'either' },
     deadline: { env: ['SLUICE_DEADLINE_MS'], default: '500' },
+    'max-batch': { env: ['SLUICE_MAX_BATCH'], default: '50000' },
     replicas: { env: ['SLUICE_REPLICAS'] },
     'log-level': { env: ['SLUICE_LOG_LEVEL'], default: 'info' },
     demo: { env: [] },
@@ -158,6 +161,7 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
       .filter(Boolean),
     forwardedBy: choice('forwarded-by', text('forwarded-by', flags, env), forwardedBys),
     deadlineMs: whole(deadline, 1, 60_000, 'a number of milliseconds from 1 to 60000'),
+    maxBatch: whole(text('max-batch', flags, env), 1, 1_000_000, 'a whole number from 1 to 1000000'),
     replicas: replicas.value === undefined ? undefined : whole(replicas, 1, 10_000, 'a whole number from 1 to 10000'),
     logLevel: choice('log-level', level, logLevels),
     demo,

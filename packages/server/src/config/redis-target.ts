@@ -36,9 +36,10 @@ export function parseRedisUrl(url: string, option: string): RedisTarget {
   if (!found || !isReadable(url, found))
     throw wrongOption(option, hideUrl(url), url.includes('@') ? `${remedy}; ${percentEncode}` : remedy)
   const [, tls, kind, userInfo, hostText, path = '', query] = found
+  const steps = path.split('/').filter(Boolean).map(decodeURIComponent)
+  checkDatabase(kind, kind === 'sentinel' ? steps.slice(1) : steps, url, option)
   if (kind === undefined) return { kind: 'single', url }
   const [username, password] = (userInfo ?? '').split(/:(.*)/s, 2).map((part) => decodeURIComponent(part) || undefined)
-  const steps = path.split('/').filter(Boolean).map(decodeURIComponent)
   const hosts = hostText!.split(',').map((text) => parseHost(text, kind === 'sentinel' ? 26379 : 6379, option))
   const sentinelPassword = new URLSearchParams(query).get('sentinelPassword') ?? undefined
   const access = { tls: tls === 's', db: Number(steps[1] ?? 0), username, password, sentinelPassword }
@@ -51,6 +52,19 @@ export function parseRedisUrl(url: string, option: string): RedisTarget {
       'name the master group after the hosts: redis+sentinel://host:26379/mymaster',
     )
   return { kind: 'sentinel', hosts, master, access }
+}
+
+/** Refuses what the driver would take for database 0. */
+function checkDatabase(kind: string | undefined, steps: readonly string[], url: string, option: string): void {
+  const [database = '0'] = steps
+  if (steps.length > 1 || !/^\d{1,9}$/.test(database))
+    throw wrongOption(
+      option,
+      hideUrl(url),
+      `a database is a number, such as ${kind === 'sentinel' ? '/master/0' : '/0'}`,
+    )
+  if (kind === 'cluster' && Number(database) !== 0)
+    throw wrongOption(option, hideUrl(url), 'a cluster has only database 0; use --redis-prefix to keep services apart')
 }
 
 /** Whether the driver can read the URL of a single server. */

@@ -1,9 +1,14 @@
 import type { Cluster, Redis } from 'ioredis'
 import { hideSecrets } from './secrets/hide-secrets.ts'
 
-/** Whether a failure says that user or password are wrong, which no waiting mends. */
+/** Whether a failure says that user, password or database are wrong, which no waiting mends. */
 export function isAuthFailure(error: Error): boolean {
-  return /\b(WRONGPASS|NOAUTH|NOPERM|invalid password|without any password)/i.test(error.message)
+  return /\b(WRONGPASS|NOAUTH|NOPERM|invalid password|without any password)/i.test(error.message) || isNoDatabase(error)
+}
+
+/** Whether a failure says that there is no such database. */
+export function isNoDatabase({ message }: Error): boolean {
+  return /DB index is out of range|SELECT is not allowed/.test(message)
 }
 
 /** Connects once and pings. Throws the first reason, rather than what the client says after it has given up. */
@@ -20,6 +25,8 @@ export async function tryRedis(client: Redis | Cluster, withinMs: number): Promi
   })
   try {
     await Promise.race([client.connect().then(() => client.ping()), failed])
+    // ioredis reports that it could not select the database, and goes on in database 0.
+    if ((reason as { command?: { name?: string } } | undefined)?.command?.name === 'select') throw reason
   } catch (error) {
     const cause = reason ?? (error as Error)
     throw new Error(hideSecrets(cause.message || String((cause as { code?: unknown }).code)), { cause })

@@ -57,10 +57,11 @@ export function fieldsOf(keys: readonly string[]): string[] {
 }
 
 /**
- * An empty value is hashed too, as an empty text counts as missing: a client that sends an empty header would go around
- * its limit. So is what looks like a hash already, so that no value ever meets another's bucket.
+ * A value as rules and buckets have it: a long one is hashed. So is an empty one, as an empty text counts as missing: a
+ * client that sends an empty header would go around its limit. And so is what looks like a hash already, so that no
+ * value ever meets another's bucket.
  */
-function bounded(value: string): string {
+export function bounded(value: string): string {
   const isPlain = value !== '' && value.length <= maxValueLength && !value.startsWith(hashed)
   return isPlain ? value : `${hashed}${createHash('sha256').update(value).digest('hex')}`
 }

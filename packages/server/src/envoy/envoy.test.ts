@@ -36,7 +36,23 @@ descriptors:
         rate_limit: { unit: day, requests_per_unit: 4 }
   - key: tokens
     rate_limit: { unit: day, requests_per_unit: 100 }
+  - key: watched tokens
+    shadow_mode: yes
+    rate_limit: { unit: day, requests_per_unit: 3 }
+  - key: once
+    value: 007
+    rate_limit: &once { unit: day, requests_per_unit: 1 }
+  - { key: once, value: 0x1F, rate_limit: *once }
+  - { key: once, value: True, rate_limit: *once }
+  - { key: once, value: +491234567, rate_limit: *once }
+  - { key: once, value: "null", rate_limit: *once }
+  - { key: once, value: ${'x'.repeat(151)}, rate_limit: *once }
+  - { key: once, value: "sha256:abc", rate_limit: *once }
+  - { key: called unlimited, rate_limit: { unit: day, requests_per_unit: 1, name: unlimited } }
+  - { key: called unmatched, rate_limit: { unit: second, requests_per_unit: 0, name: unmatched } }
+  - { key: called per-user, rate_limit: { unit: day, requests_per_unit: 1, name: per-user } }
 `
+const fileOf = (text: string) => ({ name: 'rl.yaml', text })
 
 interface Status {
   readonly code: string
@@ -68,7 +84,7 @@ describe('the Envoy rate limit service', () => {
 
   beforeAll(async () => {
     const file = join(folder, 'sluice.yaml')
-    writeFileSync(file, importEnvoy([config]).yaml)
+    writeFileSync(file, importEnvoy([fileOf(config)]).yaml)
     daemon = await startDaemon({ 'grpc-port': '0', policy: file })
     const { RateLimitService: Theirs } = theirs.envoy.service.ratelimit.v3
     const { RateLimitService: Ours } = ours.envoy.service.ratelimit.v3
@@ -147,6 +163,29 @@ describe('the Envoy rate limit service', () => {
     expect(await ask({ watched: 'x' })).toMatchObject({ code: 'OK', limitRemaining: 0 })
   })
 
+  test('shadow mode counts several hits beyond the limit, as Envoy does', async () => {
+    const hits = (value: number) => ask({ 'watched tokens': 'x' }, { hitsAddend: { value } }, newer)
+    expect(await hits(5)).toMatchObject({ code: 'OK', currentLimit: { requestsPerUnit: 3 }, limitRemaining: 0 })
+    expect(await hits(1)).toMatchObject({ code: 'OK', limitRemaining: 0 })
+  })
+
+  test.each(['007', '0x1F', 'True', '+491234567', 'null', 'x'.repeat(151), 'sha256:abc'])(
+    'a value is compared as it is written, also %s',
+    async (once) => {
+      expect(await ask({ once })).toMatchObject({ code: 'OK', currentLimit: { requestsPerUnit: 1 } })
+      expect(await ask({ once })).toMatchObject({ code: 'OVER_LIMIT' })
+    },
+  )
+
+  test('no name of a limit means anything but a name', async () => {
+    for (const name of ['unlimited', 'per-user']) {
+      const first = await ask({ [`called ${name}`]: 'x' })
+      expect(first).toMatchObject({ code: 'OK', currentLimit: { requestsPerUnit: 1, name } })
+      expect(await ask({ [`called ${name}`]: 'x' })).toMatchObject({ code: 'OVER_LIMIT' })
+    }
+    expect(await ask({ 'called unmatched': 'x' })).toMatchObject({ code: 'OVER_LIMIT' })
+  })
+
   test('walks down nested descriptors and never turns back', async () => {
     expect(await ask({ tenant: 'acme', path: '/login' })).toMatchObject({
       currentLimit: { requestsPerUnit: 2, name: 'login' },
@@ -174,6 +213,13 @@ describe('the Envoy rate limit service', () => {
     await expect(ask({ database: 'mine' }, { limit: { requestsPerUnit: 2, unit: 'UNKNOWN' } })).rejects.toMatchObject({
       code: grpc.status.INVALID_ARGUMENT,
     })
+  })
+
+  test('a domain that no rule is for has no limits, whatever a descriptor brings along', async () => {
+    const limit = { requestsPerUnit: 0, unit: 'DAY' }
+    const asked = (domain: string) => call({ domain, descriptors: [{ entries: entriesOf({ database: 'x' }), limit }] })
+    expect(await asked('elsewhere')).toMatchObject({ overallCode: 'OK', statuses: [{ currentLimit: null }] })
+    expect(await asked('shop')).toMatchObject({ overallCode: 'OVER_LIMIT' })
   })
 
   test('hits of the descriptor win over those of the request, and 0 only looks', async () => {
@@ -232,101 +278,11 @@ describe('the Envoy rate limit service', () => {
     })
   })
 
-  test('the standard health service says SERVING, and what it does not know', async () => {
-    const definition = loadSync('grpc/health/v1/health.proto', {
-      includeDirs: [fileURLToPath(new URL('./proto', import.meta.url))],
-      enums: String,
-    })
-    const Health = (
-      grpc.loadPackageDefinition(definition) as never as {
-        grpc: { health: { v1: { Health: grpc.ServiceClientConstructor } } }
-      }
-    ).grpc.health.v1.Health
-    const health = new Health(daemon.grpcUrl!, grpc.credentials.createInsecure())
-    const check = (service: string) =>
-      new Promise((resolve) =>
-        health.Check!({ service }, (error: { code: number } | null, answer: { status: string }) =>
-          resolve(error ? error.code : answer.status),
-        ),
-      )
-    expect(await check('')).toBe('SERVING')
-    expect(await check('envoy.service.ratelimit.v3.RateLimitService')).toBe('SERVING')
-    expect(await check('nothing')).toBe(grpc.status.NOT_FOUND)
-    health.close()
-  })
-
   test('a changed policy is in force for descriptors without a restart', async () => {
     const changed = `domain: shop\ndescriptors: [{ key: fresh, rate_limit: { unit: minute, requests_per_unit: 7 } }]`
-    writeFileSync(join(folder, 'sluice.yaml'), importEnvoy([changed]).yaml)
+    writeFileSync(join(folder, 'sluice.yaml'), importEnvoy([fileOf(changed)]).yaml)
     await expect
       .poll(() => ask({ fresh: 'x' }), { timeout: 10_000 })
       .toMatchObject({ currentLimit: { requestsPerUnit: 7 } })
-  })
-})
-
-describe('importing Envoy configuration', () => {
-  test('several domains become one policy', () => {
-    const other = `domain: other\ndescriptors: [{ key: ip, rate_limit: { unit: second, requests_per_unit: 10 } }]`
-    const { document } = importEnvoy([config, other], { service: 'edge' })
-    expect(document.service).toBe('edge')
-    expect(document.rules.map(({ name }) => name)).toContain('other.ip')
-  })
-
-  test.each([
-    ['no domain', 'descriptors: []', 'domain is undefined'],
-    ['no limit at all', 'domain: x', 'there is no limit in it'],
-    [
-      'a unit that Envoy does not have',
-      'domain: x\ndescriptors: [{ key: a, rate_limit: { unit: fortnight, requests_per_unit: 1 } }]',
-      'descriptors[0].rate_limit.unit is "fortnight"',
-    ],
-    [
-      'a prefix',
-      'domain: x\ndescriptors: [{ key: a, value: b*, rate_limit: { unit: day, requests_per_unit: 1 } }]',
-      'values with a star are not supported',
-    ],
-    [
-      'a star in the middle',
-      'domain: x\ndescriptors: [{ key: a, value: foo*bar, rate_limit: { unit: day, requests_per_unit: 1 } }]',
-      'values with a star are not supported',
-    ],
-    [
-      'unlimited beside an amount',
-      'domain: x\ndescriptors: [{ key: a, rate_limit: { unlimited: true, unit: day } }]',
-      'neither unit nor requests_per_unit',
-    ],
-    [
-      'the same twice',
-      'domain: x\ndescriptors: [{ key: a }, { key: a }]',
-      'another descriptor has the same key and value',
-    ],
-    [
-      'what is not known',
-      'domain: x\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 1, replaces: [] } }]',
-      'this is not supported',
-    ],
-  ])('refuses %s and says where', (_, text, message) => {
-    expect(() => importEnvoy([text])).toThrow(message)
-  })
-
-  test('names every problem at once, with its domain where there are several', () => {
-    const wrong = (domain: string) =>
-      `domain: ${domain}\ndescriptors: [{ key: a, value: b*, quota_mode: true }, { key: 7 }]`
-    expect(() => importEnvoy([wrong('x'), wrong('y')])).toThrow(
-      /x: descriptors\[0\]\.quota_mode[\s\S]*x: descriptors\[0\]\.value[\s\S]*x: descriptors\[1\]\.key[\s\S]*y: descriptors/,
-    )
-  })
-
-  test('tells what it leaves out', () => {
-    const text =
-      'domain: x\ndescriptors: [{ key: a, detailed_metric: true, rate_limit: { unit: day, requests_per_unit: 1 } }]'
-    expect(importEnvoy([text]).warnings).toEqual([
-      'descriptors[0].detailed_metric was left out: it concerns metrics only.',
-    ])
-  })
-
-  test('keys and values of any characters survive', () => {
-    const text = `domain: "a b/c"\ndescriptors: [{ key: "x.y z", value: ":\\"q", rate_limit: { unit: week, requests_per_unit: 1 } }]`
-    expect(importEnvoy([text]).document.rules).toHaveLength(1)
   })
 })

@@ -1,7 +1,16 @@
 import { compilePolicy } from 'sluice/policy'
-import { parse, stringify } from 'yaml'
+import { stringify } from 'yaml'
+import { comparedDomain } from './domains.ts'
 import { rulesOf } from './imported-rules.ts'
-import { type EnvoyNode, Findings, InvalidEnvoyConfig, readNodes } from './read-config.ts'
+import { parseConfig } from './parse-config.ts'
+import { type EnvoyConfig, Findings, InvalidEnvoyConfig, readConfig } from './read-config.ts'
+
+/** A file of Envoy's `ratelimit` service. */
+export interface EnvoyFile {
+  /** What messages call it. */
+  readonly name: string
+  readonly text: string
+}
 
 /** A policy made from Envoy configuration. */
 export interface ImportedPolicy {
@@ -19,28 +28,43 @@ export interface ImportOptions {
 
 /**
  * Turns configurations of Envoy's `ratelimit` service into a policy that answers the same. Several files, each with its
- * domain, become one policy. Throws when something cannot be kept as it was.
+ * domain, become one policy. Throws when something cannot be kept as it was, and names the file and the place.
  *
- * @example importEnvoy([readFileSync('ratelimit.yaml', 'utf8')]).yaml
+ * @example importEnvoy([{ name: 'ratelimit.yaml', text: readFileSync('ratelimit.yaml', 'utf8') }]).yaml
  */
-export function importEnvoy(texts: readonly string[], options: ImportOptions = {}): ImportedPolicy {
-  const found = new Findings()
-  const domains = new Map<string, readonly EnvoyNode[]>()
-  for (const text of texts) {
-    const { domain, descriptors } = (parse(text) ?? {}) as { domain?: unknown; descriptors?: unknown }
-    if (typeof domain !== 'string' || domain === '') found.problem('domain', domain, 'give the domain, as text')
-    else if (domains.has(domain)) found.problem('domain', domain, 'another file has this domain already')
-    else
-      domains.set(domain, readNodes(descriptors, texts.length === 1 ? 'descriptors' : `${domain}: descriptors`, found))
-  }
-  if (found.problems.length > 0) throw new InvalidEnvoyConfig(found.problems)
+export function importEnvoy(files: readonly EnvoyFile[], options: ImportOptions = {}): ImportedPolicy {
+  const { configs, problems, warnings } = readAll(files)
+  if (problems.length > 0) throw new InvalidEnvoyConfig(problems)
   const names = new Set<string>()
-  const rules = [...domains].flatMap(([domain, nodes]) => rulesOf(domain, nodes, names))
+  const rules = configs.flatMap(({ domain, nodes }) => rulesOf(domain, nodes, names))
   if (rules.length === 0) throw new InvalidEnvoyConfig(['there is no limit in it'])
-  const document = { service: options.service ?? [...domains.keys()][0]!, rules }
+  const domains = configs.map(({ domain }) => domain)
+  const document = { service: options.service ?? domains[0]!, rules }
   // What cannot be enforced must show now, not when it is served.
   compilePolicy(document)
-  const comment = `Imported from Envoy ratelimit configuration: ${[...domains.keys()].join(', ')}. Of the rules with method RLS, the first\nthat matches a descriptor decides; see docs/envoy.md.`
+  const comment = `Imported from Envoy ratelimit configuration: ${domains.join(', ')}. Of the rules with method RLS, the first\nthat matches a descriptor decides; see docs/envoy.md.`
   const yaml = `${comment.replace(/^/gm, '# ')}\n${stringify(document, { lineWidth: 120 })}`
-  return { document, yaml, warnings: found.warnings }
+  return { document, yaml, warnings }
+}
+
+function readAll(files: readonly EnvoyFile[]): Pick<Findings, 'problems' | 'warnings'> & { configs: EnvoyConfig[] } {
+  const byDomain = new Map<string, EnvoyFile>()
+  const read = { configs: [] as EnvoyConfig[], problems: [] as string[], warnings: [] as string[] }
+  for (const file of files) {
+    const found = new Findings(file.name)
+    try {
+      const config = readConfig(parseConfig(file.text), found)
+      const { domain } = config
+      const other = byDomain.get(comparedDomain(domain))
+      if (domain !== '' && other !== undefined)
+        found.problem('domain', domain, `${other.name} has it already; domains are compared without regard to case`)
+      byDomain.set(comparedDomain(domain), file)
+      read.configs.push(config)
+    } catch (error) {
+      found.problems.push(`${file.name}: ${(error as Error).message}`)
+    }
+    read.problems.push(...found.problems)
+    read.warnings.push(...found.warnings)
+  }
+  return read
 }

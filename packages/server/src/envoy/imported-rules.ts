@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { fieldsOf, pathOf, rlsMethod } from './descriptor.ts'
+import { bounded, fieldsOf, pathOf, rlsMethod } from './descriptor.ts'
+import { unlimitedLimit, unmatchedLimit } from './no-limit.ts'
 import type { EnvoyNode } from './read-config.ts'
-import { unlimitedName, unmatchedName } from './status.ts'
 import { limitOf } from './units.ts'
 
 type Rule = Record<string, unknown>
@@ -53,12 +53,12 @@ function below(node: EnvoyNode, above: Trail): Trail[] {
 function ruleOf(domain: string, trail: Trail, { limit, shadow }: EnvoyNode, names: Set<string>): Rule {
   const keys = trail.map(({ key }) => key)
   const fields = fieldsOf(keys)
-  const values = trail.flatMap(({ value }, i) => (value === undefined ? [] : [[fields[i]!, value]]))
+  const values = trail.flatMap(({ value }, i) => (value === undefined ? [] : [[fields[i]!, bounded(value)]]))
   const limits =
     limit === undefined
-      ? { name: unmatchedName, amount: 0, per: '1s' }
+      ? { ...unmatchedLimit }
       : limit === 'unlimited'
-        ? { name: unlimitedName, amount: 2 ** 32 - 1, per: '1s' }
+        ? { ...unlimitedLimit }
         : limitOf(limit.unit, limit.amount, limit.name === undefined ? undefined : label(limit.name))
   return {
     name: nameOf(domain, trail, names),

@@ -1,8 +1,10 @@
 import type { Decision, Limiter } from 'sluice'
+import type { DecisionTurns } from '../decision-turns.ts'
 import { descriptorView, type Entry } from './descriptor.ts'
+import { domainsOf } from './domains.ts'
+import { meaningOf } from './no-limit.ts'
 import type { OverrideLimiters } from './override-limiters.ts'
-import { type RoutedPolicy, routedTo } from './routed-policy.ts'
-import { type DescriptorStatus, statusOf, unlimited, unlimitedName, unmatched, unmatchedName } from './status.ts'
+import { type DescriptorStatus, judgedBy, statusOf, unlimited, unmatched } from './status.ts'
 import { type Unit, unitSeconds } from './units.ts'
 
 /** `RateLimitRequest`, as proto-loader hands it over. */
@@ -37,8 +39,8 @@ const maxHits = 1e13
 
 export interface RateLimitParts {
   readonly limiter: Limiter
-  readonly policy: RoutedPolicy
   readonly overrides: OverrideLimiters
+  readonly turns: DecisionTurns
 }
 
 /** Decides on every descriptor of a request by itself, as Envoy's own service does. */
@@ -59,6 +61,8 @@ async function decide(
   descriptor: Descriptor,
   hits: number,
 ): Promise<DescriptorStatus> {
+  const { limiter, overrides, turns } = parts
+  await turns.begin()
   const { entries, limit } = descriptor
   const cost = Math.min(descriptor.hitsAddend?.value ?? hits, maxHits)
   if (limit !== null) {
@@ -67,23 +71,26 @@ async function decide(
       throw new InvalidRequest(
         `a limit's unit is ${JSON.stringify(unit)}; use one of ${Object.keys(unitSeconds).join(', ')}`,
       )
-    return spend((units) => parts.overrides.take(domain, entries, unit as Unit, requestsPerUnit, units), cost)
+    // As in Envoy's service, a domain that is not configured has no limits, whatever its descriptors bring along.
+    if (!domainsOf(limiter.policy.document?.parsed).has(domain)) return unmatched
+    return spend((units) => overrides.take(domain, entries, unit as Unit, requestsPerUnit, units), cost)
   }
   const view = descriptorView(domain, entries)
-  const winner = parts.policy.route(view)
-  const name = winner?.limits.limits[0]?.name
-  if (winner === undefined || name === unmatchedName) return unmatched
-  if (name === unlimitedName) return unlimited
-  const routed = routedTo(winner.rule.name, view)
-  return spend((units) => parts.limiter.check(routed, { cost: units }), cost)
+  const winner = limiter.policy.compiled.match(view, Date.now()).rules.find(({ rule }) => rule.forDescriptors)
+  if (winner === undefined) return unmatched
+  const meaning = meaningOf(winner.limits.limits)
+  if (meaning !== undefined) return meaning === 'unlimited' ? unlimited : unmatched
+  const rule = winner.rule.name
+  return spend((units) => limiter.check(view, { rule, cost: units }), cost)
 }
 
 async function spend(take: (units: number) => Promise<Decision>, cost: number): Promise<DescriptorStatus> {
   const decision = await take(cost)
-  if (!decision.allowed && cost > 1) {
+  const judged = judgedBy(decision)
+  if (!judged.allowed && cost > 1) {
     // Envoy's service counts hits that pass the limit, so that it stays used up; a denial here spends nothing by
     // itself.
-    const left = Math.min(...decision.limits.map(({ remaining }) => remaining))
+    const left = Math.min(...judged.limits.map(({ remaining }) => remaining))
     if (left > 0 && left < cost) await take(left)
     return { ...statusOf(decision, false), limitRemaining: 0 }
   }

@@ -12,16 +12,15 @@ export interface DescriptorStatus {
   readonly durationUntilReset?: { readonly seconds: number; readonly nanos: number }
 }
 
-/** Names of limits that mean something else than an amount. Rules with them are answered without asking the store. */
-export const unmatchedName = 'unmatched'
-export const unlimitedName = 'unlimited'
+/** What limits without a name of their own are called, such as `per-1h`. */
+const madeUpName = /^per-(?:(?:\d+[a-z]+)+|day|week|month)$/
 
 export const unmatched: DescriptorStatus = Object.freeze({ code: 'OK' })
 export const unlimited: DescriptorStatus = Object.freeze({ code: 'OK', limitRemaining: maxUint32 })
 
 /** What a decision means to Envoy. A rule in shadow mode shows its figures and always says OK. */
 export function statusOf(decision: Decision, peeked: boolean): DescriptorStatus {
-  const limits = decision.limits.length > 0 ? decision.limits : (decision.shadow[0]?.limits ?? [])
+  const { limits } = judgedBy(decision)
   const isShadow = decision.limits.length === 0 && decision.shadow.length > 0
   const usedUp = peeked && limits.some(({ remaining }) => remaining <= 0)
   const code = !isShadow && (!decision.allowed || usedUp) ? 'OVER_LIMIT' : 'OK'
@@ -33,11 +32,16 @@ export function statusOf(decision: Decision, peeked: boolean): DescriptorStatus 
     currentLimit: {
       requestsPerUnit: Math.min(tightest.amount, maxUint32),
       unit: unitOf(tightest.windowMs),
-      name: tightest.name.startsWith('per-') ? '' : tightest.name,
+      name: madeUpName.test(tightest.name) ? '' : tightest.name,
     },
     limitRemaining: Math.min(tightest.remaining, maxUint32),
     durationUntilReset: { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1_000_000 },
   }
+}
+
+/** The rule that counts: one in shadow mode is judged like any other, and only its denial does not hold. */
+export function judgedBy(decision: Decision): Pick<Decision, 'allowed' | 'limits'> {
+  return decision.limits.length > 0 ? decision : (decision.shadow[0] ?? decision)
 }
 
 /** The limit that denies for longest, else the one with the least left. */

@@ -9,6 +9,7 @@ import type { Hide } from '../replay/secret-names.ts'
 import type { PageAccess } from '../session/page-access.ts'
 import type { LiveFeed } from '../stats/live-feed.ts'
 import type { TokenCheck } from './access.ts'
+import type { BatchWork } from './batch-work.ts'
 
 /** The header in which proxies name the client. */
 export type ForwardedBy = 'forwarded' | 'x-forwarded-for' | 'either'
@@ -47,6 +48,7 @@ export interface ApiParts {
   readonly counter: LimiterCounter
   readonly live: Live
   readonly deadlineMs: number
+  readonly batches: BatchWork
   /** The last requests, to try policies with. */
   readonly ring: RequestRing
   /** Hides what is secret in requests and policies in the same way. */

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import { type AddressInfo, Server as NetServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { ServerConfig } from '../config/config.ts'
 import type { NodeEnv } from './access.ts'
+import { drain } from './drain.ts'
+import { oneHost } from './one-host.ts'
 
 /** An HTTP server that listens. */
 export interface HttpListener {
@@ -18,17 +20,14 @@ export interface HttpListener {
   close(drainMs: number): Promise<void>
 }
 
-/** How long a connection that has been accepted gets to send its request, once the daemon is ending. */
-const quietMs = 250
-const tickMs = 25
-
 /** Serves the API with bounds on headers and on time. */
 export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, otherPort: boolean): Promise<HttpListener> {
   const { tls } = config
   const secure = tls && { cert: tls.cert, key: tls.key, ...(tls.clientCa && { ca: tls.clientCa, requestCert: true }) }
   const server = createAdaptorServer({
     fetch: app.fetch as never,
-    ...(secure === undefined ? {} : { createServer: createSecureServer }),
+    createServer: ((options: object, answer: RequestListener) =>
+      secure ? createSecureServer(options, oneHost(answer)) : createServer(options, oneHost(answer))) as never,
     serverOptions: {
       ...secure,
       // Proxies pass on whatever their clients may send them: nginx up to 32 KiB.
@@ -68,37 +67,4 @@ async function listen(server: Server, { host, port, portGiven }: ServerConfig, o
 function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::' || host === '') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
-}
-
-/** Stops accepting, answers what was accepted, and ends; after `drainMs` it ends regardless. */
-export async function drain(server: Server, drainMs: number): Promise<void> {
-  // Connections that the system has accepted, and Node not yet, would be reset with what was sent on them.
-  await new Promise((resolve) => setImmediate(resolve))
-  // Only the listening ends here. http.Server.close would also cut idle connections, on which a request may be under
-  // way.
-  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
-  const stopClosing = closeIdleConnections(server)
-  const force = setTimeout(() => server.closeAllConnections(), drainMs)
-  await closed
-  stopClosing()
-  clearTimeout(force)
-}
-
-/**
- * Closes connections that are idle, again and again, until the returned function is called. Whoever has sent a request
- * on one meanwhile loses it, so nothing counts as idle while this machine is so busy that timers are late: clients on
- * it have requests to send, and the daemon requests to read, that they come to only later.
- */
-function closeIdleConnections(server: Server): () => void {
-  let quietTicks = 0
-  let dueMs = performance.now() + tickMs
-  const ticks = setInterval(() => {
-    const nowMs = performance.now()
-    quietTicks = nowMs - dueMs > tickMs / 2 ? 0 : quietTicks + 1
-    dueMs = nowMs + tickMs
-    if (quietTicks < quietMs / tickMs) return
-    quietTicks = 0
-    server.closeIdleConnections()
-  }, tickMs)
-  return () => clearInterval(ticks)
 }

@@ -14,6 +14,20 @@ export class HttpProblem extends Error {
   }
 }
 
+/** For a client that went away before its answer. Nobody reads it; it is counted, and is no fault of the daemon. */
+export function clientGone(): HttpProblem {
+  return new HttpProblem(499, 'The client went away before it was answered.')
+}
+
+/** When to ask again: an overload by clients that wait for their answers is over soon. */
+const overloadMs = 1000
+
+/** The answer to a request that this daemon has no time for. */
+export function overloaded(): HttpProblem {
+  const detail = 'The daemon has more to decide than it can in time; ask again later, or for less at once.'
+  return new HttpProblem(503, detail, { code: 'SLUICE_OVERLOADED', retryAfterMs: overloadMs })
+}
+
 const titles: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -27,6 +41,7 @@ const titles: Readonly<Record<number, string>> = {
   422: 'Unprocessable Content',
   428: 'Precondition Required',
   429: 'Too Many Requests',
+  499: 'Client Closed Request',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 }
@@ -52,6 +67,7 @@ export function toProblem(error: unknown): HttpProblem {
     return new HttpProblem(422, error.message, { code: error.code, issues })
   }
   if (!isSluiceError(error)) return new HttpProblem(500, 'The daemon has a fault; its log tells more.')
+  if (error.code === 'SLUICE_OVERLOADED') return overloaded()
   // The message of the driver has the address of the store, which not every client that may ask for decisions may see.
   const detail = error instanceof StoreError ? `The store could not be asked (${error.kind}).` : error.message
   return new HttpProblem(statusOf(error.code), detail, { code: error.code })

@@ -6,9 +6,10 @@ import { diffDocuments } from '../policy/diff-documents.ts'
 import { locateInBackground } from '../policy/locate-in-background.ts'
 import { conflictOf, policyTag, type Standing } from '../policy/policy-tag.ts'
 import { ruleChanges } from '../policy/rule-changes.ts'
+import { shortValue } from '../policy/short-value.ts'
 import type { NodeEnv } from './access.ts'
 import type { ApiParts } from './api-parts.ts'
-import { HttpProblem } from './problem.ts'
+import { clientGone, HttpProblem } from './problem.ts'
 
 /** Most differences that an answer lists. */
 const maxDifferences = 200
@@ -22,18 +23,23 @@ export interface CheckedDocument {
 
 /**
  * Checks a document; a mistake is answered with where in the text it stands. The daemon decides meanwhile, however long
- * the document is.
+ * the document is, and stops when the client leaves.
  */
-export async function checked({ env }: Pick<ApiParts, 'env'>, document: unknown): Promise<CheckedDocument> {
+export async function checked(
+  { env }: Pick<ApiParts, 'env'>,
+  document: unknown,
+  signal?: AbortSignal,
+): Promise<CheckedDocument> {
   try {
-    const parsed = typeof document === 'string' ? await parseInBackground(document) : document
+    const parsed = typeof document === 'string' ? await parseInBackground(document, signal) : document
+    signal?.throwIfAborted()
     return { policy: await compilePolicyInSlices(parsed, { env }), parsed }
   } catch (error) {
-    if (!(error instanceof PolicyError)) throw error
-    const places = typeof document === 'string' ? await locateInBackground(document, error.issues) : []
+    if (!(error instanceof PolicyError)) throw signal?.aborted ? clientGone() : error
+    const places = typeof document === 'string' ? await placesOf(document, error, signal) : []
     const issues = error.issues.map(({ path, value, message }, i) => ({
       path,
-      value: shortened(value),
+      value: shortValue(value) ?? null,
       message,
       ...(places[i] === undefined ? {} : { range: places[i] }),
     }))
@@ -41,10 +47,26 @@ export async function checked({ env }: Pick<ApiParts, 'env'>, document: unknown)
   }
 }
 
+async function placesOf(
+  text: string,
+  { issues }: PolicyError,
+  signal: AbortSignal | undefined,
+): ReturnType<typeof locateInBackground> {
+  try {
+    return await locateInBackground(text, issues, signal)
+  } catch (error) {
+    throw signal?.aborted ? clientGone() : error
+  }
+}
+
 /** What a document would do; throws with every mistake when it makes no sense. */
-export async function tried(parts: ApiParts, document: unknown): Promise<Record<string, unknown>> {
+export async function tried(
+  parts: ApiParts,
+  document: unknown,
+  signal?: AbortSignal,
+): Promise<Record<string, unknown>> {
   const { limiter } = parts
-  const { policy, parsed: after } = await checked(parts, document)
+  const { policy, parsed: after } = await checked(parts, document, signal)
   const before = parts.policy.parsed
   return {
     valid: true,
@@ -60,8 +82,12 @@ export async function tried(parts: ApiParts, document: unknown): Promise<Record<
 }
 
 /** The same for a document that is to be pushed, or would be. */
-export async function triedPush(parts: ApiParts, document: unknown): Promise<Record<string, unknown>> {
-  const outcome = await tried(parts, document)
+export async function triedPush(
+  parts: ApiParts,
+  document: unknown,
+  signal?: AbortSignal,
+): Promise<Record<string, unknown>> {
+  const outcome = await tried(parts, document, signal)
   const { service } = parts.limiter.policy
   // Counters are kept under the service's name: another name would silently reset all of them.
   if (outcome.service === service) return outcome
@@ -164,10 +190,4 @@ export function readOnlyReason({ archive, limiter, isWritable }: ApiParts): stri
   return isWritable()
     ? null
     : `The daemon may not write to ${source}. Change the policy there, or let the daemon write.`
-}
-
-/** A value short enough to print. */
-function shortened(value: unknown): unknown {
-  const text = JSON.stringify(value) ?? 'null'
-  return text.length <= 200 ? (value ?? null) : `${text.slice(0, 197)}...`
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { NodeEnv } from './access.ts'
-import { HttpProblem } from './problem.ts'
+import { clientGone, HttpProblem } from './problem.ts'
 
 /** The largest body of a request, in bytes. */
 export const maxBodyBytes: number = 1024 * 1024
@@ -9,13 +9,21 @@ export const maxDepth = 64
 
 /** Reads a body as text, within bounds. */
 export async function readText(c: Context<NodeEnv>, maxBytes: number = maxBodyBytes): Promise<string> {
+  const { incoming } = c.env
   // Asking Hono for one header would make an object of all of them.
-  const stated = c.env.incoming.headers['content-length']
-  if (stated !== undefined) {
-    if (Number(stated) > maxBytes) throw tooLarge(maxBytes)
-    return c.req.text()
+  const stated = incoming.headers['content-length']
+  if (stated !== undefined && Number(stated) > maxBytes) throw tooLarge(maxBytes)
+  try {
+    return await (stated === undefined ? readChunks(c, maxBytes) : c.req.text())
+  } catch (error) {
+    // What failed is the client's connection: nobody reads the answer, and it is no fault of the daemon.
+    if (!(error instanceof HttpProblem) && incoming.destroyed && !incoming.complete) throw clientGone()
+    throw error
   }
-  // Sent in chunks: the length is not known beforehand.
+}
+
+/** A body that is sent in chunks: its length is not known beforehand. */
+async function readChunks(c: Context<NodeEnv>, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0

@@ -4,6 +4,10 @@ import { hideSecrets } from '../config/secrets/hide-secrets.ts'
 
 const secretFields = ['password', 'token', 'adminToken', 'authorization', 'cookie', 'secret', 'apiKey', 'x-api-key']
 
+/** Control characters above ASCII, and marks of direction. */
+const steering = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
 /**
  * The daemon's log: one JSON object per line; fields that hold secrets are left out, and so are the secrets in URLs.
  */
@@ -20,6 +24,8 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
     },
     serializers: { err: errorFields },
     hooks: {
+      // JSON leaves these as they are, and a terminal that shows the log would follow them.
+      streamWrite: (line: string) => line.replace(steering, escaped),
       logMethod(
         this: Logger,
         args: Parameters<Logger['info']>,
@@ -38,6 +44,7 @@ function errorFields(error: Error): Record<string, unknown> {
     type: error.name,
     message: hideSecrets(error.message),
     ...(code === undefined ? {} : { code }),
-    stack: hideSecrets(error.stack ?? ''),
+    // A mistake in a policy is the operator's: its place is in the message, and no code of ours.
+    ...(code === 'SLUICE_INVALID_POLICY' ? {} : { stack: hideSecrets(error.stack ?? '') }),
   }
 }

@@ -1,5 +1,5 @@
 import type { PolicyIssue } from 'sluice/policy'
-import { isMap, isPair, isScalar, isSeq, LineCounter, type Pair, parseDocument, type Range } from 'yaml'
+import { isMap, isPair, isScalar, isSeq, LineCounter, type Pair, parseDocument, type Range, type YAMLMap } from 'yaml'
 
 /** Where in a text something stands; lines and columns begin with 1, and the end is exclusive. */
 export interface TextRange {
@@ -16,8 +16,10 @@ const maxLength = 1024 * 1024
 export function locateIssues(text: string, issues: readonly PolicyIssue[]): readonly (TextRange | undefined)[] {
   const lines = new LineCounter()
   const said = issues.map(({ path }) => /^line (\d+), column (\d+)$/.exec(path))
-  if (said.every((each) => each !== null))
-    return said.map((each) => restOfLine(text, Number(each![1]), Number(each![2])))
+  if (said.every((each) => each !== null)) {
+    const linesOfText = text.split('\n')
+    return said.map((each) => restOfLine(linesOfText, Number(each![1]), Number(each![2])))
+  }
   if (text.length > maxLength) return issues.map(() => undefined)
   const { contents } = parseDocument(text, { lineCounter: lines, uniqueKeys: false })
   const rangeOf = ([start, end]: readonly [number, number]): TextRange => {
@@ -42,7 +44,7 @@ function find(node: unknown, path: string, wantsName: boolean, name?: Place): Pl
     return item === undefined ? shown(node, name) : find(item, path.slice(all!.length), wantsName)
   }
   if (isMap(node)) {
-    const pair = longest(node.items.filter((item) => isPair(item) && begins(path, keyOf(item))))
+    const pair = pairFor(node, path)
     if (pair === undefined) return name ?? firstName(node) ?? shown(node, name)
     const rest = path.slice(keyOf(pair).length).replace(/^\./, '')
     return find(pair.value, rest, wantsName, spanOf((pair.key as { range?: Range } | null)?.range))
@@ -52,13 +54,26 @@ function find(node: unknown, path: string, wantsName: boolean, name?: Place): Pl
 
 const keyOf = ({ key }: Pair): string => String(isScalar(key) ? key.value : key)
 
-/** Names may hold dots themselves, so the longest that fits is meant. */
-function longest(pairs: readonly Pair[]): Pair | undefined {
-  return [...pairs].sort((a, b) => keyOf(b).length - keyOf(a).length)[0]
-}
+/** By map: its fields by their names, so that each mistake does not go through all of them. */
+const fields = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>()
 
-function begins(path: string, name: string): boolean {
-  return path.startsWith(name) && (path.length === name.length || /[.[]/.test(path[name.length]!))
+/** The field that a path begins with. Names may hold dots themselves, so the longest that fits is meant. */
+function pairFor(node: YAMLMap, path: string): Pair | undefined {
+  const byName =
+    fields.get(node) ??
+    new Map(
+      node.items
+        .toReversed()
+        .filter(isPair)
+        .map((pair) => [keyOf(pair), pair]),
+    )
+  fields.set(node, byName)
+  for (let end = path.length; end >= 0; end--) {
+    if (end < path.length && path[end] !== '.' && path[end] !== '[') continue
+    const pair = byName.get(path.slice(0, end))
+    if (pair !== undefined) return pair
+  }
+  return undefined
 }
 
 /** A scalar by itself; a whole list or object by its name, as pages of red text do not help. */
@@ -76,7 +91,7 @@ function spanOf(range: Range | null | undefined): Place | undefined {
   return range ? [range[0], range[1] ?? range[0] + 1] : undefined
 }
 
-function restOfLine(text: string, line: number, column: number): TextRange {
-  const length = text.split('\n')[line - 1]?.trimEnd().length ?? 0
+function restOfLine(lines: readonly string[], line: number, column: number): TextRange {
+  const length = lines[line - 1]?.trimEnd().length ?? 0
   return { line, column, endLine: line, endColumn: Math.max(column + 1, length + 1) }
 }

@@ -1,4 +1,4 @@
-import { parse } from 'yaml'
+import { parseDocument } from 'sluice/policy'
 
 /** What a new document changes, by the names of what it lists. */
 export interface NamedChanges {
@@ -19,7 +19,7 @@ type Document = { readonly [Name in Section]?: readonly { readonly name: string 
 
 /** A document as an object, whether it came as text or parsed. */
 export function documentOf(document: unknown): unknown {
-  return typeof document === 'string' ? parse(document) : document
+  return typeof document === 'string' ? parseDocument(document) : document
 }
 
 /** Compares two documents section by section. */

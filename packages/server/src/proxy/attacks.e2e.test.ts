@@ -90,6 +90,13 @@ describe('a request that two parsers may read differently', () => {
     if (!/chunk/i.test(text)) expect(received).toBe('')
   })
 
+  it('refuses two Host headers', async () => {
+    await start()
+    const answer = await raw('GET /vendor/a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 200)
+    expect(answer).toMatch(/^HTTP\/1.1 400 /)
+    expect(received).toBe('')
+  })
+
   it('is refused with a body in a coding that the vendor would not be told of', async () => {
     await start()
     const post = (coding: string) =>

@@ -9,6 +9,7 @@ export const errorCodes = {
     'The call is not possible on this object, such as the use of a policy source that is already in use.',
   SLUICE_MISSING_PEER: 'An optional package that this part needs is not installed.',
   SLUICE_STORE_FAILED: 'The store did not answer, or answered with an error; `kind` tells which.',
+  SLUICE_OVERLOADED: 'This process has more to do than it can do in time. Ask again later, or for less at once.',
   SLUICE_STORE_FULL: 'The memory store holds its maximum of subjects and every one of them is currently denied.',
   SLUICE_SOURCE_FAILED: 'The source of the policy could not be read.',
   SLUICE_POLICY_CHANGED:
@@ -60,6 +61,7 @@ export function invalidOption(option: string, value: unknown, remedy: string): S
 /** How a store failed, as far as that is known. */
 export type FailureKind =
   | 'timeout'
+  | 'overload'
   | 'refused'
   | 'connection'
   | 'readonly'
@@ -76,6 +78,13 @@ export type FailureKind =
   | 'source'
   | 'other'
 
+/** Of the failures that have a code of their own. */
+const codes: { readonly [Kind in FailureKind]?: ErrorCode } = {
+  full: 'SLUICE_STORE_FULL',
+  closed: 'SLUICE_CLOSED',
+  overload: 'SLUICE_OVERLOADED',
+}
+
 /**
  * A store that could not decide. The limiter turns it into a degraded decision; it reaches callers only of admin
  * operations.
@@ -85,14 +94,10 @@ export class StoreError extends SluiceError {
   readonly kind: FailureKind
 
   constructor(kind: FailureKind, message: string, options: { cause?: unknown } = {}) {
-    super(
-      kind === 'full' ? 'SLUICE_STORE_FULL' : kind === 'closed' ? 'SLUICE_CLOSED' : 'SLUICE_STORE_FAILED',
-      message,
-      {
-        ...options,
-        transient: kind !== 'wrongtype' && kind !== 'script' && kind !== 'auth' && kind !== 'closed',
-      },
-    )
+    super(codes[kind] ?? 'SLUICE_STORE_FAILED', message, {
+      ...options,
+      transient: kind !== 'wrongtype' && kind !== 'script' && kind !== 'auth' && kind !== 'closed',
+    })
     this.kind = kind
   }
 }

@@ -18,7 +18,13 @@ export { withoutDatabaseFields } from './document/legacy-document.ts'
 export { parseDocument } from './document/parse/parse-document.ts'
 export { parseInBackground } from './document/parse/parse-in-background.ts'
 export { PolicyError, type PolicyIssue } from './document/policy-error.ts'
-export { type LivePolicy, type LivePolicyOptions, livePolicy, type PolicyStatus } from './live/live-policy.ts'
+export {
+  type LivePolicy,
+  type LivePolicyOptions,
+  type LoadedDocument,
+  livePolicy,
+  type PolicyStatus,
+} from './live/live-policy.ts'
 export type { PolicySource, SourcedDocument, SourceListener } from './live/source.ts'
 export type { RequestView } from './match/request-view.ts'
 export type { KeyFunctionLookup, KeyFunctions } from './rule/key.ts'

@@ -42,6 +42,7 @@ function connectionKind(message: string, code: string | undefined): FailureKind 
   if (/\bOOM command not allowed\b/.test(message)) return 'oom'
   if (/\bREADONLY\b/.test(message)) return 'readonly'
   if (/\b(?:NOPERM|ACL failure)\b|user executing the script can't/.test(message)) return 'auth'
+  if (/DB index is out of range|SELECT is not allowed/.test(message)) return 'auth'
   if (/max number of clients/.test(message)) return 'connection'
   if (/redirections/i.test(message)) return 'cluster'
   if (code === 'ECONNREFUSED' || /ECONNREFUSED/.test(message)) return 'refused'

@@ -1,4 +1,5 @@
 import { Redis as Ioredis } from 'ioredis'
+import { Redis as Ioredis5 } from 'ioredis5'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
@@ -171,4 +172,44 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
 test('the keys of a part cannot be those of a service', () => {
   expect(namespaceOf('cache', '#presence')).toBe('sluice:#cache/%0023presence/')
   expect(namespaceOf('presence', 'shop', 'x:')).toBe('x:#presence/shop/')
+})
+
+const inDatabase: Readonly<Record<string, (db: number, user?: string) => RedisClient>> = {
+  ioredis: (db, username) => new Ioredis({ port: server.port, lazyConnect: true, db, ...login(username) }),
+  'ioredis 5, which is ready at once': (db, username) =>
+    new Ioredis5({
+      port: server.port,
+      lazyConnect: true,
+      enableReadyCheck: false,
+      disableClientInfo: true,
+      db,
+      ...login(username),
+    }) as unknown as RedisClient,
+  'node-redis': (database, username) =>
+    createClient({ socket: { port: server.port, host: '127.0.0.1' }, database, ...login(username) }),
+}
+const login = (username: string | undefined) => (username === undefined ? {} : { username, password: 'pw' })
+
+describe.each(Object.entries(inDatabase))('a database of %s', (_, client) => {
+  test('that does not exist is an error, and not database 0', async () => {
+    const redis = openRedis(client(99))
+    const message = expect.stringContaining('DB index is out of range')
+    for (let i = 0; i < 3; i++)
+      await expect(redis.command(['SET', 'stray', '1'])).rejects.toMatchObject({ kind: 'auth', message })
+    expect(await server.cli('EXISTS', 'stray')).toBe(0)
+    await redis.close()
+  })
+
+  test('that the user may not select is an error, and not database 0', async () => {
+    await server.cli('ACL', 'SETUSER', 'bob', 'on', '>pw', '~*', '&*', '+@all', '-select')
+    const redis = openRedis(client(1, 'bob'))
+    for (let i = 0; i < 3; i++)
+      await expect(redis.command(['SET', 'stray', '1'])).rejects.toMatchObject({ kind: 'auth' })
+    expect(await server.cli('EXISTS', 'stray')).toBe(0)
+    await server.cli('ACL', 'SETUSER', 'bob', '+select')
+    await redis.ready(5000)
+    await redis.command(['SET', 'stray', '1'])
+    expect(await server.cli('EXISTS', 'stray')).toBe(0)
+    await redis.close()
+  })
 })

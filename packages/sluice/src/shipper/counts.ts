@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
-import type { ShipperEvents } from './events.ts'
+import type { ShipperEvents } from './flush/events.ts'
 import { Rate } from './rate.ts'
 
 /** Counts the events of a shipper, and nothing else: so stats and metrics cannot disagree. */

@@ -1,11 +1,11 @@
 import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import { Emitter } from '../core/observe/emitter.ts'
+import { FlushMemory } from './backoff/memory.ts'
+import { StateFile } from './backoff/state-file.ts'
 import { Counts } from './counts.ts'
-import type { ShipperEvents } from './events.ts'
+import type { ShipperEvents } from './flush/events.ts'
 import { type FlushReport, FlushRun } from './flush/flush-run.ts'
 import { FlushLoop } from './flush/loop.ts'
-import { FlushMemory } from './flush/memory.ts'
-import { StateFile } from './flush/state-file.ts'
 import { messageOf, type Transport } from './flush/transport.ts'
 import { Room } from './log/room.ts'
 import { Writer } from './log/writer.ts'
@@ -165,7 +165,7 @@ export class DiskShipper implements Shipper {
       return { ...this.#report('failed'), reason: messageOf(error) }
     }
     if (owned === undefined) return this.#report('not-owner')
-    const { maxBatchEvents, maxBatchBytes, clock } = this.#options
+    const { maxBatchEvents, maxBatchBytes, maxRefusals, maxRetries, clock, random } = this.#options
     const report = await new FlushRun({
       ...owned,
       ...{
@@ -175,6 +175,9 @@ export class DiskShipper implements Shipper {
         clock,
         maxBatchEvents,
         maxBatchBytes,
+        maxRefusals,
+        maxRetries,
+        random,
       },
       pending: () => this.#pending(),
       stop: this.#stop.signal,

@@ -4,10 +4,10 @@ import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import { systemClock } from '../timing/system-clock.ts'
+import { type BackoffRules, defaultBackoff } from './backoff/next.ts'
 import type { FileSystem } from './files/file-system.ts'
 import { nodeFiles } from './files/node-files.ts'
 import type { Headers } from './flush/http-transport.ts'
-import { type BackoffRules, defaultBackoff } from './flush/next.ts'
 import type { AskCapacity, Send } from './flush/transport.ts'
 import type { OnFull } from './log/room.ts'
 import { maxPayloadBytes } from './log/segment/record.ts'
@@ -45,6 +45,12 @@ export interface ShipperOptions {
   readonly maxBatchEvents?: number
   readonly maxBatchBytes?: number
   /**
+   * How many events may be set aside in a row while the server accepts none; then it counts as failing. 100 by default.
+   */
+  readonly maxRefusals?: number
+  /** How often an event is sent again that the server answers with `retry`, before it is set aside. 8 by default. */
+  readonly maxRetries?: number
+  /**
    * Bodies of at least this many bytes are compressed; false for none. 64 KiB by default, and none to an address of
    * this machine.
    */
@@ -78,6 +84,8 @@ export interface ResolvedShipperOptions {
   readonly maxEventBytes: number
   readonly maxBatchEvents: number
   readonly maxBatchBytes: number
+  readonly maxRefusals: number
+  readonly maxRetries: number
   readonly gzipAboveBytes: number
   readonly timeoutMs: number
   readonly segmentBytes: number
@@ -97,6 +105,8 @@ const defaults = Object.freeze({
   maxEventBytes: 1 << 20,
   maxBatchEvents: 10_000,
   maxBatchBytes: 4 << 20,
+  maxRefusals: 100,
+  maxRetries: 8,
   timeout: '30s',
   segmentBytes: 16 << 20,
   ownerTimeout: '15s',
@@ -105,7 +115,16 @@ const defaults = Object.freeze({
 const known: readonly (keyof ShipperOptions)[] = [
   ...(['dir', 'endpoint', 'capacityEndpoint', 'headers', 'send', 'capacity', 'durability', 'syncInterval'] as const),
   ...(['flushInterval', 'onFull', 'maxBytes', 'minFreeBytes', 'maxEventBytes', 'maxBatchEvents'] as const),
-  ...(['maxBatchBytes', 'gzipAboveBytes', 'timeout', 'segmentBytes', 'ownerTimeout', 'backoff'] as const),
+  ...([
+    'maxRefusals',
+    'maxRetries',
+    'maxBatchBytes',
+    'gzipAboveBytes',
+    'timeout',
+    'segmentBytes',
+    'ownerTimeout',
+    'backoff',
+  ] as const),
   ...(['clock', 'fs', 'random', 'identity'] as const),
 ]
 
@@ -143,6 +162,8 @@ export function resolveOptions(given: ShipperOptions): ResolvedShipperOptions {
     maxEventBytes,
     maxBatchEvents: bytes('maxBatchEvents', options.maxBatchEvents, 1, 1_000_000),
     maxBatchBytes: bytes('maxBatchBytes', options.maxBatchBytes, maxEventBytes),
+    maxRefusals: bytes('maxRefusals', options.maxRefusals, 1),
+    maxRetries: bytes('maxRetries', options.maxRetries, 0, 1000),
     gzipAboveBytes: gzipFrom(options.gzipAboveBytes, endpoint),
     timeoutMs: parseDuration(options.timeout, 'createShipper.timeout'),
     // With a limit there are several segments, so that the oldest can be dropped without dropping all.

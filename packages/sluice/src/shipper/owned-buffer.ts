@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
-import type { ShipperEvents } from './events.ts'
 import { type FileSystem, quietly } from './files/file-system.ts'
+import type { ShipperEvents } from './flush/events.ts'
 import { Reserve } from './log/reserve.ts'
 import { keepDamaged } from './log/segment/damaged.ts'
 import type { Damage } from './log/segment/segment-reader.ts'

@@ -1,4 +1,4 @@
-import type { ShipperEvents } from './events.ts'
+import type { ShipperEvents } from './flush/events.ts'
 import type { FlushReport } from './flush/flush-run.ts'
 import type { ShipperStats } from './stats.ts'
 

@@ -1,5 +1,5 @@
-import type { BreakerState } from './flush/next.ts'
-import type { FlushState } from './flush/state.ts'
+import type { BreakerState } from './backoff/next.ts'
+import type { FlushState } from './backoff/state.ts'
 
 /** The state of a shipper. Counts are since it was created, except pending ones. */
 export interface ShipperStats {

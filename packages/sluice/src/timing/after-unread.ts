@@ -1,11 +1,11 @@
-/** A timer that fires this much too late was held up: the event loop was blocked. */
-const blockedMs = 10
+import type { Clock } from '../core/clock.ts'
 
 /**
- * Runs what a timer was set for. When the event loop was blocked, replies may lie unread in sockets although they came
- * in time; timers fire before sockets are read, so then the task runs after they were.
+ * Runs what a timer was set for. Timers fire before sockets are read, and the turn of the event loop before may have
+ * been a long one: replies that came in time may still be unread, so they are read first. `task` is given the time
+ * until which that was done: of a call that was sent while sockets were read, nothing can be said yet.
  */
-export function afterUnread(lateMs: number, task: () => void): void {
-  if (lateMs < blockedMs) task()
-  else setImmediate(task)
+export function afterUnread(clock: Clock, task: (readMs: number) => void): void {
+  const readMs = clock.monotonic()
+  setImmediate(() => task(readMs))
 }

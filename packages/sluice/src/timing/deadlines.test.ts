@@ -101,3 +101,22 @@ test('inTime gives what came of the work, or undefined when it took too long', a
   expect(await late).toBeUndefined()
   await expect(deadlines.inTime(Promise.reject(new Error('no')), 1000)).rejects.toThrow('no')
 })
+
+test('what was added while replies were read is not expired before they are read again', async () => {
+  const clock = virtualClock()
+  const deadlines = new Deadlines(clock)
+  const expired: string[] = []
+  deadlines.add(5, () => expired.push('first'))
+  clock.tick(5)
+  const firing = clock.advance(0)
+  // As when the same turn of the event loop sends a call and is then blocked for longer than its time.
+  setImmediate(() => {
+    deadlines.add(clock.monotonic() + 5, () => expired.push('second'))
+    clock.tick(100)
+  })
+  await firing
+  await waitFor(() => expired.length > 0)
+  expect(expired).toEqual(['first'])
+  await clock.advance(1)
+  expect(expired).toEqual(['first', 'second'])
+})

@@ -12,11 +12,11 @@ export interface Deadline {
 class Entry implements Deadline {
   readonly atMs: number
   /** Called when time is up. Cleared as soon as it is no longer needed, so that what it refers to can be collected. */
-  expire: (() => void) | undefined
+  expire: ((readMs: number) => void) | undefined
   previous: Entry = this
   next: Entry = this
 
-  constructor(atMs: number, expire: (() => void) | undefined) {
+  constructor(atMs: number, expire: ((readMs: number) => void) | undefined) {
     this.atMs = atMs
     this.expire = expire
   }
@@ -53,8 +53,11 @@ export class Deadlines {
     this.#clock = clock
   }
 
-  /** Calls `expire` at `atMs` of the monotonic clock, unless it is taken back before. */
-  add(atMs: number, expire: () => void): Deadline {
+  /**
+   * Calls `expire` at `atMs` of the monotonic clock, unless it is taken back before. It is given the time until which
+   * replies were read.
+   */
+  add(atMs: number, expire: (readMs: number) => void): Deadline {
     const entry = new Entry(atMs, expire)
     let previous = this.#ends.previous
     while (previous.atMs > atMs) previous = previous.previous
@@ -81,28 +84,27 @@ export class Deadlines {
     this.#clock.clearTimeout(this.#timer)
     this.#timerAtMs = atMs
     const waitMs = Math.min(longestTimerMs, Math.max(0, Math.ceil(atMs - this.#clock.monotonic())))
-    this.#timer = this.#clock.setTimeout(() => this.#due(atMs), waitMs)
+    this.#timer = this.#clock.setTimeout(() => this.#due(), waitMs)
     // The socket keeps the process alive for as long as an answer can come.
     this.#timer.unref?.()
   }
 
-  #due(atMs: number): void {
+  #due(): void {
     this.#timer = undefined
-    afterUnread(this.#clock.monotonic() - atMs, () => this.#fire())
+    afterUnread(this.#clock, (readMs) => this.#fire(readMs))
   }
 
-  #fire(): void {
-    const now = this.#clock.monotonic()
+  #fire(readMs: number): void {
     const expired: Entry[] = []
     let entry = this.#ends.next
-    for (; entry !== this.#ends && entry.atMs <= now; entry = entry.next) expired.push(entry)
+    for (; entry !== this.#ends && entry.atMs <= readMs; entry = entry.next) expired.push(entry)
     this.#timerAtMs = Infinity
     if (entry !== this.#ends) this.#arm(entry.atMs)
     for (const each of expired) {
       // Undefined where another one that expired has taken it back.
       const { expire } = each
       each.cancel()
-      expire?.()
+      expire?.(readMs)
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis'
 import { parseInfo } from 'sluice/redis'
-import { isAuthFailure } from '../../config/try-redis.ts'
+import { isAuthFailure, isNoDatabase } from '../../config/try-redis.ts'
 import { type Finding, notPermitted, ok, problem, unreachable, warning } from './finding.ts'
 import {
   judgeClock,
@@ -98,6 +98,10 @@ function nameOf(node: Redis): string {
 
 /** What to say when there is no connection at all. */
 export function redisAway(error: Error): Finding {
+  if (isNoDatabase(error))
+    return problem('redis', error.message, 'name a database that it has: redis://HOST:PORT/0; CONFIG GET databases')
+  if (/NOPERM.*'select'/.test(error.message))
+    return notPermitted('redis', error.message, 'let this user select it: ACL SETUSER ... +select; or use database 0')
   if (isAuthFailure(error))
     return notPermitted(
       'redis',

@@ -156,5 +156,10 @@ rules:
     expect(await sluice('policy', 'import', 'envoy', 'envoy.yaml', '-o', 'web.yaml')).toMatchObject({ code: 2 })
     expect((await sluice('policy', 'import', 'envoy', 'envoy.yaml')).out).toBe(readFileSync(file('web.yaml'), 'utf8'))
     expect((await sluice('policy', 'import', 'envoy', 'shop.yaml')).code).toBe(1)
+    writeFileSync(file('broken.yaml'), 'domain: [')
+    expect(await sluice('policy', 'import', 'envoy', 'envoy.yaml', 'broken.yaml')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('broken.yaml: '),
+    })
   })
 })

@@ -38,7 +38,7 @@ export function humanLog({ style, line }: Terminal): DestinationStream {
       ([name, value]) => !usual.has(name) && value !== undefined && value !== false,
     )
     const shown = fields.map(([name, value]) => `${style.faint(`${name}=`)}${valueText(name, value)}`)
-    const error = err?.message === undefined ? [] : [style.bad(safe(err.message.split('\n')[0] ?? ''))]
+    const error = err?.message === undefined ? [] : [style.bad(safe(err.message.split('\n').slice(0, 2).join(' ')))]
     return [paint(level)(safe(msg)), ...shown, ...error].join('  ')
   }
 

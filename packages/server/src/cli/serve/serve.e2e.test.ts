@@ -20,12 +20,17 @@ describe('sluice serve', () => {
     const daemon = await startDaemon([], { cwd: folder })
     const answer = await fetch(`${daemon.url}/v1/check`, { method: 'POST', body: '{"key":"user:1","rule":"per-user"}' })
     expect(await answer.json()).toMatchObject({ allowed: true })
-    expect(daemon.err()).toMatch(
-      /page http:\S+\/#code=[A-Z2-9]{5}-[A-Z2-9]{5} {2}API http:\S+ {2}store memory {2}policy the built-in example/,
-    )
+    expect(daemon.err()).toMatch(/page http:\S+ {2}API http:\S+ {2}store memory {2}policy the built-in example/)
     daemon.child.kill('SIGTERM')
     expect(await daemon.ended).toBe(0)
     expect(daemon.out()).toContain('"msg":"ended"')
+  })
+
+  it('writes no code that signs in where a log would keep it', async () => {
+    const daemon = await startDaemon([], { cwd: folder })
+    daemon.child.kill('SIGTERM')
+    await daemon.ended
+    expect(daemon.err() + daemon.out()).not.toMatch(/code=|[A-Z2-9]{5}-[A-Z2-9]{5}/)
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)('answers what it accepted before %s, and ends', async (signal) => {
@@ -134,6 +139,28 @@ describe('sluice serve', () => {
     daemon.child.kill('SIGKILL')
     await daemon.ended
   })
+
+  it('does not start on a database that Redis does not have, or that the user may not select', async () => {
+    const redis = await startRedis()
+    await redis.cli('ACL', 'SETUSER', 'bob', 'on', '>pw', '~*', '&*', '+@all', '-select')
+    const policy = join(folder, 'upstreams.yaml')
+    writeFileSync(policy, 'service: api\nupstreams: [{ name: v, origin: "http://127.0.0.1:1", limits: { rps: 1 } }]\n')
+    const bob = redis.url.replace('redis://', 'redis://bob:pw@')
+    for (const [url, message] of [
+      [`${redis.url}/99`, 'DB index is out of range'],
+      [`${bob}/1`, "no permissions to run the 'select' command"],
+    ] as const) {
+      for (const command of [['serve'], ['proxy', '--policy', policy], ['collect']]) {
+        const ran = await runCli([...command, '--port', '0', '--redis', url], { cwd: folder })
+        expect(ran, command[0]).toMatchObject({ code: 4, err: expect.stringContaining(message) })
+      }
+      const looked = await runCli(['doctor', '--redis', url])
+      expect(looked).toMatchObject({ out: expect.stringContaining(message) })
+      expect([1, 4]).toContain(looked.code)
+    }
+    expect(await redis.cli('DBSIZE')).toBe(0)
+    await redis.stop()
+  }, 60_000)
 
   it('says so when the example stands in for a policy that cannot be read', async () => {
     const env = { DATABASE_URL: 'postgres://127.0.0.1:1/app' }

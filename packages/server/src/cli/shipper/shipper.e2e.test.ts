@@ -155,6 +155,28 @@ test('a directory that is not there is named', async () => {
   expect(err).toContain('there is no buffer in "/nowhere"')
 })
 
+test('a server that refuses every event makes flush end with 3, and most events stay in the buffer', async () => {
+  const broken = await startCollector()
+  broken.capacity = { ready: true, maxBatchSize: 100, delayBetweenBatches: 0 }
+  broken.intercept = ({ path }, response) => {
+    if (path.endsWith('/capacity')) return false
+    response.writeHead(400).end('broken release')
+    return true
+  }
+  const dir = await filled(300)
+  const flush = await runCli(['shipper', 'flush', '--dir', dir, '--endpoint', broken.url, '--json'])
+  expect({ code: flush.code, ...flush.json() }).toMatchObject({
+    code: 3,
+    outcome: 'failed',
+    rejected: 100,
+    pending: 200,
+  })
+  const { out } = await runCli(['shipper', 'status', '--dir', dir])
+  expect(out).toMatch(/Status: +backing off\n +Failures: +1\n/)
+  expect(out).toMatch(/Last success: +never\n/)
+  await broken.close()
+})
+
 test('rejected events are listed, sent again and dropped', async () => {
   const picky = await startCollector()
   picky.intercept = ({ path, body }, response) => {

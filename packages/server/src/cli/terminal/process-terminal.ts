@@ -1,5 +1,6 @@
 import { styleFor, wantsColour } from './style.ts'
 import type { Terminal } from './terminal.ts'
+import { safeJson, safeLine } from './text.ts'
 
 /** The terminal of this process. */
 export function processTerminal(options: { json: boolean; colour: boolean | undefined }): Terminal {
@@ -7,7 +8,7 @@ export function processTerminal(options: { json: boolean; colour: boolean | unde
   const write = (text: string): void => {
     stdout.write(text)
   }
-  const line = (text = ''): void => write(`${text}\n`)
+  const line = (text = ''): void => write(`${safeLine(text)}\n`)
   return {
     style: styleFor(!options.json && wantsColour(options.colour, stdout.isTTY === true, env)),
     json: options.json,
@@ -22,10 +23,10 @@ export function processTerminal(options: { json: boolean; colour: boolean | unde
     env,
     line,
     write,
-    note: (text) => void stderr.write(`${text}\n`),
+    note: (text) => void stderr.write(`${safeLine(text)}\n`),
     noteRaw: (text) => void stderr.write(text),
     result(value, human) {
-      if (options.json) line(JSON.stringify(value, finite))
+      if (options.json) line(safeJson(value, finite))
       else human()
     },
   }

@@ -7,7 +7,7 @@ export interface Terminal {
   readonly json: boolean
   /** Whether a person looks at the output right now, so that it can be redrawn. */
   readonly live: boolean
-  /** Whether a person looks at the progress. */
+  /** Whether a person looks at the notes right now, and so at the progress. */
   readonly liveProgress: boolean
   readonly columns: number
   readonly rows: number

@@ -3,6 +3,9 @@ const codes = /\u001b\[[0-9;]*m/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what comes from outside must not steer the terminal.
 const controls = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the codes of `Style`, and line breaks.
+const ours = /(\u001b\[(?:1|2|22|3[1236]|39)m|\n)/
+
 /** How many columns a text takes. Keys are ASCII; what is wider only shifts its line. */
 export function widthOf(text: string): number {
   return text.replace(codes, '').length
@@ -11,6 +14,19 @@ export function widthOf(text: string): number {
 /** Text from outside, with everything that could steer a terminal made visible. */
 export function safe(text: string): string {
   return text.replace(controls, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** JSON of a value on one line. What could steer a terminal is escaped, and only ever stands within its strings. */
+export function safeJson(value: unknown, replacer?: (key: string, value: unknown) => unknown): string {
+  return safe(JSON.stringify(value, replacer) ?? 'null')
+}
+
+/** A line of our own with text from others in it: colours and line breaks stay, everything else is made visible. */
+export function safeLine(line: string): string {
+  return line
+    .split(ours)
+    .map((part, i) => (i % 2 === 1 ? part : safe(part)))
+    .join('')
 }
 
 /** Shortens a plain text in the middle, where keys differ least. */

@@ -37,7 +37,7 @@ export const openApi: Part = {
             content: { 'application/json': { schema: { oneOf: [ref('Decision'), ref('Decisions')] } } },
           },
           429: wrong('Denied, with mirror.'),
-          503: wrong('The store failed and the rule is closed, with mirror.'),
+          503: wrong('The daemon is overloaded; with mirror, also: the store failed and the rule is closed.'),
           ...checking,
         },
         {
@@ -52,7 +52,7 @@ export const openApi: Part = {
       post: get(
         'reserve',
         'Takes units whose final cost is not known yet',
-        { 200: answer('The hold.', 'Hold'), ...checking },
+        { 200: answer('The hold.', 'Hold'), 503: wrong('The daemon is overloaded.'), ...checking },
         { requestBody: body('Reserve') },
       ),
     },

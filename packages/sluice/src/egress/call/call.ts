@@ -13,12 +13,12 @@ import type { VendorSignal } from '../vendor/vendor-signal.ts'
 import { Attempt, type AttemptObserver, LateGrant } from './attempt.ts'
 import { type CallContext, nameOf } from './call-context.ts'
 import { headerFields } from './header-fields.ts'
-import { answerAfter, hookAnswer } from './hooks.ts'
+import { hookAnswer } from './hooks.ts'
 import { isInMemory, outgoingRequest, withoutHeadersTimeout } from './outgoing-request.ts'
 import { PeekedResponse } from './peeked-response.ts'
+import { reportedUnits } from './reported-units.ts'
 import { type ResponseHandler, toResponseHandler } from './response-handler.ts'
 import { mayBeRepeated, needsBody, pauseUpstream, ResponseHead, signalOf } from './response-head.ts'
-import { actualUnitsOf, raiseUnits } from './units.ts'
 
 /** One dispatch as its caller sees it: booked, sent, and sent again where that is allowed. */
 export class Call implements AttemptObserver, BookingObserver {
@@ -40,6 +40,10 @@ export class Call implements AttemptObserver, BookingObserver {
   #pass: number | undefined
   /** The response is passed on as it arrives. */
   #isPassing = false
+  /** What to do about the current attempt is decided, once: two decisions on one refusal would send two retries. */
+  #isDecided = false
+  /** How the attempt failed after it was decided, while its response was still held back. */
+  #lateFailure: UpstreamError | undefined
   #isOver = false
 
   constructor(context: CallContext, request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
@@ -130,6 +134,7 @@ export class Call implements AttemptObserver, BookingObserver {
     }
     const { runtime, transport, timeoutMs } = this.#context
     this.#attempts += 1
+    this.#isDecided = false
     this.#waitMs = grant.waitedMs
     runtime.reports.granted(this.#tenant, this.#arrivedMs, this.#waitMs, this.#attempts)
     const allowedMs = Math.min(timeoutMs ?? Infinity, runtime.upstream.timeoutMs)
@@ -170,7 +175,7 @@ export class Call implements AttemptObserver, BookingObserver {
     // Only `false` means that the receiver is not ready for more; some handlers return nothing.
     if (this.#isPassing) return this.#handler.onData(chunk) !== false
     const isWanted = this.#peeked!.add(chunk)
-    if (this.#peeked!.isPassing || !this.#peeked!.isFull) return isWanted
+    if (this.#isDecided || !this.#peeked!.isFull) return isWanted
     this.#decide(signalOf(this.#context.runtime, this.#response!, undefined))
     return true
   }
@@ -182,10 +187,9 @@ export class Call implements AttemptObserver, BookingObserver {
       return
     }
     const peeked = this.#peeked!
-    const isDecided = peeked.isPassing
     peeked.end(trailers)
-    if (isDecided) this.#isOver = true
-    else {
+    if (peeked.isPassing) this.#isOver = true
+    else if (!this.#isDecided) {
       const body = peeked.text(this.#response!.headers['content-encoding'])
       this.#decide(signalOf(this.#context.runtime, this.#response!, body))
     }
@@ -207,23 +211,14 @@ export class Call implements AttemptObserver, BookingObserver {
     if (failure.reason === 'timeout') runtime.refused('timeout')
     // Once the response has been passed on, it cannot be taken back.
     if (this.#isPassing || this.#peeked?.isPassing) this.#end(failure)
+    else if (this.#isDecided) this.#lateFailure = failure
     else this.#retryOr({ kind: 'failure', written }, 0, failure.reason, () => this.#end(failure))
   }
 
   actualUnits(reserved: Units, isCut: boolean): Units | undefined {
     const { runtime } = this.#context
     if (this.#response === undefined || !runtime.countsUnits) return undefined
-    const { settle } = runtime.hooks
-    const { status, headers } = this.#response
-    const { limits } = runtime.upstream
-    const units = settle
-      ? answerAfter(runtime, 'settle', () => {
-          const about = { status, headers, body: this.#reader?.text() }
-          return actualUnitsOf(limits, hookAnswer('settle', settle(about)))
-        })
-      : actualUnitsOf(limits, this.#reader?.usage())
-    // A stream that was cut reported only a part of its usage: the reservation stays, unless it already cost more.
-    return isCut && units ? raiseUnits(units, reserved) : units
+    return reportedUnits(runtime, this.#response, this.#reader, isCut ? reserved : undefined)
   }
 
   // What a response means.
@@ -244,6 +239,7 @@ export class Call implements AttemptObserver, BookingObserver {
 
   /** Makes the call again if that is safe, in time and within the fleet's retry budget; otherwise calls `otherwise`. */
   #retryOr(outcome: AttemptOutcome, waitMs: number, reason: string, otherwise: () => void): void {
+    this.#isDecided = true
     const { runtime } = this.#context
     const request = {
       method: this.#about.method,
@@ -268,6 +264,7 @@ export class Call implements AttemptObserver, BookingObserver {
       this.#peeked = undefined
       this.#reader = undefined
       this.#response = undefined
+      this.#lateFailure = undefined
       const timer = runtime.clock.setTimeout(() => {
         if (!this.#isOver) this.#book(runtime.clock.monotonic())
       }, delayMs)
@@ -276,9 +273,16 @@ export class Call implements AttemptObserver, BookingObserver {
   }
 
   #passOn(): void {
+    this.#isDecided = true
     if (this.#isOver) return
+    if (this.#lateFailure) {
+      this.#end(this.#lateFailure)
+      return
+    }
+    const peeked = this.#peeked!
     this.#emitResponse()
-    this.#peeked?.passTo(this.#handler)
+    this.#isOver = peeked.hasEnded
+    peeked.passTo(this.#handler)
   }
 
   #emitResponse(): void {

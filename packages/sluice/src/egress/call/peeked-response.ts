@@ -58,6 +58,10 @@ export class PeekedResponse {
     return this.#isPassing
   }
 
+  get hasEnded(): boolean {
+    return this.#ended !== undefined
+  }
+
   /** Whether there is enough to examine; more than this is not held back. */
   get isFull(): boolean {
     return this.#bytes >= mostBytes

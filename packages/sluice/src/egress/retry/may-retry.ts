@@ -21,14 +21,15 @@ const passing: ReadonlySet<number> = new Set([408, 502, 503, 504])
 
 /**
  * Whether an attempt may be made again: only if it did not reach the vendor, if the vendor reports that it did not
- * serve it, or if it has the same effect when it is done twice.
+ * serve it, or if it has the same effect when it is done twice. A 503 without `Retry-After` reports no such thing: many
+ * gateways send one after the work was done.
  */
 export function isSafeToRetry(request: RetriedRequest, outcome: AttemptOutcome): boolean {
   if (!request.canRepeat) return false
   const isRepeatable = idempotent.has(request.method) || request.hasIdempotencyKey
   if (outcome.kind === 'failure') return !outcome.written || isRepeatable
   if (outcome.vendorAllows === false) return false
-  if (outcome.limited || outcome.status === 503) return true
+  if (outcome.limited) return true
   return passing.has(outcome.status) && isRepeatable
 }
 

@@ -23,6 +23,7 @@ const startWith =
     if (parsesBody) app.use(make.json())
     app.get(['/hello', '/healthz'], (_, res) => void res.send('hello'))
     app.post('/echo', (req, res) => void res.json(req.body ?? null))
+    app.get('/query', (req, res) => void res.json(req.query))
     app.get('/decision', (req, res) => void res.json(req.sluice))
     app.get('/status/:code', (req, res) => void res.status(statusIn(req.params.code)).end())
     app.get('/bytes', (_, res) => void res.send('x'.repeat(1000)))

@@ -22,6 +22,7 @@ const startWith =
     app.addContentTypeParser('text/csv', { parseAs: 'string' }, (_, body, done) => done(null, body))
     for (const path of ['/hello', '/healthz']) app.get(path, async () => 'hello')
     app.post('/echo', async (request) => request.body)
+    app.get('/query', async (request) => request.query)
     app.get('/decision', async (request) => request.sluice)
     app.get('/status/:code', async (request, reply) =>
       reply.code(statusIn((request.params as { code: string }).code)).send(),

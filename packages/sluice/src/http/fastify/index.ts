@@ -9,7 +9,7 @@ import { type ChargeOptions, chargeOptionNames, type GuardOptions, splitOptions 
 import { limiterGuard } from '../guard/limiter-guard.ts'
 import { goneSignal } from '../node/node-response.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
-import { pathOf, queryOf } from '../request/request-target.ts'
+import { pathOf, queryIn } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
 import { applyToPayload, applyToReply } from './apply-to-reply.ts'
 
@@ -158,9 +158,7 @@ type Next = (error?: Error) => void
 const reader: RequestReader<FastifyRequest, FastifyRequest> = {
   peer: (request) => request.raw.socket.remoteAddress,
   headers: (request) => request.raw.headers,
-  // Fastify takes a fragment for a part of the last value.
-  query: (request) =>
-    request.raw.url?.includes('#') ? queryOf(request.raw.url) : (request.query as Record<string, unknown>),
+  query: ({ raw, query }) => queryIn(raw.url ?? '', query as Record<string, unknown>),
   params: (request) => request.params as Record<string, unknown>,
   body: (request) => request.body ?? undefined,
   route: (request) => request.routeOptions.url,

@@ -15,7 +15,8 @@ const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {
     remoteAddress,
   })
   const handler = async (request: Request, env: Env): Promise<Response> => {
-    const { pathname } = new URL(request.url)
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname === '/query') return Response.json(Object.fromEntries(searchParams))
     if (pathname === '/echo') return Response.json(await request.json().catch(() => null))
     if (pathname === '/decision') return Response.json(decisionOf(request))
     if (pathname.startsWith('/status/')) return new Response(null, { status: statusIn(pathname.slice(8)) })

@@ -11,7 +11,7 @@ const form = /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/
 
 /**
  * Reads the body of a request for rules to look into, and leaves it to be read again. Handlers parse JSON whatever the
- * content type says, and so does this. A body that is too long, or that is neither JSON nor a form, is
+ * content type says, and so does this. A body that is too long, that is neither JSON nor a form, or that is both, is
  * `unreadableBody`.
  */
 export async function readBody(request: Request): Promise<unknown> {
@@ -41,7 +41,10 @@ export function parseJson(text: string): unknown {
 }
 
 async function parseBody(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<unknown> {
-  if (!form.test(type)) return parseJson(new TextDecoder().decode(bytes))
+  const value = parseJson(new TextDecoder().decode(bytes))
+  if (!form.test(type)) return value
+  // A handler that parses JSON sees other fields than one that reads the form.
+  if (typeof value === 'object' && value !== null) return unreadableBody
   const fields = await new Response(bytes, { headers: { 'content-type': type } }).formData()
   return valuesByName([...fields].filter((field): field is [string, string] => typeof field[1] === 'string'))
 }

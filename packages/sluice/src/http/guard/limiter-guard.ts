@@ -16,7 +16,7 @@ import { answerOptionNames, decisionAnswers } from './decision-answers.ts'
 import { delays } from './delay.ts'
 import { type LimiterGuardOptions, limiterGuardOptionNames } from './guard-options.ts'
 import { OpenHolds } from './open-holds.ts'
-import { skips } from './skip.ts'
+import { asPreflight, skips } from './skip.ts'
 import { turns } from './turn.ts'
 
 const passing: Promise<Outcome<Decision>> = Promise.resolve(passed)
@@ -41,6 +41,7 @@ export function limiterGuard<Request>(
   const { maxDelayMs, maxDelayed, chargeWhen, partition } = refuseWrong({ ...defaults, ...options })
   const answerTo = decisionAnswers(limiter, pickOptions(options, answerOptionNames))
   const isSkipped = skips(options.skip)
+  const isOwn = options.rule !== undefined || options.key !== undefined
   const hash = partitionKey(partition?.secret)
   const delay = maxDelayMs > 0 ? delays(maxDelayMs, maxDelayed, limiter.clock) : undefined
   const holds = new OpenHolds(limiter.clock)
@@ -54,7 +55,7 @@ export function limiterGuard<Request>(
   /** Warns of a policy without a rule for requests: it would let all of them pass, which is hardly intended. */
   function checkPolicy(policy: Limiter['policy']): void {
     checked = policy
-    if (options.rule !== undefined || options.key !== undefined || policy.hasRequestRules) return
+    if (isOwn || policy.hasRequestRules) return
     warnOfRules(
       `No rule of the policy of ${policy.service} has a key, so no request is limited: give a rule a key such as "ip", or name the rule ` +
         'and the key in the options of the limiter, such as { rule: "per-user", key: (request) => request.user.id }.',
@@ -127,9 +128,12 @@ export function limiterGuard<Request>(
     get readsBody() {
       return limiter.policy.readsBody
     },
-    decide(view, request, gone) {
+    decide(seen, request, gone) {
       try {
-        if (isSkipped(request, view)) return passing
+        const skipped = isSkipped(request, seen)
+        // A rule or key named in code stands for no path.
+        if (skipped === true || (skipped && isOwn)) return passing
+        const view = skipped ? asPreflight(seen) : seen
         const { policy } = limiter
         if (policy !== checked) checkPolicy(policy)
         if (policy.readsBody && isUnread(view)) {

@@ -6,7 +6,10 @@ import { refusePromise } from '../refuse-promise.ts'
 
 /** Requests that are let through without a decision. */
 export interface SkipOptions<Request> {
-  /** CORS preflights: browsers send them unasked, and cannot show a refusal. True by default. */
+  /**
+   * CORS preflights, except by rules that name their path: browsers send them unasked, and cannot show a refusal, but a
+   * handler for all methods may run for them. True by default.
+   */
   readonly preflight?: boolean
   /**
    * Whole paths, or beginnings that end in `/*`. By default the usual health checks: /health, /healthz, /livez,
@@ -19,8 +22,8 @@ export interface SkipOptions<Request> {
   readonly when?: (request: Request, view: RequestView) => boolean
 }
 
-/** Whether a request passes without a decision. */
-export type Skips<Request> = (request: Request, view: RequestView) => boolean
+/** Whether a request passes without a decision, or is one that only rules that name its path decide on. */
+export type Skips<Request> = (request: Request, view: RequestView) => boolean | 'preflight'
 
 const defaults = Object.freeze({
   preflight: true,
@@ -46,11 +49,11 @@ export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Reques
   const beginnings = paths.filter((path) => path.endsWith('/*')).map((path) => path.slice(0, -1))
   const skipped = new Set(methods.map((method: string) => method.toUpperCase()))
   return (request, view) =>
-    (preflight && view.method === 'OPTIONS' && isPreflight(view)) ||
     whole.has(view.path) ||
     (beginnings.length > 0 && beginnings.some((beginning) => isBelow(view.path, beginning))) ||
     (skipped.size > 0 && skipped.has(view.method)) ||
-    (when !== undefined && refusePromise('skip.when', when(request, view)))
+    (when !== undefined && refusePromise('skip.when', when(request, view))) ||
+    (preflight && view.method === 'OPTIONS' && isPreflight(view) && 'preflight')
 }
 
 /**
@@ -67,5 +70,9 @@ const method = /^[\w!#$%&'*+.^`|~-]+$/
 /** What the Fetch standard calls a CORS-preflight request; any other OPTIONS is a request like all others. */
 const isPreflight = ({ headers }: RequestView): boolean =>
   isOneText(headers.origin, origin) && isOneText(headers['access-control-request-method'], method)
+
+/** A view of a preflight; the parts of `view` are read only when a rule asks for them. */
+export const asPreflight = (view: RequestView): RequestView =>
+  new Proxy(view, { get: (target, name) => name === 'preflight' || Reflect.get(target, name) })
 
 const isOneText = (value: unknown, form: RegExp): boolean => typeof value === 'string' && form.test(value)

@@ -14,6 +14,7 @@ const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {
   app.get('/hello', (c) => c.text('hello'))
   app.get('/healthz', () => new Response('hello'))
   app.post('/echo', async (c) => c.json(await c.req.json().catch(() => null)))
+  app.get('/query', (c) => c.json(c.req.query()))
   app.get('/decision', (c) => c.json(c.get('sluice')))
   app.get('/status/:code', (c) => new Response(null, { status: statusIn(c.req.param('code')) }))
   app.get('/bytes', (c) => c.text('x'.repeat(1000)))

@@ -106,6 +106,7 @@ export function protect<Decided extends Decision | undefined>(
 
 const reader: RequestReader<HonoSource, Context> = {
   ...fetchReader<HonoSource, Context>(({ c }) => c),
+  query: ({ c }) => c.req.queries(),
   params: ({ c }) => c.req.param(),
   route: ({ c }) => routeOf(c),
 }

@@ -17,6 +17,7 @@ const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) =>
   app.use(async (ctx, next) => {
     if (ctx.path === '/hello' || ctx.path === '/healthz') ctx.body = 'hello'
     else if (ctx.path === '/echo') ctx.body = ctx.request.body ?? {}
+    else if (ctx.path === '/query') ctx.body = ctx.query
     else if (ctx.path === '/decision') ctx.body = ctx.state.sluice
     else if (ctx.path.startsWith('/status/')) {
       ctx.status = statusIn(ctx.path.slice(8))

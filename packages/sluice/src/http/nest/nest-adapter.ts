@@ -6,7 +6,7 @@ import type { Decision } from '../../limiter/decision/decision.ts'
 import type { RequestView } from '../../policy/match/request-view.ts'
 import { goneSignal, onResponseEnd } from '../node/node-response.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
-import { pathOf, queryOf } from '../request/request-target.ts'
+import { pathOf, queryIn } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
 import { RateLimitException } from './rate-limit-exception.ts'
 
@@ -98,16 +98,16 @@ const responseOf = (context: ExecutionContext): PlatformResponse => context.swit
 const reader: RequestReader<ExecutionContext, ExecutionContext> = {
   peer: (context) => (requestOf(context).raw ?? requestOf(context)).socket.remoteAddress,
   headers: (context) => requestOf(context).headers,
-  query: (context) => queryIn(requestOf(context)),
+  query: (context) => queryOf(requestOf(context)),
   params: (context) => requestOf(context).params,
   body: (context) => requestOf(context).body ?? undefined,
   route: (context) => routeOf(requestOf(context)),
   request: (context) => context,
 }
 
-/** Fastify takes a fragment for a part of the last value. */
-function queryIn({ raw, query }: PlatformRequest): RequestView['query'] {
-  return raw?.url?.includes('#') ? queryOf(raw.url) : query
+/** Express ends the query at a fragment, Fastify does not. */
+function queryOf({ raw, query }: PlatformRequest): RequestView['query'] {
+  return raw === undefined || query === undefined ? query : queryIn(raw.url ?? '', query)
 }
 
 function routeOf({ route, routeOptions }: PlatformRequest): string | undefined {

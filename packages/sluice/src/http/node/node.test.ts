@@ -22,6 +22,8 @@ const cut = (target: string): string => target.split('?')[0] ?? ''
 const resolved = (target: string): string =>
   URL.canParse(target, 'http://x') ? new URL(target, 'http://x').pathname : ''
 
+const queryIn = (target: string): object => Object.fromEntries(new URL(target, 'http://x').searchParams)
+
 const startWith =
   (pathOf: (target: string) => string): StartHttpApp =>
   (limiter, { parsesBody = true, ...options }, own) => {
@@ -34,6 +36,7 @@ const startWith =
         const path = pathOf(req.url ?? '')
         if (path === '/hello' || path === '/healthz') res.end('hello')
         else if (path === '/echo') res.end(JSON.stringify(req.body ?? null))
+        else if (path === '/query') res.end(JSON.stringify(queryIn(req.url ?? '')))
         else if (path === '/decision') res.end(JSON.stringify(req.sluice))
         else if (path.startsWith('/status/')) res.writeHead(statusIn(path.slice(8))).end()
         else if (path === '/bytes') res.end('x'.repeat(1000))

@@ -23,6 +23,22 @@ export function queryOf(target: string): Record<string, string | string[]> {
   return valuesByName(new URLSearchParams(target.slice(start + 1, fragment < 0 ? undefined : fragment)))
 }
 
+/**
+ * The query as Fastify parsed it, which takes a fragment for a part of the query. All fields that it found count, so
+ * that `?#&user=bob` hides nothing; but a value ends before the fragment, as a handler that parses the target itself
+ * sees it. Where the two differ otherwise, the field has both values.
+ */
+export function queryIn(target: string, parsed: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!target.includes('#')) return parsed
+  const fields: Record<string, unknown> = Object.assign(Object.create(null), parsed)
+  for (const [name, value] of Object.entries(queryOf(target))) {
+    const seen = fields[name]
+    const isSame = seen === undefined || seen === value || (typeof seen === 'string' && seen.startsWith(`${value}#`))
+    fields[name] = isSame ? value : [seen, value].flat()
+  }
+  return fields
+}
+
 /** Fields by their names; those that come several times are lists. */
 export function valuesByName(fields: Iterable<readonly [string, string]>): Record<string, string | string[]> {
   const values: Record<string, string | string[]> = Object.create(null)

@@ -15,6 +15,8 @@ export type ReadField = Pick<Selector, 'root' | 'path'>
 /** A rule, ready to be decided on. */
 export interface CompiledRule extends ChargedRule {
   readonly mode: RuleMode
+  /** Whether it is for descriptors, of whose rules only the first that matches is charged. */
+  readonly forDescriptors: boolean
   /** Whether it finds its key in requests; one that does not is used only through `take`. */
   readonly keyed: boolean
   /**

@@ -1,6 +1,6 @@
 import type { Steps } from '../compile/steps.ts'
 import type { OverrideSpec, PolicyDocument, RuleSpec } from './document.ts'
-import type { Report } from './policy-error.ts'
+import { mostIssues, type Report } from './policy-error.ts'
 import { salvageDocument } from './salvage-document.ts'
 import { overrideSchema, policySchema } from './schema/schema.ts'
 import { checkShape } from './schema/schema-issues.ts'
@@ -14,13 +14,13 @@ const long = 64
  */
 export function* checkDocument(document: unknown, report: Report): Steps<PolicyDocument> {
   const lists = longOverrides(document)
-  if (lists.size === 0) return checkShape(policySchema, document, '', report) ?? salvageDocument(document)
+  if (lists.size === 0) return checkWhole(document, report)
   const rules = (document as { rules: readonly object[] }).rules
   const rest = {
     ...(document as object),
     rules: rules.map((rule, r) => (lists.has(r) ? { ...rule, overrides: [] } : rule)),
   }
-  const checked = checkShape(policySchema, rest, '', report) ?? salvageDocument(rest)
+  const checked = checkWhole(rest, report)
   const overrides = new Map<number, OverrideSpec[]>()
   for (const [r, list] of lists) {
     const good: OverrideSpec[] = []
@@ -34,6 +34,18 @@ export function* checkDocument(document: unknown, report: Report): Steps<PolicyD
   const withOverrides = (rule: RuleSpec, r: number): RuleSpec =>
     overrides.has(r) ? { ...rule, overrides: overrides.get(r)! } : rule
   return { ...checked, rules: (checked.rules ?? []).map(withOverrides) }
+}
+
+function checkWhole(document: unknown, report: Report): PolicyDocument {
+  let mistakes = 0
+  const counted: Report = (...mistake) => {
+    mistakes++
+    report(...mistake)
+  }
+  const checked = checkShape(policySchema, document, '', counted)
+  if (checked !== undefined) return checked
+  // With the list full, there is no use in looking for mistakes of meaning.
+  return salvageDocument(mistakes < mostIssues ? document : undefined)
 }
 
 function longOverrides(document: unknown): ReadonlyMap<number, readonly unknown[]> {

@@ -12,25 +12,32 @@ export interface PolicyIssue {
 export type Report = (path: string, value: unknown, message: string) => void
 
 const mostPrinted = 20
+/** Most mistakes that are listed: nobody reads more, and finding their places takes time. */
+export const mostIssues = 200
 
-/** A policy that does not parse or does not make sense. It was refused whole; `issues` lists every mistake. */
+/** A policy that does not parse or does not make sense, refused whole. `issues` lists its mistakes, at most 200. */
 export class PolicyError extends SluiceError {
   override readonly name = 'PolicyError'
   readonly issues: readonly PolicyIssue[]
 
   constructor(issues: readonly PolicyIssue[], options: { cause?: unknown } = {}) {
     super('SLUICE_INVALID_POLICY', describe(issues), options)
-    this.issues = issues
+    this.issues = issues.slice(0, mostIssues)
   }
 }
 
 function describe(issues: readonly PolicyIssue[]): string {
   const lines = issues.slice(0, mostPrinted).map(describeIssue)
-  if (issues.length > mostPrinted) lines.push(`and ${issues.length - mostPrinted} more`)
+  if (issues.length > mostPrinted) lines.push(more(issues.length))
   return issues.length === 1 ? `policy refused: ${lines[0]}` : `policy refused:\n- ${lines.join('\n- ')}`
+}
+
+function more(count: number): string {
+  return count < mostIssues ? `and ${count - mostPrinted} more` : `and at least ${mostIssues - mostPrinted} more`
 }
 
 /** One mistake as one line, such as `rules[0].limits.rpm is -1; use a whole number from 0 to 10^13`. */
 function describeIssue({ path, value, message }: PolicyIssue): string {
-  return `${path === '' ? 'the document' : path} is ${show(value)}; ${message}`
+  // Names of fields are in it, and may have line breaks.
+  return `${path === '' ? 'the document' : path.replaceAll('\n', '\\n')} is ${show(value)}; ${message}`
 }

@@ -55,6 +55,31 @@ describe('livePolicy', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
+  it('keeps the document in force as it was given and as it was parsed, once', async () => {
+    const parsed = { version: 'one' }
+    const parse = vi.fn(async () => parsed)
+    const source = handSource({ document: 'version: one', revision: 1, parse })
+    const live = await follow(source).live
+    const first = live.document
+    expect(first).toEqual({ given: 'version: one', parsed })
+    expect([first?.parsed === parsed, parse.mock.calls.length]).toEqual([true, 1])
+    source.push('version: bad', 2)
+    await settled()
+    expect(live.document, 'a refused document is not in force').toBe(first)
+    source.push({ version: 'two' }, 3)
+    await settled()
+    expect(live.document).toEqual({ given: { version: 'two' }, parsed: { version: 'two' } })
+  })
+
+  it('has no document while the fallback is in force', async () => {
+    const source = handSource(new Error('no such file'))
+    const live = await follow(source, { fallback: { version: 'spare' } }).live
+    expect([live.current.version, live.document]).toEqual(['spare', undefined])
+    source.push({ version: 'one' })
+    await settled()
+    expect(live.document).toEqual({ given: { version: 'one' }, parsed: { version: 'one' } })
+  })
+
   it('loads text as well as a document', async () => {
     const text = await follow(staticPolicy('version: one')).live
     expect(text.current.version).toBe('one')

@@ -18,6 +18,14 @@ export interface PolicyStatus {
   readonly lastError: Error | undefined
 }
 
+/** A document that is in force. */
+export interface LoadedDocument {
+  /** As the source gave it: text, or an object. */
+  readonly given: unknown
+  /** The same as an object: a long text takes seconds to parse, so nothing else should. */
+  readonly parsed: unknown
+}
+
 export interface LivePolicyOptions {
   readonly source: PolicySource
   /** Makes a policy of a parsed document; throws or rejects when it does not make sense. */
@@ -44,6 +52,8 @@ export interface LivePolicy {
   /** The version in force. A compiled policy never changes: a caller that keeps it stays on that version. */
   readonly current: CompiledPolicy
   readonly status: PolicyStatus
+  /** What the version in force was made of; undefined for the fallback. */
+  readonly document: LoadedDocument | undefined
   close(): Promise<void>
 }
 
@@ -73,6 +83,7 @@ class FollowedPolicy implements LivePolicy, SourceListener {
   readonly #options: LivePolicyOptions
   readonly #clock: Clock
   #current: CompiledPolicy | undefined
+  #document: LoadedDocument | undefined
   #loadedMs = 0
   /** Of the first document that the source gave. */
   #service: string | undefined
@@ -110,6 +121,10 @@ class FollowedPolicy implements LivePolicy, SourceListener {
     }
   }
 
+  get document(): LoadedDocument | undefined {
+    return this.#document
+  }
+
   async start(): Promise<void> {
     const { source, fallback } = this.#options
     // Compiled first, so that a wrong fallback shows on a good day and not in the first outage.
@@ -126,7 +141,7 @@ class FollowedPolicy implements LivePolicy, SourceListener {
     }
     await this.#load()
     if (this.#current === undefined && spare === undefined) throw this.#documentError
-    if (this.#current === undefined && spare !== undefined) this.#accept(spare)
+    if (this.#current === undefined && spare !== undefined) this.#accept(spare.policy, undefined)
   }
 
   changed(document: SourcedDocument): boolean {
@@ -192,11 +207,11 @@ class FollowedPolicy implements LivePolicy, SourceListener {
     if (sourced !== undefined && !this.#closed) {
       this.#busy = true
       try {
-        const policy = await this.#compile(sourced)
+        const { policy, document } = await this.#compile(sourced)
         this.#documentError = undefined
         this.#service = policy.service
         if (sourced.revision !== undefined) this.#revision = sourced.revision
-        if (!this.#closed) this.#accept(policy)
+        if (!this.#closed) this.#accept(policy, document)
       } catch (error) {
         this.#documentError = toError(error)
         if (!this.#closed) this.#options.onRejected?.(this.#documentError)
@@ -206,13 +221,13 @@ class FollowedPolicy implements LivePolicy, SourceListener {
     if (this.#pending !== undefined) this.#schedule()
   }
 
-  async #compile({ document, parse }: SourcedDocument): Promise<CompiledPolicy> {
+  async #compile({ document, parse }: SourcedDocument): Promise<{ policy: CompiledPolicy; document: LoadedDocument }> {
     const begunMs = this.#clock.monotonic()
     try {
       const parsed = parse ? await parse() : typeof document === 'string' ? parseDocument(document) : document
       const policy = await this.#options.compile(parsed)
       this.#checkService(policy.service)
-      return policy
+      return { policy, document: { given: document, parsed } }
     } finally {
       this.#compiledMs = this.#clock.monotonic()
       this.#compileTookMs = this.#compiledMs - begunMs
@@ -230,8 +245,9 @@ class FollowedPolicy implements LivePolicy, SourceListener {
     throw new PolicyError([{ path: 'service', value, message }])
   }
 
-  #accept(policy: CompiledPolicy): void {
+  #accept(policy: CompiledPolicy, document: LoadedDocument | undefined): void {
     this.#current = policy
+    this.#document = document
     this.#loadedMs = this.#clock.monotonic()
     this.#options.onLoaded?.(policy)
   }

@@ -10,6 +10,7 @@ export interface Condition {
   readonly selector: Selector
   /** The values it may have; undefined when it only has to be there, or must not. */
   readonly values: ReadonlySet<string> | undefined
+  /** True also where the field could not be read, as it may be what is wanted: nobody gets around a rule that way. */
   holds(request: RequestView): boolean
   /** What is wanted, in words. */
   readonly wanted: string
@@ -41,7 +42,7 @@ function compileCondition(selector: Selector, spec: ConditionSpec): Condition | 
     return {
       selector,
       values: undefined,
-      holds: (request) => selector.has(request) === exists,
+      holds: (request) => selector.has(request) === exists || selector.isUnreadable(request),
       wanted: `${selector.text} ${exists ? 'to be there' : 'to be absent'}`,
     }
   }
@@ -53,7 +54,8 @@ function compileCondition(selector: Selector, spec: ConditionSpec): Condition | 
     values,
     holds: (request) => {
       const text = selector.read(request, undefined)
-      return text === undefined ? selector.texts(request).some((each) => values.has(each)) : values.has(text)
+      if (text !== undefined) return values.has(text)
+      return selector.texts(request).some((each) => values.has(each)) || selector.isUnreadable(request)
     },
     wanted: `${selector.text} to be ${[...values].slice(0, 5).map(show).join(' or ')}${values.size > 5 ? ' or others' : ''}`,
   }

@@ -13,15 +13,6 @@ export interface Entry {
 
 const none: readonly Entry[] = []
 
-/** Visits what any of several texts leads to, each entry once. */
-function visitEach(
-  texts: readonly string[],
-  byValue: ReadonlyMap<string, readonly Entry[]>,
-  visit: (entry: Entry) => void,
-): void {
-  for (const entry of new Set(texts.flatMap((text) => byValue.get(text) ?? none))) visit(entry)
-}
-
 /** Rules that share a path. Those that want a field to have a value are found by the value the request has there. */
 export class EntryList {
   readonly #plain: Entry[] = []
@@ -53,8 +44,11 @@ export class EntryList {
     if (!this.#fields) return
     for (const { selector, byValue } of this.#fields) {
       const text = selector.read(request, undefined)
-      if (text === undefined) visitEach(selector.texts(request), byValue, visit)
-      else for (const entry of byValue.get(text) ?? none) visit(entry)
+      if (text === undefined) {
+        // Any of several texts may lead to an entry, and a field that cannot be read leads to all of them.
+        const texts = selector.isUnreadable(request) ? [...byValue.keys()] : selector.texts(request)
+        for (const entry of new Set(texts.flatMap((each) => byValue.get(each) ?? none))) visit(entry)
+      } else for (const entry of byValue.get(text) ?? none) visit(entry)
     }
   }
 }

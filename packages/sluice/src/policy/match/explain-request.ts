@@ -4,13 +4,17 @@ import type { RuleParts } from '../rule/compile-rule.ts'
 import type { Captured } from '../selector/selector.ts'
 import { chargeOf, refuses } from './match-request.ts'
 import { hasMethod, type Matcher } from './matcher.ts'
+import { descriptorMethod } from './methods.ts'
 import { captureNames, matchPattern } from './path-pattern.ts'
 import type { RequestView } from './request-view.ts'
 
 /** Why each rule does or does not apply. Each rule is tried by itself, so this costs more than matching. */
 export function explainRequest(rules: readonly RuleParts[], request: RequestView, nowMs: number): readonly RuleTrace[] {
+  const isDescriptor = request.method === descriptorMethod
+  let decidedBy: string | undefined
   return rules.map((parts) => {
     const { rule, key, matcher } = parts
+    const isGrouped = isDescriptor && rule.forDescriptors
     const not = (why: string, refuses = false): RuleTrace => ({
       rule: rule.name,
       mode: rule.mode,
@@ -23,14 +27,17 @@ export function explainRequest(rules: readonly RuleParts[], request: RequestView
     const path = matchedPath(matcher, request)
     const failed = failedCondition(matcher, request, path !== undefined)
     if (failed !== undefined || !path) return not(failed ?? '')
+    if (isGrouped && decidedBy !== undefined)
+      return not(`the rule ${decidedBy} comes first and decides on the descriptor`)
     const match = chargeOf(parts, request, path.captured, nowMs)
     if (!match) {
       const lacks = `the request lacks ${key.lacking(request, path.captured)}`
       return refuses(parts) ? not(`${lacks}, and onMissing: deny refuses it`, true) : not(lacks)
     }
+    if (isGrouped) decidedBy = rule.name
     const override = rule.overrideFor(match.subject, nowMs)
     const why = [
-      ...saidBy(matcher, path.pattern),
+      ...saidBy(matcher, path.pattern, request),
       key.subject(request, path.captured) === undefined
         ? `in the bucket of all requests without a usable value of ${key.lacking(request, path.captured)}`
         : `key from ${keyText(parts)}`,
@@ -64,6 +71,7 @@ function failedCondition(
   request: RequestView,
   pathFits: boolean,
 ): string | undefined {
+  if (request.preflight && !patterns) return 'the request is a CORS preflight; the rule names no path'
   if (!hasMethod(methods, request))
     return `method is ${show(request.method)}; the rule wants ${[...methods!].join(' or ')}`
   if (!pathFits)
@@ -72,11 +80,19 @@ function failedCondition(
   return failed && `the rule wants ${failed.wanted}`
 }
 
-function saidBy({ methods, conditions }: Matcher, pattern: string | undefined): readonly string[] {
+function saidBy(
+  { methods, conditions }: Matcher,
+  pattern: string | undefined,
+  request: RequestView,
+): readonly string[] {
   const said = [
     ...(methods ? [`method is ${[...methods].join(' or ')}`] : []),
     ...(pattern === undefined ? [] : [`path fits ${pattern}`]),
-    ...conditions.map(({ wanted }) => `${wanted.replace(' to be ', ' is ')}`),
+    ...conditions.map(({ wanted, selector }) =>
+      selector.isUnreadable(request)
+        ? `${selector.text} could not be read and may be anything`
+        : wanted.replace(' to be ', ' is '),
+    ),
   ]
   return said.length === 0 ? ['applies to every request'] : said
 }

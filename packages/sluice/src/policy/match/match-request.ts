@@ -1,6 +1,7 @@
 import type { CompiledRule, Matched, MatchedRule } from '../compile/compiled-policy.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'
 import type { Captured } from '../selector/selector.ts'
+import { descriptorMethod } from './methods.ts'
 import type { RequestView } from './request-view.ts'
 import type { RuleIndex } from './rule-index.ts'
 
@@ -14,18 +15,24 @@ export function matchRequest(
 ): Matched {
   const matched: MatchedRule[] = []
   let refusedBy: CompiledRule | undefined
+  const isDescriptor = request.method === descriptorMethod
+  let isDecided = false
   for (const { index: place, captured } of index.find(request)) {
     const parts = rules[place]!
     if (only !== undefined && parts.rule.name !== only) continue
+    const isGrouped = isDescriptor && parts.rule.forDescriptors
+    if (isGrouped && isDecided) continue
     const found = chargeOf(parts, request, captured, nowMs)
     if (found) matched.push(found)
     else if (refuses(parts)) refusedBy ??= parts.rule
+    if (found && isGrouped) isDecided = true
   }
   return { rules: matched, refusedBy }
 }
 
 /** The same for the only rule of a policy, if it is one for every request: there is nothing to look up. */
 export function matchOnly(parts: RuleParts, request: RequestView, nowMs: number): Matched {
+  if (request.preflight) return { rules: [], refusedBy: undefined }
   const found = chargeOf(parts, request, undefined, nowMs)
   if (found) return { rules: [found], refusedBy: undefined }
   return { rules: [], refusedBy: refuses(parts) ? parts.rule : undefined }

@@ -21,7 +21,13 @@ const extensions = new Set(
   ).split(' '),
 )
 
+/**
+ * The method of descriptors of Envoy's rate limit service, which the daemon serves. The rules that name it are a group:
+ * of those that match a descriptor only the first is charged, so that special ones go before general ones.
+ */
+export const descriptorMethod = 'RLS'
+
 /** Whether servers know a method, which is in upper case. */
 export function isServed(method: string): boolean {
-  return knownMethods.includes(method) || extensions.has(method)
+  return knownMethods.includes(method) || extensions.has(method) || method === descriptorMethod
 }

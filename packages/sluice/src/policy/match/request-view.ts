@@ -8,6 +8,8 @@ export interface RequestView {
   readonly path: string
   /** The framework's pattern for the route, such as `/users/:id`, where it is known. */
   readonly route?: string | undefined
+  /** A CORS preflight, which browsers send unasked: only rules that name its path apply. */
+  readonly preflight?: boolean | undefined
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly query?: Readonly<Record<string, unknown>> | undefined
   readonly params?: Readonly<Record<string, unknown>> | undefined

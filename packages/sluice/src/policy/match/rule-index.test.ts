@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { compilePolicy } from '../compile/compile-policy.ts'
 import type { MatchSpec } from '../document/document.ts'
 import { parsePattern } from './path-pattern.ts'
-import type { RequestView } from './request-view.ts'
+import { type RequestView, unreadableBody } from './request-view.ts'
 
 function matches(match: MatchSpec, request: Partial<RequestView>): boolean {
   const policy = compilePolicy({ service: 's', rules: [{ name: 'r', match, key: 'const:all', limits: { rpm: 1 } }] })
@@ -105,9 +105,13 @@ describe('the index', () => {
   )
   const request = fc.record({
     method: fc.constantFrom('GET', 'POST', 'HEAD'),
+    preflight: fc.boolean(),
     path: fc.array(fc.constantFrom('a', 'b', 'c', 'C', '%61', '')).map((segments) => `/${segments.join('/')}`),
     headers: fc.record({ h: fc.constantFrom('1', '2', '3') }, { requiredKeys: [] }),
-    body: fc.record({ b: fc.constantFrom('1', 2), c: fc.constantFrom('1', '3') }, { requiredKeys: [] }),
+    body: fc.oneof(
+      fc.record({ b: fc.constantFrom('1', 2), c: fc.constantFrom('1', '3') }, { requiredKeys: [] }),
+      fc.constantFrom(unreadableBody, 'text'),
+    ),
   })
 
   it('finds exactly the rules that apply when each is asked by itself, in order, with what their paths captured', () => {
@@ -132,5 +136,52 @@ describe('the index', () => {
       ),
       { numRuns: 300 },
     )
+  })
+})
+
+describe('a body that could not be read', () => {
+  const unread: readonly unknown[] = [unreadableBody, '{"n":1}', Buffer.from('{"n":1}')]
+
+  it.each([{ n: 1 }, { n: [1, 2] }, { n: { exists: true } }, { n: { exists: false } }, { n: 1, m: { exists: false } }])(
+    'may be anything, so it is matched by %j',
+    (body) => {
+      for (const each of unread) expect(matches({ body }, { body: each })).toBe(true)
+    },
+  )
+
+  it('is no reason to leave out the other conditions', () => {
+    const match = { path: '/a', headers: { 'x-plan': 'gold' }, body: { n: 1 } }
+    const request = { path: '/a', headers: { 'x-plan': 'gold' }, body: unreadableBody }
+    expect(matches(match, request)).toBe(true)
+    expect(matches(match, { ...request, path: '/b' })).toBe(false)
+    expect(matches(match, { ...request, headers: {} })).toBe(false)
+  })
+
+  it('finds every rule by a value of one field once', () => {
+    const rules = [1, 2, 3].map((n) => ({
+      ...{ name: `r${n}`, match: { path: '/a', body: { n: [n, n + 1] } } },
+      ...{ key: 'const:all', limits: { rpm: 1 } },
+    }))
+    const policy = compilePolicy({ service: 's', rules })
+    const found = policy.match({ method: 'POST', path: '/a', headers: {}, body: unreadableBody }, 0)
+    expect(found.rules.map(({ rule }) => rule.name)).toEqual(['r1', 'r2', 'r3'])
+  })
+
+  it('is a body: where there is none, or a value that is no text, nothing is matched', () => {
+    for (const body of [undefined, null, 5, {}, []]) expect(matches({ body: { n: 1 } }, { body })).toBe(false)
+  })
+})
+
+describe('a preflight', () => {
+  it.each<[MatchSpec, boolean]>([
+    [{ path: '/a' }, true],
+    [{ path: '/*' }, true],
+    [{ path: '/a', method: 'OPTIONS' }, true],
+    [{ path: '/a', method: 'GET' }, false],
+    [{ path: '/b' }, false],
+    [{ method: 'OPTIONS' }, false],
+    [{}, false],
+  ])('is matched only by rules that name its path: %j', (match, expected) => {
+    expect(matches(match, { method: 'OPTIONS', path: '/a', preflight: true })).toBe(expected)
   })
 })

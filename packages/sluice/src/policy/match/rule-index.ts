@@ -134,7 +134,7 @@ function walk(
 
 function collect(list: EntryList, captures: readonly string[], request: RequestView, found: Candidate[]): void {
   list.each(request, ({ index, order, matcher, names }) => {
-    if (!hasMethod(matcher.methods, request)) return
+    if (!hasMethod(matcher.methods, request) || (request.preflight && !matcher.patterns)) return
     for (const condition of matcher.conditions) if (!condition.holds(request)) return
     found.push({ index, order, captured: names.length === 0 ? undefined : { names, values: captures.slice() } })
   })

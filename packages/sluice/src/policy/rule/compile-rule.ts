@@ -5,6 +5,7 @@ import type { Steps } from '../compile/steps.ts'
 import type { LimitsSpec, RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { compileMatch, type Matcher } from '../match/matcher.ts'
+import { descriptorMethod } from '../match/methods.ts'
 import { captureNames } from '../match/path-pattern.ts'
 import type { Selector } from '../selector/selector.ts'
 import { type CostReader, compileCost } from './cost.ts'
@@ -69,6 +70,7 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
       onStoreFailure: spec.onStoreFailure ?? 'open',
       lease: spec.lease ?? false,
       mode: spec.mode ?? 'enforce',
+      forDescriptors: matcher.methods?.has(descriptorMethod) ?? false,
       keyed: spec.key !== undefined,
       estimatesCost: cost.isEstimate,
       dated: spec.overrides?.some(({ until }) => until !== undefined) ?? false,

@@ -25,6 +25,8 @@ export interface Selector {
    * Whether there is a value that identifies no subject: of the wrong type, empty, or repeated with different values.
    */
   isMalformed(request: RequestView, captured: Captured | undefined): boolean
+  /** Whether the part of the request with this field could not be read: the field may then have any value, or none. */
+  isUnreadable(request: RequestView): boolean
   /** All texts of a field that comes several times, where `read` finds none. */
   texts(request: RequestView): readonly string[]
   /** Whether it is a source alone, without defaults and transforms. */
@@ -47,6 +49,7 @@ export function compileSelector(text: string): Selector | string {
     read: finish ? (request, captured) => finish(source(request, captured)) : source,
     has: (request) => isThere(parsed, request),
     isMalformed: (request, captured) => source(request, captured) === undefined && isSet(parsed, request, captured),
+    isUnreadable: (request) => isUnreadable(parsed.root, part(request, parsed.root as keyof RequestView)),
     texts: (request) => textsIn(rawValue(parsed, request)),
     plain: finish === undefined,
     finish: finish ?? ((value) => value),
@@ -96,16 +99,17 @@ function isThere(parsed: ParsedSelector, request: RequestView): boolean {
  */
 function isSet(parsed: ParsedSelector, request: RequestView, captured: Captured | undefined): boolean {
   const whole = part(request, parsed.root as keyof RequestView)
-  if (whole === unreadable || valueAt(whole, parsed.path, fieldsOf(parsed.root)) !== undefined) return true
-  if (parsed.root === 'params') return captured?.names.includes(parsed.path[0]!) ?? false
-  return parsed.root === 'body' && isWhole(whole)
+  if (isUnreadable(parsed.root, whole) || valueAt(whole, parsed.path, fieldsOf(parsed.root)) !== undefined) return true
+  return parsed.root === 'params' && (captured?.names.includes(parsed.path[0]!) ?? false)
 }
 
 /** The value of a part of a view that threw when it was read. */
 const unreadable: unique symbol = Symbol('unreadable')
 
-function isWhole(body: unknown): boolean {
-  return body === unreadableBody || typeof body === 'string' || body instanceof Uint8Array
+/** Whether a part threw, or is a body that was not taken apart: the handler may parse what is still text or bytes. */
+function isUnreadable(root: SelectorRoot, whole: unknown): boolean {
+  if (whole === unreadable) return true
+  return root === 'body' && (whole === unreadableBody || typeof whole === 'string' || whole instanceof Uint8Array)
 }
 
 function rawValue({ root, path }: ParsedSelector, request: RequestView): unknown {

@@ -35,8 +35,17 @@ export function ioredisConnection(
 ): RedisConnection {
   const own = open(client as Duplicated, socketTimeoutMs, reconnectMs)
   let lastError: Error | undefined
-  own.on('error', (error: Error) => {
+  let isWrongDatabase = false
+  own.on('error', (error: Error & { readonly command?: { readonly name?: string } }) => {
+    if (isWrongDatabase) return
     lastError = error
+    if (error.command?.name !== 'select') return
+    // ioredis would go on in database 0, among the counters of others. Its further errors are consequences.
+    isWrongDatabase = true
+    own.stream?.destroy(error)
+  })
+  own.on('connect', () => {
+    isWrongDatabase = false
   })
   leaveSilentHandshakes(own, socketTimeoutMs)
   const stopReconnecting = reconnectEnded(own, reconnectMs, clock)
@@ -44,6 +53,7 @@ export function ioredisConnection(
   // A cluster emits '+node' for each node that it has connected to; other clients emit 'ready'.
   for (const event of ['ready', '+node']) {
     own.on(event, () => {
+      if (isWrongDatabase) return
       generation += 1
       lastError = undefined
     })
@@ -60,7 +70,7 @@ export function ioredisConnection(
   const failed = (error: Error): never => {
     silence.ended()
     // Without a connection ioredis only says that it cannot write. The reason is in the last error of the connection.
-    throw own.status === 'ready' || lastError === undefined ? error : lastError
+    throw (own.status === 'ready' && !isWrongDatabase) || lastError === undefined ? error : lastError
   }
   const guard = <T>(reply: Promise<T>): Promise<T> => {
     silence.began()
@@ -145,6 +155,8 @@ function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Dupli
     // at once.
     failoverDetector: true,
     reconnectOnError: (error: Error) => /^(READONLY|MASTERDOWN)/.test(error.message),
+    // With this ioredis 5 waits for replies before it is ready, and so for the one to SELECT.
+    ...(client.options.db ? { disableClientInfo: false } : {}),
   }
   if (client.isCluster !== true) return client.duplicate(safe)
   return client.duplicate([], {

@@ -37,17 +37,15 @@ export class Silence {
   }
 
   #lookIn(ms: number): Timer {
-    const dueMs = this.#clock.monotonic() + ms
-    const look = (): void => afterUnread(this.#clock.monotonic() - dueMs, () => this.#look())
-    const timer = this.#clock.setTimeout(look, Math.ceil(ms))
+    const timer = this.#clock.setTimeout(() => afterUnread(this.#clock, (readMs) => this.#look(readMs)), Math.ceil(ms))
     timer.unref?.()
     return timer
   }
 
-  #look(): void {
+  #look(readMs: number): void {
     this.#timer = undefined
     if (this.#inFlight === 0) return
-    const leftMs = this.#sinceMs + this.#longestMs - this.#clock.monotonic()
+    const leftMs = this.#sinceMs + this.#longestMs - readMs
     if (leftMs > 0) this.#timer = this.#lookIn(leftMs)
     else this.#leave()
   }

@@ -8,6 +8,8 @@ export interface ReadCall {
   readonly keys: readonly string[]
   /** On this process' monotonic clock. */
   readonly deadlineMs: number
+  /** How long before its deadline it was asked for; left out, that was when it was run. */
+  readonly withinMs?: number
   /** For how many waiters it stands; 1 when left out. */
   readonly size?: number
   /**

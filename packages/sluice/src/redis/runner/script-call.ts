@@ -12,6 +12,8 @@ export interface ScriptCall {
   readonly slot?: number
   /** On this process' monotonic clock. A script that starts later does nothing. */
   readonly deadlineMs: number
+  /** How long before its deadline it was asked for; left out, that was when it was run. */
+  readonly withinMs?: number
   /** For how many waiters it stands; 1 when left out. */
   readonly size?: number
   /**

@@ -6,8 +6,11 @@ import { isMissingScript, isOnTheMove, redisFailure } from '../failure.ts'
 import { MsgpackReader } from '../msgpack.ts'
 import { constants } from '../scripts.gen.ts'
 import { noSlot, slotOf } from '../slots.ts'
+import { FailingCalls } from './failing-calls.ts'
+import { lateFailure, overloaded } from './late-call.ts'
 import type { ReadCall } from './read-call.ts'
 import type { ScriptCall } from './script-call.ts'
+import { SendWindow } from './send-window.ts'
 import { ServerTime } from './server-time.ts'
 import { Unanswered } from './unanswered.ts'
 
@@ -15,8 +18,6 @@ import { Unanswered } from './unanswered.ts'
 const maxAttempts = 5
 /** How long to wait before asking again for keys that are being moved between two cluster nodes. */
 const tryAgainMs = 20
-/** How many waiters of lost calls are failed in one turn of the event loop. */
-const failuresPerTurn = 256
 
 /** A call in flight. */
 interface Flight<Call extends ScriptCall | ReadCall = ScriptCall | ReadCall> {
@@ -26,7 +27,17 @@ interface Flight<Call extends ScriptCall | ReadCall = ScriptCall | ReadCall> {
    */
   call: Call | undefined
   readonly slot: number
+  /** When it was asked for. */
+  readonly askedMs: number
+  /** When it was first sent; `Infinity` before. */
+  sentMs: number
   expiry: Deadline | undefined
+}
+
+/** A server as this client knows it. */
+interface Node {
+  readonly time: ServerTime
+  readonly window: SendWindow
 }
 
 /** Sends script calls over one connection and sees each of them to its end: its reply, a failure or its deadline. */
@@ -35,14 +46,13 @@ export class ScriptRunner {
   readonly #deadlines: Deadlines
   readonly #clock: Clock
   readonly #socketTimeoutMs: number
-  /** By node. */
-  readonly #times = new Map<string, ServerTime>()
+  /** By address. */
+  readonly #nodes = new Map<string, Node>()
   #generation = 0
   /** By node and script: the call that brings the script to the node. */
   readonly #loading = new Map<string, Promise<unknown>>()
   readonly #unanswered = new Unanswered()
-  /** Calls whose connection was lost, and that have not been failed yet. */
-  readonly #failing: (readonly [Flight, StoreError])[] = []
+  readonly #failing = new FailingCalls()
   #attempted = false
 
   constructor(connection: RedisConnection, deadlines: Deadlines, clock: Clock, socketTimeoutMs: number) {
@@ -58,27 +68,49 @@ export class ScriptRunner {
   run(call: ScriptCall): void {
     const slot = this.#connection.isCluster ? (call.slot ?? slotOf(call.keys[0] ?? '')) : noSlot
     const flight = this.#begin(call, slot)
-    if (this.#attempted) this.#send(flight, 1)
-    else this.#connection.attempted.then(() => this.#send(flight, 1))
+    this.#inTurn(flight, () => this.#send(flight, 1))
   }
 
   read(call: ReadCall): void {
     const flight = this.#begin(call, noSlot)
-    if (this.#attempted) this.#sendRead(flight)
-    else this.#connection.attempted.then(() => this.#sendRead(flight))
+    this.#inTurn(flight, () => this.#sendRead(flight))
   }
 
   /** The server's time for an instant of the monotonic clock, never ahead of it; undefined while it is not known. */
   serverTimeMs(slot: number, monotonicMs: number): number | undefined {
-    return this.#timeOf(slot).at(monotonicMs)
+    return this.#nodeOf(slot).time.at(monotonicMs)
   }
 
   #begin<Call extends ScriptCall | ReadCall>(call: Call, slot: number): Flight<Call> {
-    const flight: Flight<Call> = { call, slot, expiry: undefined }
-    flight.expiry = this.#deadlines.add(call.deadlineMs, () =>
-      this.#fail(flight, new StoreError('timeout', 'Redis did not answer before the deadline.')),
+    const askedMs = call.withinMs === undefined ? this.#clock.monotonic() : call.deadlineMs - call.withinMs
+    const flight: Flight<Call> = { call, slot, askedMs, sentMs: Infinity, expiry: undefined }
+    flight.expiry = this.#deadlines.add(call.deadlineMs, (readMs) =>
+      this.#fail(flight, this.#whyLate(flight, call.deadlineMs, readMs)),
     )
     return flight
+  }
+
+  /** Sends when the first attempt to connect has ended and the server has answered enough of what was sent before. */
+  #inTurn(flight: Flight, send: () => void): void {
+    if (!this.#attempted) {
+      this.#connection.attempted.then(() => this.#inTurn(flight, send))
+      return
+    }
+    const { window } = this.#nodeOf(flight.slot)
+    if (window.isOpen) send()
+    else
+      window.wait(() => {
+        const leftMs = (flight.call?.deadlineMs ?? Infinity) - this.#clock.monotonic()
+        // Sent too late to be answered in time, it would be spent for nothing.
+        if (leftMs < 2 * window.tookMs) this.#failInTurn(flight, overloaded())
+        else send()
+      })
+  }
+
+  #whyLate({ slot, askedMs, sentMs }: Flight, deadlineMs: number, readMs: number): StoreError {
+    // Without a connection it is the server that is not there.
+    const owedMs = this.#attempted ? this.#nodeOf(slot).window.owedMs(readMs) : Infinity
+    return lateFailure({ askedMs, sentMs, deadlineMs }, readMs, owedMs)
   }
 
   /** Ends a call and returns it; undefined when it has ended before. */
@@ -94,24 +126,12 @@ export class ScriptRunner {
     this.#end(flight)?.fail(failure)
   }
 
-  /**
-   * A lost connection fails all calls in flight at once. Failed together, thousands of waiters would delay each other
-   * past their deadlines; so some are failed per turn of the event loop, in the order of sending.
-   */
   #failInTurn(flight: Flight, failure: StoreError): void {
-    if (this.#failing.push([flight, failure]) === 1) setImmediate(() => this.#failSome())
-  }
-
-  #failSome(): void {
-    let some = 0
-    let waiters = 0
-    while (some < this.#failing.length && waiters < failuresPerTurn) {
-      const [flight, failure] = this.#failing[some++]!
-      waiters += flight.call?.size ?? 1
+    this.#failing.add(() => {
+      const waiters = flight.call?.size ?? 1
       this.#fail(flight, failure)
-    }
-    this.#failing.splice(0, some)
-    if (this.#failing.length > 0) setImmediate(() => this.#failSome())
+      return waiters
+    })
   }
 
   /**
@@ -123,20 +143,21 @@ export class ScriptRunner {
     const sentMs = this.#clock.monotonic()
     // The deadline has failed it, or is about to.
     if (call === undefined || sentMs >= call.deadlineMs) return
-    const time = this.#timeOf(slot)
+    const { time, window } = this.#nodeOf(slot)
     const known = time.at(sentMs) === undefined ? lastTime : time
-    const sent = this.#unanswered.add(sentMs)
+    const ended = this.#sent(flight, window, call.keys.length, sentMs)
     const deadlineMs = Math.min(call.deadlineMs, this.#givenUpMs())
     // Without the server's time the deadline is 0: the script then only answers with its time.
     const deadlineUs = Math.floor((known?.at(deadlineMs) ?? 0) * 1000)
     const args = [String(deadlineUs), ...call.args(known?.at(sentMs) ?? this.#clock.now() / 1000)]
     const replied = (reply: Buffer): void => {
-      this.#unanswered.remove(sent)
+      window.replied(this.#clock.monotonic() - sentMs)
+      ended()
       this.#replied(flight, call, attempt, time, sentMs, reply)
     }
     const failed = (error: unknown): void => {
-      this.#unanswered.remove(sent)
       this.#failInTurn(flight, redisFailure(error))
+      ended()
     }
     this.#connection
       .run(call.script, call.keys, args)
@@ -164,6 +185,9 @@ export class ScriptRunner {
       call.replied?.(receivedMs - sentMs)
       if (said === constants.RAN) {
         this.#end(flight)?.settle(reply, nowUs)
+      } else if (receivedMs >= call.deadlineMs) {
+        // On time, the deadline would have failed it before: this process read the reply late.
+        this.#fail(flight, overloaded())
       } else if (attempt < maxAttempts) this.#send(flight, attempt + 1, time)
       else this.#fail(flight, new StoreError('timeout', "Redis' clock says that every attempt came too late."))
     } catch (error) {
@@ -177,14 +201,14 @@ export class ScriptRunner {
     const { call, slot } = flight
     const sentMs = this.#clock.monotonic()
     if (call === undefined || sentMs >= call.deadlineMs) return
-    const time = this.#timeOf(slot)
-    const sent = this.#unanswered.add(sentMs)
+    const { time, window } = this.#nodeOf(slot)
+    const ended = this.#sent(flight, window, call.keys.length, sentMs)
     const replies = Promise.all([
       this.#connection.command(['TIME'], {}),
       this.#connection.command(['MGET', ...call.keys], { bytes: true }),
     ])
     const received = ([clock, values]: [unknown, unknown]): void => {
-      this.#unanswered.remove(sent)
+      ended()
       const isOpen = flight.call !== undefined
       try {
         const [seconds, micros] = clock as [unknown, unknown]
@@ -199,10 +223,21 @@ export class ScriptRunner {
       }
     }
     const failed = (error: unknown): void => {
-      this.#unanswered.remove(sent)
       this.#failInTurn(flight, redisFailure(error))
+      ended()
     }
     replies.then(received, failed)
+  }
+
+  /** Notes that a call was sent; the returned function, that it has its reply or will never have one. */
+  #sent(flight: Flight, window: SendWindow, keys: number, nowMs: number): () => void {
+    flight.sentMs = Math.min(flight.sentMs, nowMs)
+    const sent = this.#unanswered.add(nowMs)
+    const inWindow = window.sent(keys, nowMs)
+    return () => {
+      this.#unanswered.remove(sent)
+      window.ended(keys, inWindow)
+    }
   }
 
   /**
@@ -246,20 +281,20 @@ export class ScriptRunner {
     }
   }
 
-  #timeOf(slot: number): ServerTime {
+  #nodeOf(slot: number): Node {
     const { generation } = this.#connection
     if (generation !== this.#generation) {
       // A new connection may lead to another server with another clock: a deadline by the old one could be far too
       // late.
       this.#generation = generation
-      this.#times.clear()
+      this.#nodes.clear()
     }
-    const node = slot === noSlot ? '' : this.#connection.nodeOf(slot)
-    let time = this.#times.get(node)
-    if (time === undefined) {
-      time = new ServerTime()
-      this.#times.set(node, time)
+    const address = slot === noSlot ? '' : this.#connection.nodeOf(slot)
+    let node = this.#nodes.get(address)
+    if (node === undefined) {
+      node = { time: new ServerTime(), window: new SendWindow() }
+      this.#nodes.set(address, node)
     }
-    return time
+    return node
   }
 }

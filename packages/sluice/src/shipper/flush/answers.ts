@@ -1,4 +1,4 @@
-import { type Capacity, unknownCapacity } from './state.ts'
+import { type Capacity, unknownCapacity } from '../backoff/state.ts'
 
 /** The server's answer about one event of a batch. */
 export interface EventResult {
@@ -23,10 +23,10 @@ export type CapacityAnswer =
   | { readonly kind: 'capacity'; readonly capacity: Capacity; readonly retryAfterMs?: number | undefined }
   | Exclude<SendAnswer, { kind: 'accepted' | 'too-large' | 'refused' }>
 
-/** Transient, whatever the class of the status suggests. */
-const transientStatuses = [408, 425]
-/** Wrong credentials or a wrong address would refuse every event: they stop the shipper, and set nothing aside. */
-const turnedAwayStatuses = [401, 403, 404, 405, 407]
+/** Transient, whatever the class of the status suggests: a timeout, a conflict, a lock, a connection closed early. */
+const transientStatuses = [408, 409, 423, 425, 499]
+/** About the account or the address: every event would be refused, so they stop the shipper and set nothing aside. */
+const turnedAwayStatuses = [401, 402, 403, 404, 405, 407, 410, 421, 426, 451]
 
 /** The answer to a batch, by its status. */
 export function answerOf(status: number, reason: string, retryAfterMs: number | undefined): SendAnswer {
@@ -60,8 +60,8 @@ export function capacityAnswerOf(
 }
 
 const inMs = (seconds: number | null): number | undefined => (seconds === null ? undefined : seconds * 1000)
-const number = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+const number = (value: unknown, most = Infinity): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? Math.min(most, Math.max(0, value)) : undefined
 
 /**
  * The capacity in a body; undefined when it states none. Unknown fields are ignored, and values out of range are
@@ -74,9 +74,9 @@ export function readCapacity(body: unknown): Capacity | undefined {
   return {
     ready: raw.ready,
     maxBatchSize: Math.max(1, Math.floor(number(raw.maxBatchSize) ?? unknownCapacity.maxBatchSize)),
-    delayBetweenBatches: Math.min(300_000, number(raw.delayBetweenBatches) ?? unknownCapacity.delayBetweenBatches),
+    delayBetweenBatches: number(raw.delayBetweenBatches, 300_000) ?? unknownCapacity.delayBetweenBatches,
     retryAfter: number(raw.retryAfter) ?? null,
-    loadPercent: number(raw.loadPercent) ?? null,
+    loadPercent: number(raw.loadPercent, 100) ?? null,
     message: typeof raw.message === 'string' ? raw.message.slice(0, 500) : null,
   }
 }

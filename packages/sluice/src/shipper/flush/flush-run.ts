@@ -1,15 +1,17 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
-import type { ShipperEvents } from '../events.ts'
+import type { FlushMemory } from '../backoff/memory.ts'
+import type { Capacity } from '../backoff/state.ts'
 import type { Reserve } from '../log/reserve.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import type { StoredEvent } from '../log/segment/stored-event.ts'
 import { OwnershipLost, type SegmentLog } from '../log/segment-log.ts'
 import type { RejectedFile } from '../rejected/rejected-file.ts'
+import type { Rejection } from '../rejected/rejection.ts'
 import type { CapacityAnswer, SendAnswer } from './answers.ts'
-import { type Delivered, deliver } from './deliver.ts'
-import type { FlushMemory } from './memory.ts'
-import type { Capacity } from './state.ts'
+import { type Delivered, type DeliverPorts, deliver, probeEvents } from './deliver.ts'
+import type { ShipperEvents } from './events.ts'
+import { retryDelayMs } from './retry-delay.ts'
 import { messageOf, type Transport } from './transport.ts'
 
 /** How a pass ended. */
@@ -49,6 +51,9 @@ export interface FlushRunParts {
   readonly clock: Clock
   readonly maxBatchEvents: number
   readonly maxBatchBytes: number
+  readonly maxRefusals: number
+  readonly maxRetries: number
+  readonly random: () => number
   readonly pending: () => number
   /** Aborted when no further batch should begin. */
   readonly stop: AbortSignal
@@ -115,11 +120,13 @@ export class FlushRun {
         sinceAsked = 0
         if (stop.aborted) return 'stopped'
       }
-      const events = await log.take(Math.min(capacity.maxBatchSize, this.#batchLimit), maxBatchBytes)
+      const limit = memory.refusalsInRow >= this.#parts.maxRefusals ? probeEvents : this.#batchLimit
+      const events = await log.take(Math.min(capacity.maxBatchSize, limit), maxBatchBytes)
       if (events.length === 0) return this.#emptied()
-      const failed = await this.#send(events, capacity)
-      if (failed) return 'failed'
-      memory.apply({ kind: 'success' })
+      const { stopped, sent, duplicates } = await this.#send(events, capacity)
+      if (stopped !== undefined) return this.#failed(stopped)
+      // A batch that was only refused shows neither that the server works nor that it fails.
+      if (sent + duplicates > 0) memory.apply({ kind: 'success' })
       sinceAsked += events.length
       await this.#parts.reserve.use(() => memory.save(this.#parts.pending(), false))
       if (!(await this.#hasMore())) return this.#emptied()
@@ -156,10 +163,7 @@ export class FlushRun {
   async #requestCapacity(): Promise<Capacity | FlushOutcome> {
     const { transport, memory, events, pending, abort } = this.#parts
     const answer: CapacityAnswer = await transport.capacity(pending(), abort)
-    if (answer.kind !== 'capacity') {
-      this.#failed(answer)
-      return 'failed'
-    }
+    if (answer.kind !== 'capacity') return this.#failed(answer)
     const { capacity, retryAfterMs } = answer
     events.emit('capacity', { capacity })
     if (capacity.ready) {
@@ -170,15 +174,18 @@ export class FlushRun {
     return 'not-ready'
   }
 
-  /** Sends one batch; true if the pass must stop. */
-  async #send(batch: readonly StoredEvent[], capacity: Capacity): Promise<boolean> {
-    const { transport, clock, events, pending, abort, stop } = this.#parts
+  async #send(batch: readonly StoredEvent[], { delayBetweenBatches }: Capacity): Promise<Delivered> {
+    const { transport, clock, events, pending, abort, stop, memory, maxRefusals, maxRetries, random } = this.#parts
     const started = clock.monotonic()
-    const outcome: Delivered = await deliver(batch, {
+    const ports: DeliverPorts = {
       send: (part) => transport.send(part, abort),
-      done: (part, rejections) => this.#done(part, rejections),
-      pause: () => sleep(clock, Math.max(100, capacity.delayBetweenBatches), stop),
-    })
+      done: (part, rejections, refusalsInRow) => this.#done(part, rejections, refusalsInRow),
+      async pause(retry) {
+        await sleep(clock, retryDelayMs(retry, delayBetweenBatches, random), stop)
+        return !stop.aborted
+      },
+    }
+    const outcome = await deliver(batch, ports, { refusalsInRow: memory.refusalsInRow, maxRefusals, maxRetries })
     const { sent, duplicates, rejected } = outcome
     this.#counts.sent += sent
     this.#counts.duplicates += duplicates
@@ -187,36 +194,41 @@ export class FlushRun {
       ? Math.max(1, Math.floor(batch.length / 2))
       : Math.min(this.#parts.maxBatchEvents, this.#batchLimit * 2)
     events.emit('batch', { sent, duplicates, rejected, pending: pending(), tookMs: clock.monotonic() - started })
-    if (outcome.stopped === undefined) return false
-    this.#failed(outcome.stopped)
-    return true
+    return outcome
   }
 
-  /** Set aside first, then recorded: a crash in between sets an event aside twice, but never loses it. */
-  async #done(part: readonly StoredEvent[], rejections: Parameters<RejectedFile['add']>[0]): Promise<void> {
-    const { rejected, log, reserve, memory, events } = this.#parts
-    if (rejections.length > 0) await reserve.use(() => rejected.add(rejections, memory.nowMs))
+  /**
+   * Counted first, then set aside, then recorded. A crash in between counts too many, or sets an event aside twice, but
+   * never loses it or forgets a refusal.
+   */
+  async #done(part: readonly StoredEvent[], rejections: readonly Rejection[], refusalsInRow: number): Promise<void> {
+    const { rejected, log, reserve, memory, events, pending } = this.#parts
+    if (refusalsInRow !== memory.refusalsInRow) memory.apply({ kind: 'refused', inRow: refusalsInRow })
+    if (rejections.length > 0) {
+      if (refusalsInRow > 0) await reserve.use(() => memory.save(pending(), true))
+      await reserve.use(() => rejected.add(rejections, memory.nowMs))
+    }
     await reserve.use(() => log.shipped(part))
     for (const { event, reason } of rejections) {
       events.emit('rejected', { id: eventId(event.producer, event.seq), reason })
     }
   }
 
-  #failed(answer: Exclude<SendAnswer, { kind: 'accepted' }>): void {
+  #failed(answer: Exclude<SendAnswer, { kind: 'accepted' }>): 'failed' {
     const { memory, events } = this.#parts
     memory.apply(answer.kind === 'overloaded' ? answer : { kind: 'failure' })
     this.#reason = answer.reason
     if (answer.kind === 'turned-away') events.emit('turnedAway', { reason: answer.reason })
     const { backoffLevel } = memory.state
     events.emit('failure', { reason: answer.reason, backoffLevel, nextAttemptInMs: memory.waitMs })
+    return 'failed'
   }
 
   #faulted(error: unknown): FlushOutcome {
     if (error instanceof OwnershipLost) return 'not-owner'
     this.#reason = messageOf(error)
     this.#parts.events.emit('storageFailure', { what: 'flush', error })
-    this.#failed({ kind: 'failed', reason: this.#reason })
-    return 'failed'
+    return this.#failed({ kind: 'failed', reason: this.#reason })
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { show } from '../../core/errors.ts'
+import { unknownCapacity } from '../backoff/state.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import { payloadOf, type StoredEvent } from '../log/segment/stored-event.ts'
 import {
@@ -10,7 +11,6 @@ import {
   readResults,
   type SendAnswer,
 } from './answers.ts'
-import { unknownCapacity } from './state.ts'
 import { withTimeLimit } from './time-limit.ts'
 
 /** Where batches go. It never throws: every fault is an answer. */

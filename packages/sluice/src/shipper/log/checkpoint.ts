@@ -3,12 +3,7 @@ import { crc32 } from 'node:zlib'
 import { codeOf, type FileSystem, type OpenFile, quietly } from '../files/file-system.ts'
 import { readWhole } from '../files/whole-file.ts'
 import { writeAll } from '../files/write-all.ts'
-
-/** Up to where a segment was shipped. */
-export interface Position {
-  readonly offset: number
-  readonly seq: number
-}
+import type { Position } from './segment/position.ts'
 
 /** What is already shipped: positions in segments that still exist, and the next number of each producer. */
 export interface Checkpoint {

@@ -1,6 +1,6 @@
 import type { FileSystem } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
-import type { RejectedEvent } from './rejected-events.ts'
+import type { RejectedEvent } from './rejected-lines.ts'
 import { takeRejected } from './take-rejected.ts'
 
 /** Removes the rejected events that `choose` selects, permanently; returns how many. */

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { type FileSystem, isNoSpace, type OpenFile, quietly } from '../files/file-system.ts'
 import { writeAll } from '../files/write-all.ts'
-import type { Rejection } from '../flush/deliver.ts'
+
 import { eventId } from '../log/segment/segment-name.ts'
 import { payloadOf } from '../log/segment/stored-event.ts'
 import { rejectedFileOf } from './rejected-names.ts'
+import type { Rejection } from './rejection.ts'
 
 /**
  * Events that the server refused permanently, one JSON object per line in `rejected-<epoch>.ndjson`. A shipper only

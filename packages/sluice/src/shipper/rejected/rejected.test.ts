@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { crashModes, type ModelFiles, modelFiles } from '../../testing/shipper/model-files.ts'
 import { createShipper } from '../create-shipper.ts'
 import { thisProcess } from '../owner/process-identity.ts'
+import { resendRejected } from '../resend-rejected.ts'
 import { dropRejected } from './drop-rejected.ts'
 import { rejectedEvents } from './rejected-events.ts'
-import { resendRejected } from './resend-rejected.ts'
 
 type Result = { id: string; status: 'ok' | 'rejected' | 'duplicate'; reason: string }
 

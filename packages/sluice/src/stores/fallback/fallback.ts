@@ -168,6 +168,7 @@ class StoreWithFallback implements FallbackStore {
         : new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
     const now = this.#clock.monotonic()
     if (local.has(failure.kind)) this.#breaker.succeeded(pass)
+    else if (failure.kind === 'overload') this.#breaker.cancelled(pass)
     else {
       if (!this.#failing) this.#contactMs = now
       this.#failing = true
@@ -179,7 +180,8 @@ class StoreWithFallback implements FallbackStore {
 
   #answerWithout(ask: Ask, failure: StoreError): Answer {
     if (ask.kind !== 'take' && ask.kind !== 'peek') throw failure
-    let mode: OnStoreFailure = 'open'
+    // A process that has too much to do must not let more through: anybody could then open it by asking for enough.
+    let mode: OnStoreFailure = failure.kind === 'overload' ? 'closed' : 'open'
     for (const { rule } of ask.charges)
       if (strictness[rule.onStoreFailure] > strictness[mode]) mode = rule.onStoreFailure
     if (mode !== 'local') {

@@ -72,7 +72,8 @@ export class PendingRecount implements Waiter {
       this.#finish(this.#owner.again(ask, answer, this.sentAfterRaise, this.#endMs), answer.nowUs)
       return undefined
     }
-    if (isClosed(this.#owner, ask) || copiesOf(ask) !== 1) return answer
+    // The source of truth is not for a process that has too much to do.
+    if (answer.failure === 'overload' || isClosed(this.#owner, ask) || copiesOf(ask) !== 1) return answer
     this.#finish(this.#owner.without(ask, answer.failure, this.#endMs), answer.nowUs)
     return undefined
   }

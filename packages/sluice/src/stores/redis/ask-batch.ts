@@ -5,7 +5,9 @@ import type { TickBatch } from '../../redis/runner/tick-batcher.ts'
 import type { Waiter } from '../callback-store.ts'
 
 /** Asks on their way through one script call: a `LoneTake`, or a `Batch` of any others. */
-export interface AskBatch extends ScriptCall, TickBatch<Ask, Waiter, AskBatch> {}
+export interface AskBatch extends ScriptCall, TickBatch<Ask, Waiter, AskBatch> {
+  readonly withinMs: number
+}
 
 /** Who makes batches, and learns what becomes of them. */
 export interface BatchOwner {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { RuleSpec } from '../../policy/document/document.ts'
 import { type AddTest, minute, ownRule, remaining, type UsingApp } from './app.ts'
 
 const proxies = { identity: { trustedProxies: ['127.0.0.0/8', '::1'] } }
@@ -67,6 +68,22 @@ export function claimAnswers(using: UsingApp, it: AddTest): void {
           assert.equal((await ask('/hello', { method: 'OPTIONS', headers })).status, 429)
       },
     ))
+
+  it('counts preflights that reach it by rules that name their path, unless for other methods', async () => {
+    const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
+    const denials = async (match: RuleSpec['match']): Promise<number> => {
+      let denied = 0
+      await using([minute(1), minute(1, { name: 'path', match })], {}, async ({ ask }) => {
+        for (let i = 0; i < 3; i++) if ((await ask('/hello', { method: 'OPTIONS', headers })).status === 429) denied++
+      })
+      return denied
+    }
+    assert.equal(await denials({ path: '/hello' }), 2)
+    assert.equal(await denials({ path: '/hello', method: ['OPTIONS', 'POST'] }), 2)
+    assert.equal(await denials({ path: '/hello', method: 'GET' }), 0)
+    assert.equal(await denials({ method: 'OPTIONS' }), 0)
+    assert.equal(await denials({ path: '/other' }), 0)
+  })
 
   it('hands the decision to handlers', () =>
     using([minute(5)], {}, async ({ ask }) => {

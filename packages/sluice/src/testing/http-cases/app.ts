@@ -16,6 +16,7 @@ export interface HttpAppOptions extends GuardOptions<unknown, unknown> {
  * `options`:
  *
  * - `GET /hello`, `GET /healthz`: the text `hello`
+ * - `GET /query`: the query as the framework parsed it, as JSON
  * - `POST /echo`: the parsed JSON body as JSON
  * - `GET /decision`: the decision the handler was given, as JSON
  * - `GET /status/401`: an empty answer with status 401, by `statusIn`

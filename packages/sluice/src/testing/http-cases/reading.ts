@@ -125,6 +125,46 @@ export function claimReading(using: UsingApp, it: AddTest): void {
       })
   })
 
+  it('lets no body that the handler could read around a rule that matches a field of it, or has it as a key', async () => {
+    const text = JSON.stringify({ t: 'victim' })
+    const types = ['application/json', 'text/plain', 'application/x-www-form-urlencoded', '']
+    const bodies = [text, JSON.stringify({ pad: 'x'.repeat(1_200_000), t: 'victim' }), 't=victim', '{"t":']
+    for (const rule of [{ match: { body: { t: 'victim' } } }, { key: 'body.t' }])
+      await using([minute(1e9, rule)], {}, async ({ port }) => {
+        for (const type of types)
+          for (const body of bodies) {
+            const answer = await post(port, body, type, false)
+            const hasRun = answer.includes('HTTP/1.1 200') && answer.includes('"t":"victim"')
+            if (hasRun) assert.match(answer, /^ratelimit-policy:/im, `${type || 'no type'}, ${body.slice(0, 20)}`)
+          }
+        const other = await post(port, JSON.stringify({ other: 1 }), 'application/json', false)
+        assert.doesNotMatch(other, /^ratelimit-policy:/im)
+      })
+  })
+
+  it('counts bodies that cannot be read by rules that match a field, and by rules that match its absence', async () => {
+    for (const t of ['victim', ['victim', 'other'], { exists: true }, { exists: false }])
+      await using([minute(1, { match: { method: 'POST', body: { t } } })], {}, async ({ port }) => {
+        const statusOf = async () => (await post(port, 't=victim', 'application/octet-stream', false)).slice(9, 12)
+        assert.notEqual(await statusOf(), '429')
+        assert.equal(await statusOf(), '429', JSON.stringify(t))
+      })
+  })
+
+  it('reads every field of the query that the handler can read', async () => {
+    const rules = [minute(1e9, { name: 'by-key', key: 'query.k' })]
+    const matched = [minute(1e9, { name: 'matched', match: { query: { k: 'victim' } } })]
+    const queries = ['k=victim', '#&k=victim', 'x#&k=victim', 'k=a#&k=victim', 'k=victim&#', '&&k=victim#', '?k=victim']
+    for (const each of [rules, matched])
+      await using(each, {}, async ({ ask }) => {
+        for (const query of queries) {
+          const { body, headers } = await ask(`/query?${query}`)
+          const { k } = JSON.parse(body) as { k?: string | readonly string[] }
+          if (k?.includes('victim')) assert.ok(headers['ratelimit-policy'], `${each[0]!.name}, ${query}`)
+        }
+      })
+  })
+
   it('reads the context that the app gives', () =>
     using([minute(1, { key: 'context.user.id' })], { context }, async ({ ask }) => {
       assert.equal((await ask('/hello')).status, 200)

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { checkOptionNames } from '../../core/check-options.ts'
-import type { Capacity } from '../../shipper/flush/state.ts'
+import type { Capacity } from '../../shipper/backoff/state.ts'
 
 export interface CollectedEvent {
   readonly id: string

@@ -46,9 +46,10 @@ async function start(config: ServerConfig, terminal: Terminal): Promise<Daemon> 
         const { url, grpcUrl = null, proxyUrl = null, service, policySource, store } = daemon
         if (terminal.json) terminal.result({ url, grpcUrl, proxyUrl, service, policySource, store }, () => {})
         else if (terminal.live) for (const line of banner(daemon, config, version, terminal.style)) terminal.line(line)
+        // A code that signs in must not get into a log.
         else
           terminal.note(
-            `sluice ${version}: page ${pageUrl(daemon)}  API ${url}/v1/check  ${proxyUrl === null ? '' : `proxy ${proxyUrl}  `}store ${store}  policy ${policySource}`,
+            `sluice ${version}: page ${terminal.liveProgress ? pageUrl(daemon) : url}  API ${url}/v1/check  ${proxyUrl === null ? '' : `proxy ${proxyUrl}  `}store ${store}  policy ${policySource}`,
           )
       },
     })

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { importEnvoy } from '../../../envoy/import-envoy.ts'
-import { CliError, wrongUse } from '../../cli-error.ts'
+import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../parse.ts'
 import { countOf } from '../../terminal/numbers.ts'
@@ -11,7 +11,9 @@ export async function policyImport(input: Input, terminal: Terminal): Promise<Ex
   const [format, ...files] = input.args
   if (format !== 'envoy')
     throw wrongUse(`${JSON.stringify(format)} cannot be imported; use: sluice policy import envoy FILE`)
-  const { document, yaml, warnings } = imported(files, input.text('service'))
+  const read = files.map((name) => ({ name, text: readFileSync(name === '-' ? 0 : name, 'utf8') }))
+  const service = input.text('service')
+  const { document, yaml, warnings } = importEnvoy(read, service === undefined ? {} : { service })
   const out = input.text('out')
   if (out !== undefined) {
     try {
@@ -30,14 +32,4 @@ export async function policyImport(input: Input, terminal: Terminal): Promise<Ex
   })
   if (!terminal.json) for (const warning of warnings) terminal.note(`${terminal.style.warn('!')} ${warning}`)
   return 0
-}
-
-function imported(files: readonly string[], service: string | undefined): ReturnType<typeof importEnvoy> {
-  const texts = files.map((file) => readFileSync(file === '-' ? 0 : file, 'utf8'))
-  try {
-    return importEnvoy(texts, service === undefined ? {} : { service })
-  } catch (error) {
-    if ((error as Error).name !== 'YAMLParseError') throw error
-    throw new CliError(1, 'invalid-yaml', (error as Error).message, { cause: error })
-  }
 }

@@ -1,5 +1,6 @@
 import { PolicyError } from 'sluice'
 import { policyWarnings } from 'sluice/policy'
+import { shortValue } from '../../../policy/short-value.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../parse.ts'
 import { compileApart } from '../../policy/compile-apart.ts'
@@ -7,6 +8,9 @@ import { readPlace } from '../../policy/open-archive.ts'
 import { countOf } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { safe } from '../../terminal/text.ts'
+
+/** A `PolicyError` lists no more. */
+const mostListed = 200
 
 /** Checks a policy; exits with 1 when it has mistakes. */
 export async function policyValidate(input: Input, terminal: Terminal): Promise<ExitCode> {
@@ -28,11 +32,12 @@ export async function policyValidate(input: Input, terminal: Terminal): Promise<
     return 0
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
-    const issues = error.issues.map(({ path, value, message }) => ({ path, value: shown(value), message }))
+    const issues = error.issues.map(({ path, value, message }) => ({ path, value: shortValue(value), message }))
     const unknown = { service: null, version: null, rules: [] }
     terminal.result({ valid: false, source: description, ...unknown, issues, warnings: [] }, () => {
       const many = issues.length === 1 ? 'one mistake' : `${issues.length} mistakes`
-      terminal.line(`${style.bad('✗')} ${safe(description)} has ${many}:`)
+      const listed = issues.length < mostListed ? many : `${mostListed} mistakes or more`
+      terminal.line(`${style.bad('✗')} ${safe(description)} has ${listed}:`)
       for (const { path, value, message } of issues) {
         const place = path === '' ? 'the document' : safe(path)
         terminal.line(`  ${style.strong(place)} is ${style.bad(safe(JSON.stringify(value) ?? 'missing'))}`)
@@ -45,11 +50,4 @@ export async function policyValidate(input: Input, terminal: Terminal): Promise<
 
 function onlyInCode(name: string): string {
   return `The key fn:${name} is found by code: createLimiter needs functions: { ${name} }, and sluice serve cannot enforce it.`
-}
-
-/** A value short enough to print. */
-function shown(value: unknown): unknown {
-  if (typeof value === 'string') return value.length <= 200 ? value : `${value.slice(0, 197)}...`
-  const text = JSON.stringify(value) ?? ''
-  return text.length <= 200 ? value : `${text.slice(0, 197)}...`
 }

@@ -1,4 +1,4 @@
-import { type RejectedEvent, rejectedEvents } from 'sluice/shipper'
+import { type RejectedEvent, readRejected } from 'sluice/shipper'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../parse.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
@@ -10,16 +10,14 @@ import { columns, safe } from '../../terminal/text.ts'
 /** Shows what the server refused permanently, by reason and one by one. */
 export async function shipperRejected(input: Input, terminal: Terminal): Promise<ExitCode> {
   const limit = input.whole('limit', 1) ?? 50
-  const found = (await rejectedEvents(bufferDir(input))).filter(chosen(input))
-  const shown = found.slice(0, limit)
-  const reasons = byReason(found)
+  const { shown, total, reasons } = await listed(bufferDir(input), chosen(input), limit)
   const withData = input.flag('data')
   const rows = withData
     ? shown
     : shown.map(({ id, storedAt, rejectedAt, reason }) => ({ id, storedAt, rejectedAt, reason }))
-  terminal.result({ total: found.length, reasons, events: rows }, () => {
+  terminal.result({ total, reasons, events: rows }, () => {
     const { style } = terminal
-    if (found.length === 0) return terminal.line(style.good('Nothing was rejected.'))
+    if (total === 0) return terminal.line(style.good('Nothing was rejected.'))
     for (const { reason, events } of reasons) terminal.line(`${style.warn(count(events))}  ${safe(reason)}`)
     terminal.line('')
     // Made visible as JSON escapes, so it is still the same JSON.
@@ -33,16 +31,31 @@ export async function shipperRejected(input: Input, terminal: Terminal): Promise
       ])
       for (const line of columns([head, ...lines], ['left', 'left', 'left'])) terminal.line(line)
     }
-    if (shown.length < found.length)
-      terminal.line(style.faint(`the first ${count(shown.length)} of ${count(found.length)}`))
+    if (shown.length < total) terminal.line(style.faint(`the first ${count(shown.length)} of ${count(total)}`))
   })
   return 0
 }
 
-/** How many there are of each reason, the most frequent first; of many reasons only those. */
-function byReason(events: readonly RejectedEvent[]): { reason: string; events: number }[] {
+/** The first ones, and how many there are of each reason: the files may be larger than the memory. */
+async function listed(
+  dir: string,
+  isChosen: (event: RejectedEvent) => boolean,
+  limit: number,
+): Promise<{ shown: RejectedEvent[]; total: number; reasons: { reason: string; events: number }[] }> {
+  const shown: RejectedEvent[] = []
   const counts = new Map<string, number>()
-  for (const { reason } of events) counts.set(reason, (counts.get(reason) ?? 0) + 1)
-  const sorted = [...counts].map(([reason, found]) => ({ reason, events: found })).sort((a, b) => b.events - a.events)
+  let total = 0
+  for await (const event of readRejected(dir)) {
+    if (!isChosen(event)) continue
+    total++
+    if (shown.length < limit) shown.push(event)
+    counts.set(event.reason, (counts.get(event.reason) ?? 0) + 1)
+  }
+  return { shown: shown.sort((a, b) => a.rejectedAt - b.rejectedAt), total, reasons: mostFrequent(counts) }
+}
+
+/** The most frequent reasons first; of many only those. */
+function mostFrequent(counts: ReadonlyMap<string, number>): { reason: string; events: number }[] {
+  const sorted = [...counts].map(([reason, events]) => ({ reason, events })).sort((a, b) => b.events - a.events)
   return sorted.slice(0, 20)
 }

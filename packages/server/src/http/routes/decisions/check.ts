@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { Decision, Limiter } from 'sluice'
 import { type DecisionAnswer, decisionAnswers } from 'sluice/http'
+import { DecisionTurns } from '../../../decision-turns.ts'
 import { checkKey } from '../../../policy/check-key.ts'
 import { type NodeEnv, refuseOtherSites, refuseRebinding } from '../../access.ts'
 import type { ApiParts } from '../../api-parts.ts'
@@ -8,9 +9,11 @@ import type { Routes } from '../../app.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { failed } from '../../failed.ts'
 import { type CheckInput, maxChecks, readCheck } from '../../inputs.ts'
-import { HttpProblem, toProblem } from '../../problem.ts'
+import { madeInTime } from '../../overload.ts'
+import { HttpProblem } from '../../problem.ts'
 import { readJson } from '../../read-body.ts'
 import { readFlag, readQuery } from '../../read-query.ts'
+import { checkBatch } from './check-batch.ts'
 
 /** Fields that only a single check has. */
 const singleFields = new Set(['mirror'])
@@ -22,13 +25,14 @@ const jsonHeaders = { 'content-type': 'application/json' }
  */
 export const checkRoute: Routes = (app, parts) => {
   const answerTo = decisionAnswers(parts.limiter)
+  const turns = new DecisionTurns()
   app.post('/v1/check', async function check(c) {
     const counted = parts.metrics.begin()
     try {
       refuseOtherSites(c.env.incoming)
       refuseRebinding(c.env.incoming)
       parts.access.decide(c.env.incoming)
-      return answered(parts, counted, await answer(c, parts, answerTo))
+      return answered(parts, counted, await answer(c, parts, turns, answerTo))
     } catch (error) {
       return answered(parts, counted, failed(parts, error))
     }
@@ -38,23 +42,43 @@ export const checkRoute: Routes = (app, parts) => {
 async function answer(
   c: Context<NodeEnv>,
   parts: ApiParts,
+  turns: DecisionTurns,
   answerTo: (decision: Decision) => DecisionAnswer,
 ): Promise<Response> {
   const { mirror } = readQuery(c, 'mirror')
   const body = await readJson(c)
   if (body.checks !== undefined && mirror !== undefined)
     throw new HttpProblem(400, 'mirror cannot stand beside checks: one answer cannot have several statuses.')
-  if (body.checks !== undefined) return json({ decisions: await checkAll(parts, body) })
+  if (body.checks !== undefined) {
+    const decideOne = (input: CheckInput) => decide(parts, input)
+    return inPieces(await checkBatch(checksOf(body), parts.limiter, parts.batches, decideOne))
+  }
   if (body.mirror !== undefined && typeof body.mirror !== 'boolean')
     throw new HttpProblem(400, 'mirror must be true or false.')
   const isMirrored = body.mirror === true || readFlag('mirror', mirror)
-  const decision = await decide(parts, readCheck(body, '', singleFields))
+  const input = readCheck(body, '', singleFields)
+  const turn = turns.begin()
+  if (turn !== undefined) await turn
+  const decision = await decide(parts, input)
   if (isMirrored) return mirrored(decision, answerTo(decision))
   return json(decisionJson(decision))
 }
 
 function json(value: unknown): Response {
   return new Response(JSON.stringify(value), { headers: jsonHeaders })
+}
+
+/** Each piece is let go of when it is sent. */
+function inPieces(pieces: Buffer[]): Response {
+  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  const body = new ReadableStream({
+    pull(controller) {
+      const piece = pieces.shift()
+      if (piece === undefined) controller.close()
+      else controller.enqueue(piece)
+    },
+  })
+  return new Response(body, { headers: { ...jsonHeaders, 'content-length': `${bytes}` } })
 }
 
 function answered(
@@ -70,7 +94,7 @@ function answered(
 /** Decides on one key or request, and keeps it to try policies with. */
 async function decide({ limiter, ring }: ApiParts, input: CheckInput): Promise<Decision> {
   const atMs = Date.now()
-  const decision = await decided(limiter, input)
+  const decision = madeInTime(await decided(limiter, input))
   ring.add(input, decision, atMs)
   return decision
 }
@@ -87,21 +111,12 @@ function decided(limiter: Limiter, input: CheckInput): Promise<Decision> {
   })
 }
 
-/** Each check is decided for itself: one that cannot be decided does not keep the others from it. */
-async function checkAll(parts: ApiParts, body: Record<string, unknown>): Promise<unknown[]> {
+function checksOf(body: Record<string, unknown>): readonly unknown[] {
   const { checks } = body
   if (!Array.isArray(checks) || checks.length === 0 || checks.length > maxChecks || Object.keys(body).length > 1) {
     throw new HttpProblem(400, `checks must be a list of 1 to ${maxChecks} checks, and stand alone.`)
   }
-  const inputs = checks.map((check, index) => readCheck(check, `checks[${index}]`))
-  return Promise.all(
-    inputs.map((input) =>
-      decide(parts, input).then(decisionJson, (error) => {
-        const { status, message, extra } = toProblem(error)
-        return { error: { status, detail: message, ...extra } }
-      }),
-    ),
-  )
+  return checks
 }
 
 /**

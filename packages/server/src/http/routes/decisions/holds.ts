@@ -3,6 +3,7 @@ import { checkKey } from '../../../policy/check-key.ts'
 import type { Routes } from '../../app.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { type CheckInput, readCheck, readText, readUnits, readWhole } from '../../inputs.ts'
+import { madeInTime } from '../../overload.ts'
 import { HttpProblem } from '../../problem.ts'
 import { readJson } from '../../read-body.ts'
 import { readQuery } from '../../read-query.ts'
@@ -28,6 +29,7 @@ export const holdRoutes: Routes = (app, { limiter, ring }) => {
     if ('key' in input) checkKey(limiter, input.key, input.rule)
     const atMs = Date.now()
     const hold = await limiter[kind](subjectOf(input), options)
+    madeInTime(hold.decision)
     ring.add(input, hold, atMs)
     return c.json({ id: hold.id, allowed: hold.allowed, decision: decisionJson(hold.decision) })
   })

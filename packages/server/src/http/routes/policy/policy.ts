@@ -44,13 +44,13 @@ export const policyRoutes: Routes = (app, parts) => {
 
   app.post('/v1/policy/validate', async function check(c) {
     readQuery(c)
-    return c.json(await tried(parts, await readDocument(c)))
+    return c.json(await tried(parts, await readDocument(c), c.req.raw.signal))
   })
 
   app.put('/v1/policy', async function push(c) {
     const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
     const document = await readDocument(c)
-    if (isDryRun) return c.json({ ...(await triedPush(parts, document)), pushed: false })
+    if (isDryRun) return c.json({ ...(await triedPush(parts, document, c.req.raw.signal)), pushed: false })
     return c.json(await pusher.push(c, () => document, { what: 'policy.push' }))
   })
 

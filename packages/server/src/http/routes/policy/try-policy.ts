@@ -16,7 +16,7 @@ export const tryPolicyRoute: Routes = (app, parts) => {
   app.post('/v1/policy/try', async function tryPolicy(c) {
     readQuery(c)
     const document = await readDocument(c)
-    const { policy, parsed } = await checked(parts, document)
+    const { policy, parsed } = await checked(parts, document, c.req.raw.signal)
     if (policy.service !== parts.limiter.policy.service)
       throw new HttpProblem(409, `The document is for ${JSON.stringify(policy.service)}, so no request here is for it.`)
     // One replay at a time: what decides comes first.

@@ -2,7 +2,27 @@ import { describe, expect, it } from 'vitest'
 import { PolicyError } from '../policy-error.ts'
 import { parseDocument } from './parse-document.ts'
 
+/** Ten aliases of ten aliases and so on: a thousand million values. */
+const bomb = Array.from(
+  { length: 10 },
+  (_, i) => `a${i}: &a${i} [${i === 0 ? 'x' : Array(10).fill(`*a${i - 1}`)}]`,
+).join('\n')
+
 describe('a document', () => {
+  it('with very many mistakes lists the first 200, and says so', () => {
+    const twice = 'a: 1\n'.repeat(20_000)
+    const refused = ((): unknown => {
+      try {
+        return parseDocument(twice)
+      } catch (error) {
+        return error
+      }
+    })() as PolicyError
+    expect(refused).toBeInstanceOf(PolicyError)
+    expect(refused.issues).toHaveLength(200)
+    expect(refused.message).toContain('and at least 180 more')
+  })
+
   it('is YAML or JSON', () => {
     expect(parseDocument('service: a\nrules: [{ name: b }]')).toEqual({ service: 'a', rules: [{ name: 'b' }] })
     expect(parseDocument('\ufeff{"service": "a:\\"b\\\\", "rules": []}')).toEqual({ service: 'a:"b\\', rules: [] })
@@ -38,6 +58,13 @@ describe('a document', () => {
     ['an unknown tag', 'a: !!js/function x', 'Unresolved tag'],
     ['an alias without anchor', 'a: *b', 'Unresolved alias'],
     ['tabs', 'a:\n\tb: 1', 'line 2'],
+    [
+      'a list that contains itself',
+      'a: 1\nrules: &a [*a]',
+      'line 2, column 12 is "rules: &a [*a]"; it contains itself',
+    ],
+    ['a rule that contains its list', 'rules: &a\n  - { overrides: *a }', 'line 2, column 18'],
+    ['aliases that multiply', bomb, 'line 10, column 46'],
     ['10^5 brackets', '['.repeat(1e5), 'nest at most 64 levels'],
     ['10^5 dashes', '- '.repeat(1e5), 'nest at most 64 levels'],
     ['10^5 question marks', '? '.repeat(1e5), 'nest at most 64 levels'],

@@ -16,11 +16,12 @@ export const longText = 100_000
 /**
  * `parseDocument`, for a long text in a thread of its own: YAML with ten thousand overrides takes a second to parse,
  * and decisions must go on meanwhile. Where no thread can be started (sources run without a build, or a bundle without
- * the worker's file) it is parsed here.
+ * the worker's file) it is parsed here. An abort ends the thread.
  *
  * @example await parseInBackground('service: api\nrules: [{ name: per-user, limits: { rpm: 100 } }]')
  */
-export async function parseInBackground(text: string): Promise<unknown> {
+export async function parseInBackground(text: string, signal?: AbortSignal): Promise<unknown> {
+  signal?.throwIfAborted()
   if (typeof text !== 'string' || text.length <= longText) return parseDocument(text)
   let worker: Worker
   try {
@@ -31,17 +32,18 @@ export async function parseInBackground(text: string): Promise<unknown> {
   }
   worker.unref()
   try {
-    return await receive(worker)
+    return await receive(worker, signal)
   } catch (error) {
-    if (error instanceof PolicyError) throw error
+    if (error instanceof PolicyError || signal?.aborted) throw error
     return parseDocument(text)
   } finally {
     void worker.terminate()
   }
 }
 
-function receive(worker: Worker): Promise<unknown> {
+function receive(worker: Worker, signal: AbortSignal | undefined): Promise<unknown> {
   return new Promise((resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
     let document: unknown
     worker.on('error', reject)
     worker.on('exit', () => reject(new Error('the worker ended early')))

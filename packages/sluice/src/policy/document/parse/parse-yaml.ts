@@ -1,5 +1,5 @@
-import { Composer, type CST, type Document, isMap, isPair, isScalar, LineCounter, Parser, visit } from 'yaml'
-import { PolicyError, type PolicyIssue } from '../policy-error.ts'
+import { Composer, type CST, type Document, isMap, isNode, isPair, isScalar, LineCounter, Parser, visit } from 'yaml'
+import { mostIssues, PolicyError, type PolicyIssue } from '../policy-error.ts'
 
 const deepest = 64
 const mostAliases = 1000
@@ -15,20 +15,45 @@ export function parseYaml(text: string): unknown {
     if (outOfBounds) throw new PolicyError([mistake(outOfBounds.offset, outOfBounds.message)])
     const [document, another] = [...new Composer(options).compose(tokens, true, text.length)]
     if (!document) return undefined
-    const issues = [...document.errors, ...document.warnings].map(({ message, pos }) => mistake(pos[0], message))
-    if (another) issues.push(mistake(another.range[0], 'a second document begins here; write one'))
-    issues.push(
-      ...repeatedFields(document).map((offset) => mistake(offset, 'the field is given twice; keep one of them')),
-    )
-    issues.push(...changedNumbers(document).map(({ offset, message }) => mistake(offset, message)))
-    if (issues.length > 0) throw new PolicyError(issues)
-    return document.toJS({ maxAliasCount: 10_000 })
+    const found = [
+      ...[...document.errors, ...document.warnings].map(({ message, pos }) => ({ offset: pos[0], message })),
+      ...(another ? [{ offset: another.range[0], message: 'a second document begins here; write one' }] : []),
+      ...repeatedFields(document).map((offset) => ({ offset, message: 'the field is given twice; keep one of them' })),
+      ...changedNumbers(document),
+      ...aliasesOf(document)
+        .filter(({ isWithin }) => isWithin)
+        .map(({ offset }) => ({ offset, message: 'it contains itself' })),
+    ]
+    if (found.length > 0)
+      throw new PolicyError(found.slice(0, mostIssues).map(({ offset, message }) => mistake(offset, message)))
+    try {
+      return document.toJS({ maxAliasCount: 10_000 })
+    } catch (error) {
+      // Thrown for aliases that multiply; the last one makes the largest value.
+      const { offset } = aliasesOf(document).at(-1) ?? { offset: 0 }
+      throw new PolicyError([mistake(offset, cannotBeRead(error))], { cause: error })
+    }
   } catch (error) {
     if (error instanceof PolicyError) throw error
-    // Thrown for aliases that multiply.
-    const message = `it cannot be read: ${error instanceof Error ? error.message : String(error)}`
-    throw new PolicyError([{ path: '', value: text, message }], { cause: error })
+    throw new PolicyError([{ path: '', value: text, message: cannotBeRead(error) }], { cause: error })
   }
+}
+
+function cannotBeRead(error: unknown): string {
+  return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`
+}
+
+/** The aliases of a document, and whether each stands within what it refers to. */
+function aliasesOf(document: Document.Parsed): { readonly offset: number; readonly isWithin: boolean }[] {
+  const aliases: { offset: number; isWithin: boolean }[] = []
+  visit(document, {
+    Alias(_, node, ancestors) {
+      const isNamed = ancestors.some((each) => isNode(each) && (each as { anchor?: string }).anchor === node.source)
+      const isWithin = isNamed && ancestors.includes(node.resolve(document) as never)
+      aliases.push({ offset: node.range?.[0] ?? 0, isWithin })
+    },
+  })
+  return aliases
 }
 
 // The parser keeps a stack of its own, but what composes its tokens recurses: text of 10^5 dashes ends the process

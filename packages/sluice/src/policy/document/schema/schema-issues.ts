@@ -1,15 +1,15 @@
 import type * as z from 'zod'
 import { didYouMean } from '../../../core/did-you-mean.ts'
-import type { Report } from '../policy-error.ts'
+import { mostIssues, type Report } from '../policy-error.ts'
 
 type Issue = z.core.$ZodIssue
 type Path = readonly PropertyKey[]
 
-/** Runs a schema and reports every mistake with its path, its value and what would be right. */
+/** Runs a schema and reports mistakes, as many as are listed, with its path, its value and what would be right. */
 export function checkShape<T>(schema: z.ZodType<T>, document: unknown, path: string, report: Report): T | undefined {
   const result = schema.safeParse(document)
   if (result.success) return result.data
-  for (const issue of result.error.issues) tell(issue, [], document, path, report)
+  for (const issue of result.error.issues.slice(0, mostIssues)) tell(issue, [], document, path, report)
   return undefined
 }
 
@@ -24,7 +24,7 @@ function tell(issue: Issue, above: Path, document: unknown, root: string, report
   }
   if (issue.code === 'unrecognized_keys') {
     const known = issue.message.split(' ')
-    for (const key of issue.keys) {
+    for (const key of issue.keys.slice(0, mostIssues)) {
       report(pathText(root, [...path, key]), valueAt(document, [...path, key]), unknownKey(key, known))
     }
     return

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type FileSystem, quietly } from '../../files/file-system.ts'
-import type { Position } from '../checkpoint.ts'
+import type { Position } from './position.ts'
 import { found, lookAt, markAt, recordHeaderBytes, saltOf, seqAt } from './record.ts'
 import { decodeHeader, type SegmentHeader, segmentHeaderBytes } from './segment-header.ts'
 import { openFileOf, type SegmentName, sealedFileOf } from './segment-name.ts'

@@ -1,7 +1,7 @@
+import { parseState, stateFileName } from '../../../shipper/backoff/state-file.ts'
 import { createAppender } from '../../../shipper/create-appender.ts'
 import { createShipper } from '../../../shipper/create-shipper.ts'
 import type { FileSystem } from '../../../shipper/files/file-system.ts'
-import { parseState, stateFileName } from '../../../shipper/flush/state-file.ts'
 import type { OutgoingEvent } from '../../../shipper/flush/transport.ts'
 import { decodeHeader } from '../../../shipper/log/segment/segment-header.ts'
 import { parseSegmentName } from '../../../shipper/log/segment/segment-name.ts'

@@ -1,14 +1,22 @@
-import { systemClock } from '../../timing/system-clock.ts'
-import { resolveOptions, type ShipperOptions } from '../options.ts'
-import { shipperId } from '../owner/shipper-id.ts'
-import { transportOf } from '../transport-of.ts'
-import type { RejectedEvent } from './rejected-events.ts'
-import { Resending, type ResendReport } from './resending.ts'
-import { takeRejected } from './take-rejected.ts'
+import { Resending, type ResendReport } from './flush/resending.ts'
+import { resolveOptions, type ShipperOptions } from './options.ts'
+import { shipperId } from './owner/shipper-id.ts'
+import type { RejectedEvent } from './rejected/rejected-lines.ts'
+import { takeRejected } from './rejected/take-rejected.ts'
+import { transportOf } from './transport-of.ts'
 
 export type ResendOptions = Pick<
   ShipperOptions,
-  'dir' | 'endpoint' | 'capacityEndpoint' | 'headers' | 'send' | 'capacity' | 'timeout' | 'maxBatchEvents' | 'fs'
+  | 'dir'
+  | 'endpoint'
+  | 'capacityEndpoint'
+  | 'headers'
+  | 'send'
+  | 'capacity'
+  | 'timeout'
+  | 'maxBatchEvents'
+  | 'maxRetries'
+  | 'fs'
 > & {
   /** Which of them are sent; all when left out. */
   readonly choose?: (event: RejectedEvent) => boolean
@@ -28,11 +36,10 @@ export type ResendOptions = Pick<
  */
 export async function resendRejected({ choose = () => true, ...options }: ResendOptions): Promise<ResendReport> {
   const resolved = resolveOptions(options)
-  const { fs, dir, maxBatchEvents } = resolved
-  const clock = systemClock()
+  const { fs, dir, clock } = resolved
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => clock.setTimeout(resolve, ms))
   const transport = transportOf(resolved, await shipperId(fs, dir), () => {})
-  const resending = new Resending({ transport, maxBatchEvents, sleep })
+  const resending = new Resending({ ...resolved, transport, sleep })
   await takeRejected(fs, dir, (events) => resending.send(events.filter(choose)))
   return resending.report
 }

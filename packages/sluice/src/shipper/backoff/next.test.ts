@@ -102,3 +102,29 @@ test('whatever answers come, the level, the failures and the wait stay within th
     }),
   )
 })
+
+test('shippers that fail together do not retry together, and none before the server asked for', () => {
+  const chances = Array.from({ length: 100 }, (_, i) => i / 100)
+  for (const answer of [{ kind: 'failure' } as const, overloaded(), overloaded(900), notReady(45), notReady()]) {
+    const waits = chances.map((chance) => seconds(step(at(4), answer, chance)))
+    expect(new Set(waits).size).toBe(100)
+    expect(Math.min(...waits)).toBe(seconds(step(at(4), answer, 0)))
+  }
+  const beyond = chances.map((chance) => seconds(step(at(4), overloaded(1e9), chance)))
+  expect(new Set(beyond).size).toBe(100)
+  expect(Math.max(...beyond)).toBe(3600)
+})
+
+test('refusals in a row are kept until the server accepts something, and are not in the file without any', () => {
+  const refused = step(at(0), { kind: 'refused', inRow: 7 })
+  expect(step(refused, { kind: 'success' }).consecutiveRefusals).toBe(7)
+  expect(step(refused, { kind: 'failure' }).consecutiveRefusals).toBe(7)
+  expect(step(refused, notReady(1)).consecutiveRefusals).toBe(7)
+  expect(JSON.parse(JSON.stringify(step(refused, { kind: 'refused', inRow: 0 })))).not.toHaveProperty(
+    'consecutiveRefusals',
+  )
+})
+
+test('a level above the highest counts as the highest', () => {
+  expect(step(at(1000), { kind: 'success' }).backoffLevel).toBe(9)
+})

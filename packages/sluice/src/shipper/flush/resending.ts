@@ -1,8 +1,10 @@
-import { deliver } from '../flush/deliver.ts'
-import type { Transport } from '../flush/transport.ts'
+import type { Capacity } from '../backoff/state.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import type { StoredEvent } from '../log/segment/stored-event.ts'
-import type { RejectedEvent } from './rejected-events.ts'
+import type { RejectedEvent } from '../rejected/rejected-lines.ts'
+import { type DeliverPorts, deliver } from './deliver.ts'
+import { retryDelayMs } from './retry-delay.ts'
+import type { Transport } from './transport.ts'
 
 export interface ResendReport {
   /** `stopped`: the server failed, or was not ready; the rest is kept. */
@@ -18,7 +20,9 @@ export interface ResendReport {
 export interface ResendingOptions {
   readonly transport: Transport
   readonly maxBatchEvents: number
+  readonly maxRetries: number
   readonly sleep: (ms: number) => Promise<void>
+  readonly random: () => number
 }
 
 /** Sends rejected events again, batch by batch, as fast as the server allows. */
@@ -41,28 +45,33 @@ export class Resending {
     const done = new Set<string>()
     const reasons = new Map<string, string>()
     for (let at = 0; at < events.length && this.#stopped === undefined; ) {
-      const size = await this.#requestCapacity(events.length - at)
-      const batch = events.slice(at, at + size).map(toStored)
-      if (batch.length > 0) await this.#deliver(batch, done, reasons)
+      const capacity = await this.#requestCapacity(events.length - at)
+      if (capacity === undefined) break
+      const { maxBatchSize, delayBetweenBatches } = capacity
+      const batch = events.slice(at, at + Math.min(maxBatchSize, this.#options.maxBatchEvents)).map(toStored)
+      await this.#options.sleep(delayBetweenBatches)
+      await this.#deliver(batch, delayBetweenBatches, done, reasons)
       at += batch.length
     }
     return { done, reasons }
   }
 
-  /** How many may be sent now. */
-  async #requestCapacity(pending: number): Promise<number> {
+  /** What the server takes now; undefined if nothing. */
+  async #requestCapacity(pending: number): Promise<Capacity | undefined> {
     const answer = await this.#options.transport.capacity(pending, new AbortController().signal)
-    if (answer.kind === 'capacity' && answer.capacity.ready) {
-      await this.#options.sleep(answer.capacity.delayBetweenBatches)
-      return Math.min(answer.capacity.maxBatchSize, this.#options.maxBatchEvents)
-    }
+    if (answer.kind === 'capacity' && answer.capacity.ready) return answer.capacity
     this.#stopped = answer.kind === 'capacity' ? 'the server is not ready' : answer.reason
-    return 0
+    return undefined
   }
 
-  async #deliver(batch: readonly StoredEvent[], done: Set<string>, reasons: Map<string, string>): Promise<void> {
-    const { transport, sleep } = this.#options
-    const outcome = await deliver(batch, {
+  async #deliver(
+    batch: readonly StoredEvent[],
+    delayMs: number,
+    done: Set<string>,
+    reasons: Map<string, string>,
+  ): Promise<void> {
+    const { transport, sleep, random, maxRetries } = this.#options
+    const ports: DeliverPorts = {
       send: (part) => transport.send(part, new AbortController().signal),
       done: async (part, rejections) => {
         for (const { producer, seq } of part) done.add(eventId(producer, seq))
@@ -71,8 +80,13 @@ export class Resending {
           reasons.set(eventId(event.producer, event.seq), reason)
         }
       },
-      pause: () => sleep(100),
-    })
+      async pause(retry) {
+        await sleep(retryDelayMs(retry, delayMs, random))
+        return true
+      },
+    }
+    // What is refused again stays where it is, so there is no limit: events behind it have their turn.
+    const outcome = await deliver(batch, ports, { refusalsInRow: 0, maxRefusals: Infinity, maxRetries })
     this.#counts.sent += outcome.sent
     this.#counts.duplicates += outcome.duplicates
     this.#counts.rejected += outcome.rejected

@@ -39,6 +39,11 @@ export class FlushMemory {
     return Math.floor(this.#clock.now() / 1000)
   }
 
+  /** How many events were set aside since the server last accepted one. */
+  get refusalsInRow(): number {
+    return this.#state.consecutiveRefusals ?? 0
+  }
+
   /** How long until an attempt is allowed; 0 for now. */
   get waitMs(): number {
     return waitMs(this.#state, this.nowMs, this.#rules)

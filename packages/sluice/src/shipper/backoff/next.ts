@@ -1,3 +1,4 @@
+import { backoffMs } from '../../core/backoff.ts'
 import type { Capacity, FlushState } from './state.ts'
 
 export interface BackoffRules {
@@ -8,7 +9,7 @@ export interface BackoffRules {
   readonly maxLevel: number
   /** After so many failures in a row the breaker is open until the next attempt is due. */
   readonly breakerFailures: number
-  /** The part of a delay that is added at random, after the cap; 0 for none. */
+  /** The part of a delay that is added at random, after the cap; shippers that fail together then retry apart. */
   readonly jitter: number
   /** How long to wait when a server is not ready and does not state for how long. */
   readonly notReadyMs: number
@@ -22,7 +23,7 @@ export const defaultBackoff: BackoffRules = Object.freeze({
   capMs: 300_000,
   maxLevel: 10,
   breakerFailures: 10,
-  jitter: 0,
+  jitter: 0.25,
   notReadyMs: 30_000,
   maxRetryAfterMs: 3_600_000,
 })
@@ -32,13 +33,16 @@ export type Answer =
   | { readonly kind: 'ready'; readonly capacity: Capacity }
   | { readonly kind: 'not-ready'; readonly capacity: Capacity; readonly retryAfterMs: number | undefined }
   | { readonly kind: 'success' }
+  /** How many events were set aside since the server last accepted one; a batch may end with some of them. */
+  | { readonly kind: 'refused'; readonly inRow: number }
   | { readonly kind: 'failure' }
   /** 429 or 503. */
   | { readonly kind: 'overloaded'; readonly retryAfterMs: number | undefined }
 
 /** The delay of a level: 0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300 seconds by default. */
 export function delayOf(level: number, rules: BackoffRules): number {
-  return level <= 0 ? 0 : Math.min(rules.capMs, rules.baseMs * rules.factor ** (level - 1))
+  const { baseMs, factor, capMs } = rules
+  return level <= 0 ? 0 : backoffMs(level - 1, () => 0, { baseMs, factor, maxMs: capMs, jitter: 0 })
 }
 
 /** The state after an answer. Everything about when to try again is decided here, and nowhere else. */
@@ -49,34 +53,34 @@ export function next(
   rules: BackoffRules,
   random: number,
 ): FlushState {
-  const after = (delayMs: number): number => nowMs + Math.round(delayMs * (1 + rules.jitter * random))
+  const spread = (delayMs: number): number => delayMs * (1 + rules.jitter * random)
+  const after = (delayMs: number): number => nowMs + Math.round(delayMs)
   switch (answer.kind) {
     case 'ready':
       return { ...state, lastCapacity: answer.capacity }
     case 'not-ready': {
-      const delayMs = answer.retryAfterMs ?? rules.notReadyMs
-      return {
-        ...state,
-        lastCapacity: answer.capacity,
-        nextAttemptAfter: after(Math.min(delayMs, rules.maxRetryAfterMs)),
-      }
+      const delayMs = requested(answer.retryAfterMs ?? rules.notReadyMs, rules, random)
+      return { ...state, lastCapacity: answer.capacity, nextAttemptAfter: after(delayMs) }
     }
     case 'success':
       return {
         ...state,
-        backoffLevel: Math.max(0, state.backoffLevel - 1),
+        // A file written by hand, or with other rules, may be above the highest level.
+        backoffLevel: Math.max(0, Math.min(rules.maxLevel, state.backoffLevel) - 1),
         consecutiveFailures: 0,
         nextAttemptAfter: null,
         lastSuccessTime: nowMs,
       }
+    case 'refused':
+      return { ...state, consecutiveRefusals: answer.inRow === 0 ? undefined : answer.inRow }
     case 'failure':
     case 'overloaded': {
       const backoffLevel = Math.min(rules.maxLevel, state.backoffLevel + 1)
       const delayMs = delayOf(backoffLevel, rules)
       const wanted =
         answer.kind === 'failure'
-          ? delayMs
-          : Math.max(Math.min(rules.capMs, 2 * delayMs), Math.min(answer.retryAfterMs ?? 0, rules.maxRetryAfterMs))
+          ? spread(delayMs)
+          : Math.max(spread(Math.min(rules.capMs, 2 * delayMs)), requested(answer.retryAfterMs ?? 0, rules, random))
       return {
         ...state,
         backoffLevel,
@@ -85,6 +89,13 @@ export function next(
       }
     }
   }
+}
+
+/** A wait that the server asks for is not made shorter, unless it asks for more than the longest one. */
+function requested(askedMs: number, { maxRetryAfterMs, jitter }: BackoffRules, random: number): number {
+  return askedMs > maxRetryAfterMs
+    ? maxRetryAfterMs * (1 - jitter * random)
+    : Math.min(maxRetryAfterMs, askedMs * (1 + jitter * random))
 }
 
 /** How long to wait before the next attempt; 0 when one is allowed now. */

@@ -40,12 +40,16 @@ export function parseState(text: string): FlushState | undefined {
     return undefined
   }
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return undefined
-  const { backoffLevel, consecutiveFailures = 0, pendingEventCount = 0 } = raw
+  const { backoffLevel, consecutiveFailures = 0, pendingEventCount = 0, consecutiveRefusals = 0 } = raw
   const [nextAttemptAfter, lastSuccessTime] = [time(raw.nextAttemptAfter), time(raw.lastSuccessTime)]
   if (!isCount(backoffLevel) || !isCount(consecutiveFailures) || !isCount(pendingEventCount)) return undefined
+  if (!isCount(consecutiveRefusals)) return undefined
   if (nextAttemptAfter === undefined || lastSuccessTime === undefined) return undefined
   const lastCapacity = capacity(raw.lastCapacity)
-  return { backoffLevel, nextAttemptAfter, lastCapacity, consecutiveFailures, lastSuccessTime, pendingEventCount }
+  return {
+    ...{ backoffLevel, nextAttemptAfter, lastCapacity, consecutiveFailures, lastSuccessTime, pendingEventCount },
+    ...(consecutiveRefusals === 0 ? {} : { consecutiveRefusals }),
+  }
 }
 
 /** `<dir>/.backpressure-state`: replaced as a whole. A damaged one is set aside and replaced by a safe default. */
@@ -90,7 +94,7 @@ export async function readState(dir: string, fs: FileSystem = nodeFiles): Promis
 
 /**
  * Lets the next flush try at once: clears level, failures and the next attempt. A running shipper reads it with its
- * next pass.
+ * next pass. The refusals in a row stay: only a server that accepts an event again ends them.
  */
 export async function resetState(dir: string, fs: FileSystem = nodeFiles): Promise<void> {
   const state = (await readState(dir, fs)) ?? freshState

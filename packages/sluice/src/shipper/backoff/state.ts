@@ -18,6 +18,8 @@ export interface FlushState {
   readonly consecutiveFailures: number
   readonly lastSuccessTime: number | null
   readonly pendingEventCount: number
+  /** Events set aside since the server last accepted one; left out for none. */
+  readonly consecutiveRefusals?: number | undefined
 }
 
 /** The initial state: an attempt is allowed at once. */

@@ -1,5 +1,5 @@
-import type { BreakerState } from './flush/next.ts'
-import type { Capacity } from './flush/state.ts'
+import type { BreakerState } from '../backoff/next.ts'
+import type { Capacity } from '../backoff/state.ts'
 
 /** The events of a shipper. */
 export interface ShipperEvents {
@@ -19,7 +19,10 @@ export interface ShipperEvents {
   readonly capacity: { readonly capacity: Capacity }
   /** An attempt failed; nothing is lost, and the next one is due in `nextAttemptInMs`. */
   readonly failure: { readonly reason: string; readonly backoffLevel: number; readonly nextAttemptInMs: number }
-  /** The server rejects our credentials, or the address is wrong (401, 403, 404, 405, 407): an operator must fix it. */
+  /**
+   * The server rejects our credentials or account, or the address is wrong (401 to 405, 407, 410, 421, 426, 451): an
+   * operator must fix it.
+   */
   readonly turnedAway: { readonly reason: string }
   readonly breaker: { readonly state: BreakerState }
   /** The server will never accept this event. It was set aside. */

@@ -1,0 +1,80 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Decision, Limiter } from 'sluice'
+import type { BatchWork } from '../../batch-work.ts'
+import { decisionJson } from '../../decision-json.ts'
+import { type CheckInput, readCheck } from '../../inputs.ts'
+import { HttpProblem, overloaded, toProblem } from '../../problem.ts'
+
+/** Most charges of a portion: some milliseconds for this process, and for the store. */
+const portionCharges = 128
+
+/** Checks that are decided together. */
+interface Portion {
+  readonly inputs: CheckInput[]
+  charges: number
+}
+
+/**
+ * Decides each check of a batch for itself: one that cannot be decided does not keep the others from it. The result is
+ * JSON in pieces, as what was decided would need more memory as objects, and more time as one text.
+ */
+export async function checkBatch(
+  checks: readonly unknown[],
+  limiter: Limiter,
+  work: BatchWork,
+  decide: (input: CheckInput) => Promise<Decision>,
+): Promise<Buffer[]> {
+  const portions = await portionsOf(checks, limiter, work.maxCharges)
+  const charges = portions.reduce((sum, portion) => sum + portion.charges, 0)
+  if (!work.enter(charges)) throw overloaded()
+  try {
+    const pieces: Buffer[] = []
+    for (const portion of portions) {
+      const piece = await work.inTurn(() =>
+        Promise.all(portion.inputs.map((input) => decide(input).then(text, failure))),
+      )
+      pieces.push(Buffer.from(`${pieces.length === 0 ? '{"decisions":[' : ','}${piece.join()}`))
+    }
+    pieces.push(Buffer.from(']}'))
+    return pieces
+  } finally {
+    work.leave(charges)
+  }
+}
+
+/** Reads a batch and finds the rules of its requests, which takes time as well: others come in between. */
+async function portionsOf(checks: readonly unknown[], limiter: Limiter, maxCharges: number): Promise<Portion[]> {
+  const portions: Portion[] = []
+  let portion: Portion = { inputs: [], charges: 0 }
+  let before = 0
+  for (const [index, check] of checks.entries()) {
+    const input = readCheck(check, `checks[${index}]`)
+    // A check that no rule applies to costs something too.
+    const charges = 'request' in input ? Math.max(1, limiter.policy.matchCount(input.request)) : 1
+    if (before + portion.charges + charges > maxCharges) throw tooMany(maxCharges)
+    if (portion.inputs.length > 0 && portion.charges + charges > portionCharges) {
+      portions.push(portion)
+      before += portion.charges
+      portion = { inputs: [], charges: 0 }
+      await setImmediate()
+    }
+    portion.inputs.push(input)
+    portion.charges += charges
+  }
+  return [...portions, portion]
+}
+
+function tooMany(maxCharges: number): HttpProblem {
+  const detail = `The rules that match these checks, taken together, are more than ${maxCharges}; send fewer checks at once.`
+  return new HttpProblem(413, detail)
+}
+
+function text(decision: Decision): string {
+  return JSON.stringify(decisionJson(decision))
+}
+
+function failure(error: unknown): string {
+  const { status, message, extra } = toProblem(error)
+  const { retryAfterMs: _, ...rest } = extra
+  return JSON.stringify({ error: { status, detail: message, ...rest } })
+}
