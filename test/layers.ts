@@ -9,7 +9,7 @@ const levels: readonly (readonly string[])[] = [
   ['redis', 'breaker'],
   ['policy', 'stores'],
   ['admission'],
-  ['limiter', 'cache', 'shipper', 'capacity'],
+  ['limiter', 'cache', 'presence', 'freshness', 'shipper', 'capacity'],
   ['http', 'egress', 'metrics', 'reports'],
 ]
 
@@ -66,7 +66,12 @@ export function checkLayers(sources: readonly Source[]): string[] {
     if (!isOnTop && levelOf(part) < 0) problem(`"${part}" is not in the table of layers`)
     const { imports, impurities } = readSource(source)
     if (home === 'sluice' && part === 'core') for (const name of impurities) problem(`core uses ${name}`)
-    const mayReadTime = isOnTop || part === 'core' || rest.includes('testing') || Object.hasOwn(machineTime, file)
+    const mayReadTime =
+      isOnTop ||
+      part === 'core' ||
+      rest.includes('testing') ||
+      rest.includes('simulation') ||
+      Object.hasOwn(machineTime, file)
     if (!mayReadTime) {
       const used = [...impurities, ...imports.filter((each) => /^(node:)?timers(\/promises)?$/.test(each))]
       for (const name of used)

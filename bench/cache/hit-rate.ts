@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { SieveMap } from '../../packages/sluice/src/cache/memory/sieve-map.ts'
+import { SieveMap } from '../../packages/sluice/src/cache/l1/sieve-map.ts'
 import type { CaseResult } from '../report/result.ts'
 
 const entries = 1000

@@ -12,7 +12,7 @@ const cache = await createCache({ redis, namespace: 'stampede', redisDeadline: '
 process.on('message', async ({ round, dies }: { round: number; dies: boolean }) => {
   const fetch = async (): Promise<string> => {
     await redis.incr(`fetches:${round}`)
-    // The process that got the claim dies during its fetch: another must take over.
+    // The process that got the fill lock dies during its fetch: another must take over.
     if (dies && (await redis.incr(`deaths:${round}`)) === 1) process.kill(process.pid, 'SIGKILL')
     await new Promise((resolve) => setTimeout(resolve, 200))
     return `value ${round}`

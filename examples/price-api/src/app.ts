@@ -1,5 +1,5 @@
 import express, { type Express, type Request, type Response } from 'express'
-import { type Answer, cacheHeaders } from 'sluice/cache'
+import { type CacheResult, cacheHeaders } from 'sluice/cache'
 import { rateLimit } from 'sluice/express'
 import { sendEvents } from 'sluice/presence'
 import { type Candle, intervals } from './database.ts'
@@ -97,7 +97,7 @@ export function priceApi({ database, cache, limiter, presence, freshness, regist
 }
 
 /** Answers with the value, `stale_flag`, and headers for the CDN; 404 for nothing, 304 for what the client has. */
-function send<T>(request: Request, response: Response, answer: Answer<T | null>, body: (value: T) => object): void {
+function send<T>(request: Request, response: Response, answer: CacheResult<T | null>, body: (value: T) => object): void {
   const { value, stale } = answer
   if (value === null) {
     response.status(404).json({ error: 'unknown asset' })

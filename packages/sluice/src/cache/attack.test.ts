@@ -122,7 +122,7 @@ test('closing ends fetches that ignore their signal, those in the queue, and all
 })
 
 test('a process that closes releases the keys that it was fetching at once', async () => {
-  const [closing, other] = await caches({ claim: '30s' }, { claim: '30s' })
+  const [closing, other] = await caches({ fillLock: '30s' }, { fillLock: '30s' })
   const hanging = closing!.getOrFetch(xlm, () => new Promise(() => undefined))
   hanging.catch(() => undefined)
   await waitFor(() => closing!.stats().fetches === 1)
@@ -162,13 +162,13 @@ test('what cannot be written is answered, and its key is free for others at once
     },
     decode: JSON.parse,
   }
-  const [a, b] = await caches({ codec, claim: '30s' }, { claim: '30s' })
+  const [a, b] = await caches({ codec, fillLock: '30s' }, { fillLock: '30s' })
   expect(await a!.getOrFetch(xlm, () => 'bare')).toBe('bare')
   expect(await b!.getOrFetch(xlm, () => 'kept')).toBe('kept')
   expect(a!.stats()).toMatchObject({ flights: 0, skipped: { unencodable: 1 } })
 })
 
-test('caches that come and go leave no listener on the client, no key that is claimed and no subscription', async () => {
+test('caches that come and go leave no listener on the client, no fill lock and no subscription', async () => {
   const client = connect()
   await client.ping()
   const listeners = () => client.eventNames().map((name) => [name, client.listenerCount(name)])
@@ -182,6 +182,6 @@ test('caches that come and go leave no listener on the client, no key that is cl
   }
   expect(listeners()).toEqual(before)
   await waitFor(async () => (await clients()) <= connections)
-  await waitFor(async () => (await server.cli<string[]>('KEYS', '*come*!claim')).length === 0)
+  await waitFor(async () => (await server.cli<string[]>('KEYS', '*come*!lock')).length === 0)
   expect(await server.cli('PUBSUB', 'CHANNELS', '*come*')).toEqual([])
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Answer } from './cache.ts'
+import type { CacheResult } from './cache.ts'
 import { cacheHeaders } from './cache-headers.ts'
 
-const answer = (given: Partial<Answer<unknown>> = {}): Answer<unknown> => ({
+const answer = (given: Partial<CacheResult<unknown>> = {}): CacheResult<unknown> => ({
   value: Object.freeze({ usd: 1 }),
   stale: false,
   ageMs: 12_900,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { checkOptionNames, optionNames } from '../core/check-options.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
-import type { Answer } from './cache.ts'
+import type { CacheResult } from './cache.ts'
 import { taggedCodec } from './values/codec.ts'
 
 export interface CacheHeaderOptions {
@@ -42,7 +42,7 @@ const longestSeconds = 31_536_000
  * const answer = await cache.lookup(keys.price('XLM'), fetchPrice)
  * const { headers, notModified } = cacheHeaders(answer, { ifNoneMatch: request.headers['if-none-match'] })
  */
-export function cacheHeaders(answer: Answer<unknown>, options: CacheHeaderOptions = {}): CacheHeaders {
+export function cacheHeaders(answer: CacheResult<unknown>, options: CacheHeaderOptions = {}): CacheHeaders {
   checkOptionNames('cacheHeaders', options, names)
   const { visibility = 'public', ifNoneMatch } = options
   const seconds = (name: 'staleWhileRevalidate' | 'staleIfError' | 'maxAge'): number | undefined =>

@@ -19,7 +19,7 @@ export interface FetchContext {
 export type Fetch<T> = (context: FetchContext) => Promise<T> | T
 
 /** A value with its metadata. */
-export interface Answer<T> {
+export interface CacheResult<T> {
   readonly value: T
   /** True where the value may be older than an invalidation, or is older than its TTL. */
   readonly stale: boolean
@@ -40,8 +40,8 @@ export interface SetOptions<T> extends EntryOptions<T> {}
 
 export interface InvalidateOptions {
   /**
-   * `fast` resolves when Redis has it, and other processes follow within D. `strict` resolves when no process returns
-   * the old value as fresh any more, at most D and a deadline later, and rejects if Redis cannot be reached.
+   * `fast` resolves when Redis has it, and other processes follow within `proof`. `strict` resolves when no process
+   * returns the old value as fresh any more, at most `proof` and a deadline later; rejects if Redis cannot be reached.
    */
   readonly mode?: 'fast' | 'strict'
   /** How many replicas must have the invalidation, so that a failover does not lose it. */
@@ -58,12 +58,12 @@ export interface Cache {
   /** The value of a key, from the nearest level that has it, otherwise from `fetch`. */
   getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T>
   /** As `getOrFetch`, with the age of the value and where it came from. */
-  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<Answer<T>>
+  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<CacheResult<T>>
   /** What is cached under a key; undefined when nothing is. Never fetches. */
-  get<T = unknown>(key: CacheKey): Promise<Answer<T> | undefined>
+  get<T = unknown>(key: CacheKey): Promise<CacheResult<T> | undefined>
   /** What is cached under many keys, in their order: one round trip per Redis node. */
-  getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(Answer<T> | undefined)[]>
-  /** Writes a value, for producers. Other processes see it within D. */
+  getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(CacheResult<T> | undefined)[]>
+  /** Writes a value, for producers. Other processes see it within `proof`. */
   set<T>(key: CacheKey, value: T, options?: SetOptions<T>): Promise<void>
   /** Makes a key, all keys with a prefix, or all entries with a tag invalid, in all processes. */
   invalidate(

@@ -3,8 +3,8 @@ import { namespaceOf } from '../redis/namespaces.ts'
 import { useRedis } from '../redis/open-redis.ts'
 import type { Redis } from '../redis/redis.ts'
 import type { Cache } from './cache.ts'
+import { maxKeys, maxScopes } from './l1/l1.ts'
 import { RedisLink } from './link/redis-link.ts'
-import { maxKeys, maxScopes } from './lookup/cache-core.ts'
 import { type CommonCacheOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { TwoLevelCache } from './two-level-cache.ts'
 
@@ -29,7 +29,7 @@ export async function createCache(options: CacheOptions = {}): Promise<Cache> {
   return cache
 }
 
-function linkTo(given: RedisClient | Redis, { namespace, clock }: ResolvedOptions): RedisLink {
+function linkTo(given: RedisClient | Redis, { namespace, clock, fillLockMs: lockMs }: ResolvedOptions): RedisLink {
   const { redis, release } = useRedis(given, {}, 'createCache')
-  return new RedisLink(redis, { prefix: namespaceOf('cache', namespace), maxKeys, maxScopes, clock, release })
+  return new RedisLink(redis, { prefix: namespaceOf('cache', namespace), maxKeys, maxScopes, lockMs, clock, release })
 }

@@ -1,5 +1,3 @@
-import type { WarmResult } from './cache.ts'
-
 /** The events of a cache. `name` is the name of the key, never the key itself, so that labels stay bounded. */
 export interface CacheEvents {
   /** Answered from a level. */
@@ -25,5 +23,6 @@ export interface CacheEvents {
   redis: { readonly state: 'up' | 'down'; readonly error?: unknown }
   /** Keys are being fetched again. */
   warming: { readonly done: number; readonly of: number }
-  warmed: WarmResult & { readonly tookMs: number }
+  /** That has ended. `left` are keys that were skipped because the time was up. */
+  warmed: { readonly warmed: number; readonly failed: number; readonly left: number; readonly tookMs: number }
 }

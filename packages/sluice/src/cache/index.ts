@@ -1,14 +1,14 @@
-export type * from './cache.ts'
-export { type CacheHeaderOptions, type CacheHeaders, cacheHeaders } from './cache-headers.ts'
-export { type CacheOptions, createCache } from './create-cache.ts'
-export type { CacheEvents } from './events.ts'
 export {
   createFreshness,
   type Freshness,
   type FreshnessOptions,
   type SourceFreshness,
-} from './freshness/freshness.ts'
-export { freshnessMetrics, freshnessMetricTable } from './freshness/metrics.ts'
+} from '../freshness/freshness.ts'
+export { freshnessMetrics, freshnessMetricTable } from '../freshness/metrics.ts'
+export type * from './cache.ts'
+export { type CacheHeaderOptions, type CacheHeaders, cacheHeaders } from './cache-headers.ts'
+export { type CacheOptions, createCache } from './create-cache.ts'
+export type { CacheEvents } from './events.ts'
 export {
   CacheKey,
   type Everything,

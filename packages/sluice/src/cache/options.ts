@@ -24,10 +24,10 @@ export interface CommonCacheOptions extends EntryOptions {
   readonly queueDeadline?: Duration
   /** How long Redis may take to answer; 100 ms by default. */
   readonly redisDeadline?: Duration
-  /** D: how long a process may answer from memory without a check with Redis; 1 s by default. */
+  /** How long a process may answer from memory without a check with Redis; 1 s by default. */
   readonly proof?: Duration
-  /** How long a claim to fill a key outlives a process that died; 3 s by default. */
-  readonly claim?: Duration
+  /** How long the lock of a key that is being fetched outlives a process that died; 3 s by default. */
+  readonly fillLock?: Duration
   /** Values larger than this many bytes are answered but not kept; 1 MiB by default. */
   readonly maxValueBytes?: number
   /** Values of at least this many bytes are compressed in Redis; never by default. */
@@ -56,7 +56,7 @@ export interface ResolvedOptions {
   readonly queueDeadlineMs: number
   readonly redisDeadlineMs: number
   readonly proofMs: number
-  readonly claimMs: number
+  readonly fillLockMs: number
   readonly maxValueBytes: number
   readonly compressBytes: number
   readonly codec: Codec
@@ -75,7 +75,7 @@ const cacheDefaults = Object.freeze({
   queueDeadline: '1s',
   redisDeadline: '100ms',
   proof: '1s',
-  claim: '3s',
+  fillLock: '3s',
   maxValueBytes: 1024 * 1024,
   replicaLag: '10s',
   warmUp: Object.freeze({ top: 100, within: '2m', concurrency: 8 }),
@@ -91,7 +91,7 @@ const own = [
     'queueDeadline',
     'redisDeadline',
     'proof',
-    'claim',
+    'fillLock',
   ],
   ...['maxValueBytes', 'compressBytes', 'codec', 'replicaLag', 'fetchers', 'warmUp', 'clock', 'random'],
 ]
@@ -107,7 +107,9 @@ export function resolveOptions(options: CommonCacheOptions): ResolvedOptions {
     Object.fromEntries(entry.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]]))),
     'createCache',
   )
-  const ms = (name: 'fetchDeadline' | 'queueDeadline' | 'redisDeadline' | 'proof' | 'claim' | 'replicaLag'): number => {
+  const ms = (
+    name: 'fetchDeadline' | 'queueDeadline' | 'redisDeadline' | 'proof' | 'fillLock' | 'replicaLag',
+  ): number => {
     const parsed = parseDuration(given[name], `createCache.${name}`)
     if (name !== 'replicaLag') checkWhole(`createCache.${name}`, parsed, 1, 'milliseconds')
     return parsed
@@ -144,7 +146,7 @@ export function resolveOptions(options: CommonCacheOptions): ResolvedOptions {
     queueDeadlineMs: ms('queueDeadline'),
     redisDeadlineMs: ms('redisDeadline'),
     proofMs: ms('proof'),
-    claimMs: ms('claim'),
+    fillLockMs: ms('fillLock'),
     maxValueBytes: whole('maxValueBytes', given.maxValueBytes, 'bytes'),
     compressBytes: given.compressBytes === undefined ? Infinity : whole('compressBytes', given.compressBytes, 'bytes'),
     codec,

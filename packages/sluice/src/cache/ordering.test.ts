@@ -4,7 +4,7 @@ import { startCluster } from '../testing/servers/cluster.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { createCache, defineKeys, key } from './index.ts'
 import { resolveOptions } from './options.ts'
-import { HeldLink } from './testing/held-link.ts'
+import { HeldLink } from './simulation/held-link.ts'
 import { TwoLevelCache } from './two-level-cache.ts'
 
 const keys = defineKeys({

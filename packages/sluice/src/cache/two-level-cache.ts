@@ -1,8 +1,8 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
 import type {
-  Answer,
   Cache,
+  CacheResult,
   Fetch,
   InvalidateOptions,
   InvalidationReceipt,
@@ -13,40 +13,65 @@ import type {
 } from './cache.ts'
 import type { CacheEvents } from './events.ts'
 import { detachable } from './flights/detachable.ts'
+import type { FromResult, LookupResult } from './flights/flight.ts'
 import { Flights } from './flights/flights.ts'
-import type { FromLanded, Landed } from './flights/in-flight.ts'
+import { invalidateScopes, notConfirmed, readInvalidation } from './invalidate-scopes.ts'
 import { CacheKey, type InvalidationTarget } from './keys/cache-key.ts'
 import { type EntryRules, readEntryOptions } from './keys/key-spec.ts'
+import { type Entry, isEarly } from './l1/entry.ts'
+import { L1 } from './l1/l1.ts'
+import { makeEntry } from './l1/make-entry.ts'
+import { L2 } from './l2/l2.ts'
 import type { CacheLink } from './link/cache-link.ts'
-import { CacheCore } from './lookup/cache-core.ts'
-import { type Entry, isEarly } from './lookup/entry.ts'
-import { invalidateScopes, notConfirmed, readInvalidation } from './lookup/invalidate-scopes.ts'
-import { keepEntry, levelOf, takeStored } from './lookup/keep-entry.ts'
-import { makeEntry } from './lookup/make-entry.ts'
-import { readLookup } from './lookup/read-lookup.ts'
-import { warmUp } from './lookup/warm-up.ts'
+import { CacheMonitor } from './monitor.ts'
 import type { ResolvedOptions } from './options.ts'
+import { readMany } from './read-many.ts'
 import type { CacheStats } from './stats.ts'
+import { warmUp } from './warm-up.ts'
 
-/** The cache behind `createCache`. */
+/**
+ * The cache behind `createCache`. The way of one `getOrFetch`:
+ *
+ *     getOrFetch -> L1: fresh? -------------------------------------------------------> value
+ *       | no
+ *     Flights: one per key and process; others share its result
+ *       |
+ *     L2, one call of Redis: read the copy, or take the fill lock
+ *       |- a copy: judged, kept in L1 ------------------------------------------------> value
+ *       |- held by another process: wait for its message "filled", then ask again
+ *       |- locked
+ *     Fill: fetch -> judged, kept in L1 ----------------------------------------------> value
+ *       |
+ *     FillLock: store in Redis, end the lock, wake those who wait (nobody waits for this here)
+ *
+ * "Judged" means: compared with the invalidations that this process knows (`protocol/`). A value is fresh only while
+ * Redis has confirmed less than `proofMs` ago that these are all (`l2/log-follower.ts`).
+ */
 export class TwoLevelCache implements Cache {
   readonly namespace: string
-  readonly #core: CacheCore
+  readonly #options: ResolvedOptions
+  readonly #monitor = new CacheMonitor()
+  readonly #l1: L1
+  readonly #l2: L2 | undefined
   readonly #flights: Flights
   readonly #checked = new WeakSet<object>()
+  #closed = false
 
   constructor(options: ResolvedOptions, link: CacheLink | undefined) {
     this.namespace = options.namespace
-    this.#core = new CacheCore(options, link)
-    this.#flights = new Flights(this.#core)
-    this.#core.onLost = (sameLog) => {
-      if (!sameLog && options.warmUp !== undefined && Object.keys(options.fetchers).length > 0) void this.warm()
-    }
+    this.#options = options
+    this.#l1 = new L1(options, link)
+    this.#l2 = link && new L2(this.#l1, link, options, this.#monitor)
+    this.#flights = new Flights(this.#l1, this.#l2, options, this.#monitor)
+    if (this.#l2 !== undefined && options.warmUp !== undefined && Object.keys(options.fetchers).length > 0)
+      this.#l2.log.onLost = (sameLog) => {
+        if (!sameLog) void this.warm()
+      }
   }
 
   /** Contacts Redis once, so that the first lookup need not; a Redis that does not answer is not an error. */
   async ready(): Promise<void> {
-    await this.#core.redis?.prove(this.#core.options.redisDeadlineMs)
+    await this.#l2?.log.prove(this.#options.redisDeadlineMs)
   }
 
   getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
@@ -64,7 +89,7 @@ export class TwoLevelCache implements Cache {
     return this.#below(key, fetch, options, this.#pickValue) as Promise<T>
   }
 
-  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<Answer<T>> {
+  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<CacheResult<T>> {
     const refused = this.#refusal(key)
     if (refused !== undefined) return Promise.reject(refused)
     const entry = this.#hit(key)
@@ -74,70 +99,56 @@ export class TwoLevelCache implements Cache {
         if (wrong !== undefined) return Promise.reject(wrong)
       }
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
-      return Promise.resolve(this.#answer<T>(entry.value, entry, false, 'memory'))
+      return Promise.resolve(this.#toResult<T>(entry.value, entry, false, 'memory'))
     }
-    return this.#below(key, fetch, options, this.#pickAnswer) as Promise<Answer<T>>
+    return this.#below(key, fetch, options, this.#pickResult) as Promise<CacheResult<T>>
   }
 
-  async get<T = unknown>(key: CacheKey): Promise<Answer<T> | undefined> {
+  async get<T = unknown>(key: CacheKey): Promise<CacheResult<T> | undefined> {
     const [answer] = await this.getMany<T>([key])
     return answer
   }
 
-  async getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(Answer<T> | undefined)[]> {
-    const core = this.#core
+  async getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(CacheResult<T> | undefined)[]> {
     const answers = keys.map((key) => {
       this.#checkKey(key)
       const entry = this.#hit(key)
-      return entry && this.#answer<T>(entry.value, entry, false, 'memory')
+      return entry && this.#toResult<T>(entry.value, entry, false, 'memory')
     })
-    const { redis } = core
-    const endMs = core.clock.monotonic() + core.options.redisDeadlineMs
     const missing = keys.flatMap((_, index) => (answers[index] === undefined ? [index] : []))
     if (missing.length === 0) return answers
-    if (redis !== undefined) {
-      const proof = redis.prove(core.options.redisDeadlineMs)
-      if (proof !== true) await proof
-    }
-    const mark = core.mark()
-    const leftMs = endMs - core.clock.monotonic()
-    const read = missing.map((index) => keys[index]!.encoded)
-    const replies = await redis?.ask((link, withinMs) => link.read(read, withinMs), leftMs)
-    for (const [at, index] of missing.entries()) {
-      const key = keys[index]!
-      const stored = replies?.[at]
-      const entry = (stored && takeStored(core, key, stored, mark)) ?? core.memory.peek(key.encoded)
-      const standing = entry && core.standing(entry)
-      if (standing === undefined || standing === 'none') {
-        core.count.misses += 1
+    const below = missing.map((index) => keys[index]!)
+    for (const [at, read] of (await readMany(this.#l1, this.#l2, this.#options, below)).entries()) {
+      if (read === undefined) {
+        this.#monitor.count.misses += 1
         continue
       }
-      const level = levelOf(entry!, stored)
-      this.#countHit(key, level, standing !== 'fresh')
-      answers[index] = this.#answer<T>(entry!.value, entry, standing !== 'fresh', level)
+      const { entry, stale, from } = read
+      this.#monitor.hit(below[at]!.spec.name, from, stale)
+      answers[missing[at]!] = this.#toResult<T>(entry.value, entry, stale, from)
     }
     return answers
   }
 
   async set<T>(key: CacheKey, value: T, options?: SetOptions<T>): Promise<void> {
     this.#checkKey(key)
-    const core = this.#core
     const rules = options && readEntryOptions(options as never, 'set')
-    const { redis } = core
-    const made = makeEntry(core, key, value, rules, { stamp: undefined, fetchMs: 0 })
+    const l1 = this.#l1
+    const source = { value, rules, stamp: undefined, fetchMs: 0 }
+    const made = makeEntry(key, source, l1.nowMs(), this.#options, this.#monitor)
     if (made === undefined) {
       throw new SluiceError('SLUICE_INVALID_OPTION', `the value of ${key.spec.name} cannot be cached, or is too large`)
     }
-    const { entry, bytes, keepMs } = made
-    const { message, id } = redis
-      ? await redis.set(key.encoded, bytes!, keepMs).catch((error) => {
+    const { entry } = made
+    const { message, id } = this.#l2
+      ? await this.#l2.set(key.encoded, made.write(), made.keepMs).catch((error) => {
           throw notConfirmed(`set ${key.spec.name}`, error)
         })
-      : { message: core.invalidateAlone([key.scope]), id: 0 }
+      : { message: this.#l1.invalidateAlone([key.scope]), id: 0 }
     Object.assign(entry, { generation: message.generation, sequence: message.sequence, id })
     // An invalidation that was rejected meanwhile is later than this set.
-    const verdict = core.view.judge(entry)
-    if (verdict === 'current' && !redis?.isUnsent(entry.key, entry.scopes)) keepEntry(core, entry, verdict)
+    const validity = l1.view.judge(entry)
+    if (validity === 'valid' && !this.#l2?.isUnsent(entry)) l1.keep(entry, validity)
   }
 
   async invalidate(
@@ -145,60 +156,60 @@ export class TwoLevelCache implements Cache {
     options: InvalidateOptions = {},
   ): Promise<InvalidationReceipt> {
     const request = readInvalidation(target, options)
-    if (this.#core.isClosed) throw closed()
-    return request.scopes.length === 0 ? { sent: true } : invalidateScopes(this.#core, this.#flights, request)
+    if (this.#closed) throw closed()
+    return request.scopes.length === 0
+      ? { sent: true }
+      : invalidateScopes(
+          { options: this.#options, monitor: this.#monitor, l1: this.#l1, l2: this.#l2, flights: this.#flights },
+          request,
+        )
   }
 
   async warm(options: WarmOptions = {}): Promise<WarmResult> {
     checkOptionNames('warm', options, ['top', 'within', 'concurrency'])
-    return warmUp(this.#core, options, (key, fetch) =>
-      this.#flights.join(key, fetch, undefined, this.#core.memory.peek(key.encoded), (_, landed) => landed.value),
-    )
+    return warmUp(options, this.#options, this.#l1, this.#monitor, (key, fetch) => {
+      const known = this.#l1.entries.peek(key.encoded)
+      return this.#flights.join(key, fetch, undefined, known, (_, result) => result.value)
+    })
   }
 
   on<Name extends keyof CacheEvents>(name: Name, listener: (event: CacheEvents[Name]) => void): () => void {
-    return this.#core.events.on(name, listener)
+    return this.#monitor.events.on(name, listener)
   }
 
   stats(): CacheStats {
-    const { count, memory, redis } = this.#core
-    const { size: entries, bytes, evictions } = memory
+    const { size: entries, bytes, evictions } = this.#l1.entries
     return {
-      ...structuredClone(count),
+      ...structuredClone(this.#monitor.count),
       memory: { entries, bytes, evictions },
       flights: this.#flights.size,
-      redis: redis?.state ?? 'none',
+      redis: this.#l2 === undefined ? 'none' : this.#l2.isDown ? 'down' : 'up',
     }
   }
 
   async close(): Promise<void> {
-    const core = this.#core
-    core.close()
-    await this.#flights.ended()
-    // The keys that were being fetched are free for other processes at once.
-    await Promise.all(core.sending)
-    await core.redis?.close()
+    this.#closed = true
+    this.#l1.close()
+    await this.#flights.close()
+    await this.#l2?.close()
   }
 
-  /** A fresh entry of the first level. This is the hot path: each clock is read once. */
+  /** A fresh entry of L1. This is the hot path: each clock is read once. */
   #hit(key: CacheKey): Entry | undefined {
-    const core = this.#core
-    const entry = core.memory.get(key.encoded)
-    if (entry === undefined || !core.isFresh(entry)) return undefined
+    const entry = this.#l1.entries.get(key.encoded)
+    if (entry === undefined || !this.#l1.isFresh(entry)) return undefined
     entry.uses += 1
-    core.count.hits.memory += 1
-    if (core.events.has('hit')) core.events.emit('hit', { name: key.spec.name, level: 'memory', stale: false })
+    this.#monitor.hit(key.spec.name, 'memory', false)
     return entry
   }
 
-  /** Looks below the first level, or returns what it has as stale. */
+  /** Looks below L1, or returns what L1 has as stale. */
   #below<T, Result>(
     key: CacheKey,
     fetch: Fetch<T>,
     options: LookupOptions<T> | undefined,
-    pick: FromLanded<Result>,
+    pick: FromResult<Result>,
   ): Promise<Result> {
-    const core = this.#core
     const signal = options?.signal
     let rules: EntryRules | undefined
     try {
@@ -207,16 +218,16 @@ export class TwoLevelCache implements Cache {
     } catch (error) {
       return Promise.reject(error)
     }
-    const entry = core.memory.peek(key.encoded)
-    const standing = entry && core.standing(entry)
-    if (standing === 'revalidate' || (standing === 'unproven' && core.redis?.state === 'down')) {
-      if (standing === 'revalidate') this.#flights.refresh(key, fetch, rules, entry!)
+    const entry = this.#l1.entries.peek(key.encoded)
+    const state = entry && this.#l1.stateOf(entry)
+    if (state === 'revalidate' || (state === 'unproven' && this.#l2?.isDown)) {
+      if (state === 'revalidate') this.#flights.refresh(key, fetch, rules, entry!)
       else this.#flights.refreshUnproven(key, fetch, rules, entry!)
       return Promise.resolve(pick(key, { value: entry!.value, stale: true, from: 'memory', entry }))
     }
     if (!signal) return this.#flights.join(key, fetch, rules, entry, pick)
-    const landing = this.#flights.join(key, fetch, rules, entry, (_, landed) => landed)
-    return detachable(landing, signal).then((landed) => pick(key, landed))
+    const looking = this.#flights.join(key, fetch, rules, entry, (_, result) => result)
+    return detachable(looking, signal).then((result) => pick(key, result))
   }
 
   /** The error in the arguments of a lookup that does not use them, if any. Options are checked once per object. */
@@ -231,33 +242,26 @@ export class TwoLevelCache implements Cache {
     return undefined
   }
 
-  readonly #pickValue: FromLanded<unknown> = (key, landed) => this.#counted(key, landed).value
+  readonly #pickValue: FromResult<unknown> = (key, result) => this.#counted(key, result).value
 
-  readonly #pickAnswer: FromLanded<Answer<unknown>> = (key, landed) => {
-    const { value, entry, stale, from } = this.#counted(key, landed)
-    return this.#answer(value, entry, stale, from)
+  readonly #pickResult: FromResult<CacheResult<unknown>> = (key, result) => {
+    const { value, entry, stale, from } = this.#counted(key, result)
+    return this.#toResult(value, entry, stale, from)
   }
 
-  #counted(key: CacheKey, landed: Landed): Landed {
-    if (landed.from !== 'fetch') this.#countHit(key, landed.from, landed.stale)
-    else if (landed.stale) this.#core.count.staleServed += 1
-    return landed
+  #counted(key: CacheKey, result: LookupResult): LookupResult {
+    if (result.from !== 'fetch') this.#monitor.hit(key.spec.name, result.from, result.stale)
+    else if (result.stale) this.#monitor.count.staleServed += 1
+    return result
   }
 
   #refreshEarly<T>(key: CacheKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined, entry: Entry): void {
-    if (!isEarly(entry, this.#core.nowMs(), this.#core.random)) return
+    if (!isEarly(entry, this.#l1.nowMs(), this.#options.random)) return
     this.#flights.refresh(key, fetch, readLookup(fetch, options), entry)
   }
 
-  #countHit(key: CacheKey, level: 'memory' | 'redis', stale: boolean): void {
-    const { count, events } = this.#core
-    count.hits[level] += 1
-    if (stale) count.staleServed += 1
-    if (events.has('hit')) events.emit('hit', { name: key.spec.name, level, stale })
-  }
-
-  #answer<T>(value: unknown, entry: Entry | undefined, stale: boolean, from: Answer<T>['from']): Answer<T> {
-    const nowMs = this.#core.nowMs()
+  #toResult<T>(value: unknown, entry: Entry | undefined, stale: boolean, from: CacheResult<T>['from']): CacheResult<T> {
+    const nowMs = this.#l1.nowMs()
     const ageMs = entry ? Math.max(0, nowMs - entry.madeAtMs) : 0
     return {
       value: value as T,
@@ -277,8 +281,16 @@ export class TwoLevelCache implements Cache {
   #refusal(key: CacheKey): SluiceError | undefined {
     if (!(key instanceof CacheKey))
       return invalidOption('key', key, 'use a key made by defineKeys, such as keys.price("XLM")')
-    return this.#core.isClosed ? closed() : undefined
+    return this.#closed ? closed() : undefined
   }
+}
+
+/** Checks the arguments of a lookup and reads its options. */
+function readLookup<T>(fetch: Fetch<T>, options: LookupOptions<T> | undefined): EntryRules | undefined {
+  if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
+  if (options?.signal != null && typeof options.signal.throwIfAborted !== 'function')
+    throw invalidOption('lookup.signal', options.signal, 'pass an AbortSignal')
+  return options && readEntryOptions(options as never, 'lookup', ['signal'])
 }
 
 function closed(): SluiceError {

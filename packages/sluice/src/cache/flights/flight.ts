@@ -1,80 +1,55 @@
-import { SluiceError } from '../../core/errors.ts'
 import type { Fetch } from '../cache.ts'
 import type { CacheKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
-import type { CacheCore } from '../lookup/cache-core.ts'
-import type { Moment, Position } from '../protocol/messages.ts'
+import type { Entry } from '../l1/entry.ts'
+import type { Position } from '../protocol/messages.ts'
+import type { FlightSlot } from './flight-map.ts'
 
-/** The result of a fetch, with what is needed to judge and keep it. */
-export interface Fetched {
+/** How a lookup ended. */
+export interface LookupResult {
   readonly value: unknown
-  readonly tookMs: number
-  /** When it began: data younger than D needs no other proof. */
-  readonly beganAt: Moment
-  /** The position of the view when it began. */
-  readonly stamp: Position | undefined
+  readonly stale: boolean
+  readonly from: 'memory' | 'redis' | 'fetch'
+  /** None for a value that cannot be cached. */
+  readonly entry: Entry | undefined
 }
 
-/** One lookup below the first level, shared by all callers of the key meanwhile. */
-export interface Flight {
+/** What a caller gets of how its lookup ended. */
+export type FromResult<T> = (key: CacheKey, result: LookupResult) => T
+
+/**
+ * One lookup below L1, shared by all callers of the key meanwhile. Its result is only a promise if another than the
+ * first caller waits for it.
+ */
+export class Flight {
   readonly key: CacheKey
   readonly fetch: Fetch<unknown>
   readonly rules: EntryRules | undefined
+  readonly slot: FlightSlot<Flight>
   /** Set once the data is being read; after an invalidation since then, new callers start another flight. */
-  stamp: Position | undefined
+  stamp: Position | undefined = undefined
   /** Set by an invalidation that is in no log. */
-  dead: boolean
-}
+  invalidated = false
+  #result: Promise<LookupResult> | undefined = undefined
+  #resolve: ((result: LookupResult | Promise<LookupResult>) => void) | undefined = undefined
 
-/** Runs a fetch with its own deadline and signal, when it may start. */
-export async function runFetch(core: CacheCore, flight: Flight, afterInvalidation: boolean): Promise<Fetched> {
-  const { clock, options, count, events } = core
-  const { name } = flight.key.spec
-  const gate = core.gate(name)
-  if (!(await gate.enter())) {
-    count.refusedFetches += 1
-    events.emit('refused', { name })
-    throw new SluiceError(
-      'SLUICE_CACHE_BUSY',
-      `${options.maxFetches} fetches of ${name} are under way and none ended within ${options.queueDeadlineMs} ms`,
-      { transient: true },
-    )
+  constructor(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, slot: FlightSlot<Flight>) {
+    this.key = key
+    this.fetch = fetch
+    this.rules = rules
+    this.slot = slot
   }
-  if (core.isClosed) {
-    gate.leave()
-    throw new SluiceError('SLUICE_CLOSED', 'the cache was closed before the fetch began')
+
+  get result(): Promise<LookupResult> {
+    this.#result ??= new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    return this.#result
   }
-  const controller = new AbortController()
-  core.fetching.add(controller)
-  // The stamp is taken before the data is read: any invalidation from here on may concern the data.
-  const stamp = core.view.position
-  const beganAt = core.moment()
-  flight.stamp = stamp
-  flight.dead = false
-  const timer = clock.setTimeout(() => {
-    const text = `the fetch of ${name} took longer than ${options.fetchDeadlineMs} ms`
-    controller.abort(new SluiceError('SLUICE_FETCH_TIMEOUT', text, { transient: true }))
-  }, options.fetchDeadlineMs)
-  // A fetch that ignores its signal is no longer awaited.
-  const aborted = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true })
-  })
-  count.fetches += 1
-  let failure: unknown
-  try {
-    const work = (async () => flight.fetch({ signal: controller.signal, afterInvalidation }))()
-    const value = await Promise.race([work, aborted])
-    return { value, tookMs: clock.monotonic() - beganAt.monotonicMs, beganAt, stamp }
-  } catch (error) {
-    failure = error
-    count.fetchErrors += 1
-    throw error
-  } finally {
-    clock.clearTimeout(timer)
-    core.fetching.delete(controller)
-    gate.leave()
-    if (events.has('fetch')) {
-      events.emit('fetch', { name, tookMs: clock.monotonic() - beganAt.monotonicMs, error: failure })
-    }
+
+  /** Says how it ended, or will end. */
+  end(result: LookupResult | Promise<LookupResult>): void {
+    if (this.#resolve !== undefined) this.#resolve(result)
+    else if (result instanceof Promise) this.#result = result
   }
 }

@@ -1,58 +1,76 @@
+import { backoffMs } from '../../core/backoff.ts'
 import type { Fetch } from '../cache.ts'
 import type { CacheKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
-import { beginningOf, timeText } from '../link/stored-value.ts'
-import type { CacheCore, ReadMark } from '../lookup/cache-core.ts'
-import { Claim } from '../lookup/claim.ts'
-import type { Entry } from '../lookup/entry.ts'
-import { keepEntry, levelOf, takeStored } from '../lookup/keep-entry.ts'
-import { makeEntry } from '../lookup/make-entry.ts'
-import { readStored, type Stored } from '../lookup/reading.ts'
-import { FirstRead } from './first-read.ts'
-import { type Flight, runFetch } from './flight.ts'
+import { type Entry, levelOf } from '../l1/entry.ts'
+import type { L1, ReadStart } from '../l1/l1.ts'
+import type { L2 } from '../l2/l2.ts'
+import type { LookupReply } from '../link/cache-link.ts'
+import type { CacheMonitor } from '../monitor.ts'
+import type { ResolvedOptions } from '../options.ts'
+import { beginningAt, noBeginning } from '../values/stored-value.ts'
+import { Fetches } from './fetches.ts'
+import { Fill } from './fill.ts'
+import { FillLock } from './fill-lock.ts'
+import { Flight, type FromResult, type LookupResult } from './flight.ts'
 import { FlightMap } from './flight-map.ts'
-import { type FromLanded, InFlight, type Landed } from './in-flight.ts'
 
-/** A value that is invalidated while it is fetched is fetched again, but only this often. */
-const maxAttempts = 3
+/** How often a process asks again that waits for the fetch of another: a message wakes it, but messages can be lost. */
+const polls = { baseMs: 25, maxMs: 1000 } as const
 
-/** All lookups below the first level: at most one per key at a time. */
+/** All lookups below L1: at most one per key at a time. */
 export class Flights {
-  readonly #core: CacheCore
-  readonly #flights = new FlightMap<InFlight>()
+  readonly #l1: L1
+  readonly #l2: L2 | undefined
+  readonly #options: ResolvedOptions
+  readonly #monitor: CacheMonitor
+  readonly #fetches: Fetches
+  readonly #fill: Fill
+  readonly #flights = new FlightMap<Flight>()
+  /** The ends of fill locks that are being sent. */
+  readonly #sending = new Set<Promise<unknown>>()
+  #closed = false
 
-  constructor(core: CacheCore) {
-    this.#core = core
+  constructor(l1: L1, l2: L2 | undefined, options: ResolvedOptions, monitor: CacheMonitor) {
+    this.#l1 = l1
+    this.#l2 = l2
+    this.#options = options
+    this.#monitor = monitor
+    this.#fetches = new Fetches(l1, options, monitor)
+    this.#fill = new Fill(l1, this.#fetches, options, monitor, (flight) => this.#flights.get(flight.key.encoded))
   }
 
   get size(): number {
     return this.#flights.size
   }
 
-  /** Waits until all flights have ended, which they do soon after the cache was closed. */
-  async ended(): Promise<void> {
-    await Promise.allSettled(this.#flights.flights().map(({ landing }) => landing))
+  /** Ends all flights. The keys that were being fetched are free for other processes then. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#fetches.close()
+    this.#l2?.fills.wakeAll()
+    await Promise.allSettled(this.#flights.flights().map(({ result }) => result))
+    await Promise.all(this.#sending)
   }
 
   /**
    * Joins the flight of a key or starts one. A flight whose data was read before an invalidation is not joined. `known`
-   * is what the first level has of the key.
+   * is what L1 has of the key.
    */
   join<T>(
     key: CacheKey,
     fetch: Fetch<unknown>,
     rules: EntryRules | undefined,
     known: Entry | undefined,
-    pick: FromLanded<T>,
+    pick: FromResult<T>,
   ): Promise<T> {
     const slot = this.#flights.slot(key.encoded)
     const present = slot.flight
-    if (present !== undefined && !this.#isDead(present)) {
-      this.#core.count.sharedFlights += 1
-      if (this.#core.events.has('shared')) this.#core.events.emit('shared', { name: key.spec.name })
-      return present.landing.then((landed) => pick(key, landed))
+    if (present !== undefined && !this.#isInvalid(present)) {
+      this.#monitor.shared(key.spec.name)
+      return present.result.then((result) => pick(key, result))
     }
-    const flight = new InFlight(key, fetch, rules, slot)
+    const flight = new Flight(key, fetch, rules, slot)
     this.#flights.begin(slot, flight)
     return this.#look(flight, known, pick)
   }
@@ -60,226 +78,201 @@ export class Flights {
   /** Fetches in the background, unless a flight or another process already does. */
   refresh(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
     const slot = this.#flights.slot(key.encoded)
-    if (slot.flight !== undefined || this.#core.isClosed) return
-    const flight = new InFlight(key, fetch, rules, slot)
+    if (slot.flight !== undefined || this.#closed) return
+    const flight = new Flight(key, fetch, rules, slot)
     this.#flights.begin(slot, flight)
-    this.#over(flight, this.#revalidate(flight, known)).catch(() => undefined)
+    this.#until(flight, this.#revalidate(flight, known)).catch(() => undefined)
   }
 
   /** While Redis is away: fetches once what was cached before. What was fetched since then stays until its TTL ends. */
   refreshUnproven(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
-    const { redis } = this.#core
-    if (redis !== undefined && known.madeAtMs < redis.lastAnswerMs) this.refresh(key, fetch, rules, known)
+    if (this.#l2 !== undefined && known.madeAtMs < this.#l2.lastAnswerMs) this.refresh(key, fetch, rules, known)
   }
 
   /** For an invalidation that is in no log: what is in flight now must not be returned to later callers. */
-  kill(scopes: readonly string[]): void {
+  invalidate(scopes: readonly string[]): void {
     for (const flight of this.#flights.flights()) {
       const own = [flight.key.scope, ...flight.key.prefixScopes]
-      if (scopes.some((scope) => own.includes(scope) || scope.startsWith('t:'))) flight.dead = true
+      if (scopes.some((scope) => own.includes(scope) || scope.startsWith('t:'))) flight.invalidated = true
     }
   }
 
-  #landed(flight: InFlight): void {
-    this.#flights.end(flight.slot, flight)
-  }
-
-  #isDead(flight: Flight): boolean {
-    if (flight.dead) return true
+  #isInvalid(flight: Flight): boolean {
+    if (flight.invalidated) return true
     if (flight.stamp === undefined) return false
     const { encoded, prefixScopes } = flight.key
-    return this.#core.view.judge({ key: encoded, scopes: prefixScopes, ...flight.stamp }) === 'dead'
+    return this.#l1.view.judge({ key: encoded, scopes: prefixScopes, ...flight.stamp }) === 'invalid'
   }
 
-  #look<T>(flight: InFlight, known: Entry | undefined, pick: FromLanded<T>): Promise<T> {
-    const { redis, options, clock } = this.#core
+  #look<T>(flight: Flight, known: Entry | undefined, pick: FromResult<T>): Promise<T> {
     const { key } = flight
-    if (redis === undefined) {
-      this.#missed(flight)
-      return this.#over(flight, this.#fetch(flight, undefined, known, 1)).then((landed) => pick(key, landed))
+    const l2 = this.#l2
+    if (l2 === undefined) {
+      this.#monitor.missed(key.spec.name)
+      return this.#until(flight, this.#fill.run(flight, undefined, known)).then((result) => pick(key, result))
     }
-    const monotonicMs = clock.monotonic()
-    const nowMs = this.#core.nowMs()
-    const endMs = monotonicMs + options.redisDeadlineMs
-    const proof = redis.isProvenAt(monotonicMs, nowMs) || redis.prove(options.redisDeadlineMs)
+    const { redisDeadlineMs, clock } = this.#options
+    const endMs = clock.monotonic() + redisDeadlineMs
+    const proof = l2.log.prove(redisDeadlineMs)
     if (known !== undefined || proof !== true) {
-      const landing = this.#over(flight, this.#lookWith(flight, known, proof, endMs))
-      return landing.then((landed) => pick(key, landed))
+      const looking = this.#lookWith(flight, l2, known, proof, endMs)
+      return this.#until(flight, looking).then((result) => pick(key, result))
     }
     // The common case, a fresh copy in Redis, needs no more than this one promise.
     return new Promise((answer) => {
-      const mark = this.#core.mark(nowMs)
-      const read = new FirstRead<T>(flight, mark, endMs, pick, answer, redis, this.#firstReadEnded)
-      if (!redis.read(key.encoded, options.redisDeadlineMs, read)) this.#firstReadEnded(read as FirstRead, undefined)
+      const start = this.#l1.readStart()
+      const ended = (reply: LookupReply | undefined): void => {
+        const entry = this.#taken(flight, l2, reply, start)
+        // After the copy was decoded, which may have taken a while.
+        const nowMs = this.#l1.nowMs()
+        if (reply !== undefined) l2.answered(nowMs)
+        if (entry !== undefined && this.#l1.isFresh(entry, nowMs)) {
+          const result = { value: entry.value, stale: false, from: levelOf(entry, reply), entry }
+          this.#flights.end(flight.slot, flight)
+          flight.end(result)
+          answer(pick(key, result))
+        } else {
+          const looking = this.#afterRead(flight, l2, undefined, reply, entry)
+          answer(this.#until(flight, looking).then((result) => pick(key, result)))
+        }
+      }
+      const reject = (error: unknown): void => {
+        l2.failed(error)
+        ended(undefined)
+      }
+      if (!l2.lookUp(key.encoded, noBeginning, redisDeadlineMs, { resolve: ended, reject })) ended(undefined)
     })
   }
 
-  readonly #firstReadEnded = (read: FirstRead, stored: Stored): void => {
-    const { flight, mark, pick } = read
-    const entry = this.#taken(flight, stored, mark)
-    // After the copy was decoded, which may have taken a while.
-    const nowMs = this.#core.nowMs()
-    if (stored !== undefined) this.#core.redis!.heard(nowMs)
-    if (entry !== undefined && this.#core.isFreshAt(entry, nowMs)) {
-      const landed: Landed = { value: entry.value, stale: false, from: levelOf(entry, stored), entry }
-      this.#landed(flight)
-      flight.land(landed)
-      read.answer(pick(flight.key, landed))
-    } else {
-      const landing = this.#over(flight, this.#afterRead(flight, undefined, stored, entry, read.endMs))
-      read.answer(landing.then((landed) => pick(flight.key, landed)))
-    }
-  }
-
-  #missed({ key }: Flight): void {
-    const { count, events } = this.#core
-    count.misses += 1
-    if (events.has('miss')) events.emit('miss', { name: key.spec.name })
-  }
-
   /** Ends a flight when its result is there. */
-  #over(flight: InFlight, landing: Promise<Landed>): Promise<Landed> {
-    const over = landing.finally(() => this.#landed(flight))
-    flight.land(over)
-    return over
+  #until(flight: Flight, looking: Promise<LookupResult>): Promise<LookupResult> {
+    const result = looking.finally(() => this.#flights.end(flight.slot, flight))
+    flight.end(result)
+    return result
   }
 
-  /** Looks up a key that is in process already, or for which a proof is needed first. */
+  /** Looks up a key that is in L1 already, or for which a proof is needed first. */
   async #lookWith(
-    flight: InFlight,
+    flight: Flight,
+    l2: L2,
     found: Entry | undefined,
     proof: Promise<boolean> | true,
     endMs: number,
-  ): Promise<Landed> {
-    const core = this.#core
+  ): Promise<LookupResult> {
     const proven = proof === true || (await proof)
     let known = found
     if (known !== undefined) {
-      // Perhaps only the proof was missing. If none can be obtained, the entry in process is used.
-      const standing = core.standing(known)
-      if (standing === 'fresh' || (standing === 'unproven' && !proven)) {
-        const stale = standing !== 'fresh'
+      // Perhaps only the proof was missing. If none can be obtained, the entry in L1 is used.
+      const state = this.#l1.stateOf(known)
+      if (state === 'fresh' || (state === 'unproven' && !proven)) {
+        const stale = state !== 'fresh'
         const entry = known
         if (stale) this.#after(flight, () => this.refreshUnproven(flight.key, flight.fetch, flight.rules, entry))
         return { value: known.value, stale, from: 'memory', entry }
       }
-      if (standing === 'none') known = undefined
+      if (state === 'none') known = undefined
     }
-    const mark = core.mark()
-    const leftMs = endMs - core.clock.monotonic()
-    const stored = await readStored(core, core.redis!, flight.key.encoded, leftMs)
-    const entry = this.#taken(flight, stored, mark)
-    return this.#afterRead(flight, known, stored, entry, endMs)
+    const start = this.#l1.readStart()
+    const reply = await l2.readOrLock(flight.key.encoded, noBeginning, endMs - this.#options.clock.monotonic())
+    return this.#afterRead(flight, l2, known, reply, this.#taken(flight, l2, reply, start))
   }
 
-  /** Continues with what Redis had: returns it, or claims the right to fetch. */
+  /** Continues with what Redis answered: returns the copy, or fetches under the fill lock. */
   async #afterRead(
-    flight: InFlight,
+    flight: Flight,
+    l2: L2,
     found: Entry | undefined,
-    stored: Stored,
+    reply: LookupReply | undefined,
     entry: Entry | undefined,
-    endMs: number,
-  ): Promise<Landed> {
-    const core = this.#core
+  ): Promise<LookupResult> {
     let known = found
     if (entry) {
-      const standing = core.standing(entry)
-      const from = levelOf(entry, stored)
-      if (standing === 'fresh') return { value: entry.value, stale: false, from, entry }
-      if (standing === 'revalidate') {
+      const state = this.#l1.stateOf(entry)
+      const from = levelOf(entry, reply)
+      if (state === 'fresh') return { value: entry.value, stale: false, from, entry }
+      if (state === 'revalidate') {
         this.#after(flight, () => this.refresh(flight.key, flight.fetch, flight.rules, entry))
         return { value: entry.value, stale: true, from, entry }
       }
-      if (standing !== 'none') known = entry
+      if (state !== 'none') known = entry
     }
-    this.#missed(flight)
-    const claim = stored === undefined ? undefined : new Claim(core, flight.key.encoded)
-    const left = (): number => endMs - core.clock.monotonic()
-    const claimed = await claim?.acquire(beginningOf(stored), left, () => this.#landStored(flight, claim))
-    if (typeof claimed === 'object') return claimed
-    return this.#fetch(flight, claimed === true ? claim : undefined, known, 1)
+    this.#monitor.missed(flight.key.spec.name)
+    const obtained = reply && (await this.#lockOrResult(flight, l2, reply))
+    if (obtained !== undefined && 'value' in obtained) return obtained
+    return this.#fill.run(flight, obtained, known)
   }
 
-  /** A refresh of a value that is still returned to callers. The holder of the claim does it. */
-  async #revalidate(flight: InFlight, known: Entry): Promise<Landed> {
-    const core = this.#core
-    if (core.redis === undefined || core.redis.state === 'down') return this.#fetch(flight, undefined, known, 1)
-    const claim = new Claim(core, flight.key.encoded)
-    let claimed = await claim.tryOnce(timeText(known.id))
-    if (claimed === 'stored') {
-      const landed = this.#landStored(flight, claim)
-      if (landed?.stale === false) return landed
+  /**
+   * Obtains the fill lock, or what another process filled the key with. Waits while another process has the lock, which
+   * is no longer than its fetch may take and a lock outlives its holder. Undefined when Redis does not answer.
+   */
+  async #lockOrResult(flight: Flight, l2: L2, first: LookupReply): Promise<FillLock | LookupResult | undefined> {
+    const { clock, random, redisDeadlineMs, fetchDeadlineMs, fillLockMs } = this.#options
+    const { encoded } = flight.key
+    const endMs = clock.monotonic() + fetchDeadlineMs + fillLockMs
+    // Until when another process has the lock for sure, also if Redis does not answer meanwhile.
+    let heldUntilMs = clock.monotonic()
+    let reply: LookupReply | undefined = first
+    let rejected = noBeginning
+    for (let attempt = 0; clock.monotonic() < endMs && !this.#closed; attempt++) {
+      if (reply?.kind === 'locked') return this.#lock(l2, encoded, reply.token)
+      if (reply?.kind === 'held') heldUntilMs = clock.monotonic() + reply.forMs
+      else if (reply === undefined && clock.monotonic() >= heldUntilMs) return undefined
+      if (reply?.kind === 'stored') rejected = reply.beginning
+      // The copy that was read first is replaced at once; everything else waits.
+      if (reply !== first || reply.kind !== 'stored') {
+        const leftMs = Math.max(1, heldUntilMs - clock.monotonic())
+        const pollMs = backoffMs(attempt, random, polls)
+        await l2.fills.wait(encoded, reply?.kind === 'held' ? Math.min(pollMs, leftMs) : pollMs)
+      }
+      const start = this.#l1.readStart()
+      reply = await l2.readOrLock(encoded, rejected, redisDeadlineMs)
+      const result = this.#usable(flight, l2, reply, start)
+      if (result !== undefined) return result
+    }
+    return reply?.kind === 'locked' ? this.#lock(l2, encoded, reply.token) : undefined
+  }
+
+  /** A refresh of a value that is still returned to callers. Who has the fill lock does it. */
+  async #revalidate(flight: Flight, known: Entry): Promise<LookupResult> {
+    const l2 = this.#l2
+    if (l2 === undefined || l2.isDown) return this.#fill.run(flight, undefined, known)
+    const { encoded } = flight.key
+    const { redisDeadlineMs } = this.#options
+    const start = this.#l1.readStart()
+    let reply = await l2.readOrLock(encoded, beginningAt(known.id), redisDeadlineMs)
+    if (reply?.kind === 'stored') {
+      const result = this.#usable(flight, l2, reply, start)
+      if (result?.stale === false) return result
       // The copy in Redis must be renewed as well.
-      claimed = await claim.tryOnce(beginningOf(claim.stored))
+      reply = await l2.readOrLock(encoded, reply.beginning, redisDeadlineMs)
     }
-    if (claimed === 'held' || claimed === 'stored')
+    if (reply?.kind === 'held' || reply?.kind === 'stored')
       return { value: known.value, stale: true, from: 'memory', entry: known }
-    return this.#fetch(flight, claimed === 'granted' ? claim : undefined, known, 1)
+    return this.#fill.run(flight, reply && this.#lock(l2, encoded, reply.token), known)
   }
 
-  /** What another process stored while this one requested the claim, if it can be returned. */
-  #landStored(flight: InFlight, { stored, mark }: Claim): Landed | undefined {
-    const entry = this.#taken(flight, stored, mark)
+  #lock(l2: L2, key: string, token: string): FillLock {
+    return new FillLock(l2, this.#options, this.#sending, key, token)
+  }
+
+  /** What another process stored meanwhile, if it can be returned. */
+  #usable(flight: Flight, l2: L2, reply: LookupReply | undefined, start: ReadStart): LookupResult | undefined {
+    const entry = this.#taken(flight, l2, reply, start)
     if (entry === undefined) return undefined
-    const standing = this.#core.standing(entry)
-    if (standing === 'none' || standing === 'error') return undefined
-    return { value: entry.value, stale: standing !== 'fresh', from: levelOf(entry, stored), entry }
+    const state = this.#l1.stateOf(entry)
+    if (state === 'none' || state === 'error') return undefined
+    return { value: entry.value, stale: state !== 'fresh', from: levelOf(entry, reply), entry }
   }
 
   /** The copy that Redis had when this flight read it, unless it was invalidated meanwhile without Redis. */
-  #taken(flight: InFlight, stored: Stored, mark: ReadMark): Entry | undefined {
-    return stored && !flight.dead ? takeStored(this.#core, flight.key, stored, mark) : undefined
+  #taken(flight: Flight, l2: L2, reply: LookupReply | undefined, start: ReadStart): Entry | undefined {
+    return reply?.kind === 'stored' && !flight.invalidated ? l2.take(flight.key, reply, start) : undefined
   }
 
-  /** Starts a flight after this one, which has its answer: while this one is registered, no other could start. */
-  #after(flight: InFlight, start: () => void): void {
-    this.#landed(flight)
+  /** Starts a flight after this one, which has its result: while this one is registered, no other could start. */
+  #after(flight: Flight, start: () => void): void {
+    this.#flights.end(flight.slot, flight)
     start()
-  }
-
-  async #fetch(flight: InFlight, claim: Claim | undefined, known: Entry | undefined, attempt: number): Promise<Landed> {
-    const core = this.#core
-    const { key } = flight
-    const sinceMs = core.clock.monotonic() - core.options.replicaLagMs
-    const scopes = known?.scopes ?? key.prefixScopes
-    const afterInvalidation = attempt > 1 || core.view.heardSince(key.encoded, scopes, sinceMs)
-    claim?.hold()
-    try {
-      const fetched = await runFetch(core, flight, afterInvalidation)
-      const source = { stamp: fetched.stamp, fetchMs: Math.max(1, Math.ceil(fetched.tookMs)) }
-      const made = makeEntry(core, key, fetched.value, flight.rules, source)
-      const subject = made?.entry ?? {
-        key: key.encoded,
-        scopes: key.prefixScopes,
-        generation: undefined,
-        sequence: 0,
-        ...fetched.stamp,
-      }
-      const verdict = flight.dead ? 'dead' : core.view.judge(subject)
-      if (verdict === 'dead' && attempt < maxAttempts) {
-        const newer = this.#flights.get(key.encoded)
-        if (newer !== undefined && newer !== flight) {
-          claim?.release()
-          return await newer.landing
-        }
-        return await this.#fetch(flight, claim, undefined, attempt + 1)
-      }
-      if (made === undefined) claim?.release()
-      else if (verdict !== 'dead') {
-        keepEntry(core, made.entry, verdict)
-        claim?.store(made.entry, made.bytes!, made.keepMs)
-      } else claim?.release()
-      const { monotonicMs, wallMs } = core.moment()
-      const tookMs = Math.max(monotonicMs - fetched.beganAt.monotonicMs, Math.abs(wallMs - fetched.beganAt.wallMs))
-      // An invalidation that was acknowledged strictly is older than D, so data read since then is newer.
-      const young = core.redis === undefined || tookMs < core.options.proofMs
-      const stale = verdict === 'dead' || !(young || (verdict === 'current' && core.proven()))
-      return { value: made ? made.entry.value : fetched.value, stale, from: 'fetch', entry: made?.entry }
-    } catch (error) {
-      claim?.release()
-      const left = known && core.standing(known)
-      if (known === undefined || left === 'none') throw error
-      return { value: known.value, stale: true, from: known.id === 0 ? 'memory' : 'redis', entry: known }
-    }
   }
 }

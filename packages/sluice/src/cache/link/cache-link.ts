@@ -1,36 +1,35 @@
 import type { Invalidation, LogReply, Position } from '../protocol/messages.ts'
-
-/** A stored value as Redis has it, with how long ago it was stored. */
-export interface StoredValue {
-  /** When it was stored, by the clock of Redis; identifies this copy of the key. */
-  readonly id: number
-  readonly ageMs: number
-  /** From `start` to `end`: 16 digits of the time it was stored at, then the copy. */
-  readonly bytes: Buffer
-  readonly start: number
-  readonly end: number
-}
-
-/** Receives the copy of one key. */
-export interface ReadWaiter {
-  resolve(stored: StoredValue | undefined): void
-  reject(error: unknown): void
-}
+import type { StoredValue } from '../values/stored-value.ts'
 
 /**
- * The result of a claim: a copy that another process stored meanwhile, the right to fetch, or for how long another
- * process still has that right.
+ * What Redis answers to a lookup: the stored copy; `locked`, this process has the fill lock and must fetch; or `held`,
+ * another process has it, for so long unless it renews it.
  */
-export type ClaimReply =
-  | { readonly kind: 'stored'; readonly stored: StoredValue }
-  | { readonly kind: 'granted' }
+export type LookupReply =
+  | StoredValue
+  | { readonly kind: 'locked'; readonly token: string }
   | { readonly kind: 'held'; readonly forMs: number }
+
+/** Receives the answer to a lookup: a callback, as most lookups need no promise of their own. */
+export interface LookupWaiter {
+  resolve(reply: LookupReply): void
+  reject(error: unknown): void
+}
 
 /** The stamp and time of a producer's value. */
 export interface SetReply {
   readonly message: Invalidation
   /** When it was stored, by the clock of Redis. */
   readonly id: number
+}
+
+/** What is published to all processes. Some of it may get lost. */
+export interface LinkSubscriber {
+  invalidated(message: Invalidation): void
+  /** A fill lock that this process waited for has ended. */
+  filled(key: string): void
+  /** Messages may have been lost. */
+  interrupted(): void
 }
 
 /**
@@ -42,33 +41,27 @@ export interface CacheLink {
   readonly connection: number
   /** What is stored under these keys; undefined for none. */
   read(keys: readonly string[], withinMs: number): Promise<(StoredValue | undefined)[]>
-  /** The same for one key, without a promise of its own. */
-  readOne(key: string, withinMs: number, waiter: ReadWaiter): void
-  /** Requests the right to fill a key. A copy that begins with `rejected`, the digits of its time, counts as none. */
-  claim(key: string, token: string, claimMs: number, rejected: string, withinMs: number): Promise<ClaimReply>
-  /** Keeps a claim for longer; false when it is lost. */
-  renew(key: string, token: string, claimMs: number, withinMs: number): Promise<boolean>
+  /** Reads a key, or takes its fill lock. A copy that begins with `rejected` counts as none. */
+  readOrLock(key: string, rejected: Buffer, withinMs: number, waiter: LookupWaiter): void
+  /** Keeps a fill lock for longer; false when it is lost. */
+  renew(key: string, token: string, withinMs: number): Promise<boolean>
   /**
-   * Stores a value under a claim and ends the claim. Returns when, by the clock of Redis; 0 when the claim was lost.
+   * Stores a value under a fill lock and ends the lock. Returns when, by the clock of Redis; 0 when the lock was lost.
    */
-  store(key: string, token: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<number>
-  /**
-   * Invalidates a key and stores what a producer wrote, so that nothing comes between. The bytes are those of a copy
-   * without a generation.
-   */
-  set(key: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<SetReply>
-  /** Releases a claim. */
+  store(key: string, token: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<number>
+  /** Releases a fill lock. */
   release(key: string, token: string, withinMs: number): Promise<void>
+  /**
+   * Invalidates a key and stores what a producer wrote, so that nothing comes between. The copy has no generation
+   * yet.
+   */
+  set(key: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply>
   /** Records an invalidation in the log, removes the keys, and publishes it. */
   invalidate(scopes: readonly string[], withinMs: number): Promise<Invalidation>
   /** Waits until so many replicas have the latest invalidation. */
   waitForReplicas(replicas: number, withinMs: number): Promise<void>
   /** What happened since a position. A log with the generation `refused` gets a new one. */
   sync(position: Position | undefined, withinMs: number, refused?: string): Promise<LogReply>
-  /**
-   * Calls the listener with each published invalidation; some may get lost, and `interrupted` is called when that is
-   * likely.
-   */
-  subscribe(listener: (message: Invalidation) => void, interrupted: () => void): () => void
+  subscribe(subscriber: LinkSubscriber): () => void
   close(): Promise<void>
 }

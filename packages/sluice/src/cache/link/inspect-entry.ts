@@ -5,9 +5,9 @@ import { useRedis } from '../../redis/open-redis.ts'
 import type { Redis } from '../../redis/redis.ts'
 import { taggedCodec } from '../values/codec.ts'
 import { readCopy } from '../values/stored-copy.ts'
+import { StoredValue } from '../values/stored-value.ts'
 import { cacheKeys } from './keys.ts'
 import { read } from './scripts.gen.ts'
-import { StoredCopyBytes } from './stored-value.ts'
 
 /** What Redis has of one key of a cache, for display. */
 export interface InspectedEntry {
@@ -48,7 +48,7 @@ export async function inspectEntry(client: RedisClient | Redis, text: string): P
     const key = cacheKeys(`${defaultPrefix}${start}${namespace}/`).value(encoded.join('/'))
     const { reply, nowUs } = await redis.runScript({ script: read, keys: [key], withinMs: 5000 })
     const [length = -1] = reply.read() as number[]
-    const stored = length < 0 ? undefined : StoredCopyBytes.next(reply, length, nowUs)
+    const stored = length < 0 ? undefined : StoredValue.next(reply, length, nowUs)
     const copy = stored && readCopy(stored, taggedCodec, Number.POSITIVE_INFINITY)
     const freshMs = copy && stored ? Math.max(0, copy.freshMs - stored.ageMs) : 0
     return {

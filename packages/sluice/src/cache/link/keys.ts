@@ -3,9 +3,10 @@
  * collides.
  */
 export interface CacheKeys {
+  readonly prefix: string
   value(encoded: string): string
-  /** In the slot of its value. */
-  claim(encoded: string): string
+  /** The fill lock, in the slot of its value. */
+  lock(encoded: string): string
   /** The log, in one slot: a hash and two sorted sets. */
   readonly log: readonly [string, string, string]
   readonly channel: string
@@ -14,8 +15,9 @@ export interface CacheKeys {
 export function cacheKeys(prefix: string): CacheKeys {
   const log = `{${prefix}#log}`
   return {
+    prefix,
     value: (encoded) => prefix + encoded,
-    claim: (encoded) => `{${prefix}${encoded}}!claim`,
+    lock: (encoded) => `{${prefix}${encoded}}!lock`,
     log: [log, `${log}!keys`, `${log}!scopes`],
     channel: `${prefix}#invalidations`,
   }

@@ -5,7 +5,7 @@ import type { RedisClient } from '../../redis/client.ts'
 import { openRedis } from '../../redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { createCache, defineKeys, key } from '../index.ts'
-import { timeText } from './stored-value.ts'
+import { beginningAt } from '../values/stored-value.ts'
 
 const keys = defineKeys({ row: key('row', ['id'], { ttl: '60s', jitter: 0 }) })
 const count = 20
@@ -32,7 +32,7 @@ describe.each(Object.entries(clients))('with %s', (name, client) => {
     for (const [i, each] of all.entries()) await cache.set(each, values[i % values.length])
     const spelled = (i: number): string => `sluice:#cache/${name}/row/#${i}`
     const [seconds] = await server.cli<string[]>('TIME')
-    await server.cli('SETRANGE', spelled(15), 0, timeText((Number(seconds) - 5) * 1e6))
+    await server.cli('SETRANGE', spelled(15), 0, String(beginningAt((Number(seconds) - 5) * 1e6)))
     await server.cli('DEL', spelled(16), spelled(19))
     await server.cli('APPEND', spelled(17), '!')
     await server.cli('SET', spelled(18), 'something else')

@@ -3,14 +3,19 @@ import type { MsgpackReader } from '../../redis/msgpack.ts'
 import type { ReadCall } from '../../redis/runner/read-call.ts'
 import type { ScriptCall } from '../../redis/runner/script-call.ts'
 import type { TickBatch } from '../../redis/runner/tick-batcher.ts'
-import type { ReadWaiter } from './cache-link.ts'
+import { StoredValue } from '../values/stored-value.ts'
 import { read } from './scripts.gen.ts'
-import { StoredCopyBytes } from './stored-value.ts'
 
 /** With larger calls, Redis and this process would only wait for each other in turn. */
 const maxKeys = 256
 /** How many are worth a separate call while nothing else is in flight. */
 const enough = 64
+
+/** Receives the copy of one key. */
+export interface ReadWaiter {
+  resolve(stored: StoredValue | undefined): void
+  reject(error: unknown): void
+}
 
 /** The keys that are read together: those requested in one turn of the event loop, per cluster slot. */
 export class ReadBatch implements TickBatch<string, ReadWaiter, ReadBatch>, ScriptCall, ReadCall {
@@ -22,10 +27,10 @@ export class ReadBatch implements TickBatch<string, ReadWaiter, ReadBatch>, Scri
   readonly #waiters: ReadWaiter[] = []
   readonly #ended: () => void
 
-  constructor(slot: number, withinMs: number, nowMs: number, ended: () => void) {
+  constructor(slot: number, withinMs: number, deadlineMs: number, ended: () => void) {
     this.slot = slot
     this.withinMs = withinMs
-    this.deadlineMs = nowMs + withinMs
+    this.deadlineMs = deadlineMs
     this.#ended = ended
   }
 
@@ -56,7 +61,7 @@ export class ReadBatch implements TickBatch<string, ReadWaiter, ReadBatch>, Scri
     const lengths = reply.read() as number[]
     for (const [index, waiter] of this.#waiters.entries()) {
       const length = lengths[index]!
-      waiter.resolve(length < 0 ? undefined : StoredCopyBytes.next(reply, length, nowUs))
+      waiter.resolve(length < 0 ? undefined : StoredValue.next(reply, length, nowUs))
     }
   }
 
@@ -65,7 +70,7 @@ export class ReadBatch implements TickBatch<string, ReadWaiter, ReadBatch>, Scri
     const waiters = this.#waiters
     for (let i = 0; i < waiters.length; i++) {
       const bytes = values[i]
-      waiters[i]!.resolve(bytes ? StoredCopyBytes.whole(bytes, nowUs) : undefined)
+      waiters[i]!.resolve(bytes ? StoredValue.whole(bytes, nowUs) : undefined)
     }
   }
 

@@ -7,17 +7,22 @@ import { TickBatcher } from '../../redis/runner/tick-batcher.ts'
 import type { Script } from '../../redis/script.ts'
 import { noSlot } from '../../redis/slots.ts'
 import type { Invalidation, LogReply, Position } from '../protocol/messages.ts'
-import type { CacheLink, ClaimReply, ReadWaiter, SetReply, StoredValue } from './cache-link.ts'
+import { stampCopy } from '../values/stored-copy.ts'
+import type { StoredValue } from '../values/stored-value.ts'
+import type { CacheLink, LinkSubscriber, LookupWaiter, SetReply } from './cache-link.ts'
 import { type CacheKeys, cacheKeys } from './keys.ts'
-import { parseMessage } from './message.ts'
-import { ReadBatch } from './read-batch.ts'
-import { beginSet, bump, claim, constants, forget, keepClaim, set, store, sync } from './scripts.gen.ts'
-import { StoredCopyBytes, stampCopy } from './stored-value.ts'
+import { LookupBatch, type LookupItem } from './lookup-batch.ts'
+import { receive } from './message.ts'
+import { ReadBatch, type ReadWaiter } from './read-batch.ts'
+import { beginSet, bump, endSet, forget, keepLock, set, sync } from './scripts.gen.ts'
+import { StoreBatch, type StoreItem, type StoreWaiter } from './store-batch.ts'
 
 export interface RedisLinkOptions {
   readonly prefix: string
   readonly maxScopes: number
   readonly maxKeys: number
+  /** How long a fill lock is held unless it is renewed. */
+  readonly lockMs: number
   readonly clock: Clock
   readonly release: () => Promise<void>
 }
@@ -47,20 +52,42 @@ export class RedisLink implements CacheLink {
   readonly #keys: CacheKeys
   readonly #nonce = randomBytes(6).toString('hex')
   readonly #reads: TickBatcher<string, ReadWaiter, ReadBatch>
+  readonly #lookups: TickBatcher<LookupItem, LookupWaiter, LookupBatch>
+  readonly #stores: TickBatcher<StoreItem, StoreWaiter, StoreBatch>
   #calls = 0
 
   constructor(redis: Redis, options: RedisLinkOptions) {
     this.#redis = redis
     this.#options = options
     this.#keys = cacheKeys(options.prefix)
-    const ended = (): void => this.#reads.ended()
+    const endMs = (withinMs: number): number => options.clock.monotonic() + withinMs
     this.#reads = new TickBatcher({
       make: (slot, withinMs, key, waiter) =>
-        new ReadBatch(slot, withinMs, options.clock.monotonic(), ended).add(key, waiter),
+        new ReadBatch(slot, withinMs, endMs(withinMs), () => this.#reads.ended()).add(key, waiter),
       send: (batch) => {
-        if (redis.isCluster || batch.size < plainFrom) redis.run(batch, lane)
-        else redis.read(batch, lane)
+        if (this.#isPlain(batch.size)) redis.read(batch, lane)
+        else redis.run(batch, lane)
       },
+    })
+    const context = {
+      lockMs: Math.max(1, Math.ceil(options.lockMs)),
+      newToken: () => this.#newNonce(),
+      lock: (batch: LookupBatch) => redis.run(batch, lane),
+      ended: () => this.#lookups.ended(),
+    }
+    this.#lookups = new TickBatcher({
+      make: (slot, withinMs, item, waiter) =>
+        new LookupBatch(slot, withinMs, endMs(withinMs), context).add(item, waiter),
+      send: (batch) => {
+        if (this.#isPlain(batch.size) && batch.mayReadFirst) redis.read(batch.asRead(), lane)
+        else redis.run(batch, lane)
+      },
+    })
+    const { channel } = this.#keys
+    this.#stores = new TickBatcher({
+      make: (slot, withinMs, item, waiter) =>
+        new StoreBatch(slot, withinMs, endMs(withinMs), channel, () => this.#stores.ended()).add(item, waiter),
+      send: (batch) => redis.run(batch, lane),
     })
   }
 
@@ -73,61 +100,47 @@ export class RedisLink implements CacheLink {
       const found: (StoredValue | undefined)[] = new Array(keys.length).fill(undefined)
       let waiting = keys.length
       if (waiting === 0) resolve(found)
-      keys.forEach((key, index) => {
+      keys.forEach((encoded, index) => {
         const done = (stored: StoredValue | undefined): void => {
           found[index] = stored
           waiting -= 1
           if (waiting === 0) resolve(found)
         }
-        this.readOne(key, withinMs, { resolve: done, reject })
+        const key = this.#keys.value(encoded)
+        this.#reads.add(this.#slotOf(key), Math.ceil(withinMs), key, { resolve: done, reject })
       })
     })
   }
 
-  readOne(encoded: string, withinMs: number, waiter: ReadWaiter): void {
-    const key = this.#keys.value(encoded)
-    const slot = this.#redis.isCluster ? this.#redis.slotOf(key) : noSlot
-    this.#reads.add(slot, Math.ceil(withinMs), key, waiter)
+  readOrLock(encoded: string, rejected: Buffer, withinMs: number, waiter: LookupWaiter): void {
+    const value = this.#keys.value(encoded)
+    const item = { value, lock: this.#keys.lock(encoded), rejected }
+    this.#lookups.add(this.#slotOf(value), Math.ceil(withinMs), item, waiter)
   }
 
-  async claim(
-    encoded: string,
-    token: string,
-    claimMs: number,
-    rejected: string,
-    withinMs: number,
-  ): Promise<ClaimReply> {
-    const keys = [this.#keys.value(encoded), this.#keys.claim(encoded)]
-    const { reply, nowUs } = await this.#run(claim, keys, [token, whole(claimMs), rejected], withinMs)
-    switch (reply.read()) {
-      case constants.STORED:
-        return { kind: 'stored', stored: StoredCopyBytes.whole(reply.bytes()!, nowUs) }
-      case constants.GRANTED:
-        return { kind: 'granted' }
-      default:
-        return { kind: 'held', forMs: Number(reply.read()) }
-    }
-  }
-
-  async renew(encoded: string, token: string, claimMs: number, withinMs: number): Promise<boolean> {
-    const { reply } = await this.#run(keepClaim, [this.#keys.claim(encoded)], [token, whole(claimMs)], withinMs)
-    return reply.read() === 1
+  async renew(encoded: string, token: string, withinMs: number): Promise<boolean> {
+    return this.#keepLock(encoded, token, whole(this.#options.lockMs), withinMs)
   }
 
   async release(encoded: string, token: string, withinMs: number): Promise<void> {
-    await this.#run(keepClaim, [this.#keys.claim(encoded)], [token, '0'], withinMs)
+    await this.#keepLock(encoded, token, '0', withinMs)
   }
 
-  async store(encoded: string, token: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<number> {
-    return this.#store(encoded, [token, bytes, keepText(keepMs), '', '0'], withinMs)
+  store(encoded: string, token: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<number> {
+    const value = this.#keys.value(encoded)
+    const item = { value, lock: this.#keys.lock(encoded), token, copy, keepMs: keepText(keepMs) }
+    return new Promise((resolve, reject) => {
+      // Nobody waits for it: what the caller asks Redis next is sent first.
+      setImmediate(() => this.#stores.add(this.#slotOf(value), Math.ceil(withinMs), item, { resolve, reject }))
+    })
   }
 
-  async set(encoded: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
+  async set(encoded: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
     const scopes = [`k:${encoded}`]
-    if (this.#redis.isCluster) return this.#setInSteps(encoded, bytes, keepMs, withinMs)
-    const { value, claim, log } = this.#keys
-    const keys = [...log, value(encoded), claim(encoded)]
-    const args = [...this.#bumpArgs(scopes), bytes, keepText(keepMs)]
+    if (this.#redis.isCluster) return this.#setInSteps(encoded, copy, keepMs, withinMs)
+    const { value, lock, log } = this.#keys
+    const keys = [...log, value(encoded), lock(encoded)]
+    const args = [...this.#bumpArgs(scopes), copy, keepText(keepMs)]
     const { reply, nowUs } = await this.#run(set, keys, args, withinMs)
     return { message: readPosition(reply, scopes), id: nowUs }
   }
@@ -153,18 +166,15 @@ export class RedisLink implements CacheLink {
     }
   }
 
-  subscribe(listener: (message: Invalidation) => void, interrupted: () => void): () => void {
+  subscribe(subscriber: LinkSubscriber): () => void {
     return this.#redis.subscribe(this.#keys.channel, {
-      message: (text) => {
-        const message = parseMessage(text)
-        if (message) listener(message)
-      },
-      ready: interrupted,
+      message: (text) => receive(text, this.#keys, subscriber),
+      ready: () => subscriber.interrupted(),
     })
   }
 
   async close(): Promise<void> {
-    await this.#reads.drain()
+    await Promise.all([this.#reads.drain(), this.#lookups.drain(), this.#stores.drain()])
     await this.#options.release()
   }
 
@@ -174,10 +184,10 @@ export class RedisLink implements CacheLink {
       if (!scope.startsWith('k:')) continue
       const encoded = scope.slice(2)
       const value = this.#keys.value(encoded)
-      const slot = this.#redis.isCluster ? this.#redis.slotOf(value) : noSlot
+      const slot = this.#slotOf(value)
       const keys = bySlot.get(slot) ?? []
       bySlot.set(slot, keys)
-      keys.push(value, this.#keys.claim(encoded))
+      keys.push(value, this.#keys.lock(encoded))
     }
     const calls = [...bySlot.values()].flatMap((keys) =>
       Array.from({ length: Math.ceil(keys.length / keysPerCall) }, (_, i) =>
@@ -205,24 +215,25 @@ export class RedisLink implements CacheLink {
   }
 
   /**
-   * Sets where the log is on another node than the value: takes the claim of the key, records the invalidation, and
-   * stores under the claim. Any other change of the key in between ends the claim; then it begins again.
+   * Sets where the log is on another node than the value: takes the fill lock of the key, records the invalidation, and
+   * stores under the lock. Any other change of the key in between ends the lock; then it begins again.
    */
-  async #setInSteps(encoded: string, bytes: Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
+  async #setInSteps(encoded: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
     const left = this.#countdown(withinMs)
-    const keys = [this.#keys.value(encoded), this.#keys.claim(encoded)]
+    const keys = [this.#keys.value(encoded), this.#keys.lock(encoded)]
     for (let attempt = 1; attempt <= setAttempts; attempt++) {
       const { connection } = this
       const token = `set.${this.#newNonce()}`
       // Longer than the steps may take, so that no other process fetches between them.
       await this.#run(beginSet, keys, [token, whole(withinMs * 2)], left())
-      // A new connection may lead to a server that took over without the claim.
+      // A new connection may lead to a server that took over without the lock.
       if (this.connection !== connection) continue
       const message = await this.#bump([`k:${encoded}`], left())
-      const copy = stampCopy(bytes, message)
-      const args = [token, copy, keepText(keepMs), message.generation, String(message.sequence)]
-      const id = await this.#store(encoded, args, left())
-      if (id > 0) return { message, id }
+      const { generation, sequence } = message
+      const stamped = stampCopy(copy, generation, sequence)
+      const args = [token, this.#keys.channel, stamped, keepText(keepMs), generation, String(sequence)]
+      const { reply, nowUs } = await this.#run(endSet, keys, args, left())
+      if (reply.read() === 1) return { message, id: nowUs }
     }
     throw new SluiceError('SLUICE_STORE_FAILED', 'the connection was lost, or others set the key again and again', {
       transient: true,
@@ -239,10 +250,19 @@ export class RedisLink implements CacheLink {
     return [this.#keys.channel, this.#newNonce(), String(maxKeys), String(maxScopes), ...scopes]
   }
 
-  async #store(encoded: string, args: readonly (string | Buffer)[], withinMs: number): Promise<number> {
-    const keys = [this.#keys.value(encoded), this.#keys.claim(encoded)]
-    const { reply, nowUs } = await this.#run(store, keys, args, withinMs)
-    return reply.read() === 1 ? nowUs : 0
+  async #keepLock(encoded: string, token: string, forMs: string, withinMs: number): Promise<boolean> {
+    const args = [token, forMs, this.#keys.channel, this.#keys.value(encoded)]
+    const { reply } = await this.#run(keepLock, [this.#keys.lock(encoded)], args, withinMs)
+    return reply.read() === 1
+  }
+
+  #slotOf(key: string): number {
+    return this.#redis.isCluster ? this.#redis.slotOf(key) : noSlot
+  }
+
+  /** Whether so many keys are read by plain commands. */
+  #isPlain(keys: number): boolean {
+    return keys >= plainFrom && !this.#redis.isCluster
   }
 
   /** How much of a time limit is left, in milliseconds; at least 1. */

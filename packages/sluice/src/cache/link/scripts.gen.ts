@@ -4,10 +4,9 @@ import type { Script } from '../../redis/script.ts'
 export const constants = {
   RAN: 0,
   NOT_RUN: 1,
-  STORED: 0,
-  GRANTED: 1,
-  HELD: 2,
   ENDED_MS: 1000,
+  LOCKED: -1,
+  HELD: -2,
 } as const
 
 export const beginSet: Script = {
@@ -71,48 +70,104 @@ return cmsgpack.pack(0, clock, log.generation, note(log, scopes, ARGV[4], ARGV[5
 `,
 }
 
-export const claim: Script = {
-  name: 'claim',
-  sha1: '1a52b24a63c08610568ceb92d3f1dd0d6d0e1202',
+export const endSet: Script = {
+  name: 'endSet',
+  sha1: '43e60b2e1b0c5bb325e292fde6e9a06e2f01add2',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
-local copy = redis.pcall('GET', KEYS[1])
-if type(copy) == 'string' and string.sub(copy, 1, 16) ~= ARGV[4] then return cmsgpack.pack(0, clock, 0, copy) end
-if call('SET', KEYS[2], ARGV[2], 'NX', 'PX', ARGV[3]) then return cmsgpack.pack(0, clock, 1) end
-return cmsgpack.pack(0, clock, 2, call('PTTL', KEYS[2]))
+local function holder_of(lock)
+local token = call('GET', lock)
+if token and string.sub(token, -1) == '+' then return string.sub(token, 1, -2), true end
+return token, false
+end
+local function unlock(lock, awaited, channel, value)
+call('DEL', lock)
+if awaited then call('PUBLISH', channel, 'filled ' .. value) end
+end
+local token, awaited = holder_of(KEYS[2])
+if token ~= ARGV[2] then
+if token == 'set.ended' then unlock(KEYS[2], awaited, ARGV[3], KEYS[1]) end
+local copy = redis.pcall('GETRANGE', KEYS[1], 16, 200)
+if type(copy) == 'string' then
+local generation, sequence = string.match(copy, '^%d (%S+) (%d+) ')
+if generation ~= ARGV[6] or tonumber(sequence) < tonumber(ARGV[7]) then call('UNLINK', KEYS[1]) end
+end
+return cmsgpack.pack(0, clock, 0)
+end
+local copy = string.format('%016.0f', clock) .. ARGV[4]
+if ARGV[5] == '0' then call('SET', KEYS[1], copy) else call('SET', KEYS[1], copy, 'PX', ARGV[5]) end
+unlock(KEYS[2], awaited, ARGV[3], KEYS[1])
+return cmsgpack.pack(0, clock, 1)
 `,
 }
 
 export const forget: Script = {
   name: 'forget',
-  sha1: '925a90d1573f332eae5df67aae8f2264652fbaaa',
+  sha1: '4c6f94063d001e9e47061f17a876421594ef6935',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
-local claims = {}
-for i = 2, #KEYS, 2 do claims[i / 2] = KEYS[i] end
-local tokens = call('MGET', unpack(claims))
+local locks = {}
+for i = 2, #KEYS, 2 do locks[i / 2] = KEYS[i] end
+local tokens = call('MGET', unpack(locks))
 call('UNLINK', unpack(KEYS))
 for i, token in ipairs(tokens) do
-if token and string.sub(token, 1, 4) == 'set.' then call('SET', claims[i], 'set.ended', 'PX', 1000) end
+if token and string.sub(token, 1, 4) == 'set.' then call('SET', locks[i], 'set.ended', 'PX', 1000) end
 end
 return cmsgpack.pack(0, clock)
 `,
 }
 
-export const keepClaim: Script = {
-  name: 'keepClaim',
-  sha1: '61f0238bdb07abae6c208f0344807429dd4ffb67',
+export const keepLock: Script = {
+  name: 'keepLock',
+  sha1: '5f50090cf98ff4524a19f226424c1ef23411b330',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
-if call('GET', KEYS[1]) ~= ARGV[2] then return cmsgpack.pack(0, clock, 0) end
-if ARGV[3] == '0' then call('DEL', KEYS[1]) else call('PEXPIRE', KEYS[1], ARGV[3]) end
+local function holder_of(lock)
+local token = call('GET', lock)
+if token and string.sub(token, -1) == '+' then return string.sub(token, 1, -2), true end
+return token, false
+end
+local function unlock(lock, awaited, channel, value)
+call('DEL', lock)
+if awaited then call('PUBLISH', channel, 'filled ' .. value) end
+end
+local token, awaited = holder_of(KEYS[1])
+if token ~= ARGV[2] then return cmsgpack.pack(0, clock, 0) end
+if ARGV[3] == '0' then unlock(KEYS[1], awaited, ARGV[4], ARGV[5]) else call('PEXPIRE', KEYS[1], ARGV[3]) end
 return cmsgpack.pack(0, clock, 1)
+`,
+}
+
+export const readOrLock: Script = {
+  name: 'readOrLock',
+  sha1: 'd701e3efea9998b561079f84e4fda089a2d925ea',
+  source: `local call = redis.call
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local results, copies = {}, {}
+for i = 1, #KEYS, 2 do
+local at = (i + 1) / 2
+local copy = redis.pcall('GET', KEYS[i])
+if type(copy) == 'string' and string.sub(copy, 1, 16) ~= ARGV[at + 3] then
+results[at] = #copy
+copies[#copies + 1] = copy
+elseif call('SET', KEYS[i + 1], ARGV[2], 'NX', 'PX', ARGV[3])
+or call('PTTL', KEYS[i + 1]) == -1 and call('SET', KEYS[i + 1], ARGV[2], 'PX', ARGV[3]) then
+results[at] = -1
+else
+results[at] = -2 - math.max(0, call('PTTL', KEYS[i + 1]))
+local token = redis.pcall('GET', KEYS[i + 1])
+if type(token) == 'string' and string.sub(token, -1) ~= '+' then call('APPEND', KEYS[i + 1], '+') end
+end
+end
+return cmsgpack.pack(0, clock, results) .. table.concat(copies)
 `,
 }
 
@@ -191,25 +246,34 @@ return cmsgpack.pack(0, clock, log.generation, sequence)
 
 export const store: Script = {
   name: 'store',
-  sha1: '0f1c2d80d2d42629b8555ee2591678defee7d6d4',
+  sha1: '659a098284e675b4dfcf9b72d516e4b3ddf803b7',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
-local token = call('GET', KEYS[2])
-if token ~= ARGV[2] then
-if token == 'set.ended' and ARGV[5] ~= '' then call('DEL', KEYS[2]) end
-local copy = ARGV[5] ~= '' and redis.pcall('GETRANGE', KEYS[1], 16, 200)
-if type(copy) == 'string' then
-local generation, sequence = string.match(copy, '^%d (%S+) (%d+) ')
-if generation ~= ARGV[5] or tonumber(sequence) < tonumber(ARGV[6]) then call('UNLINK', KEYS[1]) end
+local function holder_of(lock)
+local token = call('GET', lock)
+if token and string.sub(token, -1) == '+' then return string.sub(token, 1, -2), true end
+return token, false
 end
-return cmsgpack.pack(0, clock, 0)
+local function unlock(lock, awaited, channel, value)
+call('DEL', lock)
+if awaited then call('PUBLISH', channel, 'filled ' .. value) end
 end
-call('DEL', KEYS[2])
-local copy = string.format('%016.0f', clock) .. ARGV[3]
-if ARGV[4] == '0' then call('SET', KEYS[1], copy) else call('SET', KEYS[1], copy, 'PX', ARGV[4]) end
-return cmsgpack.pack(0, clock, 1)
+local stored = {}
+for i = 1, #KEYS, 2 do
+local at = (i + 1) / 2
+local token, awaited = holder_of(KEYS[i + 1])
+if token == ARGV[at * 3] then
+local copy, keep_ms = string.format('%016.0f', clock) .. ARGV[at * 3 + 1], ARGV[at * 3 + 2]
+if keep_ms == '0' then call('SET', KEYS[i], copy) else call('SET', KEYS[i], copy, 'PX', keep_ms) end
+unlock(KEYS[i + 1], awaited, ARGV[2], KEYS[i])
+stored[at] = 1
+else
+stored[at] = 0
+end
+end
+return cmsgpack.pack(0, clock, stored)
 `,
 }
 

@@ -23,7 +23,7 @@ test('a log whose generation was left before is not accepted: its server lacks w
   expect(view.hasLeft('a')).toBe(true)
   expect(view.synchronize(reply({ sequence: 5 }), at(3))).toBe(false)
   expect(view.generation).toBe('b')
-  expect(view.judge(entry)).toBe('dead')
+  expect(view.judge(entry)).toBe('invalid')
 })
 
 test('an answer that was overtaken, or that continues from where the view is not, is dropped', () => {

@@ -1,5 +1,5 @@
 import { InvalidationTable } from './invalidation-table.ts'
-import type { Invalidation, LogReply, Moment, Position } from './messages.ts'
+import type { Instant, Invalidation, LogReply, Position } from './messages.ts'
 
 /** The fields of an entry, a flight or a read in progress that decide whether an invalidation concerns it. */
 export interface Stamped {
@@ -13,9 +13,9 @@ export interface Stamped {
 }
 
 /**
- * `dead`: invalidated, must not be answered. `unknown`: may be answered, but only as stale. `current`: not invalidated.
+ * `invalid`: must not be returned. `unknown`: may be returned, but only as stale. `valid`: not invalidated.
  */
-export type Verdict = 'current' | 'unknown' | 'dead'
+export type Validity = 'valid' | 'unknown' | 'invalid'
 
 /** The result of a message. After `gap` the log must be read. */
 export type Received = 'applied' | 'duplicate' | 'gap'
@@ -29,7 +29,7 @@ interface Tables {
 export interface ViewLimits {
   readonly maxScopes: number
   readonly maxKeys: number
-  /** How long a proof holds: D. */
+  /** How long a proof holds. */
   readonly proofMs: number
 }
 
@@ -37,26 +37,26 @@ const remembered = 4
 
 /**
  * What one process knows of the invalidations of a namespace. It decides nothing by messages alone: only an answer of
- * Redis proves that all invalidations up to the moment of the request are known, and the proof ends D later, by
- * whichever clock is first. An invalidation that was acknowledged strictly waited for D, so a process with a proof has
- * received it.
+ * Redis proves that all invalidations up to the time of the request are known, and the proof ends `proofMs` later, by
+ * whichever clock is first. An invalidation that was acknowledged strictly waited for that long, so a process with a
+ * proof has received it.
  */
 export class InvalidationView {
   readonly #limits: ViewLimits
   /** The tables in use first, then those of generations before. */
   #tables: Tables[] = []
   #sequence = 0
-  #era = 0
+  #epoch = 0
   #scopeVersion = 0
-  #proof: Moment | undefined
+  #proof: Instant | undefined
 
   constructor(limits: ViewLimits) {
     this.#limits = limits
   }
 
   /** Grows when entries of this process can no longer be compared with the log: they are then only stale. */
-  get era(): number {
-    return this.#era
+  get epoch(): number {
+    return this.#epoch
   }
 
   /** The stamp of an entry whose data is read from now on. */
@@ -81,8 +81,8 @@ export class InvalidationView {
     return this.#sequence
   }
 
-  /** Whether all invalidations up to D before now are known. */
-  proven(now: Moment): boolean {
+  /** Whether all invalidations up to `proofMs` ago are known. */
+  proven(now: Instant): boolean {
     return this.provenAt(now.monotonicMs, now.wallMs)
   }
 
@@ -117,7 +117,7 @@ export class InvalidationView {
    * later. An answer that was overtaken by a later one is dropped, as it may come from a server that has since been
    * replaced. Returns whether it was applied.
    */
-  synchronize(reply: LogReply, askedAt: Moment): boolean {
+  synchronize(reply: LogReply, askedAt: Instant): boolean {
     if (this.#proof !== undefined && askedAt.monotonicMs < this.#proof.monotonicMs) return false
     let [tables] = this.#tables
     if (reply.since !== undefined && (tables?.generation !== reply.generation || this.#sequence < reply.since))
@@ -127,11 +127,11 @@ export class InvalidationView {
       tables = this.#newTables(reply)
       this.#tables = [tables, ...this.#tables].slice(0, remembered)
       this.#sequence = 0
-      this.#era += 1
+      this.#epoch += 1
     } else if (reply.since === undefined) {
       tables.scopes.raiseFloor(reply.scopeFloor)
       tables.keys.raiseFloor(reply.keyFloor)
-      this.#era += 1
+      this.#epoch += 1
     }
     for (const [scope, sequence] of reply.changes) this.#record(tables, scope, sequence, askedAt.monotonicMs)
     this.#sequence = Math.max(this.#sequence, reply.sequence)
@@ -144,20 +144,20 @@ export class InvalidationView {
    * so for those the log need not remember invalidations of the key since the stamp, but only since `watchedFrom`: the
    * position of the view when the read was sent to Redis, and `Infinity` for what is in the first level.
    */
-  judge(subject: Stamped, watchedFrom: number = subject.sequence): Verdict {
+  judge(subject: Stamped, watchedFrom: number = subject.sequence): Validity {
     for (const tables of this.#tables) {
       const own = tables.generation === subject.generation
       // The order of invalidations of other generations is unknown. All of the more recent ones count, to be on the
       // safe side.
       const sequence = own ? subject.sequence : 0
-      if (tables.keys.size > 0 && tables.keys.changedSince(`k:${subject.key}`, sequence)) return 'dead'
+      if (tables.keys.size > 0 && tables.keys.changedSince(`k:${subject.key}`, sequence)) return 'invalid'
       if (tables.scopes.size > 0) {
-        for (const scope of subject.scopes) if (tables.scopes.changedSince(scope, sequence)) return 'dead'
+        for (const scope of subject.scopes) if (tables.scopes.changedSince(scope, sequence)) return 'invalid'
       }
       // An invalidation removed below a floor may have been one of this entry.
       const current = own && tables === this.#tables[0]
-      if (sequence < tables.scopes.floor || (current ? watchedFrom : sequence) < tables.keys.floor) return 'dead'
-      if (own) return current ? 'current' : 'unknown'
+      if (sequence < tables.scopes.floor || (current ? watchedFrom : sequence) < tables.keys.floor) return 'invalid'
+      if (own) return current ? 'valid' : 'unknown'
     }
     return 'unknown'
   }

@@ -25,8 +25,8 @@ export interface LogReply extends Position {
   readonly changes: readonly (readonly [scope: string, sequence: number])[]
 }
 
-/** A moment by both clocks: a suspended machine stops the monotonic one, an administrator sets the other. */
-export interface Moment {
+/** A time by both clocks: a suspended machine stops the monotonic one, an administrator sets the other. */
+export interface Instant {
   readonly monotonicMs: number
   readonly wallMs: number
 }

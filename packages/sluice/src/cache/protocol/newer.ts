@@ -1,4 +1,4 @@
-import type { Verdict } from './invalidation-view.ts'
+import type { Validity } from './invalidation-view.ts'
 
 /** What decides which of two copies of a key is newer. */
 export interface Dated {
@@ -10,13 +10,13 @@ export interface Dated {
   readonly madeAtMs: number
 }
 
-const rank: Readonly<Record<Verdict, number>> = { dead: 0, unknown: 1, current: 2 }
+const rank: Readonly<Record<Validity, number>> = { invalid: 0, unknown: 1, valid: 2 }
 
 /**
  * Whether the copy in the first level stays although Redis answered with another one. A read takes time: meanwhile this
  * process may have fetched or set something newer, and no invalidation distinguishes the two.
  */
-export function stays(present: Dated, presentVerdict: Verdict, read: Dated, readVerdict: Verdict): boolean {
-  if (presentVerdict !== readVerdict) return rank[presentVerdict] > rank[readVerdict]
+export function stays(present: Dated, presentValidity: Validity, read: Dated, readValidity: Validity): boolean {
+  if (presentValidity !== readValidity) return rank[presentValidity] > rank[readValidity]
   return present.id > 0 && read.id > 0 ? present.id > read.id : present.madeAtMs >= read.madeAtMs
 }

@@ -1,8 +1,7 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
-import type { StoredValue } from '../link/cache-link.ts'
-import { timeDigits } from '../link/stored-value.ts'
 import type { Codec } from './codec.ts'
 import { deepFreeze } from './freeze.ts'
+import { type StoredValue, timeDigits } from './stored-value.ts'
 
 /** What is stored of an entry in Redis, besides the time, which Redis adds. */
 export interface StoredCopy {
@@ -28,13 +27,20 @@ const show = (value: number): string => (value === Infinity ? none : String(Math
  * Writes a copy: a line of fields separated by spaces (format, generation, sequence, fresh, stale, error and fetch
  * milliseconds, checksum, tags), then the text of the codec, deflated if requested.
  */
-export function writeCopy(copy: Omit<StoredCopy, 'value'>, text: string, compressBytes: number): Buffer {
+export function writeCopy(copy: Omit<StoredCopy, 'value'>, text: string, compressBytes: number): string | Buffer {
   const compresses = text.length >= compressBytes
   const { generation = none, sequence, freshMs, staleMs, errorMs, fetchMs, tags } = copy
   const times = `${show(freshMs)} ${show(staleMs)} ${show(errorMs)} ${show(fetchMs)}`
   const fields = [compresses ? deflated : plain, generation, sequence, times, crc32(text), ...tags].join(' ')
-  if (!compresses) return Buffer.from(`${fields}\n${text}`)
+  if (!compresses) return `${fields}\n${text}`
   return Buffer.concat([Buffer.from(`${fields}\n`), deflateRawSync(Buffer.from(text))])
+}
+
+/** Puts a generation and sequence into a copy that was written without: `1 - 0 ...`. */
+export function stampCopy(copy: string | Buffer, generation: string, sequence: number): string | Buffer {
+  const stamp = `${generation} ${sequence}`
+  if (typeof copy === 'string') return copy.slice(0, 2) + stamp + copy.slice(5)
+  return Buffer.concat([copy.subarray(0, 2), Buffer.from(stamp), copy.subarray(5)])
 }
 
 /** Reads a copy; undefined for what is damaged, foreign, or larger than allowed when unpacked. */

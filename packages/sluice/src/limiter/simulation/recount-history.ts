@@ -1,4 +1,4 @@
-import { Random } from '../../cache/protocol/testing/random.ts'
+import { Random } from '../../cache/protocol/simulation/random.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Recount, RecountPeriod } from '../../stores/recount/recount.ts'
 import { createLimiter } from '../create-limiter.ts'

@@ -1,7 +1,7 @@
 -- Invalidates a key and stores what a producer wrote, in one step. All keys must be on one node.
 --
 -- KEYS[1-3] see log.lua
--- KEYS[4]   the key of the value         KEYS[5]   the key of its claim
+-- KEYS[4]   the key of the value         KEYS[5]   the key of its fill lock
 -- ARGV[1]   see deadline.lua
 -- ARGV[2-5] see bump.lua
 -- ARGV[6]   the scope of the key

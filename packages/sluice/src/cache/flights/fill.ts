@@ -1,0 +1,91 @@
+import type { Entry } from '../l1/entry.ts'
+import type { L1 } from '../l1/l1.ts'
+import { makeEntry } from '../l1/make-entry.ts'
+import type { CacheMonitor } from '../monitor.ts'
+import type { ResolvedOptions } from '../options.ts'
+import type { Instant } from '../protocol/messages.ts'
+import type { Fetches } from './fetches.ts'
+import type { FillLock } from './fill-lock.ts'
+import type { Flight, LookupResult } from './flight.ts'
+
+/** A value that is invalidated while it is fetched is fetched again, but only this often. */
+const maxAttempts = 3
+
+/** Fetches the value of a flight and keeps it in both levels. */
+export class Fill {
+  readonly #l1: L1
+  readonly #fetches: Fetches
+  readonly #options: ResolvedOptions
+  readonly #monitor: CacheMonitor
+  readonly #latest: (flight: Flight) => Flight | undefined
+
+  /** `latest` is the flight that callers of the same key join now. */
+  constructor(
+    l1: L1,
+    fetches: Fetches,
+    options: ResolvedOptions,
+    monitor: CacheMonitor,
+    latest: (flight: Flight) => Flight | undefined,
+  ) {
+    this.#l1 = l1
+    this.#fetches = fetches
+    this.#options = options
+    this.#monitor = monitor
+    this.#latest = latest
+  }
+
+  /** Stores in Redis if there is a lock. `known` is what may be returned if the fetch fails. */
+  async run(flight: Flight, lock: FillLock | undefined, known: Entry | undefined): Promise<LookupResult> {
+    lock?.hold()
+    try {
+      return await this.#attempt(flight, lock, known, 1)
+    } catch (error) {
+      if (known === undefined || this.#l1.stateOf(known) === 'none') throw error
+      return { value: known.value, stale: true, from: known.id === 0 ? 'memory' : 'redis', entry: known }
+    } finally {
+      // Does nothing after a value was stored.
+      lock?.release()
+    }
+  }
+
+  async #attempt(
+    flight: Flight,
+    lock: FillLock | undefined,
+    known: Entry | undefined,
+    attempt: number,
+  ): Promise<LookupResult> {
+    const { key } = flight
+    const { view } = this.#l1
+    const sinceMs = this.#options.clock.monotonic() - this.#options.replicaLagMs
+    const afterInvalidation = attempt > 1 || view.heardSince(key.encoded, known?.scopes ?? key.prefixScopes, sinceMs)
+    const { value, tookMs, stamp, beganAt } = await this.#fetches.run(flight, afterInvalidation)
+    const source = { value, rules: flight.rules, stamp, fetchMs: Math.max(1, Math.ceil(tookMs)) }
+    const made = makeEntry(key, source, this.#l1.nowMs(), this.#options, this.#monitor)
+    const unstamped = { key: key.encoded, scopes: key.prefixScopes, generation: undefined, sequence: 0 }
+    const validity = flight.invalidated ? 'invalid' : view.judge(made?.entry ?? { ...unstamped, ...stamp })
+    if (validity === 'invalid' && attempt < maxAttempts) {
+      const newer = this.#latest(flight)
+      if (newer === undefined || newer === flight) return this.#attempt(flight, lock, undefined, attempt + 1)
+      lock?.release()
+      return newer.result
+    }
+    if (made !== undefined && validity !== 'invalid') {
+      this.#l1.keep(made.entry, validity)
+      lock?.store(made.entry, made)
+    }
+    const isProven = this.#isYoung(beganAt) || (validity === 'valid' && this.#l1.isProven())
+    return {
+      value: made ? made.entry.value : value,
+      stale: validity === 'invalid' || !isProven,
+      from: 'fetch',
+      entry: made?.entry,
+    }
+  }
+
+  /** Strict invalidation waits for `proofMs`; data that was read after it began is newer. */
+  #isYoung(beganAt: Instant): boolean {
+    const { monotonicMs, wallMs } = this.#l1.instant()
+    const tookMs = Math.max(monotonicMs - beganAt.monotonicMs, Math.abs(wallMs - beganAt.wallMs))
+    return tookMs < this.#options.proofMs
+  }
+}

@@ -1,0 +1,82 @@
+import { checkOptionNames } from '../core/check-options.ts'
+import { invalidOption, SluiceError } from '../core/errors.ts'
+import { sleep } from '../runtime/sleep.ts'
+import type { InvalidateOptions, InvalidationReceipt } from './cache.ts'
+import type { Flights } from './flights/flights.ts'
+import type { InvalidationTarget } from './keys/cache-key.ts'
+import type { L1 } from './l1/l1.ts'
+import type { L2 } from './l2/l2.ts'
+import type { CacheMonitor } from './monitor.ts'
+import type { ResolvedOptions } from './options.ts'
+
+/** An invalidation whose arguments make sense. */
+export interface InvalidationRequest {
+  readonly scopes: readonly string[]
+  readonly mode: 'fast' | 'strict'
+  /** How many replicas must have it. */
+  readonly wait: number
+}
+
+/** Checks the arguments of `invalidate`. */
+export function readInvalidation(
+  target: InvalidationTarget | readonly InvalidationTarget[],
+  options: InvalidateOptions,
+): InvalidationRequest {
+  checkOptionNames('invalidate', options, ['mode', 'wait'])
+  const { mode = 'fast', wait = 0 } = options
+  if (!Number.isInteger(wait) || wait < 0)
+    throw invalidOption('invalidate.wait', wait, 'use a number of replicas, such as 1')
+  if (mode !== 'fast' && mode !== 'strict') throw invalidOption('invalidate.mode', mode, 'use "fast" or "strict"')
+  const targets = Array.isArray(target) ? (target as InvalidationTarget[]) : [target as InvalidationTarget]
+  const scopes = targets.map((each) => {
+    if (typeof each?.scope === 'string') return each.scope
+    throw invalidOption('invalidate target', each, 'use a key, keys.name.prefix(...), tag(name) or everything')
+  })
+  return { scopes, mode, wait }
+}
+
+/** What an invalidation concerns. */
+export interface InvalidationParts {
+  readonly options: ResolvedOptions
+  readonly monitor: CacheMonitor
+  readonly l1: L1
+  readonly l2: L2 | undefined
+  readonly flights: Flights
+}
+
+/** Invalidates in this process and, through Redis, in all others. */
+export async function invalidateScopes(
+  { options, monitor, l1, l2, flights }: InvalidationParts,
+  { scopes, mode, wait }: InvalidationRequest,
+): Promise<InvalidationReceipt> {
+  if (l2 === undefined) {
+    l1.invalidateAlone(scopes)
+    monitor.invalidation('sent', scopes.length)
+    return { sent: true }
+  }
+  const { clock, redisDeadlineMs, proofMs } = options
+  const endMs = clock.monotonic() + redisDeadlineMs
+  try {
+    if (!(await l2.invalidate(scopes))) flights.invalidate(scopes)
+  } catch (error) {
+    // Redis may have executed it nevertheless. This process applies it now in any case, until Redis has it.
+    l1.purge(scopes)
+    flights.invalidate(scopes)
+    l2.sendLater(scopes)
+    if (mode === 'strict' || wait > 0) throw notConfirmed('invalidate', error)
+    return { sent: false }
+  }
+  if (wait > 0) {
+    await l2.waitForReplicas(wait, Math.max(1, endMs - clock.monotonic())).catch((error) => {
+      throw notConfirmed('invalidate', error)
+    })
+  }
+  // Proofs that were obtained before the invalidation end within `proofMs`. Clocks may differ in rate by a little.
+  if (mode === 'strict') await sleep(proofMs * 1.01 + 2, clock, undefined)
+  return { sent: true }
+}
+
+/** The error of a change that Redis did not confirm. */
+export function notConfirmed(what: string, cause: unknown): SluiceError {
+  return new SluiceError('SLUICE_CACHE_UNREACHABLE', `Redis did not confirm ${what}`, { cause, transient: true })
+}

@@ -1,0 +1,141 @@
+import type { Clock } from '../../core/clock.ts'
+import type { ResolvedOptions } from '../options.ts'
+import { InvalidationView, type Validity } from '../protocol/invalidation-view.ts'
+import type { Instant, Invalidation, Position } from '../protocol/messages.ts'
+import { type Entry, judgeEntry } from './entry.ts'
+import { SieveMap } from './sieve-map.ts'
+
+/** How many invalidations a process and the log remember. */
+export const maxScopes = 50_000
+export const maxKeys = 10_000
+const localGeneration = 'local'
+
+/**
+ * How an entry may be returned: `fresh`; `unproven`, within its TTL but it is unknown whether it was invalidated;
+ * `revalidate`, past its TTL while a fetch is in flight; `error`, only if a fetch fails; `none`, not at all.
+ */
+export type EntryState = 'fresh' | 'unproven' | 'revalidate' | 'error' | 'none'
+
+/** The position of the view when a copy was requested from Redis, and when that was. */
+export interface ReadStart {
+  readonly generation: string | undefined
+  readonly sequence: number
+  readonly atMs: number
+}
+
+/** The first level: the entries of this process, and what it knows of their invalidations. */
+export class L1 {
+  readonly entries: SieveMap<Entry>
+  readonly view: InvalidationView
+  readonly #clock: Clock
+  readonly #readUs: () => number
+  readonly #link: { readonly connection: number } | undefined
+  readonly #keeps: boolean
+  /** The connection over which Redis last proved the view. */
+  provenConnection = -1
+  /** When a proof was last needed, by the monotonic clock. */
+  usedMs: number = Number.NEGATIVE_INFINITY
+  #isClosed = false
+  #sequence = 0
+
+  /** Without a link to Redis, all invalidations are those of this process. */
+  constructor(options: ResolvedOptions, link: { readonly connection: number } | undefined) {
+    const { clock, memory, proofMs } = options
+    this.#clock = clock
+    this.#readUs = clock.coarse ?? clock.now
+    this.#link = link
+    this.#keeps = memory !== undefined
+    this.entries = new SieveMap(memory?.maxEntries ?? 0, memory?.maxBytes ?? 0)
+    this.view = new InvalidationView({ maxScopes, maxKeys, proofMs })
+    if (link === undefined) {
+      const log = { generation: localGeneration, sequence: 0, since: undefined, scopeFloor: 0, keyFloor: 0 }
+      this.view.synchronize({ ...log, changes: [] }, this.instant())
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.entries.clear()
+  }
+
+  /** Milliseconds that never run backwards, but include the time that the machine was suspended. */
+  nowMs(): number {
+    return this.#readUs() / 1000
+  }
+
+  instant(): Instant {
+    return { monotonicMs: this.#clock.monotonic(), wallMs: this.nowMs() }
+  }
+
+  /** The position and time at which a copy is requested from Redis. */
+  readStart(atMs: number = this.nowMs()): ReadStart {
+    const { generation, sequence } = this.view
+    return { generation, sequence, atMs }
+  }
+
+  /** Whether all invalidations up to `proofMs` ago are known. */
+  isProven(): boolean {
+    return this.isProvenAt(this.#clock.monotonic(), this.nowMs())
+  }
+
+  /**
+   * The same for a time that was just read. A proof belongs to a connection: another one may lead to a server that took
+   * over and has copies that were replaced.
+   */
+  isProvenAt(monotonicMs: number, wallMs: number): boolean {
+    if (this.#link === undefined) return true
+    this.usedMs = monotonicMs
+    return this.#link.connection === this.provenConnection && this.view.provenAt(monotonicMs, wallMs)
+  }
+
+  /** Whether an entry may be returned as fresh. */
+  isFresh(entry: Entry, nowMs: number = this.nowMs()): boolean {
+    if (nowMs >= entry.freshUntilMs || judgeEntry(this.view, entry) !== 'valid') return false
+    return this.#link === undefined || this.isProvenAt(this.#clock.monotonic(), nowMs)
+  }
+
+  stateOf(entry: Entry): EntryState {
+    const validity = judgeEntry(this.view, entry)
+    const nowMs = this.nowMs()
+    if (validity === 'invalid' || nowMs >= entry.errorUntilMs) return 'none'
+    if (nowMs < entry.freshUntilMs) return validity === 'valid' && this.isProven() ? 'fresh' : 'unproven'
+    return nowMs < entry.staleUntilMs ? 'revalidate' : 'error'
+  }
+
+  /** Keeps an entry, unless it was judged to be invalid. */
+  keep(entry: Entry, validity: Validity): Entry | undefined {
+    if (validity === 'invalid') return undefined
+    if (validity === 'valid') {
+      entry.epoch = this.view.epoch
+      entry.scopeVersion = this.view.scopeVersion
+    }
+    entry.uses = (this.entries.peek(entry.key)?.uses ?? 0) + 1
+    if (this.#keeps && !this.#isClosed) this.entries.set(entry.key, entry)
+    return entry
+  }
+
+  /** Removes an invalidated key; for prefixes and tags, entries are checked when they are read. */
+  forget(scope: string, at: Position): void {
+    if (!scope.startsWith('k:')) return
+    const entry = this.entries.peek(scope.slice(2))
+    // What a producer set is stamped with the same invalidation that announces it.
+    if (entry === undefined || (entry.generation === at.generation && entry.sequence >= at.sequence)) return
+    this.entries.delete(entry.key)
+  }
+
+  /** Removes all that these scopes cover, for an invalidation that is in no log yet. Looks at every entry. */
+  purge(scopes: readonly string[]): void {
+    const gone = new Set(scopes)
+    for (const [key, entry] of [...this.entries.entries()])
+      if (gone.has(`k:${key}`) || entry.scopes.some((scope) => gone.has(scope))) this.entries.delete(key)
+  }
+
+  /** Applies an invalidation of a cache without Redis. */
+  invalidateAlone(scopes: readonly string[]): Invalidation {
+    this.#sequence += 1
+    const message = { generation: localGeneration, sequence: this.#sequence, scopes }
+    this.view.receive(message, this.#clock.monotonic())
+    for (const scope of scopes) this.forget(scope, message)
+    return message
+  }
+}

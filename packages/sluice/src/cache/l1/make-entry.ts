@@ -1,0 +1,121 @@
+import type { CacheKey } from '../keys/cache-key.ts'
+import type { EntryRules } from '../keys/key-spec.ts'
+import type { CacheMonitor } from '../monitor.ts'
+import type { ResolvedOptions } from '../options.ts'
+import type { Position } from '../protocol/messages.ts'
+import { deepFreeze } from '../values/freeze.ts'
+import { readCopy, writeCopy } from '../values/stored-copy.ts'
+import type { StoredValue } from '../values/stored-value.ts'
+import type { Entry } from './entry.ts'
+import { keepingOf } from './rules.ts'
+
+/** What an entry costs besides its text: the objects that hold it. Measured by `npm run bench -- cache`, rounded up. */
+const overheadBytes = 480
+const unjudged = -1
+
+/** What was fetched or set, and what is known of it. */
+export interface MadeOf {
+  readonly value: unknown
+  /** The options of the call. */
+  readonly rules: EntryRules | undefined
+  readonly stamp: Position | undefined
+  /** How long the fetch took; 0 for what a producer set. */
+  readonly fetchMs: number
+}
+
+/** An entry, and how Redis should keep it. */
+export interface Made {
+  readonly entry: Entry
+  readonly keepMs: number
+  /** Writes the copy for Redis. */
+  readonly write: () => string | Buffer
+}
+
+/**
+ * Makes an entry of a value. The value is encoded and decoded, so that all callers get the same from either level:
+ * equal types, and frozen. Undefined for what cannot be encoded or is too large; that is counted.
+ */
+export function makeEntry(
+  key: CacheKey,
+  { value, rules, stamp, fetchMs }: MadeOf,
+  nowMs: number,
+  options: ResolvedOptions,
+  monitor: CacheMonitor,
+): Made | undefined {
+  const { codec, maxValueBytes, compressBytes, random } = options
+  const keeping = keepingOf(key.spec, key.encoded, value, [rules, key.spec.options, options.rules], random)
+  let text: string
+  let copy: unknown
+  try {
+    text = codec.encode(value)
+    copy = deepFreeze(codec.decode(text))
+  } catch {
+    monitor.skipped(key.spec.name, 'unencodable')
+    return undefined
+  }
+  const size = Buffer.byteLength(text)
+  if (size > maxValueBytes) {
+    monitor.skipped(key.spec.name, 'oversized')
+    return undefined
+  }
+  const { freshMs, staleMs, errorMs, scopes } = keeping
+  const { generation, sequence = 0 } = stamp ?? {}
+  const entry: Entry = {
+    key: key.encoded,
+    spec: key.spec,
+    value: copy,
+    bytes: size + 2 * key.encoded.length + overheadBytes,
+    scopes,
+    generation,
+    sequence,
+    madeAtMs: nowMs,
+    freshUntilMs: nowMs + freshMs,
+    staleUntilMs: nowMs + staleMs,
+    errorUntilMs: nowMs + errorMs,
+    fetchMs,
+    id: 0,
+    epoch: unjudged,
+    scopeVersion: unjudged,
+    uses: 1,
+  }
+  const tags = scopes.filter((scope) => scope.startsWith('t:'))
+  const stored = { generation, sequence, freshMs, staleMs, errorMs, fetchMs, tags }
+  return { entry, keepMs: errorMs, write: () => writeCopy(stored, text, compressBytes) }
+}
+
+/** Reads an entry from Redis. What is damaged, foreign or too large is a counted miss. */
+export function readEntry(
+  key: CacheKey,
+  stored: StoredValue,
+  askedMs: number,
+  { codec, maxValueBytes }: ResolvedOptions,
+  monitor: CacheMonitor,
+): Entry | undefined {
+  const copy = readCopy(stored, codec, maxValueBytes)
+  if (copy === undefined) {
+    monitor.skipped(key.spec.name, 'damaged')
+    return undefined
+  }
+  // Its age counts from when it was requested, so that it never looks younger than it is.
+  const madeAtMs = askedMs - stored.ageMs
+  const prefixes = key.prefixScopes
+  // An object literal with the fields in the same order as above, for speed: this runs for every read from Redis.
+  return {
+    key: key.encoded,
+    spec: key.spec,
+    value: copy.value,
+    bytes: stored.end - stored.start + 2 * key.encoded.length + overheadBytes,
+    scopes: copy.tags.length === 0 ? prefixes : [...prefixes, ...copy.tags],
+    generation: copy.generation,
+    sequence: copy.sequence,
+    madeAtMs,
+    freshUntilMs: madeAtMs + copy.freshMs,
+    staleUntilMs: madeAtMs + copy.staleMs,
+    errorUntilMs: madeAtMs + copy.errorMs,
+    fetchMs: copy.fetchMs,
+    id: stored.id,
+    epoch: unjudged,
+    scopeVersion: unjudged,
+    uses: 1,
+  }
+}

@@ -1,0 +1,185 @@
+import type { CacheKey } from '../keys/cache-key.ts'
+import type { Entry } from '../l1/entry.ts'
+import { judgeEntry } from '../l1/entry.ts'
+import type { L1, ReadStart } from '../l1/l1.ts'
+import { readEntry } from '../l1/make-entry.ts'
+import type { CacheLink, LookupReply, LookupWaiter, SetReply } from '../link/cache-link.ts'
+import type { CacheMonitor } from '../monitor.ts'
+import type { ResolvedOptions } from '../options.ts'
+import type { Invalidation } from '../protocol/messages.ts'
+import { stays } from '../protocol/newer.ts'
+import type { StoredValue } from '../values/stored-value.ts'
+import { FillWaiters } from './fill-waiters.ts'
+import { LogFollower } from './log-follower.ts'
+import { Reachability } from './reachability.ts'
+import { UnsentInvalidations } from './unsent.ts'
+
+/**
+ * The second level, Redis: reads and stores copies, sends invalidations, and sends later what could not be sent. Sends
+ * nothing while Redis does not answer.
+ */
+export class L2 {
+  readonly #l1: L1
+  readonly #link: CacheLink
+  readonly #options: ResolvedOptions
+  readonly #monitor: CacheMonitor
+  readonly #unsubscribe: () => void
+  readonly #reachability: Reachability
+  readonly #unsent = new UnsentInvalidations()
+  #closed = false
+  readonly log: LogFollower
+  readonly fills: FillWaiters
+
+  constructor(l1: L1, link: CacheLink, options: ResolvedOptions, monitor: CacheMonitor) {
+    this.#l1 = l1
+    this.#link = link
+    this.#options = options
+    this.#monitor = monitor
+    this.#reachability = new Reachability(monitor)
+    this.fills = new FillWaiters(options.clock)
+    this.log = new LogFollower(l1, link, options, monitor, this.#reachability)
+    this.log.onSynced = () => this.#sendUnsent()
+    this.#unsubscribe = link.subscribe({
+      invalidated: (message) => this.#received(message),
+      filled: (key) => this.fills.wake(key),
+      interrupted: () => {
+        this.log.interrupted()
+        this.fills.wakeAll()
+      },
+    })
+  }
+
+  get isDown(): boolean {
+    return this.#reachability.isDown
+  }
+
+  /** When Redis last answered, by the cache's clock. */
+  get lastAnswerMs(): number {
+    return this.#reachability.lastAnswerMs
+  }
+
+  /** Calls Redis, unless it is known not to answer; undefined when it did not. */
+  async ask<T>(call: (link: CacheLink, withinMs: number) => Promise<T>, withinMs: number): Promise<T | undefined> {
+    if (!this.#isOpen(withinMs)) return undefined
+    try {
+      const reply = await call(this.#link, withinMs)
+      this.#reachability.answered(this.#l1.nowMs())
+      return reply
+    } catch (error) {
+      this.failed(error)
+      return undefined
+    }
+  }
+
+  /** Reads a key or takes its fill lock. False when Redis is known not to answer; then nothing is sent. */
+  lookUp(key: string, rejected: Buffer, withinMs: number, waiter: LookupWaiter): boolean {
+    if (!this.#isOpen(withinMs)) return false
+    this.#link.readOrLock(key, rejected, withinMs, waiter)
+    return true
+  }
+
+  /** The same with a promise; undefined when Redis did not answer. */
+  readOrLock(key: string, rejected: Buffer, withinMs: number): Promise<LookupReply | undefined> {
+    const call = (link: CacheLink, ms: number): Promise<LookupReply> =>
+      new Promise((resolve, reject) => link.readOrLock(key, rejected, ms, { resolve, reject }))
+    return this.ask(call, withinMs)
+  }
+
+  /** Redis answered a lookup. */
+  answered(nowMs: number): void {
+    this.#reachability.answered(nowMs)
+  }
+
+  failed(error: unknown): void {
+    if (!this.#closed) this.#reachability.failed(error)
+  }
+
+  /**
+   * Judges a copy that Redis answered with and keeps it in L1, in one synchronous step. Returns what is kept, which may
+   * be a newer entry that arrived meanwhile; undefined for what is invalid.
+   */
+  take(key: CacheKey, stored: StoredValue, start: ReadStart): Entry | undefined {
+    const { view, entries } = this.#l1
+    const entry = readEntry(key, stored, start.atMs, this.#options, this.#monitor)
+    if (entry === undefined || this.isUnsent(entry)) return undefined
+    const validity = view.judge(entry, start.generation === view.generation ? start.sequence : 0)
+    const present = entries.peek(entry.key)
+    if (present !== undefined && stays(present, judgeEntry(view, present), entry, validity)) return present
+    return this.#l1.keep(entry, validity)
+  }
+
+  /**
+   * Sends an invalidation and applies it. Rejects when Redis does not answer. False when the log is not the one that
+   * this process knows: it is sent again when it is, and must be applied locally until then.
+   */
+  async invalidate(scopes: readonly string[]): Promise<boolean> {
+    const message = await this.#link.invalidate(scopes, this.#options.redisDeadlineMs)
+    this.#sent(message)
+    if (message.generation === this.#l1.view.generation) return true
+    // That log may be lost again before this process has read it.
+    this.#l1.purge(scopes)
+    this.#unsent.add(scopes)
+    return false
+  }
+
+  /** Waits until so many replicas have the latest invalidation. */
+  waitForReplicas(replicas: number, withinMs: number): Promise<void> {
+    return this.#link.waitForReplicas(replicas, withinMs)
+  }
+
+  /** Writes a value for all to read, and applies that it replaces what was there. */
+  async set(key: string, copy: string | Buffer, keepMs: number): Promise<SetReply> {
+    const { times } = this.#unsent
+    const reply = await this.#link.set(key, copy, keepMs, this.#options.redisDeadlineMs)
+    // A pending invalidation of the key is about the value before this one.
+    if (times === this.#unsent.times) this.#unsent.remove(`k:${key}`)
+    this.#sent(reply.message)
+    return reply
+  }
+
+  /** Remembers what to send when Redis is back. */
+  sendLater(scopes: readonly string[]): void {
+    this.#monitor.invalidation('queued', scopes.length)
+    this.#unsent.add(scopes)
+    if (!this.#closed) this.#reachability.lost()
+  }
+
+  /** Whether an invalidation of this has not reached Redis yet: then the copy in Redis is outdated. */
+  isUnsent({ key, scopes }: Entry): boolean {
+    return this.#unsent.covers(key, scopes)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.log.close()
+    this.#unsubscribe()
+    await this.#link.close()
+  }
+
+  #isOpen(withinMs: number): boolean {
+    return !this.#reachability.isDown && withinMs >= 1 && !this.#closed
+  }
+
+  #sent(message: Invalidation): void {
+    this.#reachability.answered(this.#l1.nowMs())
+    this.#monitor.invalidation('sent', message.scopes.length)
+    this.log.apply(message)
+  }
+
+  #received(message: Invalidation): void {
+    if (this.#closed) return
+    this.#monitor.invalidation('received', message.scopes.length)
+    this.log.apply(message)
+    // It ends the fill locks of its keys.
+    for (const scope of message.scopes) if (scope.startsWith('k:')) this.fills.wake(scope.slice(2))
+  }
+
+  #sendUnsent(): void {
+    this.#unsent.send(
+      (scopes) => this.invalidate(scopes),
+      () => {
+        if (!this.#closed) this.#reachability.lost()
+      },
+    )
+  }
+}

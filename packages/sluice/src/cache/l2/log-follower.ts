@@ -1,0 +1,132 @@
+import { backoffMs } from '../../core/backoff.ts'
+import type { Timer } from '../../core/clock.ts'
+import type { L1 } from '../l1/l1.ts'
+import type { CacheLink } from '../link/cache-link.ts'
+import type { CacheMonitor } from '../monitor.ts'
+import type { ResolvedOptions } from '../options.ts'
+import type { Invalidation } from '../protocol/messages.ts'
+import type { Reachability } from './reachability.ts'
+
+const probes = { baseMs: 200, maxMs: 2000 } as const
+/** Without a lookup for this long, the proof is no longer renewed in advance. */
+const idleMs = 10_000
+/** After which share of its time a proof is renewed. */
+const renewAfter = 0.4
+
+/**
+ * Keeps what L1 knows of invalidations in step with the log in Redis: applies messages, and reads the log when one was
+ * lost, before the proof ends, or to find out whether Redis is back.
+ */
+export class LogFollower {
+  readonly #l1: L1
+  readonly #link: CacheLink
+  readonly #options: ResolvedOptions
+  readonly #monitor: CacheMonitor
+  readonly #reachability: Reachability
+  #syncing: Promise<boolean> | undefined
+  #timer: Timer | undefined
+  #probes = 0
+  #closed = false
+  /** Called when the log was read. */
+  onSynced: () => void = () => undefined
+  /** Called when entries can no longer be proven fresh. `sameLog`: messages were missed; otherwise the log was lost. */
+  onLost: (sameLog: boolean) => void = () => undefined
+
+  constructor(l1: L1, link: CacheLink, options: ResolvedOptions, monitor: CacheMonitor, reachability: Reachability) {
+    this.#l1 = l1
+    this.#link = link
+    this.#options = options
+    this.#monitor = monitor
+    this.#reachability = reachability
+    reachability.onDown = () => this.#planNext()
+  }
+
+  /**
+   * Obtains a proof for the view, if Redis can be reached. Resolves to whether there is one; at once where there
+   * already is.
+   */
+  prove(withinMs: number): Promise<boolean> | true {
+    if (this.#l1.isProven()) {
+      if (this.#timer === undefined && this.#syncing === undefined) this.#planNext()
+      return true
+    }
+    if (this.#reachability.isDown || this.#closed) return Promise.resolve(false)
+    return this.#sync(withinMs)
+  }
+
+  /** Applies an invalidation that was published or sent. */
+  apply(message: Invalidation): void {
+    const received = this.#l1.view.receive(message, this.#options.clock.monotonic())
+    if (received !== 'duplicate') for (const scope of message.scopes) this.#l1.forget(scope, message)
+    if (received === 'gap') this.#catchUp()
+  }
+
+  /** Messages may have been lost. */
+  interrupted(): void {
+    if (this.#l1.view.generation !== undefined) this.#catchUp()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#options.clock.clearTimeout(this.#timer)
+  }
+
+  #catchUp(): void {
+    if (!this.#reachability.isDown && !this.#closed) void this.#sync(this.#options.redisDeadlineMs)
+  }
+
+  #sync(withinMs: number): Promise<boolean> {
+    this.#syncing ??= this.#readLog(withinMs).finally(() => {
+      this.#syncing = undefined
+      this.#planNext()
+    })
+    return this.#syncing
+  }
+
+  async #readLog(withinMs: number): Promise<boolean> {
+    const { view } = this.#l1
+    const askedAt = this.#l1.instant()
+    const before = view.position
+    const { epoch } = view
+    try {
+      let reply = await this.#link.sync(before, Math.max(1, withinMs))
+      // A server that had been replaced is back, or there are two: it lacks the invalidations of the meantime.
+      if (view.hasLeft(reply.generation)) reply = await this.#link.sync(before, withinMs, reply.generation)
+      if (this.#closed) return false
+      // A lost connection fails its calls, so an answer came over the current one.
+      if (view.synchronize(reply, askedAt)) this.#l1.provenConnection = this.#link.connection
+      for (const [scope, sequence] of reply.changes) this.#l1.forget(scope, { generation: reply.generation, sequence })
+      const sameLog = before?.generation === reply.generation
+      if (sameLog && reply.changes.length > 0) this.#monitor.invalidation('recovered', reply.changes.length)
+      this.#probes = 0
+      this.#reachability.recovered(this.#l1.nowMs())
+      this.onSynced()
+      if (epoch !== view.epoch && before !== undefined) {
+        this.#monitor.unproven(sameLog ? 'lost' : 'generation')
+        this.onLost(sameLog)
+      }
+      return this.#l1.isProven()
+    } catch (error) {
+      if (!this.#closed) this.#reachability.failed(error)
+      return false
+    }
+  }
+
+  /**
+   * Plans the next reading of the log: shortly before the proof ends while the cache is in use, or a probe while Redis
+   * is away.
+   */
+  #planNext(): void {
+    const { clock, proofMs, random, redisDeadlineMs } = this.#options
+    clock.clearTimeout(this.#timer)
+    this.#timer = undefined
+    const isIdle = clock.monotonic() - this.#l1.usedMs >= idleMs
+    if (this.#closed || (isIdle && !this.#reachability.isDown)) return
+    const waitMs = this.#reachability.isDown ? backoffMs(this.#probes++, random, probes) : proofMs * renewAfter
+    this.#timer = clock.setTimeout(() => {
+      this.#timer = undefined
+      void this.#sync(redisDeadlineMs)
+    }, waitMs)
+    this.#timer.unref?.()
+  }
+}

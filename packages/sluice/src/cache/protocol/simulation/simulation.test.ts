@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import { InvalidationView, type Received, type Validity } from '../invalidation-view.ts'
+import type { Instant, Invalidation, LogReply } from '../messages.ts'
+import type { Mutation } from './mutation.ts'
+import { runSchedule } from './run-schedule.ts'
+
+const schedules = Number(process.env.SLUICE_SCHEDULES ?? 4000)
+
+test(`no answer breaks a promise in ${schedules} schedules`, { timeout: 600_000 }, () => {
+  const total = { fresh: 0, stale: 0, acknowledged: 0, rejected: 0, set: 0 }
+  for (let seed = 1; seed <= schedules; seed++) {
+    const result = runSchedule(seed)
+    expect(result.violations).toEqual([])
+    total.fresh += result.fresh
+    total.stale += result.stale
+    total.acknowledged += result.acknowledged
+    total.rejected += result.rejected
+    total.set += result.set
+  }
+  // A simulation in which nothing is answered or acknowledged would prove nothing.
+  expect(total.fresh).toBeGreaterThan(20 * schedules)
+  expect(total.stale).toBeGreaterThan(schedules)
+  expect(total.acknowledged).toBeGreaterThan(3 * schedules)
+  expect(total.rejected).toBeGreaterThan(schedules / 2)
+  expect(total.set).toBeGreaterThan(schedules)
+})
+
+class IgnoresGaps extends InvalidationView {
+  #proof: Instant = { monotonicMs: 0, wallMs: 0 }
+  override synchronize(reply: LogReply, askedAt: Instant): boolean {
+    if (askedAt.monotonicMs >= this.#proof.monotonicMs) this.#proof = askedAt
+    return super.synchronize(reply, askedAt)
+  }
+  override receive(message: Invalidation): Received {
+    const position = this.position
+    if (position && message.generation === position.generation && message.sequence > position.sequence + 1) {
+      super.synchronize(
+        { ...message, since: 0, scopeFloor: 0, keyFloor: 0, changes: message.scopes.map((s) => [s, message.sequence]) },
+        this.#proof,
+      )
+      return 'applied'
+    }
+    return super.receive(message)
+  }
+}
+
+class OneClock extends InvalidationView {
+  override proven(now: Instant): boolean {
+    return super.proven({ ...now, wallMs: this.#wallMs })
+  }
+  #wallMs = 0
+  override synchronize(reply: LogReply, askedAt: Instant): boolean {
+    this.#wallMs = askedAt.wallMs
+    return super.synchronize(reply, askedAt)
+  }
+}
+
+class NeverUnproven extends InvalidationView {
+  override proven(): boolean {
+    return this.position !== undefined
+  }
+}
+
+class IgnoresTags extends InvalidationView {
+  override judge(subject: Parameters<InvalidationView['judge']>[0], watchedFrom?: number): Validity {
+    return super.judge({ ...subject, scopes: [] }, watchedFrom)
+  }
+}
+
+class ForgetsReadsInProgress extends InvalidationView {
+  override judge(subject: Parameters<InvalidationView['judge']>[0]): Validity {
+    return super.judge(subject, Infinity)
+  }
+}
+
+class UnknownIsCurrent extends InvalidationView {
+  override get epoch(): number {
+    return 0
+  }
+  override judge(subject: Parameters<InvalidationView['judge']>[0], watchedFrom?: number): Validity {
+    const validity = super.judge(subject, watchedFrom)
+    return validity === 'unknown' ? 'valid' : validity
+  }
+}
+
+const mutants: Record<string, Mutation> = {
+  'stamps a value when its fetch has ended': { stampsAtEnd: true },
+  'does not judge what a flight brings': { trustsFlights: true },
+  'does not judge what Redis answered when it arrives': { trustsReads: true },
+  'stores without checking the lock': { ignoresLocks: true },
+  'reads from another server than it asked': { trustsAnyServer: true },
+  'acknowledges before the proofs of others have ended': { acknowledgesEarly: true },
+  'counts the age of data from the end of its fetch': { datesFetchByEnd: true },
+  'counts the age of a copy from before it was requested': { datesReadsTooEarly: true },
+  'dates a proof by the reply': { datesProofByReply: true },
+  'takes a missing log for an empty one': { missingIsZero: true },
+  'continues the log of another node': { ignoresRunId: true },
+  'forgets invalidations without a floor': { forgetsFloor: true },
+  'takes unknown entries for current': { view: (limits) => new UnknownIsCurrent(limits) },
+  'overlooks what happened during a read': { view: (limits) => new ForgetsReadsInProgress(limits) },
+  'goes on after a gap': { view: (limits) => new IgnoresGaps(limits) },
+  'believes the monotonic clock alone': { view: (limits) => new OneClock(limits) },
+  'keeps what it read over what is newer': { keepsWhatItRead: true },
+  'overlooks a rejected invalidation during a read': { forgetsRejected: true },
+  'sets without a lock': { setsWithoutLock: true },
+  'lets a fetch store over what was set meanwhile': { setsBesideLocks: true },
+  'frees the lock of a set that an invalidation overtakes': { freesLocksOfSets: true },
+  'does not judge what it set': { trustsSets: true },
+  'needs no proof': { view: (limits) => new NeverUnproven(limits) },
+  'checks keys but not tags and prefixes': { view: (limits) => new IgnoresTags(limits) },
+}
+
+describe('the simulator catches a cache that', () => {
+  test.each(Object.entries(mutants))('%s', { timeout: 120_000 }, (_, mutation) => {
+    let seed = 1
+    while (seed <= 40_000 && runSchedule(seed, mutation).violations.length === 0) seed += 1
+    expect(seed, 'the first schedule that shows the fault').toBeLessThanOrEqual(40_000)
+  })
+})

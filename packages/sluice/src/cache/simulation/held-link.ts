@@ -1,0 +1,99 @@
+import type { CacheLink, LookupReply, LookupWaiter } from '../link/cache-link.ts'
+import type { Invalidation, LogReply } from '../protocol/messages.ts'
+import { stampCopy } from '../values/stored-copy.ts'
+import { beginningAt, StoredValue } from '../values/stored-value.ts'
+
+/** A Redis in process whose replies can be held back, so that a test decides what comes between. */
+export class HeldLink implements CacheLink {
+  readonly connection = 1
+  readonly values: Map<string, Buffer> = new Map<string, Buffer>()
+  /** Holds back the replies of reads, or of sets, or fails invalidations. */
+  holds: 'reads' | 'sets' | undefined
+  fails = false
+  readonly #held: (() => void)[] = []
+  readonly #locks = new Set<string>()
+  readonly #nowUs: () => number
+  #sequence = 0
+
+  constructor(nowUs: () => number) {
+    this.#nowUs = nowUs
+  }
+
+  /** Releases all replies that were held back. */
+  letGo(): void {
+    this.holds = undefined
+    for (const reply of this.#held.splice(0)) reply()
+  }
+
+  async read(keys: readonly string[]): Promise<(StoredValue | undefined)[]> {
+    const found = keys.map((key) => this.#stored(key))
+    if (this.holds === 'reads') await new Promise<void>((resolve) => this.#held.push(resolve))
+    return found
+  }
+
+  readOrLock(key: string, rejected: Buffer, _withinMs: number, waiter: LookupWaiter): void {
+    const reply = this.#readOrLock(key, rejected)
+    queueMicrotask(() => waiter.resolve(reply))
+  }
+
+  async renew(): Promise<boolean> {
+    return true
+  }
+
+  async store(key: string, _token: string, copy: string | Buffer): Promise<number> {
+    this.#locks.delete(key)
+    return this.put(key, copy)
+  }
+
+  async set(key: string, copy: string | Buffer): Promise<{ message: Invalidation; id: number }> {
+    this.#sequence += 1
+    const message = { generation: 'g', sequence: this.#sequence, scopes: [`k:${key}`] }
+    const id = this.put(key, stampCopy(copy, 'g', this.#sequence))
+    if (this.holds === 'sets') await new Promise<void>((resolve) => this.#held.push(resolve))
+    return { message, id }
+  }
+
+  async release(key: string): Promise<void> {
+    this.#locks.delete(key)
+  }
+
+  async invalidate(scopes: readonly string[]): Promise<Invalidation> {
+    if (this.fails) throw new Error('Redis does not answer')
+    this.#sequence += 1
+    for (const scope of scopes) this.values.delete(scope.slice(2))
+    return { generation: 'g', sequence: this.#sequence, scopes }
+  }
+
+  async waitForReplicas(): Promise<void> {}
+
+  async sync(): Promise<LogReply> {
+    if (this.fails) throw new Error('Redis does not answer')
+    const floors = { scopeFloor: 0, keyFloor: 0 }
+    return { generation: 'g', sequence: this.#sequence, since: undefined, ...floors, changes: [] }
+  }
+
+  subscribe(): () => void {
+    return () => undefined
+  }
+
+  async close(): Promise<void> {}
+
+  put(key: string, copy: string | Buffer): number {
+    const id = this.#nowUs()
+    this.values.set(key, Buffer.concat([beginningAt(id), Buffer.from(copy)]))
+    return id
+  }
+
+  #readOrLock(key: string, rejected: Buffer): LookupReply {
+    const stored = this.#stored(key)
+    if (stored && !stored.beginning.equals(rejected)) return stored
+    if (this.#locks.has(key)) return { kind: 'held', forMs: 100 }
+    this.#locks.add(key)
+    return { kind: 'locked', token: '' }
+  }
+
+  #stored(key: string): StoredValue | undefined {
+    const bytes = this.values.get(key)
+    return bytes && StoredValue.whole(bytes, this.#nowUs())
+  }
+}

@@ -1,0 +1,45 @@
+import { Cluster } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createPresence } from '../presence/index.ts'
+import { type ClusterServers, startCluster } from '../testing/servers/cluster.ts'
+import { waitFor } from '../testing/wait-for.ts'
+import { createFreshness } from './freshness.ts'
+
+let cluster: ClusterServers
+let client: Cluster
+
+beforeAll(async () => {
+  cluster = await startCluster()
+  client = new Cluster(cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })))
+  client.on('error', () => undefined)
+}, 120_000)
+afterAll(async () => {
+  client.disconnect()
+  await cluster.stop()
+})
+
+test('reports which data source is late and for how long, and which never reported, on Cluster too', async () => {
+  const freshness = createFreshness({ redis: client, sources: ['expected'], redisDeadline: '5s' })
+  await freshness.report('binance / {eu}', '60s')
+  await freshness.report('late', '1ms')
+  await waitFor(async () => (await freshness.read()).find(({ source }) => source === 'late')!.staleMs > 10)
+  expect((await freshness.read()).map(({ source, stale }) => [source, stale])).toEqual([
+    ['binance / {eu}', false],
+    ['expected', true],
+    ['late', true],
+  ])
+  await expect(freshness.report('', '1s')).rejects.toThrow('use a name')
+  await freshness.forget('late')
+  expect((await freshness.read()).map(({ source }) => source)).toEqual(['binance / {eu}', 'expected'])
+  await freshness.close()
+})
+
+test('presence works on Cluster: channels in any slot, and the death of a process', { timeout: 60_000 }, async () => {
+  const options = { redis: client, redisDeadline: '5s', grace: '0ms' } as const
+  const [a, b] = [await createPresence(options), await createPresence(options)]
+  for (let i = 0; i < 30; i++) await (i % 2 ? a : b).join(`channel ${i}`, 'ann', { i })
+  for (let i = 0; i < 30; i++) expect(await a.list(`channel ${i}`)).toEqual([{ id: 'ann', data: { i } }])
+  await b.close()
+  for (let i = 0; i < 30; i++) expect(await a.count(`channel ${i}`)).toBe(i % 2)
+  await a.close()
+})

@@ -1,0 +1,54 @@
+import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
+import type { Presence } from './presence.ts'
+
+const table = {
+  sluice_presence_members: {
+    type: 'gauge',
+    help: 'Members that are connected to this process.',
+    labels: ['presence'],
+  },
+  sluice_presence_channels: {
+    type: 'gauge',
+    help: 'Channels that have members in this process.',
+    labels: ['presence'],
+  },
+  sluice_presence_last_beat_seconds: {
+    type: 'gauge',
+    help: 'How long ago this process last renewed itself in Redis.',
+    labels: ['presence'],
+  },
+  sluice_presence_swept_processes_total: {
+    type: 'counter',
+    help: 'Processes that died and whose members this process removed.',
+    labels: ['presence'],
+  },
+  sluice_presence_rejoins_total: {
+    type: 'counter',
+    help: 'Times at which all members of this process had to be added again.',
+    labels: ['presence'],
+  },
+  sluice_presence_failures_total: {
+    type: 'counter',
+    help: 'Operations that did not reach Redis.',
+    labels: ['presence', 'operation'],
+  },
+} as const satisfies MetricTable
+
+export const presenceMetricTable: MetricTable = table
+
+/** The metrics of a presence, labelled with a name of your choice. */
+export function presenceMetrics(presence: Presence, name = 'default'): PartMetrics {
+  return partMetrics(table, (reporter) => {
+    const swept = reporter.counter('sluice_presence_swept_processes_total')
+    const rejoins = reporter.counter('sluice_presence_rejoins_total')
+    const failures = reporter.counter('sluice_presence_failures_total')
+    reporter.gauge('sluice_presence_members', (set) => set(presence.stats().members, name))
+    reporter.gauge('sluice_presence_channels', (set) => set(presence.stats().channels, name))
+    reporter.gauge('sluice_presence_last_beat_seconds', (set) => set(presence.stats().lastBeatMs / 1000, name))
+    return [
+      presence.on('swept', () => swept(1, name)),
+      presence.on('rejoined', () => rejoins(1, name)),
+      presence.on('failed', ({ operation }) => failures(1, name, operation)),
+    ]
+  })
+}

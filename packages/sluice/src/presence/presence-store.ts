@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import type { MsgpackReader } from '../redis/msgpack.ts'
+import type { Redis } from '../redis/redis.ts'
+import type { Script } from '../redis/script.ts'
+import { type PresenceKeys, presenceKeys } from './keys.ts'
+import type { MemberSink } from './member-writer.ts'
+import type { Member } from './presence.ts'
+import { beat, join, leave, members, processes, sweep } from './scripts.gen.ts'
+
+export interface Beat {
+  /** Whether the process counts as alive. If not, it was declared dead: its members are being removed. */
+  readonly lives: boolean
+  readonly dead: readonly string[]
+  /** In how many milliseconds the next process expires unless it beats; undefined for none. */
+  readonly nextDeathMs: number | undefined
+}
+
+/** How many members of a channel are looked at in one step of a sweep. */
+const membersPerCall = 500
+const sweepMs = 30_000
+
+/** What presence does in Redis, for one process. */
+export class PresenceStore implements MemberSink {
+  readonly #redis: Redis
+  readonly #withinMs: number
+  #process = randomUUID() as string
+  #isNew = true
+  readonly keys: PresenceKeys
+
+  constructor(redis: Redis, prefix: string, withinMs: number) {
+    this.#redis = redis
+    this.#withinMs = withinMs
+    this.keys = presenceKeys(prefix)
+  }
+
+  /** Continues under a new id, because what was written under the last one is being removed. Returns the last one. */
+  beNew(): string {
+    const last = this.#process
+    this.#process = randomUUID()
+    this.#isNew = true
+    return last
+  }
+
+  async beat(ttlMs: number): Promise<Beat> {
+    const args = [this.#process, String(ttlMs * 1000), this.#isNew ? '1' : '0']
+    const { reply, nowUs } = await this.#run(beat, [this.keys.processes], args)
+    const lives = reply.read() === 1
+    if (lives) this.#isNew = false
+    const dead = reply.read() as string[]
+    const nextUs = Number(reply.read())
+    return { lives, dead, nextDeathMs: nextUs === 0 ? undefined : Math.max(0, (nextUs - nowUs) / 1000) }
+  }
+
+  /**
+   * Records that this process has members in a channel, then adds them: in this order, so that a sweep finds them all.
+   */
+  async join(channel: string, joining: readonly (readonly [id: string, data: string])[]): Promise<void> {
+    const { processes: key } = this.keys
+    // Under one id, even if the process gets a new one meanwhile.
+    const process = this.#process
+    await this.#redis.command(['SADD', this.keys.channelsOf(process), channel], this.#options(key))
+    await this.#run(join, this.keys.channel(channel), [process, this.keys.changes(channel), ...joining.flat()])
+  }
+
+  async leave(channel: string, ids: readonly string[]): Promise<void> {
+    await this.#run(leave, this.keys.channel(channel), [this.#process, this.keys.changes(channel), ...ids])
+  }
+
+  /** This process has no member in the channel any more. */
+  async forgetChannel(channel: string): Promise<void> {
+    const { processes: key } = this.keys
+    await this.#redis.command(['SREM', this.keys.channelsOf(this.#process), channel], this.#options(key))
+  }
+
+  async count(channel: string): Promise<number> {
+    const [{ reply }, alive] = await Promise.all([this.#members(channel, '0'), this.#alive()])
+    const noted = Number(reply.read())
+    const homes = reply.read() as string[]
+    if (homes.every((process) => alive.has(process))) return noted
+    // A process died and was not swept yet: count the members that are still in another process.
+    return (await this.list(channel)).length
+  }
+
+  async list(channel: string): Promise<Member[]> {
+    const [{ reply }, alive] = await Promise.all([this.#members(channel, '1'), this.#alive()])
+    reply.read()
+    reply.read()
+    const flat = reply.read() as string[]
+    const found: Member[] = []
+    for (let i = 0; i < flat.length; i += 2) {
+      const homes = Object.entries(JSON.parse(flat[i + 1]!) as Record<string, string>)
+      const home = homes.find(([process]) => alive.has(process))
+      if (home) found.push({ id: flat[i]!, data: parseData(home[1]) })
+    }
+    return found
+  }
+
+  /** Removes the members of a dead process; undefined when another process already does. */
+  async sweep(dead: string): Promise<number | undefined> {
+    const options = this.#options(this.keys.processes)
+    const claim = ['SET', this.keys.sweepOf(dead), this.#process, 'NX', 'PX', String(sweepMs)]
+    if ((await this.#redis.command(claim, options)) === null) return undefined
+    const channels = (await this.#redis.command(['SMEMBERS', this.keys.channelsOf(dead)], options)) as string[]
+    for (const channel of channels) {
+      let cursor = '0'
+      do {
+        const args = [dead, this.keys.changes(channel), cursor, String(membersPerCall)]
+        const { reply } = await this.#run(sweep, this.keys.channel(channel), args)
+        cursor = String(reply.read())
+      } while (cursor !== '0')
+    }
+    await this.#redis.command(['ZREM', this.keys.processes, dead], options)
+    await this.#redis.command(['DEL', this.keys.channelsOf(dead), this.keys.sweepOf(dead)], options)
+    return channels.length
+  }
+
+  /** This process ends: it is no longer listed as alive. */
+  async end(): Promise<void> {
+    const options = this.#options(this.keys.processes)
+    await this.#redis.command(['ZREM', this.keys.processes, this.#process], options)
+    await this.#redis.command(['DEL', this.keys.channelsOf(this.#process)], options)
+  }
+
+  #members(channel: string, all: '0' | '1'): Promise<{ readonly reply: MsgpackReader }> {
+    return this.#run(members, this.keys.channel(channel), [all])
+  }
+
+  async #alive(): Promise<Set<string>> {
+    const { reply } = await this.#run(processes, [this.keys.processes], [])
+    return new Set(reply.read() as string[])
+  }
+
+  #run(script: Script, keys: readonly string[], args: readonly string[]): ReturnType<Redis['runScript']> {
+    return this.#redis.runScript({ script, keys, args, withinMs: this.#withinMs })
+  }
+
+  #options(key: string): { readonly key: string; readonly withinMs: number } {
+    return { key, withinMs: this.#withinMs }
+  }
+}
+
+/** Data is written as JSON by the process that joined; anything else is returned as text. */
+export function parseData(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

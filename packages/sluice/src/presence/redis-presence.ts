@@ -1,0 +1,235 @@
+import type { Clock, Timer } from '../core/clock.ts'
+import { invalidOption, SluiceError } from '../core/errors.ts'
+import { Emitter } from '../core/observe/emitter.ts'
+import type { Redis } from '../redis/redis.ts'
+import { MemberWriter } from './member-writer.ts'
+import type { Member, Membership, Presence, PresenceChange, PresenceEvents, PresenceStats } from './presence.ts'
+import { PresenceStore, parseData } from './presence-store.ts'
+
+export interface RedisPresenceOptions {
+  readonly prefix: string
+  readonly ttlMs: number
+  readonly beatMs: number
+  readonly graceMs: number
+  readonly redisDeadlineMs: number
+  readonly clock: Clock
+  readonly release: () => Promise<void>
+}
+
+const changeTypes = ['join', 'update', 'leave'] as const
+
+/** A member in this process: how many connections, and whether the last one has just ended. */
+interface LocalMember {
+  connections: number
+  data: string
+  leaving: Timer | undefined
+}
+
+/** Presence over a shared Redis handle. A beat renews the process, and with it all of its members. */
+export class RedisPresence implements Presence {
+  readonly #options: RedisPresenceOptions
+  readonly #redis: Redis
+  readonly #store: PresenceStore
+  readonly #events = new Emitter<PresenceEvents>()
+  readonly #channels = new Map<string, Map<string, LocalMember>>()
+  #timer: Timer | undefined
+  readonly #writer: MemberWriter
+  #beatAtMs = Number.NEGATIVE_INFINITY
+  #isBeating = false
+  /** Earlier ids of this process: what it wrote before it noticed that it was declared dead must still be removed. */
+  readonly #formerIds = new Set<string>()
+  #closed = false
+
+  constructor(redis: Redis, options: RedisPresenceOptions) {
+    this.#redis = redis
+    this.#options = options
+    this.#store = new PresenceStore(redis, options.prefix, options.redisDeadlineMs)
+    const local = {
+      dataOf: (channel: string, id: string) => this.#channels.get(channel)?.get(id)?.data,
+      has: (channel: string) => this.#channels.has(channel),
+    }
+    this.#writer = new MemberWriter(this.#store, local, (error) => {
+      this.#events.emit('failed', { operation: 'write', error })
+      this.#beatSoon()
+    })
+  }
+
+  /** The first beat, before any join: members of a process that is not alive are not listed. */
+  start(): Promise<void> {
+    return this.#beat()
+  }
+
+  async join(channel: string, id: string, data: unknown = null): Promise<Membership> {
+    if (this.#closed) throw new SluiceError('SLUICE_CLOSED', 'presence was closed before the call')
+    checkName('join channel', channel)
+    checkName('join id', id)
+    const text = JSON.stringify(data) ?? 'null'
+    const local = this.#channels.get(channel) ?? new Map<string, LocalMember>()
+    this.#channels.set(channel, local)
+    const member = local.get(id) ?? { connections: 0, data: '', leaving: undefined }
+    local.set(id, member)
+    member.connections += 1
+    this.#options.clock.clearTimeout(member.leaving)
+    member.leaving = undefined
+    let isOver = false
+    const membership: Membership = {
+      channel,
+      id,
+      update: (next) => this.#write(channel, id, member, JSON.stringify(next) ?? 'null'),
+      leave: () => {
+        if (!isOver) this.#disconnect(channel, id, member)
+        isOver = true
+      },
+    }
+    await this.#write(channel, id, member, text)
+    return membership
+  }
+
+  list(channel: string): Promise<Member[]> {
+    return this.#store.list(channel)
+  }
+
+  count(channel: string): Promise<number> {
+    return this.#store.count(channel)
+  }
+
+  watch(channel: string, listener: (change: PresenceChange) => void): () => void {
+    if (typeof listener !== 'function') throw invalidOption('watch listener', listener, 'pass a function')
+    return this.#redis.subscribe(this.#store.keys.changes(channel), {
+      message: (text) => {
+        const change = parseChange(text)
+        if (change) listener(change)
+      },
+    })
+  }
+
+  async publish(channel: string, message: string): Promise<void> {
+    if (typeof message !== 'string')
+      throw invalidOption('publish message', message, 'use a text, such as JSON.stringify(...)')
+    await this.#redis.publish(this.#store.keys.messages(channel), message)
+  }
+
+  subscribe(channel: string, listener: (message: string) => void): () => void {
+    if (typeof listener !== 'function') throw invalidOption('subscribe listener', listener, 'pass a function')
+    return this.#redis.subscribe(this.#store.keys.messages(channel), { message: listener })
+  }
+
+  on<Name extends keyof PresenceEvents>(name: Name, listener: (event: PresenceEvents[Name]) => void): () => void {
+    return this.#events.on(name, listener)
+  }
+
+  stats(): PresenceStats {
+    let members = 0
+    for (const local of this.#channels.values()) members += local.size
+    return { channels: this.#channels.size, members, lastBeatMs: this.#options.clock.monotonic() - this.#beatAtMs }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#options.clock.clearTimeout(this.#timer)
+    const channels = [...this.#channels]
+    this.#channels.clear()
+    for (const [channel, local] of channels)
+      for (const [id, member] of local) {
+        this.#options.clock.clearTimeout(member.leaving)
+        this.#writer.mark(channel, id)
+      }
+    // If this fails, the members are removed when this process expires.
+    await this.#writer.write()
+    if (!this.#writer.isBehind)
+      await this.#store.end().catch((error) => this.#events.emit('failed', { operation: 'write', error }))
+    await this.#options.release()
+  }
+
+  /** Writes a member with all others that join or change in the same turn of the event loop. */
+  #write(channel: string, id: string, member: LocalMember, data: string): Promise<void> {
+    member.data = data
+    this.#writer.mark(channel, id)
+    return this.#writer.write()
+  }
+
+  #disconnect(channel: string, id: string, member: LocalMember): void {
+    member.connections -= 1
+    if (member.connections > 0 || this.#closed) return
+    member.leaving = this.#options.clock.setTimeout(() => this.#left(channel, id, member), this.#options.graceMs)
+    member.leaving.unref?.()
+  }
+
+  #left(channel: string, id: string, member: LocalMember): void {
+    const local = this.#channels.get(channel)
+    if (local?.get(id) !== member || member.connections > 0) return
+    local.delete(id)
+    if (local.size === 0) this.#channels.delete(channel)
+    this.#writer.mark(channel, id)
+    void this.#writer.write()
+  }
+
+  async #beat(): Promise<void> {
+    const { ttlMs, beatMs, clock } = this.#options
+    let waitMs = beatMs
+    this.#isBeating = true
+    try {
+      const askedMs = clock.monotonic()
+      const { lives, dead, nextDeathMs } = await this.#store.beat(ttlMs)
+      this.#beatAtMs = askedMs
+      if (!lives) await this.#comeBack()
+      else if (this.#writer.isBehind) await this.#writer.write()
+      for (const process of [...dead, ...this.#formerIds]) await this.#sweep(process)
+      // The next death is noticed shortly after it happens, not only with the beat after that.
+      if (nextDeathMs !== undefined) waitMs = Math.min(waitMs, Math.max(nextDeathMs + 20, beatMs / 10))
+      if (this.#writer.isBehind) waitMs = beatMs / 10
+    } catch (error) {
+      this.#events.emit('failed', { operation: 'beat', error })
+      waitMs = beatMs / 10
+    }
+    this.#isBeating = false
+    this.#beatIn(waitMs)
+  }
+
+  /** What did not reach Redis is retried before the next beat is due. */
+  #beatSoon(): void {
+    if (!this.#isBeating) this.#beatIn(this.#options.beatMs / 10)
+  }
+
+  #beatIn(ms: number): void {
+    const { clock } = this.#options
+    clock.clearTimeout(this.#timer)
+    if (this.#closed) return
+    this.#timer = clock.setTimeout(() => void this.#beat(), ms)
+    this.#timer.unref?.()
+  }
+
+  /** This process was declared dead, or Redis was wiped: it continues under a new id and adds its members again. */
+  async #comeBack(): Promise<void> {
+    await this.#writer.idle()
+    this.#formerIds.add(this.#store.beNew())
+    for (const [channel, local] of this.#channels) for (const id of local.keys()) this.#writer.mark(channel, id)
+    await this.#store.beat(this.#options.ttlMs)
+    const { members } = this.stats()
+    await this.#writer.write()
+    if (!this.#writer.isBehind) this.#events.emit('rejoined', { members })
+  }
+
+  async #sweep(process: string): Promise<void> {
+    try {
+      const channels = await this.#store.sweep(process)
+      if (channels === undefined) return
+      if (!this.#formerIds.delete(process)) this.#events.emit('swept', { process, channels })
+    } catch (error) {
+      this.#events.emit('failed', { operation: 'sweep', error })
+    }
+  }
+}
+
+function checkName(what: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw invalidOption(what, value, 'use a text')
+}
+
+/** Reads a published change. Any client may publish to a channel, so anything else is ignored. */
+function parseChange(text: string): PresenceChange | undefined {
+  const change = parseData(text) as { type?: unknown; id?: unknown; data?: unknown } | null
+  const type = changeTypes.find((each) => each === change?.type)
+  if (type === undefined || typeof change?.id !== 'string' || typeof change.data !== 'string') return undefined
+  return { type, id: change.id, data: parseData(change.data) }
+}
