@@ -54,7 +54,7 @@ export async function openModel(): Promise<Model> {
       void cache.getOrFetch(keys.sentiment(text), () => breaker.run(call)).catch(() => {})
     },
     async close() {
-      await egress.close({ withinMs: 200 })
+      await egress.close({ within: 200 })
       await cache.close()
       vendor.closeAllConnections()
       vendor.close()

@@ -1,6 +1,7 @@
 import type { PolicyArchive, PolicyDocument, PolicySource } from 'sluice'
 import { createLimiter, type Limiter, memoryStore, type Store } from 'sluice'
-import { redisStore } from 'sluice/redis'
+import { openRedis, type RedisHandle } from 'sluice/redis'
+import { storeOf } from 'sluice/store'
 import type { ServerConfig } from './config/config.ts'
 import { examplePolicy } from './config/policy/example-policy.ts'
 import { archiveOf } from './config/policy/policy-archive.ts'
@@ -23,8 +24,9 @@ export interface PolicyInForce {
 export interface OpenLimiter {
   readonly limiter: Limiter
   readonly store: Store
-  /** The client of the store; undefined when counters are in memory. */
-  readonly redis: ReturnType<typeof redisClient> | undefined
+  /** The handle of the store, and its client; undefined when counters are in memory. */
+  readonly redis: RedisHandle | undefined
+  readonly client: ReturnType<typeof redisClient> | undefined
   readonly archive: PolicyArchive | undefined
   readonly policy: PolicyInForce
   /** The source of the policy for another reader, beside the limiter. */
@@ -39,14 +41,17 @@ export interface OpenLimiter {
 export async function openLimiter(config: ServerConfig, opened: Opened): Promise<OpenLimiter> {
   const { source, close } = await openPolicy(config.policy)
   opened.push(close)
-  const redis = openRedis(config, opened)
-  const store = redis === undefined ? memoryStore() : redisStore(redis, { prefix: config.redisPrefix })
+  const client = openClient(config, opened)
+  // The daemon reports itself, with all its limiters together.
+  const redis = client && openRedis(client, { prefix: config.redisPrefix, reports: false })
+  if (redis) opened.push(() => redis.close())
+  const store = redis === undefined ? memoryStore() : storeOf(redis)
   opened.push(() => store.close())
   const teed = teePolicy(source)
   const limiter = await createLimiter({
     policy: teed.first,
     store,
-    deadlineMs: config.deadlineMs,
+    deadline: config.deadlineMs,
     ...(config.replicas === undefined ? {} : { replicas: config.replicas }),
     env: config.env,
     ...(config.policy.optional ? { fallbackPolicy: exampleFor(config.policy) } : {}),
@@ -59,6 +64,7 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     limiter,
     store,
     redis,
+    client,
     archive,
     policy: {
       get document() {
@@ -88,7 +94,7 @@ export async function closeAll(opened: Opened): Promise<void> {
   for (const close of opened.splice(0).reverse()) await close()
 }
 
-function openRedis({ redis }: ServerConfig, opened: Opened): ReturnType<typeof redisClient> | undefined {
+function openClient({ redis }: ServerConfig, opened: Opened): ReturnType<typeof redisClient> | undefined {
   if (redis === undefined) return undefined
   const client = redisClient(redis)
   opened.push(() => client.disconnect())

@@ -83,7 +83,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const audit = new AuditLog(log)
     const hide = createHide()
     const ring = openRing(limiter, policy, hide)
-    const reports = openReports(open, config, counter, opened)
+    const reports = openReports(open, counter, opened)
     const { replica, readers } = reports
     const lookAt = sharedLook(readers)
     const look = (): Promise<FleetLook> => lookAt(limiter.policy.service)
@@ -92,7 +92,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     let draining = false
     const { trustedProxies, forwardedBy, env } = config
     const admin = adminAccess(config, log)
-    opened.push(shareEndedSessions(admin.page.sessions, open.redis, config.redisPrefix))
+    opened.push(shareEndedSessions(admin.page.sessions, open.redis))
     const state = { startedAt: new Date(), isDraining: () => draining }
     const app = createApp({
       limiter,

@@ -1,12 +1,11 @@
 import {
   type LimiterCounter,
   memoryReports,
+  openReports as openRedisReports,
   partReport,
   type Reports,
-  redisReports,
   startReports,
 } from 'sluice/reports'
-import type { ServerConfig } from '../config/config.ts'
 import type { Opened, OpenLimiter } from '../open-limiter.ts'
 import type { KeptReports } from './kept-reports.ts'
 
@@ -16,12 +15,11 @@ import type { KeptReports } from './kept-reports.ts'
  */
 export function openReports(
   { limiter, redis }: OpenLimiter,
-  { redisPrefix }: ServerConfig,
   counter: LimiterCounter,
   opened: Opened,
 ): KeptReports & { readonly add: Reports['add'] } {
   const board = memoryReports()
-  const shared = redis === undefined ? undefined : redisReports(redis, { prefix: redisPrefix })
+  const shared = redis === undefined ? undefined : openRedisReports(redis)
   const reports = startReports({
     service: limiter.policy.service,
     to: shared ?? board,

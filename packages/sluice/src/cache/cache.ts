@@ -74,7 +74,7 @@ export interface Cache {
   warm(options?: WarmOptions): Promise<WarmResult>
   on<Name extends keyof CacheEvents>(name: Name, listener: (event: CacheEvents[Name]) => void): () => void
   stats(): CacheStats
-  readonly namespace: string
+  readonly name: string
   close(): Promise<void>
 }
 

@@ -7,7 +7,7 @@ import type { RuleCharge } from './decision/rule-charge.ts'
 import type { RuleNames } from './decision/rule-names.ts'
 import { refused } from './decision/to-decision.ts'
 import { unitsAreFor } from './decision/units.ts'
-import { checkId, checkTtl, defaultTtlMs, type Held, holdHandle, nothing, type Settlement, settleAsk } from './hold.ts'
+import { checkId, defaultTtl, type Held, holdHandle, nothing, readTtl, type Settlement, settleAsk } from './hold.ts'
 import type { HoldHandle, HoldOptions } from './limiter.ts'
 
 /** Takes charges under an id, and makes the handle that ends or extends them. */
@@ -33,7 +33,7 @@ export class Holder {
     placesOnly: boolean,
   ): Promise<HoldHandle> {
     const id = options.id === undefined ? crypto.randomUUID() : checkId(options.id)
-    const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
+    const ttlMs = readTtl(options.ttl ?? defaultTtl)
     const { enforced, shadow, refusedBy } = charges
     const handleOf = (decision: Decision, held: Held): HoldHandle =>
       holdHandle(id, decision, held, this.settlement(policy, charges), ttlMs, this.#store, this.#deadlineMs, kind)

@@ -1,3 +1,4 @@
+import { asyncDispose } from '../core/async-dispose.ts'
 import type { Clock } from '../core/clock.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { encodeKey, type Key } from '../core/key.ts'
@@ -5,10 +6,12 @@ import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
+import { type CloseOptions, HealthQuestion } from '../runtime/part.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { FailingSource } from '../stores/recount/recounting.ts'
+import type { StoreHealth } from '../stores/store.ts'
 import { checkCallOptions, takenUsOf } from './call-options.ts'
 import {
   type Charges,
@@ -37,11 +40,11 @@ import type {
   Admission,
   CheckOptions,
   Explanation,
-  Health,
   HoldHandle,
   HoldOptions,
   Inspection,
   Limiter,
+  LimiterHealth,
   RefundOptions,
   Subject,
   TakeOptions,
@@ -73,6 +76,7 @@ export class PolicyLimiter implements Limiter {
   readonly #names = new RuleNames()
   readonly #decider: Decider
   readonly #holder: Holder
+  readonly #storeHealth: HealthQuestion<StoreHealth>
   readonly clock: Clock
   #described: { readonly current: CompiledPolicy; readonly policy: Limiter['policy'] } | undefined
   #stopWatching: (() => void) | undefined
@@ -89,6 +93,7 @@ export class PolicyLimiter implements Limiter {
     this.#deadlineMs = parts.deadlineMs
     this.#decider = new Decider(parts.store, parts, parts.deadlineMs)
     this.#holder = new Holder(parts.store, this.#decider, this.#names, parts.deadlineMs)
+    this.#storeHealth = new HealthQuestion((withinMs) => parts.fallback.health(withinMs), parts.clock)
     this.clock = parts.clock
   }
 
@@ -190,10 +195,10 @@ export class PolicyLimiter implements Limiter {
     return explain(this.#policyNow(), request, this.#store, this.#deadlineMs, this.clock.now() / 1000)
   }
 
-  health(): Promise<Health> {
+  health(): Promise<LimiterHealth> {
     const { dropped } = this.#names
-    const parts = { ...this.#parts, dropped, sawRequests: this.#sawRequests, isClosed: this.#closed }
-    return limiterHealth(parts, this.#deadlineMs)
+    const askStore = () => this.#storeHealth.answer()
+    return limiterHealth({ ...this.#parts, askStore, dropped, sawRequests: this.#sawRequests, isClosed: this.#closed })
   }
 
   stats(): LimiterStats {
@@ -206,7 +211,12 @@ export class PolicyLimiter implements Limiter {
     return this.#events.on(name, listener)
   }
 
-  async close(): Promise<void> {
+  [asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async close(options?: CloseOptions): Promise<void> {
+    checkCallOptions.close(options)
     if (this.#closed) return
     this.#closed = true
     this.#counter?.stop()

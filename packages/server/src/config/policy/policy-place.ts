@@ -114,9 +114,14 @@ export async function openPolicy(place: PolicyPlace): Promise<OpenPolicy> {
       if (!existsSync(place.path)) throw wrongOption('--policy', place.path, `there is no such file; ${remedy}`)
       return { source: filePolicy(place.path), close: nothing }
     case 'redis': {
-      const { redisPolicy } = await import('sluice/redis')
+      const { openRedis, redisPolicy } = await import('sluice/redis')
       const client = redisClient(place.target)
-      return { source: redisPolicy(client, { key: place.key }), close: async () => client.disconnect() }
+      const redis = openRedis(client, { reports: false })
+      const close = async (): Promise<void> => {
+        await redis.close()
+        client.disconnect()
+      }
+      return { source: redisPolicy(redis, { key: place.key }), close }
     }
     case 'postgres': {
       const [{ postgresPolicy }, { default: pg }] = await Promise.all([import('sluice/postgres'), import('pg')])

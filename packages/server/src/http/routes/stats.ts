@@ -38,7 +38,7 @@ export function policyStatus({ limiter, policySource }: ApiParts): Record<string
 }
 
 export async function storeStatus(limiter: Limiter): Promise<Record<string, unknown>> {
-  const { ok, store, warnings } = await limiter.health()
+  const { ready: ok, store, warnings } = await limiter.health()
   const { name, reachable, roundTripMs, breaker } = store
   return { name, ok, reachable, roundTripMs, breaker, warnings }
 }

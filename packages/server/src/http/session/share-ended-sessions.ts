@@ -1,4 +1,4 @@
-import { openRedis, type RedisClient } from 'sluice/redis'
+import { type RedisHandle, useRedis } from 'sluice/redis'
 import { type Session, type Sessions, sessionMs } from './sessions.ts'
 
 /** Most sessions that are read at once; more than people sign out of in half a day. */
@@ -12,13 +12,9 @@ const sessionId = /^[\w-]{22}$/
  *
  * The name of the key begins with `#`, which no service has there, so it cannot collide with a counter.
  */
-export function shareEndedSessions(
-  sessions: Sessions,
-  client: RedisClient | undefined,
-  prefix: string,
-): () => Promise<void> {
-  if (client === undefined) return async () => {}
-  const redis = openRedis(client)
+export function shareEndedSessions(sessions: Sessions, handle: RedisHandle | undefined): () => Promise<void> {
+  if (handle === undefined) return async () => {}
+  const { redis, prefix, release } = useRedis(handle, 'sessions')
   const key = `${prefix}#session/ended`
   const unsent = new Map<string, Session>()
   let isReceiving = false
@@ -61,7 +57,7 @@ export function shareEndedSessions(
   return async () => {
     stop()
     unsubscribe()
-    await redis.close()
+    await release()
   }
 }
 

@@ -9,6 +9,8 @@ export interface ReportPart {
   readonly kind: PartKind | (string & {})
   /** Distinguishes parts of one kind: the name of a cache, a breaker or a shipper. */
   readonly name: string
+  /** The service that it belongs to, where it knows. */
+  readonly service?: string
   /** How the part stands now: plain JSON of bounded size. Called every two seconds. */
   stats(): unknown
 }

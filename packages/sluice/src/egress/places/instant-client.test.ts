@@ -164,8 +164,8 @@ test('calls under an estimated bound are spaced and reach the vendor', async () 
   expect(egress.stats()[0]!.marginMs).toBeGreaterThanOrEqual(10)
   await expect(
     egress
-      .fetch(vendor.origin, { sluice: { maxWaitMs: 0 } })
-      .then(() => egress.fetch(vendor.origin, { sluice: { maxWaitMs: 0 } })),
+      .fetch(vendor.origin, { sluice: { maxWait: 0 } })
+      .then(() => egress.fetch(vendor.origin, { sluice: { maxWait: 0 } })),
   ).rejects.toMatchObject({ reason: 'wait-too-long' })
   await egress.close()
   await vendor.close()

@@ -60,8 +60,7 @@ const abandonMs = 60_000
 export function followedSource(feed: Feed): PolicySource {
   for (const option of ['pollMs', 'timeoutMs'] as const) {
     const ms = feed[option] ?? 1
-    if (!(ms >= 1 && ms <= longestTimerMs))
-      throw invalidOption(option, ms, `give milliseconds from 1 to ${longestTimerMs}`)
+    if (!(ms >= 1 && ms <= longestTimerMs)) throw invalidOption(option.slice(0, -2), ms, 'use 1 ms to 24 days')
   }
   return new FollowedSource(feed)
 }

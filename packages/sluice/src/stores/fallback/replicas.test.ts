@@ -8,7 +8,8 @@ import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { memoryStore } from '../memory/memory-store.ts'
-import { redisStore } from '../redis/redis-store.ts'
+import { openRedis } from '../redis/open-redis.ts'
+import { storeOf } from '../store-of.ts'
 import { Replicas } from './replicas.ts'
 
 let redis: RedisServer
@@ -63,8 +64,8 @@ test('a limiter that starts while the store is away enforces the whole limit, or
   const admitted = async (replicas?: number): Promise<number> => {
     const away = new Redis({ port: 1, lazyConnect: true, retryStrategy: () => null })
     away.on('error', () => undefined)
-    const store = redisStore(away)
-    const limiter = await createLimiter({ policy, store, deadlineMs: 50, ...(replicas ? { replicas } : {}) })
+    const store = storeOf(openRedis(away))
+    const limiter = await createLimiter({ policy, store, deadline: 50, ...(replicas ? { replicas } : {}) })
     const decisions = await Promise.all(Array.from({ length: 150 }, () => limiter.take('one')))
     await limiter.close()
     await store.close()
@@ -78,9 +79,7 @@ test('four replicas on Redis that goes away share the limit', async () => {
   const policy = { service: 'four', rules: [{ name: 'r', limits: { rph: 100 }, onStoreFailure: 'local' as const }] }
   const limiters: Limiter[] = []
   for (let i = 0; i < 4; i++)
-    limiters.push(
-      await createLimiter({ policy, store: redisStore(new Redis({ port: redis.port, lazyConnect: true })) }),
-    )
+    limiters.push(await createLimiter({ policy, redis: openRedis(new Redis({ port: redis.port, lazyConnect: true })) }))
   // The first has counted before the others were there; it counts again within two seconds.
   const shares = (): Promise<number[]> =>
     Promise.all(limiters.map(async (limiter) => (await limiter.peek('probe')).limits[0]?.amount ?? 0))
@@ -118,7 +117,7 @@ test('replicas are counted also when only a later version of the policy has a lo
     },
     close: async () => undefined,
   }
-  const store = redisStore(new Redis({ port: redis.port, lazyConnect: true }))
+  const store = storeOf(openRedis(new Redis({ port: redis.port, lazyConnect: true })))
   const limiter = await createLimiter({ policy: source, store })
   const beats = (): Promise<string[]> => redis.cli<string[]>('KEYS', '*later/*replicas*')
   expect(await beats()).toEqual([])
@@ -132,7 +131,7 @@ test('a Redis that comes back empty gives nothing beyond what was admitted witho
   await redis.restart()
   const limiter = await createLimiter({
     policy,
-    store: redisStore(new Redis({ port: redis.port, lazyConnect: true })),
+    redis: openRedis(new Redis({ port: redis.port, lazyConnect: true })),
     denyCache: false,
   })
   for (let outage = 0; outage < 3; outage++) {

@@ -1,4 +1,5 @@
 import { checkOptionNames } from '../../../core/check-options.ts'
+import { type Duration, parseDuration } from '../../../core/duration.ts'
 import { invalidOption } from '../../../core/errors.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { followedSource, noDocument, type Reading } from '../followed-source.ts'
@@ -17,14 +18,14 @@ export interface PostgresPolicyOptions {
   /** Where changes are announced; `sluice_policy` unless said otherwise. */
   readonly channel?: string
   /** How often to look besides listening, in case an announcement is missed. 10 s by default. */
-  readonly pollMs?: number
+  readonly poll?: Duration
   /** How long one look may take. 5 s by default. */
-  readonly timeoutMs?: number
+  readonly timeout?: Duration
   /** Creates the table when it is not there, with a trigger that announces every change. */
   readonly createTable?: boolean
 }
 
-const optionNames = ['service', 'table', 'channel', 'pollMs', 'timeoutMs', 'createTable']
+const optionNames = ['service', 'table', 'channel', 'poll', 'timeout', 'createTable']
 
 /**
  * A policy in a table of PostgreSQL, one row for each version; the one with the highest revision is in force. Takes
@@ -46,8 +47,8 @@ export function postgresPolicy(pool: PostgresPool, options: PostgresPolicyOption
   const source = followedSource({
     description: `postgres ${table} ${service}`,
     service,
-    pollMs: options.pollMs ?? 10_000,
-    timeoutMs: options.timeoutMs ?? 5000,
+    pollMs: parseDuration(options.poll ?? '10s', 'postgresPolicy.poll'),
+    timeoutMs: parseDuration(options.timeout ?? '5s', 'postgresPolicy.timeout'),
     async read(stamp) {
       await ready()
       return readDocument(pool, tableName, service, stamp)

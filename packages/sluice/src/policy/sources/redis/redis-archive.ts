@@ -1,6 +1,4 @@
-import type { RedisClient } from '../../../redis/client.ts'
-import { withRedis } from '../../../redis/open-redis.ts'
-import type { Redis } from '../../../redis/redis.ts'
+import { type RedisHandle, withRedis } from '../../../redis/handle.ts'
 import { type PolicyArchive, policyChanged, readPushOptions } from '../archive.ts'
 import { publish } from './scripts.gen.ts'
 
@@ -14,7 +12,7 @@ interface RedisArchivePlace {
 }
 
 /** Writes policies into a hash with the last versions, and announces them to every replica. */
-export function redisArchive(redis: RedisClient | Redis, { key, channel }: RedisArchivePlace): PolicyArchive {
+export function redisArchive(redis: RedisHandle, { key, channel }: RedisArchivePlace): PolicyArchive {
   return {
     async push(document, options) {
       const after = readPushOptions(options)

@@ -6,8 +6,8 @@ import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { waitFor } from '../testing/wait-for.ts'
 import type { RedisClient } from './client.ts'
 import { namespaceOf } from './namespaces.ts'
-import { openRedis, useRedis } from './open-redis.ts'
 import { nodeFacts } from './scripts.gen.ts'
+import { sharedRedis } from './testing/shared-redis.ts'
 
 let server: RedisServer
 beforeAll(async () => {
@@ -26,22 +26,9 @@ const clients: Readonly<Record<string, () => RedisClient>> = {
 /** One of them is the connection that counts. */
 const sockets = async (): Promise<number> => Number((await server.info('clients')).connected_clients) - 1
 
-describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
-  test('the same client gives the same handle, until it is closed', async () => {
-    const one = client()
-    const first = openRedis(one)
-    const second = openRedis(one)
-    expect(second).toBe(first)
-    expect(openRedis(client())).not.toBe(first)
-    await first.close()
-    expect(await second.command(['PING'])).toBe('PONG')
-    await second.close()
-    expect(openRedis(one)).not.toBe(first)
-    await expect(second.command(['PING'])).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
-  })
-
+describe.each(Object.entries(clients))('the sockets of a handle with %s', (_, client) => {
   test('a command with an unknown option is refused', async () => {
-    const redis = openRedis(client())
+    const redis = sharedRedis(client())
     const mistyped = { withinMS: 5 } as never
     await expect(redis.command(['PING'], mistyped)).rejects.toThrow('did you mean "withinMs"?')
     await redis.close()
@@ -49,8 +36,7 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
 
   test('opens no socket before one is needed, three at most, and closes them after the last user', async () => {
     await waitFor(async () => (await sockets()) === 0)
-    const given = client()
-    const redis = openRedis(given)
+    const redis = sharedRedis(client())
     expect(await sockets()).toBe(0)
     for (let i = 0; i < 3; i++) await redis.command(['SET', `k${i}`, 'v'])
     expect(await sockets()).toBe(1)
@@ -58,35 +44,32 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
     expect(await sockets()).toBe(2)
     const stops = ['a', 'b'].map((channel) => redis.subscribe(channel, { message: () => {} }))
     await waitFor(async () => (await sockets()) === 3)
-    const part = useRedis(given, {}, 'part')
-    await part.redis.runScript({ script: nodeFacts, keys: ['k'], withinMs: 1000 })
+    const release = redis.use()
+    await redis.runScript({ script: nodeFacts, keys: ['k'], withinMs: 1000 })
     expect(await sockets()).toBe(3)
     for (const stop of stops) stop()
     await waitFor(async () => (await sockets()) === 2)
+    await release()
+    await release()
+    await waitFor(async () => (await sockets()) === 0)
+    expect(await redis.command(['PING']), 'it opens them again').toBe('PONG')
     await redis.close()
     await redis.close()
-    expect(await part.redis.command(['PING'])).toBe('PONG')
-    await part.release()
-    await part.release()
     await waitFor(async () => (await sockets()) === 0)
   })
 
-  test('connection options belong to the one who opens', async () => {
-    const given = client()
-    const redis = openRedis(given, { socketTimeoutMs: 400 })
-    expect(() => useRedis(redis, { socketTimeoutMs: 400 }, 'redisCache')).toThrow(
-      /redisCache.socketTimeoutMs .*openRedis/,
-    )
-    expect(() => openRedis(given, { socketTimeoutMs: 300 })).toThrow(/open already, with 400/)
-    expect(openRedis(given, { socketTimeoutMs: 400 })).toBe(redis)
-    expect(() => openRedis(given, { socketTimeout: 1 } as never)).toThrow(/did you mean "socketTimeoutMs"/)
-    expect(() => openRedis({} as never)).toThrow(/ioredis/)
+  test('is closed when its opener closed it and no part uses it any more', async () => {
+    const redis = sharedRedis(client())
+    const release = redis.use()
     await redis.close()
-    await redis.close()
+    expect(await redis.command(['PING'])).toBe('PONG')
+    expect(() => redis.use()).toThrow(/closed/)
+    await release()
+    await expect(redis.command(['PING'])).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
   })
 
   test('runs scripts by the server clock, and none after its deadline', async () => {
-    const redis = openRedis(client())
+    const redis = sharedRedis(client())
     const { reply, nowUs } = await redis.runScript({ script: nodeFacts, keys: ['k'], withinMs: 1000 })
     expect(reply.read()).toBe((await server.info('server')).run_id)
     expect(Math.abs(nowUs / 1000 - Date.now())).toBeLessThan(5000)
@@ -102,7 +85,7 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
   })
 
   test('sends and receives bytes as they are, and maps as flat lists', async () => {
-    const redis = openRedis(client())
+    const redis = sharedRedis(client())
     const bytes = Buffer.from([0, 255, 10, 13, 200])
     await redis.command(['HSET', 'h', 'f', bytes, 'g', 'text'])
     expect(await redis.command(['HGET', 'h', 'f'], { bytes: true })).toEqual(bytes)
@@ -112,7 +95,7 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
   })
 
   test('subscribers hear messages, and learn when some may have been lost', async () => {
-    const redis = openRedis(client())
+    const redis = sharedRedis(client())
     const heard: string[] = []
     const log = (name: string) => ({
       message: (text: string) => heard.push(`${name} ${text}`),
@@ -141,7 +124,7 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
   })
 
   test('a subscription on a frozen server is noticed as lost', async () => {
-    const redis = openRedis(client())
+    const redis = sharedRedis(client())
     const heard: string[] = []
     redis.subscribe('news', {
       message: () => {},
@@ -158,7 +141,7 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
 
   test('closing at any moment while connecting leaves no socket behind', async () => {
     for (let i = 0; i < 20; i++) {
-      const redis = openRedis(client())
+      const redis = sharedRedis(client())
       redis.command(['PING']).catch(() => {})
       redis.subscribe('news', { message: () => {} })
       if (i % 2 === 1) await new Promise((resolve) => setImmediate(resolve))
@@ -170,7 +153,7 @@ describe.each(Object.entries(clients))('openRedis with %s', (_, client) => {
 })
 
 test('the keys of a part cannot be those of a service', () => {
-  expect(namespaceOf('cache', '#presence')).toBe('sluice:#cache/%0023presence/')
+  expect(namespaceOf('cache', '#presence', 'sluice:')).toBe('sluice:#cache/%0023presence/')
   expect(namespaceOf('presence', 'shop', 'x:')).toBe('x:#presence/shop/')
 })
 
@@ -192,7 +175,7 @@ const login = (username: string | undefined) => (username === undefined ? {} : {
 
 describe.each(Object.entries(inDatabase))('a database of %s', (_, client) => {
   test('that does not exist is an error, and not database 0', async () => {
-    const redis = openRedis(client(99))
+    const redis = sharedRedis(client(99))
     const message = expect.stringContaining('DB index is out of range')
     for (let i = 0; i < 3; i++)
       await expect(redis.command(['SET', 'stray', '1'])).rejects.toMatchObject({ kind: 'auth', message })
@@ -202,7 +185,7 @@ describe.each(Object.entries(inDatabase))('a database of %s', (_, client) => {
 
   test('that the user may not select is an error, and not database 0', async () => {
     await server.cli('ACL', 'SETUSER', 'bob', 'on', '>pw', '~*', '&*', '+@all', '-select')
-    const redis = openRedis(client(1, 'bob'))
+    const redis = sharedRedis(client(1, 'bob'))
     for (let i = 0; i < 3; i++)
       await expect(redis.command(['SET', 'stray', '1'])).rejects.toMatchObject({ kind: 'auth' })
     expect(await server.cli('EXISTS', 'stray')).toBe(0)
