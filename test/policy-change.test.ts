@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { postgresPolicy } from '../packages/sluice/src/policy/sources/postgres/postgres.ts'
-import { publishRedisPolicy } from '../packages/sluice/src/policy/sources/redis/redis.ts'
+import { redisPolicy } from '../packages/sluice/src/policy/sources/redis/redis.ts'
 import { type PostgresServer, startPostgres } from '../packages/sluice/src/testing/servers/postgres.ts'
 import { type RedisServer, startRedis } from '../packages/sluice/src/testing/servers/redis.ts'
 import { waitFor } from '../packages/sluice/src/testing/wait-for.ts'
@@ -56,7 +56,7 @@ describe('a limit that changes under load in four processes', () => {
     },
     redis: {
       place: () => 'policy:shop',
-      write: (document) => publishRedisPolicy(redis, { key: 'policy:shop' }, document),
+      write: (document) => redisPolicy(redis, { key: 'policy:shop' }).archive.push(document),
     },
     postgres: {
       place: () => postgres.url,

@@ -24,9 +24,9 @@ import { type NestModuleOptions, ProtectGuard, RateLimit, RateLimitGuard, RateLi
 import * as node from 'sluice/node'
 import { traceDecisions } from 'sluice/opentelemetry'
 import { compilePolicy, compilePolicyInSlices, livePolicy } from 'sluice/policy'
-import { postgresPolicy, publishPostgresPolicy } from 'sluice/postgres'
+import { postgresPolicy } from 'sluice/postgres'
 import { createPresence, eventStream, sendEvents } from 'sluice/presence'
-import { openRedis, publishRedisPolicy, redisPolicy, redisStore } from 'sluice/redis'
+import { openRedis, redisPolicy, redisStore } from 'sluice/redis'
 import { daemonReports, redisReports, startReports } from 'sluice/reports'
 import {
   createAppender,
@@ -105,7 +105,6 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     memoryStore: ['maxSubjects', memoryStore],
   },
   './redis': {
-    publishRedisPolicy: ['channel', (place) => publishRedisPolicy(given, place, {})],
     redisPolicy: ['pollMs', (options) => redisPolicy(given, options)],
     openRedis: ['socketTimeoutMs', (options) => openRedis(given, options)],
     redisStore: ['prefix', (options) => redisStore(given, options)],
@@ -134,7 +133,6 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './postgres': {
     'PolicyArchive.push': pushed,
     postgresPolicy: ['createTable', (options) => postgresPolicy(given, options)],
-    publishPostgresPolicy: ['table', (place) => publishPostgresPolicy(given, place, {})],
   },
   './express': adapterRows(
     (options) => express.rateLimit(limiter, options),

@@ -7,8 +7,6 @@ import { archiveOf } from './config/policy/policy-archive.ts'
 import { openPolicy } from './config/policy/policy-place.ts'
 import { teePolicy } from './config/policy/tee-policy.ts'
 import { redisClient } from './config/redis-target.ts'
-import { demoStore } from './demo/demo-store.ts'
-import { type DemoParts, startDemo } from './demo/start-demo.ts'
 import { documentOf } from './policy/rule-changes.ts'
 
 /** What was opened, to be closed in reverse. */
@@ -31,8 +29,6 @@ export interface OpenLimiter {
   readonly policy: PolicyInForce
   /** The source of the policy for another reader, beside the limiter. */
   readonly policyForOthers: PolicySource
-  /** Makes the traffic of the demo, where that was asked for, and reports each request; returns how to end it. */
-  startDemo(listeners: Pick<DemoParts, 'keep' | 'report'>): () => unknown
   /** Whether the built-in example stands in for a policy that could not be read. */
   isExampleInstead(): boolean
   /** What is in force, for people. */
@@ -44,8 +40,7 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
   const { source, close } = await openPolicy(config.policy)
   opened.push(close)
   const redis = openRedis(config, opened)
-  const demo = config.demo ? demoStore() : undefined
-  const store = demo?.store ?? (redis === undefined ? memoryStore() : redisStore(redis, { prefix: config.redisPrefix }))
+  const store = redis === undefined ? memoryStore() : redisStore(redis, { prefix: config.redisPrefix })
   opened.push(() => store.close())
   const teed = teePolicy(source)
   const limiter = await createLimiter({
@@ -74,10 +69,6 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
       },
     },
     policyForOthers: teed.second,
-    startDemo: (listeners) =>
-      demo === undefined || archive === undefined
-        ? () => {}
-        : startDemo({ limiter, archive, store: demo, ...listeners }),
     isExampleInstead: isExample,
     policySource: () => (isExample() ? `the built-in example, as ${place()} could not be read` : place()),
   }

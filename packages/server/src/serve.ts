@@ -84,12 +84,6 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const hide = createHide()
     const ring = openRing(limiter, policy, hide)
     const reports = openReports(open, config, counter, opened)
-    opened.push(
-      open.startDemo({
-        keep: (request, decision) => ring.add({ request, cost: undefined }, decision, Date.now()),
-        report: reports.add,
-      }),
-    )
     const { replica, readers } = reports
     const lookAt = sharedLook(readers)
     const look = (): Promise<FleetLook> => lookAt(limiter.policy.service)

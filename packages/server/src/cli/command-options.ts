@@ -9,12 +9,6 @@ export const topOptions: OptionTable = {
   sort: { value: 'BY', about: 'what comes first', choices: ['used', 'denied'], default: 'used' },
 }
 
-export const benchOptions: OptionTable = {
-  duration: { value: 'SECONDS', about: 'how long to measure each case', default: '3' },
-  concurrency: { value: 'N', about: 'how many callers ask at once', default: '64' },
-  keys: { value: 'N', about: 'how many subjects they ask for', default: '10000' },
-}
-
 /** What each option of the daemon is about. Names, variables and defaults stand where the daemon reads them. */
 const aboutServe: OptionTable = {
   host: { value: 'ADDRESS', about: 'where to listen; 0.0.0.0 for every interface' },
@@ -83,7 +77,6 @@ const aboutServe: OptionTable = {
     about: 'how much to log',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
   },
-  demo: { about: 'make believable traffic to look at on the page, with a policy and a store of its own' },
   validate: { about: 'check the configuration and the policy, say so, and end' },
 }
 

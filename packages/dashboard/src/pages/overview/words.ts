@@ -20,7 +20,6 @@ const failures: Readonly<Record<string, string>> = {
 const names: Readonly<Record<string, string>> = {
   redis: 'Redis',
   memory: 'The memory store',
-  'demo store': 'The demo store',
 }
 
 export function storeName(name: string): string {

@@ -101,7 +101,7 @@ function GroupPanel({ group, rows }: { readonly group: Group; readonly rows: rea
     ...columns.map((column, i) => ({
       id: column,
       title: column,
-      number: group !== 'others' && group !== 'pipelines',
+      number: group !== 'others',
       wideOnly: i > 1,
       cell: (row: SeenRow) => cellOf(row, i),
     })),

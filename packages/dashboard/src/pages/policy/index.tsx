@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ApiError } from '../../api/api.ts'
+import { apiAnswer } from '../../api/api.ts'
+import { useAnswer } from '../../api/use-api.ts'
 import { Notice } from '../../components/notice.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
@@ -15,25 +15,8 @@ const lookEveryMs = 5000
 
 /** The policy: edit, check, try, publish, and go back. */
 export default function PolicyPage({ route }: PageProps) {
-  const [loaded, setLoaded] = useState<Loaded>()
-  const [error, setError] = useState<Error>()
-  const load = (): Promise<void> =>
-    loadPolicy().then(
-      (next) => {
-        setLoaded(next)
-        setError(undefined)
-      },
-      (failure: Error) => setError(failure),
-    )
-  useEffect(() => {
-    void load()
-    const timer = setInterval(() => !document.hidden && void load(), lookEveryMs)
-    return () => clearInterval(timer)
-  }, [])
-  if (loaded === undefined) {
-    if (error) return <ErrorState error={error instanceof ApiError ? error : new Error(error.message)} retry={load} />
-    return <Loading what="policy" />
-  }
+  const { data: loaded, error, reload } = useAnswer<Loaded>('/v1/policy', lookEveryMs, loadPolicy)
+  if (loaded === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="policy" />
   const { policy, atMs } = loaded
   const tab = route.path[1] === 'history' ? 'history' : 'edit'
   return (
@@ -61,9 +44,9 @@ export default function PolicyPage({ route }: PageProps) {
       )}
       {/* The editor stays while the history is looked at: its text and what can be undone are kept. */}
       <div hidden={tab !== 'edit'} class="policy-tab">
-        <Editing loaded={loaded} reload={load} />
+        <Editing loaded={loaded} reload={reload} />
       </div>
-      {tab === 'history' && <History loaded={loaded} reload={load} />}
+      {tab === 'history' && <History loaded={loaded} reload={reload} />}
     </>
   )
 }

@@ -1,9 +1,4 @@
-export {
-  publishRedisPolicy,
-  type RedisPolicyOptions,
-  type RedisPolicyPlace,
-  redisPolicy,
-} from '../../policy/sources/redis/redis.ts'
+export { type RedisPolicyOptions, redisPolicy } from '../../policy/sources/redis/redis.ts'
 export type { IoredisClient, NodeRedisClient, RedisClient } from '../../redis/client.ts'
 export type { CommandOptions, RedisArgument } from '../../redis/connection/connection.ts'
 export { parseInfo, type ServerFacts, serverFacts } from '../../redis/info.ts'

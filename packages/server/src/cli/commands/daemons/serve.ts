@@ -28,7 +28,7 @@ export async function serveCommand(input: Input, terminal: Terminal): Promise<Ex
   return 0
 }
 
-const switches = ['validate', 'require-redis', 'demo']
+const switches = ['validate', 'require-redis']
 
 function flagsOf(input: Input): Flags {
   const given = Object.keys(configOptions).filter((name) => input.given(name))

@@ -18,7 +18,6 @@ const chooseOptions: OptionTable = {
   id: { value: 'ID', many: true, about: 'the event with this id; can be given again' },
   reason: { value: 'TEXT', about: 'events whose reason contains this text' },
 }
-const allOption: OptionTable = { all: { about: 'all rejected events' } }
 
 const status: Omit<Command, 'name' | 'summary' | 'examples'> = {
   options: { ...dirOption, ...resetOption },
@@ -62,60 +61,38 @@ export const shipperCommands: readonly Command[] = [
     run: async (input, terminal) => (await import('./shipper-append.ts')).shipperAppend(input, terminal),
   },
   {
-    name: 'shipper inspect',
-    summary: 'list the segments of a buffer, or the events that wait in it',
+    name: 'shipper verify',
+    summary: 'check every record of a buffer; with --repair set damage aside',
     options: {
       ...dirOption,
-      events: { about: 'print the events that wait, one JSON object per line' },
-      limit: { value: 'N', about: 'print so many events at most' },
+      repair: { about: 'write damaged segments anew with what is good in them, and keep the rest aside' },
     },
-    examples: ['sluice shipper inspect --dir buffer', 'sluice shipper inspect --events --limit 10'],
-    run: async (input, terminal) => (await import('./shipper-inspect.ts')).shipperInspect(input, terminal),
+    details: [
+      'Without --repair it only looks. A shipper skips damage by itself; --repair is for knowing at once. Stop the shipper first.',
+    ],
+    examples: ['sluice shipper verify --dir buffer', 'sluice shipper verify --repair'],
+    run: async (input, terminal) => (await import('./shipper-verify.ts')).shipperVerify(input, terminal),
   },
   {
     name: 'shipper rejected',
-    summary: 'show the events that the server refused for good, and why',
+    summary: 'show the events that the server refused for good, send them again, or remove them',
     options: {
       ...dirOption,
       ...chooseOptions,
       data: { about: 'print the whole events, one JSON object per line' },
       limit: { value: 'N', about: 'print so many at most', default: '50' },
+      resend: { about: 'send them again, under the ids that they had; what the server takes is no longer kept' },
+      drop: { about: 'remove them for good' },
+      all: { about: 'with --resend and --drop: all rejected events' },
+      ...endpointOptions,
     },
-    examples: ['sluice shipper rejected --dir buffer', 'sluice shipper rejected --reason "unknown field" --data'],
-    run: async (input, terminal) => (await import('./shipper-rejected.ts')).shipperRejected(input, terminal),
-  },
-  {
-    name: 'shipper resend',
-    summary: 'send rejected events again, under the ids that they had',
-    options: { ...dirOption, ...endpointOptions, ...chooseOptions, ...allOption },
-    details: ['What the server takes is no longer kept. Can be used while a shipper works on the buffer.'],
+    details: ['--resend and --drop need --id, --reason or --all. Can be used while a shipper works on the buffer.'],
     examples: [
-      'sluice shipper resend --all --endpoint https://collector.example/v1/events',
-      'sluice shipper resend --reason "unknown field"',
+      'sluice shipper rejected --dir buffer',
+      'sluice shipper rejected --reason "unknown field" --data',
+      'sluice shipper rejected --resend --all --endpoint https://collector.example/v1/events',
+      'sluice shipper rejected --drop --reason "too old"',
     ],
-    run: async (input, terminal) => (await import('./shipper-resend.ts')).shipperResend(input, terminal),
-  },
-  {
-    name: 'shipper drop',
-    summary: 'remove rejected events for good',
-    options: { ...dirOption, ...chooseOptions, ...allOption },
-    details: ['Look first: sluice shipper rejected takes the same --id and --reason.'],
-    examples: ['sluice shipper drop --reason "too old"', 'sluice shipper drop --all'],
-    run: async (input, terminal) => (await import('./shipper-drop.ts')).shipperDrop(input, terminal),
-  },
-  {
-    name: 'shipper verify',
-    summary: 'check every record of a buffer; changes nothing',
-    options: dirOption,
-    examples: ['sluice shipper verify --dir buffer'],
-    run: async (input, terminal) => (await import('./shipper-verify.ts')).shipperVerify(input, terminal),
-  },
-  {
-    name: 'shipper repair',
-    summary: 'write damaged segments anew with what is good in them, and keep the rest aside',
-    options: dirOption,
-    details: ['A shipper skips damage by itself; this is for knowing at once. Stop the shipper first.'],
-    examples: ['sluice shipper repair --dir buffer'],
-    run: async (input, terminal) => (await import('./shipper-repair.ts')).shipperRepair(input, terminal),
+    run: async (input, terminal) => (await import('./shipper-rejected.ts')).shipperRejected(input, terminal),
   },
 ]

@@ -5,7 +5,7 @@ import { sourceConformance } from '../../../testing/source-conformance.ts'
 import { waitFor } from '../../../testing/wait-for.ts'
 import { compilePolicy } from '../../compile/compile-policy.ts'
 import { livePolicy } from '../../live/live-policy.ts'
-import { postgresPolicy, publishPostgresPolicy } from './postgres.ts'
+import { postgresPolicy } from './postgres.ts'
 import { createTableSql } from './postgres-table.ts'
 
 let server: PostgresServer
@@ -35,8 +35,8 @@ sourceConformance(
       const lasting = { pollMs: 3_600_000, timeoutMs: 1000 }
       return {
         open: (service) => postgresPolicy(pool, { service, ...lasting }),
-        write: async (service, document) => void (await publishPostgresPolicy(pool, { service }, document)),
-        writeNonsense: async (service) => void (await publishPostgresPolicy(pool, { service }, ['nonsense'])),
+        write: async (service, document) => void (await postgresPolicy(pool, { service }).archive.push(document)),
+        writeNonsense: async (service) => void (await postgresPolicy(pool, { service }).archive.push(['nonsense'])),
         remove: async (service) => void (await pool.query('DELETE FROM sluice_policy WHERE service = $1', [service])),
         outage: {
           async begin() {
@@ -97,7 +97,7 @@ describe('postgresPolicy', () => {
     const source = postgresPolicy(single, place)
     await source.archive.push(policy('v1'))
     const live = await livePolicy({ source, compile: compilePolicy })
-    await publishPostgresPolicy(single, place, policy('v2'))
+    await source.archive.push(policy('v2'))
     await waitFor(() => live.current.version === 'v2')
     await live.close()
     await single.end()
@@ -110,7 +110,7 @@ describe('postgresPolicy', () => {
     const source = postgresPolicy(pool, place)
     await source.archive.push(policy('v1', "o'brien"))
     const live = await livePolicy({ source, compile: compilePolicy })
-    await publishPostgresPolicy(pool, place, policy('v2', "o'brien"))
+    await source.archive.push(policy('v2', "o'brien"))
     await waitFor(() => live.current.version === 'v2')
     await live.close()
     expect(() => postgresPolicy(pool, { service: 's', table: 'a.b.c' })).toThrow(/table is "a.b.c"/)
@@ -148,8 +148,8 @@ describe('postgresPolicy', () => {
     await pool.query('DELETE FROM late WHERE revision = 2')
     const live = await livePolicy({ source, compile: compilePolicy })
     await pool.query('INSERT INTO late VALUES ($1, 2, $2)', ['shop', policy('v2-late')])
-    await publishPostgresPolicy(pool, { ...place, service: 'other' }, policy('other'))
-    await publishPostgresPolicy(pool, place, policy('v4'))
+    await postgresPolicy(pool, { ...place, service: 'other' }).archive.push(policy('other'))
+    await source.archive.push(policy('v4'))
     await waitFor(() => live.current.version === 'v4')
     await live.close()
   })

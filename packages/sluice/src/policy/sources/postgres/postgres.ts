@@ -9,16 +9,13 @@ import { createTableSql, quoteName, quoteTable } from './postgres-table.ts'
 export type { ArchivedSource, PolicyArchive, PolicyVersion, PushOptions } from '../archive.ts'
 export type { PostgresClient, PostgresPool, PostgresResult } from './postgres-client.ts'
 
-export interface PostgresPolicyPlace {
+export interface PostgresPolicyOptions {
   /** Whose policy: the rows with this `service`. */
   readonly service: string
   /** The table, as `name` or `schema.name`; `sluice_policy` unless said otherwise. */
   readonly table?: string
   /** Where changes are announced; `sluice_policy` unless said otherwise. */
   readonly channel?: string
-}
-
-export interface PostgresPolicyOptions extends PostgresPolicyPlace {
   /** How often to look besides listening, in case an announcement is missed. 10 s by default. */
   readonly pollMs?: number
   /** How long one look may take. 5 s by default. */
@@ -27,8 +24,7 @@ export interface PostgresPolicyOptions extends PostgresPolicyPlace {
   readonly createTable?: boolean
 }
 
-/** The place to publish to; the options of a source fit too. */
-const names = ['service', 'table', 'channel', 'pollMs', 'timeoutMs', 'createTable']
+const optionNames = ['service', 'table', 'channel', 'pollMs', 'timeoutMs', 'createTable']
 
 /**
  * A policy in a table of PostgreSQL, one row for each version; the one with the highest revision is in force. Takes
@@ -38,7 +34,7 @@ const names = ['service', 'table', 'channel', 'pollMs', 'timeoutMs', 'createTabl
  * const limiter = await createLimiter({ policy: postgresPolicy(pool, { service: 'shop', createTable: true }) })
  */
 export function postgresPolicy(pool: PostgresPool, options: PostgresPolicyOptions): ArchivedSource {
-  checkOptionNames('postgresPolicy', options, names)
+  checkOptionNames('postgresPolicy', options, optionNames)
   const { service, table, channel } = resolvePlace(options)
   const channelName = quoteName(channel, 'channel')
   const tableName = quoteTable(table)
@@ -71,25 +67,7 @@ export function postgresPolicy(pool: PostgresPool, options: PostgresPolicyOption
   return Object.assign(source, { archive: postgresArchive(pool, { tableName, channel, service, ready }) })
 }
 
-/**
- * Puts a policy in the table and announces it to every replica that follows it; returns its revision.
- *
- * @example
- * await publishPostgresPolicy(pool, { service: 'shop' }, document)
- */
-export async function publishPostgresPolicy(
-  pool: PostgresPool,
-  place: PostgresPolicyPlace,
-  document: unknown,
-): Promise<number> {
-  checkOptionNames('publishPostgresPolicy', place, names)
-  const { service, table, channel } = resolvePlace(place)
-  quoteName(channel, 'channel')
-  const ready = async (): Promise<void> => {}
-  return postgresArchive(pool, { tableName: quoteTable(table), channel, service, ready }).push(document)
-}
-
-function resolvePlace({ service, table = 'sluice_policy', channel = 'sluice_policy' }: PostgresPolicyPlace) {
+function resolvePlace({ service, table = 'sluice_policy', channel = 'sluice_policy' }: PostgresPolicyOptions) {
   if (typeof service !== 'string' || service === '' || service.includes('\0')) {
     throw invalidOption('service', service, 'name the service whose policy it is')
   }

@@ -10,7 +10,7 @@ import { type SourcePlace, sourceConformance } from '../../../testing/source-con
 import { waitFor } from '../../../testing/wait-for.ts'
 import { compilePolicy } from '../../compile/compile-policy.ts'
 import { livePolicy } from '../../live/live-policy.ts'
-import { publishRedisPolicy, redisPolicy } from './redis.ts'
+import { redisPolicy } from './redis.ts'
 
 interface Opened {
   readonly client: RedisClient
@@ -42,14 +42,17 @@ const clients: Record<string, Open> = {
   },
 }
 
+const push = (client: RedisClient, options: { readonly key: string }, document: unknown): Promise<number> =>
+  redisPolicy(client, options).archive.push(document)
+
 async function place(open: Open): Promise<SourcePlace> {
   const server = await startRedis()
   const { client, close } = await open(server.url)
   const key = (name: string): string => `policy:${name}`
   return {
     open: (name) => redisPolicy(client, { key: key(name), pollMs: 3_600_000, timeoutMs: 500 }),
-    write: async (name, document) => void (await publishRedisPolicy(client, { key: key(name) }, document)),
-    writeNonsense: async (name) => void (await publishRedisPolicy(client, { key: key(name) }, '{ nonsense')),
+    write: async (name, document) => void (await push(client, { key: key(name) }, document)),
+    writeNonsense: async (name) => void (await push(client, { key: key(name) }, '{ nonsense')),
     async remove(name) {
       await server.cli('DEL', key(name))
       await server.cli('PUBLISH', `${key(name)}:changed`, 'gone')
@@ -90,10 +93,10 @@ describe('redisPolicy', () => {
   })
 
   it('finds a change by polling when the message was missed', async () => {
-    await publishRedisPolicy(redis, { key: 'missed' }, policy('v0'))
+    await push(redis, { key: 'missed' }, policy('v0'))
     const source = redisPolicy(redis, { key: 'missed', channel: 'nobody-speaks-here', pollMs: 20 })
     const live = await livePolicy({ source, compile: compilePolicy })
-    await publishRedisPolicy(redis, { key: 'missed' }, policy('v1'))
+    await push(redis, { key: 'missed' }, policy('v1'))
     await waitFor(() => live.current.version === 'v1')
     await live.close()
   })
@@ -115,13 +118,13 @@ describe('redisPolicy', () => {
 
   it('works with a prefix on every key', async () => {
     const prefixed = new Redis6(server.url, { keyPrefix: 'app:' })
-    await publishRedisPolicy(prefixed, { key: 'prefixed' }, policy('v0'))
+    await push(prefixed, { key: 'prefixed' }, policy('v0'))
     expect(await redis.exists('app:prefixed')).toBe(1)
     const live = await livePolicy({
       source: redisPolicy(prefixed, { key: 'prefixed', pollMs: 3_600_000 }),
       compile: compilePolicy,
     })
-    await publishRedisPolicy(prefixed, { key: 'prefixed' }, policy('v1'))
+    await push(prefixed, { key: 'prefixed' }, policy('v1'))
     await waitFor(() => live.current.version === 'v1')
     await live.close()
     prefixed.disconnect()
@@ -150,14 +153,14 @@ describe('redisPolicy', () => {
 
   it('does not touch a key that holds something else', async () => {
     await redis.rpush('queue', 'work')
-    await expect(publishRedisPolicy(redis, { key: 'queue' }, policy('v0'))).rejects.toThrow(/WRONGTYPE/)
+    await expect(push(redis, { key: 'queue' }, policy('v0'))).rejects.toThrow(/WRONGTYPE/)
     expect(await redis.lrange('queue', 0, -1)).toEqual(['work'])
     const live = livePolicy({ source: redisPolicy(redis, { key: 'queue' }), compile: compilePolicy })
     await expect(live).rejects.toMatchObject({ code: 'SLUICE_SOURCE_FAILED' })
   })
 
   it('does not pile up work while Redis hangs', async () => {
-    await publishRedisPolicy(redis, { key: 'hangs' }, policy('v0'))
+    await push(redis, { key: 'hangs' }, policy('v0'))
     const client = new Redis6(server.url)
     const live = await livePolicy({
       source: redisPolicy(client, { key: 'hangs', pollMs: 10, timeoutMs: 200 }),
@@ -190,7 +193,7 @@ describe('redisPolicy on a cluster', () => {
     try {
       await nodeRedis.connect()
       const options = { key: 'policy:shop', pollMs: 3_600_000 }
-      await publishRedisPolicy(ioredis, options, policy('v1'))
+      await push(ioredis, options, policy('v1'))
       const follow = (client: RedisClient) =>
         livePolicy({ source: redisPolicy(client, options), compile: compilePolicy })
       const both = await Promise.all([follow(ioredis), follow(nodeRedis)])
@@ -198,7 +201,7 @@ describe('redisPolicy on a cluster', () => {
         [ioredis, 'v2'],
         [nodeRedis, 'v3'],
       ] as const) {
-        await publishRedisPolicy(client, options, policy(version))
+        await push(client, options, policy(version))
         await waitFor(() => both.every((live) => live.current.version === version), { describe: version })
       }
       await Promise.all(both.map((live) => live.close()))

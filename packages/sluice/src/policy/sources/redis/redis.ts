@@ -5,11 +5,15 @@ import { recogniseRedis, type UsedRedis, useRedis } from '../../../redis/open-re
 import type { Redis } from '../../../redis/redis.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { followedSource, noDocument, type Reading } from '../followed-source.ts'
-import { channelOf, type RedisPolicyPlace, redisArchive, redisPolicyOptionNames } from './redis-publish.ts'
+import { redisArchive } from './redis-archive.ts'
 
-export { publishRedisPolicy, type RedisPolicyPlace } from './redis-publish.ts'
-
-export interface RedisPolicyOptions extends RedisPolicyPlace {
+export interface RedisPolicyOptions {
+  /**
+   * The Redis key that holds the policy: a hash with `document` and `revision`, or a string with the document alone.
+   */
+  readonly key: string
+  /** Where changes are announced; `<key>:changed` unless said otherwise. */
+  readonly channel?: string
   /** How often to look besides listening, in case a message is missed. 5 s by default. */
   readonly pollMs?: number
   /** How long one look may take. 5 s by default. */
@@ -17,7 +21,7 @@ export interface RedisPolicyOptions extends RedisPolicyPlace {
 }
 
 /**
- * A policy in Redis: `publishRedisPolicy` puts it there. Takes a handle of `openRedis`, or a client of ioredis or
+ * A policy in Redis: `archive.push` puts it there. Takes a handle of `openRedis`, or a client of ioredis or
  * node-redis, whose connections are then shared with everything else that was given the client.
  *
  * @example
@@ -25,8 +29,8 @@ export interface RedisPolicyOptions extends RedisPolicyPlace {
  * const limiter = await createLimiter({ policy, store: redisStore(redis) })
  */
 export function redisPolicy(redis: RedisClient | Redis, options: RedisPolicyOptions): ArchivedSource {
-  checkOptionNames('redisPolicy', options, redisPolicyOptionNames)
-  const { key, channel = channelOf(key), pollMs = 5000, timeoutMs = 5000 } = options
+  checkOptionNames('redisPolicy', options, ['key', 'channel', 'pollMs', 'timeoutMs'])
+  const { key, channel = `${key}:changed`, pollMs = 5000, timeoutMs = 5000 } = options
   if (typeof key !== 'string' || key === '') throw invalidOption('key', key, 'give the Redis key that holds the policy')
   recogniseRedis(redis, 'redisPolicy')
   // Held from the first look until the source is closed.

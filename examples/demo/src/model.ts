@@ -6,8 +6,8 @@ import { createCache, defineKeys, key } from 'sluice/cache'
 import { createEgress } from 'sluice/egress'
 import { partReport, type ReportPart } from 'sluice/reports'
 
-/** What the service of the demo has beside its limiter: a cache, a breaker, and a vendor whose model it calls. */
-export interface DemoModel {
+/** What the service has beside its limiter: a cache, a breaker, and a vendor whose model it calls. */
+export interface Model {
   readonly parts: readonly ReportPart[]
   setAway(isAway: boolean): void
   /** Asks for the sentiment of a text, by its number: from the cache, or else from the vendor. */
@@ -19,7 +19,7 @@ const vendorMs = 60
 const keys = defineKeys({ sentiment: key('sentiment', ['text'], { ttl: '30s' }) })
 
 /** Everything is real but the vendor, which is a server in this process. */
-export async function openDemoModel(): Promise<DemoModel> {
+export async function openModel(): Promise<Model> {
   let isAway = false
   const vendor = createServer((_, response) => {
     setTimeout(() => response.writeHead(isAway ? 500 : 200).end('{}'), vendorMs)

@@ -9,9 +9,9 @@ import type { Terminal } from '../../terminal/terminal.ts'
 import { safe } from '../../terminal/text.ts'
 
 /** Sends rejected events again, under the ids that they had. */
-export async function shipperResend(input: Input, terminal: Terminal): Promise<ExitCode> {
-  const choose = chosenOrAll(input, 'resend')
-  const report = await resendRejected({ dir: bufferDir(input), ...serverOf(input, 'resend'), choose })
+export async function resendRejectedEvents(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const choose = chosenOrAll(input, '--resend')
+  const report = await resendRejected({ dir: bufferDir(input), ...serverOf(input, 'rejected --resend'), choose })
   terminal.result(report, () => {
     const { style } = terminal
     const head = report.reason === undefined ? style.good('Done') : style.bad(`Stopped: ${safe(report.reason)}`)

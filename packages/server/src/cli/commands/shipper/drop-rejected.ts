@@ -7,8 +7,8 @@ import { count } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Removes rejected events permanently. */
-export async function shipperDrop(input: Input, terminal: Terminal): Promise<ExitCode> {
-  const choose = chosenOrAll(input, 'drop')
+export async function dropRejectedEvents(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const choose = chosenOrAll(input, '--drop')
   const dropped = await dropRejected(bufferDir(input), choose)
   terminal.result({ dropped }, () => terminal.line(`${count(dropped)} rejected events were dropped`))
   return 0

@@ -1,5 +1,8 @@
+/** What a tenant of the tier `standard` may send per minute, before and after the change. */
+export const rpm = { usual: 600, tight: 300 } as const
+
 /** A policy with something of everything: tiers, several limits, a shadow rule. `rpm` of a tenant is what changes. */
-export function demoPolicy(standardRpm: number): string {
+export function policyOf(standardRpm: number): string {
   return `# The policy of the demo. Change it here and watch the overview.
 service: sentiment-service
 

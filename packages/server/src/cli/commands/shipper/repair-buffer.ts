@@ -1,13 +1,10 @@
 import { repairBuffer } from 'sluice/shipper'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
-import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { count } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Rewrites damaged segments. */
-export async function shipperRepair(input: Input, terminal: Terminal): Promise<ExitCode> {
-  const dir = bufferDir(input)
+export async function repair(dir: string, terminal: Terminal): Promise<ExitCode> {
   const report = await repairBuffer(dir)
   terminal.result(report, () => {
     const { style } = terminal
