@@ -1,4 +1,3 @@
-import { apiAnswer } from '../../api/api.ts'
 import { useAnswer } from '../../api/use-api.ts'
 import { Notice } from '../../components/notice.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
