@@ -38,7 +38,7 @@ export const operationCases: Readonly<Record<string, AuditCase>> = {
       [badInput, 'nothing unknown is ignored'],
     ],
   },
-  S6: { found: 'wildcards imported as literals', tests: [[envoy, 'foo*bar']] },
+  S6: { found: 'wildcards imported as literals', tests: [[`${daemon}/envoy/import-envoy.test.ts`, 'foo*bar']] },
   S7: {
     found: 'Forwarded from a client',
     tests: [

@@ -37,7 +37,7 @@ import {
   resendRejected,
   verifyBuffer,
 } from 'sluice/shipper'
-import { stateStore, storeOf } from 'sluice/store'
+import { stateStore } from 'sluice/store'
 import * as testing from 'sluice/testing'
 
 /** An option that exists, and a call with the given options. Everything else of the call is valid. */

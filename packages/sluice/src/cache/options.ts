@@ -2,7 +2,7 @@ import { checkFunction, checkOptionNames, checkWhole } from '../core/check-optio
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
-import { encodeKey, type KeyPart } from '../core/key.ts'
+import { type KeyPart } from '../core/key.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import type { FetchContext } from './cache.ts'
 import { type EntryOptions, type EntryRules, readEntryOptions } from './keys/key-spec.ts'

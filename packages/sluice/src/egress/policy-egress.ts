@@ -9,7 +9,6 @@ import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { type CloseOptions, HealthQuestion, type PartHealth } from '../runtime/part.ts'
-import { sleep } from '../runtime/sleep.ts'
 import { Call } from './call/call.ts'
 import type { CallContext } from './call/call-context.ts'
 import type { Undici } from './call/load-undici.ts'
@@ -210,7 +209,8 @@ export class PolicyEgress implements Egress {
     const isBusy = (): boolean => bookings.some(({ inFlight }) => inFlight > 0)
     // An agent that is closing can no longer be destroyed, as it dropped its connections. So wait before closing it.
     const endMs = clock.monotonic() + (withinMs ?? Infinity)
-    while (withinMs !== undefined && isBusy() && clock.monotonic() < endMs) await sleep(Math.min(20, withinMs), clock)
+    while (withinMs !== undefined && isBusy() && clock.monotonic() < endMs)
+      await new Promise<void>((resolve) => clock.setTimeout(resolve, Math.min(20, withinMs)))
     if (withinMs !== undefined && isBusy()) await this.#dispatcher.destroy()
     else await this.#dispatcher.close()
   }

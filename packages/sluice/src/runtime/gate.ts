@@ -15,15 +15,8 @@ export interface GateOptions {
 }
 
 /**
- * Lets so many in at a time; the others wait for their turn. Who was let in calls `leave` once.
- *
- * @example
- * if (!gate.tryEnter()) await gate.turn(signal)
- * try {
- *   await work()
- * } finally {
- *   gate.leave()
- * }
+ * Lets so many in at a time; the others wait for their turn. Who was let in, by `tryEnter` or after `turn`, calls
+ * `leave` once, whatever became of the work.
  */
 export class Gate {
   readonly #options: GateOptions

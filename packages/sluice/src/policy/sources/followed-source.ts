@@ -4,7 +4,6 @@ import { sha256 } from '../../core/sha256.ts'
 import { backgroundClock } from '../../runtime/background-clock.ts'
 import { Reachability } from '../../runtime/reachability.ts'
 import { longestTimerMs, systemClock } from '../../runtime/system-clock.ts'
-import { withinTime } from '../../runtime/within-time.ts'
 import { longText, parseInBackground } from '../document/parse/parse-in-background.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
 
@@ -74,7 +73,7 @@ class FollowedSource implements PolicySource {
   readonly #background: Clock
   readonly #reading: Reachability
   readonly #pushing: Reachability
-  readonly #closing = new AbortController()
+  #giveUp: ((why: string) => void) | undefined
   #isClosed = false
   #listener: SourceListener | undefined
   #stamp: string | undefined
@@ -122,7 +121,7 @@ class FollowedSource implements PolicySource {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#closing.abort(new Error('it was closed'))
+    this.#giveUp?.('it was closed')
     for (const timer of [this.#timer, this.#settleTimer]) this.#clock.clearTimeout(timer)
     for (const each of [this.#reading, this.#pushing]) each.close()
     await this.#endPush()
@@ -209,13 +208,20 @@ class FollowedSource implements PolicySource {
         if (!this.#looking) void this.#look()
       }, settled)
     }
-    const late = (): Error => new Error(`no answer within ${timeoutMs} ms`)
-    const limit = { ms: timeoutMs, clock: this.#clock, late, signal: this.#closing.signal }
-    return withinTime(this.#outstanding.reading, limit).catch((cause) => {
+    let timer: Timer | undefined
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#giveUp = (why) => reject(new Error(why))
+        timer = this.#clock.setTimeout(() => this.#giveUp!(`no answer within ${timeoutMs} ms`), timeoutMs)
+        this.#outstanding!.reading.then(resolve, reject)
+      })
+    } catch (cause) {
       const why = cause instanceof Error ? cause.message || cause.name : String(cause)
       const message = `the policy could not be read from ${this.description}: ${why}`
       throw new SluiceError('SLUICE_SOURCE_FAILED', message, { cause, transient: true })
-    })
+    } finally {
+      this.#clock.clearTimeout(timer)
+    }
   }
 
   #subscribe(): void {
