@@ -7,10 +7,11 @@ const levels: readonly (readonly string[])[] = [
   ['core'],
   ['runtime'],
   ['redis', 'breaker'],
+  ['reports'],
   ['policy', 'stores'],
   ['admission'],
   ['limiter', 'cache', 'presence', 'freshness', 'shipper', 'capacity'],
-  ['http', 'egress', 'metrics', 'reports'],
+  ['http', 'egress', 'metrics'],
 ]
 
 /** These see every part of the library, and no other part may import them. */

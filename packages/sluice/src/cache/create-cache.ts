@@ -1,5 +1,6 @@
-import { type RedisHandle, useRedis } from '../redis/handle.ts'
+import type { RedisHandle } from '../redis/handle.ts'
 import { namespaceOf } from '../redis/namespaces.ts'
+import { useRedis } from '../redis/use-redis.ts'
 import type { Cache } from './cache.ts'
 import { maxKeys, maxScopes } from './l1/l1.ts'
 import { RedisLink } from './link/redis-link.ts'

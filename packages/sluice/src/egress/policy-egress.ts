@@ -1,5 +1,4 @@
 import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
-import { asyncDispose } from '../core/async-dispose.ts'
 import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
@@ -182,7 +181,7 @@ export class PolicyEgress implements Egress {
     }
   }
 
-  [asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 

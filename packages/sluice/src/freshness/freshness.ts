@@ -2,8 +2,9 @@ import { checkOptionNames } from '../core/check-options.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import { decodeKey, encodeKey } from '../core/key.ts'
-import { type RedisHandle, useRedis } from '../redis/handle.ts'
+import type { RedisHandle } from '../redis/handle.ts'
 import { namespaceOf } from '../redis/namespaces.ts'
+import { useRedis } from '../redis/use-redis.ts'
 import { readReports, report } from './scripts.gen.ts'
 
 /** How fresh one data source is. */

@@ -1,4 +1,3 @@
-import { asyncDispose } from '../core/async-dispose.ts'
 import type { Clock } from '../core/clock.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { encodeKey, type Key } from '../core/key.ts'
@@ -211,7 +210,7 @@ export class PolicyLimiter implements Limiter {
     return this.#events.on(name, listener)
   }
 
-  [asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 

@@ -1,6 +1,7 @@
 import type { ReportPart } from '../core/observe/report.ts'
 import { addProcessPart } from '../runtime/process-parts.ts'
-import { type InsideRedis, inside, type RedisHandle } from './handle.ts'
+import { inside, type RedisHandle } from './handle.ts'
+import { type InsideRedis } from './use-redis.ts'
 
 /**
  * Lets a part appear in the reports of this process: through its own handle if it has one, else through every handle of

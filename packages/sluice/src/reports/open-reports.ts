@@ -1,4 +1,5 @@
-import { type RedisHandle, useRedis } from '../redis/handle.ts'
+import type { RedisHandle } from '../redis/handle.ts'
+import { useRedis } from '../redis/use-redis.ts'
 import type { ReportDestination, ReportReader } from './destination.ts'
 import { redisReports } from './redis-reports.ts'
 

@@ -1,4 +1,5 @@
-import { insideOf, type RedisHandle } from '../redis/handle.ts'
+import type { RedisHandle } from '../redis/handle.ts'
+import { insideOf } from '../redis/use-redis.ts'
 import type { Store } from './store.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { decodeKey, type KeyPart } from '../../core/key.ts'
-import { type RedisHandle, useRedis } from '../../redis/handle.ts'
+import type { RedisHandle } from '../../redis/handle.ts'
 import { defaultPrefix } from '../../redis/namespaces.ts'
+import { useRedis } from '../../redis/use-redis.ts'
 import { taggedCodec } from '../values/codec.ts'
 import { readCopy } from '../values/stored-copy.ts'
 import { StoredValue } from '../values/stored-value.ts'

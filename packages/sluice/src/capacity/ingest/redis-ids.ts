@@ -1,6 +1,7 @@
 import { encodeKey } from '../../core/key.ts'
-import { type RedisHandle, useRedis } from '../../redis/handle.ts'
+import type { RedisHandle } from '../../redis/handle.ts'
 import { namespaceOf } from '../../redis/namespaces.ts'
+import { useRedis } from '../../redis/use-redis.ts'
 import { splitId } from './read-batch.ts'
 import { mostRuns } from './runs.ts'
 import { claimIds } from './scripts.gen.ts'

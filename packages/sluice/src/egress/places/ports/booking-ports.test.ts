@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { useRedis } from '../../../redis/handle.ts'
+import { useRedis } from '../../../redis/use-redis.ts'
 import { openRedis } from '../../../stores/redis/open-redis.ts'
 import { bookingConformance } from '../../../testing/booking-conformance.ts'
 import { startCluster } from '../../../testing/servers/cluster.ts'

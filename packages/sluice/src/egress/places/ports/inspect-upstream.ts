@@ -1,4 +1,5 @@
-import { type RedisHandle, useRedis } from '../../../redis/handle.ts'
+import type { RedisHandle } from '../../../redis/handle.ts'
+import { useRedis } from '../../../redis/use-redis.ts'
 import { inspect as inspectScript } from '../../booking/scripts.gen.ts'
 import { upstreamKeys } from './redis-port.ts'
 

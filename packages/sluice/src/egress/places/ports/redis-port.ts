@@ -1,7 +1,7 @@
 import { encodeKey } from '../../../core/key.ts'
-import type { UsedRedis } from '../../../redis/handle.ts'
 import type { MsgpackReader, Packed } from '../../../redis/msgpack.ts'
 import { namespaceOf } from '../../../redis/namespaces.ts'
+import type { UsedRedis } from '../../../redis/use-redis.ts'
 import type { ExchangeReply, StepResult } from '../../booking/messages.ts'
 import { exchange as exchangeScript } from '../../booking/scripts.gen.ts'
 import type { BookingPort } from './booking-port.ts'

@@ -1,4 +1,5 @@
-import { type RedisHandle, withRedis } from '../../../redis/handle.ts'
+import type { RedisHandle } from '../../../redis/handle.ts'
+import { withRedis } from '../../../redis/use-redis.ts'
 import { type PolicyArchive, policyChanged, readPushOptions } from '../archive.ts'
 import { publish } from './scripts.gen.ts'
 
