@@ -49,6 +49,7 @@ export class Flights {
     this.#fetches.close()
     this.#l2?.fills.wakeAll()
     await Promise.allSettled(this.#flights.flights().map(({ result }) => result))
+    this.#l2?.flush()
     await Promise.all(this.#sending)
   }
 

@@ -149,6 +149,11 @@ export class L2 {
     return this.#unsent.covers(key, scopes)
   }
 
+  /** Sends at once what is gathered to be stored. */
+  flush(): void {
+    this.#link.flush()
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     this.log.close()
