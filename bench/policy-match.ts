@@ -1,7 +1,7 @@
 import { compilePolicy } from '../packages/sluice/src/policy/compile/compile-policy.ts'
-import type { CompiledPolicy } from '../packages/sluice/src/policy/compile/compiled-policy.ts'
+import type { CompiledPolicy } from '../packages/sluice/src/policy/compiled-policy.ts'
 import { parseDocument } from '../packages/sluice/src/policy/document/parse/parse-document.ts'
-import type { RequestView } from '../packages/sluice/src/policy/match/request-view.ts'
+import type { RequestView } from '../packages/sluice/src/policy/request-view.ts'
 import { type MemoryStore, memoryStore } from '../packages/sluice/src/stores/memory/memory-store.ts'
 
 /** Prints what matching costs with few and with many rules, and what overrides cost to load and to look up. */

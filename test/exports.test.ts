@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
@@ -39,6 +39,25 @@ describe('sluice .', () => {
   it('exports about a dozen names', async () => {
     const names = await namesIn('./src/index.ts')
     expect(names.length, names.join(', ')).toBeLessThanOrEqual(16)
+  })
+})
+
+describe('the build of sluice', () => {
+  it.skipIf(!isBuilt)('has no module that no entry reaches', () => {
+    const reached = new Set<string>()
+    const visit = (source: string): void => {
+      if (reached.has(source) || !existsSync(source)) return
+      reached.add(source)
+      // A worker is named by its address, as it is built.
+      const paths = /(?:\bfrom |\bimport |\bimport\(|new URL\()'(\.[^']+)\.[jt]s'/g
+      for (const [, path] of readFileSync(source, 'utf8').matchAll(paths)) visit(join(dirname(source), `${path}.ts`))
+    }
+    for (const { target } of modules) visit(join(home, target['sluice-source']))
+    const built = readdirSync(join(home, 'dist'), { recursive: true, encoding: 'utf8' })
+    const modulesOfNone = built
+      .filter((file) => file.endsWith('.js'))
+      .filter((file) => !reached.has(join(home, 'src', file.replace(/js$/, 'ts'))))
+    expect(modulesOfNone).toEqual([])
   })
 })
 

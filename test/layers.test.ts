@@ -1,27 +1,33 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { checkLayers, machineTime, type Source } from './layers.ts'
+import { cyclesIn } from './cycles.ts'
+import { checkLayers, machineTime } from './layers.ts'
+import { sourcesIn } from './read-source.ts'
 
 const root = join(import.meta.dirname, '..')
 
-function sourcesOf(folder: string): Source[] {
-  const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-  return entries
-    .filter((entry) => entry.isFile() && /(?<!\.test|\.test-d|\.d)\.tsx?$/.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter(
-      (file) => /^[^/]+\/src\//.test(file.slice(join(root, folder).length + 1)) && !file.includes('/node_modules/'),
-    )
-    .map((file) => ({ path: file.slice(root.length + 1), code: readFileSync(file, 'utf8') }))
-}
+/**
+ * Import cycles that are left, by folder. Each of these parts is being rewritten, and takes its line along when it is
+ * done.
+ */
+const cyclesLeft: readonly string[] = ['sluice/src/egress']
 
 describe('the packages', () => {
-  const sources = sourcesOf('packages')
+  const sources = sourcesIn(root)
+  const cycles = cyclesIn(sources)
 
   it('are found', () => expect(sources.length).toBeGreaterThan(0))
   it('import only downward, name vendors only in their folder, and keep core pure', () => {
     expect(checkLayers(sources)).toEqual([])
+  })
+  it('have no import cycles, between files or between folders side by side', () => {
+    const isLeft = (path: string): boolean => cyclesLeft.some((folder) => path.startsWith(`${folder}/`))
+    const found = cycles.filter(({ members }) => !members.every(isLeft))
+    expect(found.map(({ of, members }) => `${of}: ${members.join(' ')}`)).toEqual([])
+  })
+  it('need every exception from the rule against cycles', () => {
+    const needed = cyclesLeft.filter((folder) => cycles.some(({ members }) => members[0]!.startsWith(`${folder}/`)))
+    expect(needed).toEqual(cyclesLeft)
   })
   it('need every exception from the rule that time comes from a clock', () => {
     const needed = Object.keys(machineTime).filter((file) => {
@@ -106,5 +112,39 @@ describe('the check of layers', () => {
     expect(checkLayers(sources)).toEqual([])
     const circle = [...sources, { path: 'packages/sluice/src/shipper/c.ts', code: "import '../limiter/a.ts'" }]
     expect(checkLayers(circle)).toEqual(['import each other in a circle: cache, limiter, shipper'])
+  })
+})
+
+describe('the search for import cycles', () => {
+  const cycles = (files: Record<string, string>) =>
+    cyclesIn(Object.entries(files).map(([path, code]) => ({ path: `packages/${path}`, code })))
+
+  it('finds files that import each other through others, by type too', () => {
+    const files = {
+      'a/src/one.ts': "import { two } from './two.ts'",
+      'a/src/two.ts': "import type { Three } from './three.ts'",
+      'a/src/three.ts': "export type One = import('./one.ts').One",
+      'a/src/user.ts': "import './one.ts'",
+    }
+    expect(cycles(files)).toEqual([{ of: 'files', members: ['a/src/one.ts', 'a/src/three.ts', 'a/src/two.ts'] }])
+  })
+
+  it('finds folders side by side that import each other though no file does', () => {
+    const files = {
+      'a/src/x/one.ts': "import '../y/deep/two.ts'",
+      'a/src/y/deep/two.ts': 'export const two = 2',
+      'a/src/y/other.ts': "export * from '../x/three.ts'",
+      'a/src/x/three.ts': 'export const three = 3',
+    }
+    expect(cycles(files)).toEqual([{ of: 'folders', members: ['a/src/x', 'a/src/y'] }])
+  })
+
+  it('accepts a folder that imports from the folder above it', () => {
+    const files = {
+      'a/src/x/one.ts': "import '../shared.ts'",
+      'a/src/shared.ts': 'export const shared = 1',
+      'a/src/index.ts': "export * from './x/one.ts'",
+    }
+    expect(cycles(files)).toEqual([])
   })
 })

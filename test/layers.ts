@@ -1,15 +1,17 @@
 import { posix } from 'node:path'
-import { parseAst } from 'vitest/node'
+import { circlesIn } from './cycles.ts'
+import { readSource, type Source } from './read-source.ts'
 
 /** The parts from the bottom up. A part may import from its own level and from those below it. */
 const levels: readonly (readonly string[])[] = [
   ['core'],
-  ['timing'],
+  ['runtime'],
   ['redis', 'breaker'],
+  ['reports'],
   ['policy', 'stores'],
   ['admission'],
   ['limiter', 'cache', 'presence', 'freshness', 'shipper', 'capacity'],
-  ['http', 'egress', 'pipeline', 'metrics', 'reports'],
+  ['http', 'egress', 'metrics'],
 ]
 
 /** These see every part of the library, and no other part may import them. */
@@ -34,61 +36,14 @@ const vendors: Readonly<Record<string, readonly string[]>> = {
 const siblings: Readonly<Record<string, readonly string[]>> = { sluice: [], server: ['sluice'], dashboard: [] }
 const ownPackages: readonly string[] = ['sluice', '@sluice/server', '@sluice/dashboard']
 
-/** `core/` gets time and randomness as arguments. */
-const impure: readonly string[] = [
-  ...['Date.now', 'performance.now', 'Math.random', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()'],
-  ...['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'process'],
-]
-
 /** What reads time or waits gets a `Clock`. These files of the library need the machine's own time. */
 export const machineTime: Readonly<Record<string, string>> = {
-  'timing/system-clock.ts': 'is the clock',
-  'policy/compile/steps.ts': 'measures for how long it has kept the thread busy',
+  'runtime/system-clock.ts': 'is the clock',
+  'policy/steps.ts': 'measures for how long it has kept the thread busy',
   'policy/sources/file/file.ts': 'compares with the times of files',
   'policy/sources/mongodb/mongodb-archive.ts': 'numbers revisions by the time of writing',
 }
 const timed: readonly string[] = ['Date.now', 'performance.now', 'new Date()', 'setTimeout', 'setInterval']
-
-/** One file of the repository, by its path from the root, e.g. `packages/sluice/src/core/key.ts`. */
-export interface Source {
-  readonly path: string
-  readonly code: string
-}
-
-type Node = Readonly<Record<string, unknown>> & { readonly type: string }
-
-function walk(value: unknown, visit: (node: Node) => void): void {
-  if (Array.isArray(value)) for (const item of value) walk(item, visit)
-  else if (typeof value === 'object' && value !== null) {
-    if (typeof (value as Node).type === 'string') visit(value as Node)
-    for (const item of Object.values(value)) walk(item, visit)
-  }
-}
-
-const named = (node: unknown): string | undefined => {
-  const { type, name, object, property, computed } = (node ?? {}) as Record<string, unknown>
-  if (type === 'Identifier') return String(name)
-  return type === 'MemberExpression' && !computed ? `${named(object)}.${named(property)}` : undefined
-}
-
-/** What a file imports, by type or by value, and the impure names it uses. */
-function read(source: Source): { imports: string[]; impurities: string[] } {
-  const imports: string[] = []
-  const impurities: string[] = []
-  walk(parseAst(source.code, { lang: source.path.endsWith('.tsx') ? 'tsx' : 'ts' }), (node) => {
-    const from = (node.source as { value?: unknown } | undefined)?.value
-    if (typeof from === 'string') imports.push(from)
-    if (node.type === 'NewExpression' && named(node.callee) === 'Date' && (node.arguments as unknown[]).length === 0) {
-      impurities.push('new Date()')
-    }
-    if (node.type === 'CallExpression' || node.type === 'MemberExpression') {
-      const name = named(node.type === 'CallExpression' ? node.callee : node)?.replace(/^globalThis\./, '')
-      const found = impure.find((each) => name === each || (each === 'process' && name?.startsWith('process.')))
-      if (found) impurities.push(found)
-    }
-  })
-  return { imports: [...new Set(imports)], impurities: [...new Set(impurities)] }
-}
 
 const levelOf = (part: string): number => levels.findIndex((level) => level.includes(part))
 const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
@@ -110,7 +65,7 @@ export function checkLayers(sources: readonly Source[]): string[] {
     const problem = (text: string) => problems.push(`${source.path}: ${text}`)
     const isOnTop = home !== 'sluice' || onTop.includes(part)
     if (!isOnTop && levelOf(part) < 0) problem(`"${part}" is not in the table of layers`)
-    const { imports, impurities } = read(source)
+    const { imports, impurities } = readSource(source)
     if (home === 'sluice' && part === 'core') for (const name of impurities) problem(`core uses ${name}`)
     const mayReadTime =
       isOnTop ||
@@ -142,13 +97,7 @@ export function checkLayers(sources: readonly Source[]): string[] {
       }
     }
   }
-  return [...problems, ...circles(sideways)]
-}
-
-/** Parts on one level may import each other, but not in a circle. */
-function circles(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
-  const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
-    [...(edges.get(from) ?? [])].some((next) => next === to || (!seen.has(next) && reaches(next, to, seen.add(next))))
-  const inCircle = [...edges.keys()].filter((part) => reaches(part, part))
-  return inCircle.length === 0 ? [] : [`import each other in a circle: ${inCircle.sort().join(', ')}`]
+  // Parts on one level may import each other, but not in a circle.
+  const circles = circlesIn(sideways).map((parts) => `import each other in a circle: ${parts.join(', ')}`)
+  return [...problems, ...circles]
 }

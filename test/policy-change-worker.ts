@@ -4,23 +4,24 @@ import { Pool } from 'pg'
 import { createLimiter, filePolicy } from '../packages/sluice/src/index.ts'
 import { postgresPolicy } from '../packages/sluice/src/policy/sources/postgres/postgres.ts'
 import { redisPolicy } from '../packages/sluice/src/policy/sources/redis/redis.ts'
-import { redisStore } from '../packages/sluice/src/stores/redis/index.ts'
+import { openRedis } from '../packages/sluice/src/stores/redis/index.ts'
 import { amountOf, type Report, type SourceKind } from './policy-change.ts'
 
 const [kind, place = '', storeUrl = ''] = process.argv.slice(2) as [SourceKind, string, string]
 // An hour: only a push can bring the change.
-const pollMs = 3_600_000
+const poll = '1h'
 const redis = new Redis(storeUrl)
+const handle = openRedis(redis)
 const pool = kind === 'postgres' ? new Pool({ connectionString: place }) : undefined
 
 function openSource() {
-  if (kind === 'file') return filePolicy(place, { pollMs })
-  if (kind === 'redis') return redisPolicy(redis, { key: place, pollMs })
-  return postgresPolicy(pool as Pool, { service: 'shop', pollMs })
+  if (kind === 'file') return filePolicy(place, { poll })
+  if (kind === 'redis') return redisPolicy(handle, { key: place, poll })
+  return postgresPolicy(pool as Pool, { service: 'shop', poll })
 }
 
 // A long deadline: this test is not about how fast a busy machine decides.
-const limiter = await createLimiter({ policy: openSource(), store: redisStore(redis), deadlineMs: 20_000 })
+const limiter = await createLimiter({ policy: openSource(), redis: handle, deadline: '20s' })
 const tell = (report: Report): void => void process.send?.(report)
 const seen = { decisions: 0, denied: 0, degraded: 0, mixed: [] as string[] }
 const versions = new Set<string>()

@@ -7,7 +7,9 @@ import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { postgresPolicy } from '../packages/sluice/src/policy/sources/postgres/postgres.ts'
-import { publishRedisPolicy } from '../packages/sluice/src/policy/sources/redis/redis.ts'
+import { redisPolicy } from '../packages/sluice/src/policy/sources/redis/redis.ts'
+import type { RedisHandle } from '../packages/sluice/src/redis/handle.ts'
+import { openRedis } from '../packages/sluice/src/stores/redis/open-redis.ts'
 import { type PostgresServer, startPostgres } from '../packages/sluice/src/testing/servers/postgres.ts'
 import { type RedisServer, startRedis } from '../packages/sluice/src/testing/servers/redis.ts'
 import { waitFor } from '../packages/sluice/src/testing/wait-for.ts'
@@ -21,6 +23,7 @@ describe('a limit that changes under load in four processes', () => {
   let redisServer: RedisServer
   let postgres: PostgresServer
   let redis: Redis
+  let handle: RedisHandle
   let pool: Pool
   let folder: string
   const children: ChildProcess[] = []
@@ -28,6 +31,7 @@ describe('a limit that changes under load in four processes', () => {
   beforeAll(async () => {
     ;[redisServer, postgres] = await Promise.all([startRedis(), startPostgres()])
     redis = new Redis(redisServer.url)
+    handle = openRedis(redis, { reports: false })
     pool = new Pool({ connectionString: postgres.url })
     // The pool drops its clients before they have disconnected, and the server may stop sooner.
     pool.on('error', () => {})
@@ -56,7 +60,7 @@ describe('a limit that changes under load in four processes', () => {
     },
     redis: {
       place: () => 'policy:shop',
-      write: (document) => publishRedisPolicy(redis, { key: 'policy:shop' }, document),
+      write: (document) => redisPolicy(handle, { key: 'policy:shop' }).archive.push(document),
     },
     postgres: {
       place: () => postgres.url,

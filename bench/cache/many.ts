@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { createCache, defineKeys, key } from 'sluice/cache'
+import { openRedis } from 'sluice/redis'
 import type { RedisServer } from '../../packages/sluice/src/testing/servers/redis.ts'
 import type { CaseResult } from '../report/result.ts'
 import { value } from './value.ts'
@@ -15,8 +16,9 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 /** A hundred keys at once against a hundred awaited one after another, a stampede, and the cost of an entry. */
 export async function benchMany(server: RedisServer, rounds: number): Promise<CaseResult[]> {
-  const redis = new Redis(server.port)
-  const cache = await createCache({ redis, memory: false, redisDeadline: '2s', namespace: 'many' })
+  const client = new Redis(server.port)
+  const redis = openRedis(client, { reports: false })
+  const cache = await createCache({ redis, memory: false, redisDeadline: '2s', name: 'many' })
   const hundred = Array.from({ length: 100 }, (_, i) => keys.row(i))
   for (const each of hundred) await cache.set(each, value)
   const together: number[] = []
@@ -32,7 +34,7 @@ export async function benchMany(server: RedisServer, rounds: number): Promise<Ca
   await cache.close()
   const ratio = median(single) / median(together)
   const caches = await Promise.all(
-    [1, 2, 3, 4].map(() => createCache({ redis, redisDeadline: '5s', namespace: 'stampede', fetchDeadline: '30s' })),
+    [1, 2, 3, 4].map(() => createCache({ redis, redisDeadline: '5s', name: 'stampede', fetchDeadline: '30s' })),
   )
   let fetches = 0
   const fetch = async (): Promise<typeof value> => {
@@ -44,7 +46,7 @@ export async function benchMany(server: RedisServer, rounds: number): Promise<Ca
     Promise.all(caches.flatMap((each) => Array.from({ length: 2500 }, () => each.getOrFetch(keys.row('cold'), fetch)))),
   )
   await Promise.all(caches.map((each) => each.close()))
-  redis.disconnect()
+  client.disconnect()
   const ms = (figure: number): string => `${figure.toFixed(2)} ms`
   return [
     {

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { createCache, defineKeys, key } from 'sluice/cache'
+import { openRedis } from 'sluice/redis'
 import type { Contender, Setup } from '../contenders/contender.ts'
 import { contenderOf, fetchOnce, fetchOnceThenHang, namesFor, ttlSeconds, type value } from './value.ts'
 
@@ -12,7 +13,7 @@ export async function open(setup: Setup): Promise<Contender<typeof value | undef
   const cache = await createCache({
     // Where values must stay stale, their renewals do not end, and all of them are in flight.
     ...(lookups === 'stale' && { maxFetches: 10_000, fetchDeadline: `${ttlSeconds}s` as const }),
-    ...(redis && { redis, redisDeadline: '2s', namespace: prefix }),
+    ...(redis && { redis: openRedis(redis), redisDeadline: '2s', name: prefix }),
     ...(layers === 'redis' ? { memory: false as const } : { memory: { maxEntries: 10_000 } }),
   })
   const fetch = lookups === 'stale' ? fetchOnceThenHang() : fetchOnce()

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { createLimiter, type Decision } from 'sluice'
-import { redisStore } from 'sluice/redis'
+import { openRedis } from 'sluice/redis'
 import type { Contender, Setup } from './contender.ts'
 import { allowedExactly, benchPolicyOf } from './sluice-policy.ts'
 
@@ -29,6 +29,6 @@ async function openOne(setup: Setup) {
   const recount = setup.daily === 'cap' ? { recount: { bench: () => 0 } } : {}
   return {
     client,
-    limiter: await createLimiter({ policy: benchPolicyOf(setup), store: redisStore(client), ...recount }),
+    limiter: await createLimiter({ policy: benchPolicyOf(setup), redis: openRedis(client), ...recount }),
   }
 }

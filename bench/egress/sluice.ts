@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { createEgress } from 'sluice/egress'
-import { redisStore } from 'sluice/redis'
+import { openRedis } from 'sluice/redis'
 import type { Contender, Setup } from '../contenders/contender.ts'
 import { manyPlaces, places } from './places.ts'
 
@@ -50,7 +50,7 @@ export async function open({ redisUrl, prefix, isEstimated }: Setup): Promise<Co
   const upstream = { name: 'vendor', origin, ...bound, retry: false as const }
   const egress = await createEgress({
     policy: { service: prefix, upstreams: [upstream] },
-    ...(client ? { store: redisStore(client) } : {}),
+    ...(client ? { redis: openRedis(client) } : {}),
   })
   const dispatch = egress.interceptor()(transport as never) as unknown as (request: object, handler: object) => boolean
   const decide = (): Promise<boolean> =>

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { createLimiter, type Limiter } from 'sluice'
-import { redisStore } from 'sluice/redis'
+import { openRedis } from 'sluice/redis'
 import { plenty, type ServerSpec } from './spec.ts'
 
 /** A limiter with four limits per address, as the cases need it. */
@@ -9,6 +9,6 @@ export function limiterFor({ situation, redisUrl }: ServerSpec): Promise<Limiter
   const limits = { rps: plenty, rpm: plenty, rph: plenty, rpd }
   const policy = { service: 'bench', rules: [{ name: 'per-address', key: 'ip', limits }] }
   return situation === 'allowed on Redis'
-    ? createLimiter({ policy, store: redisStore(new Redis(redisUrl)) })
+    ? createLimiter({ policy, redis: openRedis(new Redis(redisUrl)) })
     : createLimiter({ policy })
 }

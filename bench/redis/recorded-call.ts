@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { createLimiter } from 'sluice'
-import { redisStore } from 'sluice/redis'
+import { openRedis } from 'sluice/redis'
 import type { Setup } from '../contenders/contender.ts'
 import { benchPolicyOf } from '../contenders/sluice-policy.ts'
 import { subjectNames } from '../measure/subjects.ts'
@@ -33,7 +33,7 @@ export async function recordCall(setup: Setup, batch: number): Promise<RecordedC
     }
     return own
   }
-  const limiter = await createLimiter({ policy: benchPolicyOf(setup), store: redisStore(client) })
+  const limiter = await createLimiter({ policy: benchPolicyOf(setup), redis: openRedis(client) })
   const subjects = subjectNames(batch)
   // The first call may only read the server's time. While another is in flight, all decisions of one turn are sent in
   // one call.

@@ -191,7 +191,7 @@ describe('mandatory offers', () => {
     for (let i = 0; i < 3; i++) expect(mandatoryIn([await recommend(tenant, customer, services, quiet)])).toBe(1)
     await redisServer.restart()
     await waitFor(async () =>
-      (await Promise.all(replicas.map((each) => each.services.limiter.health()))).every(({ ok }) => ok),
+      (await Promise.all(replicas.map((each) => each.services.limiter.health()))).every(({ ready }) => ready),
     )
     const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => ask(i)))
     expect(answers.every(({ status }) => status === 200)).toBe(true)

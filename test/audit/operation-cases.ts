@@ -38,7 +38,7 @@ export const operationCases: Readonly<Record<string, AuditCase>> = {
       [badInput, 'nothing unknown is ignored'],
     ],
   },
-  S6: { found: 'wildcards imported as literals', tests: [[envoy, 'foo*bar']] },
+  S6: { found: 'wildcards imported as literals', tests: [[`${daemon}/envoy/import-envoy.test.ts`, 'foo*bar']] },
   S7: {
     found: 'Forwarded from a client',
     tests: [
@@ -99,7 +99,7 @@ export const operationCases: Readonly<Record<string, AuditCase>> = {
   W3: { found: 'closing while connecting', tests: [['test/chaos/faults/early-close.ts', 'early-close']] },
   W4: {
     found: 'a wall clock that leaps',
-    tests: [[`${lib}/timing/system-clock.test.ts`, 'a wall clock that is wrong for a moment']],
+    tests: [[`${lib}/runtime/system-clock.test.ts`, 'a wall clock that is wrong for a moment']],
   },
   W5: {
     found: 'a denial that was overtaken',

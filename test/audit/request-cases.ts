@@ -41,9 +41,9 @@ export const requestCases: Readonly<Record<string, AuditCase>> = {
   A11: { found: 'routes from before the plugin', tests: [[fastify, 'charges routes that were there before it']] },
   A12: {
     found: 'spellings of path as a key',
-    tests: [[`${lib}/policy/match/path-spellings.test.ts`, 'is the same subject as the others']],
+    tests: [[`${lib}/policy/selector/path-spellings.test.ts`, 'is the same subject as the others']],
   },
-  A13: { found: '/login;x', tests: [[`${lib}/policy/match/path-spellings.test.ts`, '/login;x=1']] },
+  A13: { found: '/login;x', tests: [[`${lib}/policy/selector/path-spellings.test.ts`, '/login;x=1']] },
   A14: { found: 'clients that hang up', tests: [[outcomes, 'gives nothing back to a client that hangs up']] },
   B1: { found: '500 for the first on a concurrency rule', tests: [[places, 'that come in one packet']] },
   B2: {

@@ -70,6 +70,7 @@ const limitsKib: Readonly<Record<string, number>> = {
   './opentelemetry': 4,
   './reports': 17,
   './testing': 105,
+  './internal': 3,
 }
 
 describe.each(entryPoints)('sluice $subpath', ({ subpath, file }) => {

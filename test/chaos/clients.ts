@@ -1,7 +1,8 @@
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster, createSentinel } from 'redis'
+import { storeOf } from 'sluice/store'
 import type { RedisClient } from '../../packages/sluice/src/redis/client.ts'
-import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../packages/sluice/src/stores/redis/open-redis.ts'
 import type { Store } from '../../packages/sluice/src/stores/store.ts'
 import type { ClusterServers } from '../../packages/sluice/src/testing/servers/cluster.ts'
 import type { SentinelServers } from '../../packages/sluice/src/testing/servers/sentinel.ts'
@@ -41,5 +42,5 @@ export function clusterClient(
 
 /** A store with a long deadline, to read thousands of counters on a busy machine. */
 export function patientStore(client: RedisClient): Store {
-  return redisStore(client, { socketTimeoutMs: 10_000 })
+  return storeOf(openRedis(client, { socketTimeout: 10_000 }))
 }

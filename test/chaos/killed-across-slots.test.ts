@@ -5,7 +5,7 @@ import { Cluster } from 'ioredis'
 import { expect, test } from 'vitest'
 import { createLimiter } from '../../packages/sluice/src/limiter/create-limiter.ts'
 import { slotOf } from '../../packages/sluice/src/redis/slots.ts'
-import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../packages/sluice/src/stores/redis/open-redis.ts'
 import { receiptTtlUs } from '../../packages/sluice/src/stores/redis/take-across-slots.ts'
 import { startCluster } from '../../packages/sluice/src/testing/servers/cluster.ts'
 import { stranded } from './policy.ts'
@@ -22,7 +22,7 @@ test('units of denied decisions of a process that was killed come back after a m
   const cluster = await startCluster({ replicas: 0 })
   const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
   const client = new Cluster(nodes, { lazyConnect: true })
-  const limiter = await createLimiter({ policy: stranded, store: redisStore(client), deadlineMs: 5000 })
+  const limiter = await createLimiter({ policy: stranded, redis: openRedis(client), deadline: 5000 })
   const used = async (): Promise<number[]> =>
     Promise.all(
       Array.from({ length: users }, async (_, u) => {

@@ -2,7 +2,7 @@ import { createLimiter } from '../../packages/sluice/src/limiter/create-limiter.
 import type { Limiter } from '../../packages/sluice/src/limiter/limiter.ts'
 import type { LimiterOptions } from '../../packages/sluice/src/limiter/options.ts'
 import type { RedisClient } from '../../packages/sluice/src/redis/client.ts'
-import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../packages/sluice/src/stores/redis/open-redis.ts'
 import { waitFor } from '../../packages/sluice/src/testing/wait-for.ts'
 import { audit } from './audit.ts'
 import { patientStore } from './clients.ts'
@@ -39,9 +39,9 @@ export async function runTrial(trial: Trial, context: Context): Promise<Row> {
   const service = `chaos-${process.pid}-${services++}`
   const limiter = await createLimiter({
     policy: chaosPolicy(service),
-    store: redisStore(trial.client()),
+    redis: openRedis(trial.client()),
     denyCache: false,
-    deadlineMs,
+    deadline: deadlineMs,
     ...trial.options,
   })
   const load = new Load(limiter, { deadlineMs, ...(trial.workers === undefined ? {} : { workers: trial.workers }) })

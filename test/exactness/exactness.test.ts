@@ -2,8 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Cluster, Redis } from 'ioredis'
+import { storeOf } from 'sluice/store'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../packages/sluice/src/stores/redis/open-redis.ts'
 import type { Store } from '../../packages/sluice/src/stores/store.ts'
 import { startCluster } from '../../packages/sluice/src/testing/servers/cluster.ts'
 import { startRedis } from '../../packages/sluice/src/testing/servers/redis.ts'
@@ -47,7 +48,7 @@ for (const [name, start] of Object.entries(topologies)) {
         servers.ports.length === 1
           ? new Redis({ port: port!, lazyConnect: true })
           : new Cluster([{ port: port! }], { lazyConnect: true })
-      store = redisStore(client, patience)
+      store = storeOf(openRedis(client, patience))
       await Promise.all(workers.map((each) => once(each, 'message')))
     }, 120_000)
 

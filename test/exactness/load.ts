@@ -26,7 +26,7 @@ export interface Outcome {
 /** More than a busy machine needs: this is about counts, not about time. */
 export const withinMs = 20_000
 /** A process without processor time for a while must not consider Redis frozen. */
-export const patience = { socketTimeoutMs: 10_000 }
+export const patience = { socketTimeout: 10_000 }
 
 const compiled = new Map<string, ReturnType<typeof compileRule>>()
 

@@ -1,7 +1,8 @@
 // One of several processes that use one Redis at once. Receives its load by message; answers with what it was admitted.
 import { Cluster, Redis } from 'ioredis'
+import { storeOf } from 'sluice/store'
 import type { Charge } from '../../packages/sluice/src/core/engine/ask.ts'
-import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../packages/sluice/src/stores/redis/open-redis.ts'
 import type { Store } from '../../packages/sluice/src/stores/store.ts'
 import { waitFor } from '../../packages/sluice/src/testing/wait-for.ts'
 import { chargeOf, type Load, type Outcome, patience, withinMs } from './load.ts'
@@ -14,7 +15,7 @@ const client =
         ports.map((port) => ({ port })),
         { lazyConnect: true },
       )
-const store: Store = redisStore(client, patience)
+const store: Store = storeOf(openRedis(client, patience))
 
 /**
  * Which subjects each ask is about: a walk that differs from process to process, and meets each of 1,000 subjects once.

@@ -1,8 +1,8 @@
 import 'reflect-metadata'
 import type { AddressInfo } from 'node:net'
 import type { Request, Response } from 'express'
+import { closed } from '../../packages/sluice/src/http/testing/listening.ts'
 import { type StartHttpApp, statusIn } from '../../packages/sluice/src/testing/http-conformance.ts'
-import { closed } from '../../packages/sluice/src/testing/http-listening.ts'
 
 /** One version of Nest, with the adapter loaded against it. */
 export interface NestVersion {

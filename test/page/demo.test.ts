@@ -1,25 +1,25 @@
 import { copyFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Daemon } from '../../packages/server/src/serve.ts'
-import { openView, picture, startBrowser, startDaemon } from './browser.ts'
+import { type Demo, openDemo } from '../../examples/demo/src/open-demo.ts'
+import { adminToken, openView, picture, startBrowser } from './browser.ts'
 
 /** The picture of the README needs minutes of traffic: `npm run screenshot` takes it. */
 const minutes = Number(process.env.SLUICE_SCREENSHOT_MINUTES ?? 0)
 
 describe('the demo', () => {
-  let daemon: Daemon
+  let demo: Demo
   beforeAll(async () => {
-    daemon = await startDaemon({ demo: true })
+    demo = await openDemo({ port: '0', env: { SLUICE_ADMIN_TOKEN: adminToken } })
   })
-  afterAll(() => daemon?.close())
+  afterAll(() => demo?.close())
 
   test(
     'lives on the page by itself',
     async () => {
       if (minutes > 0) await new Promise((resolve) => setTimeout(resolve, minutes * 60_000))
       const browser = await startBrowser()
-      const { page, wrong } = await openView(browser, daemon)
+      const { page, wrong } = await openView(browser, demo.daemon)
       await page.getByRole('region', { name: 'Rules' }).getByText('tenant', { exact: true }).waitFor()
       await page.waitForFunction(() => /[1-9]/.test(document.querySelector('.tile-value')?.textContent ?? ''))
       const refused = page.getByRole('region', { name: 'Who is being refused' }).getByText('acme-labs')

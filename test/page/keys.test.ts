@@ -91,6 +91,44 @@ describe('the page of keys', { timeout: 60_000 }, () => {
     await close()
   })
 
+  test('an explanation is asked for again once its hidden tab is shown', async () => {
+    const { page, wrong, close } = await openView(browser, daemon, { view: '/keys' })
+    await page.clock.install()
+    await ask(page, 'grace')
+    await page.getByText('It would pass now').waitFor()
+    const setHidden = (hidden: boolean) =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => value })
+        document.dispatchEvent(new Event('visibilitychange'))
+      }, hidden)
+    await setHidden(true)
+    await page.clock.runFor(10_000)
+    const asked = page.waitForRequest((request) => request.url().endsWith('/v1/explain'), { timeout: 5000 })
+    await setHidden(false)
+    await page.clock.runFor(10_000)
+    await asked
+    expect(wrong).toEqual([])
+    await close()
+  })
+
+  test('an explanation that takes longer than the pause between two is shown', async () => {
+    const { page, wrong, close } = await openView(browser, daemon, { view: '/keys' })
+    await page.clock.install()
+    const held: (() => void)[] = []
+    await page.route('**/v1/explain', async (route) => {
+      await new Promise<void>((resolve) => held.push(resolve))
+      await route.continue()
+    })
+    await ask(page, 'grace')
+    await expect.poll(() => held.length).toBe(1)
+    await page.clock.runFor(5000)
+    held[0]!()
+    await page.getByText('It would pass now').waitFor({ timeout: 5000 })
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    expect(wrong).toEqual([])
+    await close()
+  })
+
   test('a key is shown as text, whatever it contains', async () => {
     const { page, wrong, close } = await openView(browser, daemon, { view: '/keys', width: 'phone' })
     await ask(page, hostile)

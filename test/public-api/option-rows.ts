@@ -1,8 +1,9 @@
 import Fastify from 'fastify'
+import { Redis } from 'ioredis'
 import { createLimiter, filePolicy, limiterMetrics, memoryStore } from 'sluice'
 import { breakerMetrics, bulkhead, createBreaker, createBreakers, withRetry, withTimeout } from 'sluice/breaker'
 import { cacheHeaders, createCache, createFreshness, defineKeys, key } from 'sluice/cache'
-import { createCapacity, createIngest, redisIds, shedding } from 'sluice/capacity'
+import { createCapacity, createIngest, shedding } from 'sluice/capacity'
 import { createEgress } from 'sluice/egress'
 import * as express from 'sluice/express'
 import * as fastify from 'sluice/fastify'
@@ -24,10 +25,10 @@ import { type NestModuleOptions, ProtectGuard, RateLimit, RateLimitGuard, RateLi
 import * as node from 'sluice/node'
 import { traceDecisions } from 'sluice/opentelemetry'
 import { compilePolicy, compilePolicyInSlices, livePolicy } from 'sluice/policy'
-import { postgresPolicy, publishPostgresPolicy } from 'sluice/postgres'
+import { postgresPolicy } from 'sluice/postgres'
 import { createPresence, eventStream, sendEvents } from 'sluice/presence'
-import { openRedis, publishRedisPolicy, redisPolicy, redisStore } from 'sluice/redis'
-import { daemonReports, redisReports, startReports } from 'sluice/reports'
+import { openRedis, redisPolicy } from 'sluice/redis'
+import { daemonReports, startReports } from 'sluice/reports'
 import {
   createAppender,
   createShipper,
@@ -54,6 +55,7 @@ const reader = {} as RequestReader<never, never>
 const handler = () => new Response()
 // Names are checked before the other arguments are used.
 const given = {} as never
+const handle = openRedis(new Redis({ lazyConnect: true }), { reports: false })
 
 const register = async (plugin: unknown, options: object): Promise<void> => {
   const app = Fastify()
@@ -86,29 +88,27 @@ const pushed: Row = ['after', (options) => filePolicy('nowhere.yaml').archive.pu
 export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   '.': {
     'PolicyArchive.push': pushed,
-    'Limiter.admit': ['ttlMs', (options) => limiter.admit('a', options)],
+    'Limiter.admit': ['ttl', (options) => limiter.admit('a', options)],
     'Limiter.check': ['cost', (options) => limiter.check(request, options)],
     'Limiter.take': ['cost', (options) => limiter.take('a', options)],
     'Limiter.peek': ['rule', (options) => limiter.peek('a', options)],
-    'Limiter.reserve': ['ttlMs', (options) => limiter.reserve('a', options)],
-    'Limiter.acquire': ['ttlMs', (options) => limiter.acquire('a', options)],
+    'Limiter.reserve': ['ttl', (options) => limiter.reserve('a', options)],
+    'Limiter.acquire': ['ttl', (options) => limiter.acquire('a', options)],
     'Limiter.settle': ['rule', (options) => limiter.settle('a', 'id', 1, options)],
-    'Limiter.refund': ['takenAtMs', (options) => limiter.refund('a', options)],
+    'Limiter.refund': ['takenAt', (options) => limiter.refund('a', options)],
     'Limiter.reset': ['rule', (options) => limiter.reset('a', options)],
     'Limiter.inspect': ['rule', (options) => limiter.inspect('a', options)],
-    createLimiter: ['deadlineMs', createLimiter],
+    createLimiter: ['deadline', createLimiter],
     'createLimiter.breaker': ['failures', (value) => createLimiter({ limits: { rpm: 1 }, breaker: value })],
-    'createLimiter.denyCache': ['maxMs', (denyCache) => createLimiter({ limits: { rpm: 1 }, denyCache })],
-    'createLimiter.lease': ['aheadMs', (lease) => createLimiter({ limits: { rpm: 1 }, lease })],
+    'createLimiter.denyCache': ['maxAge', (denyCache) => createLimiter({ limits: { rpm: 1 }, denyCache })],
+    'createLimiter.lease': ['ahead', (lease) => createLimiter({ limits: { rpm: 1 }, lease })],
     limiterMetrics: ['decisionsOnly', (options) => limiterMetrics(limiter, options)],
-    filePolicy: ['pollMs', (options) => filePolicy('sluice.yaml', options)],
+    filePolicy: ['poll', (options) => filePolicy('sluice.yaml', options)],
     memoryStore: ['maxSubjects', memoryStore],
   },
   './redis': {
-    publishRedisPolicy: ['channel', (place) => publishRedisPolicy(given, place, {})],
-    redisPolicy: ['pollMs', (options) => redisPolicy(given, options)],
-    openRedis: ['socketTimeoutMs', (options) => openRedis(given, options)],
-    redisStore: ['prefix', (options) => redisStore(given, options)],
+    redisPolicy: ['poll', (options) => redisPolicy(handle, options)],
+    openRedis: ['socketTimeout', (options) => openRedis(given, options)],
   },
   './policy': {
     compilePolicy: ['functions', (options) => compilePolicy({}, options)],
@@ -116,9 +116,9 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     livePolicy: ['fallback', livePolicy],
   },
   './egress': {
-    createEgress: ['deadlineMs', createEgress],
-    'Egress.close': ['withinMs', (options) => calls.close(options)],
-    'Egress.interceptor': ['maxWaitMs', (options) => calls.interceptor(options)],
+    createEgress: ['deadline', createEgress],
+    'Egress.close': ['within', (options) => calls.close(options)],
+    'Egress.interceptor': ['maxWait', (options) => calls.interceptor(options)],
     'Egress.fetch.sluice': ['tenant', (sluice) => calls.fetch('http://127.0.0.1:9/', { sluice })],
     'Egress.request.sluice': [
       'tenant',
@@ -134,7 +134,6 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './postgres': {
     'PolicyArchive.push': pushed,
     postgresPolicy: ['createTable', (options) => postgresPolicy(given, options)],
-    publishPostgresPolicy: ['table', (place) => publishPostgresPolicy(given, place, {})],
   },
   './express': adapterRows(
     (options) => express.rateLimit(limiter, options),
@@ -221,7 +220,6 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './capacity': {
     createCapacity: ['maxInFlight', createCapacity],
     createIngest: ['accept', createIngest],
-    redisIds: ['ttl', (options) => redisIds(given, options)],
     shedding: ['priority', (options) => shedding(given, options)],
   },
   './shipper': {
@@ -242,7 +240,6 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './opentelemetry': { traceDecisions: ['sampleRate', (options) => traceDecisions(limiter, options)] },
   './reports': {
     daemonReports: ['token', (options) => daemonReports('http://127.0.0.1:9', options)],
-    redisReports: ['prefix', (options) => redisReports(given, options)],
     startReports: ['parts', startReports],
   },
   './testing': {

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { createCache, defineKeys, key } from 'sluice/cache'
+import { openRedis } from 'sluice/redis'
 
 // One of the processes of a stampede: all of its callers look up one cold key at the same moment. Fetches are counted
 // in Redis.
@@ -7,7 +8,12 @@ const port = Number(process.argv[2])
 const callers = Number(process.argv[3])
 const keys = defineKeys({ cold: key('cold', ['round'], { ttl: '60s' }) })
 const redis = new Redis(port)
-const cache = await createCache({ redis, namespace: 'stampede', redisDeadline: '5s', fetchDeadline: '30s' })
+const cache = await createCache({
+  redis: openRedis(redis),
+  name: 'stampede',
+  redisDeadline: '5s',
+  fetchDeadline: '30s',
+})
 
 process.on('message', async ({ round, dies }: { round: number; dies: boolean }) => {
   const fetch = async (): Promise<string> => {

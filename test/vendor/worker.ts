@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { exchange as exchangeScript } from '../../packages/sluice/src/egress/booking/scripts.gen.ts'
 import { createEgress } from '../../packages/sluice/src/egress/create-egress.ts'
 import { filePolicy } from '../../packages/sluice/src/policy/sources/file/file.ts'
-import { redisStore } from '../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../packages/sluice/src/stores/redis/open-redis.ts'
 import type { WorkerReport, WorkerSettings } from './settings.ts'
 
 const settings = JSON.parse(process.argv[2]!) as WorkerSettings
@@ -22,8 +22,8 @@ const client = settings.sentinels
   ? new Redis({ sentinels: [...settings.sentinels], name: settings.masterName!, lazyConnect: true })
   : new Redis({ port: settings.redisPort!, lazyConnect: true })
 client.on('error', () => undefined)
-const store = redisStore(client)
-const egress = await createEgress({ policy: filePolicy(settings.policyFile), store })
+const redis = openRedis(client)
+const egress = await createEgress({ policy: filePolicy(settings.policyFile), redis })
 const report: WorkerReport = {
   version: egress.policy.version,
   ...{ responses: 0, refused: 0, aborted: 0, failed: [], storeFailures: 0 },
@@ -71,7 +71,7 @@ process.on('message', async (order: { readonly do: string; readonly share?: numb
   if (order.do === 'stop') {
     stopping = true
     await egress.close()
-    await store.close()
+    await redis.close()
     client.disconnect()
     process.disconnect()
   }

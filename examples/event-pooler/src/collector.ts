@@ -20,7 +20,7 @@ const { values } = parseArgs({
 })
 let percent = 10
 const capacity = await createCapacity({ ...loadTable(Number(values.hurry)), load: () => percent, process: false })
-const ingest = createIngest({
+const ingest = await createIngest({
   accept: (events) => appendFile(values.file, events.map((event) => `${JSON.stringify(event)}\n`).join('')),
 })
 

@@ -11,8 +11,8 @@ export function imageService({ limiter, registry, premiumKeys }: Services): Expr
   const app = express()
   app.disable('x-powered-by')
   app.get('/ready', async (_, response) => {
-    const { ok, warnings } = await limiter.health()
-    response.json({ ready: true, exact: ok, warnings, policy: limiter.policy.status })
+    const { ready, warnings } = await limiter.health()
+    response.json({ ready: true, exact: ready, warnings, policy: limiter.policy.status })
   })
   app.get('/metrics', async (_, response) => {
     response.type('text/plain').send(await registry.metrics())

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import { createLimiter, type Limiter, limiterMetrics } from 'sluice'
 import { mongoPolicy } from 'sluice/mongodb'
 import { prometheusMetrics } from 'sluice/prometheus'
-import { openRedis, type RedisClient, redisStore } from 'sluice/redis'
+import { openRedis, type RedisClient } from 'sluice/redis'
 
 /** The document of the original design, one for each service. */
 export interface RateLimits {
@@ -45,11 +45,11 @@ export interface ServiceOptions {
 
 export async function startServices(options: ServiceOptions): Promise<Services> {
   const { rateLimits, premiumKeys = new Map(), pollMs = 30_000 } = options
-  const redis = openRedis(options.redis)
+  const redis = openRedis(options.redis, { service: 'image-service' })
   const limiter = await createLimiter({
-    policy: mongoPolicy(rateLimits, { service: 'image-service', pollMs }),
-    store: redisStore(redis),
-    deadlineMs: options.deadlineMs ?? 500,
+    policy: mongoPolicy(rateLimits, { service: 'image-service', poll: pollMs }),
+    redis,
+    deadline: options.deadlineMs ?? 500,
   })
   const registry = new Registry()
   const metrics = prometheusMetrics(registry, [limiterMetrics(limiter)])

@@ -3,13 +3,12 @@ import { startProxy } from '@sluice/server'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { createEgress } from 'sluice/egress'
-import { redisStore } from 'sluice/redis'
+import { openRedis } from 'sluice/redis'
 import { readSettings } from './settings.ts'
 
 const settings = readSettings(process.env)
 const client = settings.redisUrl === undefined ? undefined : new Redis(settings.redisUrl, { lazyConnect: true })
-
-const store = client && redisStore(client)
+const redis = client && openRedis(client)
 
 const egress = await createEgress({
   policy: {
@@ -24,7 +23,7 @@ const egress = await createEgress({
       },
     ],
   },
-  ...(store === undefined ? {} : { store }),
+  ...(redis && { redis }),
 })
 
 const proxy = await startProxy(
@@ -44,7 +43,7 @@ process.stdout.write(`${JSON.stringify({ listening: proxy.url })}\n`)
 const stop = async (): Promise<void> => {
   await proxy.close()
   await egress.close()
-  await store?.close()
+  await redis?.close()
   client?.disconnect()
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())

@@ -97,7 +97,12 @@ export function priceApi({ database, cache, limiter, presence, freshness, regist
 }
 
 /** Answers with the value, `stale_flag`, and headers for the CDN; 404 for nothing, 304 for what the client has. */
-function send<T>(request: Request, response: Response, answer: CacheResult<T | null>, body: (value: T) => object): void {
+function send<T>(
+  request: Request,
+  response: Response,
+  answer: CacheResult<T | null>,
+  body: (value: T) => object,
+): void {
   const { value, stale } = answer
   if (value === null) {
     response.status(404).json({ error: 'unknown asset' })

@@ -11,8 +11,7 @@ import {
 } from 'sluice/cache'
 import { createPresence, type Presence, presenceMetrics } from 'sluice/presence'
 import { prometheusMetrics } from 'sluice/prometheus'
-import { openRedis, type RedisClient, redisStore } from 'sluice/redis'
-import { partReport, redisReports, startReports } from 'sluice/reports'
+import { openRedis, type RedisClient } from 'sluice/redis'
 import type { Database } from './database.ts'
 
 /** The dependencies of the routes and the producer. One Redis handle serves all parts. */
@@ -39,10 +38,9 @@ export async function startServices({
   policy,
   cache: cacheOptions,
 }: ServiceOptions): Promise<Services> {
-  const redis = openRedis(client)
+  const redis = openRedis(client, { service: 'price-api' })
   const cache = await createCache({
     redis,
-    namespace: 'price-api',
     // After a wipe the most used prices are fetched again automatically, within the two minutes that the original
     // requires.
     fetchers: { price: ([assetId]) => database.price(String(assetId)) },
@@ -51,10 +49,10 @@ export async function startServices({
   })
   const limiter = await createLimiter({
     policy: policy ?? filePolicy(new URL('../sluice.yaml', import.meta.url).pathname),
-    store: redisStore(redis),
+    redis,
   })
-  const presence = await createPresence({ redis, namespace: 'price-api' })
-  const freshness = createFreshness({ redis, namespace: 'price-api', sources: ['exchange'] })
+  const presence = await createPresence({ redis })
+  const freshness = createFreshness({ redis, sources: ['exchange'] })
   const registry = new Registry()
   const metrics = prometheusMetrics(registry, [
     limiterMetrics(limiter),
@@ -62,16 +60,10 @@ export async function startServices({
     presenceMetrics(presence),
     freshnessMetrics(freshness),
   ])
-  const reports = startReports({
-    service: 'price-api',
-    to: redisReports(redis),
-    parts: [partReport('limiter', limiter), partReport('cache', cache, 'prices'), partReport('presence', presence)],
-  })
   return {
     ...{ database, cache, limiter, presence, freshness, registry },
     async close() {
       metrics.close()
-      await reports.close()
       await Promise.all([cache.close(), limiter.close(), presence.close(), freshness.close()])
       await redis.close()
     },

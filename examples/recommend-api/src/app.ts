@@ -14,8 +14,8 @@ export function recommendApi(services: Services): Express {
     response.type('text/plain').send(await registry.metrics())
   })
   app.get('/ready', async (_, response) => {
-    const { ok, warnings } = await limiter.health()
-    response.json({ ready: true, exact: ok, warnings, models: services.scoring.breakers.stats() })
+    const { ready, warnings } = await limiter.health()
+    response.json({ ready: true, exact: ready, warnings, models: services.scoring.breakers.stats() })
   })
 
   app.use(

@@ -3,8 +3,7 @@ import { createLimiter, type Limiter, limiterMetrics } from 'sluice'
 import { breakerMetrics } from 'sluice/breaker'
 import { type Cache, cacheMetrics, createCache } from 'sluice/cache'
 import { prometheusMetrics } from 'sluice/prometheus'
-import { openRedis, type RedisClient, redisStore } from 'sluice/redis'
-import { partReport, redisReports, startReports } from 'sluice/reports'
+import { openRedis, type RedisClient } from 'sluice/redis'
 import type { Database } from './database.ts'
 import { recountMandatory } from './mandatory-cap.ts'
 import { readPolicy } from './policy.ts'
@@ -39,13 +38,13 @@ export interface ServiceOptions {
 
 export async function startServices(options: ServiceOptions): Promise<Services> {
   const { database, settings } = options
-  const redis = openRedis(options.redis)
-  const cache = await createCache({ redis, namespace: 'recommend-api' })
+  const redis = openRedis(options.redis, { service: 'recommend-api' })
+  const cache = await createCache({ redis })
   const limiter: Limiter = await createLimiter({
     policy: await readPolicy(settings),
-    store: redisStore(redis),
+    redis,
     recount: { mandatory: recountMandatory(database) },
-    deadlineMs: options.deadlineMs ?? 500,
+    deadline: options.deadlineMs ?? 500,
     ...(options.env === undefined ? {} : { env: options.env }),
   })
   const models = scoring(options.callModel, settings)
@@ -69,16 +68,6 @@ export async function startServices(options: ServiceOptions): Promise<Services> 
     labelNames: ['model'],
     registers: [registry],
   })
-  // `sluice stats` shows the state of all replicas.
-  const reports = startReports({
-    service: 'recommend-api',
-    to: redisReports(redis),
-    parts: [
-      partReport('limiter', limiter),
-      partReport('cache', cache),
-      partReport('breaker', models.breakers, 'models'),
-    ],
-  })
   const stopCounting = models.breakers.on('failure', ({ key }) => failures.inc({ model: key }))
   return {
     ...{ settings, database, cache, limiter, scoring: models, registry, latency },
@@ -86,7 +75,7 @@ export async function startServices(options: ServiceOptions): Promise<Services> 
     async close() {
       stopCounting()
       metrics.close()
-      await Promise.all([reports.close(), cache.close(), limiter.close()])
+      await Promise.all([cache.close(), limiter.close()])
       await redis.close()
     },
   }

@@ -18,9 +18,9 @@ const question = {
 export async function sentimentService({ limiter, registry, premiumKeys }: Services): Promise<FastifyInstance> {
   const app = fastify()
   app.get('/ready', async () => {
-    const { ok, warnings } = await limiter.health()
+    const { ready, warnings } = await limiter.health()
     // Without Redis requests are let through, so the service stays ready.
-    return { ready: true, exact: ok, warnings, policy: limiter.policy.status }
+    return { ready: true, exact: ready, warnings, policy: limiter.policy.status }
   })
   app.get('/metrics', async (_, reply) => reply.type('text/plain').send(await registry.metrics()))
 

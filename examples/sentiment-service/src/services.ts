@@ -2,8 +2,7 @@ import { Registry } from 'prom-client'
 import { createLimiter, type Limiter, limiterMetrics } from 'sluice'
 import { mongoPolicy } from 'sluice/mongodb'
 import { prometheusMetrics } from 'sluice/prometheus'
-import { openRedis, type RedisClient, redisStore } from 'sluice/redis'
-import { partReport, redisReports, startReports } from 'sluice/reports'
+import { openRedis, type RedisClient } from 'sluice/redis'
 import type { Policies } from './policies.ts'
 
 /** The dependencies of the routes. */
@@ -27,24 +26,19 @@ export interface ServiceOptions {
 
 export async function startServices(options: ServiceOptions): Promise<Services> {
   const { policies, premiumKeys = new Map(), pollMs = 30_000 } = options
-  const redis = openRedis(options.redis)
+  const redis = openRedis(options.redis, { service: 'sentiment-service' })
   const limiter = await createLimiter({
-    policy: mongoPolicy(policies, { service: 'sentiment-service', pollMs }),
-    store: redisStore(redis),
-    deadlineMs: options.deadlineMs ?? 500,
+    policy: mongoPolicy(policies, { service: 'sentiment-service', poll: pollMs }),
+    redis,
+    deadline: options.deadlineMs ?? 500,
   })
   const registry = new Registry()
   const metrics = prometheusMetrics(registry, [limiterMetrics(limiter)])
-  const reports = startReports({
-    service: 'sentiment-service',
-    to: redisReports(redis),
-    parts: [partReport('limiter', limiter)],
-  })
   return {
     ...{ limiter, registry, premiumKeys },
     async close() {
       metrics.close()
-      await Promise.all([reports.close(), limiter.close()])
+      await limiter.close()
       await redis.close()
     },
   }

@@ -3,8 +3,8 @@ import type { ServerConfig } from './config/config.ts'
 import { newToken, removeTokenFile, tokenFileOf, writeTokenFile } from './config/secrets/token-file.ts'
 import { requireToken } from './http/access.ts'
 import type { Access } from './http/api-parts.ts'
-import { PageAccess } from './session/page-access.ts'
-import { WrongSecrets } from './session/wrong-secrets.ts'
+import { PageAccess } from './http/session/page-access.ts'
+import { WrongSecrets } from './http/wrong-secrets.ts'
 
 export interface AdminAccess {
   readonly access: Access

@@ -1,14 +1,13 @@
 import type { PolicyArchive, PolicyDocument, PolicySource } from 'sluice'
 import { createLimiter, type Limiter, memoryStore, type Store } from 'sluice'
-import { redisStore } from 'sluice/redis'
+import { openRedis, type RedisHandle } from 'sluice/redis'
+import { storeOf } from 'sluice/store'
 import type { ServerConfig } from './config/config.ts'
 import { examplePolicy } from './config/policy/example-policy.ts'
 import { archiveOf } from './config/policy/policy-archive.ts'
 import { openPolicy } from './config/policy/policy-place.ts'
 import { teePolicy } from './config/policy/tee-policy.ts'
 import { redisClient } from './config/redis-target.ts'
-import { demoStore } from './demo/demo-store.ts'
-import { type DemoParts, startDemo } from './demo/start-demo.ts'
 import { documentOf } from './policy/rule-changes.ts'
 
 /** What was opened, to be closed in reverse. */
@@ -25,14 +24,13 @@ export interface PolicyInForce {
 export interface OpenLimiter {
   readonly limiter: Limiter
   readonly store: Store
-  /** The client of the store; undefined when counters are in memory. */
-  readonly redis: ReturnType<typeof redisClient> | undefined
+  /** The handle of the store, and its client; undefined when counters are in memory. */
+  readonly redis: RedisHandle | undefined
+  readonly client: ReturnType<typeof redisClient> | undefined
   readonly archive: PolicyArchive | undefined
   readonly policy: PolicyInForce
   /** The source of the policy for another reader, beside the limiter. */
   readonly policyForOthers: PolicySource
-  /** Makes the traffic of the demo, where that was asked for, and reports each request; returns how to end it. */
-  startDemo(listeners: Pick<DemoParts, 'keep' | 'report'>): () => unknown
   /** Whether the built-in example stands in for a policy that could not be read. */
   isExampleInstead(): boolean
   /** What is in force, for people. */
@@ -43,15 +41,17 @@ export interface OpenLimiter {
 export async function openLimiter(config: ServerConfig, opened: Opened): Promise<OpenLimiter> {
   const { source, close } = await openPolicy(config.policy)
   opened.push(close)
-  const redis = openRedis(config, opened)
-  const demo = config.demo ? demoStore() : undefined
-  const store = demo?.store ?? (redis === undefined ? memoryStore() : redisStore(redis, { prefix: config.redisPrefix }))
+  const client = openClient(config, opened)
+  // The daemon reports itself, with all its limiters together.
+  const redis = client && openRedis(client, { prefix: config.redisPrefix, reports: false })
+  if (redis) opened.push(() => redis.close())
+  const store = redis === undefined ? memoryStore() : storeOf(redis)
   opened.push(() => store.close())
   const teed = teePolicy(source)
   const limiter = await createLimiter({
     policy: teed.first,
     store,
-    deadlineMs: config.deadlineMs,
+    deadline: config.deadlineMs,
     ...(config.replicas === undefined ? {} : { replicas: config.replicas }),
     env: config.env,
     ...(config.policy.optional ? { fallbackPolicy: exampleFor(config.policy) } : {}),
@@ -64,6 +64,7 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     limiter,
     store,
     redis,
+    client,
     archive,
     policy: {
       get document() {
@@ -74,10 +75,6 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
       },
     },
     policyForOthers: teed.second,
-    startDemo: (listeners) =>
-      demo === undefined || archive === undefined
-        ? () => {}
-        : startDemo({ limiter, archive, store: demo, ...listeners }),
     isExampleInstead: isExample,
     policySource: () => (isExample() ? `the built-in example, as ${place()} could not be read` : place()),
   }
@@ -97,7 +94,7 @@ export async function closeAll(opened: Opened): Promise<void> {
   for (const close of opened.splice(0).reverse()) await close()
 }
 
-function openRedis({ redis }: ServerConfig, opened: Opened): ReturnType<typeof redisClient> | undefined {
+function openClient({ redis }: ServerConfig, opened: Opened): ReturnType<typeof redisClient> | undefined {
   if (redis === undefined) return undefined
   const client = redisClient(redis)
   opened.push(() => client.disconnect())

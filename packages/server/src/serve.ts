@@ -12,6 +12,7 @@ import { OverrideLimiters } from './envoy/override-limiters.ts'
 import { createApp } from './http/app.ts'
 import { BatchWork } from './http/batch-work.ts'
 import { listenHttp } from './http/listen.ts'
+import { shareEndedSessions } from './http/session/share-ended-sessions.ts'
 import { Live } from './live/live.ts'
 import { createLog } from './log/create-log.ts'
 import { logEvents } from './log/log-events.ts'
@@ -20,7 +21,6 @@ import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-lim
 import { openProxy } from './proxy/open-proxy.ts'
 import { openRing } from './replay/open-ring.ts'
 import { createHide } from './replay/secret-names.ts'
-import { shareEndedSessions } from './session/share-ended-sessions.ts'
 import { checkRedis, startWarnings, watchStore } from './start-checks.ts'
 import { type FleetLook, sharedLook } from './stats/fleet-reader.ts'
 import { LiveFeed } from './stats/live-feed.ts'
@@ -83,13 +83,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const audit = new AuditLog(log)
     const hide = createHide()
     const ring = openRing(limiter, policy, hide)
-    const reports = openReports(open, config, counter, opened)
-    opened.push(
-      open.startDemo({
-        keep: (request, decision) => ring.add({ request, cost: undefined }, decision, Date.now()),
-        report: reports.add,
-      }),
-    )
+    const reports = openReports(open, counter, opened)
     const { replica, readers } = reports
     const lookAt = sharedLook(readers)
     const look = (): Promise<FleetLook> => lookAt(limiter.policy.service)
@@ -98,7 +92,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     let draining = false
     const { trustedProxies, forwardedBy, env } = config
     const admin = adminAccess(config, log)
-    opened.push(shareEndedSessions(admin.page.sessions, open.redis, config.redisPrefix))
+    opened.push(shareEndedSessions(admin.page.sessions, open.redis))
     const state = { startedAt: new Date(), isDraining: () => draining }
     const app = createApp({
       limiter,

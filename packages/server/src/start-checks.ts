@@ -68,8 +68,9 @@ function isLoopback(host: string): boolean {
 /** Logs once a minute that the store cannot be reached, also while no decisions are asked for. */
 export function watchStore(limiter: Limiter, log: Logger): () => void {
   const timer = setInterval(async () => {
-    const { ok, store, warnings } = await limiter.health()
-    if (!ok) log.warn({ store: store.name, breaker: store.breaker, warnings }, 'decisions are made without the store')
+    const { ready, store, warnings } = await limiter.health()
+    if (!ready)
+      log.warn({ store: store.name, breaker: store.breaker, warnings }, 'decisions are made without the store')
   }, remindEveryMs)
   timer.unref()
   return () => clearInterval(timer)

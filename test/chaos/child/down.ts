@@ -1,7 +1,7 @@
 // Makes decisions while nothing listens at the port, and prints how much the resident memory grew.
 // node --expose-gc --import tsx down.ts <library> <port> <decisions> <mode> [<subjects>]
 import { createLimiter } from '../../../packages/sluice/src/limiter/create-limiter.ts'
-import { redisStore } from '../../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../../packages/sluice/src/stores/redis/open-redis.ts'
 import { type Library, singleClient } from '../clients.ts'
 
 const [library, port, decisions, mode, different = '10000'] = process.argv.slice(2) as [
@@ -17,8 +17,8 @@ const limiter = await createLimiter({
     service: 'down',
     rules: [{ name: 'r', limits: { rps: 20, rpm: 1000, rph: 50_000, rpd: 100_000 }, onStoreFailure: mode }],
   },
-  store: redisStore(singleClient(library, Number(port))),
-  deadlineMs: 100,
+  redis: openRedis(singleClient(library, Number(port))),
+  deadline: 100,
 })
 
 async function decide(count: number): Promise<number> {

@@ -1,7 +1,7 @@
 // Uses everything that has a timer or a connection, closes it, and has nothing more to do: the process must exit by
 // itself. node --import tsx exit.ts <library> <port>
 import { createLimiter } from '../../../packages/sluice/src/limiter/create-limiter.ts'
-import { redisStore } from '../../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../../packages/sluice/src/stores/redis/open-redis.ts'
 import { type Library, singleClient } from '../clients.ts'
 
 const [library, port] = process.argv.slice(2) as [Library, string]
@@ -10,8 +10,8 @@ const limiter = await createLimiter({
     service: 'exit',
     rules: [{ name: 'r', limits: { rpm: 1_000_000 }, onStoreFailure: 'local', lease: true }],
   },
-  store: redisStore(singleClient(library, Number(port))),
-  deadlineMs: 200,
+  redis: openRedis(singleClient(library, Number(port))),
+  deadline: 200,
 })
 for (let i = 0; i < 200; i++) await Promise.all(Array.from({ length: 20 }, () => limiter.take('hot')))
 const inFlight = Array.from({ length: 100 }, (_, i) => limiter.take(`late-${i}`))

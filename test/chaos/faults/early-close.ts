@@ -1,5 +1,6 @@
+import { storeOf } from 'sluice/store'
 import { createLimiter } from '../../../packages/sluice/src/limiter/create-limiter.ts'
-import { redisStore } from '../../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../../packages/sluice/src/stores/redis/open-redis.ts'
 import { startRedis } from '../../../packages/sluice/src/testing/servers/redis.ts'
 import { waitFor } from '../../../packages/sluice/src/testing/wait-for.ts'
 import { type Library, libraries, singleClient } from '../clients.ts'
@@ -18,8 +19,8 @@ async function trial(library: Library, context: Context): Promise<Row> {
   let unsettled = 0
   let decisions = 0
   const once = async (n: number): Promise<void> => {
-    const store = redisStore(singleClient(library, redis.port))
-    const limiter = await createLimiter({ policy: chaosPolicy('early'), store, deadlineMs: 500 })
+    const store = storeOf(openRedis(singleClient(library, redis.port)))
+    const limiter = await createLimiter({ policy: chaosPolicy('early'), store, deadline: 500 })
     // Every other one also makes a decision.
     const asked = n % 2 === 0 ? undefined : limiter.take('a', { rule: 'shared' })
     await pause([0, 0, 1, 2, 5, 20][n % 6]!)

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { createLimiter } from '../../../packages/sluice/src/limiter/create-limiter.ts'
 import type { Limiter } from '../../../packages/sluice/src/limiter/limiter.ts'
-import { redisStore } from '../../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../../packages/sluice/src/stores/redis/open-redis.ts'
 import { startRedis } from '../../../packages/sluice/src/testing/servers/redis.ts'
 import { waitFor } from '../../../packages/sluice/src/testing/wait-for.ts'
 import { pause } from '../load.ts'
@@ -24,7 +24,7 @@ async function wholeWindow(context: Context): Promise<Row[]> {
     const policy = { service: 'local', rules: [{ name: 'r', limits, onStoreFailure: 'local' as const }] }
     for (let i = 0; i < replicas; i++)
       limiters.push(
-        await createLimiter({ policy, store: redisStore(new Redis({ port: redis.port, lazyConnect: true })) }),
+        await createLimiter({ policy, redis: openRedis(new Redis({ port: redis.port, lazyConnect: true })) }),
       )
     // Heartbeats are two seconds apart: by then all have counted all.
     await pause(3000)

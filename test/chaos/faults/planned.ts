@@ -1,6 +1,6 @@
 import { createLimiter } from '../../../packages/sluice/src/limiter/create-limiter.ts'
 import type { Limiter } from '../../../packages/sluice/src/limiter/limiter.ts'
-import { redisStore } from '../../../packages/sluice/src/stores/redis/redis-store.ts'
+import { openRedis } from '../../../packages/sluice/src/stores/redis/open-redis.ts'
 import { respClient } from '../../../packages/sluice/src/testing/servers/resp.ts'
 import { type SentinelServers, startSentinel } from '../../../packages/sluice/src/testing/servers/sentinel.ts'
 import { waitFor } from '../../../packages/sluice/src/testing/wait-for.ts'
@@ -74,9 +74,9 @@ async function trial(servers: SentinelServers, library: Library, context: Contex
         const fresh = (): Promise<Limiter> =>
           createLimiter({
             policy: chaosPolicy(service),
-            store: redisStore(sentinelClient(library, servers)),
+            redis: openRedis(sentinelClient(library, servers)),
             denyCache: false,
-            deadlineMs,
+            deadline: deadlineMs,
           })
         for (let cycle = 1; cycle <= cycles; cycle++) {
           context.progress(`${library}, Sentinel: planned failover, ${cycle} of ${cycles}`)

@@ -28,15 +28,15 @@ import schema from 'sluice/policy.schema.json' with { type: 'json' }
 import { postgresPolicy } from 'sluice/postgres'
 import { createPresence } from 'sluice/presence'
 import { prometheusMetrics } from 'sluice/prometheus'
-import { openRedis, redisStore } from 'sluice/redis'
-import { partReport, redisReports, startReports } from 'sluice/reports'
+import { openRedis } from 'sluice/redis'
+import { daemonReports, partReport, startReports } from 'sluice/reports'
 import { createShipper } from 'sluice/shipper'
 import { stateStore } from 'sluice/store'
 import { storeConformance, virtualClock } from 'sluice/testing'
 
 const policy: PolicyDocument = { service: 'shop', rules: [{ name: 'ip', key: 'ip', limits: { rpm: 100 } }] }
 const redis = openRedis(new Redis())
-const limiter: Limiter = await createLimiter({ policy, store: redisStore(redis) })
+const limiter: Limiter = await createLimiter({ policy, redis })
 const decision: Decision = await limiter.take('user:1', { rule: 'ip' })
 if (!decision.allowed) console.log(decision.rule.toUpperCase(), decision.retryAfterMs.toFixed())
 
@@ -54,7 +54,7 @@ const cache = await createCache({ redis })
 export const price: number = await cache.getOrFetch(keys.price('XLM'), async () => 1)
 const breaker = createBreaker({ failures: 5 })
 export const score: number = await breaker.run(withRetry({ attempts: 2 })(async () => 0.5))
-const egress = await createEgress({ policy: { service: 'ingest', upstreams: [] }, store: redisStore(redis) })
+const egress = await createEgress({ policy: { service: 'ingest', upstreams: [] }, redis })
 export const status: number = (await egress.fetch('https://api.vendor.example/')).status
 const shipper = await createShipper({ dir: 'buffer', endpoint: 'https://collector.example/v1/events' })
 await shipper.ship({ type: 'tool-call' })
@@ -63,7 +63,11 @@ export const present: number = await presence.count('prices')
 
 prometheusMetrics(register, [limiterMetrics(limiter)])
 traceDecisions(limiter, { sampleRate: 0.1, tracer: trace.getTracer('shop') })
-startReports({ service: 'shop', to: redisReports(redis), parts: [partReport('limiter', limiter)] })
+startReports({
+  service: 'shop',
+  to: daemonReports('http://127.0.0.1:8440', { token: 'x' }),
+  parts: [partReport('limiter', limiter)],
+})
 
 const mongo = new MongoClient('mongodb://localhost')
 export const sources = [

@@ -1,4 +1,4 @@
-import { session } from '../app/session.ts'
+import { session } from './session.ts'
 
 /** An answer that is an error, by RFC 9457, or a daemon that did not answer (status 0). */
 export class ApiError extends Error {
@@ -28,6 +28,8 @@ export interface ApiOptions {
   readonly signal?: AbortSignal
   /** A 401 then means a wrong secret, not a session that has ended. */
   readonly isSignIn?: boolean
+  /** It changes nothing, so that its answer has a time limit, as that of a GET. */
+  readonly isRead?: boolean
 }
 
 /** An answer with its headers, where they are needed (`etag`). */
@@ -49,12 +51,12 @@ export async function api<T>(method: string, path: string, options: ApiOptions =
 const readMs = 15_000
 
 export async function apiAnswer<T>(method: string, path: string, options: ApiOptions = {}): Promise<ApiAnswer<T>> {
-  const { signal } = options
+  const { signal, isRead = method === 'GET' } = options
   const end = new AbortController()
   const abort = (): void => end.abort()
   if (signal?.aborted) abort()
   signal?.addEventListener('abort', abort)
-  const timer = method === 'GET' ? setTimeout(abort, readMs) : undefined
+  const timer = isRead ? setTimeout(abort, readMs) : undefined
   try {
     return await send<T>(method, path, { ...options, signal: end.signal })
   } catch (error) {

@@ -1,5 +1,5 @@
-import { session } from '../app/session.ts'
 import { api } from './api.ts'
+import { session } from './session.ts'
 
 interface SessionState {
   readonly signedIn: boolean

@@ -11,24 +11,36 @@ export interface Asked<T> {
 }
 
 /**
- * Requests a path while the component is shown, and again every `everyMs` after the last answer, but not in a hidden
- * tab. An undefined path requests nothing.
+ * Reads a path while the component is shown, and again every `everyMs` after the last answer, but not in a hidden tab.
+ * With a body it is posted. An undefined path requests nothing.
  */
-export function useApi<T>(path: string | undefined, everyMs?: number): Asked<T> {
-  const [state, setState] = useState<Omit<Asked<T>, 'reload'> & { readonly path: string | undefined }>(nothing)
+export function useApi<T>(path: string | undefined, everyMs?: number, body?: object): Asked<T> {
+  const what = path === undefined || body === undefined ? path : `${path} ${JSON.stringify(body)}`
+  return useAnswer<T>(what, everyMs, (signal) =>
+    body === undefined ? api('GET', path!, { signal }) : api('POST', path!, { body, signal, isRead: true }),
+  )
+}
+
+/** The same for any request; `what` tells one request from another. */
+export function useAnswer<T>(
+  what: string | undefined,
+  everyMs: number | undefined,
+  request: (signal: AbortSignal) => Promise<T>,
+): Asked<T> {
+  const [state, setState] = useState<Omit<Asked<T>, 'reload'> & { readonly what: string | undefined }>(nothing)
   const [turn, setTurn] = useState(0)
   useEffect(() => {
-    if (path === undefined) return
+    if (what === undefined) return
     const stop = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     const ask = async (): Promise<void> => {
       try {
-        const data = await api<T>('GET', path, { signal: stop.signal })
-        setState({ path, data, error: undefined, atMs: Date.now() })
+        const data = await request(stop.signal)
+        setState({ what, data, error: undefined, atMs: Date.now() })
       } catch (error) {
         if (stop.signal.aborted) return
         const failed = error instanceof ApiError ? error : new ApiError(0, String(error))
-        setState((last) => (last.path === path ? { ...last, error: failed } : { ...nothing, path, error: failed }))
+        setState((last) => (last.what === what ? { ...last, error: failed } : { ...nothing, what, error: failed }))
       }
       if (everyMs !== undefined && !stop.signal.aborted) timer = setTimeout(again, everyMs)
     }
@@ -41,10 +53,10 @@ export function useApi<T>(path: string | undefined, everyMs?: number): Asked<T> 
       stop.abort()
       clearTimeout(timer)
     }
-  }, [path, everyMs, turn])
+  }, [what, everyMs, turn])
   const reload = useCallback(() => setTurn((last) => last + 1), [])
-  const { data, error, atMs } = state.path === path ? state : nothing
+  const { data, error, atMs } = state.what === what ? state : nothing
   return { data, error, atMs, reload }
 }
 
-const nothing = { path: undefined, data: undefined, error: undefined, atMs: undefined }
+const nothing = { what: undefined, data: undefined, error: undefined, atMs: undefined }

@@ -1,12 +1,12 @@
 import { useEffect } from 'preact/hooks'
+import { useSession } from '../api/session.ts'
 import { checkSession, resumeSession } from '../api/sign-in.ts'
 import { EmptyState, Loading } from '../components/states.tsx'
+import { useRoute } from '../hooks/router.ts'
 import { followLive } from '../live/live.ts'
 import { Header } from './header.tsx'
 import { LazyPage } from './lazy-page.tsx'
 import { pages } from './pages.ts'
-import { useRoute } from './router.ts'
-import { useSession } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 
 export function App() {

@@ -1,8 +1,8 @@
 import { signOut } from '../api/sign-in.ts'
+import { linkTo } from '../hooks/router.ts'
+import { useValue } from '../hooks/value.ts'
 import { live } from '../live/live.ts'
 import { pages } from './pages.ts'
-import { linkTo } from './router.ts'
-import { useValue } from './value.ts'
 
 const states = {
   live: { dot: '', text: 'live' },

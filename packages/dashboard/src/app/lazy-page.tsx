@@ -1,6 +1,7 @@
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
 import { ErrorState, Loading } from '../components/states.tsx'
-import type { Page, PageEntry, PageProps } from './pages.ts'
+import type { PageProps } from '../hooks/router.ts'
+import type { Page, PageEntry } from './pages.ts'
 
 const loaded = new Map<string, Page>()
 

@@ -1,11 +1,6 @@
 import type { ComponentType } from 'preact'
+import type { PageProps } from '../hooks/router.ts'
 import { Overview } from '../pages/overview/overview.tsx'
-import type { Route } from './router.ts'
-
-/** The props of every page. */
-export interface PageProps {
-  readonly route: Route
-}
 
 export type Page = ComponentType<PageProps>
 

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api/api.ts'
+import type { Session } from '../api/session.ts'
 import { signIn } from '../api/sign-in.ts'
-import type { Session } from './session.ts'
 
 const reasons: Readonly<Partial<Record<Session, string>>> = {
   expired: 'Your session has ended, or the daemon was restarted. Sign in again; you will be where you were.',

@@ -1,4 +1,4 @@
-import { createValue, type Value } from '../app/value.ts'
+import { createValue, type Value } from '../hooks/value.ts'
 import { type Entry, type Hello, noTimeline, type Timeline, withEntries, withHello } from './entries.ts'
 
 /** The state of the stream, for display. */

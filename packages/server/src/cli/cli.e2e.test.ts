@@ -71,31 +71,6 @@ describe('the command line', () => {
     })
   })
 
-  it('prints help as one object with --json', async () => {
-    for (const args of [[], ['--help'], ['help']]) {
-      const { commands, exitCodes } = (await sluice(...args, '--json')).json<{
-        commands: object[]
-        exitCodes: object
-      }>()
-      expect(commands).toContainEqual(expect.objectContaining({ name: 'check', summary: expect.any(String) }))
-      expect(exitCodes).toMatchObject({ 3: expect.any(String) })
-    }
-    for (const args of [
-      ['check', '--help'],
-      ['help', 'check'],
-      ['check', 'key', '-h'],
-    ]) {
-      const told = (await sluice(...args, '--json')).json<{ options: object[] }>()
-      expect(told).toMatchObject({ name: 'check', examples: expect.any(Array) })
-      expect(told.options).toContainEqual(expect.objectContaining({ name: 'cost' }))
-    }
-    for (const args of [
-      ['policy', '--help'],
-      ['help', 'policy'],
-    ])
-      expect((await sluice(...args, '--json')).json()).toMatchObject({ group: 'policy', commands: expect.any(Array) })
-  })
-
   it('ends with 3 when nobody answers, and says what to do', async () => {
     const gone = await sluice('check', 'a', '--rule', 'per-user', '--url', 'http://127.0.0.1:1')
     expect(gone).toMatchObject({ code: 3, err: expect.stringContaining('sluice serve') })
@@ -303,16 +278,6 @@ describe('while Redis is away', () => {
     expect(await answer.text()).not.toMatch(/127\.0\.0\.1|ECONN/)
     cut.child.kill('SIGKILL')
     await cut.ended
-  })
-})
-
-describe('bench', () => {
-  it('measures memory and the Redis that was named, and leaves nothing behind', async () => {
-    const before = await redis.cli('KEYS', '*sluice-bench*')
-    const ran = await sluice('bench', '--duration', '1', '--keys', '50', '--redis', redis.url, '--json')
-    expect(ran.json<{ results: { store: string; failed: number }[] }>().results).toHaveLength(6)
-    expect(ran.code).toBe(0)
-    expect(await redis.cli('KEYS', '*sluice-bench*')).toEqual(before)
   })
 })
 

@@ -1,5 +1,5 @@
 import { configOptions } from '../config/config.ts'
-import type { OptionTable } from './command.ts'
+import type { OptionTable } from './option-table.ts'
 import { storeOptions } from './options.ts'
 
 export const topOptions: OptionTable = {
@@ -7,12 +7,6 @@ export const topOptions: OptionTable = {
   count: { value: 'N', about: 'look so many times, then end; without it until interrupted' },
   rule: { value: 'NAME', about: 'only the keys of this rule' },
   sort: { value: 'BY', about: 'what comes first', choices: ['used', 'denied'], default: 'used' },
-}
-
-export const benchOptions: OptionTable = {
-  duration: { value: 'SECONDS', about: 'how long to measure each case', default: '3' },
-  concurrency: { value: 'N', about: 'how many callers ask at once', default: '64' },
-  keys: { value: 'N', about: 'how many subjects they ask for', default: '10000' },
 }
 
 /** What each option of the daemon is about. Names, variables and defaults stand where the daemon reads them. */
@@ -83,7 +77,6 @@ const aboutServe: OptionTable = {
     about: 'how much to log',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
   },
-  demo: { about: 'make believable traffic to look at on the page, with a policy and a store of its own' },
   validate: { about: 'check the configuration and the policy, say so, and end' },
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from './command.ts'
-import { benchOptions, serveOptions, topOptions } from './command-options.ts'
+import { serveOptions, topOptions } from './command-options.ts'
+import { shipperCommands } from './commands/shipper/shipper-commands.ts'
 import { daemonOptions, requestOptions, ruleOption, storeOptions, targetOptions } from './options.ts'
-import { shipperCommands } from './shipper/commands.ts'
 
 const keyNote =
   'KEY is a full key, service/rule/part/..., as decisions, logs and sluice top show it; with --rule it is only the parts.'
@@ -21,7 +21,6 @@ export const commands: readonly Command[] = [
     ],
     examples: [
       'sluice serve',
-      'sluice serve --demo',
       'sluice serve --redis redis://127.0.0.1:6379 --policy sluice.yaml',
       'sluice serve --policy sluice.yaml --validate',
     ],
@@ -251,14 +250,6 @@ export const commands: readonly Command[] = [
       'sluice doctor --url http://127.0.0.1:8440',
     ],
     run: async (input, terminal) => (await import('./commands/doctor.ts')).doctor(input, terminal),
-  },
-  {
-    name: 'bench',
-    summary: 'measure decisions per second against your own Redis, or in memory',
-    options: { ...benchOptions, redis: storeOptions.redis! },
-    details: ['Uses keys of its own (service sluice-bench) and forgets them afterwards.'],
-    examples: ['sluice bench', 'sluice bench --redis redis://127.0.0.1 --duration 10'],
-    run: async (input, terminal) => (await import('./commands/bench.ts')).bench(input, terminal),
   },
   {
     name: 'completion',

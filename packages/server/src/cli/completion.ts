@@ -26,7 +26,8 @@ function words(commands: readonly Command[]): Map<string, string[]> {
 }
 
 function bash(commands: readonly Command[]): string {
-  const groups = [...words(commands)].map(
+  const after = words(commands)
+  const groups = [...after].map(
     ([group, next]) => `    ${group === '' ? '""' : `"${group}"`}) words="${next.join(' ')}" ;;`,
   )
   const cases = commands.map((command) => `    "${command.name}") options="${optionsOf(command).join(' ')}" ;;`)
@@ -40,7 +41,7 @@ _sluice() {
 ${groups.join('\n')}
   esac
   case "$first" in
-    policy) first="$first $second" ;;
+    ${[...after.keys()].filter(Boolean).join('|')}) first="$first $second" ;;
   esac
   case "$first" in
 ${cases.join('\n')}

@@ -33,11 +33,10 @@ describe('the JSON of a command has the fields of docs/cli.md, whatever it finds
     ['doctor', ['doctor', '--policy', 'good.yaml']],
     ['shipper append', ['shipper', 'append', '--dir', 'buffer']],
     ['shipper status', ['shipper', 'status', '--dir', 'buffer']],
-    ['shipper inspect', ['shipper', 'inspect', '--dir', 'buffer']],
     ['shipper rejected', ['shipper', 'rejected', '--dir', 'buffer']],
     ['shipper verify', ['shipper', 'verify', '--dir', 'buffer']],
-    ['shipper repair', ['shipper', 'repair', '--dir', 'buffer']],
-    ['shipper drop', ['shipper', 'drop', '--all', '--dir', 'buffer']],
+    ['shipper verify --repair', ['shipper', 'verify', '--repair', '--dir', 'buffer']],
+    ['shipper rejected --drop', ['shipper', 'rejected', '--drop', '--all', '--dir', 'buffer']],
     ['serve --validate', ['serve', '--validate', '--policy', 'good.yaml']],
     ['completion', ['completion', 'bash']],
   ])('%s: sluice %j', async (command, args) => {

@@ -1,16 +1,15 @@
 import { PolicyError } from 'sluice'
 import { nearestWord } from 'sluice/policy'
+import { version } from '../version.ts'
 import { CliError, toCliError, wrongUse } from './cli-error.ts'
 import type { Command } from './command.ts'
 import { commands } from './commands.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
-import { commandData, groupData, overviewData } from './help-json.ts'
 import { parseInput } from './parse.ts'
 import { processTerminal } from './terminal/process-terminal.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { safe, safeJson } from './terminal/text.ts'
-import { version } from './version.ts'
 
 /** Runs the command line; resolves with the code the process should end with. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
@@ -44,15 +43,11 @@ function help(words: readonly string[], terminal: Terminal): ExitCode {
   const page = { style: terminal.style, width: terminal.columns }
   const named = words.filter((word) => !word.startsWith('-'))
   const group = commands.filter(({ name }) => name.startsWith(`${named[0]} `))
-  const show = (data: object, text: string): ExitCode => {
-    terminal.result(data, () => terminal.line(text))
-    return 0
-  }
-  if (named.length === 0) return show(overviewData(commands, version), overview(commands, version, page))
   const [first = ''] = named
-  if (named.length === 1 && group.length > 0) return show(groupData(first, group), groupHelp(first, group, page))
-  const { command } = findCommand(named)
-  return show(commandData(command), commandHelp(command, page))
+  if (named.length === 0) terminal.line(overview(commands, version, page))
+  else if (named.length === 1 && group.length > 0) terminal.line(groupHelp(first, group, page))
+  else terminal.line(commandHelp(findCommand(named).command, page))
+  return 0
 }
 
 function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { configOptions } from '../config/config.ts'
 import type { Command } from './command.ts'
@@ -87,5 +88,11 @@ describe('the table of commands', () => {
     const script = completionScript(shell, commands)
     for (const word of ['serve', 'validate', 'rollback', 'doctor', 'grpc-port', 'token-file'])
       expect(script).toContain(word)
+  })
+
+  it('completes the options of a command in a group, in bash', () => {
+    const complete = `COMP_WORDS=(sluice shipper verify --re); COMP_CWORD=3; _sluice; echo "\${COMPREPLY[@]}"`
+    const script = `${completionScript('bash', commands)}\n${complete}`
+    expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim()).toBe('--repair')
   })
 })

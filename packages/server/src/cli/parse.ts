@@ -1,20 +1,10 @@
 import { parseArgs } from 'node:util'
 import { nearestWord } from 'sluice/policy'
 import { wrongUse } from './cli-error.ts'
-import type { Command, OptionSpec, OptionTable } from './command.ts'
+import type { Command } from './command.ts'
+import type { Input } from './input.ts'
+import type { OptionSpec, OptionTable } from './option-table.ts'
 import { globalOptions } from './options.ts'
-
-/** What was given to a command, by option or by environment variable. */
-export interface Input {
-  readonly args: readonly string[]
-  text(option: string): string | undefined
-  flag(option: string): boolean
-  many(option: string): readonly string[]
-  /** A whole number from `least`; says what would be right when it is not. */
-  whole(option: string, least: number): number | undefined
-  /** Whether it was said on the command line, rather than in the environment. */
-  given(option: string): boolean
-}
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -2,6 +2,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { Hono } from 'hono'
 import type { Capacity, Ingest } from 'sluice/capacity'
+import { readBounded } from 'sluice/internal'
 import { tokenCheck } from '../proxy/internal-token.ts'
 
 export interface CollectParts {
@@ -60,16 +61,11 @@ async function readBody(request: Request, maxBytes: number): Promise<Read> {
   const encoding = (request.headers.get('content-encoding') ?? 'identity').trim().toLowerCase()
   // Not 400: the events are good, and the shipper sends them again uncompressed.
   if (encoding !== 'gzip' && encoding !== 'identity') return { refused: 415, reason: 'send gzip, or nothing encoded' }
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  for await (const piece of request.body ?? []) {
-    bytes += (piece as Uint8Array).byteLength
-    if (bytes > maxBytes) return tooLarge
-    pieces.push(piece as Uint8Array)
-  }
+  const sent = await readBounded(request.body, maxBytes)
+  if (sent === undefined) return tooLarge
   try {
-    const raw = Buffer.concat(pieces)
-    return { body: JSON.parse(String(encoding === 'gzip' ? await inflate(raw, { maxOutputLength: maxBytes }) : raw)) }
+    const bytes = encoding === 'gzip' ? await inflate(sent, { maxOutputLength: maxBytes }) : sent
+    return { body: JSON.parse(new TextDecoder().decode(bytes)) }
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : { body: undefined }
   }

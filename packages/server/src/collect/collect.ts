@@ -1,5 +1,6 @@
 import { filePolicy } from 'sluice'
-import { createCapacity, createIngest, redisIds } from 'sluice/capacity'
+import { createCapacity, createIngest } from 'sluice/capacity'
+import { openRedis } from 'sluice/redis'
 import { parseRedisUrl, redisClient } from '../config/redis-target.ts'
 import { listenHttp } from '../http/listen.ts'
 import { closeAll, type Opened } from '../open-limiter.ts'
@@ -47,8 +48,8 @@ export async function collect(config: CollectConfig, otherPort: boolean): Promis
     await checkRedis({ redis, requireRedis: false })
     const client = redis && redisClient(redis)
     if (client) opened.push(() => client.disconnect())
-    const ids = client && redisIds(client, { service: config.service })
-    const ingest = createIngest({ accept: (events) => target.accept(events), ...(ids ? { ids } : {}) })
+    const shared = client && { redis: openRedis(client, { service: config.service }) }
+    const ingest = await createIngest({ accept: (events) => target.accept(events), ...shared })
     opened.push(() => ingest.close())
     const app = collectApp({ capacity, ingest, path: config.path, token: config.token })
     const listener = await listenHttp(app as never, config as never, otherPort)

@@ -1,8 +1,8 @@
-import { credentialsOf } from '../proxy/credentials.ts'
 import { dataSourcesOf } from './data-sources-of.ts'
 import { wrongOption } from './option-error.ts'
 import { type PolicyPlace, parsePolicyPlace } from './policy/policy-place.ts'
 import { parseRedisUrl, type RedisTarget } from './redis-target.ts'
+import { credentialsOf } from './secrets/credentials.ts'
 import { readTls, type Tls } from './secrets/tls.ts'
 import { tokenFrom } from './secrets/tokens.ts'
 import { unknownVariables } from './variables.ts'
@@ -46,8 +46,6 @@ export interface ServerConfig {
   readonly logLevel: LogLevel
   /** Check the configuration and the policy, and do not listen. */
   readonly validateOnly: boolean
-  /** Make traffic to look at, with a policy and a store of its own. */
-  readonly demo: boolean
   /** Where tiers are looked up. */
   readonly env: Environment
   /** What was found odd about the configuration, to be logged at the start. */
@@ -91,7 +89,6 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     'max-batch': { env: ['SLUICE_MAX_BATCH'], default: '50000' },
     replicas: { env: ['SLUICE_REPLICAS'] },
     'log-level': { env: ['SLUICE_LOG_LEVEL'], default: 'info' },
-    demo: { env: [] },
     validate: { env: [] },
   })
 
@@ -135,9 +132,6 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
   const level = text('log-level', flags, env)
   const deadline = text('deadline', flags, env)
   const replicas = text('replicas', flags, env)
-  const demo = flags.demo === true || flags.demo === 'true'
-  for (const name of demo ? ['redis', 'policy'] : [])
-    if (flags[name] !== undefined) throw wrongOption(`--${name}`, flags[name], '--demo brings its own; leave one out')
   return {
     host,
     port: portOf(port),
@@ -148,11 +142,11 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
     proxyPort: proxyPort.value === undefined ? undefined : portOf(proxyPort),
     proxyCredentials: credentialsFrom(text('proxy-credentials', flags, env), env),
     tls: readTls(text('tls-cert', flags, env), text('tls-key', flags, env), text('tls-client-ca', flags, env)),
-    redis: redis.value === undefined || demo ? undefined : parseRedisUrl(redis.value, redis.from!),
+    redis: redis.value === undefined ? undefined : parseRedisUrl(redis.value, redis.from!),
     redisPrefix: text('redis-prefix', flags, env).value!,
     requireRedis: isOn('require-redis', flags, env, redis.value),
     dataSources: dataSourcesOf(text('data-sources', flags, env), redis.value),
-    policy: demo ? { kind: 'demo' } : policyOf(flags, env),
+    policy: policyOf(flags, env),
     adminToken: tokenFrom(text('admin-token-file', flags, env), 'SLUICE_ADMIN_TOKEN', env),
     decideToken: tokenFrom(text('decide-token-file', flags, env), 'SLUICE_DECIDE_TOKEN', env),
     trustedProxies: text('trusted-proxies', flags, env)
@@ -164,7 +158,6 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
     maxBatch: whole(text('max-batch', flags, env), 1, 1_000_000, 'a whole number from 1 to 1000000'),
     replicas: replicas.value === undefined ? undefined : whole(replicas, 1, 10_000, 'a whole number from 1 to 10000'),
     logLevel: choice('log-level', level, logLevels),
-    demo,
     validateOnly: flags.validate === true || flags.validate === 'true',
     env,
     warnings,

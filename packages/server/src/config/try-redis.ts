@@ -1,4 +1,5 @@
 import type { Cluster, Redis } from 'ioredis'
+import { systemClock, withinTime } from 'sluice/internal'
 import { hideSecrets } from './secrets/hide-secrets.ts'
 
 /** Whether a failure says that user, password or database are wrong, which no waiting mends. */
@@ -18,21 +19,20 @@ export async function tryRedis(client: Redis | Cluster, withinMs: number): Promi
     reason ??= error.lastNodeError ?? error
   }
   client.on('error', learn)
-  let timer: NodeJS.Timeout | undefined
-  const failed = new Promise<never>((_, reject) => {
-    client.once('close', () => reject(reason ?? new Error('the connection was closed')))
-    timer = setTimeout(() => reject(reason ?? new Error(`no answer within ${withinMs} ms`)), withinMs)
+  const closed = new Promise<never>((_, reject) => {
+    client.once('close', () => reject(new Error('the connection was closed')))
   })
+  const late = (): Error => new Error(`no answer within ${withinMs} ms`)
   try {
-    await Promise.race([client.connect().then(() => client.ping()), failed])
+    const pinged = client.connect().then(() => client.ping())
+    await withinTime(Promise.race([pinged, closed]), { ms: withinMs, clock: systemClock(), late })
     // ioredis reports that it could not select the database, and goes on in database 0.
     if ((reason as { command?: { name?: string } } | undefined)?.command?.name === 'select') throw reason
   } catch (error) {
     const cause = reason ?? (error as Error)
     throw new Error(hideSecrets(cause.message || String((cause as { code?: unknown }).code)), { cause })
   } finally {
-    clearTimeout(timer)
     client.off('error', learn)
-    failed.catch(() => {})
+    closed.catch(() => {})
   }
 }

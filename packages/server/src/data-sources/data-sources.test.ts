@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { createFreshness } from 'sluice/cache'
+import { openRedis } from 'sluice/redis'
 import { startRedis, waitFor } from 'sluice/testing'
 import { expect, test } from 'vitest'
 import { resolveConfig } from '../config/config.ts'
@@ -10,7 +11,7 @@ test('/ready and the metrics tell which data source is stale and for how long', 
   const server = await startRedis()
   const producer = new Redis(server.port)
   producer.on('error', () => undefined)
-  const freshness = createFreshness({ redis: producer, namespace: 'prices', redisDeadline: '5s' })
+  const freshness = createFreshness({ redis: openRedis(producer, { service: 'prices' }), redisDeadline: '5s' })
   const daemon = await startDaemon({
     redis: server.url,
     deadline: '2000',

@@ -1,11 +1,12 @@
 import { createFreshness, type Freshness, freshnessMetrics, type SourceFreshness } from 'sluice/cache'
+import { openRedis } from 'sluice/redis'
 import type { ServerConfig } from '../config/config.ts'
 import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
 import type { Opened, OpenLimiter } from '../open-limiter.ts'
 
 /** A data source as `/ready` reports it; times are null for one that never reported. */
 export interface SourceStanding {
-  /** `namespace/source`. */
+  /** `service/source`. */
   readonly source: string
   readonly stale: boolean
   readonly staleSeconds: number | null
@@ -20,20 +21,20 @@ export interface DataSources {
 
 /** Reads how fresh the data sources of the configuration are, for `/ready` and as metrics; undefined for none. */
 export function openDataSources(
-  { dataSources, deadlineMs }: ServerConfig,
-  { redis }: OpenLimiter,
+  { dataSources, deadlineMs, redisPrefix: prefix }: ServerConfig,
+  { client }: OpenLimiter,
   metrics: DaemonMetrics,
   opened: Opened,
 ): DataSources | undefined {
-  if (redis === undefined || dataSources.size === 0) return undefined
-  const parts = [...dataSources].map(
-    ([namespace, sources]) =>
-      [namespace, createFreshness({ redis, namespace, sources, redisDeadline: deadlineMs })] as const,
-  )
+  if (client === undefined || dataSources.size === 0) return undefined
+  const parts = [...dataSources].map(([service, sources]) => {
+    const redis = openRedis(client, { service, prefix, reports: false })
+    return [service, createFreshness({ redis, sources, redisDeadline: deadlineMs })] as const
+  })
   const read = async (): Promise<SourceFreshness[]> => {
     const all = await Promise.all(
-      parts.map(async ([namespace, freshness]) =>
-        (await freshness.read()).map((each) => ({ ...each, source: `${namespace}/${each.source}` })),
+      parts.map(async ([service, freshness]) =>
+        (await freshness.read()).map((each) => ({ ...each, source: `${service}/${each.source}` })),
       ),
     )
     return all.flat()

@@ -56,7 +56,7 @@ export class OverrideLimiters {
     const { store, service, deadlineMs, watch } = this.#options
     const rule = { name: `envoy-override-${unit.toLowerCase()}`, limits: limitOf(unit, amount) }
     const policy = { service: service(), rules: [rule] }
-    const limiter = await createLimiter({ policy, store, deadlineMs })
+    const limiter = await createLimiter({ policy, store, deadline: deadlineMs })
     return { limiter, end: watch(limiter) }
   }
 }

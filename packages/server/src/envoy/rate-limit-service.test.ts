@@ -1,5 +1,6 @@
 import { createLimiter, memoryStore, type PolicyDocument } from 'sluice'
 import { afterEach, expect, test } from 'vitest'
+import { DecisionTurns } from '../decision-turns.ts'
 import { OverrideLimiters } from './override-limiters.ts'
 import { shouldRateLimit } from './rate-limit-service.ts'
 
@@ -11,10 +12,11 @@ async function serviceOf(rules: PolicyDocument['rules']) {
   const store = memoryStore()
   const limiter = await createLimiter({ policy: { service: 's', rules }, store })
   const overrides = new OverrideLimiters({ store, service: () => 's', deadlineMs: 500, watch: () => () => {} })
+  const turns = new DecisionTurns()
   opened.push(limiter, overrides, store)
   return async (tenant: string, domain = 'shop', limit: { requestsPerUnit: number; unit: string } | null = null) => {
     const descriptors = [{ entries: [{ key: 'tenant', value: tenant }], limit, hitsAddend: null }]
-    const { statuses } = await shouldRateLimit({ limiter, overrides }, { domain, descriptors, hitsAddend: 0 })
+    const { statuses } = await shouldRateLimit({ limiter, overrides, turns }, { domain, descriptors, hitsAddend: 0 })
     return `${statuses[0]!.code} ${statuses[0]!.currentLimit?.requestsPerUnit ?? 'without a limit'}`
   }
 }

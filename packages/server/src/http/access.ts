@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { MiddlewareHandler } from 'hono'
-import type { WrongSecrets } from '../session/wrong-secrets.ts'
 import { HttpProblem } from './problem.ts'
+import type { WrongSecrets } from './wrong-secrets.ts'
 
 /** What @hono/node-server puts into `c.env`. */
 export interface NodeEnv {

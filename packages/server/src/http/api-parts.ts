@@ -1,15 +1,18 @@
+import type { Hono } from 'hono'
 import type { Logger } from 'pino'
 import type { Limiter, PolicyArchive } from 'sluice'
-import type { LimiterCounter, ReportDestination, ReportReader } from 'sluice/reports'
+import type { LimiterCounter } from 'sluice/reports'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { DataSources } from '../data-sources/data-sources.ts'
 import type { Live } from '../live/live.ts'
+import type { MetricsPage } from '../metrics/metrics-page.ts'
 import type { RequestRing } from '../replay/request-ring.ts'
 import type { Hide } from '../replay/secret-names.ts'
-import type { PageAccess } from '../session/page-access.ts'
+import type { KeptReports } from '../stats/kept-reports.ts'
 import type { LiveFeed } from '../stats/live-feed.ts'
-import type { TokenCheck } from './access.ts'
+import type { NodeEnv, TokenCheck } from './access.ts'
 import type { BatchWork } from './batch-work.ts'
+import type { PageAccess } from './session/page-access.ts'
 
 /** The header in which proxies name the client. */
 export type ForwardedBy = 'forwarded' | 'x-forwarded-for' | 'either'
@@ -34,14 +37,7 @@ export interface ApiParts {
   readonly policySource: () => string
   /** Whether a policy can be pushed, as far as that is known without trying. */
   readonly isWritable: () => boolean
-  /** Where reports of other processes are kept, and where all of them are read. */
-  readonly reports: {
-    readonly board: ReportDestination
-    /** This process in the reports. */
-    readonly replica: string
-    readonly readers: readonly ReportReader[]
-    readonly sendOwn: () => Promise<void>
-  }
+  readonly reports: KeptReports
   /** Undefined when none are watched. */
   readonly dataSources: DataSources | undefined
   readonly feed: LiveFeed
@@ -66,10 +62,5 @@ export interface ApiParts {
   readonly isDraining: () => boolean
 }
 
-/** The metrics, as Prometheus asks for them. */
-export interface MetricsPage {
-  readonly contentType: string
-  text(): Promise<string>
-  /** One HTTP request came in; the returned function counts its answer. */
-  begin(): (route: string, status: number) => void
-}
+/** A part of the API: adds its routes. */
+export type Routes = (app: Hono<NodeEnv>, parts: ApiParts) => void

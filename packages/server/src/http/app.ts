@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { guarded, type NodeEnv, refuseRebinding, sameSite } from './access.ts'
-import type { ApiParts } from './api-parts.ts'
+import type { ApiParts, Routes } from './api-parts.ts'
 import { failed } from './failed.ts'
 import { methodsOf } from './openapi/methods-of.ts'
 import { HttpProblem, problemResponse } from './problem.ts'
@@ -22,9 +22,6 @@ import { policySchemaRoute } from './routes/policy/policy-schema.ts'
 import { tryPolicyRoute } from './routes/policy/try-policy.ts'
 import { reportsRoute } from './routes/reports.ts'
 import { statsRoute } from './routes/stats.ts'
-
-/** A part of the API: adds its routes. */
-export type Routes = (app: Hono<NodeEnv>, parts: ApiParts) => void
 
 const open: readonly Routes[] = [holdRoutes, authRoute, healthRoutes, pageRoutes, sessionRoutes, reportsRoute]
 const admin: readonly Routes[] = [

@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { readBounded } from 'sluice/internal'
 import type { NodeEnv } from './access.ts'
 import { clientGone, HttpProblem } from './problem.ts'
 
@@ -24,15 +25,9 @@ export async function readText(c: Context<NodeEnv>, maxBytes: number = maxBodyBy
 
 /** A body that is sent in chunks: its length is not known beforehand. */
 async function readChunks(c: Context<NodeEnv>, maxBytes: number): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  let bytes = 0
-  for await (const chunk of c.req.raw.body ?? []) {
-    bytes += (chunk as Uint8Array).byteLength
-    if (bytes > maxBytes) throw tooLarge(maxBytes)
-    text += decoder.decode(chunk as Uint8Array, { stream: true })
-  }
-  return text + decoder.decode()
+  const bytes = await readBounded(c.req.raw.body, maxBytes)
+  if (bytes === undefined) throw tooLarge(maxBytes)
+  return new TextDecoder().decode(bytes)
 }
 
 /** Reads a body as a JSON object, within bounds. Where fields are named, others are refused. */

@@ -1,7 +1,7 @@
 import { type Limiter, type LimiterMetricsOptions, limiterMetrics } from 'sluice'
 import { type MetricTable, type PartMetrics, partMetrics, prometheusMetrics } from 'sluice/prometheus'
-import { version } from '../cli/version.ts'
-import type { MetricsPage } from '../http/api-parts.ts'
+import { version } from '../version.ts'
+import type { MetricsPage } from './metrics-page.ts'
 import { processRegistry } from './process-registry.ts'
 
 const table = {

@@ -1,8 +1,6 @@
-import type { LimitJson } from '../http/decision-json.ts'
-
 /** Whether nothing is stored for a key, or nothing that still matters. False when the store could not be asked. */
 export function isUnused(inspection: {
-  readonly limits: readonly Pick<LimitJson, 'resetMs'>[]
+  readonly limits: readonly { readonly resetMs: number }[]
   readonly holds: readonly unknown[]
 }): boolean {
   const { limits, holds } = inspection

@@ -33,7 +33,7 @@ afterEach(async () => {
   await proxy.close()
   for (const socket of sockets) socket.destroy()
   sockets.clear()
-  await egress.close({ withinMs: 100 })
+  await egress.close({ within: 100 })
   vendor.close()
 })
 

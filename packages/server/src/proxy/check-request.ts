@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { ProxyParts } from './proxied-call.ts'
+import type { ProxyParts } from './proxy-parts.ts'
 import { type ProxyProblem, problems } from './proxy-problem.ts'
 import { type ProxyTarget, targetOf } from './target.ts'
 

@@ -1,3 +1,5 @@
+import { systemClock, withinTime } from 'sluice/internal'
+
 /** A call that is being answered. */
 interface OpenCall {
   /** Answers it now. */
@@ -33,15 +35,10 @@ export class OpenCalls {
   async end(withinMs: number): Promise<void> {
     this.#isEnding = true
     if (this.#calls.size === 0) return
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, withinMs)
-    })
     const empty = new Promise<void>((resolve) => {
       this.#onEmpty = resolve
     })
-    await Promise.race([empty, late])
-    clearTimeout(timer)
+    await withinTime(empty, { ms: withinMs, clock: systemClock(), late: () => undefined }).catch(() => {})
     for (const call of this.#calls) call.end()
   }
 }

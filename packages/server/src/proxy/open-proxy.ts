@@ -28,13 +28,18 @@ const maxBodyBytes = 100 * 1024 * 1024
 /** Opens the proxy of `--proxy-port`: on the daemon's policy and store, in its metrics and reports. */
 export async function openProxy(
   { proxyHost: host, proxyPort: port, proxyCredentials: credentials, tls, deadlineMs, replicas, env }: ServerConfig,
-  { policyForOthers: policy, store }: OpenLimiter,
+  { policyForOthers: policy, redis }: OpenLimiter,
   { metrics, reports, log, drainMs }: Shared,
   opened: Opened,
 ): Promise<DaemonProxy | undefined> {
   if (port === undefined) return undefined
-  const egress = await createEgress({ policy, store, deadlineMs, ...(replicas === undefined ? {} : { replicas }) })
-  opened.push(() => egress.close({ withinMs: 500 }))
+  const egress = await createEgress({
+    policy,
+    deadline: deadlineMs,
+    ...(redis && { redis }),
+    ...(replicas === undefined ? {} : { replicas }),
+  })
+  opened.push(() => egress.close({ within: 500 }))
   opened.push(logEgress(egress, log), metrics.add(egressMetrics(egress)), reports.add(partReport('egress', egress)))
   const tokens = tokensIn(env)
   const proxy = await startProxy(egress, { host, port, tokens, credentials, maxBodyBytes, drainMs, tls, metrics }, log)

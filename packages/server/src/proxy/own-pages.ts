@@ -17,10 +17,10 @@ interface OwnPage {
 export function ownPage({ egress, isEnding, metrics }: OwnPages, url: string): Promise<OwnPage> | undefined {
   if (url === '/health') return Promise.resolve(json(200, { ok: true }))
   if (url === '/ready') {
-    const { ready, reason, warnings } = egress.health()
-    const isReady = ready && !isEnding()
-    const why = isEnding() ? 'closed' : reason
-    return Promise.resolve(json(isReady ? 200 : 503, { ready: isReady, reason: why, warnings }))
+    return egress.health().then((health) => {
+      const { ready, reasons, warnings } = isEnding() ? { ...health, ...ending } : health
+      return json(ready ? 200 : 503, { ready, reasons, warnings })
+    })
   }
   if (url !== '/metrics' || metrics === undefined) return undefined
   return metrics.text().then(
@@ -28,6 +28,8 @@ export function ownPage({ egress, isEnding, metrics }: OwnPages, url: string): P
     () => json(500, { title: 'the metrics cannot be read' }),
   )
 }
+
+const ending = { ready: false, reasons: ['The proxy is ending.'] }
 
 function json(status: number, body: unknown): OwnPage {
   return { status, type: 'application/json', text: JSON.stringify(body) }

@@ -1,26 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Logger } from 'pino'
-import { type Egress, type ResponseReceiver, UpstreamError, type UpstreamHead } from 'sluice/egress'
+import { type ResponseReceiver, UpstreamError, type UpstreamHead } from 'sluice/egress'
 import { checkRequest, one } from './check-request.ts'
 import { proxiedLocation } from './location.ts'
-import type { OpenCalls } from './open-calls.ts'
 import { requestHeaders, responseHeaders } from './proxy-headers.ts'
+import type { ProxyParts } from './proxy-parts.ts'
 import { answerProblem, type ProxyProblem, problemFor, problems } from './proxy-problem.ts'
 import { comesWithHead, endBody, requestBody } from './request-body.ts'
 import type { ProxyTarget } from './target.ts'
 import { type CallIds, callIds } from './trace-ids.ts'
-
-export interface ProxyParts {
-  readonly egress: Egress
-  readonly log: Logger
-  readonly calls: OpenCalls
-  readonly isToken: (given: string | undefined) => boolean
-  /** By upstream: headers with the vendor's credentials. */
-  readonly credentials: Readonly<Record<string, Readonly<Record<string, string>>>>
-  readonly maxBodyBytes: number
-  readonly bodyIdleMs: number
-  readonly readIdleMs: number
-}
 
 /** One error for all: creating one for every aborted call costs more than the rest of the abort. */
 const clientGone = new Error('the client is gone')

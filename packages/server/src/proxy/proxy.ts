@@ -10,7 +10,8 @@ import { oneHost } from '../http/one-host.ts'
 import { tokenCheck } from './internal-token.ts'
 import { OpenCalls } from './open-calls.ts'
 import { type OwnPages, ownPage } from './own-pages.ts'
-import { ProxiedCall, type ProxyParts } from './proxied-call.ts'
+import { ProxiedCall } from './proxied-call.ts'
+import type { ProxyParts } from './proxy-parts.ts'
 
 export interface ProxyConfig {
   readonly host: string

@@ -28,7 +28,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy()
   await proxy.close()
-  await egress.close({ withinMs: 100 })
+  await egress.close({ within: 100 })
   vendor.close()
   vendor.closeAllConnections()
 })

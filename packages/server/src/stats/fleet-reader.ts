@@ -1,4 +1,5 @@
-import { type ReceivedReport, type ReportReader } from 'sluice/reports'
+import { SingleFlight } from 'sluice/internal'
+import type { ReceivedReport, ReportReader } from 'sluice/reports'
 
 /** How long reading the reports of the fleet may take. */
 const withinMs = 1000
@@ -13,14 +14,8 @@ export interface FleetLook {
  * Several pages and terminals that look at the same time share one look: the reports of a large fleet are megabytes.
  */
 export function sharedLook(readers: readonly ReportReader[]): (service: string) => Promise<FleetLook> {
-  const looking = new Map<string, Promise<FleetLook>>()
-  return (service) => {
-    const found = looking.get(service)
-    if (found !== undefined) return found
-    const look = lookAtFleet(readers, service).finally(() => looking.delete(service))
-    looking.set(service, look)
-    return look
-  }
+  const looks = new SingleFlight<string, FleetLook>()
+  return (service) => looks.join(service, () => lookAtFleet(readers, service))
 }
 
 /**

@@ -1,14 +1,13 @@
 import {
   type LimiterCounter,
   memoryReports,
+  openReports as openRedisReports,
   partReport,
   type Reports,
-  redisReports,
   startReports,
 } from 'sluice/reports'
-import type { ServerConfig } from '../config/config.ts'
-import type { ApiParts } from '../http/api-parts.ts'
 import type { Opened, OpenLimiter } from '../open-limiter.ts'
+import type { KeptReports } from './kept-reports.ts'
 
 /**
  * Reports how this daemon stands like every other process of its service, and reads the reports of all: through Redis
@@ -16,12 +15,11 @@ import type { Opened, OpenLimiter } from '../open-limiter.ts'
  */
 export function openReports(
   { limiter, redis }: OpenLimiter,
-  { redisPrefix }: ServerConfig,
   counter: LimiterCounter,
   opened: Opened,
-): ApiParts['reports'] & { readonly add: Reports['add'] } {
+): KeptReports & { readonly add: Reports['add'] } {
   const board = memoryReports()
-  const shared = redis === undefined ? undefined : redisReports(redis, { prefix: redisPrefix })
+  const shared = redis === undefined ? undefined : openRedisReports(redis)
   const reports = startReports({
     service: limiter.policy.service,
     to: shared ?? board,

@@ -1,4 +1,4 @@
-import type { RequestView } from '../policy/match/request-view.ts'
+import type { RequestView } from '../policy/request-view.ts'
 import type { Outcome } from './outcome.ts'
 
 /**

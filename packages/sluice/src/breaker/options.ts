@@ -2,7 +2,7 @@ import { backoffMs } from '../core/backoff.ts'
 import { checkFunction, checkOptionNames, checkShare, checkWhole } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { invalidOption } from '../core/errors.ts'
-import { systemClock } from '../timing/system-clock.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import type { CircuitOptions } from './circuit.ts'
 import { anyOf, failureRate, failuresInARow, type RateOptions, type Strategy, slowCallRate } from './strategy.ts'
 

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { waitFor } from '../testing/wait-for.ts'
@@ -35,7 +36,12 @@ const caches = async (...options: CacheOptions[]): Promise<Cache[]> => {
   const namespace = `attack${namespaces++}`
   return Promise.all(
     options.map(async (each) => {
-      const cache = await createCache({ redis: connect(), namespace, redisDeadline: '1s', ...each })
+      const cache = await createCache({
+        redis: openRedis(connect(), { reports: false }),
+        name: namespace,
+        redisDeadline: '1s',
+        ...each,
+      })
       open.push(cache)
       return cache
     }),
@@ -45,7 +51,7 @@ const caches = async (...options: CacheOptions[]): Promise<Cache[]> => {
 /** A value that one process fetched, and that is in Redis. */
 const stored = async (cache: Cache, value: string): Promise<void> => {
   await cache.getOrFetch(xlm, () => value)
-  const at = `sluice:#cache/${cache.namespace}/price/XLM/usd`
+  const at = `sluice:#cache/default/${cache.name}/price/XLM/usd`
   await waitFor(async () => (await server.cli('EXISTS', at)) === 1)
 }
 
@@ -176,7 +182,11 @@ test('caches that come and go leave no listener on the client, no fill lock and 
   const clients = async () => Number((await server.info('clients')).connected_clients)
   const connections = await clients()
   for (let i = 0; i < 20; i++) {
-    const cache = await createCache({ redis: client, namespace: `come and go ${i}`, redisDeadline: '1s' })
+    const cache = await createCache({
+      redis: openRedis(client, { reports: false }),
+      name: `come and go ${i}`,
+      redisDeadline: '1s',
+    })
     await cache.getOrFetch(xlm, () => i)
     await cache.close()
   }

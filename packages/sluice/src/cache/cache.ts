@@ -78,6 +78,6 @@ export interface Cache {
   }): Promise<{ readonly warmed: number; readonly failed: number; readonly left: number }>
   on<Name extends keyof CacheEvents>(name: Name, listener: (event: CacheEvents[Name]) => void): () => void
   stats(): CacheStats
-  readonly namespace: string
+  readonly name: string
   close(): Promise<void>
 }

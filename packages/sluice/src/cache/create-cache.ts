@@ -1,7 +1,6 @@
-import type { RedisClient } from '../redis/client.ts'
+import type { RedisHandle } from '../redis/handle.ts'
 import { namespaceOf } from '../redis/namespaces.ts'
-import { useRedis } from '../redis/open-redis.ts'
-import type { Redis } from '../redis/redis.ts'
+import { useRedis } from '../redis/use-redis.ts'
 import type { Cache } from './cache.ts'
 import { maxKeys, maxScopes } from './l1/l1.ts'
 import { RedisLink } from './link/redis-link.ts'
@@ -9,16 +8,16 @@ import { type CommonCacheOptions, type ResolvedOptions, resolveOptions } from '.
 import { TwoLevelCache } from './two-level-cache.ts'
 
 export interface CacheOptions extends CommonCacheOptions {
-  /** A client of ioredis or node-redis, or a handle from `openRedis`. Without it, the cache is in process only. */
-  readonly redis?: RedisClient | Redis
+  /** A handle of `openRedis`. Without it, the cache is in process only. */
+  readonly redis?: RedisHandle
 }
 
 /**
- * Creates a read-through cache: in process, and in Redis if a client is passed.
+ * Creates a read-through cache: in process, and in Redis if a handle is passed.
  *
  * @example
  * const keys = defineKeys({ price: key('price', ['assetId'], { ttl: '60s' }) })
- * const cache = await createCache({ redis: client })
+ * const cache = await createCache({ redis })
  * const price = await cache.getOrFetch(keys.price('XLM'), () => db.price('XLM'))
  * await cache.invalidate(keys.price('XLM'), { mode: 'strict' })
  */
@@ -29,7 +28,8 @@ export async function createCache(options: CacheOptions = {}): Promise<Cache> {
   return cache
 }
 
-function linkTo(given: RedisClient | Redis, { namespace, clock, fillLockMs: lockMs }: ResolvedOptions): RedisLink {
-  const { redis, release } = useRedis(given, {}, 'createCache')
-  return new RedisLink(redis, { prefix: namespaceOf('cache', namespace), maxKeys, maxScopes, lockMs, clock, release })
+function linkTo(handle: RedisHandle, { name, clock, fillLockMs: lockMs }: ResolvedOptions): RedisLink {
+  const { redis, service, prefix: start, release } = useRedis(handle, 'createCache.redis')
+  const prefix = namespaceOf('cache', service, start, name)
+  return new RedisLink(redis, { prefix, maxKeys, maxScopes, lockMs, clock, release })
 }

@@ -2,9 +2,10 @@ import { gzipSync } from 'node:zlib'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Clock } from '../core/clock.ts'
+import { systemClock } from '../runtime/system-clock.ts'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { waitFor } from '../testing/wait-for.ts'
-import { systemClock } from '../timing/system-clock.ts'
 import { type Cache, type CacheOptions, createCache, defineKeys, key } from './index.ts'
 
 const keys = defineKeys({ price: key('price', ['assetId'], { ttl: '60s' }) })
@@ -34,7 +35,13 @@ const caches = async (...options: CacheOptions[]): Promise<Cache[]> => {
   const namespace = `fill${namespaces++}`
   return Promise.all(
     options.map(async (each) => {
-      const cache = await createCache({ redis: connect(), namespace, redisDeadline: '1s', proof: '60s', ...each })
+      const cache = await createCache({
+        redis: openRedis(connect(), { reports: false }),
+        name: namespace,
+        redisDeadline: '1s',
+        proof: '60s',
+        ...each,
+      })
       open.push(cache)
       return cache
     }),
@@ -67,7 +74,7 @@ test('a miss costs one call of Redis before the fetch', async () => {
   const [cache] = await caches({})
   // The scripts are in Redis from now on.
   await cache!.getOrFetch(keys.price('first'), () => 1)
-  await waitFor(async () => (await server.cli('EXISTS', `sluice:#cache/${cache!.namespace}/price/first`)) === 1)
+  await waitFor(async () => (await server.cli('EXISTS', `sluice:#cache/default/${cache!.name}/price/first`)) === 1)
   const before = await scriptCalls()
   const during = await cache!.getOrFetch(keys.price('second'), scriptCalls)
   expect(during - before).toBe(1)
@@ -79,7 +86,7 @@ test.each([
 ])('foreign bytes under a key (%s) are a counted miss, and are replaced', async (_, bytes) => {
   const [cache, reader] = await caches({}, {})
   const client = connect()
-  await client.set(`sluice:#cache/${cache!.namespace}/price/XLM`, bytes)
+  await client.set(`sluice:#cache/default/${cache!.name}/price/XLM`, bytes)
   const before = await scriptCalls()
   expect(await cache!.lookup(keys.price('XLM'), () => 'mine')).toMatchObject({ value: 'mine', from: 'fetch' })
   expect((await scriptCalls()) - before).toBeLessThan(8)

@@ -1,6 +1,6 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
-import { sleep } from '../timing/sleep.ts'
+import { sleep } from '../runtime/sleep.ts'
 import type { InvalidateOptions } from './cache.ts'
 import type { Flights } from './flights/flights.ts'
 import type { InvalidationTarget } from './keys/cache-key.ts'

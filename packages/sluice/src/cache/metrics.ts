@@ -60,12 +60,12 @@ const table = {
 export const cacheMetricTable: MetricTable = table
 
 /**
- * The metrics of a cache, labelled with its namespace and the names of keys.
+ * The metrics of a cache, labelled with its name and the names of keys.
  *
  * @example prometheusMetrics(register, [cacheMetrics(cache)])
  */
 export function cacheMetrics(cache: Cache): PartMetrics {
-  const label = cache.namespace
+  const label = cache.name
   return partMetrics(table, (reporter) => {
     const hits = reporter.counter('sluice_cache_hits_total')
     const misses = reporter.counter('sluice_cache_misses_total')

@@ -1,5 +1,6 @@
 import { createClient } from 'redis'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { waitFor } from '../testing/wait-for.ts'
 import { type Cache, type CacheOptions, createCache, defineKeys, key, tag } from './index.ts'
@@ -30,7 +31,12 @@ const caches = (howMany: number, options: CacheOptions = {}): Promise<Cache[]> =
       client.on('error', () => undefined)
       await client.connect()
       open.push({ close: () => client.destroy() })
-      const cache = await createCache({ redis: client as never, namespace, redisDeadline: '1s', ...options })
+      const cache = await createCache({
+        redis: openRedis(client as never, { reports: false }),
+        name: namespace,
+        redisDeadline: '1s',
+        ...options,
+      })
       open.push(cache)
       return cache
     }),

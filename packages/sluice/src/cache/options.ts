@@ -2,8 +2,8 @@ import { checkFunction, checkOptionNames, checkWhole } from '../core/check-optio
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
-import { encodeKey, type KeyPart } from '../core/key.ts'
-import { systemClock } from '../timing/system-clock.ts'
+import type { KeyPart } from '../core/key.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import type { FetchContext } from './cache.ts'
 import { type EntryOptions, type EntryRules, readEntryOptions } from './keys/key-spec.ts'
 import { type Codec, taggedCodec } from './values/codec.ts'
@@ -14,8 +14,8 @@ type Fetchers = Readonly<
 >
 
 export interface CommonCacheOptions extends EntryOptions {
-  /** Keeps the keys of this cache apart from others on the same Redis. `default` when left out. */
-  readonly namespace?: string
+  /** Keeps the keys of this cache apart from those of another cache of the service. `default` when left out. */
+  readonly name?: string
   /** Bounds of the first level; `false` disables it. */
   readonly memory?: { readonly maxEntries?: number; readonly maxBytes?: number } | false
   /** How long a fetch may take. 10 s by default. */
@@ -51,8 +51,7 @@ export interface CommonCacheOptions extends EntryOptions {
 }
 
 export interface ResolvedOptions {
-  readonly namespace: string
-  readonly encodedNamespace: string
+  readonly name: string
   readonly rules: EntryRules
   readonly memory: { readonly maxEntries: number; readonly maxBytes: number } | undefined
   readonly fetchDeadlineMs: number
@@ -72,7 +71,7 @@ export interface ResolvedOptions {
 }
 
 const cacheDefaults = Object.freeze({
-  namespace: 'default',
+  name: 'default',
   memory: Object.freeze({ maxEntries: 5000, maxBytes: 64 * 1024 * 1024 }),
   fetchDeadline: '10s',
   maxFetches: 32,
@@ -86,17 +85,7 @@ const cacheDefaults = Object.freeze({
 })
 
 const own = [
-  ...[
-    'redis',
-    'namespace',
-    'memory',
-    'fetchDeadline',
-    'maxFetches',
-    'queueDeadline',
-    'redisDeadline',
-    'proof',
-    'fillLock',
-  ],
+  ...['redis', 'name', 'memory', 'fetchDeadline', 'maxFetches', 'queueDeadline', 'redisDeadline', 'proof', 'fillLock'],
   ...['maxValueBytes', 'compressBytes', 'codec', 'replicaLag', 'fetchers', 'warmUp', 'clock', 'random'],
 ]
 const entry = [
@@ -122,8 +111,8 @@ export function resolveOptions(options: CommonCacheOptions): ResolvedOptions {
     checkWhole(`createCache.${name}`, value, 1, what)
     return value
   }
-  if (typeof given.namespace !== 'string' || given.namespace === '')
-    throw invalidOption('createCache.namespace', given.namespace, 'use a text such as "shop"')
+  if (typeof given.name !== 'string' || given.name === '')
+    throw invalidOption('createCache.name', given.name, 'use a text such as "prices"')
   const { codec = taggedCodec, fetchers = {} } = given
   if (typeof codec?.encode !== 'function' || typeof codec.decode !== 'function')
     throw invalidOption('createCache.codec', codec, 'pass { encode(value), decode(text) }')
@@ -141,8 +130,7 @@ export function resolveOptions(options: CommonCacheOptions): ResolvedOptions {
     whole('warmUp.concurrency', warmUp.concurrency, 'fetches')
   }
   return {
-    namespace: given.namespace,
-    encodedNamespace: encodeKey(given.namespace),
+    name: given.name,
     rules,
     memory,
     fetchDeadlineMs: ms('fetchDeadline'),

@@ -1,5 +1,6 @@
 import { Cluster } from 'ioredis'
 import { afterEach, expect, test } from 'vitest'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { startCluster } from '../testing/servers/cluster.ts'
 import { type VirtualClock, virtualClock } from '../testing/virtual-clock.ts'
 import { type Cache, createCache, defineKeys, key } from './index.ts'
@@ -121,7 +122,7 @@ test('on Cluster, sets and invalidations of a key at once leave the last set for
   const cluster = await startCluster()
   const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
   const redis = new Cluster(nodes)
-  const options = { redis, namespace: 'sets', redisDeadline: '5s' } as const
+  const options = { redis: openRedis(redis, { reports: false }), name: 'sets', redisDeadline: '5s' } as const
   const [producer, other] = await Promise.all([createCache(options), createCache(options)])
   try {
     for (let i = 0; i < 100; i++) {

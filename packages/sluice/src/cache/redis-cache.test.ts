@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { waitFor } from '../testing/wait-for.ts'
 import { type Cache, type CacheOptions, createCache, defineKeys, key, tag } from './index.ts'
@@ -30,7 +31,12 @@ const caches = async (howMany: number, options: CacheOptions = {}): Promise<Cach
       const client = new Redis(server.port, '127.0.0.1', { maxRetriesPerRequest: 1 })
       client.on('error', () => undefined)
       open.push({ close: () => client.disconnect() })
-      const cache = await createCache({ redis: client, namespace, redisDeadline: '1s', ...options })
+      const cache = await createCache({
+        redis: openRedis(client, { reports: false }),
+        name: namespace,
+        redisDeadline: '1s',
+        ...options,
+      })
       open.push(cache)
       return cache
     }),
@@ -89,7 +95,7 @@ test('the fill lock of a process that died is replaced', async () => {
   const [a] = await caches(1, { fillLock: '300ms' })
   await server.cli(
     'SET',
-    `{sluice:#cache/${encodeURIComponent(a!.namespace).replace('%20', '%0020')}/price/dead}!lock`,
+    `{sluice:#cache/default/${encodeURIComponent(a!.name).replace('%20', '%0020')}/price/dead}!lock`,
     'gone',
     'PX',
     300,
@@ -219,7 +225,7 @@ test('getMany reads many keys in one round trip', async () => {
 
 test('damaged, foreign and oversized values are counted misses', async () => {
   const [a] = await caches(1, { maxValueBytes: 1000 })
-  const at = (id: string) => `sluice:#cache/${a!.namespace.replace(' ', '%0020')}/price/${id}`
+  const at = (id: string) => `sluice:#cache/default/${a!.name.replace(' ', '%0020')}/price/${id}`
   await server.cli('SET', at('short'), 'x')
   await server.cli('SET', at('foreign'), '{"usd":1}'.padEnd(40))
   await server.cli('SET', at('huge'), `0000000000000000${'x'.repeat(5000)}`)
@@ -238,13 +244,13 @@ test('compresses large values, and reads those of others whatever their setting'
   const [a] = await caches(1, { compressBytes: 100 })
   const text = 'sluice '.repeat(1000)
   await a!.getOrFetch(keys.price('large'), () => text)
-  const at = `sluice:#cache/${a!.namespace.replace(' ', '%0020')}/price/large`
+  const at = `sluice:#cache/default/${a!.name.replace(' ', '%0020')}/price/large`
   await waitFor(async () => (await server.cli('EXISTS', at)) === 1)
   expect(await server.cli('STRLEN', at)).toBeLessThan(500)
   await a!.invalidate(keys.swr('unrelated'))
   const client = new Redis(server.port)
   open.push({ close: () => client.disconnect() })
-  const plain = await createCache({ redis: client, namespace: a!.namespace, redisDeadline: '1s' })
+  const plain = await createCache({ redis: openRedis(client, { reports: false }), name: a!.name, redisDeadline: '1s' })
   open.push(plain)
   expect((await plain.get(keys.price('large')))?.value).toBe(text)
 })

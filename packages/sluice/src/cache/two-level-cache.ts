@@ -38,7 +38,7 @@ import { warmUp } from './warm-up.ts'
  * Redis has confirmed less than `proofMs` ago that these are all (`l2/log-follower.ts`).
  */
 export class TwoLevelCache implements Cache {
-  readonly namespace: string
+  readonly name: string
   readonly #options: ResolvedOptions
   readonly #monitor = new CacheMonitor()
   readonly #l1: L1
@@ -48,7 +48,7 @@ export class TwoLevelCache implements Cache {
   #closed = false
 
   constructor(options: ResolvedOptions, link: CacheLink | undefined) {
-    this.namespace = options.namespace
+    this.name = options.name
     this.#options = options
     this.#l1 = new L1(options, link)
     this.#l2 = link && new L2(this.#l1, link, options, this.#monitor)

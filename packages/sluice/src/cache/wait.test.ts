@@ -1,6 +1,7 @@
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { slotOf } from '../redis/slots.ts'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { startCluster } from '../testing/servers/cluster.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { waitFor } from '../testing/wait-for.ts'
@@ -8,7 +9,7 @@ import { type Cache, createCache, defineKeys, key } from './index.ts'
 
 const keys = defineKeys({ price: key('price', ['assetId'], { ttl: '60s' }) })
 const xlm = keys.price('XLM')
-const log = '{sluice:#cache/replicated/#log}'
+const log = '{sluice:#cache/default/replicated/#log}'
 
 let master: RedisServer
 let replica: RedisServer
@@ -20,7 +21,12 @@ beforeAll(async () => {
   replica = await startRedis({ args: ['--replicaof', `127.0.0.1 ${master.port}`] })
   await waitFor(async () => (await replica.info('replication')).master_link_status === 'up', { timeoutMs: 30_000 })
   client = new Redis(master.port)
-  cache = await createCache({ redis: client, namespace: 'replicated', proof: '100ms', redisDeadline: '2s' })
+  cache = await createCache({
+    redis: openRedis(client, { reports: false }),
+    name: 'replicated',
+    proof: '100ms',
+    redisDeadline: '2s',
+  })
 })
 afterEach(() => replica.thaw())
 afterAll(async () => {
@@ -83,14 +89,22 @@ test('on Cluster it waits for the replica of the node that has the log, not of a
   const cluster = await startCluster()
   const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
   const redis = new Cluster(nodes)
-  const clustered = await createCache({ redis, namespace: 'replicated', redisDeadline: '2s' })
+  const clustered = await createCache({
+    redis: openRedis(redis, { reports: false }),
+    name: 'replicated',
+    redisDeadline: '2s',
+  })
   try {
     expect(await clustered.invalidate(xlm, { wait: 1 })).toEqual({ sent: true })
     const owner = await cluster.masterOf(slotOf(log))
     const isReplica = async (node: RedisServer) => (await node.info('replication')).master_port === String(owner.port)
     const follows = await Promise.all(cluster.nodes.map(isReplica))
     await cluster.nodes.find((_, i) => follows[i])!.freeze()
-    const impatient = await createCache({ redis, namespace: 'replicated', redisDeadline: '300ms' })
+    const impatient = await createCache({
+      redis: openRedis(redis, { reports: false }),
+      name: 'replicated',
+      redisDeadline: '300ms',
+    })
     for (let i = 0; i < 6; i++)
       await expect(impatient.invalidate(xlm, { wait: 1 })).rejects.toMatchObject({ code: 'SLUICE_CACHE_UNREACHABLE' })
     await impatient.close()

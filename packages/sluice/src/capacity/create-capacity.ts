@@ -5,7 +5,7 @@ import { PolicyError, type PolicyIssue } from '../policy/document/policy-error.t
 import { type LivePolicy, livePolicy } from '../policy/live/live-policy.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import { staticPolicy } from '../policy/sources/static.ts'
-import { systemClock } from '../timing/system-clock.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import { type Capacity, MeasuredCapacity } from './capacity.ts'
 import type { CapacityEvents } from './events.ts'
 import { inFlightSignal, ownSignal, processSignals, type Signal, waitingSignal } from './load/load-meter.ts'

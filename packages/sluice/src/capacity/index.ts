@@ -11,7 +11,6 @@ export {
   type IngestStats,
 } from './ingest/ingest.ts'
 export type { IncomingEvent } from './ingest/read-batch.ts'
-export { type RedisIdsOptions, redisIds } from './ingest/redis-ids.ts'
 export type { Seen, SeenIds } from './ingest/seen-ids.ts'
 export type { Load } from './load/load-meter.ts'
 export { capacityMetrics, capacityMetricTable } from './metrics.ts'

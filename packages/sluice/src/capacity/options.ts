@@ -1,7 +1,7 @@
 import { checkFunction, checkOptionNames, checkWhole } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { invalidOption } from '../core/errors.ts'
-import type { CapacitySpec } from '../policy/capacity/capacity-spec.ts'
+import type { CapacitySpec } from '../policy/document/capacity-spec.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 

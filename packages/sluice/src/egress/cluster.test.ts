@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { slotOf } from '../redis/slots.ts'
-import { redisStore } from '../stores/redis/redis-store.ts'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { type ClusterServers, startCluster } from '../testing/servers/cluster.ts'
 import { createEgress } from './create-egress.ts'
 import { inspectUpstream } from './places/ports/inspect-upstream.ts'
@@ -24,9 +24,9 @@ describe('egress on a Redis Cluster', () => {
           servers.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
           { lazyConnect: true },
         )
-        const store = redisStore(client)
-        const egress = await createEgress({ policy: { service: 'ingest', upstreams }, store })
-        return { client, store, egress }
+        const redis = openRedis(client)
+        const egress = await createEgress({ policy: { service: 'ingest', upstreams }, redis })
+        return { client, redis, egress }
       }),
     )
     const call = async (of: number): Promise<number> => {
@@ -36,19 +36,19 @@ describe('egress on a Redis Cluster', () => {
     }
     const calls = Array.from({ length: 120 }, (_, i) => call(i % 2))
     await expect.poll(() => vendor.arrivals.length, { timeout: 30_000 }).toBeGreaterThan(20)
-    const slot = slotOf(upstreamKeys('ingest', 'vendor')[0]!)
+    const slot = slotOf(upstreamKeys('ingest', 'vendor', 'sluice:')[0]!)
     const from = await servers.masterOf(slot)
     const to = (await servers.masters()).find(({ port }) => port !== from.port)!
     await servers.moveSlot(slot, from, to)
-    expect(await inspectUpstream(replicas[0]!.store, 'ingest', 'vendor')).toMatchObject({
+    expect(await inspectUpstream(replicas[0]!.redis, 'ingest', 'vendor')).toMatchObject({
       recovering: expect.any(Boolean),
     })
     expect(new Set(await Promise.all(calls))).toEqual(new Set([200]))
     expect(vendor.arrivals).toHaveLength(120)
     expect(mostInAnyPeriod(vendor.arrivals, 500)).toBeLessThanOrEqual(10)
-    for (const { egress, store, client } of replicas) {
+    for (const { egress, redis, client } of replicas) {
       await egress.close()
-      await store.close()
+      await redis.close()
       client.disconnect()
     }
     await vendor.close()

@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
+import type { Duration } from '../core/duration.ts'
 import type { PolicyStatus } from '../policy/live/live-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
+import type { CloseOptions, Part } from '../runtime/part.ts'
 import type { PlatformRequest } from './call/platform-request.ts'
 import type { EgressEvents } from './events.ts'
 
@@ -14,7 +16,7 @@ export interface CallOptions {
    */
   readonly priority?: number
   /** Longest wait for a grant; at most what the upstream allows. */
-  readonly maxWaitMs?: number
+  readonly maxWait?: Duration
   /** What it is expected to cost: units for all limits that do not count requests, or by unit. */
   readonly cost?: number | Readonly<Record<string, number>>
 }
@@ -32,7 +34,7 @@ export interface UpstreamRequest {
   readonly body?: Readable | Uint8Array | string | null
   /** Aborts: a waiting call leaves the queue; one that is already written is ended once its response begins. */
   readonly signal?: AbortSignal
-  readonly timeoutMs?: number
+  readonly timeout?: Duration
   readonly sluice?: CallOptions
 }
 
@@ -106,7 +108,7 @@ export interface UpstreamStats {
 }
 
 /** Outgoing calls, held within the limits of each vendor. */
-export interface Egress {
+export interface Egress extends Part<EgressEvents> {
   /**
    * Like the platform's `fetch`, after a grant. Redirects are not followed unless the request asks for it, as each one
    * needs a grant of its own.
@@ -123,22 +125,12 @@ export interface Egress {
    * An undici interceptor: every dispatch through it waits for a grant. `new Agent().compose(egress.interceptor())`.
    */
   interceptor(options?: CallOptions): Dispatcher.DispatcherComposeInterceptor
-  on<Name extends keyof EgressEvents>(name: Name, listener: (event: EgressEvents[Name]) => void): () => void
   stats(): readonly UpstreamStats[]
   readonly upstreams: readonly CompiledUpstream[]
   readonly policy: PolicyStatus & { readonly service: string }
-  /** Whether calls can be granted now, and what an operator should know. */
-  health(): EgressHealth
   /**
-   * Refuses all waiting calls, waits for those in flight, and releases all resources. With `withinMs`, calls still in
+   * Refuses all waiting calls, waits for those in flight, and releases all resources. With `within`, calls still in
    * flight after that time are ended, if egress created the dispatcher itself.
    */
-  close(options?: { readonly withinMs?: number }): Promise<void>
-}
-
-export interface EgressHealth {
-  readonly ready: boolean
-  /** `redis`: shared state cannot be reached and the places held here are used up. */
-  readonly reason: 'redis' | 'closed' | undefined
-  readonly warnings: readonly string[]
+  close(options?: CloseOptions): Promise<void>
 }

@@ -6,13 +6,11 @@ export type {
   UpstreamLimit,
   UpstreamRetry,
 } from '../policy/upstream/upstream.ts'
-export type * from './booking/messages.ts'
 export type { PlatformRequest } from './call/platform-request.ts'
 export { createEgress } from './create-egress.ts'
 export type {
   CallOptions,
   Egress,
-  EgressHealth,
   ResponseReceiver,
   UpstreamHead,
   UpstreamRequest,

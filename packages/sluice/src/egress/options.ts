@@ -1,11 +1,12 @@
 import type { Dispatcher } from 'undici'
 import { callOptionCheck, checkFunction, checkOptionNames, checkWhole, optionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
+import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
-import type { Store } from '../stores/store.ts'
+import type { RedisHandle } from '../redis/handle.ts'
 import type { CallOptions } from './egress.ts'
 import type { BookingPort } from './places/ports/booking-port.ts'
 
@@ -51,8 +52,12 @@ export interface UpstreamHooks {
 export interface EgressOptions {
   /** What to enforce: a plain policy object with `upstreams`, or a policy source. */
   readonly policy: PolicyDocument | PolicySource
-  /** Where the state of upstreams is kept; in this process when left out. */
-  readonly store?: Store | BookingPort
+  /** Where the state of upstreams is shared by all replicas: a handle of `openRedis`. In this process when left out. */
+  readonly redis?: RedisHandle
+  /** Where the state of upstreams is kept, if neither in Redis nor in this egress alone. Its maker closes it. */
+  readonly store?: BookingPort
+  /** Distinguishes egresses of one process in reports. */
+  readonly name?: string
   /** By the name of the upstream. */
   readonly hooks?: Readonly<Record<string, UpstreamHooks>>
   /**
@@ -60,8 +65,8 @@ export interface EgressOptions {
    * connection at a time.
    */
   readonly dispatcher?: Dispatcher
-  /** Within how many milliseconds shared state must answer. */
-  readonly deadlineMs?: number
+  /** Within what time shared state must answer. 500 ms by default. */
+  readonly deadline?: Duration
   /**
    * How many replicas share the limits under `onStoreFailure: local` while the store cannot be reached. Without it, a
    * replica that does not yet know the number of replicas grants nothing during an outage.
@@ -72,7 +77,7 @@ export interface EgressOptions {
   readonly random?: () => number
 }
 
-const callNames = optionNames<CallOptions>({ tenant: true, priority: true, maxWaitMs: true, cost: true })
+const callNames = optionNames<CallOptions>({ tenant: true, priority: true, maxWait: true, cost: true })
 
 const checkCallNames = callOptionCheck('egress call', callNames)
 
@@ -82,14 +87,13 @@ const checkCallNames = callOptionCheck('egress call', callNames)
  */
 export function checkCallOptions(options: CallOptions): void {
   checkCallNames(options)
-  const { priority, maxWaitMs } = options
+  const { priority, maxWait } = options
   if (priority !== undefined && !Number.isFinite(priority))
     throw invalidOption('egress call.priority', priority, 'use a number of milliseconds')
-  if (maxWaitMs !== undefined && (typeof maxWaitMs !== 'number' || Number.isNaN(maxWaitMs)))
-    throw invalidOption('egress call.maxWaitMs', maxWaitMs, 'use a number of milliseconds')
+  if (maxWait !== undefined) parseDuration(maxWait, 'egress call.maxWait')
 }
 
-const known = ['policy', 'store', 'hooks', 'dispatcher', 'deadlineMs', 'replicas', 'clock', 'random']
+const known = ['policy', 'redis', 'store', 'name', 'hooks', 'dispatcher', 'deadline', 'replicas', 'clock', 'random']
 const knownHooks = ['cost', 'settle', 'classify', 'scope', 'fairBy']
 
 /** Refuses options that make no sense. */
@@ -105,7 +109,12 @@ export function checkOptions(options: EgressOptions): void {
     checkOptionNames(`createEgress.hooks.${name}`, hooks, knownHooks)
     for (const [hook, value] of Object.entries(hooks)) checkFunction(`createEgress.hooks.${name}.${hook}`, value)
   }
-  if (options.deadlineMs !== undefined) checkWhole('createEgress.deadlineMs', options.deadlineMs, 1, 'milliseconds')
+  checkWhole(
+    'createEgress.deadline',
+    parseDuration(options.deadline ?? '500ms', 'createEgress.deadline'),
+    1,
+    'milliseconds',
+  )
   if (options.replicas !== undefined) checkWhole('createEgress.replicas', options.replicas, 1, 'replicas')
   if (options.dispatcher !== undefined) checkDispatcher(options.dispatcher)
 }

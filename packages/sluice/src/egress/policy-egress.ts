@@ -1,11 +1,13 @@
 import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
 import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
+import { type Duration, parseDuration } from '../core/duration.ts'
 import { isSluiceError } from '../core/errors.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
-import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
+import { type CloseOptions, HealthQuestion, type PartHealth } from '../runtime/part.ts'
 import { Call } from './call/call.ts'
 import type { CallContext } from './call/call-context.ts'
 import type { Undici } from './call/load-undici.ts'
@@ -15,7 +17,6 @@ import { toResponseHandler } from './call/response-handler.ts'
 import type {
   CallOptions,
   Egress,
-  EgressHealth,
   ResponseReceiver,
   UpstreamRequest,
   UpstreamResponse,
@@ -23,6 +24,7 @@ import type {
 } from './egress.ts'
 import { RefusedError } from './egress-error.ts'
 import type { EgressEvents } from './events.ts'
+import { egressHealth } from './health.ts'
 import { checkCallOptions, type UpstreamHooks } from './options.ts'
 import type { OutageMode } from './places/outage.ts'
 import type { BookingPort } from './places/ports/booking-port.ts'
@@ -44,6 +46,7 @@ export interface PolicyEgressOptions {
   readonly deadlineMs: number
   readonly replicas: number | undefined
   readonly random: () => number
+  readonly beforeClose: () => Promise<void>
 }
 
 const noOptions: CallOptions = Object.freeze({})
@@ -55,6 +58,7 @@ export class PolicyEgress implements Egress {
   /** They outlive a runtime whose upstream leaves the policy and comes back. */
   readonly #reports = new Map<string, UpstreamReports>()
   readonly #dispatcher: Dispatcher
+  readonly #reachable: HealthQuestion<boolean>
   readonly #routes: Routes
   #closed = false
   #closing: Promise<void> | undefined
@@ -62,6 +66,8 @@ export class PolicyEgress implements Egress {
   constructor(options: PolicyEgressOptions) {
     this.#options = options
     this.#routes = new Routes(() => this.upstreams)
+    const { port, clock } = options
+    this.#reachable = new HealthQuestion(async (withinMs) => (await port.isReachable?.(withinMs)) ?? true, clock)
     this.#dispatcher = options.dispatcher ?? new options.undici.Agent({ pipelining: 1, allowH2: false })
   }
 
@@ -98,12 +104,12 @@ export class PolicyEgress implements Egress {
   }
 
   async request(request: UpstreamRequest): Promise<UpstreamResponse> {
-    const { upstream: name, path, method, headers = {}, body = null, signal, sluice = {}, timeoutMs } = request
+    const { upstream: name, path, method, headers = {}, body = null, signal, sluice = {}, timeout } = request
     checkCallOptions(sluice)
     const upstream = this.#routes.named(name)
     let about = { waitMs: 0, attempts: 0 }
     const dispatcher = this.#dispatcherFor((asked, handler) =>
-      this.#start(this.#runtime(upstream), asked, handler, sluice, this.#transport, timeoutMs, (reported) => {
+      this.#start(this.#runtime(upstream), asked, handler, sluice, this.#transport, timeoutOf(timeout), (reported) => {
         about = { waitMs: reported.waitMs, attempts: reported.attempts }
       }),
     )
@@ -127,7 +133,7 @@ export class PolicyEgress implements Egress {
   }
 
   send(request: Omit<UpstreamRequest, 'signal'>, receiver: ResponseReceiver): (reason: Error) => void {
-    const { upstream: name, path, method, headers = {}, body = null, sluice = noOptions, timeoutMs } = request
+    const { upstream: name, path, method, headers = {}, body = null, sluice = noOptions, timeout } = request
     checkCallOptions(sluice)
     const upstream = this.#routes.named(name)
     const response = new ReceivedResponse(receiver)
@@ -138,7 +144,7 @@ export class PolicyEgress implements Egress {
       response as unknown as Dispatcher.DispatchHandler,
       sluice,
       this.#transport,
-      timeoutMs,
+      timeoutOf(timeout),
       (about) => response.describe(about),
     )
     return (reason) => response.abort(reason)
@@ -157,16 +163,12 @@ export class PolicyEgress implements Egress {
     return this.upstreams.map((upstream) => statsOf(this.#runtime(upstream)))
   }
 
-  health(): EgressHealth {
-    const away = [...this.#runtimes.values()].flatMap(({ name, booking }) =>
-      booking.outage === undefined ? [] : [{ name, mode: booking.outage }],
-    )
-    const warnings = away.map(
-      ({ name, mode }) => `upstream ${name}: shared state does not answer; ${outageTexts[mode]}`,
-    )
-    if (this.#closed) return { ready: false, reason: 'closed', warnings }
-    const isStopped = away.some(({ mode }) => mode === 'closed')
-    return { ready: !isStopped, reason: isStopped ? 'redis' : undefined, warnings }
+  async health(): Promise<PartHealth> {
+    if (this.#closed) return { ready: false, reasons: ['The egress is closed.'], warnings: [] }
+    // Without calls nothing else would notice that Redis is gone.
+    const isReachable = await this.#reachable.answer()
+    const outageOf = (name: string): OutageMode | undefined => this.#runtimes.get(name)?.booking.outage
+    return egressHealth(this.upstreams, outageOf, isReachable, this.#options.replicas)
   }
 
   /** Another version of the policy is in force: upstreams that stay keep their booking. */
@@ -179,14 +181,20 @@ export class PolicyEgress implements Egress {
     }
   }
 
-  async close(options: { readonly withinMs?: number } = {}): Promise<void> {
-    checkOptionNames('egress.close', options, ['withinMs'])
-    this.#closing ??= this.#close(options.withinMs)
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async close(options: CloseOptions = {}): Promise<void> {
+    checkOptionNames('egress.close', options, ['within'])
+    const { within } = options
+    this.#closing ??= this.#close(within === undefined ? undefined : parseDuration(within, 'egress.close within'))
     return this.#closing
   }
 
   async #close(withinMs: number | undefined): Promise<void> {
     this.#closed = true
+    await this.#options.beforeClose()
     await Promise.all(Array.from(this.#runtimes.values(), ({ booking }) => booking.close()))
     // A dispatcher that was passed in belongs to the application.
     if (this.#options.dispatcher === undefined) await this.#closeDispatcher(withinMs)
@@ -273,9 +281,5 @@ function inMemory(body: RequestInit['body']): string | Uint8Array | undefined {
   return undefined
 }
 
-const outageTexts: Readonly<Record<OutageMode, string>> = {
-  held: 'calls go on with the places that this process holds',
-  closed: 'nothing is granted',
-  local: "this replica's share of the limits is granted, and the bound is not promised",
-  open: 'everything is granted, and no bound is kept',
-}
+const timeoutOf = (timeout: Duration | undefined): number | undefined =>
+  timeout === undefined ? undefined : parseDuration(timeout, 'egress request.timeout')

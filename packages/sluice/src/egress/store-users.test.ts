@@ -1,10 +1,9 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLimiter } from '../limiter/create-limiter.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
-import { redisStore } from '../stores/redis/redis-store.ts'
+import { systemClock } from '../runtime/system-clock.ts'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
-import { systemClock } from '../timing/system-clock.ts'
 import { createEgress } from './create-egress.ts'
 import { memoryPort } from './places/ports/memory-port.ts'
 import { startVendor, type Vendor } from './testing/vendor.ts'
@@ -32,14 +31,14 @@ const connections = async (): Promise<number> => {
   return clients.filter((line) => !line.includes('cmd=client')).length
 }
 
-describe('a store that was passed to egress', () => {
+describe('what was passed to egress', () => {
   test('stays open for its other users when egress closes', async () => {
     const client = new Redis(server.url, { lazyConnect: true })
-    const store = redisStore(client)
-    const limiter = await createLimiter({ policy: policy(), store })
+    const redis = openRedis(client)
+    const limiter = await createLimiter({ policy: policy(), redis })
     const [first, second] = [
-      await createEgress({ policy: policy(), store }),
-      await createEgress({ policy: policy(), store }),
+      await createEgress({ policy: policy(), redis }),
+      await createEgress({ policy: policy(), redis }),
     ]
     expect((await first.fetch(vendor.origin)).status).toBe(200)
     await first.close()
@@ -51,23 +50,22 @@ describe('a store that was passed to egress', () => {
     await second.close()
     // Without users it closes its connections, and opens new ones when it is used again.
     await expect.poll(connections).toBe(0)
-    const third = await createEgress({ policy: policy(), store })
+    const third = await createEgress({ policy: policy(), redis })
     expect((await third.fetch(vendor.origin)).status).toBe(200)
     await third.close()
-    await store.close()
-    await expect(createEgress({ policy: policy(), store })).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+    await redis.close()
+    await expect(createEgress({ policy: policy(), redis })).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
     client.disconnect()
   }, 30_000)
 
-  test('is shared by all egresses of a process, also in memory and as a port of booking', async () => {
-    for (const store of [memoryStore(), memoryPort(systemClock())]) {
-      const upstreams = [{ name: 'vendor', origin: vendor.origin, limits: { amount: 1, per: '20s' }, maxWait: '1ms' }]
-      const [a, b] = await Promise.all([1, 2].map(() => createEgress({ policy: { service: 's', upstreams }, store })))
-      expect((await a!.fetch(vendor.origin)).status).toBe(200)
-      await a!.close()
-      await expect(b!.fetch(vendor.origin)).rejects.toMatchObject({ code: 'SLUICE_REFUSED' })
-      await b!.close()
-      await store.close()
-    }
+  test('is shared by all egresses of a process, also as a store of another kind', async () => {
+    const store = memoryPort(systemClock())
+    const upstreams = [{ name: 'vendor', origin: vendor.origin, limits: { amount: 1, per: '20s' }, maxWait: '1ms' }]
+    const [a, b] = await Promise.all([1, 2].map(() => createEgress({ policy: { service: 's', upstreams }, store })))
+    expect((await a!.fetch(vendor.origin)).status).toBe(200)
+    await a!.close()
+    await expect(b!.fetch(vendor.origin)).rejects.toMatchObject({ code: 'SLUICE_REFUSED' })
+    await b!.close()
+    await store.close()
   })
 })

@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPresence } from '../presence/index.ts'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { type ClusterServers, startCluster } from '../testing/servers/cluster.ts'
 import { waitFor } from '../testing/wait-for.ts'
 import { createFreshness } from './freshness.ts'
@@ -19,7 +20,11 @@ afterAll(async () => {
 })
 
 test('reports which data source is late and for how long, and which never reported, on Cluster too', async () => {
-  const freshness = createFreshness({ redis: client, sources: ['expected'], redisDeadline: '5s' })
+  const freshness = createFreshness({
+    redis: openRedis(client, { reports: false }),
+    sources: ['expected'],
+    redisDeadline: '5s',
+  })
   await freshness.report('binance / {eu}', '60s')
   await freshness.report('late', '1ms')
   await waitFor(async () => (await freshness.read()).find(({ source }) => source === 'late')!.staleMs > 10)
@@ -35,7 +40,7 @@ test('reports which data source is late and for how long, and which never report
 })
 
 test('presence works on Cluster: channels in any slot, and the death of a process', { timeout: 60_000 }, async () => {
-  const options = { redis: client, redisDeadline: '5s', grace: '0ms' } as const
+  const options = { redis: openRedis(client, { reports: false }), redisDeadline: '5s', grace: '0ms' } as const
   const [a, b] = [await createPresence(options), await createPresence(options)]
   for (let i = 0; i < 30; i++) await (i % 2 ? a : b).join(`channel ${i}`, 'ann', { i })
   for (let i = 0; i < 30; i++) expect(await a.list(`channel ${i}`)).toEqual([{ id: 'ann', data: { i } }])

@@ -2,10 +2,9 @@ import { checkOptionNames } from '../core/check-options.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import { decodeKey, encodeKey } from '../core/key.ts'
-import type { RedisClient } from '../redis/client.ts'
+import type { RedisHandle } from '../redis/handle.ts'
 import { namespaceOf } from '../redis/namespaces.ts'
-import { useRedis } from '../redis/open-redis.ts'
-import type { Redis } from '../redis/redis.ts'
+import { useRedis } from '../redis/use-redis.ts'
 import { readReports, report } from './scripts.gen.ts'
 
 /** How fresh one data source is. */
@@ -19,9 +18,9 @@ export interface SourceFreshness {
 }
 
 export interface FreshnessOptions {
-  readonly redis: RedisClient | Redis
-  /** The namespace of the cache whose data this is about; `default` when left out. */
-  readonly namespace?: string
+  readonly redis: RedisHandle
+  /** The cache whose data this is about, where a service has several. */
+  readonly name?: string
   /** Data sources that should report. One that never did is listed as stale, instead of missing. */
   readonly sources?: readonly string[]
   /** How long Redis may take to answer; 500 ms by default. */
@@ -43,16 +42,16 @@ export interface Freshness {
  * Reports which data source is stale, and for how long, by the clock of Redis.
  *
  * @example
- * const freshness = createFreshness({ redis: client, sources: ['binance'] })
+ * const freshness = createFreshness({ redis, sources: ['binance'] })
  * await freshness.report('binance', '30s') // in the producer, with each batch
  * const late = (await freshness.read()).filter((source) => source.stale) // in /ready
  */
 export function createFreshness(options: FreshnessOptions): Freshness {
-  checkOptionNames('createFreshness', options, ['redis', 'namespace', 'sources', 'redisDeadline'])
-  const { namespace = 'default', sources = [], redisDeadline = '500ms' } = options
+  checkOptionNames('createFreshness', options, ['redis', 'name', 'sources', 'redisDeadline'])
+  const { name = 'default', sources = [], redisDeadline = '500ms' } = options
   const withinMs = parseDuration(redisDeadline, 'createFreshness.redisDeadline')
-  const { redis, release } = useRedis(options.redis, {}, 'createFreshness')
-  const keys = [`${namespaceOf('cache', namespace)}#health`]
+  const { redis, service, prefix, release } = useRedis(options.redis, 'createFreshness.redis')
+  const keys = [`${namespaceOf('cache', service, prefix, name)}#health`]
   return {
     async report(source, ttl) {
       checkSource('report', source)

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
-import { every } from '../timing/every.ts'
-import { systemClock } from '../timing/system-clock.ts'
+import { every } from '../runtime/every.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import type { Freshness, SourceFreshness } from './freshness.ts'
 
 const table = {

@@ -3,9 +3,9 @@ import express from 'express'
 import { describe, it } from 'vitest'
 import { type StartHttpApp, statusIn, usingApps } from '../testing/http-cases/app.ts'
 import { claimTargets } from '../testing/http-cases/targets.ts'
-import { listening } from '../testing/http-listening.ts'
 import { startNginx } from '../testing/servers/nginx.ts'
 import { rateLimit } from './express/index.ts'
+import { listening } from './testing/listening.ts'
 
 /** nginx hands the target on as the client sent it, or, where `proxy_pass` has a path, as it reads it itself. */
 const passing: Readonly<Record<string, string>> = { 'as it was sent': '', 'as nginx reads it': '/' }

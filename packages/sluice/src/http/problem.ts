@@ -1,7 +1,7 @@
 import type { Problem } from '../admission/outcome.ts'
 import type { LimitStatus } from '../core/engine/ask.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
-import type { NameOf } from './headers/rate-limit-headers.ts'
+import type { NameOf } from './headers/header-writer.ts'
 
 const registry = 'https://iana.org/assignments/http-problem-types'
 

@@ -7,12 +7,15 @@ type Check = (options: unknown) => void
 const rule: readonly string[] = ['rule']
 const take = optionNames<TakeOptions>({ rule: true, cost: true, tier: true })
 const check = optionNames<CheckOptions>({ rule: true, cost: true })
-const hold = optionNames<HoldOptions>({ rule: true, cost: true, tier: true, id: true, ttlMs: true })
-const refund = optionNames<RefundOptions>({ rule: true, cost: true, tier: true, takenAtMs: true })
+const hold = optionNames<HoldOptions>({ rule: true, cost: true, tier: true, id: true, ttl: true })
+const refund = optionNames<RefundOptions>({ rule: true, cost: true, tier: true, takenAt: true })
 
 /** By method of the limiter: refuses options that it does not have. */
 export const checkCallOptions: Readonly<
-  Record<'take' | 'peek' | 'check' | 'admit' | 'reserve' | 'acquire' | 'settle' | 'refund' | 'reset' | 'inspect', Check>
+  Record<
+    'take' | 'peek' | 'check' | 'admit' | 'reserve' | 'acquire' | 'settle' | 'refund' | 'reset' | 'inspect' | 'close',
+    Check
+  >
 > = {
   take: callOptionCheck('limiter.take', take),
   peek: callOptionCheck('limiter.peek', take),
@@ -24,12 +27,14 @@ export const checkCallOptions: Readonly<
   refund: callOptionCheck('limiter.refund', refund),
   reset: callOptionCheck('limiter.reset', rule),
   inspect: callOptionCheck('limiter.inspect', rule),
+  close: callOptionCheck('limiter.close', ['within']),
 }
 
 /** When the units of a refund were taken, in microseconds since the epoch; undefined when that was not said. */
 export function takenUsOf(options: RefundOptions | undefined): number | undefined {
-  const ms = options?.takenAtMs
-  if (ms === undefined) return undefined
+  const taken = options?.takenAt
+  if (taken === undefined) return undefined
+  const ms = Number(taken)
   if (Number.isFinite(ms) && ms >= 0) return Math.floor(ms * 1000)
-  throw invalidOption('takenAtMs', ms, 'use the Date.now() of when the units were taken')
+  throw invalidOption('takenAt', taken, 'use the Date.now() of when the units were taken')
 }

@@ -1,16 +1,17 @@
 import { Emitter } from '../core/observe/emitter.ts'
 import { compilePolicyInSlices } from '../policy/compile/compile-policy.ts'
-import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import { livePolicy } from '../policy/live/live-policy.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import { staticPolicy } from '../policy/sources/static.ts'
+import { reportPart } from '../redis/report-part.ts'
 import { fallback } from '../stores/fallback/fallback.ts'
 import { Replicas } from '../stores/fallback/replicas.ts'
 import { localAnswers } from '../stores/local-answers/local-answers.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { recounting } from '../stores/recount/recounting.ts'
-import { usingStore } from '../stores/using-store.ts'
+import { storeOf } from '../stores/store-of.ts'
 import { type LimiterEvents, limiterEventNames } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import { useNativeSha256 } from './native-sha256.ts'
@@ -33,11 +34,14 @@ export async function createLimiter<const Policy extends PolicyDocument | Policy
   options: LimiterOptions<Policy>,
 ): Promise<Limiter<RuleNameOf<Policy>>> {
   // The names are known to the compiler only.
-  return (await usingStore(options?.store, () => makeLimiter(options))) as Limiter<RuleNameOf<Policy>>
+  return (await makeLimiter(options)) as Limiter<RuleNameOf<Policy>>
 }
 
 async function makeLimiter(options: LimiterOptions<PolicyDocument | PolicySource>): Promise<Limiter> {
   const resolved = resolveOptions(options)
+  const { clock } = resolved
+  const store =
+    options.store ?? (options.redis ? storeOf(options.redis, 'createLimiter.redis') : memoryStore({ clock }))
   useNativeSha256()
   const events = new Emitter<LimiterEvents>(limiterEventNames)
   const policy = policyOf(options)
@@ -54,8 +58,6 @@ async function makeLimiter(options: LimiterOptions<PolicyDocument | PolicySource
     },
     onRejected: (error) => events.emit('policyRejected', { source: source.description, error }),
   })
-  const { clock } = resolved
-  const store = options.store ?? memoryStore({ clock })
   const release = store.use?.()
   const isInProcess = store.abilities?.inProcess === true
   const replicas = new Replicas(store, live.current.service, crypto.randomUUID(), clock)
@@ -77,7 +79,7 @@ async function makeLimiter(options: LimiterOptions<PolicyDocument | PolicySource
     if (rules.some(({ onStoreFailure }) => onStoreFailure === 'local' || onStoreFailure === 'recount')) await started
   }
   await countReplicas(live.current)
-  return new PolicyLimiter({
+  const limiter = new PolicyLimiter({
     live,
     store: outermost,
     fallback: withFallback,
@@ -86,13 +88,23 @@ async function makeLimiter(options: LimiterOptions<PolicyDocument | PolicySource
     events,
     deadlineMs: resolved.deadlineMs,
     clock,
-    beforeClose: () => replicas.close(resolved.deadlineMs),
+    beforeClose: async () => {
+      await endReport()
+      await replicas.close(resolved.deadlineMs)
+    },
     afterClose: async () => {
       await release?.()
-      // A store that was given is closed by its creator.
-      if (options.store === undefined) await store.close()
+      // A store that was given is closed by its creator, that of a handle with the handle.
+      if (options.store === undefined && options.redis === undefined) await store.close()
     },
   })
+  const endReport = reportPart(options.redis, {
+    kind: 'limiter',
+    name: options.name ?? '',
+    service: live.current.service,
+    stats: () => limiter.stats(),
+  })
+  return limiter
 }
 
 /** The names of the rules of a policy that is written in code; any text where it comes from a source. */

@@ -1,17 +1,19 @@
 import type { ChargedRule } from '../core/engine/ask.ts'
-import type { ReadField } from '../policy/compile/compiled-policy.ts'
 import { policyWarnings } from '../policy/compile/policy-warnings.ts'
+import type { ReadField } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { FailingSource } from '../stores/recount/recounting.ts'
-import type { Health, Limiter } from './limiter.ts'
+import type { StoreHealth } from '../stores/store.ts'
+import type { Limiter, LimiterHealth } from './limiter.ts'
 
 /** A source of truth that failed so long ago, and was not asked since, no longer makes a limiter unwell. */
 const failingMs = 10_000
 
 export interface HealthParts {
   readonly fallback: FallbackStore
+  readonly askStore: () => Promise<StoreHealth>
   readonly live: LivePolicy
   readonly recounts: Recounts
   readonly failingSources: () => readonly FailingSource[]
@@ -22,10 +24,10 @@ export interface HealthParts {
 }
 
 /** How the limiter is, for readiness probes and people. */
-export async function limiterHealth(parts: HealthParts, withinMs: number): Promise<Health> {
+export async function limiterHealth(parts: HealthParts): Promise<LimiterHealth> {
   const { fallback, live, recounts, dropped, sawRequests } = parts
   if (parts.isClosed) return closedHealth(parts)
-  const store = await fallback.health(withinMs)
+  const store = await parts.askStore()
   // Decisions may not have noticed yet that the store is back: without any of them nothing else asks it.
   const lastContactMs = store.reachable ? 0 : fallback.lastContactMs
   const policy = live.status
@@ -43,27 +45,31 @@ export async function limiterHealth(parts: HealthParts, withinMs: number): Promi
     )
   for (const rule of dropped)
     warnings.push(`Code names the rule ${rule}, which the policy no longer has: what is asked for it is allowed.`)
+  const reasons = [
+    ...(store.reachable ? [] : [`The ${fallback.name} store does not answer.`]),
+    ...(store.reachable && store.ok === false ? [`The ${fallback.name} store cannot decide on everything.`] : []),
+    ...(fallback.breaker === 'closed' ? [] : [`The breaker before the ${fallback.name} store is ${fallback.breaker}.`]),
+    ...failing
+      .filter(({ agoMs }) => agoMs <= failingMs)
+      .map(({ rule }) => `The source of truth of the rule ${rule} fails.`),
+  ]
   return {
-    ok:
-      store.reachable &&
-      store.ok !== false &&
-      fallback.breaker === 'closed' &&
-      failing.every(({ agoMs }) => agoMs > failingMs),
-    reason: undefined,
+    ready: reasons.length === 0,
+    reasons,
     store: { ...store, name: fallback.name, breaker: fallback.breaker, lastContactMs },
     policy,
     warnings,
   }
 }
 
-function closedHealth({ fallback, live }: HealthParts): Health {
+function closedHealth({ fallback, live }: HealthParts): LimiterHealth {
   const { name, breaker, lastContactMs } = fallback
   return {
-    ok: false,
-    reason: 'closed',
+    ready: false,
+    reasons: ['The limiter is closed.'],
     store: { reachable: false, roundTripMs: 0, warnings: [], details: {}, name, breaker, lastContactMs },
     policy: live.status,
-    warnings: ['The limiter is closed.'],
+    warnings: [],
   }
 }
 

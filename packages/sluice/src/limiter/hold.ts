@@ -1,16 +1,17 @@
+import { maxPeriodMs } from '../core/algorithms/limit.ts'
+import type { HoldKind } from '../core/algorithms/state.ts'
 import { asyncDispose } from '../core/async-dispose.ts'
+import { type Duration, formatDuration, parseDuration } from '../core/duration.ts'
 import type { ExtendAsk, SettleAsk } from '../core/engine/ask.ts'
-import { maxPeriodMs } from '../core/engine/limit.ts'
-import type { HoldKind } from '../core/engine/state.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { Store } from '../stores/store.ts'
-import type { RuleCharge } from './decision/charges.ts'
 import type { Decision } from './decision/decision.ts'
+import type { RuleCharge } from './decision/rule-charge.ts'
 import { actualCosts } from './decision/units.ts'
 import type { Admission, HoldHandle } from './limiter.ts'
 
 /** How long a hold lives unless it says otherwise. */
-export const defaultTtlMs = 30_000
+export const defaultTtl = '30s'
 
 /** What settling a hold needs to know of its policy. */
 export interface Settlement {
@@ -77,8 +78,8 @@ export function holdHandle(
     settle: async (actual) => end(actualCosts(actual, settlement.isFor, settlement.checkRule)),
     cancel,
     release,
-    extend: async (forMs = ttlMs) => {
-      const ttlUs = checkTtl(forMs) * 1000
+    extend: async (ttl = ttlMs) => {
+      const ttlUs = readTtl(ttl) * 1000
       return open && (await ask((charges) => ({ kind: 'extend', charges, id, ttlUs })))
     },
     [asyncDispose]: async () => {
@@ -96,10 +97,10 @@ export function settleAsk(
   return { kind: 'settle', id, charges: charges.map((charge) => ({ ...charge, cost: costOf(charge) })) }
 }
 
-export function checkTtl(ttlMs: number): number {
-  if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > maxPeriodMs)
-    throw invalidOption('ttlMs', ttlMs, `use a whole number of milliseconds from 1 to ${maxPeriodMs}`)
-  return ttlMs
+export function readTtl(ttl: Duration): number {
+  const ms = parseDuration(ttl, 'ttl')
+  if (ms < 1 || ms > maxPeriodMs) throw invalidOption('ttl', ttl, `use 1 ms to ${formatDuration(maxPeriodMs)}`)
+  return ms
 }
 
 export function checkId(id: string): string {

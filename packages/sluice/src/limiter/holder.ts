@@ -1,12 +1,13 @@
-import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
-import { type Charges, hasPlace, type RuleCharge } from './decision/charges.ts'
+import { type Charges, hasPlace } from './decision/charges.ts'
 import type { Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
+import type { RuleCharge } from './decision/rule-charge.ts'
 import type { RuleNames } from './decision/rule-names.ts'
 import { refused } from './decision/to-decision.ts'
 import { unitsAreFor } from './decision/units.ts'
-import { checkId, checkTtl, defaultTtlMs, type Held, holdHandle, nothing, type Settlement, settleAsk } from './hold.ts'
+import { checkId, defaultTtl, type Held, holdHandle, nothing, readTtl, type Settlement, settleAsk } from './hold.ts'
 import type { HoldHandle, HoldOptions } from './limiter.ts'
 
 /** Takes charges under an id, and makes the handle that ends or extends them. */
@@ -32,7 +33,7 @@ export class Holder {
     placesOnly: boolean,
   ): Promise<HoldHandle> {
     const id = options.id === undefined ? crypto.randomUUID() : checkId(options.id)
-    const ttlMs = checkTtl(options.ttlMs ?? defaultTtlMs)
+    const ttlMs = readTtl(options.ttl ?? defaultTtl)
     const { enforced, shadow, refusedBy } = charges
     const handleOf = (decision: Decision, held: Held): HoldHandle =>
       holdHandle(id, decision, held, this.settlement(policy, charges), ttlMs, this.#store, this.#deadlineMs, kind)

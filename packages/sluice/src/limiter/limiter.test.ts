@@ -4,7 +4,7 @@ import { encodeKey } from '../core/key.ts'
 import type { PolicyDocument, RuleSpec } from '../policy/document/document.ts'
 import type { SourceListener } from '../policy/live/source.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import { redisStore } from '../stores/redis/index.ts'
+import { openRedis } from '../stores/redis/index.ts'
 import type { Store } from '../stores/store.ts'
 import { switchedStore } from '../testing/faulty-store.ts'
 import { startRedis } from '../testing/servers/redis.ts'
@@ -35,12 +35,12 @@ const request = (user?: string) => ({
 })
 
 const stores = {
-  memory: async () => ({ store: memoryStore() as Store, stop: async () => {} }),
+  memory: async () => ({ at: { store: memoryStore() as Store }, stop: async () => {} }),
   redis: async () => {
     const server = await startRedis()
     const client = new Redis(server.port)
     return {
-      store: redisStore(client),
+      at: { redis: openRedis(client) },
       stop: async () => {
         client.disconnect()
         await server.stop()
@@ -56,7 +56,7 @@ describe.each(Object.entries(stores))('a limiter on %s', (_, start) => {
   beforeAll(async () => {
     const started = await start()
     stop = started.stop
-    limiter = await createLimiter({ policy, store: started.store })
+    limiter = await createLimiter({ policy, ...started.at })
   })
   afterAll(async () => {
     await limiter.close()
@@ -235,7 +235,7 @@ describe.each(Object.entries(stores))('a limiter on %s', (_, start) => {
 
   it('is healthy, and tells its policy', async () => {
     expect(await limiter.health()).toMatchObject({
-      ok: true,
+      ready: true,
       store: { reachable: true, breaker: 'closed' },
       policy: { version: 'v1' },
     })
@@ -255,6 +255,8 @@ it('does not tell of an outage once the store answers, also when nobody asked fo
   clock.tick('3s')
   expect((await limiter.health()).store).toMatchObject({ reachable: false, lastContactMs: 3000 })
   reachable = true
+  // One answer counts for a second, for all who ask.
+  clock.tick('1s')
   expect((await limiter.health()).store).toMatchObject({ reachable: true, lastContactMs: 0 })
   await limiter.close()
 })
@@ -267,14 +269,14 @@ it('is not well once it is closed, and does not ask the store any more', async (
     return store.health(withinMs)
   }
   const limiter = await createLimiter({ limits: { rpm: 9 }, store: { ...switchedStore(store), health } })
-  expect(await limiter.health()).toMatchObject({ ok: true, reason: undefined })
+  expect(await limiter.health()).toMatchObject({ ready: true, reasons: [] })
   await limiter.close()
   expect(await limiter.health()).toMatchObject({
-    ok: false,
-    reason: 'closed',
+    ready: false,
+    reasons: ['The limiter is closed.'],
     store: { reachable: false },
     policy: { version: expect.any(String) },
-    warnings: ['The limiter is closed.'],
+    warnings: [],
   })
   expect(asked).toBe(1)
 })
@@ -295,14 +297,14 @@ describe('wrong use', () => {
     await expect(limiter.take(42 as never, { rule: 'tokens' })).rejects.toThrow(
       /key is 42; use \[42\], as adapters do .* "42"/,
     )
-    await expect(limiter.reserve('a', { rule: 'tokens', ttlMs: 0 })).rejects.toThrow(/ttlMs is 0/)
+    await expect(limiter.reserve('a', { rule: 'tokens', ttl: 0 })).rejects.toThrow(/ttl is 0/)
     await limiter.close()
     await expect(limiter.take('a', { rule: 'tokens' })).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
-    await expect(createLimiter({ policy, deadline: 5 } as never)).rejects.toThrow(
-      /createLimiter.deadline is 5; did you mean "deadlineMs"\? there is no such option/,
+    await expect(createLimiter({ policy, deadlineMs: 5 } as never)).rejects.toThrow(
+      /createLimiter.deadlineMs is 5; did you mean "deadline"\? there is no such option/,
     )
-    await expect(createLimiter({ policy, deadlineMs: 0.5 })).rejects.toThrow(/deadlineMs is 0.5; use a whole number/)
-    await expect(createLimiter({ policy, store: {} as never })).rejects.toThrow(/redisStore\(client\)/)
+    await expect(createLimiter({ policy, deadline: 0.5 })).rejects.toThrow(/deadline is 0.5; use a whole number/)
+    await expect(createLimiter({ policy, store: {} as never })).rejects.toThrow(/openRedis\(client\)/)
   })
 
   it('a take on a shadow rule is never denied', async () => {

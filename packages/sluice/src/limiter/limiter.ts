@@ -1,10 +1,12 @@
 import type { BreakerState } from '../breaker/circuit.ts'
 import type { Clock } from '../core/clock.ts'
+import type { Duration } from '../core/duration.ts'
 import type { LimitStatus } from '../core/engine/ask.ts'
 import type { Key } from '../core/key.ts'
-import type { CompiledPolicy, ReadField } from '../policy/compile/compiled-policy.ts'
+import type { CompiledPolicy, ReadField } from '../policy/compiled-policy.ts'
 import type { LoadedDocument, PolicyStatus } from '../policy/live/live-policy.ts'
-import type { RequestView } from '../policy/match/request-view.ts'
+import type { RequestView } from '../policy/request-view.ts'
+import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
 import type { StoreHealth } from '../stores/store.ts'
 import type { Decision } from './decision/decision.ts'
 import type { Units } from './decision/units.ts'
@@ -24,17 +26,17 @@ export interface TakeOptions<Rule extends string = string> {
 
 export interface RefundOptions<Rule extends string = string> extends TakeOptions<Rule> {
   /**
-   * When the units were taken, in milliseconds since the epoch (`Date.now()` at the decision). Left out, they are taken
-   * to be of the present window: a refund that comes after its window has ended then gives back from the next one.
+   * When the units were taken (`Date.now()` at the decision). Left out, they are taken to be of the present window: a
+   * refund that comes after its window has ended then gives back from the next one.
    */
-  readonly takenAtMs?: number
+  readonly takenAt?: number | Date
 }
 
 export interface HoldOptions<Rule extends string = string> extends TakeOptions<Rule> {
   /** Makes asking again with the same id harmless. Made up when left out. */
   readonly id?: string
   /** How long the hold lives without `settle`, `cancel` or `extend`. 30 s by default. */
-  readonly ttlMs?: number
+  readonly ttl?: Duration
 }
 
 /**
@@ -65,8 +67,8 @@ export interface HoldHandle<Rule extends string = string> extends AsyncDisposabl
   cancel(): Promise<boolean>
   /** Ends the hold and keeps what it took: frees the place of a concurrency limit. */
   release(): Promise<boolean>
-  /** Lets the hold live for another `ttlMs` from now: the heartbeat of work that takes long. */
-  extend(ttlMs?: number): Promise<boolean>
+  /** Lets the hold live for another `ttl` from now: the heartbeat of work that takes long. */
+  extend(ttl?: Duration): Promise<boolean>
 }
 
 /** A decision, and what is held until the work is done. */
@@ -116,25 +118,21 @@ export interface Explanation {
   readonly decision: Decision
 }
 
-export interface Health {
-  /** Whether decisions are exact at the moment. */
-  readonly ok: boolean
-  /** `closed`: the limiter was closed, so nothing was asked. */
-  readonly reason: 'closed' | undefined
+/** Ready means that decisions are exact at the moment. */
+export interface LimiterHealth extends PartHealth {
   readonly store: StoreHealth & {
     readonly name: string
     readonly breaker: BreakerState
     readonly lastContactMs: number
   }
   readonly policy: PolicyStatus
-  readonly warnings: readonly string[]
 }
 
 /**
  * Decides how much may flow. Made by `createLimiter`. `Rule` are the names of the rules, where the policy is written in
  * code.
  */
-export interface Limiter<Rule extends string = string> {
+export interface Limiter<Rule extends string = string> extends Part<LimiterEvents> {
   /**
    * Decides on a request by all rules that match it, or on a key: all are spent, or none. Where a rule has a
    * concurrency limit, the decision comes with a hold of its place, to be released when the work is done. The other
@@ -159,12 +157,13 @@ export interface Limiter<Rule extends string = string> {
   reset(key: Key, options?: { readonly rule?: Rule }): Promise<void>
   inspect(key: Key, options?: { readonly rule?: Rule }): Promise<Inspection>
   explain(request: RequestView): Promise<Explanation>
-  health(): Promise<Health>
+  health(): Promise<LimiterHealth>
+  /** Gives leases back, ends timers and closes what Sluice opened. */
+  close(options?: CloseOptions): Promise<void>
   /**
    * How it stands and what it decided. Counting begins with the first call, as it costs a little with every decision.
    */
   stats(): LimiterStats
-  on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
   /** Its time; what waits for its decisions uses the same. */
   readonly clock: Clock
   readonly policy: {
@@ -190,6 +189,4 @@ export interface Limiter<Rule extends string = string> {
      */
     whyNoRequestHas(key: Key, rule?: Rule): string | undefined
   }
-  /** Gives leases back, ends timers and closes what Sluice opened. */
-  close(): Promise<void>
 }

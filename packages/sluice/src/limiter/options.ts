@@ -1,13 +1,15 @@
 import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
+import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { LimitsSpec, PolicyDocument } from '../policy/document/document.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import type { KeyFunctions } from '../policy/rule/key.ts'
+import type { RedisHandle } from '../redis/handle.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import { checkRecounts } from '../stores/recount/check-recounts.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { Store } from '../stores/store.ts'
-import { systemClock } from '../timing/system-clock.ts'
 
 export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = PolicyDocument | PolicySource> {
   /** What to enforce: a plain policy object, or a source such as `filePolicy('sluice.yaml')`. */
@@ -17,26 +19,28 @@ export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = P
    * address (`ip`), all else by the key that is given to `take`.
    */
   readonly limits?: LimitsSpec
-  /** With `limits`: what the counters of this service are called in a shared store. `default` when left out. */
+  /** With `limits`: what the counters of this service are called; by default as in `openRedis`, else `default`. */
   readonly service?: string
   /** A policy to begin with when the source has none at start. Without it, that is an error. */
   readonly fallbackPolicy?: PolicyDocument
-  /** Where counters live; in this process when left out. */
+  /** Where counters are shared by all replicas: a handle of `openRedis`. Without it they are in this process. */
+  readonly redis?: RedisHandle
+  /** Where counters live, if it is neither Redis nor this process, or a `memoryStore` with options. */
   readonly store?: Store
-  /** Within how many milliseconds every decision is made, whatever the store does. */
-  readonly deadlineMs?: number
-  /** When to stop asking a failing store: after `failures` in a row, for `cooldownMs`. */
-  readonly breaker?: { readonly failures?: number; readonly cooldownMs?: number }
+  /** Within what time every decision is made, whatever the store does. 500 ms by default. */
+  readonly deadline?: Duration
+  /** When to stop asking a failing store: after `failures` in a row, for the `cooldown`. */
+  readonly breaker?: { readonly failures?: number; readonly cooldown?: Duration }
   /**
    * How many replicas share the limits of `local` rules while the store is away; counted by heartbeat when left out.
    */
   readonly replicas?: number
   /**
-   * How long a denial may be repeated without asking the store (`maxMs`), for how many subjects; false turns it off.
+   * How long a denial may be repeated without asking the store, for how many subjects; false turns it off.
    */
-  readonly denyCache?: { readonly maxMs?: number; readonly maxSubjects?: number } | false
+  readonly denyCache?: { readonly maxAge?: Duration; readonly maxSubjects?: number } | false
   /** For rules with `lease: true`: how far ahead units are drawn, and the most drawn at once. */
-  readonly lease?: { readonly aheadMs?: number; readonly maxUnits?: number }
+  readonly lease?: { readonly ahead?: Duration; readonly maxUnits?: number }
   /** Functions that the policy can name as keys: `key: fn:tenantOf` calls `functions.tenantOf(request)`. */
   readonly functions?: KeyFunctions
   /**
@@ -46,6 +50,8 @@ export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = P
   readonly recount?: Recounts
   /** Where `RATE_LIMIT_TIER...` is read from; the process' environment when left out. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** Distinguishes limiters of one process in reports and metrics. */
+  readonly name?: string
   /** Where time comes from, for tests and simulations; a store has its own. The system's time when left out. */
   readonly clock?: Clock
 }
@@ -59,24 +65,14 @@ export interface ResolvedOptions {
   readonly clock: Clock
 }
 
-type Defaults = Required<Pick<ResolvedOptions, 'deadlineMs' | 'breaker' | 'lease'>> & {
-  readonly denyCache: NonNullable<ResolvedOptions['denyCache']>
-}
-
-const limiterDefaults: Defaults = Object.freeze({
-  deadlineMs: 500,
-  breaker: Object.freeze({ failures: 5, cooldownMs: 250 }),
-  denyCache: Object.freeze({ maxMs: 1000, maxSubjects: 100_000 }),
-  lease: Object.freeze({ aheadMs: 50, maxUnits: 10_000 }),
-})
-
 const known = [
   'policy',
   'limits',
   'service',
   'fallbackPolicy',
+  'redis',
   'store',
-  'deadlineMs',
+  'deadline',
   'breaker',
   'replicas',
   'denyCache',
@@ -84,20 +80,24 @@ const known = [
   'functions',
   'recount',
   'env',
+  'name',
   'clock',
 ]
 
 const nestedNames = {
-  breaker: ['failures', 'cooldownMs'],
-  denyCache: ['maxMs', 'maxSubjects'],
-  lease: ['aheadMs', 'maxUnits'],
+  breaker: ['failures', 'cooldown'],
+  denyCache: ['maxAge', 'maxSubjects'],
+  lease: ['ahead', 'maxUnits'],
 }
 
 /** Checks the options and fills in the defaults, once. */
 export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   checkOptionNames('createLimiter', options, known)
   if (options.store !== undefined && typeof options.store?.decide !== 'function') {
-    throw invalidOption('createLimiter.store', options.store, 'pass memoryStore() or redisStore(client)')
+    throw invalidOption('createLimiter.store', options.store, 'pass memoryStore(), or redis: openRedis(client)')
+  }
+  if (options.store !== undefined && options.redis !== undefined) {
+    throw invalidOption('createLimiter.store', options.store.name, 'give either redis or a store')
   }
   for (const [name, key] of Object.entries(options.functions ?? {})) {
     if (typeof key !== 'function')
@@ -108,29 +108,40 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
     const value = options[name as keyof typeof nestedNames]
     if (value !== undefined && value !== false) checkOptionNames(`createLimiter.${name}`, value, nested)
   }
-  const resolved = {
-    deadlineMs: options.deadlineMs ?? limiterDefaults.deadlineMs,
-    breaker: { ...limiterDefaults.breaker, ...options.breaker },
-    replicas: options.replicas,
-    denyCache: options.denyCache === false ? undefined : { ...limiterDefaults.denyCache, ...options.denyCache },
-    lease: { ...limiterDefaults.lease, ...options.lease },
+  const { breaker, denyCache, lease } = options
+  const ms = (name: string, given: Duration | undefined, otherwise: number): number => {
+    const parsed = parseDuration(given ?? otherwise, `createLimiter.${name}`)
+    checkWhole(`createLimiter.${name}`, parsed, 1, 'milliseconds')
+    return parsed
+  }
+  const whole = (name: string, value: number, what: string): number => {
+    checkWhole(`createLimiter.${name}`, value, 1, what)
+    return value
+  }
+  return {
+    deadlineMs: ms('deadline', options.deadline, 500),
+    breaker: {
+      failures: whole('breaker.failures', breaker?.failures ?? 5, 'failures'),
+      cooldownMs: ms('breaker.cooldown', breaker?.cooldown, 250),
+    },
+    replicas: options.replicas === undefined ? undefined : whole('replicas', options.replicas, 'replicas'),
+    denyCache:
+      denyCache === false
+        ? undefined
+        : {
+            maxMs: ms('denyCache.maxAge', denyCache?.maxAge, 1000),
+            maxSubjects: whole('denyCache.maxSubjects', denyCache?.maxSubjects ?? 100_000, 'subjects'),
+          },
+    lease: {
+      aheadMs: ms('lease.ahead', lease?.ahead, 50),
+      maxUnits: whole('lease.maxUnits', lease?.maxUnits ?? 10_000, 'units'),
+    },
     clock: options.clock ?? systemClock(),
   }
-  checkWhole('createLimiter.deadlineMs', resolved.deadlineMs, 1, 'milliseconds')
-  checkWhole('createLimiter.breaker.failures', resolved.breaker.failures, 1, 'failures')
-  checkWhole('createLimiter.breaker.cooldownMs', resolved.breaker.cooldownMs, 1, 'milliseconds')
-  if (resolved.replicas !== undefined) checkWhole('createLimiter.replicas', resolved.replicas, 1, 'replicas')
-  if (resolved.denyCache) {
-    checkWhole('createLimiter.denyCache.maxMs', resolved.denyCache.maxMs, 1, 'milliseconds')
-    checkWhole('createLimiter.denyCache.maxSubjects', resolved.denyCache.maxSubjects, 1, 'subjects')
-  }
-  checkWhole('createLimiter.lease.aheadMs', resolved.lease.aheadMs, 1, 'milliseconds')
-  checkWhole('createLimiter.lease.maxUnits', resolved.lease.maxUnits, 1, 'units')
-  return resolved
 }
 
 /** The policy that the options ask for; limits alone are a policy of one rule. */
-export function policyOf({ policy, limits, service }: LimiterOptions): PolicyDocument | PolicySource {
+export function policyOf({ policy, limits, service, redis }: LimiterOptions): PolicyDocument | PolicySource {
   if (limits === undefined) {
     if (service !== undefined)
       throw invalidOption('createLimiter.service', service, 'it goes with limits; a policy names its service itself')
@@ -139,5 +150,5 @@ export function policyOf({ policy, limits, service }: LimiterOptions): PolicyDoc
     throw invalidOption('createLimiter.policy', policy, remedy)
   }
   if (policy !== undefined) throw invalidOption('createLimiter.limits', limits, 'give either limits or a policy')
-  return { service: service ?? 'default', rules: [{ name: 'default', key: 'ip', limits }] }
+  return { service: service ?? redis?.service ?? 'default', rules: [{ name: 'default', key: 'ip', limits }] }
 }

@@ -2,13 +2,15 @@ import type { Clock } from '../core/clock.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { encodeKey, type Key } from '../core/key.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
-import type { CompiledPolicy } from '../policy/compile/compiled-policy.ts'
+import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
-import type { RequestView } from '../policy/match/request-view.ts'
+import type { RequestView } from '../policy/request-view.ts'
+import { type CloseOptions, HealthQuestion } from '../runtime/part.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { FailingSource } from '../stores/recount/recounting.ts'
+import type { StoreHealth } from '../stores/store.ts'
 import { checkCallOptions, takenUsOf } from './call-options.ts'
 import {
   type Charges,
@@ -19,12 +21,12 @@ import {
   hasPlace,
   isRequest,
   noCharges,
-  type RuleCharge,
   textTake,
 } from './decision/charges.ts'
 import { asItIs, Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
 import { explain } from './decision/explain.ts'
+import type { RuleCharge } from './decision/rule-charge.ts'
 import { RuleNames } from './decision/rule-names.ts'
 import { toDecision, unmatched } from './decision/to-decision.ts'
 import { toInspection } from './decision/to-inspection.ts'
@@ -37,16 +39,17 @@ import type {
   Admission,
   CheckOptions,
   Explanation,
-  Health,
   HoldHandle,
   HoldOptions,
   Inspection,
   Limiter,
+  LimiterHealth,
   RefundOptions,
   Subject,
   TakeOptions,
 } from './limiter.ts'
-import { LimiterCounter, type LimiterStats } from './stats/limiter-stats.ts'
+import { LimiterCounter } from './stats/limiter-counter.ts'
+import { type LimiterStats } from './stats/limiter-stats.ts'
 import { watchStore } from './watch-store.ts'
 
 interface Parts {
@@ -72,6 +75,7 @@ export class PolicyLimiter implements Limiter {
   readonly #names = new RuleNames()
   readonly #decider: Decider
   readonly #holder: Holder
+  readonly #storeHealth: HealthQuestion<StoreHealth>
   readonly clock: Clock
   #described: { readonly current: CompiledPolicy; readonly policy: Limiter['policy'] } | undefined
   #stopWatching: (() => void) | undefined
@@ -88,6 +92,7 @@ export class PolicyLimiter implements Limiter {
     this.#deadlineMs = parts.deadlineMs
     this.#decider = new Decider(parts.store, parts, parts.deadlineMs)
     this.#holder = new Holder(parts.store, this.#decider, this.#names, parts.deadlineMs)
+    this.#storeHealth = new HealthQuestion((withinMs) => parts.fallback.health(withinMs), parts.clock)
     this.clock = parts.clock
   }
 
@@ -189,10 +194,10 @@ export class PolicyLimiter implements Limiter {
     return explain(this.#policyNow(), request, this.#store, this.#deadlineMs, this.clock.now() / 1000)
   }
 
-  health(): Promise<Health> {
+  health(): Promise<LimiterHealth> {
     const { dropped } = this.#names
-    const parts = { ...this.#parts, dropped, sawRequests: this.#sawRequests, isClosed: this.#closed }
-    return limiterHealth(parts, this.#deadlineMs)
+    const askStore = () => this.#storeHealth.answer()
+    return limiterHealth({ ...this.#parts, askStore, dropped, sawRequests: this.#sawRequests, isClosed: this.#closed })
   }
 
   stats(): LimiterStats {
@@ -205,7 +210,12 @@ export class PolicyLimiter implements Limiter {
     return this.#events.on(name, listener)
   }
 
-  async close(): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async close(options?: CloseOptions): Promise<void> {
+    checkCallOptions.close(options)
     if (this.#closed) return
     this.#closed = true
     this.#counter?.stop()

@@ -199,7 +199,7 @@ it('keeps its deadline when the store never answers that it was raised', async (
       close: async () => {},
     },
     clock,
-    deadlineMs: 400,
+    deadline: 400,
     replicas: 1,
     recount: { cap: () => 3 },
   })

@@ -2,8 +2,9 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Recount, RecountPeriod, RecountTake } from '../stores/recount/recount.ts'
-import { redisStore } from '../stores/redis/redis-store.ts'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import type { Store } from '../stores/store.ts'
+import { storeOf } from '../stores/store-of.ts'
 import { type PostgresServer, startPostgres } from '../testing/servers/postgres.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { waitFor } from '../testing/wait-for.ts'
@@ -81,12 +82,12 @@ describe('a cap whose source of truth is PostgreSQL', () => {
     for (let r = 0; r < amount; r++) {
       const client = new Redis(redis.port, { lazyConnect: true })
       client.on('error', () => {})
-      const store: Store = redisStore(client)
+      const store: Store = storeOf(openRedis(client))
       const limiter = await createLimiter({
         policy,
         store,
         recount: { cap: recount },
-        deadlineMs: 5000,
+        deadline: 5000,
         replicas: amount,
       })
       replicas.push({
@@ -105,7 +106,7 @@ describe('a cap whose source of truth is PostgreSQL', () => {
         },
       })
     }
-    await waitFor(async () => (await replicas.at(-1)!.limiter.health()).ok)
+    await waitFor(async () => (await replicas.at(-1)!.limiter.health()).ready)
   }
 
   const deliverMany = (customer: string, times: number): Promise<boolean[]> =>
@@ -147,7 +148,7 @@ describe('a cap whose source of truth is PostgreSQL', () => {
     expect((await deliverMany('c', 3)).filter(Boolean)).toHaveLength(3)
     await redis.restart()
     await waitFor(async () =>
-      (await Promise.all(replicas.map(({ limiter }) => limiter.health()))).every(({ ok }) => ok),
+      (await Promise.all(replicas.map(({ limiter }) => limiter.health()))).every(({ ready }) => ready),
     )
     expect((await deliverMany('c', 100)).filter(Boolean)).toHaveLength(2)
     expect(await count('c')).toBe(cap)
@@ -175,7 +176,7 @@ describe('a cap whose source of truth is PostgreSQL', () => {
     if (how === 'wiped') await redis.cli('FLUSHALL')
     else {
       await redis.restart()
-      await waitFor(async () => (await replicas[0]!.limiter.health()).ok)
+      await waitFor(async () => (await replicas[0]!.limiter.health()).ready)
     }
     expect((await deliverMany(customer, 100)).filter(Boolean)).toHaveLength(2)
     const seen = await replicas[0]!.limiter.inspect(customer)

@@ -21,7 +21,7 @@ async function started(
     policy: { service: 'shop', rules: [{ name: 'cap', limits: { amount: 5, per: 'day' }, onStoreFailure: 'recount' }] },
     store,
     clock,
-    deadlineMs: 400,
+    deadline: 400,
     replicas: 1,
     breaker: { failures: 1_000_000 },
     recount: { cap: recount },
@@ -53,8 +53,8 @@ describe('a source of truth that fails', () => {
     })
     expect(seen).toEqual([{ rule: 'cap', outcome: 'failed', error: expect.anything() }])
     expect(seen[0]!.error!.message).toContain(message)
-    const { ok, warnings } = await limiter.health()
-    expect(ok).toBe(false)
+    const { ready, warnings } = await limiter.health()
+    expect(ready).toBe(false)
     expect(warnings).toContainEqual(expect.stringContaining(message))
   })
 
@@ -70,7 +70,7 @@ describe('a source of truth that fails', () => {
     await limiter.take('customer')
     isAway = false
     expect((await limiter.take('customer')).allowed).toBe(true)
-    expect(await limiter.health()).toMatchObject({ ok: true, warnings: [] })
+    expect(await limiter.health()).toMatchObject({ ready: true, warnings: [] })
   })
 
   it('keeps the cause', async () => {

@@ -139,7 +139,7 @@ describe('a rule that is recounted', () => {
       policy: capOf(5),
       store,
       clock,
-      deadlineMs: 400,
+      deadline: 400,
       replicas: 1,
       recount: {
         cap: () => {
@@ -161,7 +161,7 @@ describe('a rule that is recounted', () => {
       policy: capOf(5),
       store: silentStore(memoryStore({ clock })),
       clock,
-      deadlineMs: 400,
+      deadline: 400,
       replicas: 1,
       recount: {
         cap: (_key, period) => {
@@ -234,7 +234,7 @@ describe('a source that decides', () => {
       policy: capOf(500),
       store: silentStore(memoryStore({ clock })),
       clock,
-      deadlineMs: 400,
+      deadline: 400,
       replicas: 1,
       recount: {
         cap: {

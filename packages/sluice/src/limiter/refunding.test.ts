@@ -22,7 +22,7 @@ describe('a refund', () => {
     await limiter.take('k', { cost: 10 })
     clock.tick('1m')
     await limiter.take('k', { cost: 10 })
-    await limiter.refund('k', { cost: 10, takenAtMs })
+    await limiter.refund('k', { cost: 10, takenAt: takenAtMs })
     expect(await left()).toBe(0)
   })
 
@@ -30,14 +30,14 @@ describe('a refund', () => {
     const takenAtMs = clock.now() / 1000
     await limiter.take('k', { cost: 10 })
     clock.tick('59s')
-    await limiter.refund('k', { cost: 4, takenAtMs })
+    await limiter.refund('k', { cost: 4, takenAt: takenAtMs })
     expect(await left()).toBe(4)
     await limiter.refund('k', { cost: 1 })
     expect(await left()).toBe(5)
   })
 
   it('refuses a time that is none', async () => {
-    await expect(limiter.refund('k', { takenAtMs: Number.NaN })).rejects.toMatchObject({
+    await expect(limiter.refund('k', { takenAt: Number.NaN })).rejects.toMatchObject({
       code: 'SLUICE_INVALID_OPTION',
     })
   })

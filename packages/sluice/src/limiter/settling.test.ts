@@ -137,7 +137,7 @@ describe('await using', () => {
 
   it('keeps the error of the block when the store cannot end the hold', async () => {
     const store = memoryStore()
-    const limiter = await createLimiter({ limits: { rpm: 1 }, store, deadlineMs: 50 })
+    const limiter = await createLimiter({ limits: { rpm: 1 }, store, deadline: 50 })
     const fail = async () => {
       await using hold = await limiter.reserve('a')
       expect(hold.allowed).toBe(true)

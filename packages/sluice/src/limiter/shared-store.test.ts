@@ -1,8 +1,9 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import { redisStore } from '../stores/redis/redis-store.ts'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import type { Store } from '../stores/store.ts'
+import { storeOf } from '../stores/store-of.ts'
 import { failingStoreFor } from '../testing/faulty-store.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { waitFor } from '../testing/wait-for.ts'
@@ -21,7 +22,7 @@ const on = (store: Store, service: string): Promise<Limiter> =>
 const sockets = async (): Promise<number> => Number((await server.info('clients')).connected_clients) - 1
 
 describe.each([
-  ['redisStore', () => redisStore(new Redis({ port: server.port, lazyConnect: true }))],
+  ['redisStore', () => storeOf(openRedis(new Redis({ port: server.port, lazyConnect: true })))],
   ['memoryStore', () => memoryStore()],
 ] as const)('two limiters on one %s', (_, make) => {
   test('the first to close leaves the store to the other', async () => {
@@ -46,7 +47,7 @@ describe.each([
 
 test('a Redis store keeps its socket while a limiter uses it, and none after the last', async () => {
   await waitFor(async () => (await sockets()) === 0)
-  const store = redisStore(new Redis({ port: server.port, lazyConnect: true }))
+  const store = storeOf(openRedis(new Redis({ port: server.port, lazyConnect: true })))
   const [first, second] = [await on(store, 'one'), await on(store, 'two')]
   await Promise.all([first.take('a'), second.take('a')])
   expect(await sockets()).toBe(1)
@@ -59,10 +60,10 @@ test('a Redis store keeps its socket while a limiter uses it, and none after the
 
 test.each([
   ['its policy is refused', { policy: { service: 's', rules: [{ name: 'r', limits: { rpm: -1 } }] } }],
-  ['an option is wrong', { limits: { rpm: 1 }, deadline: 5 }],
+  ['an option is wrong', { limits: { rpm: 1 }, deadlineMs: 5 }],
 ])('a limiter that cannot be made, as %s, leaves no socket behind', async (_, options) => {
   await waitFor(async () => (await sockets()) === 0)
-  const store = redisStore(new Redis({ port: server.port, lazyConnect: true }))
+  const store = storeOf(openRedis(new Redis({ port: server.port, lazyConnect: true })))
   await expect(createLimiter({ ...options, store } as never)).rejects.toThrow()
   await waitFor(async () => (await sockets()) === 0)
   const limiter = await on(store, 'one')
@@ -73,7 +74,7 @@ test.each([
 })
 
 test('each limiter on a shared store hears of its round trips', async () => {
-  const store = redisStore(new Redis({ port: server.port, lazyConnect: true }))
+  const store = storeOf(openRedis(new Redis({ port: server.port, lazyConnect: true })))
   const [first, second] = [await on(store, 'one'), await on(store, 'two')]
   const heard: string[] = []
   first.on('roundTrip', () => heard.push('first'))

@@ -2,8 +2,9 @@ import { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import type { PolicyDocument } from '../policy/document/document.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import { redisStore } from '../stores/redis/index.ts'
+import { openRedis } from '../stores/redis/index.ts'
 import type { Store } from '../stores/store.ts'
+import { storeOf } from '../stores/store-of.ts'
 import { startRedis } from '../testing/servers/redis.ts'
 import { createLimiter } from './create-limiter.ts'
 
@@ -33,7 +34,7 @@ it('a client that changes its tier with every request gets no more than the tier
   const server = await startRedis()
   const client = new Redis(server.port)
   try {
-    await expectTiersToHold(redisStore(client))
+    await expectTiersToHold(storeOf(openRedis(client)))
   } finally {
     client.disconnect()
     await server.stop()

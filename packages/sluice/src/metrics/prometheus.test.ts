@@ -167,7 +167,7 @@ test('refuses two parts that describe one metric differently', () => {
 
 test('a cache without Redis has no gauge for it', async () => {
   const registry = new Registry()
-  const cache = await createCache({ namespace: 'alone' })
+  const cache = await createCache({ name: 'alone' })
   prometheusMetrics(registry, [cacheMetrics(cache)])
   const text = await registry.metrics()
   expect(text).toContain('sluice_cache_memory_entries{cache="alone"} 0')

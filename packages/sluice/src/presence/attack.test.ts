@@ -2,6 +2,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { waitFor } from '../testing/wait-for.ts'
@@ -24,7 +25,13 @@ const newPresence = async (options: Partial<PresenceOptions> = {}): Promise<Pres
   client.on('error', () => undefined)
   open.push({ close: () => client.disconnect() })
   const namespace = `attack ${namespaces++}`
-  const presence = await createPresence({ redis: client, namespace, redisDeadline: '5s', grace: '0ms', ...options })
+  const presence = await createPresence({
+    redis: openRedis(client, { reports: false }),
+    name: namespace,
+    redisDeadline: '5s',
+    grace: '0ms',
+    ...options,
+  })
   open.push(presence)
   return presence
 }
@@ -87,14 +94,14 @@ test('leaves and joins that Redis did not receive are all written later', { time
 test('what a process writes before it notices that it was declared dead is removed in the end', async () => {
   const namespace = `late${namespaces++}`
   const clock = virtualClock()
-  const suspended = await newPresence({ clock, ttl: '300ms', beat: '100ms', namespace })
-  const other = await newPresence({ namespace, ttl: '300ms', beat: '100ms' })
+  const suspended = await newPresence({ clock, ttl: '300ms', beat: '100ms', name: namespace })
+  const other = await newPresence({ name: namespace, ttl: '300ms', beat: '100ms' })
   let swept = 0
   other.on('swept', () => swept++)
   await suspended.join('c', 'ann')
   await waitFor(() => swept === 1)
   await suspended.join('c', 'late')
-  const homes = () => server.cli<string[]>('HKEYS', `{sluice:#presence/${namespace}/c}!counts`)
+  const homes = () => server.cli<string[]>('HKEYS', `{sluice:#presence/default/${namespace}/c}!counts`)
   expect(await homes()).toHaveLength(1)
   expect(await other.count('c')).toBe(0)
   const [dead] = await homes()
@@ -105,8 +112,8 @@ test('what a process writes before it notices that it was declared dead is remov
 test('a member that is in two processes stays until it left both, whichever dies', async () => {
   const namespace = `both ${namespaces++}`
   const clock = virtualClock()
-  const dying = await newPresence({ clock, ttl: '300ms', beat: '100ms', namespace })
-  const other = await newPresence({ namespace, ttl: '300ms', beat: '100ms' })
+  const dying = await newPresence({ clock, ttl: '300ms', beat: '100ms', name: namespace })
+  const other = await newPresence({ name: namespace, ttl: '300ms', beat: '100ms' })
   await dying.join('c', 'ann', 1)
   const membership = await other.join('c', 'ann', 2)
   let swept = 0
@@ -118,10 +125,10 @@ test('a member that is in two processes stays until it left both, whichever dies
 })
 
 test('foreign messages on the channel of changes are ignored', async () => {
-  const presence = await newPresence({ namespace: 'foreign' })
+  const presence = await newPresence({ name: 'foreign' })
   const seen: string[] = []
   open.push({ close: presence.watch('c', ({ id }) => seen.push(id)) })
-  const channel = 'sluice:#presence/foreign/#changes/c'
+  const channel = 'sluice:#presence/default/foreign/#changes/c'
   await waitFor(async () => (await server.cli<string[]>('PUBSUB', 'CHANNELS', channel)).length === 1)
   for (const text of ['', '{', 'null', '[]', '{"type":"gone","id":"x"}', '{"type":"join","id":1,"data":"1"}'])
     await server.cli('PUBLISH', channel, text)

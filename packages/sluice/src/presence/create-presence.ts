@@ -2,18 +2,17 @@ import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
-import type { RedisClient } from '../redis/client.ts'
+import type { RedisHandle } from '../redis/handle.ts'
 import { namespaceOf } from '../redis/namespaces.ts'
-import { useRedis } from '../redis/open-redis.ts'
-import type { Redis } from '../redis/redis.ts'
-import { systemClock } from '../timing/system-clock.ts'
+import { useRedis } from '../redis/use-redis.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import type { Presence } from './presence.ts'
 import { RedisPresence } from './redis-presence.ts'
 
 export interface PresenceOptions {
-  readonly redis: RedisClient | Redis
-  /** Keeps the channels of this service apart from others on the same Redis; `default` when left out. */
-  readonly namespace?: string
+  readonly redis: RedisHandle
+  /** Keeps the channels apart from those of another presence of the service. */
+  readonly name?: string
   /** How long the members of a process that died are still listed; 60 s by default. */
   readonly ttl?: Duration
   /** How often a process sends its heartbeat; 20 s by default. Three must fit into the TTL. */
@@ -26,30 +25,30 @@ export interface PresenceOptions {
   readonly clock?: Clock
 }
 
-const known = ['redis', 'namespace', 'ttl', 'beat', 'grace', 'redisDeadline', 'clock']
+const known = ['redis', 'name', 'ttl', 'beat', 'grace', 'redisDeadline', 'clock']
 
 /**
  * Keeps track of who is connected to which channel, over all processes.
  *
  * @example
- * const presence = await createPresence({ redis: client })
+ * const presence = await createPresence({ redis })
  * const membership = await presence.join('prices', user.id, { name: user.name })
  * await presence.count('prices')
  * membership.leave()
  */
 export async function createPresence(options: PresenceOptions): Promise<Presence> {
   checkOptionNames('createPresence', options, known)
-  const { namespace = 'default', clock = systemClock() } = options
+  const { name = 'default', clock = systemClock() } = options
   const ms = (name: 'ttl' | 'beat' | 'grace' | 'redisDeadline', usual: Duration): number =>
     parseDuration(options[name] ?? usual, `createPresence.${name}`)
   const ttlMs = ms('ttl', '60s')
   const beatMs = ms('beat', Math.ceil(ttlMs / 3))
   if (beatMs < 1 || beatMs * 3 > ttlMs + 2)
     throw invalidOption('createPresence.beat', options.beat, 'use at most a third of the ttl, so that two may get lost')
-  const { redis, release } = useRedis(options.redis, {}, 'createPresence')
-  const prefix = namespaceOf('presence', namespace)
+  const { redis, service, prefix, release } = useRedis(options.redis, 'createPresence.redis')
+  const keys = namespaceOf('presence', service, prefix, name)
   const [graceMs, redisDeadlineMs] = [ms('grace', '10s'), ms('redisDeadline', '500ms')]
-  const presence = new RedisPresence(redis, { prefix, ttlMs, beatMs, graceMs, redisDeadlineMs, clock, release })
+  const presence = new RedisPresence(redis, { prefix: keys, ttlMs, beatMs, graceMs, redisDeadlineMs, clock, release })
   await presence.start()
   return presence
 }

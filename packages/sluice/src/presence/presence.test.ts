@@ -2,6 +2,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { waitFor } from '../testing/wait-for.ts'
@@ -34,8 +35,8 @@ const presences = (howMany: number, options: Partial<PresenceOptions> = {}): Pro
       client.on('error', () => undefined)
       open.push({ close: () => client.disconnect() })
       const presence = await createPresence({
-        redis: client,
-        namespace,
+        redis: openRedis(client, { reports: false }),
+        name: namespace,
         redisDeadline: '2s',
         grace: '30ms',
         ...options,
@@ -108,8 +109,8 @@ test('a member that comes back within the grace has never left', async () => {
 
 test('the members of a killed process vanish within one TTL, and their leaves are published', async () => {
   const namespace = `killed ${namespaces++}`
-  const [dying] = await presences(1, { ...mortal, namespace })
-  const [other] = await presences(1, { namespace, ttl: '400ms', beat: '100ms' })
+  const [dying] = await presences(1, { ...mortal, name: namespace })
+  const [other] = await presences(1, { name: namespace, ttl: '400ms', beat: '100ms' })
   const left: string[] = []
   await watching(other!, 'c', ({ type, id }) => type === 'leave' && left.push(id))
   await Promise.all(Array.from({ length: 50 }, (_, i) => dying!.join('c', `dying ${i}`)))
@@ -125,8 +126,8 @@ test('the members of a killed process vanish within one TTL, and their leaves ar
 test('a process that was declared dead adds its members again', async () => {
   const namespace = `paused ${namespaces++}`
   const clock = virtualClock()
-  const [paused] = await presences(1, { clock, ttl: '300ms', beat: '100ms', namespace })
-  const [other] = await presences(1, { namespace, ttl: '300ms', beat: '100ms' })
+  const [paused] = await presences(1, { clock, ttl: '300ms', beat: '100ms', name: namespace })
+  const [other] = await presences(1, { name: namespace, ttl: '300ms', beat: '100ms' })
   await paused!.join('c', 'ann', { a: 1 })
   await waitFor(async () => (await other!.count('c')) === 0)
   await clock.advance('100ms')
@@ -204,7 +205,7 @@ test('a client that does not read is cut off instead of filling the memory', asy
 
 test('a model of presence holds under random joins, leaves and kills', { timeout: 60_000 }, async () => {
   const namespace = `model ${namespaces++}`
-  const [watcher] = await presences(1, { namespace, ttl: '300ms', beat: '50ms' })
+  const [watcher] = await presences(1, { name: namespace, ttl: '300ms', beat: '50ms' })
   let seed = 7
   const random = (below: number) => {
     seed = (seed * 1103515245 + 12345) % 2147483648
@@ -219,7 +220,7 @@ test('a model of presence holds under random joins, leaves and kills', { timeout
     const action = random(10)
     if (action < 2 || living.length === 0) {
       const clock = virtualClock()
-      const [presence] = await presences(1, { namespace, clock, ttl: '60s', grace: '0ms' })
+      const [presence] = await presences(1, { name: namespace, clock, ttl: '60s', grace: '0ms' })
       living.push({ presence: presence!, clock, members: new Map() })
     } else if (action < 7) {
       const { presence, members } = living[random(living.length)]!
@@ -244,6 +245,10 @@ test('a model of presence holds under random joins, leaves and kills', { timeout
 test('wrong options are refused', async () => {
   const client = new Redis(server.port)
   open.push({ close: () => client.disconnect() })
-  await expect(createPresence({ redis: client, ttl: '10s', beat: '5s' })).rejects.toThrow('at most a third of the ttl')
-  await expect(createPresence({ redis: client, tll: '10s' } as never)).rejects.toThrow('did you mean "ttl"')
+  await expect(
+    createPresence({ redis: openRedis(client, { reports: false }), ttl: '10s', beat: '5s' }),
+  ).rejects.toThrow('at most a third of the ttl')
+  await expect(createPresence({ redis: openRedis(client, { reports: false }), tll: '10s' } as never)).rejects.toThrow(
+    'did you mean "ttl"',
+  )
 })

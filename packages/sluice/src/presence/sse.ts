@@ -2,8 +2,8 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { checkOptionNames, optionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
-import { every } from '../timing/every.ts'
-import { systemClock } from '../timing/system-clock.ts'
+import { every } from '../runtime/every.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import type { Membership, Presence } from './presence.ts'
 
 export interface EventStreamOptions {

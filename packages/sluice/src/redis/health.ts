@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { StoreError } from '../core/errors.ts'
 import type { StoreHealth } from '../core/observe/store-health.ts'
-import type { Deadlines } from '../timing/deadlines.ts'
+import type { Deadlines } from '../runtime/deadlines.ts'
 import type { RedisConnection } from './connection/connection.ts'
 import { parseInfo, type ServerFacts, serverFacts } from './info.ts'
 
@@ -14,8 +14,8 @@ export async function redisHealth(
 ): Promise<StoreHealth> {
   const startMs = clock.monotonic()
   try {
-    const info = await deadlines.inTime(connection.command(['INFO'], {}), startMs + withinMs)
-    if (info === undefined) throw new StoreError('timeout', 'no answer before the deadline')
+    const late = (): Error => new StoreError('timeout', 'no answer before the deadline')
+    const info = await deadlines.inTime(connection.command(['INFO'], {}), startMs + withinMs, late)
     const roundTripMs = clock.monotonic() - startMs
     const facts = serverFacts(parseInfo(String(info)))
     return { reachable: true, roundTripMs, warnings: warningsFor(facts), details: { ...facts } }

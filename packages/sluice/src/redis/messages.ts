@@ -1,5 +1,5 @@
 import type { Timer } from '../core/clock.ts'
-import { Deadlines } from '../timing/deadlines.ts'
+import { Deadlines } from '../runtime/deadlines.ts'
 import { type RedisClient, recogniseClient } from './client.ts'
 import type { ConnectionOptions } from './connection/connection.ts'
 import { ioredisSubscriber } from './connection/ioredis-subscriber.ts'
@@ -140,9 +140,13 @@ export class Messages {
 
   async #isAnswering(connection: SubscriberConnection): Promise<boolean> {
     const { clock, socketTimeoutMs } = this.#options
-    const ended = (): true => true
-    const answer = connection.ping!().then(ended, ended)
+    // A server that answers with an error is there.
+    const answer = connection.ping!().then(isThere, isThere)
     const waitMs = Math.max(socketTimeoutMs, 1000)
-    return (await this.#deadlines.inTime(answer, clock.monotonic() + waitMs)) === true
+    return this.#deadlines.inTime(answer, clock.monotonic() + waitMs, () => undefined).catch(() => false)
   }
+}
+
+function isThere(): true {
+  return true
 }

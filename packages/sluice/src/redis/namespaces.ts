@@ -18,11 +18,11 @@ export type Namespace = keyof typeof namespaces
 export const defaultPrefix = 'sluice:'
 
 /**
- * The start of every key of one part of one service. What follows must be encoded (`encodeKey`), or be known to be
+ * The start of every key of one part of one service, of which it may have several with names. What follows must be encoded (`encodeKey`), or be known to be
  * harmless.
  *
- * @example namespaceOf('cache', 'shop') + encodeKey(['user', 7]) // 'sluice:#cache/shop/user/#7'
+ * @example namespaceOf('cache', 'shop', 'sluice:') + encodeKey(['user', 7]) // 'sluice:#cache/shop/user/#7'
  */
-export function namespaceOf(namespace: Namespace, service: string, prefix: string = defaultPrefix): string {
-  return `${prefix}${namespaces[namespace]}${encodeKey(service)}/`
+export function namespaceOf(namespace: Namespace, service: string, prefix: string, name?: string): string {
+  return `${prefix}${namespaces[namespace]}${encodeKey(name === undefined ? service : [service, name])}/`
 }

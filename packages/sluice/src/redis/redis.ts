@@ -1,3 +1,4 @@
+import type { Clock } from '../core/clock.ts'
 import type { StoreHealth } from '../core/observe/store-health.ts'
 import type { CommandOptions, RedisArgument } from './connection/connection.ts'
 import type { Subscriber } from './messages.ts'
@@ -33,7 +34,7 @@ export interface NodeFacts {
   readonly evictedKeys: number
 }
 
-/** A Redis that several parts share: a handle on at most three sockets, each opened when first needed. */
+/** What the parts do with a handle: at most three sockets, each opened when first needed. */
 export interface Redis {
   readonly isCluster: boolean
   /**
@@ -69,8 +70,8 @@ export interface Redis {
   /** The node that serves a key, as far as the client knows; '' when there is only one. */
   nodeOf(key: string): string
   health(withinMs: number): Promise<StoreHealth>
-  /** Ends the use of its opener. Sockets are closed when no part uses them any more. */
-  close(): Promise<void>
+  /** Its time, for the parts that use it. */
+  readonly clock: Clock
 }
 
 export interface RedisCommandOptions extends CommandOptions {

@@ -2,7 +2,8 @@ import { callOptionCheck } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { StoreError } from '../core/errors.ts'
 import type { StoreHealth } from '../core/observe/store-health.ts'
-import { Deadlines } from '../timing/deadlines.ts'
+import { Deadlines } from '../runtime/deadlines.ts'
+import { sleep } from '../runtime/sleep.ts'
 import { type RedisClient, recogniseClient } from './client.ts'
 import {
   type ConnectionOptions,
@@ -32,21 +33,20 @@ interface Channel {
   readonly runner: ScriptRunner
 }
 
-/** One client's sockets, shared by all parts that were given the client. */
+/** The sockets of a handle, shared by all parts that were given it. */
 export class SharedRedis implements Redis {
   readonly isCluster: boolean
   readonly #client: RedisClient
   readonly #options: ConnectionOptions
   readonly #clock: Clock
   readonly #deadlines: Deadlines
-  readonly #ended: () => void
   #channels: Partial<Record<Lane, Channel>> = {}
   readonly #messages: Messages
-  #opens = 0
   #users = 0
+  #closing = false
   #closed = false
 
-  constructor(client: RedisClient, options: ConnectionOptions, ended: () => void) {
+  constructor(client: RedisClient, options: ConnectionOptions) {
     const recognised = recogniseClient(client, 'openRedis client')
     this.isCluster =
       'ioredis' in recognised ? recognised.ioredis.isCluster === true : kindOf(recognised.nodeRedis) === 'cluster'
@@ -55,29 +55,25 @@ export class SharedRedis implements Redis {
     this.#clock = options.clock
     this.#deadlines = new Deadlines(options.clock)
     this.#messages = new Messages(client, options)
-    this.#ended = ended
   }
 
-  get options(): ConnectionOptions {
-    return this.#options
+  get clock(): Clock {
+    return this.#clock
   }
 
-  /** Opened by the user, who will close it. */
-  opened(): this {
-    this.#opens += 1
-    return this
-  }
-
-  /** A part uses it until it calls the returned function. */
+  /**
+   * A part uses it until it calls the returned function. After the last one the sockets are closed, so that a process
+   * can end; they are opened again when needed.
+   */
   use(): () => Promise<void> {
-    this.#assertOpen()
+    if (this.#closing) throw closed()
     this.#users += 1
     let isOver = false
     return async () => {
       if (isOver) return
       isOver = true
       this.#users -= 1
-      await this.#closeIfUnused()
+      if (this.#users === 0) await this.#closeSockets()
     }
   }
 
@@ -95,7 +91,7 @@ export class SharedRedis implements Redis {
       } catch (error) {
         const pauseMs = reconnectDelayMs(attempt, this.#options.reconnectMs, Math.random)
         if (this.#closed || this.#clock.monotonic() + pauseMs >= endMs) throw error
-        await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, pauseMs))
+        await sleep(pauseMs, this.#clock)
       }
     }
   }
@@ -126,14 +122,12 @@ export class SharedRedis implements Redis {
     checkCommandOptions(options)
     const { withinMs = commandMs, lane = 'commands' } = options
     const { connection } = this.#channel(lane)
-    const send = async (): Promise<{ readonly reply: unknown }> => {
+    const send = async (): Promise<unknown> => {
       await connection.attempted
-      return { reply: await connection.command(words, options) }
+      return connection.command(words, options)
     }
     try {
-      const answered = await this.#deadlines.inTime(send(), this.#clock.monotonic() + withinMs)
-      if (answered === undefined) throw new StoreError('timeout', 'Redis did not answer before the deadline.')
-      return answered.reply
+      return await this.#deadlines.inTime(send(), this.#clock.monotonic() + withinMs, late)
     } catch (error) {
       throw redisFailure(error)
     }
@@ -179,8 +173,8 @@ export class SharedRedis implements Redis {
   }
 
   async close(): Promise<void> {
-    this.#opens = Math.max(0, this.#opens - 1)
-    await this.#closeIfUnused()
+    this.#closing = true
+    if (this.#users === 0) await this.#closeSockets()
   }
 
   #slotIn(key: string): number {
@@ -188,7 +182,7 @@ export class SharedRedis implements Redis {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw new StoreError('closed', 'This Redis handle is closed; make a new one with openRedis.')
+    if (this.#closed) throw closed()
   }
 
   #channel(lane: Lane): Channel {
@@ -206,14 +200,20 @@ export class SharedRedis implements Redis {
     return channel
   }
 
-  async #closeIfUnused(): Promise<void> {
-    if (this.#closed || this.#opens > 0 || this.#users > 0) return
-    this.#closed = true
-    this.#ended()
+  async #closeSockets(): Promise<void> {
+    this.#closed = this.#closing
     this.#messages.close()
     const channels = Object.values(this.#channels)
     this.#channels = {}
     await Promise.all(channels.map(({ connection }) => connection.close()))
-    this.#deadlines.close()
+    if (this.#closed) this.#deadlines.close()
   }
+}
+
+function closed(): StoreError {
+  return new StoreError('closed', 'The Redis handle is closed; make a new one with openRedis.')
+}
+
+function late(): StoreError {
+  return new StoreError('timeout', 'Redis did not answer before the deadline.')
 }

@@ -1,4 +1,4 @@
-import { systemClock } from '../timing/system-clock.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import { type ReportDestination, type ReportReader, reportTtlMs } from './destination.ts'
 import { readReport } from './read-report.ts'
 

@@ -1,36 +1,21 @@
-import { checkOptionNames } from '../core/check-options.ts'
-import type { RedisClient } from '../redis/client.ts'
-import { defaultPrefix, namespaceOf } from '../redis/namespaces.ts'
-import { useRedis } from '../redis/open-redis.ts'
+import { namespaceOf } from '../redis/namespaces.ts'
 import type { Redis } from '../redis/redis.ts'
 import { type ReportDestination, type ReportReader, reportTtlMs } from './destination.ts'
 import { type ReceivedReport, readReport } from './read-report.ts'
 import { report, reports } from './scripts.gen.ts'
 
-export interface RedisReportsOptions {
-  /** The start of every key; `sluice:` unless said otherwise. */
-  readonly prefix?: string
-}
-
 /** A script's reply must fit Lua's stack, and one look must not move a hundred megabytes. */
 const mostRead = 500
 
-/**
- * Reports to Redis, and reads them there: one hash per service, whose entries expire after ten seconds.
- *
- * @example
- * const reports = startReports({ service: 'shop', to: redisReports(redis), parts: [partReport('limiter', limiter)] })
- */
+/** Reports to Redis, and reads them there: one hash per service, whose entries expire after ten seconds. */
 export function redisReports(
-  redis: RedisClient | Redis,
-  options: RedisReportsOptions = {},
+  redis: Redis,
+  prefix: string,
+  release: () => Promise<void> = async () => {},
 ): ReportDestination & ReportReader {
-  checkOptionNames('redisReports', options, ['prefix'])
-  const { prefix = defaultPrefix } = options
-  const { redis: shared, release } = useRedis(redis, {}, 'redisReports')
   const keyOf = (service: string): string => `${namespaceOf('report', service, prefix)}replicas`
   const write = async (service: string, replica: string, text: string, withinMs: number): Promise<void> => {
-    await shared.runScript({
+    await redis.runScript({
       script: report,
       keys: [keyOf(service)],
       args: [replica, text, String(reportTtlMs)],
@@ -38,13 +23,12 @@ export function redisReports(
       lane: 'values',
     })
   }
-  let closing: Promise<void> | undefined
   return {
     description: 'Redis',
     send: write,
     remove: (service, replica, withinMs) => write(service, replica, '', withinMs),
     async read(service, withinMs) {
-      const { reply } = await shared.runScript({
+      const { reply } = await redis.runScript({
         script: reports,
         keys: [keyOf(service)],
         args: [String(reportTtlMs), String(mostRead)],
@@ -60,9 +44,6 @@ export function redisReports(
       }
       return found
     },
-    close() {
-      closing ??= release()
-      return closing
-    },
+    close: release,
   }
 }

@@ -5,6 +5,8 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { maxReportBytes, type ReportPart } from '../core/observe/report.ts'
 import { createLimiter } from '../limiter/create-limiter.ts'
+import type { RedisHandle } from '../redis/handle.ts'
+import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { waitFor } from '../testing/wait-for.ts'
@@ -12,8 +14,8 @@ import { buildReport } from './build-report.ts'
 import { daemonReports } from './daemon-reports.ts'
 import type { ReportDestination } from './destination.ts'
 import { memoryReports } from './memory-reports.ts'
+import { openReports } from './open-reports.ts'
 import { readReport } from './read-report.ts'
-import { redisReports } from './redis-reports.ts'
 import { partReport, startReports } from './start-reports.ts'
 
 const reporting = { service: 'shop', replica: 'r1', host: 'h', pid: 1, startedAt: 5 }
@@ -92,7 +94,7 @@ describe('reporting', () => {
 
   test.each([
     [{ service: '' }, /startReports\.service/],
-    [{ intervalMs: 20_000 }, /startReports\.intervalMs is 20000; use 100 to 5000 ms/],
+    [{ every: 20_000 }, /startReports\.every is 20000; use 100 ms to 5 s/],
     [{ part: [] }, /startReports\.part .*did you mean "parts"/],
   ])('refuses %j', (options, message) => {
     const all = { service: 's', to: memoryReports(), parts: [], ...options } as never
@@ -190,9 +192,11 @@ test('a redirect never takes the token to another host', async () => {
 describe('reports in Redis', () => {
   let server: RedisServer
   let client: Redis
+  let handle: RedisHandle
   beforeAll(async () => {
     server = await startRedis()
     client = new Redis({ port: server.port, lazyConnect: true })
+    handle = openRedis(client, { reports: false })
   })
   afterAll(async () => {
     client.disconnect()
@@ -201,7 +205,7 @@ describe('reports in Redis', () => {
   const key = 'sluice:#report/shop/replicas'
 
   test('of all processes are read together, by service', async () => {
-    const [a, b, reader] = [redisReports(client), redisReports(client), redisReports(client)]
+    const [a, b, reader] = [openReports(handle), openReports(handle), openReports(handle)]
     const [one, two] = [
       startReports({ service: 'shop', to: a, parts: [partReport('cache', { stats: () => ({ hits: 1 }) }, 'prices')] }),
       startReports({ service: 'shop', to: b, parts: [] }),
@@ -222,7 +226,7 @@ describe('reports in Redis', () => {
   })
 
   test('expire after ten seconds, also when others go on, and leave nothing behind', async () => {
-    const reports = redisReports(client)
+    const reports = openReports(handle)
     const text = (replica: string): string => buildReport({ ...reporting, replica }, [])
     await reports.send('shop', 'old', text('old'), 1000)
     // As if it had come eleven seconds ago, and nobody had looked since.
@@ -238,7 +242,7 @@ describe('reports in Redis', () => {
   })
 
   test('that are no reports are ignored', async () => {
-    const reports = redisReports(client)
+    const reports = openReports(handle)
     await reports.send('mail', 'good', buildReport({ ...reporting, replica: 'good' }, []), 1000)
     await reports.send('mail', 'bad', '{"v":99}', 1000)
     expect((await reports.read('mail', 1000)).map(({ report }) => report.replica)).toEqual(['good'])

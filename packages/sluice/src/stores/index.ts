@@ -1,6 +1,15 @@
-export type { Algorithm } from '../core/algorithms/algorithm.ts'
+export type { Algorithm, PaceStatus } from '../core/algorithms/algorithm.ts'
 export type { CalendarUnit } from '../core/algorithms/calendar-period.ts'
-export type { Pace } from '../core/algorithms/pace-curve.ts'
+export type { AlgorithmName, Limit, LimitAlgorithm, Pace } from '../core/algorithms/limit.ts'
+export {
+  blankState,
+  type Extra,
+  type Hold,
+  type HoldKind,
+  type KeptLimit,
+  type Log,
+  type State,
+} from '../core/algorithms/state.ts'
 export type {
   Answer,
   AnsweredBy,
@@ -14,7 +23,6 @@ export type {
   KnownHold,
   LimitStatus,
   OnStoreFailure,
-  PaceStatus,
   PeekAsk,
   RaiseAsk,
   RefundAsk,
@@ -25,19 +33,10 @@ export type {
   TextTake,
 } from '../core/engine/ask.ts'
 export { decide, setEndUs } from '../core/engine/engine.ts'
-export type { AlgorithmName, Limit, LimitAlgorithm } from '../core/engine/limit.ts'
 export type { LimitSet } from '../core/engine/limit-set.ts'
 export { packState, type UnpackedState, unpackState } from '../core/engine/pack-state.ts'
-export {
-  blankState,
-  type Extra,
-  type Hold,
-  type HoldKind,
-  type KeptLimit,
-  type Log,
-  type State,
-} from '../core/engine/state.ts'
 export { type FailureKind, StoreError } from '../core/errors.ts'
 export { type DecideOnValues, type StateStoreOptions, type StateWrite, stateStore } from './state-store.ts'
-export type { LentRedis, Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from './store.ts'
+export type { Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from './store.ts'
+export { storeOf } from './store-of.ts'
 export { type StoreChanges, wrapStore } from './wrap-store.ts'

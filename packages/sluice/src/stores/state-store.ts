@@ -1,11 +1,11 @@
+import { blankState, type State } from '../core/algorithms/state.ts'
 import { checkOptionNames, optionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Answer, Ask, Charge } from '../core/engine/ask.ts'
 import { decide, setEndUs } from '../core/engine/engine.ts'
 import { packState, unpackState } from '../core/engine/pack-state.ts'
-import { blankState, type State } from '../core/engine/state.ts'
 import { StoreError } from '../core/errors.ts'
-import { systemClock } from '../timing/system-clock.ts'
+import { systemClock } from '../runtime/system-clock.ts'
 import type { Store, StoreHealth } from './store.ts'
 
 /** What a decision writes to one key. */

@@ -31,15 +31,6 @@ export interface Waiter {
   failed(error: unknown): void
 }
 
-/** The Redis that a store uses, in use by another part too until it is released. */
-export interface LentRedis {
-  /** A `Redis` of `sluice/redis`. Its type is not named here, as it needs those of Node, and a limiter does not. */
-  readonly redis: object
-  /** The start of every Redis key. */
-  readonly prefix: string
-  release(): Promise<void>
-}
-
 /** Shows whether a store may have lost writes, so that an absent counter does not count as zero. */
 export interface Continuity {
   /** Which part of the store keeps a subject; a part is lost as a whole. */
@@ -71,8 +62,6 @@ export interface StoreAbilities {
   readonly takeByText?: (take: TextTake) => Answer | undefined
   /** Without it, every subject of a rule with `onStoreFailure: recount` is recounted once by each process. */
   readonly continuity?: Continuity
-  /** The store's Redis, for parts that keep other state beside the counters. Each user releases its own. */
-  readonly lendRedis?: () => LentRedis
 }
 
 /**

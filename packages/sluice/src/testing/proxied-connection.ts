@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import type { Direction, ProxyFaults, ProxyStats, TcpProxyOptions } from './tcp-proxy.ts'
+import type { Direction, ProxyFaults, ProxyStats, TcpProxyOptions } from './proxy-faults.ts'
 
 /** One client of a TCP proxy and its connection to the server. */
 export interface ProxiedConnection {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { algorithmNames } from '../core/algorithms/index.ts'
+import type { LimitAlgorithm } from '../core/algorithms/limit.ts'
 import { checkOptionNames } from '../core/check-options.ts'
-import type { LimitAlgorithm } from '../core/engine/limit.ts'
 import { StoreError } from '../core/errors.ts'
 import type { StoreAbilities } from '../stores/store.ts'
 import { declaring } from './store-cases/abilities.ts'

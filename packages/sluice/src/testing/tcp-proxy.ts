@@ -1,36 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { checkOptionNames } from '../core/check-options.ts'
 import { type ProxiedConnection, proxyConnection } from './proxied-connection.ts'
+import type { Direction, ProxyFaults, ProxyStats, TcpProxyOptions } from './proxy-faults.ts'
 import { withFreePorts } from './servers/ports.ts'
-
-export interface TcpProxyOptions {
-  readonly targetPort: number
-  readonly targetHost?: string
-}
 
 /** Which replies are lost: all, each with a probability, or those that the predicate picks. */
 export type DropReplies = boolean | number | ((chunk: Buffer) => boolean)
-
-/** Which way bytes go: `requests` from client to server, `replies` back. */
-export type Direction = 'requests' | 'replies'
-
-/** The faults in force; every connection of the proxy reads them as it goes. */
-export interface ProxyFaults {
-  drop: (chunk: Buffer) => boolean
-  dropThenClose: boolean
-  stalled: boolean
-  delayMs: Record<Direction, number>
-}
-
-export interface ProxyStats {
-  /** Connections accepted so far, and those open now. */
-  connections: number
-  open: number
-  requestBytes: number
-  replyBytes: number
-  /** Chunks of replies that were dropped. */
-  droppedReplies: number
-}
 
 /** A TCP proxy on loopback that fails in the ways networks do. */
 export interface TcpProxy {

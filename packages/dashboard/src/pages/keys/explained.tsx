@@ -1,14 +1,14 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ApiError, api } from '../../api/api.ts'
+import { useState } from 'preact/hooks'
 import type { ExplainedRule, Explanation } from '../../api/shapes.ts'
-import { goTo, linkTo, useRoute } from '../../app/router.ts'
-import { useNow } from '../../app/use-now.ts'
+import { useApi } from '../../api/use-api.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Gauge } from '../../components/gauge.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
 import { formatDuration } from '../../format/time.ts'
+import { goTo, linkTo, useRoute } from '../../hooks/router.ts'
+import { useNow } from '../../hooks/use-now.ts'
 
 interface Props {
   readonly body: { readonly key: unknown } | { readonly request: unknown }
@@ -23,27 +23,10 @@ const againMs = 4000
 
 /** What every rule decides for a key or a request. */
 export function Explained({ body, what, notes, ip }: Props) {
-  const [state, setState] = useState<{ data?: Explanation; error?: Error; atMs: number }>({ atMs: 0 })
-  const [turn, setTurn] = useState(0)
-  const text = JSON.stringify(body)
+  const { data, error, atMs, reload } = useApi<Explanation>('/v1/explain', againMs, body)
   const nowMs = useNow()
-  useEffect(() => {
-    const stop = new AbortController()
-    api<Explanation>('POST', '/v1/explain', { body: JSON.parse(text), signal: stop.signal }).then(
-      (data) => setState({ data, atMs: Date.now() }),
-      (error: Error) => {
-        if (!stop.signal.aborted) setState({ error, atMs: Date.now() })
-      },
-    )
-    const timer = setTimeout(() => !document.hidden && setTurn((last) => last + 1), againMs)
-    return () => {
-      clearTimeout(timer)
-      stop.abort()
-    }
-  }, [text, turn])
-  const { data, error, atMs } = state
-  const again = (): void => setTurn((last) => last + 1)
-  if (error) return <ErrorState error={error instanceof ApiError ? error : new Error(String(error))} retry={again} />
+  // An old explanation is not shown beside an error: its countdown would go on to an answer that nobody gave.
+  if (error) return <ErrorState error={error} retry={reload} />
   if (data === undefined) return <Loading />
   const matched = data.rules.filter((rule) => rule.matched)
   // A key may match rules that never apply to it: where it has used nothing, only the name is shown.
@@ -52,10 +35,10 @@ export function Explained({ body, what, notes, ip }: Props) {
       ? [matched.filter(isUsed), matched.filter((rule) => !isUsed(rule))]
       : [matched, []]
   const others = data.rules.filter((rule) => !rule.matched)
-  const ageMs = Math.max(0, nowMs - atMs)
+  const ageMs = Math.max(0, nowMs - (atMs ?? nowMs))
   return (
     <>
-      <Verdict explanation={data} what={what} ageMs={ageMs} again={again} />
+      <Verdict explanation={data} what={what} ageMs={ageMs} again={reload} />
       {notes.map((note) => (
         <Notice key={note} kind="info">
           {note}

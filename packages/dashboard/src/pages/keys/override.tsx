@@ -3,12 +3,12 @@ import { ApiError, api, apiAnswer } from '../../api/api.ts'
 import { keyPath } from '../../api/key-path.ts'
 import type { Inspection, Policy } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
-import { linkTo } from '../../app/router.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { formatMoment } from '../../format/time.ts'
+import { linkTo } from '../../hooks/router.ts'
 import { editableLimits, limitsOf, shortText } from './limits-form.ts'
 
 const lengths = [

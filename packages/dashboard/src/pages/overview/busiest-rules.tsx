@@ -1,8 +1,8 @@
 import type { RulesAnswer } from '../../api/page-types.ts'
 import { useApi } from '../../api/use-api.ts'
-import { linkTo } from '../../app/router.ts'
 import { Panel } from '../../components/panel.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
+import { linkTo } from '../../hooks/router.ts'
 import { sortedRules } from '../rules/rule-figures.ts'
 import { RuleTable } from '../rules/rule-table.tsx'
 

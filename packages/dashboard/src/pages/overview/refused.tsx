@@ -1,10 +1,10 @@
 import type { OverviewAnswer } from '../../api/page-types.ts'
-import { linkTo } from '../../app/router.ts'
 import { Panel } from '../../components/panel.tsx'
 import { EmptyState } from '../../components/states.tsx'
+import { keyParts } from '../../format/key.ts'
 import { formatNumber, formatRate } from '../../format/number.ts'
 import { formatDuration } from '../../format/time.ts'
-import { keyParts } from './words.ts'
+import { linkTo } from '../../hooks/router.ts'
 
 /** The keys that are denied most, by which limit, and when they would pass. */
 export function Refused({ refused }: { readonly refused: OverviewAnswer['refused'] }) {

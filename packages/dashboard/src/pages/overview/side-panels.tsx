@@ -1,9 +1,9 @@
 import type { OverviewAnswer } from '../../api/page-types.ts'
-import { linkTo } from '../../app/router.ts'
-import { useValue } from '../../app/value.ts'
 import { Panel } from '../../components/panel.tsx'
 import { formatNumber, formatShare } from '../../format/number.ts'
 import { formatDuration } from '../../format/time.ts'
+import { linkTo } from '../../hooks/router.ts'
+import { useValue } from '../../hooks/value.ts'
 import { live } from '../../live/live.ts'
 import { happeningWords, storeName } from './words.ts'
 

@@ -1,14 +1,14 @@
 import { useRef } from 'preact/hooks'
 import { useApi } from '../../api/use-api.ts'
-import type { PageProps } from '../../app/pages.ts'
-import { useQuery } from '../../app/router.ts'
-import { useNow } from '../../app/use-now.ts'
 import { Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { formatShare } from '../../format/number.ts'
 import { formatAgo } from '../../format/time.ts'
+import type { PageProps } from '../../hooks/router.ts'
+import { useQuery } from '../../hooks/router.ts'
+import { useNow } from '../../hooks/use-now.ts'
 import { type Group, groups, type Replica, rowsOf } from './rows.ts'
 import { SeenParts, type SeenRow } from './seen-parts.ts'
 import '../../styles/operate.css'
@@ -101,7 +101,7 @@ function GroupPanel({ group, rows }: { readonly group: Group; readonly rows: rea
     ...columns.map((column, i) => ({
       id: column,
       title: column,
-      number: group !== 'others' && group !== 'pipelines',
+      number: group !== 'others',
       wideOnly: i > 1,
       cell: (row: SeenRow) => cellOf(row, i),
     })),

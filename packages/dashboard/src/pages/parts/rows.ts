@@ -26,7 +26,7 @@ export interface PartRow {
   readonly counts: { readonly part: number; readonly whole: number } | undefined
 }
 
-export type Group = 'upstreams' | 'caches' | 'breakers' | 'capacity' | 'shippers' | 'pipelines' | 'others'
+export type Group = 'upstreams' | 'caches' | 'breakers' | 'capacity' | 'shippers' | 'others'
 
 /** The columns of each group, after the name; the first ones stay on a phone. */
 export const groups: Readonly<Record<Group, { readonly title: string; readonly columns: readonly string[] }>> = {
@@ -35,7 +35,6 @@ export const groups: Readonly<Record<Group, { readonly title: string; readonly c
   breakers: { title: 'Breakers', columns: ['Failed', 'Refused', 'In flight'] },
   capacity: { title: 'Capacity', columns: ['Load', 'Lets in', 'Shippers', 'Shed'] },
   shippers: { title: 'Shippers', columns: ['Pending', 'Oldest', 'In → out', 'On disk'] },
-  pipelines: { title: 'Pipelines', columns: ['Figures'] },
   others: { title: 'Other parts', columns: ['Figures'] },
 }
 
@@ -50,7 +49,6 @@ const readers: Readonly<
   breaker: { group: 'breakers', read: breaker },
   capacity: { group: 'capacity', read: capacity },
   shipper: { group: 'shippers', read: shipper },
-  pipeline: { group: 'pipelines', read: other },
 }
 
 /** The rows of all processes. The limiter's own figures are on the overview. */

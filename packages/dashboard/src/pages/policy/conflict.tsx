@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Confirm } from '../../components/confirm.tsx'
 import { Notice } from '../../components/notice.tsx'
-import type { Loaded } from './index.tsx'
+import type { Loaded } from './load-policy.ts'
 
 /** Another operator published while this text was written. The reader decides, and nothing is lost. */
 export function Conflict(props: {

@@ -10,14 +10,14 @@ import { Differences } from './differences.tsx'
 import { type Draft, keepDraft, keptDraft } from './draft.ts'
 import type { Editor, Issue } from './editor/create-editor.ts'
 import { PolicyEditor } from './editor/policy-editor.tsx'
-import { type Loaded, loadPolicy } from './index.tsx'
+import { type Loaded, loadPolicy } from './load-policy.ts'
 import { Trial } from './trial.tsx'
 import { useChecked } from './use-checked.ts'
 
 const noIssues: readonly Issue[] = []
 
 /** Edits a policy on top of the one that was read, and notices when another operator publishes meanwhile. */
-export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly reload: () => Promise<void> }) {
+export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly reload: () => void }) {
   const [draft] = useState(keptDraft)
   const [base, setBase] = useState<Pick<Draft, 'etag' | 'text'>>({
     etag: draft?.etag ?? loaded.etag,
@@ -64,7 +64,7 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
     }
     setAsked(false)
     setBusy(false)
-    await reload()
+    reload()
   }
   const issues = checked.state === 'mistakes' ? checked.issues : noIssues
   const canPublish = readOnly === null && checked.state === 'good' && !checked.isOld && isChanged && !isConflict

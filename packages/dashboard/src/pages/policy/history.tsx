@@ -9,7 +9,7 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
 import { formatMoment } from '../../format/time.ts'
 import { type Difference, Differences } from './differences.tsx'
-import type { Loaded } from './index.tsx'
+import type { Loaded } from './load-policy.ts'
 
 interface Version {
   readonly revision: number
@@ -17,7 +17,7 @@ interface Version {
 }
 
 /** Former versions, who published them, and how to restore one. */
-export function History({ loaded, reload }: { readonly loaded: Loaded; readonly reload: () => Promise<void> }) {
+export function History({ loaded, reload }: { readonly loaded: Loaded; readonly reload: () => void }) {
   const versions = useApi<{ versions: readonly Version[] }>('/v1/policy/versions?limit=50')
   const audit = useApi<{ entries: readonly AuditEntry[] }>('/v1/audit?limit=1000')
   const [asked, setAsked] = useState<{ revision: number; etag: string; differences: readonly Difference[] }>()
@@ -61,7 +61,7 @@ export function History({ loaded, reload }: { readonly loaded: Loaded; readonly 
     setAsked(undefined)
     versions.reload()
     audit.reload()
-    await reload()
+    reload()
   }
   if (versions.error?.status === 409) return <EmptyState title="There is no history" text={versions.error.message} />
   if (versions.error) return <ErrorState error={versions.error} retry={versions.reload} />

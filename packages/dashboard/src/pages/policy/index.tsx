@@ -1,51 +1,21 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ApiError, apiAnswer } from '../../api/api.ts'
-import type { Policy } from '../../api/shapes.ts'
-import type { PageProps } from '../../app/pages.ts'
-import { linkTo } from '../../app/router.ts'
+import { useAnswer } from '../../api/use-api.ts'
 import { Notice } from '../../components/notice.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
+import type { PageProps } from '../../hooks/router.ts'
+import { linkTo } from '../../hooks/router.ts'
 import { Editing } from './editing.tsx'
 import { History } from './history.tsx'
+import { type Loaded, loadPolicy } from './load-policy.ts'
 import '../../styles/operate.css'
 import './policy.css'
-
-/** The policy as it was read, with the version that a change must be based on. */
-export interface Loaded {
-  readonly policy: Policy
-  readonly etag: string
-  readonly atMs: number
-}
-
-export async function loadPolicy(signal?: AbortSignal): Promise<Loaded> {
-  const { body, headers } = await apiAnswer<Policy>('GET', '/v1/policy', signal === undefined ? {} : { signal })
-  return { policy: body, etag: headers.get('etag') ?? '', atMs: Date.now() }
-}
 
 const lookEveryMs = 5000
 
 /** The policy: edit, check, try, publish, and go back. */
 export default function PolicyPage({ route }: PageProps) {
-  const [loaded, setLoaded] = useState<Loaded>()
-  const [error, setError] = useState<Error>()
-  const load = (): Promise<void> =>
-    loadPolicy().then(
-      (next) => {
-        setLoaded(next)
-        setError(undefined)
-      },
-      (failure: Error) => setError(failure),
-    )
-  useEffect(() => {
-    void load()
-    const timer = setInterval(() => !document.hidden && void load(), lookEveryMs)
-    return () => clearInterval(timer)
-  }, [])
-  if (loaded === undefined) {
-    if (error) return <ErrorState error={error instanceof ApiError ? error : new Error(error.message)} retry={load} />
-    return <Loading what="policy" />
-  }
+  const { data: loaded, error, reload } = useAnswer<Loaded>('/v1/policy', lookEveryMs, loadPolicy)
+  if (loaded === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="policy" />
   const { policy, atMs } = loaded
   const tab = route.path[1] === 'history' ? 'history' : 'edit'
   return (
@@ -73,9 +43,9 @@ export default function PolicyPage({ route }: PageProps) {
       )}
       {/* The editor stays while the history is looked at: its text and what can be undone are kept. */}
       <div hidden={tab !== 'edit'} class="policy-tab">
-        <Editing loaded={loaded} reload={load} />
+        <Editing loaded={loaded} reload={reload} />
       </div>
-      {tab === 'history' && <History loaded={loaded} reload={load} />}
+      {tab === 'history' && <History loaded={loaded} reload={reload} />}
     </>
   )
 }

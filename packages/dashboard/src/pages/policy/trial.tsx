@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/api.ts'
-import { linkTo } from '../../app/router.ts'
 import { Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { ErrorState } from '../../components/states.tsx'
@@ -8,6 +7,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { Tile } from '../../components/tile.tsx'
 import { formatNumber, formatShare } from '../../format/number.ts'
 import { formatClock, formatDuration } from '../../format/time.ts'
+import { linkTo } from '../../hooks/router.ts'
 
 interface SideBySide {
   readonly running: number

@@ -1,8 +1,8 @@
 import type { Denial } from '../../api/page-types.ts'
-import { linkTo } from '../../app/router.ts'
 import { EmptyState } from '../../components/states.tsx'
+import { keyParts } from '../../format/key.ts'
 import { formatClock, formatDuration } from '../../format/time.ts'
-import { keyParts } from '../overview/words.ts'
+import { linkTo } from '../../hooks/router.ts'
 
 /** Who was denied, when, by which limit, and how long it had to wait. */
 export function Denials({ denials }: { readonly denials: readonly Denial[] }) {

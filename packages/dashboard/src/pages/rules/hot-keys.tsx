@@ -1,9 +1,9 @@
 import type { HotKey } from '../../api/page-types.ts'
-import { linkTo } from '../../app/router.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { EmptyState } from '../../components/states.tsx'
+import { keyParts } from '../../format/key.ts'
 import { formatNumber } from '../../format/number.ts'
-import { keyParts } from '../overview/words.ts'
+import { linkTo } from '../../hooks/router.ts'
 
 /** With this few keys all of them are shown, even if they are equal. */
 const fewKeys = 5

@@ -1,4 +1,4 @@
-import type { PageProps } from '../../app/pages.ts'
+import type { PageProps } from '../../hooks/router.ts'
 import { RuleDetail } from './rule-detail.tsx'
 import { RuleList } from './rule-list.tsx'
 import './rules.css'

@@ -1,9 +1,9 @@
 import { useMemo } from 'preact/hooks'
 import type { RulesAnswer } from '../../api/page-types.ts'
 import { useApi } from '../../api/use-api.ts'
-import { linkTo, useQuery } from '../../app/router.ts'
 import { Panel } from '../../components/panel.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
+import { linkTo, useQuery } from '../../hooks/router.ts'
 import { type RuleSort, sortedRules } from './rule-figures.ts'
 import { RuleTable } from './rule-table.tsx'
 

@@ -1,9 +1,9 @@
 import type { HotKey, RuleSummary } from '../../api/page-types.ts'
-import { linkTo } from '../../app/router.ts'
 import { Sparkline } from '../../components/sparkline.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { keyParts } from '../../format/key.ts'
 import { formatNumber, formatShare } from '../../format/number.ts'
-import { keyParts } from '../overview/words.ts'
+import { linkTo } from '../../hooks/router.ts'
 import { LimitChips } from './limit-chips.tsx'
 import { figuresOf, shadowShare } from './rule-figures.ts'
 

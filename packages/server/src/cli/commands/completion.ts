@@ -3,7 +3,7 @@ import { wrongUse } from '../cli-error.ts'
 import type { Command } from '../command.ts'
 import { completionScript, shells } from '../completion.ts'
 import type { ExitCode } from '../exit-codes.ts'
-import type { Input } from '../parse.ts'
+import type { Input } from '../input.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 export async function completion(input: Input, terminal: Terminal, commands: readonly Command[]): Promise<ExitCode> {

@@ -1,7 +1,7 @@
 import type { CliError } from '../cli-error.ts'
 import { toCliError, wrongUse } from '../cli-error.ts'
 import type { ExitCode } from '../exit-codes.ts'
-import type { Input } from '../parse.ts'
+import type { Input } from '../input.ts'
 import { daemonHttp } from '../target/daemon-http.ts'
 import { count } from '../terminal/numbers.ts'
 import type { Terminal } from '../terminal/terminal.ts'

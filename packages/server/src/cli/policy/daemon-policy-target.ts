@@ -1,5 +1,5 @@
 import { CliError } from '../cli-error.ts'
-import type { Input } from '../parse.ts'
+import type { Input } from '../input.ts'
 import { daemonHttp } from '../target/daemon-http.ts'
 import type { PolicyTarget, VersionLine } from './policy-target.ts'
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { PolicyArchive, PolicySource, PolicyVersion } from 'sluice'
+import { systemClock, withinTime } from 'sluice/internal'
 import { archiveOf } from '../../config/policy/policy-archive.ts'
 import { openPolicy, parsePolicyPlace } from '../../config/policy/policy-place.ts'
 import { outOfReach, wrongUse } from '../cli-error.ts'
@@ -64,14 +65,7 @@ export async function readPlace(place: string): Promise<{ document: unknown; des
   }
 }
 
-async function answered<Answer>(work: Promise<Answer>, description: string): Promise<Answer> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(outOfReach(`${description}: no answer within ${patienceMs} ms`)), patienceMs)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
+function answered<Answer>(work: Promise<Answer>, description: string): Promise<Answer> {
+  const late = (): Error => outOfReach(`${description}: no answer within ${patienceMs} ms`)
+  return withinTime(work, { ms: patienceMs, clock: systemClock(), late })
 }

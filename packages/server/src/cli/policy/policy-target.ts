@@ -1,7 +1,3 @@
-import type { Input } from '../parse.ts'
-import { archiveTarget } from './archive-target.ts'
-import { daemonPolicyTarget } from './daemon-policy-target.ts'
-
 /** One version of a policy, for people. */
 export interface VersionLine {
   readonly revision: number
@@ -21,10 +17,4 @@ export interface PolicyTarget {
   /** The document of a revision; undefined when it is not kept. */
   document(revision: number): Promise<unknown>
   close(): Promise<void>
-}
-
-/** The source that `--policy` names, else the daemon. */
-export async function openPolicyTarget(input: Input): Promise<PolicyTarget> {
-  const place = input.given('url') && !input.given('policy') ? undefined : input.text('policy')
-  return place === undefined ? daemonPolicyTarget(input) : archiveTarget(place)
 }

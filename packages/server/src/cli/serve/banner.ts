@@ -45,7 +45,6 @@ export function banner(daemon: Daemon, config: ServerConfig, version: string, st
     ),
     '',
     ...(isExample ? tries(daemon.url, style) : []),
-    ...(config.demo ? demoWords(style) : []),
     `  ${style.faint('Ctrl-C answers what was accepted and ends; twice ends at once.')}`,
     '',
   ]
@@ -59,13 +58,6 @@ export function pageUrl(daemon: Daemon): string {
   return `${daemon.url}/#code=${daemon.signInCode()}`
 }
 
-function demoWords(style: Style): string[] {
-  return [
-    `  ${style.strong('Demo')}  open the page: tenants, a noisy one, the store away for 20 s after 40 s, a new policy after 80 s`,
-    '',
-  ]
-}
-
 function tries(url: string, style: Style): string[] {
   const elsewhere = url === daemonOptions.url?.default ? '' : ` --url ${url}`
   return [
@@ -73,7 +65,6 @@ function tries(url: string, style: Style): string[] {
     `    curl -d '{"key":"user:1","rule":"per-user"}' ${url}/v1/check`,
     `    ${command()} check user:1 --rule per-user${elsewhere}`,
     `    ${command()} top${elsewhere}`,
-    `    ${command()} serve --demo  ${style.faint('shows the page with traffic on it')}`,
     '',
   ]
 }

@@ -1,6 +1,6 @@
 import type { RejectedEvent } from 'sluice/shipper'
 import { wrongUse } from '../cli-error.ts'
-import type { Input } from '../parse.ts'
+import type { Input } from '../input.ts'
 
 /** Which rejected events `--id` and `--reason` name; all of them without either. */
 export function chosen(input: Input): (event: RejectedEvent) => boolean {
@@ -11,9 +11,9 @@ export function chosen(input: Input): (event: RejectedEvent) => boolean {
 }
 
 /** The same for what changes them: all only if that was said. */
-export function chosenOrAll(input: Input, command: string): (event: RejectedEvent) => boolean {
+export function chosenOrAll(input: Input, action: string): (event: RejectedEvent) => boolean {
   const isNarrow = input.many('id').length > 0 || input.text('reason') !== undefined
   if (isNarrow === input.flag('all'))
-    throw wrongUse(`sluice shipper ${command} needs --id ID or --reason TEXT, or --all instead`)
+    throw wrongUse(`sluice shipper rejected ${action} needs --id ID or --reason TEXT, or --all instead`)
   return chosen(input)
 }

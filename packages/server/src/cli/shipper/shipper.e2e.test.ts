@@ -106,17 +106,8 @@ test('flush tells by its exit code that the server is away, and that the next at
   expect((await runCli(away)).code).toBe(1)
 })
 
-test('inspect lists segments and events, verify finds damage, repair sets it aside', async () => {
+test('verify finds damage, and with --repair sets it aside', async () => {
   const dir = await filled(5)
-  const { out } = await runCli(['shipper', 'inspect', '--dir', dir])
-  expect(out).toContain('5 events wait')
-  const events = await runCli(['shipper', 'inspect', '--dir', dir, '--events', '--limit', '2'])
-  expect(
-    events.out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).data),
-  ).toEqual([{ n: 0 }, { n: 1 }])
   expect((await runCli(['shipper', 'verify', '--dir', dir])).code).toBe(0)
   const file = join(dir, readdirSync(dir).find((name) => name.endsWith('.seg'))!)
   const bytes = readFileSync(file)
@@ -125,7 +116,10 @@ test('inspect lists segments and events, verify finds damage, repair sets it asi
   const verified = await runCli(['shipper', 'verify', '--dir', dir, '--json'])
   expect(verified.code).toBe(1)
   expect(verified.json()).toMatchObject({ ok: false, events: 4, lost: 1, damage: [{ kind: 'damaged' }] })
-  expect((await runCli(['shipper', 'repair', '--dir', dir, '--json'])).json()).toMatchObject({ kept: 4, lost: 1 })
+  expect((await runCli(['shipper', 'verify', '--repair', '--dir', dir, '--json'])).json()).toMatchObject({
+    kept: 4,
+    lost: 1,
+  })
   expect((await runCli(['shipper', 'verify', '--dir', dir])).code).toBe(0)
 })
 
@@ -195,8 +189,9 @@ test('rejected events are listed, sent again and dropped', async () => {
   expect(listed.out).toMatch(/1 {2}unknown field\n1 {2}too old\n/)
   const { json } = await runCli(['shipper', 'rejected', '--dir', dir, '--reason', 'OLD', '--data', '--json'])
   expect(json()).toMatchObject({ total: 1, events: [{ reason: 'too old', data: { n: 3 } }] })
-  expect((await runCli(['shipper', 'drop', '--dir', dir])).code).toBe(2)
-  const again = ['shipper', 'resend', '--dir', dir, '--endpoint', picky.url]
+  for (const wrong of [['--drop'], ['--resend', '--drop', '--all']])
+    expect((await runCli(['shipper', 'rejected', '--dir', dir, ...wrong])).code).toBe(2)
+  const again = ['shipper', 'rejected', '--resend', '--dir', dir, '--endpoint', picky.url]
   expect((await runCli([...again, '--all'])).code).toBe(1)
   picky.intercept = undefined
   const resent = await runCli([...again, '--reason', 'unknown', '--json'])
@@ -208,7 +203,9 @@ test('rejected events are listed, sent again and dropped', async () => {
     rejected: 0,
   })
   expect([...picky.events.values()].map(({ data }) => data)).toEqual([{ n: 2 }])
-  expect((await runCli(['shipper', 'drop', '--dir', dir, '--all', '--json'])).json()).toEqual({ dropped: 1 })
+  expect((await runCli(['shipper', 'rejected', '--drop', '--dir', dir, '--all', '--json'])).json()).toEqual({
+    dropped: 1,
+  })
   expect((await runCli(['shipper', 'rejected', '--dir', dir])).out).toContain('Nothing was rejected')
   await picky.close()
 })

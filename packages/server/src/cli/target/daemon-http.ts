@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { hideUrl } from '../../config/secrets/hide-secrets.ts'
 import { readTokenFile, tokenFileOf } from '../../config/secrets/token-file.ts'
 import { CliError, outOfReach, wrongUse } from '../cli-error.ts'
+import type { Input } from '../input.ts'
 import { daemonOptions } from '../options.ts'
-import type { Input } from '../parse.ts'
 
 /** An HTTP client for a daemon. */
 export interface DaemonHttp {

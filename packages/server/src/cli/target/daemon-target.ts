@@ -1,7 +1,7 @@
 import { encodeKey, HashedPart } from 'sluice'
 import type { DecisionJson } from '../../http/decision-json.ts'
 import { CliError, wrongUse } from '../cli-error.ts'
-import type { Input } from '../parse.ts'
+import type { Input } from '../input.ts'
 import { type DaemonHttp, daemonHttp } from './daemon-http.ts'
 import type { NamedKey } from './subject.ts'
 import type { ExplanationJson, InspectionJson, Target } from './target.ts'

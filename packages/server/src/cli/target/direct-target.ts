@@ -3,7 +3,7 @@ import { openPolicy, parsePolicyPlace } from '../../config/policy/policy-place.t
 import { decisionJson } from '../../http/decision-json.ts'
 import { checkKey } from '../../policy/check-key.ts'
 import { wrongUse } from '../cli-error.ts'
-import type { Input } from '../parse.ts'
+import type { Input } from '../input.ts'
 import { openStore } from './open-store.ts'
 import type { NamedKey } from './subject.ts'
 import type { ExplanationJson, Target } from './target.ts'

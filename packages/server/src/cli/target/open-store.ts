@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis'
 import type { Store } from 'sluice'
-import { redisStore } from 'sluice/redis'
+import { openRedis, type RedisHandle } from 'sluice/redis'
+import { storeOf } from 'sluice/store'
 import { parseRedisUrl, redisClient } from '../../config/redis-target.ts'
 import { hideUrl } from '../../config/secrets/hide-secrets.ts'
 import { isAuthFailure, tryRedis } from '../../config/try-redis.ts'
@@ -11,7 +12,8 @@ export interface OpenRedis {
   /** The address without what may be secret in it. */
   readonly description: string
   readonly client: Redis | Cluster
-  /** A store on it; every call opens a connection of its own. */
+  readonly handle: RedisHandle
+  /** A store on it. */
   open(): Store
   close(): Promise<void>
 }
@@ -29,6 +31,15 @@ export async function openStore(url: string, prefix?: string): Promise<OpenRedis
     if (isAuthFailure(cause)) throw new CliError(4, 'not-permitted', `${description}: ${cause.message}`, { cause })
     throw outOfReach(`no Redis at ${description}: ${cause.message}`, { cause, hint: 'start it, or correct --redis' })
   }
-  const options = prefix === undefined ? {} : { prefix }
-  return { description, client, open: () => redisStore(client, options), close: async () => client.disconnect() }
+  const handle = openRedis(client, { reports: false, ...(prefix === undefined ? {} : { prefix }) })
+  return {
+    description,
+    client,
+    handle,
+    open: () => storeOf(handle),
+    async close() {
+      await handle.close()
+      client.disconnect()
+    },
+  }
 }

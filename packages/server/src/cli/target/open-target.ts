@@ -1,5 +1,5 @@
 import { wrongUse } from '../cli-error.ts'
-import type { Input } from '../parse.ts'
+import type { Input } from '../input.ts'
 import { daemonTarget } from './daemon-target.ts'
 import { directTarget } from './direct-target.ts'
 import type { Target } from './target.ts'

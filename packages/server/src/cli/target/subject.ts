@@ -3,7 +3,7 @@ import type { ReadKeyPart, RequestView } from 'sluice'
 import { identity, pathOf, queryOf } from 'sluice/http'
 import { parseReadableKey, parseReadableParts } from 'sluice/policy'
 import { wrongUse } from '../cli-error.ts'
-import type { Input } from '../parse.ts'
+import type { Input } from '../input.ts'
 
 /** A key as the command line takes it. Service and rule are known when it was a full key. */
 export interface NamedKey {

@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { filePolicy, type PolicySource } from 'sluice'
-import { demoPolicy } from '../../demo/demo-policy.ts'
 import { wrongOption } from '../option-error.ts'
 import { parseRedisUrl, type RedisTarget, redisClient } from '../redis-target.ts'
 import { hasSplitPassword, hideUrl, percentEncode } from '../secrets/hide-secrets.ts'
@@ -11,7 +10,6 @@ import { memoryPolicy } from './memory-policy.ts'
 /** Where the daemon's policy is. */
 export type PolicyPlace = (
   | { readonly kind: 'example' }
-  | { readonly kind: 'demo' }
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'redis'; readonly target: RedisTarget; readonly key: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly service: string; readonly table: string | undefined }
@@ -112,15 +110,18 @@ export async function openPolicy(place: PolicyPlace): Promise<OpenPolicy> {
   switch (place.kind) {
     case 'example':
       return { source: memoryPolicy(examplePolicy, 'the built-in example'), close: nothing }
-    case 'demo':
-      return { source: memoryPolicy(demoPolicy(600), 'the demo'), close: nothing }
     case 'file':
       if (!existsSync(place.path)) throw wrongOption('--policy', place.path, `there is no such file; ${remedy}`)
       return { source: filePolicy(place.path), close: nothing }
     case 'redis': {
-      const { redisPolicy } = await import('sluice/redis')
+      const { openRedis, redisPolicy } = await import('sluice/redis')
       const client = redisClient(place.target)
-      return { source: redisPolicy(client, { key: place.key }), close: async () => client.disconnect() }
+      const redis = openRedis(client, { reports: false })
+      const close = async (): Promise<void> => {
+        await redis.close()
+        client.disconnect()
+      }
+      return { source: redisPolicy(redis, { key: place.key }), close }
     }
     case 'postgres': {
       const [{ postgresPolicy }, { default: pg }] = await Promise.all([import('sluice/postgres'), import('pg')])

@@ -1,4 +1,4 @@
-import { version } from '../../cli/version.ts'
+import { version } from '../../version.ts'
 import {
   auth,
   checking,

@@ -1,4 +1,4 @@
-import type { Routes } from '../app.ts'
+import type { Routes } from '../api-parts.ts'
 import { readNumber, readQuery } from '../read-query.ts'
 
 const maxListed = 1000

@@ -1,5 +1,5 @@
 import type { FeedEvent } from '../../stats/live-feed.ts'
-import type { Routes } from '../app.ts'
+import type { Routes } from '../api-parts.ts'
 import { HttpProblem } from '../problem.ts'
 import { readQuery } from '../read-query.ts'
 

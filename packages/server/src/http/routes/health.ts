@@ -1,4 +1,4 @@
-import type { Routes } from '../app.ts'
+import type { Routes } from '../api-parts.ts'
 import { readFlag, readQuery } from '../read-query.ts'
 
 /** Whether the process lives (`/health`), whether it should get requests (`/ready`), and its metrics. */
@@ -11,7 +11,7 @@ export const healthRoutes: Routes = (app, { limiter, metrics, dataSources, isDra
       if (isDraining()) return c.json({ status: 'draining' }, 503)
       const [health, sources] = await Promise.all([limiter.health(), dataSources?.read()])
       const isFresh = dataSources === undefined || sources?.every(({ stale }) => !stale) === true
-      const isOk = health.ok && isFresh
+      const isOk = health.ready && isFresh
       const body = {
         status: isOk ? 'ok' : 'degraded',
         breaker: health.store.breaker,

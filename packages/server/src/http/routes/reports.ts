@@ -1,5 +1,5 @@
 import { maxReportBytes, type ReportDestination, readReport } from 'sluice/reports'
-import type { Routes } from '../app.ts'
+import type { Routes } from '../api-parts.ts'
 import { HttpProblem } from '../problem.ts'
 import { readText } from '../read-body.ts'
 import { readQuery } from '../read-query.ts'

@@ -1,8 +1,7 @@
 import type { Limiter } from 'sluice'
 import { fleetStats } from '../../stats/fleet.ts'
 import { sharedLook } from '../../stats/fleet-reader.ts'
-import type { ApiParts } from '../api-parts.ts'
-import type { Routes } from '../app.ts'
+import type { ApiParts, Routes } from '../api-parts.ts'
 import { readNumber, readQuery } from '../read-query.ts'
 
 const maxTop = 200
@@ -39,7 +38,7 @@ export function policyStatus({ limiter, policySource }: ApiParts): Record<string
 }
 
 export async function storeStatus(limiter: Limiter): Promise<Record<string, unknown>> {
-  const { ok, store, warnings } = await limiter.health()
+  const { ready: ok, store, warnings } = await limiter.health()
   const { name, reachable, roundTripMs, breaker } = store
   return { name, ok, reachable, roundTripMs, breaker, warnings }
 }

@@ -1,9 +1,8 @@
 import { checkOptionNames, checkWhole } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
 import { SluiceError } from '../../core/errors.ts'
-import { LinkedQueue } from '../../core/linked-queue.ts'
-import { onAbort } from '../../timing/on-abort.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { Gate } from '../../runtime/gate.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { checkCallable, signalOf, type Wrapper } from './call.ts'
 
 export interface BulkheadOptions {
@@ -37,54 +36,27 @@ export function bulkhead(limit: number, options: BulkheadOptions = {}): Wrapper 
   const { queue = limit, maxWaitMs, clock = systemClock() } = options
   checkWhole('bulkhead.queue', queue, 0, 'calls')
   if (maxWaitMs !== undefined) checkWhole('bulkhead.maxWaitMs', maxWaitMs, 1, 'milliseconds')
-  const waiting = new LinkedQueue<() => void>()
-  let running = 0
   let rejected = 0
-
-  const refusal = (why: string): SluiceError => {
+  const refusal = (why: 'full' | 'late'): SluiceError => {
     rejected += 1
-    return new SluiceError('SLUICE_BULKHEAD_FULL', `${limit} calls are running and ${why}.`, { transient: true })
+    const reason = why === 'full' ? `${gate.waiting} wait, as many as may` : `this one has waited for ${maxWaitMs} ms`
+    return new SluiceError('SLUICE_BULKHEAD_FULL', `${limit} calls are running and ${reason}.`, { transient: true })
   }
-
-  /** Resolves when the place of a call that ended has been handed over. */
-  const turn = (signal: AbortSignal | undefined): Promise<void> => {
-    if (waiting.size >= queue) return Promise.reject(refusal(`${waiting.size} wait, as many as may`))
-    return new Promise((resolve, reject) => {
-      const end = (): void => {
-        clock.clearTimeout(timer)
-        removeListener()
-      }
-      const leave = waiting.push(() => {
-        end()
-        resolve()
-      })
-      const giveUp = (error: unknown): void => {
-        end()
-        leave()
-        reject(error)
-      }
-      const expire = (): void => giveUp(refusal(`this one has waited for ${maxWaitMs} ms`))
-      const timer = maxWaitMs === undefined ? undefined : clock.setTimeout(expire, maxWaitMs)
-      const removeListener = onAbort(signal, () => giveUp(signal!.reason))
-    })
-  }
+  const gate = new Gate({ limit, queue, maxWaitMs, clock, refusal })
 
   const wrapper: Wrapper = (fn) => {
     checkCallable('bulkhead', fn)
     return async function throughBulkhead(...args) {
       const signal = signalOf(args)
       signal?.throwIfAborted()
-      if (running < limit) running += 1
-      else await turn(signal)
+      if (!gate.tryEnter()) await gate.turn(signal)
       try {
         signal?.throwIfAborted()
         return await fn.apply(this, args)
       } finally {
-        const next = waiting.shift()
-        if (next) next()
-        else running -= 1
+        gate.leave()
       }
     }
   }
-  return Object.assign(wrapper, { stats: () => ({ running, waiting: waiting.size, rejected }) })
+  return Object.assign(wrapper, { stats: () => ({ running: gate.inside, waiting: gate.waiting, rejected }) })
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, expectTypeOf, test, vi } from 'vitest'
 import { SluiceError } from '../../core/errors.ts'
+import { RetryBudget } from '../../runtime/retry-budget.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { BreakerOpenError } from '../breaker-open-error.ts'
 import type { Call } from './call.ts'
-import { RetryBudget } from './retry-budget.ts'
 import { type RetryOptions, withRetry } from './with-retry.ts'
 
 const boom = new Error('boom')

@@ -2,11 +2,11 @@ import { backoffMs } from '../../core/backoff.ts'
 import { checkFunction, checkOptionNames, checkWhole } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isSluiceError } from '../../core/errors.ts'
-import { sleep } from '../../timing/sleep.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { checkBudget, RetryBudget, type RetryBudgetOptions } from '../../runtime/retry-budget.ts'
+import { sleep } from '../../runtime/sleep.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { isRefusal } from '../verdict.ts'
 import { checkCallable, signalOf, type Wrapper } from './call.ts'
-import { checkBudget, RetryBudget, type RetryBudgetOptions } from './retry-budget.ts'
 
 export interface RetryOptions {
   /** How often the function is called at most, the first time included. 3 by default. */

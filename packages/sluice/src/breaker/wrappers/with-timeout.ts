@@ -1,7 +1,7 @@
 import { checkOptionNames, checkWhole } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
-import { onAbort } from '../../timing/on-abort.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import { checkCallable, signalOf, takesSignal, type Wrapper, withSignal } from './call.ts'
 import { TimeoutError } from './timeout-error.ts'
 
@@ -26,32 +26,10 @@ export function withTimeout(ms: number, options: TimeoutOptions = {}): Wrapper {
       const signal = signalOf(args)
       if (signal?.aborted) return Promise.reject(signal.reason)
       const own = takesSignal(args) ? new AbortController() : undefined
-      return new Promise((resolve, reject) => {
-        const end = (): void => {
-          clock.clearTimeout(timer)
-          removeListener()
-        }
-        const giveUp = (reason: unknown): void => {
-          end()
-          // Reject first: otherwise the function's own error on abort would win.
-          reject(reason)
-          own?.abort(reason)
-        }
-        const timer = clock.setTimeout(() => giveUp(new TimeoutError(ms)), ms)
-        const removeListener = onAbort(signal, () => giveUp(signal!.reason))
-        // Inside an async function, so that synchronous throws and plain values are treated like the rest.
-        const call = async () => fn.apply(this, own ? withSignal(args, own.signal) : args)
-        call().then(
-          (result) => {
-            end()
-            resolve(result)
-          },
-          (error) => {
-            end()
-            reject(error)
-          },
-        )
-      })
+      // Inside an async function, so that synchronous throws and plain values are treated like the rest.
+      const call = async () => fn.apply(this, own ? withSignal(args, own.signal) : args)
+      const givenUp = (reason: unknown): void => own?.abort(reason)
+      return withinTime(call(), { ms, clock, late: () => new TimeoutError(ms), signal, givenUp })
     }
   }
 }

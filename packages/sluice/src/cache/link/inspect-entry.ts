@@ -1,8 +1,7 @@
 import { decodeKey, type KeyPart } from '../../core/key.ts'
-import type { RedisClient } from '../../redis/client.ts'
+import type { RedisHandle } from '../../redis/handle.ts'
 import { defaultPrefix } from '../../redis/namespaces.ts'
-import { useRedis } from '../../redis/open-redis.ts'
-import type { Redis } from '../../redis/redis.ts'
+import { useRedis } from '../../redis/use-redis.ts'
 import { taggedCodec } from '../values/codec.ts'
 import { readCopy } from '../values/stored-copy.ts'
 import { StoredValue } from '../values/stored-value.ts'
@@ -11,7 +10,8 @@ import { read } from './scripts.gen.ts'
 
 /** What Redis has of one key of a cache, for display. */
 export interface InspectedEntry {
-  readonly namespace: string
+  readonly service: string
+  readonly cache: string
   readonly name: string
   readonly parts: readonly KeyPart[]
   /** `damaged` means that no cache with the default codec can read it. */
@@ -29,7 +29,7 @@ export interface InspectedEntry {
 
 const start = '#cache/'
 
-/** Whether a text is a key of a cache as it is spelled in Redis: `#cache/shop/price/XLM`, with or without `sluice:`. */
+/** Whether a text is a key of a cache as it is spelled in Redis: `#cache/shop/default/price/XLM`, with or without `sluice:`. */
 export function isCacheKey(text: string): boolean {
   return text.startsWith(start) || text.startsWith(defaultPrefix + start)
 }
@@ -37,22 +37,23 @@ export function isCacheKey(text: string): boolean {
 /**
  * Reads what Redis has under a key of a cache, spelled as in Redis.
  *
- * @example await inspectEntry(client, '#cache/shop/price/XLM')
+ * @example await inspectEntry(redis, '#cache/shop/default/price/XLM')
  */
-export async function inspectEntry(client: RedisClient | Redis, text: string): Promise<InspectedEntry> {
+export async function inspectEntry(handle: RedisHandle, text: string): Promise<InspectedEntry> {
   const spelled = text.startsWith(defaultPrefix) ? text.slice(defaultPrefix.length) : text
-  const [namespace = '', ...encoded] = spelled.slice(start.length).split('/')
+  const [service = '', cache = '', ...encoded] = spelled.slice(start.length).split('/')
   const [name = '', ...parts] = decodeKey(encoded.join('/'))
-  const { redis, release } = useRedis(client, {}, 'inspectEntry')
+  const { redis, prefix, release } = useRedis(handle, 'inspectEntry redis')
   try {
-    const key = cacheKeys(`${defaultPrefix}${start}${namespace}/`).value(encoded.join('/'))
+    const key = cacheKeys(`${prefix}${start}${service}/${cache}/`).value(encoded.join('/'))
     const { reply, nowUs } = await redis.runScript({ script: read, keys: [key], withinMs: 5000 })
     const [length = -1] = reply.read() as number[]
     const stored = length < 0 ? undefined : StoredValue.next(reply, length, nowUs)
     const copy = stored && readCopy(stored, taggedCodec, Number.POSITIVE_INFINITY)
     const freshMs = copy && stored ? Math.max(0, copy.freshMs - stored.ageMs) : 0
     return {
-      namespace: String(decodeKey(namespace)[0]),
+      service: String(decodeKey(service)[0]),
+      cache: String(decodeKey(cache)[0]),
       name: String(name),
       parts,
       state: stored === undefined ? 'none' : copy === undefined ? 'damaged' : freshMs > 0 ? 'fresh' : 'stale',

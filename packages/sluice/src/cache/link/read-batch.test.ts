@@ -2,7 +2,8 @@ import { Redis as Ioredis } from 'ioredis'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { RedisClient } from '../../redis/client.ts'
-import { openRedis } from '../../redis/open-redis.ts'
+import { insideOf } from '../../redis/use-redis.ts'
+import { openRedis } from '../../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { createCache, defineKeys, key } from '../index.ts'
 import { beginningAt } from '../values/stored-value.ts'
@@ -24,13 +25,13 @@ const clients: Readonly<Record<string, () => RedisClient>> = {
 
 describe.each(Object.entries(clients))('with %s', (name, client) => {
   test('many copies are read by plain commands and few by a script, with the same result', async () => {
-    const redis = openRedis(client())
-    const plain = vi.spyOn(redis, 'read')
-    const options = { redis, namespace: name, memory: false, redisDeadline: '2s', compressBytes: 1000 } as const
+    const redis = openRedis(client(), { reports: false })
+    const plain = vi.spyOn(insideOf(redis, 'redis').redis, 'read')
+    const options = { redis, name, memory: false, redisDeadline: '2s', compressBytes: 1000 } as const
     const cache = await createCache(options)
     const values = [{ text: 'grüße 価格 🚰' }, 'x'.repeat(5000), Buffer.from([0, 255, 128]), null, [10n, new Date(5)]]
     for (const [i, each] of all.entries()) await cache.set(each, values[i % values.length])
-    const spelled = (i: number): string => `sluice:#cache/${name}/row/#${i}`
+    const spelled = (i: number): string => `sluice:#cache/default/${name}/row/#${i}`
     const [seconds] = await server.cli<string[]>('TIME')
     await server.cli('SETRANGE', spelled(15), 0, String(beginningAt((Number(seconds) - 5) * 1e6)))
     await server.cli('DEL', spelled(16), spelled(19))

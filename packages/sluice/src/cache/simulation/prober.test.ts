@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterEach, expect, test } from 'vitest'
+import { openRedis } from '../../stores/redis/open-redis.ts'
 import { startCluster } from '../../testing/servers/cluster.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { startSentinel } from '../../testing/servers/sentinel.ts'
@@ -28,8 +29,8 @@ const threeCaches = (
       redis.on('error', () => undefined)
       open.push({ close: () => redis.disconnect() })
       const cache = await createCache({
-        redis: redis as never,
-        namespace: 'probe',
+        redis: openRedis(redis as never, { reports: false }),
+        name: 'probe',
         proof: '250ms',
         redisDeadline: '150ms',
       })
@@ -44,7 +45,7 @@ const single = async (): Promise<{ server: RedisServer; caches: Cache[] }> => {
   return { server, caches: await threeCaches(() => new Redis(server.port, { maxRetriesPerRequest: 1 }) as never) }
 }
 
-const log = '{sluice:#cache/probe/#log}'
+const log = '{sluice:#cache/default/probe/#log}'
 const troubles: Record<string, (server: RedisServer) => Promise<unknown>> = {
   'connections are cut': (server) => server.cli('CLIENT', 'KILL', 'TYPE', Math.random() < 0.5 ? 'normal' : 'pubsub'),
   'Redis is wiped': (server) => server.cli('FLUSHALL'),

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openRedis } from '../../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { createIngest, type EventResult } from './ingest.ts'
@@ -21,7 +22,7 @@ afterAll(async () => {
 let services = 0
 const stores: [string, () => SeenIds][] = [
   ['in process', () => memoryIds(virtualClock(), 100)],
-  ['in Redis', () => redisIds(client, { service: `attack-${++services}` })],
+  ['in Redis', () => redisIds(openRedis(client, { service: `attack-${++services}`, reports: false }), 86_400_000)],
 ]
 
 const batch = (...ids: string[]) => ({ events: ids.map((id) => ({ id, data: { id } })) })
@@ -30,7 +31,7 @@ const statuses = (body: unknown) => (body as { results: EventResult[] }).results
 describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
   it('takes an event that was rejected once it is sent again and the reason is gone', async () => {
     const reasons = new Map([['p-2', 'no such table']])
-    const ingest = createIngest({ ids: makeIds(), accept: async () => ({ rejected: new Map(reasons) }) })
+    const ingest = await createIngest({ ids: makeIds(), accept: async () => ({ rejected: new Map(reasons) }) })
     expect(statuses((await ingest.receive(batch('p-1', 'p-2', 'p-3'))).body)).toEqual(['ok', 'rejected', 'ok'])
     reasons.clear()
     expect(statuses((await ingest.receive(batch('p-2'))).body)).toEqual(['ok'])
@@ -40,7 +41,10 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
 
   it('does not confuse ids that only look alike', async () => {
     const taken: string[] = []
-    const ingest = createIngest({ ids: makeIds(), accept: (events) => void taken.push(...events.map(({ id }) => id)) })
+    const ingest = await createIngest({
+      ids: makeIds(),
+      accept: (events) => void taken.push(...events.map(({ id }) => id)),
+    })
     const ids = ['a', 'a-0', 'a-1', 'a-00', 'a-01', '-1', '1', 'a--1', 'a-1-1', 'a-9007199254740993', 'a-1e3', 'a-1000']
     expect(statuses((await ingest.receive(batch(...ids))).body)).toEqual(ids.map(() => 'ok'))
     expect(taken).toEqual(ids)
@@ -49,7 +53,10 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
 
   it('accepts an id that is twice in a batch once', async () => {
     const taken: string[] = []
-    const ingest = createIngest({ ids: makeIds(), accept: (events) => void taken.push(...events.map(({ id }) => id)) })
+    const ingest = await createIngest({
+      ids: makeIds(),
+      accept: (events) => void taken.push(...events.map(({ id }) => id)),
+    })
     expect(statuses((await ingest.receive(batch('p-1', 'p-1'))).body)).toEqual(['ok', 'retry'])
     expect(statuses((await ingest.receive(batch('p-1'))).body)).toEqual(['duplicate'])
     expect(taken).toEqual(['p-1'])
@@ -65,7 +72,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
         taken.add(id)
       }
     }
-    const ingest = createIngest({ ids: makeIds(), accept })
+    const ingest = await createIngest({ ids: makeIds(), accept })
     expect((await ingest.receive(batch('p-1', 'p-2', 'p-3', 'p-4'))).status).toBe(503)
     fails = false
     expect(statuses((await ingest.receive(batch('p-1', 'p-2', 'p-3', 'p-4'))).body)).toEqual(Array(4).fill('ok'))
@@ -77,7 +84,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
 it('passes on an error about the batch, and no other', async () => {
   let status: unknown = 400
   const accept = () => Promise.reject(Object.assign(new Error('what is that'), { status }))
-  const ingest = createIngest({ accept })
+  const ingest = await createIngest({ accept })
   for (status of [400, 413, 422]) expect((await ingest.receive(batch('p-1'))).status).toBe(status)
   for (status of [200, 401, 404, 500, '400', undefined]) expect((await ingest.receive(batch('p-1'))).status).toBe(503)
   await ingest.close()
@@ -89,7 +96,10 @@ it('gives the same results in process and in Redis, on random histories with gap
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
     return state / 2 ** 32
   }
-  const twins = [memoryIds(virtualClock(), 100), redisIds(client, { service: 'twins' })] as const
+  const twins = [
+    memoryIds(virtualClock(), 100),
+    redisIds(openRedis(client, { service: 'twins', reports: false }), 86_400_000),
+  ] as const
   for (let step = 0; step < 150; step++) {
     const ids = Array.from({ length: 1 + Math.floor(random() * 20) }, () => `p-${Math.floor(random() * 400)}`)
     const unique = [...new Set(ids)]
@@ -106,7 +116,7 @@ it('gives the same results in process and in Redis, on random histories with gap
 })
 
 it('a producer that leaves a gap in its numbers does not cost memory for every event after it', async () => {
-  const ids = redisIds(client, { service: 'gap' })
+  const ids = redisIds(openRedis(client, { service: 'gap', reports: false }), 86_400_000)
   for (const seq of [1, 3]) await ids.finish([`p-${seq}`])
   for (let from = 4; from < 5000; from += 500) await ids.finish(Array.from({ length: 500 }, (_, i) => `p-${from + i}`))
   const [key = ''] = await client.keys('*gap*')

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openRedis } from '../../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { createIngest, type EventResult } from './ingest.ts'
@@ -21,7 +22,7 @@ afterAll(async () => {
 let services = 0
 const stores: [string, () => SeenIds][] = [
   ['in process', () => memoryIds(virtualClock(), 100)],
-  ['in Redis', () => redisIds(client, { service: `ingest-${++services}` })],
+  ['in Redis', () => redisIds(openRedis(client, { service: `ingest-${++services}`, reports: false }), 86_400_000)],
 ]
 
 const batch = (...ids: string[]) => ({ events: ids.map((id) => ({ id, data: { id } })) })
@@ -31,7 +32,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
   it('accepts each event once, whatever is sent again and in whatever order', async () => {
     const ids = makeIds()
     const taken: string[] = []
-    const ingest = createIngest({ ids, accept: (events) => void taken.push(...events.map(({ id }) => id)) })
+    const ingest = await createIngest({ ids, accept: (events) => void taken.push(...events.map(({ id }) => id)) })
     expect(statuses((await ingest.receive(batch('p-5', 'p-6', 'q-1'))).body)).toEqual(['ok', 'ok', 'ok'])
     expect(statuses((await ingest.receive(batch('p-6', 'p-8', 'p-7'))).body)).toEqual(['duplicate', 'ok', 'ok'])
     // Below the first number ever seen: nothing is known about it, so it is new.
@@ -53,7 +54,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
       if (fails) throw new Error('disk full')
       taken.push(...events.map(({ id }) => id))
     }
-    const ingest = createIngest({ ids: makeIds(), accept })
+    const ingest = await createIngest({ ids: makeIds(), accept })
     expect((await ingest.receive(batch('p-1', 'p-2'))).status).toBe(503)
     fails = false
     expect(statuses((await ingest.receive(batch('p-1', 'p-2'))).body)).toEqual(['ok', 'ok'])
@@ -66,7 +67,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
     const waiting = new Promise<void>((resolve) => {
       go = resolve
     })
-    const ingest = createIngest({ ids: makeIds(), accept: () => waiting })
+    const ingest = await createIngest({ ids: makeIds(), accept: () => waiting })
     const first = ingest.receive(batch('p-1'))
     await expect.poll(async () => statuses((await ingest.receive(batch('p-1'))).body)).toEqual(['retry'])
     go()
@@ -77,7 +78,7 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
 
   it('names what was refused permanently, with the reason', async () => {
     const accept = async () => ({ rejected: new Map([['p-2', 'no such table']]) })
-    const ingest = createIngest({ ids: makeIds(), accept })
+    const ingest = await createIngest({ ids: makeIds(), accept })
     expect((await ingest.receive(batch('p-1', 'p-2'))).body).toEqual({
       results: [
         { id: 'p-1', status: 'ok' },
@@ -100,7 +101,7 @@ describe('a batch', () => {
     { events: [{ id: 'a b' }] },
     { events: [{ id: '' }] },
   ])('%j is malformed and refused', async (body) => {
-    const ingest = createIngest({ accept: () => {} })
+    const ingest = await createIngest({ accept: () => {} })
     expect(await ingest.receive(body)).toMatchObject({ status: 400, body: { error: expect.any(String) } })
     await ingest.close()
   })

@@ -1,9 +1,12 @@
 import { checkFunction, checkOptionNames, checkWhole } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
+import { type Duration, parseDuration } from '../../core/duration.ts'
 import { invalidOption } from '../../core/errors.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import type { RedisHandle } from '../../redis/handle.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { memoryIds } from './memory-ids.ts'
 import { type IncomingEvent, readBatch } from './read-batch.ts'
+import { redisIds } from './redis-ids.ts'
 import type { SeenIds } from './seen-ids.ts'
 
 /** The result for one event. */
@@ -28,8 +31,12 @@ export interface IngestOptions {
   readonly accept: (
     events: readonly IncomingEvent[],
   ) => void | Promise<void> | Promise<{ readonly rejected: ReadonlyMap<string, string> }>
-  /** Where ids are remembered: in this process unless `redisIds(client, ...)` is passed. */
+  /** Where ids are remembered for all collectors of the service; in this process when left out. */
+  readonly redis?: RedisHandle
+  /** Where ids are remembered, if neither in Redis nor in this process. */
   readonly ids?: SeenIds
+  /** In Redis: how long a producer is remembered after its last event. One day by default. */
+  readonly ttl?: Duration
   /** In process: of how many producers ids are remembered. 10,000 by default. */
   readonly maxProducers?: number
   readonly clock?: Clock
@@ -55,20 +62,23 @@ export interface Ingest {
  * Makes an ingest.
  *
  * @example
- * const ingest = createIngest({ accept: (events) => database.insert(events) })
+ * const ingest = await createIngest({ accept: (events) => database.insert(events) })
  * app.post('/v1/events', async (request, response) => {
  *   const { status, body } = await ingest.receive(request.body)
  *   response.status(status).json(body)
  * })
  */
-export function createIngest(options: IngestOptions): Ingest {
-  checkOptionNames('createIngest', options, ['accept', 'ids', 'maxProducers', 'clock'])
+export async function createIngest(options: IngestOptions): Promise<Ingest> {
+  checkOptionNames('createIngest', options, ['accept', 'redis', 'ids', 'ttl', 'maxProducers', 'clock'])
   checkFunction('createIngest.accept', options.accept)
   if (options.accept === undefined)
     throw invalidOption('createIngest.accept', undefined, 'pass a function that takes events')
   const { maxProducers = 10_000 } = options
   checkWhole('createIngest.maxProducers', maxProducers, 1, 'producers')
-  const ids = options.ids ?? memoryIds(options.clock ?? systemClock(), maxProducers)
+  const ttlMs = parseDuration(options.ttl ?? '1d', 'createIngest.ttl')
+  const ids =
+    options.ids ??
+    (options.redis ? redisIds(options.redis, ttlMs) : memoryIds(options.clock ?? systemClock(), maxProducers))
   const counts = { accepted: 0, duplicates: 0, retried: 0, rejected: 0, malformed: 0 }
 
   async function take(events: readonly IncomingEvent[]): Promise<readonly EventResult[]> {

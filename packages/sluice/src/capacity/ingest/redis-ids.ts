@@ -1,38 +1,21 @@
-import { checkOptionNames } from '../../core/check-options.ts'
-import { type Duration, parseDuration } from '../../core/duration.ts'
 import { encodeKey } from '../../core/key.ts'
-import type { RedisClient } from '../../redis/client.ts'
-import { defaultPrefix, namespaceOf } from '../../redis/namespaces.ts'
-import { useRedis } from '../../redis/open-redis.ts'
-import type { Redis } from '../../redis/redis.ts'
+import type { RedisHandle } from '../../redis/handle.ts'
+import { namespaceOf } from '../../redis/namespaces.ts'
+import { useRedis } from '../../redis/use-redis.ts'
 import { splitId } from './read-batch.ts'
 import { mostRuns } from './runs.ts'
 import { claimIds } from './scripts.gen.ts'
 import { claimMs, type Seen, type SeenIds } from './seen-ids.ts'
-
-export interface RedisIdsOptions {
-  /** The service whose events they are: its collectors share the ids. */
-  readonly service: string
-  /** How long a producer is remembered after its last event. One day by default. */
-  readonly ttl?: Duration
-  readonly prefix?: string
-}
 
 /** How many events of one producer go into one call: Lua returns a limited number of values. */
 const mostPerCall = 1000
 const withinMs = 5000
 const replies: readonly Seen[] = ['new', 'pending', 'done']
 
-/**
- * Remembers ids in Redis, so that several collectors drop what any of them has accepted.
- *
- * @example createIngest({ accept, ids: redisIds(client, { service: 'collector' }) })
- */
-export function redisIds(client: RedisClient | Redis, options: RedisIdsOptions): SeenIds {
-  checkOptionNames('redisIds', options, ['service', 'ttl', 'prefix'])
-  const ttlMs = parseDuration(options.ttl ?? '1d', 'redisIds.ttl')
-  const { redis, release } = useRedis(client, {}, 'redisIds')
-  const keys = namespaceOf('capacity', options.service, options.prefix ?? defaultPrefix)
+/** Remembers ids in Redis, so that all collectors of a service drop what any of them has accepted. */
+export function redisIds(handle: RedisHandle, ttlMs: number): SeenIds {
+  const { redis, service, prefix, release } = useRedis(handle, 'createIngest.redis')
+  const keys = namespaceOf('capacity', service, prefix)
 
   async function run(action: 'claim' | 'finish' | 'release', ids: readonly string[]): Promise<readonly Seen[]> {
     const seen = new Array<Seen>(ids.length)

@@ -1,5 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
-import type { Clock, Timer } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
+import { every } from '../../runtime/every.ts'
 import { cpuUtilisation } from './cgroup-cpu.ts'
 import { eventLoopDelay } from './event-loop-delay.ts'
 import { requestWait } from './request-wait.ts'
@@ -33,35 +34,23 @@ const unknownPercent = 50
 
 /** Reads all signals a few times per second and keeps the highest. */
 export class LoadMeter {
+  readonly stop: () => void
   readonly #clock: Clock
   readonly #signals: readonly Signal[]
   readonly #onSample: (load: Load) => void
   #load: Load = { percent: 0, rawPercent: 0, cause: 'idle' }
   #sampledMs: number
-  #timer: Timer | undefined
 
   constructor(clock: Clock, signals: readonly Signal[], onSample: (load: Load) => void) {
     this.#clock = clock
     this.#signals = signals
     this.#onSample = onSample
     this.#sampledMs = clock.monotonic()
-    this.#schedule()
+    this.stop = every(sampleMs, clock, () => this.#sample())
   }
 
   get load(): Load {
     return this.#load
-  }
-
-  stop(): void {
-    this.#clock.clearTimeout(this.#timer)
-  }
-
-  #schedule(): void {
-    this.#timer = this.#clock.setTimeout(() => {
-      this.#sample()
-      this.#schedule()
-    }, sampleMs)
-    this.#timer.unref?.()
   }
 
   #sample(): void {

@@ -1,6 +1,13 @@
-import type { PaceStatus } from '../engine/ask.ts'
-import type { Limit } from '../engine/limit.ts'
-import type { State } from '../engine/state.ts'
+import type { Limit } from './limit.ts'
+import type { State } from './state.ts'
+
+/** What was planned until now, and what was spent in the period. */
+export interface PaceStatus {
+  readonly planned: number
+  readonly spent: number
+  /** How far ahead of the plan spending may be. */
+  readonly burst: number
+}
 
 /**
  * How one kind of limit counts. Every function is pure but for the numbers it is handed: it reads and writes only the

@@ -4,8 +4,8 @@ import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import type { LimitSpec } from '../../policy/document/document.ts'
 import type { Answer, Charge, HoldRequest } from '../engine/ask.ts'
 import { decide } from '../engine/engine.ts'
-import type { State } from '../engine/state.ts'
 import { calendarPeriod } from './calendar-period.ts'
+import type { State } from './state.ts'
 
 /** One subject with one limit, decided at any instant. */
 class Subject {

@@ -1,6 +1,6 @@
-import type { Limit } from '../engine/limit.ts'
-import type { State } from '../engine/state.ts'
 import type { Algorithm } from './algorithm.ts'
+import type { Limit } from './limit.ts'
+import type { State } from './state.ts'
 
 /**
  * The generic cell rate algorithm, which is a token bucket written as one timestamp: the time at which the bucket would

@@ -1,7 +1,7 @@
-import type { LimitAlgorithm } from '../engine/limit.ts'
 import type { Algorithm } from './algorithm.ts'
 import { concurrency } from './concurrency.ts'
 import { gcra } from './gcra.ts'
+import type { LimitAlgorithm } from './limit.ts'
 import { pace } from './pace.ts'
 import { slidingLog } from './sliding-log.ts'
 import { slidingWindow } from './sliding-window.ts'

@@ -1,18 +1,5 @@
-import type { Limit } from '../engine/limit.ts'
 import { type CalendarUnit, calendarPeriod, offsetMs, type Period } from './calendar-period.ts'
-
-/**
- * How a calendar limit is spread over its period. A position on the curve is the part of the amount that is planned
- * until an instant, as a whole number from 0 to `curveEnd`. It does not depend on the amount, so that a changed amount
- * changes the plan and not the position.
- */
-export interface Pace {
-  /** By the hour of the day in the zone of the limit; undefined for an even curve. */
-  readonly weights: readonly number[] | undefined
-  /** How far on the curve one unit reaches at the highest rate: the planned one times `catchUp`. */
-  readonly interval: number
-  readonly catchUp: number
-}
+import type { Limit, Pace } from './limit.ts'
 
 /**
  * A power of two, so that dividing by it is exact. With amounts of up to 10^13 one unit still reaches over a hundred

@@ -4,9 +4,9 @@ import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import type { LimitSpec, PaceSpec } from '../../policy/document/document.ts'
 import type { Answer, Charge } from '../engine/ask.ts'
 import { decide } from '../engine/engine.ts'
-import { blankState, type State } from '../engine/state.ts'
 import { type CalendarUnit, calendarPeriod } from './calendar-period.ts'
 import { curveEnd, plannedAt, positionAt, segmentAt } from './pace-curve.ts'
+import { blankState, type State } from './state.ts'
 
 /** One subject with one paced limit. */
 class Subject {

@@ -1,8 +1,7 @@
-import type { PaceStatus } from '../engine/ask.ts'
-import type { Limit } from '../engine/limit.ts'
-import type { State } from '../engine/state.ts'
-import type { Algorithm } from './algorithm.ts'
+import type { Algorithm, PaceStatus } from './algorithm.ts'
+import type { Limit } from './limit.ts'
 import { curveEnd, plannedAt, positionAt, type Segment, segmentAt, timeOf } from './pace-curve.ts'
+import type { State } from './state.ts'
 import { msOf } from './window.ts'
 
 /** Where the bucket's position is kept: a debit may go far beyond the end of the curve. */

@@ -1,6 +1,6 @@
-import type { Limit } from '../engine/limit.ts'
-import { extraOf, type Log, type State } from '../engine/state.ts'
 import type { Algorithm } from './algorithm.ts'
+import type { Limit } from './limit.ts'
+import { extraOf, type Log, type State } from './state.ts'
 
 /**
  * Above this amount, entries share ticks of a thousandth of the period, so that no log grows beyond about a thousand

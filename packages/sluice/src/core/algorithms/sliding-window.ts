@@ -1,6 +1,6 @@
-import type { Limit } from '../engine/limit.ts'
-import type { State } from '../engine/state.ts'
 import type { Algorithm } from './algorithm.ts'
+import type { Limit } from './limit.ts'
+import type { State } from './state.ts'
 
 /**
  * Two counts: this clock-aligned window, and the one before weighted by how much of it the rolling window still covers.

@@ -1,6 +1,6 @@
-import type { Limit } from '../engine/limit.ts'
 import type { Algorithm } from './algorithm.ts'
 import { calendarPeriod } from './calendar-period.ts'
+import type { Limit } from './limit.ts'
 
 /**
  * `fixed-window` and `calendar`: counts units per window. A window starts at the first hit, at multiples of the period

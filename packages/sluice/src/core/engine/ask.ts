@@ -1,6 +1,7 @@
+import type { PaceStatus } from '../algorithms/algorithm.ts'
+import type { Hold, HoldKind } from '../algorithms/state.ts'
 import type { FailureKind } from '../errors.ts'
 import type { LimitSet } from './limit-set.ts'
-import type { Hold, HoldKind } from './state.ts'
 
 /** What a rule says should happen when the store cannot decide. */
 export type OnStoreFailure = 'open' | 'closed' | 'local' | 'recount'
@@ -129,14 +130,6 @@ export interface LimitStatus {
   readonly retryAfterMs: number
   /** Where a limit that is paced stands on its curve. */
   readonly pace?: PaceStatus
-}
-
-/** What was planned until now, and what was spent in the period. */
-export interface PaceStatus {
-  readonly planned: number
-  readonly spent: number
-  /** How far ahead of the plan spending may be. */
-  readonly burst: number
 }
 
 /** What gave an answer; `store` when nothing else did. */

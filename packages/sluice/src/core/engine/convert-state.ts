@@ -1,6 +1,6 @@
 import { algorithms } from '../algorithms/index.ts'
+import { blankState, extraOf, type KeptLimit, type State } from '../algorithms/state.ts'
 import type { LimitSet } from './limit-set.ts'
-import { blankState, extraOf, type KeptLimit, type State } from './state.ts'
 import { limitOfTag } from './tag.ts'
 
 /**

@@ -1,10 +1,10 @@
+import { windowMsOf } from '../algorithms/limit.ts'
+import type { State } from '../algorithms/state.ts'
 import type { Answer, Ask, Charge, ChargeTerms, HoldRequest, LimitStatus } from './ask.ts'
 import { keptEndUs } from './convert-state.ts'
 import { addTaking, dueOf, expireHolds, extend, isToHold, knownHold, openHolds, resize, settle } from './holds.ts'
-import { windowMsOf } from './limit.ts'
 import { type LimitSet, maxLimitsPerRule } from './limit-set.ts'
 import { spend } from './spend.ts'
-import type { State } from './state.ts'
 import { takePaced } from './take-paced.ts'
 import { takeWindows } from './take-windows.ts'
 

@@ -1,7 +1,7 @@
 import { algorithms } from '../algorithms/index.ts'
+import { extraOf, type Hold, type State } from '../algorithms/state.ts'
 import type { Charge, HoldRequest, KnownHold } from './ask.ts'
 import { spend } from './spend.ts'
-import { extraOf, type Hold, type State } from './state.ts'
 import { limitOfTag } from './tag.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
 import { algorithms } from '../algorithms/index.ts'
+import type { Limit } from '../algorithms/limit.ts'
 import { invalidOption } from '../errors.ts'
-import type { Limit } from './limit.ts'
 import { tagOf } from './tag.ts'
 
 /** The limits of one rule for one subject, with the place of each in the subject's state worked out once. */

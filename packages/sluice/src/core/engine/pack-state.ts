@@ -1,6 +1,6 @@
+import { blankState, extraOf, type Hold, type KeptLimit, type Log, type State } from '../algorithms/state.ts'
 import { forgetEnded } from './convert-state.ts'
 import type { LimitSet } from './limit-set.ts'
-import { blankState, extraOf, type Hold, type KeptLimit, type Log, type State } from './state.ts'
 
 /** One limit as it is stored: its tag, its fields, and the times and costs of its log if it has one. */
 type PackedLimit = readonly [

@@ -1,5 +1,5 @@
+import type { State } from '../algorithms/state.ts'
 import type { ChargeTerms } from './ask.ts'
-import type { State } from './state.ts'
 
 /** Spends units of every limit of a charge, whether they fit or not. */
 export function spend(charge: ChargeTerms, state: State, units: number, now: number): void {

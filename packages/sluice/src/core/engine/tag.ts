@@ -1,7 +1,7 @@
 import type { CalendarUnit } from '../algorithms/calendar-period.ts'
 import { algorithmNames } from '../algorithms/index.ts'
-import type { Pace } from '../algorithms/pace-curve.ts'
-import { type Limit, maxPeriodMs } from './limit.ts'
+import type { Pace } from '../algorithms/limit.ts'
+import { type Limit, maxPeriodMs } from '../algorithms/limit.ts'
 
 // A tag is a number that is stored beside the fields of a limit and says what they count: the algorithm, the period and
 // how windows are aligned, not the amount. So the limits of one set are found again in what another set has stored, and

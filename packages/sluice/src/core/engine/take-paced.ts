@@ -1,9 +1,9 @@
+import { windowMsOf } from '../algorithms/limit.ts'
 import { drawFrom, fill, pace, rateRoom } from '../algorithms/pace.ts'
 import { plannedAt, positionAt, segmentAt } from '../algorithms/pace-curve.ts'
+import type { State } from '../algorithms/state.ts'
 import { msOf } from '../algorithms/window.ts'
 import type { Answer, ChargeTerms } from './ask.ts'
-import { windowMsOf } from './limit.ts'
-import type { State } from './state.ts'
 
 /**
  * `take` of one subject with a calendar limit and its pace, without holds. Says what the engine would say by asking the

@@ -1,7 +1,7 @@
+import { windowMsOf } from '../algorithms/limit.ts'
+import type { State } from '../algorithms/state.ts'
 import { endOf, isCurrent, msOf, startAt } from '../algorithms/window.ts'
 import type { Answer, ChargeTerms, LimitStatus } from './ask.ts'
-import { windowMsOf } from './limit.ts'
-import type { State } from './state.ts'
 
 /**
  * `take` of one subject whose limits are all windows and which has no holds, as nearly all have. Says what the engine

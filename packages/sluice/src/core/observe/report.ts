@@ -2,13 +2,15 @@
 export const reportVersion = 1
 
 /** The parts that can report. Others may use a name of their own. */
-export type PartKind = 'limiter' | 'egress' | 'cache' | 'presence' | 'breaker' | 'shipper' | 'capacity' | 'pipeline'
+export type PartKind = 'limiter' | 'egress' | 'cache' | 'presence' | 'breaker' | 'shipper' | 'capacity'
 
 /** What contributes one section to the reports of a process. */
 export interface ReportPart {
   readonly kind: PartKind | (string & {})
   /** Distinguishes parts of one kind: the name of a cache, a breaker or a shipper. */
   readonly name: string
+  /** The service that it belongs to, where it knows. */
+  readonly service?: string
   /** How the part stands now: plain JSON of bounded size. Called every two seconds. */
   stats(): unknown
 }

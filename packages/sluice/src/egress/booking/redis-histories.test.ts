@@ -37,7 +37,7 @@ afterAll(async () => {
 const sha = async (): Promise<string> => (await client.script('LOAD', source)) as string
 
 async function inRedis(script: string, name: string, asked: Exchange, nowMs: number): Promise<ExchangeReply> {
-  const keys = upstreamKeys('histories', name)
+  const keys = upstreamKeys('histories', name, 'sluice:')
   const args = ['9e15', JSON.stringify(asked), 'channel:', `${nowMs * 1000}`]
   const reader = new MsgpackReader(
     (await client.callBuffer('EVALSHA', script, keys.length, ...keys, ...args)) as Buffer,

@@ -1,4 +1,4 @@
-import type { Deadline } from '../../timing/deadlines.ts'
+import type { Deadline } from '../../runtime/deadlines.ts'
 import type { Units } from '../booking/messages.ts'
 import { UpstreamError } from '../egress-error.ts'
 import type { Grant } from '../places/grant.ts'

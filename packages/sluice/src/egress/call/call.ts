@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { parseDuration } from '../../core/duration.ts'
 import { toError } from '../../core/to-error.ts'
 import type { Units } from '../booking/messages.ts'
 import type { CallOptions } from '../egress.ts'
@@ -105,7 +106,8 @@ export class Call implements AttemptObserver, BookingObserver {
 
   get #maxWaitMs(): number {
     const { runtime, options } = this.#context
-    return Math.min(options.maxWaitMs ?? Infinity, runtime.upstream.maxWaitMs)
+    const { maxWait = runtime.upstream.maxWaitMs } = options
+    return Math.min(parseDuration(maxWait, 'egress call.maxWait'), runtime.upstream.maxWaitMs)
   }
 
   #cost(): CallOptions['cost'] {

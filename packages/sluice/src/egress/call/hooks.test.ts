@@ -50,7 +50,7 @@ describe('a hook of the response that fails', () => {
 
   test('a wait that is no number is ignored', async () => {
     const { vendor, egress } = await start({ classify: () => ({ limited: true, retryAfterMs: Number.NaN }) })
-    await egress.fetch(vendor.origin, { sluice: { maxWaitMs: 1 } })
+    await egress.fetch(vendor.origin, { sluice: { maxWait: 1 } })
     await expect.poll(() => egress.stats()[0]!.pausedMs).toBeGreaterThan(0)
   })
 })

@@ -1,8 +1,8 @@
+import type { Headers } from '../../core/retry-after.ts'
 import type { Classification } from '../options.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
 import { presetOf } from '../vendor/presets.ts'
 import { mentionsLimits, noSignal, type VendorSignal, vendorSignal } from '../vendor/vendor-signal.ts'
-import type { Headers } from '../vendor/wait-forms.ts'
 import { type HeaderFields, namedFields } from './header-fields.ts'
 import { answerAfter, hookAnswer } from './hooks.ts'
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { createEgress } from '../create-egress.ts'
 import type { Egress } from '../egress.ts'
+import { memoryPort } from './ports/memory-port.ts'
 
 interface Handler {
   onConnect(abort: () => void): void
@@ -12,7 +12,7 @@ interface Handler {
 
 test('a call that is answered after its egress was closed returns its place to the others in the process', async () => {
   const clock = virtualClock()
-  const store = memoryStore()
+  const store = memoryPort(clock)
   const origin = 'http://vendor.example'
   const upstream = { name: 'vendor', origin, limits: { amount: 2, per: '1s' }, timeout: '1h', maxWait: '1h' }
   const open = () => createEgress({ policy: { service: 's', upstreams: [upstream] }, store, clock })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
-import { systemClock } from '../../timing/system-clock.ts'
 import { exchange } from '../booking/exchange.ts'
 import type { BookingRules, Step, StepResult } from '../booking/messages.ts'
 import { newState } from '../booking/state.ts'
@@ -164,8 +164,8 @@ test('calls under an estimated bound are spaced and reach the vendor', async () 
   expect(egress.stats()[0]!.marginMs).toBeGreaterThanOrEqual(10)
   await expect(
     egress
-      .fetch(vendor.origin, { sluice: { maxWaitMs: 0 } })
-      .then(() => egress.fetch(vendor.origin, { sluice: { maxWaitMs: 0 } })),
+      .fetch(vendor.origin, { sluice: { maxWait: 0 } })
+      .then(() => egress.fetch(vendor.origin, { sluice: { maxWait: 0 } })),
   ).rejects.toMatchObject({ reason: 'wait-too-long' })
   await egress.close()
   await vendor.close()

@@ -1,3 +1,5 @@
+import { backoffMs } from '../../core/backoff.ts'
+
 /** Why an attempt has no usable response. */
 export type AttemptOutcome =
   | {
@@ -53,5 +55,6 @@ export function nextAttemptMs(
 
 /** Full jitter added to what the vendor asks for: never earlier, and not all at the same moment. */
 export function retryDelayMs(retry: RetryDelay, attempt: number, waitMs: number, random: () => number): number {
-  return waitMs + Math.ceil(random() * Math.min(retry.maxMs, retry.baseMs * 2 ** (attempt - 1)))
+  const { baseMs, maxMs } = retry
+  return waitMs + Math.ceil(backoffMs(attempt - 1, random, { baseMs, maxMs, jitter: 1 }))
 }

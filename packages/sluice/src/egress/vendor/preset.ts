@@ -1,5 +1,5 @@
+import type { Headers } from '../../core/retry-after.ts'
 import type { Dimension } from './rate-limit-fields.ts'
-import type { Headers } from './wait-forms.ts'
 
 /** How one vendor reports its limits. What is left out works as with most vendors. */
 export interface VendorPreset {

@@ -1,6 +1,7 @@
+import { type Headers, parseDecimal, untilMs } from '../../core/retry-after.ts'
 import type { VendorPreset } from './preset.ts'
 import { type Dimension, looseResetMs, rateLimitFields } from './rate-limit-fields.ts'
-import { type Headers, parseDecimal, parseGoDuration, parseTimestamp, untilMs } from './wait-forms.ts'
+import { parseGoDuration, parseTimestamp } from './wait-forms.ts'
 
 type Dimensions = NonNullable<VendorPreset['dimensions']>
 type ReadReset = (text: string | undefined, headers: Headers, nowMs: number) => number | undefined

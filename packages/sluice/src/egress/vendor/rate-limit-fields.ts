@@ -1,4 +1,4 @@
-import { type Headers, parseDecimal } from './wait-forms.ts'
+import { type Headers, parseDecimal } from '../../core/retry-after.ts'
 
 /** One limit that a vendor reports: what is left of it, and how long until there is more. */
 export interface Dimension {

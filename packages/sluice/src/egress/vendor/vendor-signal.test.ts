@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { type Headers, retryAfterMs } from '../../core/retry-after.ts'
 import { presetOf } from './presets.ts'
 import { vendorSignal } from './vendor-signal.ts'
-import { type Headers, retryAfterMs } from './wait-forms.ts'
 
 const nowMs = Date.UTC(2026, 10, 16, 12, 0, 0)
 const httpDate = (ms: number): string => new Date(ms).toUTCString()

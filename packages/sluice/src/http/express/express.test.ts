@@ -6,9 +6,9 @@ import type { Guard } from '../../admission/guard.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
 import { exchange } from '../../testing/http-exchange.ts'
-import { listening } from '../../testing/http-listening.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { allOf, limiterGuard, passed, refusal } from '../index.ts'
+import { listening } from '../testing/listening.ts'
 import { protect, rateLimit } from './index.ts'
 
 // Express 4 brings no types; what is used here is the same.

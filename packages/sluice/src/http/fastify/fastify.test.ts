@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { SourceListener } from '../../policy/live/source.ts'
 import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
-import { closed } from '../../testing/http-listening.ts'
+import { closed } from '../testing/listening.ts'
 import { rateLimit } from './index.ts'
 
 const lenient = {

@@ -1,4 +1,4 @@
-import type { RequestView } from '../../policy/match/request-view.ts'
+import type { RequestView } from '../../policy/request-view.ts'
 import { pathOf, queryOf } from '../request/request-target.ts'
 import type { RequestReader } from '../request/request-views.ts'
 

@@ -3,8 +3,8 @@ import { createAdaptorServer } from '@hono/node-server'
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
-import { listening } from '../../testing/http-listening.ts'
 import { waitFor } from '../../testing/wait-for.ts'
+import { listening } from '../testing/listening.ts'
 import { decisionOf, rateLimit } from './index.ts'
 
 const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {

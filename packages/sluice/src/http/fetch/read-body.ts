@@ -1,4 +1,5 @@
-import { unreadableBody } from '../../policy/match/request-view.ts'
+import { unreadableBody } from '../../policy/request-view.ts'
+import { readBounded } from '../../runtime/bounded-body.ts'
 import { valuesByName } from '../request/request-target.ts'
 
 /** The longest body that is read for rules to look into. */
@@ -17,7 +18,7 @@ const form = /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/
 export async function readBody(request: Request): Promise<unknown> {
   if (request.body === null) return undefined
   try {
-    const bytes = await readBytes(request.clone().body!)
+    const bytes = await readBounded(request.clone().body, maxBodyBytes)
     return bytes === undefined ? unreadableBody : await parseBody(bytes, request.headers.get('content-type') ?? '')
   } catch {
     return unreadableBody
@@ -48,28 +49,3 @@ async function parseBody(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<
   const fields = await new Response(bytes, { headers: { 'content-type': type } }).formData()
   return valuesByName([...fields].filter((field): field is [string, string] => typeof field[1] === 'string'))
 }
-
-/** Everything that a stream brings; undefined when that is too much. */
-async function readBytes(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  const reader = stream.getReader()
-  for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    length += next.value.byteLength
-    if (length > maxBodyBytes) {
-      // Not awaited: of two branches of a stream, one is cancelled only when the other is.
-      void reader.cancel().catch(ignore)
-      return undefined
-    }
-    chunks.push(next.value)
-  }
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.byteLength
-  }
-  return bytes
-}
-
-function ignore(): void {}

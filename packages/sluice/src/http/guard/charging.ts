@@ -1,6 +1,6 @@
 import { invalidKey, type Key } from '../../core/key.ts'
 import type { Admission, HoldHandle, HoldOptions, Limiter } from '../../limiter/limiter.ts'
-import type { RequestView } from '../../policy/match/request-view.ts'
+import type { RequestView } from '../../policy/request-view.ts'
 import { unknownAddress } from '../identity/client-address.ts'
 import type { LimiterGuardOptions, OwnKey } from './guard-options.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Admission } from '../../limiter/limiter.ts'
-import { sleep } from '../../timing/sleep.ts'
+import { sleep } from '../../runtime/sleep.ts'
 
 /** Asks again until the request passes, the time is up, or the client is gone. */
 export type Delay = (

@@ -3,8 +3,9 @@ import { checkOptionNames, optionNames, pickOptions } from '../../core/check-opt
 import type { Key } from '../../core/key.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Units } from '../../limiter/decision/units.ts'
-import type { RequestView } from '../../policy/match/request-view.ts'
-import type { HeaderVersion, NameOf } from '../headers/rate-limit-headers.ts'
+import type { RequestView } from '../../policy/request-view.ts'
+import type { NameOf } from '../headers/header-writer.ts'
+import type { HeaderVersion } from '../headers/rate-limit-headers.ts'
 import type { AdapterOptions } from '../request/adapter-options.ts'
 import type { SkipOptions } from './skip.ts'
 

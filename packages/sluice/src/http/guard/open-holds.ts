@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { HoldHandle } from '../../limiter/limiter.ts'
-import { every } from '../../timing/every.ts'
+import { every } from '../../runtime/every.ts'
 
 const ttlMs = 30_000
 /** The longest time a response may take; after that its hold is left to expire. */

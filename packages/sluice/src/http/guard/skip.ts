@@ -1,7 +1,7 @@
 import { checkFunction, checkOptionNames, optionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
-import { couldBeAny, isStrange, pathSpellings } from '../../policy/match/path-spellings.ts'
-import type { RequestView } from '../../policy/match/request-view.ts'
+import type { RequestView } from '../../policy/request-view.ts'
+import { couldBeAny, isStrange, pathSpellings } from '../../policy/selector/path-spellings.ts'
 import { refusePromise } from '../refuse-promise.ts'
 
 /** Requests that are let through without a decision. */

@@ -1,7 +1,7 @@
 import type { LimitStatus } from '../../core/engine/ask.ts'
 import { seconds, units } from './header.ts'
+import type { HeaderWriter, NameOf } from './header-writer.ts'
 import { type PolicyRow, PolicyText } from './policy-text.ts'
-import type { HeaderWriter, NameOf } from './rate-limit-headers.ts'
 import { sfString } from './sf-string.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { seconds, units } from './header.ts'
+import type { HeaderWriter } from './header-writer.ts'
 import { PolicyText } from './policy-text.ts'
-import type { HeaderWriter } from './rate-limit-headers.ts'
 import { resetMs, tightest } from './tightest.ts'
 
 const policyTexts = () =>

@@ -3,8 +3,9 @@ import { parseDictionary, parseItem, parseList } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
 import type { LimitStatus } from '../../core/engine/ask.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
+import type { NameOf } from './header-writer.ts'
 import { partitionKey } from './partition-key.ts'
-import { type HeaderVersion, type NameOf, rateLimitHeaders } from './rate-limit-headers.ts'
+import { type HeaderVersion, rateLimitHeaders } from './rate-limit-headers.ts'
 import { retryAfterSeconds } from './retry-after.ts'
 
 const limit = (overrides: Partial<LimitStatus> = {}): LimitStatus => ({

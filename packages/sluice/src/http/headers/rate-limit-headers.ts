@@ -1,10 +1,8 @@
 import type { TimeSource } from '../../core/clock.ts'
-import type { LimitStatus } from '../../core/engine/ask.ts'
 import { invalidOption } from '../../core/errors.ts'
-import type { Decision } from '../../limiter/decision/decision.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { draft11 } from './draft-11.ts'
-import type { Header } from './header.ts'
+import type { HeaderWriter, NameOf } from './header-writer.ts'
 import { draft6, draft7 } from './older-drafts.ts'
 import { xRateLimit, xRateLimitEpoch } from './x-rate-limit.ts'
 
@@ -13,15 +11,6 @@ import { xRateLimit, xRateLimitEpoch } from './x-rate-limit.ts'
  * counts its reset from now, `x-ratelimit-epoch` from 1970.
  */
 export type HeaderVersion = 'draft-11' | 'draft-7' | 'draft-6' | 'x-ratelimit' | 'x-ratelimit-epoch'
-
-/** The name under which clients see a limit. */
-export type NameOf = (status: LimitStatus) => string
-
-/**
- * Writes the fields of one version for a decision on at least one limit. `partition` is the parameter `;pk=...`, or
- * nothing.
- */
-export type HeaderWriter = (decision: Decision, partition: string) => Header[]
 
 const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf, clock: TimeSource) => HeaderWriter>> = {
   'draft-11': draft11,

@@ -1,7 +1,7 @@
 import type { TimeSource } from '../../core/clock.ts'
 import type { LimitStatus } from '../../core/engine/ask.ts'
 import { type Header, seconds, units } from './header.ts'
-import type { HeaderWriter } from './rate-limit-headers.ts'
+import type { HeaderWriter } from './header-writer.ts'
 import { resetMs, tightest } from './tightest.ts'
 
 /** `X-RateLimit-Limit`, `-Remaining` and `-Reset` of the tightest limit, with the reset in seconds from now. */

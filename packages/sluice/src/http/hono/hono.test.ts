@@ -4,8 +4,8 @@ import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
-import { listening } from '../../testing/http-listening.ts'
 import { waitFor } from '../../testing/wait-for.ts'
+import { listening } from '../testing/listening.ts'
 import { rateLimit } from './index.ts'
 
 const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {

@@ -1,5 +1,5 @@
 import { warnOnce } from '../../core/observe/warn-once.ts'
-import type { RequestView } from '../../policy/match/request-view.ts'
+import type { RequestView } from '../../policy/request-view.ts'
 import { type IdentityOptions, identity, trustsPeer } from './identity.ts'
 
 /** The address of all clients that have none; they share a bucket rather than having no limit. */

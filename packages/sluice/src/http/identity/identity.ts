@@ -1,7 +1,7 @@
 import { type Address, formatAddress, parseAddress } from '../../core/address.ts'
 import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
-import type { RequestView } from '../../policy/match/request-view.ts'
+import type { RequestView } from '../../policy/request-view.ts'
 import { parseBlocks } from './cidr.ts'
 import { forOf, fromTheRight } from './forwarded.ts'
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
 import { exchange } from '../../testing/http-exchange.ts'
-import { listening } from '../../testing/http-listening.ts'
+import { listening } from '../testing/listening.ts'
 import { rateLimit } from './index.ts'
 
 const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) => {

@@ -5,7 +5,7 @@ import { startNestWith } from '../../../../../test/nest11/nest-app.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { httpConformance } from '../../testing/http-conformance.ts'
 import { exchange } from '../../testing/http-exchange.ts'
-import { closed } from '../../testing/http-listening.ts'
+import { closed } from '../testing/listening.ts'
 import * as sluice from './index.ts'
 
 // The types of the app are those of Nest 11, in whose folder it is.

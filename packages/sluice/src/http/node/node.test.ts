@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { httpConformance, type StartHttpApp, statusIn } from '../../testing/http-conformance.ts'
 import { exchange } from '../../testing/http-exchange.ts'
-import { listening } from '../../testing/http-listening.ts'
+import { listening } from '../testing/listening.ts'
 import { type LimitedRequest, rateLimit } from './index.ts'
 
 async function parseBody(req: IncomingMessage): Promise<unknown> {

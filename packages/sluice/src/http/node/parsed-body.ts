@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { unreadableBody } from '../../policy/match/request-view.ts'
+import { unreadableBody } from '../../policy/request-view.ts'
 import { carriesBody } from '../request/request-views.ts'
 
 /**

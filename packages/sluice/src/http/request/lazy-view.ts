@@ -1,4 +1,4 @@
-import type { RequestView } from '../../policy/match/request-view.ts'
+import type { RequestView } from '../../policy/request-view.ts'
 
 /** Where an adapter finds the parts of a request. Each is read only when a rule asks for it. */
 export interface RequestParts<Source> {

@@ -1,6 +1,6 @@
 import { checkFunction, checkOptionNames } from '../../core/check-options.ts'
 import { warnOnce } from '../../core/observe/warn-once.ts'
-import { type RequestView, unreadableBody } from '../../policy/match/request-view.ts'
+import { type RequestView, unreadableBody } from '../../policy/request-view.ts'
 import { clientAddress } from '../identity/client-address.ts'
 import { refusePromise } from '../refuse-promise.ts'
 import { type ViewOptions, viewOptionNames } from './adapter-options.ts'

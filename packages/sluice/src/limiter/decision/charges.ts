@@ -1,16 +1,12 @@
 import type { TimeSource } from '../../core/clock.ts'
-import type { Charge, ChargeTerms, TextTake } from '../../core/engine/ask.ts'
+import type { ChargeTerms, TextTake } from '../../core/engine/ask.ts'
 import { encodeKey, type Key } from '../../core/key.ts'
-import type { CompiledPolicy, CompiledRule, MatchedRule } from '../../policy/compile/compiled-policy.ts'
-import type { RequestView } from '../../policy/match/request-view.ts'
+import type { CompiledPolicy, CompiledRule, MatchedRule } from '../../policy/compiled-policy.ts'
+import type { RequestView } from '../../policy/request-view.ts'
 import type { Subject, TakeOptions } from '../limiter.ts'
 import { checkCost } from './cost.ts'
+import type { RuleCharge } from './rule-charge.ts'
 import { unitsAreFor } from './units.ts'
-
-/** A charge whose rule is known in full. */
-export interface RuleCharge extends Charge {
-  readonly rule: CompiledRule
-}
 
 /** A take by the text of a key, whose rule is known in full. */
 export interface RuleTextTake extends TextTake {

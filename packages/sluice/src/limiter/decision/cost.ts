@@ -1,4 +1,4 @@
-import { maxUnits } from '../../core/engine/limit.ts'
+import { maxUnits } from '../../core/algorithms/limit.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 
 /** Lets only whole units through. */

@@ -1,5 +1,5 @@
 import type { Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
-import type { CompiledPolicy } from '../../policy/compile/compiled-policy.ts'
+import type { CompiledPolicy } from '../../policy/compiled-policy.ts'
 import type { CallbackStore } from '../../stores/callback-store.ts'
 import { type Charges, hasPlace, type RuleTextTake } from './charges.ts'
 import type { Decision } from './decision.ts'

@@ -1,6 +1,6 @@
 import type { Charge } from '../../core/engine/ask.ts'
-import type { CompiledPolicy, RuleTrace } from '../../policy/compile/compiled-policy.ts'
-import type { RequestView } from '../../policy/match/request-view.ts'
+import type { CompiledPolicy, RuleTrace } from '../../policy/compiled-policy.ts'
+import type { RequestView } from '../../policy/request-view.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Explanation } from '../limiter.ts'
 import { refused, toDecision, unmatched } from './to-decision.ts'

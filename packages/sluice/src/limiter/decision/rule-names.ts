@@ -1,5 +1,5 @@
 import { SluiceError, show } from '../../core/errors.ts'
-import type { CompiledPolicy, CompiledRule } from '../../policy/compile/compiled-policy.ts'
+import type { CompiledPolicy, CompiledRule } from '../../policy/compiled-policy.ts'
 
 /**
  * Finds the rules that code names. A name that no version of the policy had is a mistake in the code and throws. A rule

@@ -1,6 +1,6 @@
 import type { Answer } from '../../core/engine/ask.ts'
 import type { Inspection } from '../limiter.ts'
-import type { RuleCharge } from './charges.ts'
+import type { RuleCharge } from './rule-charge.ts'
 
 /** What a store knows about one subject, from a peek. */
 export function toInspection({ rule, subject }: RuleCharge, answer: Answer): Inspection {

@@ -1,5 +1,5 @@
-import type { RuleCharge } from './charges.ts'
 import { checkCost } from './cost.ts'
+import type { RuleCharge } from './rule-charge.ts'
 
 /**
  * Units that the caller knows better than the policy. A number is meant for the rules whose cost is estimated, which is

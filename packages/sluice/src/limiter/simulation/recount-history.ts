@@ -90,8 +90,8 @@ class World implements HistoryOutcome {
         store: link.store(),
         clock: this.#clock,
         replicas,
-        deadlineMs: 100,
-        breaker: { failures: this.random.pick([1, 5, 1_000_000]), cooldownMs: 50 },
+        deadline: 100,
+        breaker: { failures: this.random.pick([1, 5, 1_000_000]), cooldown: 50 },
         recount: { cap: this.#source() },
       })
       this.#members.push({ link, limiter: limiter as Limiter })

@@ -1,6 +1,6 @@
+import { Latencies } from '../../runtime/latencies.ts'
 import type { LimiterEvents } from '../events.ts'
 import type { HotKey } from './hot-keys.ts'
-import { Latencies } from './latencies.ts'
 import { RecentHotKeys } from './recent-hot-keys.ts'
 
 /** Most keys counted for each rule, and most rules counted. */

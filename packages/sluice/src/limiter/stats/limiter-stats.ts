@@ -1,6 +1,5 @@
 import type { RecountOutcome } from '../../stores/store.ts'
-import type { Limiter } from '../limiter.ts'
-import { type DecisionCounts, DecisionStats, type RuleStats } from './decision-stats.ts'
+import type { DecisionCounts, RuleStats } from './decision-stats.ts'
 
 /** How a limiter stands, and what it decided since it is counted. */
 export interface LimiterStats {
@@ -31,85 +30,4 @@ export interface LimiterStats {
 /** How often the source of truth of a rule was asked, by what came of it; see the event `recount`. */
 export interface RecountStats extends Readonly<Record<RecountOutcome, number>> {
   readonly rule: string
-}
-
-/** Keys of all rules together, and rules, in one look: a report must stay small. */
-const maxKeys = 120
-const maxRules = 60
-
-/**
- * Counts what a limiter decides, from the moment it is made, until `stop`. Other limiters of the same service can be
- * added.
- *
- * @example
- * const counter = new LimiterCounter(limiter)
- * counter.stats().decisions.denied
- */
-export class LimiterCounter {
-  readonly #limiter: Limiter
-  readonly #counts: DecisionStats
-  readonly #ends: (() => void)[] = []
-  #breaker: LimiterStats['breaker'] = 'closed'
-  readonly #recounts = new Map<string, Record<RecountOutcome, number>>()
-
-  constructor(limiter: Limiter, counts: DecisionStats = new DecisionStats(() => limiter.clock.monotonic())) {
-    this.#limiter = limiter
-    this.#counts = counts
-    this.#ends.push(
-      this.add(limiter),
-      limiter.on('breaker', ({ state }) => {
-        this.#breaker = state
-      }),
-    )
-  }
-
-  /** Counts the decisions of another limiter, too, until the returned function is called. */
-  add(limiter: Pick<Limiter, 'on'>): () => void {
-    const ends = [
-      limiter.on('decision', (event) => this.#counts.count(event)),
-      limiter.on('recount', ({ rule, outcome }) => this.#countRecount(rule, outcome)),
-    ]
-    return () => {
-      for (const end of ends) end()
-    }
-  }
-
-  get counts(): DecisionStats {
-    return this.#counts
-  }
-
-  stats(): LimiterStats {
-    const { version, source, ageMs, lastError } = this.#limiter.policy.status
-    const rules = this.#counts.rules(maxKeys).slice(0, maxRules)
-    const keysEach = Math.max(1, Math.floor(maxKeys / Math.max(1, rules.length)))
-    return {
-      policy: { version, source, ageMs: Math.round(ageMs), lastError: lastError?.message ?? null },
-      breaker: this.#breaker,
-      decisions: this.#counts.total,
-      recent: this.#counts.recent().map(({ allowed, denied, degraded }) => [allowed, denied, degraded]),
-      second: this.#counts.second,
-      latency: this.#counts.latency(),
-      rules: rules.map((rule) => ({
-        ...rule,
-        hottest: rule.hottest.slice(0, keysEach),
-        mostDenied: rule.mostDenied.slice(0, keysEach),
-      })),
-      recounts: [...this.#recounts].map(([rule, counts]) => ({ rule, ...counts })),
-      hotKeysOverMs: 120_000,
-    }
-  }
-
-  #countRecount(rule: string, outcome: RecountOutcome): void {
-    let counts = this.#recounts.get(rule)
-    if (counts === undefined) {
-      // A rule that is recounted has a function in code, so there are few.
-      counts = { allowed: 0, denied: 0, failed: 0, raised: 0 }
-      this.#recounts.set(rule, counts)
-    }
-    counts[outcome] += 1
-  }
-
-  stop(): void {
-    for (const end of this.#ends.splice(0)) end()
-  }
 }

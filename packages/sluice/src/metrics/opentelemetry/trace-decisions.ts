@@ -1,4 +1,5 @@
 import { type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
+import { asyncDispose } from '../../core/async-dispose.ts'
 import { checkOptionNames, checkShare } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
@@ -69,7 +70,8 @@ export function traceDecisions(limiter: Limiter, options: TracingOptions = {}): 
     get policy() {
       return limiter.policy
     },
-    close: () => limiter.close(),
+    close: (...args) => limiter.close(...args),
+    [asyncDispose]: () => limiter.close(),
   }
 }
 

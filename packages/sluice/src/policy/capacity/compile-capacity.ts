@@ -1,7 +1,7 @@
 import { parseDuration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
+import type { CapacitySpec } from '../document/capacity-spec.ts'
 import type { Report } from '../document/policy-error.ts'
-import type { CapacitySpec } from './capacity-spec.ts'
 
 export interface CompiledCapacityRow {
   readonly below: number

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PolicyError } from '../document/policy-error.ts'
-import type { RequestView } from '../match/request-view.ts'
+import type { RequestView } from '../request-view.ts'
 import { compilePolicy } from './compile-policy.ts'
 
 const rule = { name: 'r', limits: { rpm: 1 } }

@@ -1,5 +1,6 @@
 import { checkOptionNames } from '../../core/check-options.ts'
 import { compileCapacity } from '../capacity/compile-capacity.ts'
+import type { CompiledPolicy } from '../compiled-policy.ts'
 import { checkDocument } from '../document/check-document.ts'
 import type { PolicyDocument } from '../document/document.ts'
 import { IssueList } from '../document/issue-list.ts'
@@ -17,9 +18,8 @@ import { LimitSets } from '../rule/limit-sets.ts'
 import { SharedParts } from '../rule/shared-parts.ts'
 import type { Environment } from '../rule/tier-environment.ts'
 import { builtInTiers, withTiers } from '../rule/tiers.ts'
+import { runAtOnce, runInSlices, type Steps } from '../steps.ts'
 import { compileUpstreams } from '../upstream/compile-upstreams.ts'
-import type { CompiledPolicy } from './compiled-policy.ts'
-import { runAtOnce, runInSlices, type Steps } from './steps.ts'
 
 export interface CompileOptions {
   /** Where tiers by environment are looked up; the environment of the process unless said otherwise. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { CompiledPolicy } from '../compiled-policy.ts'
 import { parseDocument } from '../document/parse/parse-document.ts'
 import { PolicyError } from '../document/policy-error.ts'
-import type { RequestView } from '../match/request-view.ts'
+import type { RequestView } from '../request-view.ts'
 import { compilePolicy } from './compile-policy.ts'
-import type { CompiledPolicy } from './compiled-policy.ts'
 
 // Plain assertions: a hundred thousand documents make many of them.
 // The full count of 10^5 runs with SLUICE_MUTATIONS=100000.

@@ -1,4 +1,4 @@
-import type { CompiledPolicy } from './compiled-policy.ts'
+import type { CompiledPolicy } from '../compiled-policy.ts'
 
 /**
  * What is not wrong with a policy but probably not meant either, in full sentences. With the time, also which overrides

@@ -1,4 +1,4 @@
-import type { Steps } from '../compile/steps.ts'
+import type { Steps } from '../steps.ts'
 import type { OverrideSpec, PolicyDocument, RuleSpec } from './document.ts'
 import { mostIssues, type Report } from './policy-error.ts'
 import { salvageDocument } from './salvage-document.ts'

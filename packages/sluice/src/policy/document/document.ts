@@ -1,10 +1,12 @@
+import type { AlgorithmName } from '../../core/algorithms/limit.ts'
 import type { OnStoreFailure } from '../../core/engine/ask.ts'
-import type { AlgorithmName } from '../../core/engine/limit.ts'
 import type { KeyPart } from '../../core/key.ts'
-import type { CapacitySpec } from '../capacity/capacity-spec.ts'
-import type { RuleMode } from '../compile/compiled-policy.ts'
-import type { RequestView } from '../match/request-view.ts'
+import type { RequestView } from '../request-view.ts'
+import type { CapacitySpec } from './capacity-spec.ts'
 import type { UpstreamSpec } from './upstream-spec.ts'
+
+/** Whether a rule denies, or only watches. */
+export type RuleMode = 'enforce' | 'shadow'
 
 /** One limit in long form (`amount`, `per`), or up to four in short form (`rps`, `rpm`, `rph`, `rpd`). */
 export interface LimitSpec {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { maxUnits } from '../../core/engine/limit.ts'
+import { maxUnits } from '../../core/algorithms/limit.ts'
 import type { LimitSpec, PolicyDocument } from './document.ts'
 import type { Report } from './policy-error.ts'
 import { checkShape } from './schema/schema-issues.ts'

@@ -1,4 +1,4 @@
-import type { Steps } from '../compile/steps.ts'
+import type { Steps } from '../steps.ts'
 import type { PolicyDocument } from './document.ts'
 
 /** What a policy calls its version, else a short hash of all it says. */

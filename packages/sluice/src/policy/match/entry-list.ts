@@ -1,6 +1,6 @@
+import type { Matcher } from '../condition/matcher.ts'
+import type { RequestView } from '../request-view.ts'
 import type { Selector } from '../selector/selector.ts'
-import type { Matcher } from './matcher.ts'
-import type { RequestView } from './request-view.ts'
 
 /** One way into a rule: one of its patterns, or the lack of any. */
 export interface Entry {

@@ -1,12 +1,12 @@
 import { show } from '../../core/errors.ts'
-import type { RuleTrace } from '../compile/compiled-policy.ts'
+import type { RuleTrace } from '../compiled-policy.ts'
+import { hasMethod, type Matcher } from '../condition/matcher.ts'
+import { descriptorMethod } from '../condition/methods.ts'
+import { captureNames, matchPattern } from '../condition/path-pattern.ts'
+import type { RequestView } from '../request-view.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'
 import type { Captured } from '../selector/selector.ts'
 import { chargeOf, refuses } from './match-request.ts'
-import { hasMethod, type Matcher } from './matcher.ts'
-import { descriptorMethod } from './methods.ts'
-import { captureNames, matchPattern } from './path-pattern.ts'
-import type { RequestView } from './request-view.ts'
 
 /** Why each rule does or does not apply. Each rule is tried by itself, so this costs more than matching. */
 export function explainRequest(rules: readonly RuleParts[], request: RequestView, nowMs: number): readonly RuleTrace[] {

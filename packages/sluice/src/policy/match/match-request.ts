@@ -1,8 +1,8 @@
-import type { CompiledRule, Matched, MatchedRule } from '../compile/compiled-policy.ts'
+import type { CompiledRule, Matched, MatchedRule } from '../compiled-policy.ts'
+import { descriptorMethod } from '../condition/methods.ts'
+import type { RequestView } from '../request-view.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'
 import type { Captured } from '../selector/selector.ts'
-import { descriptorMethod } from './methods.ts'
-import type { RequestView } from './request-view.ts'
 import type { RuleIndex } from './rule-index.ts'
 
 /** Finds what the rules of a policy say to one request. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compilePolicy } from '../compile/compile-policy.ts'
+import { parsePattern } from '../condition/path-pattern.ts'
 import type { MatchSpec } from '../document/document.ts'
-import { parsePattern } from './path-pattern.ts'
-import { type RequestView, unreadableBody } from './request-view.ts'
+import { type RequestView, unreadableBody } from '../request-view.ts'
 
 function matches(match: MatchSpec, request: Partial<RequestView>): boolean {
   const policy = compilePolicy({ service: 's', rules: [{ name: 'r', match, key: 'const:all', limits: { rpm: 1 } }] })

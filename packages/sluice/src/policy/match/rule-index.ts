@@ -1,9 +1,9 @@
+import { hasMethod, type Matcher } from '../condition/matcher.ts'
+import { captureNames, type PathPattern } from '../condition/path-pattern.ts'
+import type { RequestView } from '../request-view.ts'
+import { comparedSegment, couldBeAny, decodeSegment, isStrange, pathSpellings } from '../selector/path-spellings.ts'
 import type { Captured } from '../selector/selector.ts'
 import { type Entry, EntryList } from './entry-list.ts'
-import { hasMethod, type Matcher } from './matcher.ts'
-import { captureNames, type PathPattern } from './path-pattern.ts'
-import { comparedSegment, couldBeAny, decodeSegment, isStrange, pathSpellings } from './path-spellings.ts'
-import type { RequestView } from './request-view.ts'
 
 /** A rule whose `match` holds, by its place in the policy. */
 export interface Candidate {

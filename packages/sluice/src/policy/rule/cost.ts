@@ -1,10 +1,10 @@
-import { maxUnits } from '../../core/engine/limit.ts'
+import { maxUnits } from '../../core/algorithms/limit.ts'
 import { show } from '../../core/errors.ts'
 import { isIgnoredPromise } from '../../core/ignored-promise.ts'
 import { warnOnce } from '../../core/observe/warn-once.ts'
 import type { RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
-import type { RequestView } from '../match/request-view.ts'
+import type { RequestView } from '../request-view.ts'
 import { type Captured, compileSelector, type Selector } from '../selector/selector.ts'
 
 /** How many units a request spends. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeKey, encodeKey, type KeyPart } from '../../core/key.ts'
 import { compilePolicy } from '../compile/compile-policy.ts'
 import type { KeySpec } from '../document/document.ts'
-import type { RequestView } from '../match/request-view.ts'
+import type { RequestView } from '../request-view.ts'
 
 const view = (parts: Partial<RequestView> = {}): RequestView => ({ method: 'GET', path: '/', headers: {}, ...parts })
 

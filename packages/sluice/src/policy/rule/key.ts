@@ -2,7 +2,7 @@ import { isIgnoredPromise } from '../../core/ignored-promise.ts'
 import { encodeKey, type KeyPart, maxParts, type ReadKeyPart } from '../../core/key.ts'
 import type { KeyAlternative, KeyFunction, KeySpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
-import type { RequestView } from '../match/request-view.ts'
+import type { RequestView } from '../request-view.ts'
 import { type Captured, compileSelector, type Selector } from '../selector/selector.ts'
 import { textOf } from '../selector/text-of.ts'
 

@@ -1,8 +1,8 @@
-import type { Limit } from '../../core/engine/limit.ts'
+import type { Limit } from '../../core/algorithms/limit.ts'
 import { type LimitSet, limitSet, maxLimitsPerRule } from '../../core/engine/limit-set.ts'
-import { type LimitDefaults, readLimits } from '../compile/limit-spec.ts'
 import type { LimitsSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
+import { type LimitDefaults, readLimits } from '../limit/limit-spec.ts'
 
 /** Makes limit sets; equal ones are one object, so that a hundred thousand overrides need little memory. */
 export class LimitSets {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compilePolicy } from '../compile/compile-policy.ts'
 import type { OverrideSpec } from '../document/document.ts'
-import type { RequestView } from '../match/request-view.ts'
+import type { RequestView } from '../request-view.ts'
 
 const view = (body: unknown): RequestView => ({ method: 'GET', path: '/', headers: {}, body })
 

@@ -1,7 +1,7 @@
 import type { LimitSet } from '../../core/engine/limit-set.ts'
-import type { Steps } from '../compile/steps.ts'
 import type { OverrideSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
+import type { Steps } from '../steps.ts'
 import { type RuleKey, subjectOf } from './key.ts'
 
 /** Other limits by exact subject. One lookup, however many there are. */

@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress } from '../../core/address.ts'
 import { decodeKey } from '../../core/key.ts'
-import { isServed } from '../match/methods.ts'
+import { isServed } from '../condition/methods.ts'
 import type { RuleKey } from './key.ts'
 import type { Overrides } from './overrides.ts'
 

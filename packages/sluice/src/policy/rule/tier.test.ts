@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { encodeKey } from '../../core/key.ts'
 import { compilePolicy } from '../compile/compile-policy.ts'
-import type { RequestView } from '../match/request-view.ts'
+import type { RequestView } from '../request-view.ts'
 
 type Env = Record<string, string>
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { RequestView } from '../match/request-view.ts'
+import type { RequestView } from '../request-view.ts'
 import { type Captured, compileSelector, type Selector } from './selector.ts'
 import { transformOf } from './transforms.ts'
 

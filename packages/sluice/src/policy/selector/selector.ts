@@ -1,6 +1,6 @@
-import { canonicalPath } from '../match/path-spellings.ts'
-import { type RequestView, unreadableBody } from '../match/request-view.ts'
+import { type RequestView, unreadableBody } from '../request-view.ts'
 import { type ParsedSelector, parseSelector, type SelectorRoot } from './parse-selector.ts'
+import { canonicalPath } from './path-spellings.ts'
 import { type HasField, instanceField, ownField, textOf, textOfRepeated, valueAt } from './text-of.ts'
 
 /** What the pattern of a rule's path captured: `values[i]` under `names[i]`. */

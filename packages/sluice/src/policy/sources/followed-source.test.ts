@@ -166,8 +166,8 @@ describe('followedSource', () => {
 
   it('names the option that is wrong', () => {
     const read = async () => reading('v0')
-    for (const pollMs of [0, Number.NaN, 2 ** 31]) expect(() => follow({ read, pollMs })).toThrow(/pollMs is/)
-    expect(() => follow({ read, timeoutMs: -1 })).toThrow(/timeoutMs is -1/)
+    for (const pollMs of [0, Number.NaN, 2 ** 31]) expect(() => follow({ read, pollMs })).toThrow(/poll is/)
+    expect(() => follow({ read, timeoutMs: -1 })).toThrow(/timeout is -1/)
   })
 })
 

@@ -1,8 +1,9 @@
-import { backoffMs } from '../../core/backoff.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { invalidOption, SluiceError } from '../../core/errors.ts'
 import { sha256 } from '../../core/sha256.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { backgroundClock } from '../../runtime/background-clock.ts'
+import { Reachability } from '../../runtime/reachability.ts'
+import { longestTimerMs, systemClock } from '../../runtime/system-clock.ts'
 import { longText, parseInBackground } from '../document/parse/parse-in-background.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
 
@@ -56,12 +57,9 @@ const abandonMs = 60_000
 
 /** Makes a source of a feed: polls it with jitter, follows its pushes, and retries while it is down. */
 export function followedSource(feed: Feed): PolicySource {
-  if (!(feed.pollMs >= 1 && feed.pollMs <= 2 ** 31 - 1)) {
-    throw invalidOption('pollMs', feed.pollMs, 'give milliseconds from 1 to 2147483647')
-  }
-  const { timeoutMs = 1 } = feed
-  if (!(timeoutMs >= 1 && timeoutMs <= 2 ** 31 - 1)) {
-    throw invalidOption('timeoutMs', timeoutMs, 'give milliseconds from 1 to 2147483647')
+  for (const option of ['pollMs', 'timeoutMs'] as const) {
+    const ms = feed[option] ?? 1
+    if (!(ms >= 1 && ms <= longestTimerMs)) throw invalidOption(option.slice(0, -2), ms, 'use 1 ms to 24 days')
   }
   return new FollowedSource(feed)
 }
@@ -72,23 +70,22 @@ class FollowedSource implements PolicySource {
   readonly #feed: Feed
   readonly #random: () => number
   readonly #clock: Clock
+  readonly #background: Clock
+  readonly #reading: Reachability
+  readonly #pushing: Reachability
+  #giveUp: ((why: string) => void) | undefined
+  #isClosed = false
   #listener: SourceListener | undefined
   #stamp: string | undefined
   #delivered: string | undefined
   /** The reason of the outage that lasts; undefined while the source can be read. */
   #outage: string | undefined
-  #failures = 0
   #timer: Timer | undefined
   #settleTimer: Timer | undefined
   #looking = false
   #lookAgain = false
   #outstanding: { readonly reading: Promise<Reading | 'unchanged'>; readonly sinceMs: number } | undefined
-  #readTimer: Timer | undefined
-  #giveUp: ((reason: Error) => void) | undefined
   #unsubscribe: (() => unknown) | undefined
-  #pushFailures = 0
-  #pushTimer: Timer | undefined
-  #closed = false
 
   constructor(feed: Feed) {
     this.description = feed.description
@@ -96,11 +93,15 @@ class FollowedSource implements PolicySource {
     this.#feed = feed
     this.#random = feed.random ?? Math.random
     this.#clock = feed.clock ?? systemClock()
+    this.#background = backgroundClock(this.#clock)
+    const following = { clock: this.#background, random: this.#random }
+    this.#reading = new Reachability({ ...following, probe: () => void this.#look() })
+    this.#pushing = new Reachability({ ...following, probe: () => this.#subscribe() })
   }
 
   async start(listener: SourceListener): Promise<SourcedDocument> {
     if (this.#listener !== undefined) throw new SluiceError('SLUICE_WRONG_USE', `${this.description} is in use already`)
-    if (this.#closed) throw new SluiceError('SLUICE_CLOSED', `${this.description} is closed`)
+    if (this.#isClosed) throw new SluiceError('SLUICE_CLOSED', `${this.description} is closed`)
     this.#listener = listener
     this.#looking = true
     try {
@@ -108,7 +109,7 @@ class FollowedSource implements PolicySource {
       // Nothing is known yet, so nothing can be unchanged.
       return this.#take(reading as Reading) as SourcedDocument
     } catch (error) {
-      this.#failures = 1
+      this.#reading.failed()
       this.#outage = (error as Error).message
       throw error
     } finally {
@@ -119,9 +120,10 @@ class FollowedSource implements PolicySource {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    for (const timer of [this.#timer, this.#settleTimer, this.#pushTimer]) this.#clock.clearTimeout(timer)
-    this.#giveUp?.(new Error('it was closed'))
+    this.#isClosed = true
+    this.#giveUp?.('it was closed')
+    for (const timer of [this.#timer, this.#settleTimer]) this.#clock.clearTimeout(timer)
+    for (const each of [this.#reading, this.#pushing]) each.close()
     await this.#endPush()
     await this.#feed.close?.()
   }
@@ -129,19 +131,22 @@ class FollowedSource implements PolicySource {
   /** Reads the document now; when a read is in flight, again after it. */
   async #look(): Promise<void> {
     if (this.#looking) this.#lookAgain = true
-    if (this.#looking || this.#closed) return
+    if (this.#looking || this.#isClosed) return
     this.#looking = true
     this.#clock.clearTimeout(this.#timer)
     do {
       this.#lookAgain = false
       try {
         const reading = await this.#read()
-        if (this.#closed) return
-        this.#recovered()
+        if (this.#isClosed) return
+        if (this.#reading.answered()) {
+          this.#outage = undefined
+          this.#listener?.recovered()
+        }
         const changed = reading === 'unchanged' ? undefined : this.#take(reading)
         if (changed !== undefined && this.#listener?.changed(changed) === false) this.#forget()
       } catch (error) {
-        if (this.#closed) return
+        if (this.#isClosed) return
         this.#failed(error as Error)
         break
       }
@@ -158,7 +163,7 @@ class FollowedSource implements PolicySource {
     this.#delivered = hash
     const { document, revision } = reading
     const parse = typeof document === 'string' && document.length > longText && (() => parseInBackground(document))
-    return { document, revision, ...(parse ? { parse } : {}) }
+    return { document, revision, ...(parse && { parse }) }
   }
 
   /** The last reading was not taken: the next one is delivered, even if it finds the same. */
@@ -167,15 +172,8 @@ class FollowedSource implements PolicySource {
     this.#delivered = undefined
   }
 
-  #recovered(): void {
-    this.#failures = 0
-    if (this.#outage === undefined) return
-    this.#outage = undefined
-    this.#listener?.recovered()
-  }
-
   #failed(error: Error): void {
-    this.#failures++
+    this.#reading.failed()
     if ((error.cause as Error | undefined)?.name === 'NoDocument') {
       this.#listener?.emptied?.()
       this.#forget()
@@ -186,14 +184,11 @@ class FollowedSource implements PolicySource {
   }
 
   #schedule(): void {
-    if (this.#closed) return
-    const pauseMs =
-      this.#failures > 0
-        ? backoffMs(this.#failures - 1, this.#random)
-        : // Jitter shortens: a change is seen within one poll.
-          this.#feed.pollMs * (0.8 + 0.2 * this.#random())
+    if (this.#isClosed || this.#reading.isDown) return
     this.#clock.clearTimeout(this.#timer)
-    this.#timer = this.#inBackground(() => void this.#look(), pauseMs)
+    // Jitter shortens: a change is seen within one poll.
+    const pauseMs = this.#feed.pollMs * (0.8 + 0.2 * this.#random())
+    this.#timer = this.#background.setTimeout(() => void this.#look(), pauseMs)
   }
 
   async #read(): Promise<Reading | 'unchanged'> {
@@ -203,57 +198,53 @@ class FollowedSource implements PolicySource {
       this.#lookAgain = true
     } else {
       const reading = this.#feed.read(this.#stamp)
-      const outstanding = { reading, sinceMs: this.#clock.monotonic() }
       const settled = (): void => {
-        if (this.#outstanding === outstanding) this.#outstanding = undefined
+        if (this.#outstanding?.reading === reading) this.#outstanding = undefined
       }
-      this.#outstanding = outstanding
-      reading.then(settled, settled)
-      // A late answer: the storage is back.
-      reading.then(() => void (this.#looking || this.#look()), settled)
+      this.#outstanding = { reading, sinceMs: this.#clock.monotonic() }
+      reading.then(() => {
+        settled()
+        // A late answer: the storage is back.
+        if (!this.#looking) void this.#look()
+      }, settled)
     }
-    const patience = new Promise<never>((_, reject) => {
-      this.#giveUp = reject
-      this.#readTimer = this.#clock.setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
-    })
+    let timer: Timer | undefined
     try {
-      return await Promise.race([this.#outstanding.reading, patience])
-    } catch (error) {
-      throw this.#failure(error)
+      return await new Promise((resolve, reject) => {
+        this.#giveUp = (why) => reject(new Error(why))
+        timer = this.#clock.setTimeout(() => this.#giveUp!(`no answer within ${timeoutMs} ms`), timeoutMs)
+        this.#outstanding!.reading.then(resolve, reject)
+      })
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message || cause.name : String(cause)
+      const message = `the policy could not be read from ${this.description}: ${why}`
+      throw new SluiceError('SLUICE_SOURCE_FAILED', message, { cause, transient: true })
     } finally {
-      this.#clock.clearTimeout(this.#readTimer)
+      this.#clock.clearTimeout(timer)
     }
-  }
-
-  #failure(cause: unknown): SluiceError {
-    const why = cause instanceof Error ? cause.message || cause.name : String(cause)
-    const message = `the policy could not be read from ${this.description}: ${why}`
-    return new SluiceError('SLUICE_SOURCE_FAILED', message, { cause, transient: true })
   }
 
   #subscribe(): void {
-    if (this.#closed || this.#feed.subscribe === undefined) return
+    if (this.#isClosed || this.#feed.subscribe === undefined) return
     let over = false
-    const retry = (): void => {
-      if (over || this.#closed) return
+    const end = (): void => {
       over = true
-      // A read shows whether the storage is gone or only its pushes.
-      void this.#look()
       void this.#endPush()
-      const pauseMs = backoffMs(this.#pushFailures++, this.#random)
-      this.#pushTimer = this.#inBackground(() => this.#subscribe(), pauseMs)
     }
     this.#unsubscribe = this.#feed.subscribe({
       changed: () => {
-        if (over || this.#closed) return
-        this.#pushFailures = 0
+        if (over || this.#isClosed) return
+        this.#pushing.answered()
         this.#gather()
       },
-      broken: retry,
-      unavailable: () => {
-        over = true
-        void this.#endPush()
+      broken: () => {
+        if (over || this.#isClosed) return
+        end()
+        this.#pushing.failed()
+        // A read shows whether the storage is gone or only its pushes.
+        void this.#look()
       },
+      unavailable: end,
     })
   }
 
@@ -261,18 +252,11 @@ class FollowedSource implements PolicySource {
     const { settleMs } = this.#feed
     if (settleMs === undefined) void this.#look()
     else {
-      this.#settleTimer ??= this.#inBackground(() => {
+      this.#settleTimer ??= this.#background.setTimeout(() => {
         this.#settleTimer = undefined
         void this.#look()
       }, settleMs)
     }
-  }
-
-  /** A timer that does not keep the process alive. */
-  #inBackground(run: () => void, ms: number): Timer {
-    const timer = this.#clock.setTimeout(run, ms)
-    timer.unref?.()
-    return timer
   }
 
   async #endPush(): Promise<void> {

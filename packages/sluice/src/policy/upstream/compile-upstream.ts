@@ -1,9 +1,9 @@
+import { maxPeriodMs } from '../../core/algorithms/limit.ts'
 import { formatDuration, parseDuration } from '../../core/duration.ts'
-import { maxPeriodMs } from '../../core/engine/limit.ts'
 import { SluiceError, show } from '../../core/errors.ts'
-import { shortForms } from '../compile/short-forms.ts'
 import type { Report } from '../document/policy-error.ts'
 import type { UpstreamLimitSpec, UpstreamSpec } from '../document/upstream-spec.ts'
+import { shortForms } from '../limit/short-forms.ts'
 import { parseOrigin } from './origin.ts'
 import type { CompiledUpstream, UpstreamLimit } from './upstream.ts'
 

@@ -1,4 +1,4 @@
-import { backoffMs } from '../../core/backoff.ts'
+import { type BackoffOptions, backoffMs } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Script } from '../script.ts'
 
@@ -37,9 +37,13 @@ export interface RedisConnection {
   close(): Promise<void>
 }
 
-/** Waits between attempts to connect; spread, so that replicas do not come back all at once. */
-export function reconnectDelayMs(attempt: number, capMs: number, random: () => number): number {
-  return Math.ceil(backoffMs(attempt, random, { baseMs: 25, maxMs: capMs }))
+/** The waits between attempts to connect, which are `reconnectMs` at the longest. */
+export function reconnectBackoff(reconnectMs: number): BackoffOptions {
+  return { baseMs: 25, maxMs: reconnectMs }
+}
+
+export function reconnectDelayMs(attempt: number, reconnectMs: number, random: () => number): number {
+  return Math.ceil(backoffMs(attempt, random, reconnectBackoff(reconnectMs)))
 }
 
 /** A reply in the form that RESP2 has: maps of RESP3, and what a client makes of them, as flat lists. */

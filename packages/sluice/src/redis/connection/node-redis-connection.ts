@@ -1,5 +1,6 @@
-import type { Clock, Timer } from '../../core/clock.ts'
-import { Deadlines } from '../../timing/deadlines.ts'
+import type { Clock } from '../../core/clock.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
+import { Reachability } from '../../runtime/reachability.ts'
 import type { NodeRedisClient } from '../client.ts'
 import {
   type CommandOptions,
@@ -7,7 +8,7 @@ import {
   flatReply,
   type RedisArgument,
   type RedisConnection,
-  reconnectDelayMs,
+  reconnectBackoff,
 } from './connection.ts'
 import { type ConnectingClient, connectClient, duplicateOf, kindOf, type OwnNodeRedis } from './node-redis-client.ts'
 import { once } from './once.ts'
@@ -35,14 +36,13 @@ class NodeRedisConnection implements RedisConnection {
   readonly #clock: Clock
   /** When each call in flight is to be given up. */
   readonly #timeouts: Deadlines
+  readonly #reachability: Reachability
   #own!: OwnNodeRedis
   #connecting!: ConnectingClient
   #bytes!: OwnNodeRedis
   #generation = 0
   #lastError: Error | undefined
   #unreadySinceMs: number | undefined
-  #attempts = 0
-  #timer: Timer | undefined
   #isRenewing = false
   #closed = false
   #settleAttempted!: () => void
@@ -53,6 +53,12 @@ class NodeRedisConnection implements RedisConnection {
     this.#reconnectMs = reconnectMs
     this.#clock = clock
     this.#timeouts = new Deadlines(clock)
+    this.#reachability = new Reachability({
+      clock,
+      random: Math.random,
+      backoff: reconnectBackoff(reconnectMs),
+      probe: () => this.#renew(),
+    })
     this.isCluster = kindOf(client) === 'cluster'
     this.attempted = new Promise((resolve) => {
       this.#settleAttempted = resolve
@@ -81,7 +87,7 @@ class NodeRedisConnection implements RedisConnection {
         this.#settleAttempted()
         if (own !== this.#own || this.#closed) return
         this.#lastError = error
-        this.#renewLater()
+        this.#reachability.failed()
       },
     )
   }
@@ -106,7 +112,7 @@ class NodeRedisConnection implements RedisConnection {
   async close(): Promise<void> {
     this.#closed = true
     this.#settleAttempted()
-    this.#clock.clearTimeout(this.#timer)
+    this.#reachability.close()
     this.#timeouts.close()
     this.#connecting.end()
   }
@@ -120,19 +126,19 @@ class NodeRedisConnection implements RedisConnection {
     const nowMs = this.#clock.monotonic()
     if (!this.#isReady) {
       this.#unreadySinceMs ??= nowMs
-      if (nowMs - this.#unreadySinceMs > 2 * this.#socketTimeoutMs) this.#renew()
+      if (nowMs - this.#unreadySinceMs > 2 * this.#socketTimeoutMs) this.#reachability.probeNow()
       throw this.#lastError ?? new Error('The connection to Redis is not ready.')
     }
     this.#unreadySinceMs = undefined
     let isSilent = false
     const timeout = this.#timeouts.add(nowMs + this.#socketTimeoutMs, () => {
       isSilent = true
-      if (own === this.#own) this.#renew()
+      if (own === this.#own) this.#reachability.probeNow()
     })
     try {
       return await send()
     } catch (error) {
-      if (own === this.#own && isLost(error)) this.#renewLater()
+      if (own === this.#own && isLost(error)) this.#reachability.failed()
       if (isSilent)
         throw new Error(`Redis timed out: it did not answer for ${this.#socketTimeoutMs} ms`, { cause: error })
       throw this.#isReady || this.#lastError === undefined ? error : this.#lastError
@@ -144,7 +150,7 @@ class NodeRedisConnection implements RedisConnection {
   #connected(own: OwnNodeRedis): void {
     if (own !== this.#own) return
     this.#generation += 1
-    this.#attempts = 0
+    this.#reachability.answered()
     this.#lastError = undefined
     // One node of several may be ready before the whole is.
     if (this.#isReady) this.#settleAttempted()
@@ -156,21 +162,11 @@ class NodeRedisConnection implements RedisConnection {
   #renew(): void {
     if (this.#closed || this.#isRenewing) return
     this.#isRenewing = true
-    this.#clock.clearTimeout(this.#timer)
-    this.#timer = undefined
     this.#connecting.end()
     setImmediate(() => {
       this.#isRenewing = false
       if (!this.#closed) this.start()
     })
-  }
-
-  #renewLater(): void {
-    if (this.#closed) return
-    this.#timer ??= this.#clock.setTimeout(
-      () => this.#renew(),
-      reconnectDelayMs(this.#attempts++, this.#reconnectMs, Math.random),
-    )
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Timer } from '../../core/clock.ts'
+import { Reachability } from '../../runtime/reachability.ts'
 import type { NodeRedisClient } from '../client.ts'
-import { type ConnectionOptions, reconnectDelayMs } from './connection.ts'
+import { type ConnectionOptions, reconnectBackoff } from './connection.ts'
 import { type ConnectingClient, connectClient, duplicateOf, kindOf, type OwnNodeRedis } from './node-redis-client.ts'
 import type { SubscriberConnection, SubscriberEvents } from './subscriber.ts'
 
@@ -24,16 +24,22 @@ class NodeRedisSubscriber implements SubscriberConnection {
   readonly #source: NodeRedisClient
   readonly #options: ConnectionOptions
   readonly #events: SubscriberEvents
+  /** A client that could not connect at all does not try again. */
+  readonly #reachability: Reachability
   #own!: Subscribing
   #connecting!: ConnectingClient
-  #attempts = 0
-  #timer: Timer | undefined
   #closed = false
 
   constructor(client: NodeRedisClient, options: ConnectionOptions, events: SubscriberEvents) {
     this.#source = client
     this.#options = options
     this.#events = events
+    this.#reachability = new Reachability({
+      clock: options.clock,
+      random: Math.random,
+      backoff: reconnectBackoff(options.reconnectMs),
+      probe: () => this.#start(),
+    })
     if (kindOf(client) === 'single') this.ping = () => this.#own.ping()
     this.#start()
   }
@@ -52,12 +58,12 @@ class NodeRedisSubscriber implements SubscriberConnection {
     if (this.#closed) return
     this.#connecting.end()
     this.#events.lost()
-    this.#startLater()
+    this.#reachability.failed()
   }
 
   close(): void {
     this.#closed = true
-    this.#options.clock.clearTimeout(this.#timer)
+    this.#reachability.close()
     this.#connecting.end()
   }
 
@@ -66,7 +72,7 @@ class NodeRedisSubscriber implements SubscriberConnection {
     const isCurrent = (): boolean => own === this.#own && !this.#closed
     const ready = (): void => {
       if (!isCurrent()) return
-      this.#attempts = 0
+      this.#reachability.answered()
       this.#events.ready()
     }
     this.#own = own
@@ -81,20 +87,8 @@ class NodeRedisSubscriber implements SubscriberConnection {
         if (!isSingle) ready()
       },
       () => {
-        if (isCurrent()) this.#startLater()
+        if (isCurrent()) this.#reachability.failed()
       },
-    )
-  }
-
-  /** A client that could not connect at all does not try again. */
-  #startLater(): void {
-    const { clock, reconnectMs } = this.#options
-    this.#timer ??= clock.setTimeout(
-      () => {
-        this.#timer = undefined
-        if (!this.#closed) this.#start()
-      },
-      reconnectDelayMs(this.#attempts++, reconnectMs, Math.random),
     )
   }
 }

@@ -2,7 +2,7 @@ import { Redis as Ioredis } from 'ioredis'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import { openRedis } from '../open-redis.ts'
+import { sharedRedis } from '../testing/shared-redis.ts'
 
 let server: RedisServer
 beforeAll(async () => {
@@ -28,7 +28,7 @@ async function disconnectWhileConnecting(own: Ioredis): Promise<void> {
 
 test('a connection that ioredis has ended for good is made again', async () => {
   const { client, made } = watched()
-  const redis = openRedis(client)
+  const redis = sharedRedis(client)
   await redis.command(['PING'])
   const [own] = made()
   for (let round = 0; round < 3; round++) {
@@ -41,7 +41,7 @@ test('a connection that ioredis has ended for good is made again', async () => {
 
 test('messages come again after such an end', async () => {
   const { client, made } = watched()
-  const redis = openRedis(client)
+  const redis = sharedRedis(client)
   const seen: string[] = []
   redis.subscribe('news', { message: (text) => seen.push(text) })
   await waitFor(async () => (await redis.publish('news', 'one')) === 1)
@@ -54,7 +54,7 @@ test('messages come again after such an end', async () => {
 
 test('stays closed when it was closed while an attempt was due', async () => {
   const { client, made } = watched()
-  const redis = openRedis(client, { reconnectMs: 50 })
+  const redis = sharedRedis(client, { reconnect: 50 })
   await redis.command(['PING'])
   const [own] = made()
   await disconnectWhileConnecting(own!)

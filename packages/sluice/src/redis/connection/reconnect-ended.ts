@@ -1,5 +1,7 @@
-import type { Clock, Timer } from '../../core/clock.ts'
-import { reconnectDelayMs } from './connection.ts'
+import type { Clock } from '../../core/clock.ts'
+import { backgroundClock } from '../../runtime/background-clock.ts'
+import { Reachability } from '../../runtime/reachability.ts'
+import { reconnectBackoff } from './connection.ts'
 
 interface Reconnecting {
   on(event: string, listener: (...args: never[]) => void): unknown
@@ -12,21 +14,14 @@ interface Reconnecting {
  * returned function is called.
  */
 export function reconnectEnded(own: Reconnecting, capMs: number, clock: Clock): () => void {
-  let isClosed = false
-  let attempt = 0
-  let timer: Timer | undefined
-  own.on('ready', () => {
-    attempt = 0
-  })
-  own.on('end', () => {
-    if (isClosed) return
+  const reachability = new Reachability({
+    clock: backgroundClock(clock),
+    random: Math.random,
+    backoff: reconnectBackoff(capMs),
     // What went wrong is emitted as an error too; the next 'end' starts the next attempt.
-    const connect = (): void => void own.connect().catch(() => undefined)
-    timer = clock.setTimeout(connect, reconnectDelayMs(attempt++, capMs, Math.random))
-    timer.unref?.()
+    probe: () => void own.connect().catch(() => undefined),
   })
-  return () => {
-    isClosed = true
-    clock.clearTimeout(timer)
-  }
+  own.on('ready', () => reachability.answered())
+  own.on('end', () => reachability.failed())
+  return () => reachability.close()
 }

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../core/clock.ts'
-import { afterUnread } from '../../timing/after-unread.ts'
+import { afterUnread } from '../../runtime/after-unread.ts'
 
 /**
  * Notices that a server does not answer although calls are in flight, which is all that shows of a frozen one. One

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { StoreError } from '../../core/errors.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
-import { Deadlines } from '../../timing/deadlines.ts'
 import type { RedisArgument, RedisConnection } from '../connection/connection.ts'
 import { nodeFacts } from '../scripts.gen.ts'
 import { ScriptRunner } from './script-runner.ts'

@@ -1,6 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
-import type { Deadline, Deadlines } from '../../timing/deadlines.ts'
+import type { Deadline, Deadlines } from '../../runtime/deadlines.ts'
+import { SingleFlight } from '../../runtime/single-flight.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { RedisArgument, RedisConnection } from '../connection/connection.ts'
 import { isMissingScript, isOnTheMove, redisFailure } from '../failure.ts'
 import { MsgpackReader } from '../msgpack.ts'
@@ -50,7 +52,7 @@ export class ScriptRunner {
   readonly #nodes = new Map<string, Node>()
   #generation = 0
   /** By node and script: the call that brings the script to the node. */
-  readonly #loading = new Map<string, Promise<unknown>>()
+  readonly #loading = new SingleFlight<string, Buffer>()
   readonly #unanswered = new Unanswered()
   readonly #failing = new FailingCalls()
   #attempted = false
@@ -255,7 +257,7 @@ export class ScriptRunner {
   async #runAgain(call: ScriptCall, slot: number, args: readonly RedisArgument[], error: unknown): Promise<Buffer> {
     if (isMissingScript(error)) return this.#load(call, slot, args)
     if (!isOnTheMove(error) || this.#clock.monotonic() + tryAgainMs >= call.deadlineMs) throw error
-    await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, tryAgainMs))
+    await sleep(tryAgainMs, this.#clock)
     return this.#run(call, slot, args)
   }
 
@@ -265,19 +267,14 @@ export class ScriptRunner {
    */
   async #load(call: ScriptCall, slot: number, args: readonly RedisArgument[]): Promise<Buffer> {
     const { script, keys } = call
-    const place = `${this.#connection.nodeOf(slot)} ${script.sha1}`
-    const pending = this.#loading.get(place)
-    if (pending !== undefined) {
-      await pending.catch(() => undefined)
-      return this.#run(call, slot, args)
-    }
-    const loading = this.#connection.load(script, keys, args)
-    this.#loading.set(place, loading)
-    try {
-      return await loading
-    } finally {
-      this.#loading.delete(place)
-    }
+    let isOwn = false
+    const loading = this.#loading.join(`${this.#connection.nodeOf(slot)} ${script.sha1}`, () => {
+      isOwn = true
+      return this.#connection.load(script, keys, args)
+    })
+    if (isOwn) return loading
+    await loading.catch(() => undefined)
+    return this.#run(call, slot, args)
   }
 
   #nodeOf(slot: number): Node {

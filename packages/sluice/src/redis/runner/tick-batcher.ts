@@ -1,4 +1,4 @@
-import { runInMicrotask } from '../../timing/microtask.ts'
+import { runInMicrotask } from '../../runtime/microtask.ts'
 import { noSlot } from '../slots.ts'
 
 /** What one call carries: items that were asked for together. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { checkOptionNames } from '../../core/check-options.ts'
-import { systemClock } from '../../timing/system-clock.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { codeOf, type FileSystem } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
 import { readWhole } from '../files/whole-file.ts'

@@ -28,7 +28,7 @@ async function limiterOn(store: Store, options: Partial<LimiterOptions> = {}): P
     store,
     replicas: 4,
     denyCache: false,
-    breaker: { cooldownMs: 20 },
+    breaker: { cooldown: 20 },
     clock,
     ...options,
   })
@@ -62,7 +62,7 @@ test('open allows, closed denies for its own reason, local decides on the share;
 
 test('after five failures in a row the store is not asked, and after the cooldown it is asked once', async () => {
   const store = switchedStore(memoryStore())
-  const limiter = await limiterOn(store, { breaker: { cooldownMs: 60_000 } })
+  const limiter = await limiterOn(store, { breaker: { cooldown: 60_000 } })
   store.failing = 'refused'
   for (let i = 0; i < 5; i++) expect((await limiter.take('a', { rule: 'open' })).failure).toBe('refused')
   const { asked } = store
@@ -130,7 +130,7 @@ test('faults of one key do not open the breaker', async () => {
 })
 
 test('a store that never answers is not waited for', async () => {
-  const limiter = await limiterOn(silentStore(memoryStore()), { deadlineMs: 20 })
+  const limiter = await limiterOn(silentStore(memoryStore()), { deadline: 20 })
   const decision = limiter.take('a', { rule: 'closed' })
   await clock.advance(20)
   expect(await decision).toMatchObject({ reason: 'unavailable', failure: 'timeout' })

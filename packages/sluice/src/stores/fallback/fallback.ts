@@ -3,7 +3,7 @@ import { failuresInARow } from '../../breaker/strategy.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, OnStoreFailure, TextTake } from '../../core/engine/ask.ts'
 import { type FailureKind, StoreError } from '../../core/errors.ts'
-import { Deadlines } from '../../timing/deadlines.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
 import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
 import { Observers } from '../observers.ts'
 import type { Store, StoreAbilities, StoreHealth, StoreObserver } from '../store.ts'
@@ -140,11 +140,11 @@ class StoreWithFallback implements FallbackStore {
     if (submit !== undefined && keepsDeadlines) return submit(ask, withinMs, call)
     const answer = this.#store.decide(ask, withinMs)
     if (!(answer instanceof Promise)) return answer
-    const inTime = keepsDeadlines ? answer : this.#deadlines.inTime(answer, this.#clock.monotonic() + withinMs)
+    const inTime = keepsDeadlines ? answer : this.#deadlines.inTime(answer, this.#clock.monotonic() + withinMs, late)
     inTime.then(
       (settled) => {
         if (settled !== undefined) call.answered(settled)
-        else call.failed(new StoreError('timeout', 'The store did not answer before the deadline.'))
+        else call.failed(new StoreError('other', 'The store resolved to no answer.'))
       },
       (error) => call.failed(error),
     )
@@ -233,6 +233,10 @@ class PendingAsk implements Waiter {
     }
     this.#waiter.answered(answer)
   }
+}
+
+function late(): StoreError {
+  return new StoreError('timeout', 'The store did not answer before the deadline.')
 }
 
 function copiesOf(ask: Ask): number {

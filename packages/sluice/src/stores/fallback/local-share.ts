@@ -1,5 +1,5 @@
+import type { Limit } from '../../core/algorithms/limit.ts'
 import type { Charge } from '../../core/engine/ask.ts'
-import type { Limit } from '../../core/engine/limit.ts'
 import { type LimitSet, limitSet } from '../../core/engine/limit-set.ts'
 
 const shares = new WeakMap<LimitSet, Map<number, LimitSet>>()

@@ -27,7 +27,7 @@ async function replicasOf(
   const replicas: Limiter[] = []
   for (let i = 0; i < count; i++)
     replicas.push(
-      await createLimiter({ policy, store: away, replicas: count, denyCache: false, breaker: { cooldownMs: 1 } }),
+      await createLimiter({ policy, store: away, replicas: count, denyCache: false, breaker: { cooldown: 1 } }),
     )
   limiters.push(...replicas)
   return { replicas, away, central }

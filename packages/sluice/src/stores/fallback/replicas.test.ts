@@ -8,7 +8,8 @@ import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { memoryStore } from '../memory/memory-store.ts'
-import { redisStore } from '../redis/redis-store.ts'
+import { openRedis } from '../redis/open-redis.ts'
+import { storeOf } from '../store-of.ts'
 import { Replicas } from './replicas.ts'
 
 let redis: RedisServer
@@ -18,14 +19,15 @@ beforeAll(async () => {
 afterAll(() => redis?.stop())
 
 test('replicas count each other, and one that closes is no longer counted', async () => {
-  const store = memoryStore()
-  const replicas = ['a', 'b', 'c', 'd'].map((id) => new Replicas(store, 'service', id, virtualClock()))
+  const clock = virtualClock()
+  const store = memoryStore({ clock })
+  const replicas = ['a', 'b', 'c', 'd'].map((id) => new Replicas(store, 'service', id, clock))
   for (const replica of replicas) await replica.start(100)
   for (const replica of replicas) await replica.beat(100)
   expect(replicas.map(({ count }) => count)).toEqual([4, 4, 4, 4])
   await replicas[3]!.close(100)
-  for (let beat = 0; beat < 5; beat++) await replicas[0]!.beat(100)
-  expect(replicas[0]!.count).toBe(3)
+  await clock.advance('20s')
+  expect(replicas.slice(0, 3).map(({ count }) => count)).toEqual([3, 3, 3])
   for (const replica of replicas) await replica.close(100)
 })
 
@@ -42,12 +44,13 @@ test('services do not count each other', async () => {
 })
 
 test('while the store is away the last known number stands, also right after it came back empty', async () => {
-  const store = switchedStore(memoryStore())
-  const replicas = ['a', 'b', 'c'].map((id) => new Replicas(store, 'service', id, virtualClock()))
+  const clock = virtualClock()
+  const store = switchedStore(memoryStore({ clock }))
+  const replicas = ['a', 'b', 'c'].map((id) => new Replicas(store, 'service', id, clock))
   for (const replica of replicas) await replica.start(100)
   for (const replica of replicas) await replica.beat(100)
   store.failing = 'refused'
-  for (let beat = 0; beat < 20; beat++) await replicas[0]!.beat(100)
+  await clock.advance('1m')
   expect(replicas[0]!.count).toBe(3)
   store.failing = undefined
   await store.close()
@@ -61,8 +64,8 @@ test('a limiter that starts while the store is away enforces the whole limit, or
   const admitted = async (replicas?: number): Promise<number> => {
     const away = new Redis({ port: 1, lazyConnect: true, retryStrategy: () => null })
     away.on('error', () => undefined)
-    const store = redisStore(away)
-    const limiter = await createLimiter({ policy, store, deadlineMs: 50, ...(replicas ? { replicas } : {}) })
+    const store = storeOf(openRedis(away))
+    const limiter = await createLimiter({ policy, store, deadline: 50, ...(replicas ? { replicas } : {}) })
     const decisions = await Promise.all(Array.from({ length: 150 }, () => limiter.take('one')))
     await limiter.close()
     await store.close()
@@ -76,9 +79,7 @@ test('four replicas on Redis that goes away share the limit', async () => {
   const policy = { service: 'four', rules: [{ name: 'r', limits: { rph: 100 }, onStoreFailure: 'local' as const }] }
   const limiters: Limiter[] = []
   for (let i = 0; i < 4; i++)
-    limiters.push(
-      await createLimiter({ policy, store: redisStore(new Redis({ port: redis.port, lazyConnect: true })) }),
-    )
+    limiters.push(await createLimiter({ policy, redis: openRedis(new Redis({ port: redis.port, lazyConnect: true })) }))
   // The first has counted before the others were there; it counts again within two seconds.
   const shares = (): Promise<number[]> =>
     Promise.all(limiters.map(async (limiter) => (await limiter.peek('probe')).limits[0]?.amount ?? 0))
@@ -116,7 +117,7 @@ test('replicas are counted also when only a later version of the policy has a lo
     },
     close: async () => undefined,
   }
-  const store = redisStore(new Redis({ port: redis.port, lazyConnect: true }))
+  const store = storeOf(openRedis(new Redis({ port: redis.port, lazyConnect: true })))
   const limiter = await createLimiter({ policy: source, store })
   const beats = (): Promise<string[]> => redis.cli<string[]>('KEYS', '*later/*replicas*')
   expect(await beats()).toEqual([])
@@ -130,7 +131,7 @@ test('a Redis that comes back empty gives nothing beyond what was admitted witho
   await redis.restart()
   const limiter = await createLimiter({
     policy,
-    store: redisStore(new Redis({ port: redis.port, lazyConnect: true })),
+    redis: openRedis(new Redis({ port: redis.port, lazyConnect: true })),
     denyCache: false,
   })
   for (let outage = 0; outage < 3; outage++) {

@@ -1,29 +1,26 @@
-import type { Clock, Timer } from '../../core/clock.ts'
+import { maxConcurrency } from '../../core/algorithms/limit.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
-import { maxConcurrency } from '../../core/engine/limit.ts'
 import { limitSet } from '../../core/engine/limit-set.ts'
 import { encodeKey, keyPrefix } from '../../core/key.ts'
+import { every } from '../../runtime/every.ts'
+import { LiveReplicas } from '../../runtime/live-replicas.ts'
 import type { Store } from '../store.ts'
 
 const beatMs = 2000
 const ttlUs = 10_000_000
-/** As many beats as a silent replica lives on for. */
-const beatsRemembered = ttlUs / 1000 / beatMs
 
 /**
  * Counts the replicas of a service by their heartbeats, which are nothing but holds of a concurrency limit in the
- * store. While the store is away the last known number stands. It grows at once and falls late: after an outage, or in
- * a store that came back empty, the others may not have been heard yet, and too small a number would let every replica
- * admit too much.
+ * store. While the store is away the last known number stands.
  */
 export class Replicas {
   readonly #store: Pick<Store, 'decide'>
   readonly #charge: Charge
   readonly #id: string
   readonly #clock: Clock
-  /** What the last beats counted. */
-  #counts: readonly number[] = [1]
-  #timer: Timer | undefined
+  readonly #counted = new LiveReplicas(ttlUs / 1000)
+  #stop: (() => void) | undefined
 
   constructor(store: Pick<Store, 'decide'>, service: string, id: string, clock: Clock) {
     this.#store = store
@@ -41,33 +38,25 @@ export class Replicas {
   }
 
   get count(): number {
-    return Math.max(...this.#counts)
+    return this.#counted.count
   }
 
   /** Announces this replica and counts the others; afterwards every two seconds. */
   async start(withinMs: number): Promise<void> {
-    if (this.#timer !== undefined) return
-    this.#beatLater(withinMs)
+    if (this.#stop !== undefined) return
+    this.#stop = every(beatMs, this.#clock, () => void this.beat(withinMs))
     await this.beat(withinMs)
   }
 
   async close(withinMs: number): Promise<void> {
-    if (this.#timer === undefined) return
-    this.#clock.clearTimeout(this.#timer)
-    this.#timer = undefined
+    if (this.#stop === undefined) return
+    this.#stop()
+    this.#stop = undefined
     try {
       await this.#store.decide({ kind: 'settle', charges: [this.#charge], id: this.#id }, withinMs)
     } catch {
       // The hold expires by itself.
     }
-  }
-
-  #beatLater(withinMs: number): void {
-    this.#timer = this.#clock.setTimeout(() => {
-      this.#beatLater(withinMs)
-      void this.beat(withinMs)
-    }, beatMs)
-    this.#timer.unref?.()
   }
 
   /** One heartbeat. */
@@ -82,7 +71,7 @@ export class Replicas {
         )
       }
       const { holds } = await this.#store.decide({ kind: 'peek', charges }, withinMs)
-      this.#counts = [...this.#counts, Math.max(1, holds?.[0]?.length ?? 1)].slice(-beatsRemembered)
+      this.#counted.seen(holds?.[0]?.length ?? 1, this.#clock.monotonic())
     } catch {
       // The last known number stands.
     }

@@ -3,7 +3,13 @@ import type { Answer, Charge, ChargeTerms, LimitStatus } from '../../core/engine
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { isPlainKey } from '../../core/key.ts'
 import type { Store } from '../store.ts'
-import type { LeaseOptions } from './leases.ts'
+
+export interface LeaseOptions {
+  /** How much future demand a lease covers. */
+  readonly aheadMs: number
+  /** Most units drawn at once. */
+  readonly maxUnits: number
+}
 
 /** Below this many asks per `aheadMs` a lease saves nothing. */
 const hotAsks = 4

@@ -5,7 +5,7 @@ import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { memoryStore } from '../memory/memory-store.ts'
-import { redisStore } from '../redis/index.ts'
+import { openRedis } from '../redis/index.ts'
 import { wrapStore } from '../wrap-store.ts'
 
 let server: RedisServer
@@ -23,7 +23,7 @@ afterAll(async () => {
 const replica = (amount: number, service: string, per = '1h') =>
   createLimiter({
     policy: { service, rules: [{ name: 'hot', limits: { amount, per, name: 'limit' }, lease: true }] },
-    store: redisStore(client),
+    redis: openRedis(client),
     denyCache: false,
   })
 

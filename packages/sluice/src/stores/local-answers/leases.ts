@@ -1,14 +1,7 @@
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Answer, Charge, TakeAsk, TextTake } from '../../core/engine/ask.ts'
 import type { Store, StoreObserver } from '../store.ts'
-import { Lease } from './lease.ts'
-
-export interface LeaseOptions {
-  /** How much future demand a lease covers. */
-  readonly aheadMs: number
-  /** Most units drawn at once. */
-  readonly maxUnits: number
-}
+import { Lease, type LeaseOptions } from './lease.ts'
 
 /** How often leases are looked through for those that are idle. */
 const sweepMs = 250

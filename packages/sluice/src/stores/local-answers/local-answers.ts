@@ -1,11 +1,12 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, TakeAsk, TextTake } from '../../core/engine/ask.ts'
-import { runInMicrotask } from '../../timing/microtask.ts'
+import { runInMicrotask } from '../../runtime/microtask.ts'
 import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
 import { Observers } from '../observers.ts'
 import type { StoreHealth, StoreObserver } from '../store.ts'
 import { DenyCache, type DenyCacheOptions } from './deny-cache.ts'
-import { type LeaseOptions, Leases } from './leases.ts'
+import type { LeaseOptions } from './lease.ts'
+import { Leases } from './leases.ts'
 
 export interface LocalAnswersOptions {
   /** Undefined for none. */

@@ -1,5 +1,5 @@
+import type { State } from '../../core/algorithms/state.ts'
 import type { Answer, Charge } from '../../core/engine/ask.ts'
-import type { State } from '../../core/engine/state.ts'
 import type { Table } from './table.ts'
 
 /**

@@ -1,5 +1,5 @@
+import type { State } from '../../core/algorithms/state.ts'
 import { setEndUs } from '../../core/engine/engine.ts'
-import type { State } from '../../core/engine/state.ts'
 import type { Table } from './table.ts'
 
 /** How many places a search for room looks at before it gives up for now; the next one goes on where it stopped. */

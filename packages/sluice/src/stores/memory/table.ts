@@ -1,5 +1,5 @@
+import type { Extra, State } from '../../core/algorithms/state.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
-import type { Extra, State } from '../../core/engine/state.ts'
 import { isPlainKey } from '../../core/key.ts'
 
 const chunkBits = 10

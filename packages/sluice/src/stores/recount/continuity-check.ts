@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
+import { SingleFlight } from '../../runtime/single-flight.ts'
 import type { Continuity } from '../store.ts'
-import { SingleFlight } from './single-flight.ts'
 
 /**
  * How old an answer may become before it is asked for again in the background: a wiped server keeps its connections.

@@ -4,7 +4,8 @@ import type { Clock } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import { StoreError, show } from '../../core/errors.ts'
 import { decodeKey } from '../../core/key.ts'
-import { Deadlines } from '../../timing/deadlines.ts'
+import { backgroundClock } from '../../runtime/background-clock.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
 import { periodOf } from './period.ts'
 import type { Recount, RecountPeriod } from './recount.ts'
 
@@ -74,7 +75,8 @@ export class Source {
     this.counts = typeof recount === 'function' || recount.count !== undefined
     const concurrency = (typeof recount === 'function' ? undefined : recount.concurrency) ?? defaultConcurrency
     const run = (work: () => Promise<unknown>): Promise<unknown> => work()
-    const limited = withTimeout(abandonedMs, { clock: withoutKeepingAlive(clock) })(run)
+    // A call that nobody waits for must not keep the process alive, such as after the limiter was closed.
+    const limited = withTimeout(abandonedMs, { clock: backgroundClock(clock) })(run)
     this.#run = bulkhead(concurrency, { queue: maxWaiting, clock })(limited)
   }
 
@@ -86,7 +88,7 @@ export class Source {
       const counting = this.#counting.get(name) ?? this.#startCount(name, charge)
       if (!counting.call.signal.aborted) return await this.#waitForCount(counting, charge, endMs)
       // Nobody waited for that call any more. The next begins when it has ended.
-      await this.#inTime(counting.call.ended.then(isDone), charge, endMs)
+      await this.#inTime(counting.call.ended, charge, endMs)
     }
   }
 
@@ -189,13 +191,8 @@ export class Source {
     return { result, ended: result.then(ignore, ignore), signal, abort: (reason) => controller.abort(reason) }
   }
 
-  async #inTime<T>(result: Promise<T>, charge: Charge, endMs: number): Promise<T> {
-    const inTime = await this.#deadlines.inTime(
-      result.then((value) => ({ value })),
-      endMs,
-    )
-    if (inTime !== undefined) return inTime.value
-    throw this.#failed(late(charge))
+  #inTime<T>(result: Promise<T>, charge: Charge, endMs: number): Promise<T> {
+    return this.#deadlines.inTime(result, endMs, () => this.#failed(late(charge)))
   }
 
   #failed(error: StoreError): StoreError {
@@ -206,20 +203,6 @@ export class Source {
   /** Who counts what: a subject in a period. */
   #nameOf(charge: Charge): string {
     return `${periodOf(charge, this.#clock.now()).startMs} ${charge.subject}`
-  }
-}
-
-/** A call that nobody waits for must not keep the process alive, such as after the limiter was closed. */
-function withoutKeepingAlive(clock: Clock): Clock {
-  return {
-    now: () => clock.now(),
-    monotonic: () => clock.monotonic(),
-    setTimeout(callback, ms) {
-      const timer = clock.setTimeout(callback, ms)
-      timer.unref?.()
-      return timer
-    },
-    clearTimeout: (timer) => clock.clearTimeout(timer),
   }
 }
 
@@ -239,7 +222,3 @@ function sourceError({ rule }: Charge, error: unknown): StoreError {
 }
 
 function ignore(): void {}
-
-function isDone(): true {
-  return true
-}

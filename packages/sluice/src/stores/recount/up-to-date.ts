@@ -2,10 +2,10 @@ import type { Period } from '../../core/algorithms/calendar-period.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
+import { SingleFlight } from '../../runtime/single-flight.ts'
 import type { Store } from '../store.ts'
 import type { ContinuityCheck } from './continuity-check.ts'
 import { isOf, type KnownSubject, type KnownSubjects } from './known-subjects.ts'
-import { SingleFlight } from './single-flight.ts'
 import type { Source } from './source.ts'
 
 /**

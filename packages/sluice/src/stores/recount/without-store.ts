@@ -1,6 +1,6 @@
+import { windowMsOf } from '../../core/algorithms/limit.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Charge, LimitStatus, PeekAsk, TakeAsk } from '../../core/engine/ask.ts'
-import { windowMsOf } from '../../core/engine/limit.ts'
 import { StoreError } from '../../core/errors.ts'
 import type { KnownSubjects } from './known-subjects.ts'
 import { periodOf } from './period.ts'

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import type { Hold } from '../../core/algorithms/state.ts'
 import type { Answer, Ask, Charge, HoldRequest, LimitStatus } from '../../core/engine/ask.ts'
 import { limitSet } from '../../core/engine/limit-set.ts'
-import type { Hold } from '../../core/engine/state.ts'
 import { StoreError } from '../../core/errors.ts'
-import { compileLimits } from '../../policy/compile/limit-spec.ts'
+import { compileLimits } from '../../policy/limit/limit-spec.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { decideAcrossSlots } from './across-slots.ts'
 

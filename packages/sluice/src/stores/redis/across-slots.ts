@@ -1,5 +1,5 @@
+import type { Hold } from '../../core/algorithms/state.ts'
 import type { Answer, Ask, Charge, LimitStatus } from '../../core/engine/ask.ts'
-import type { Hold } from '../../core/engine/state.ts'
 import { isSpent, type Part, type SlotStore, takeAcross } from './take-across-slots.ts'
 
 /** What deciding over several slots needs from the store. */

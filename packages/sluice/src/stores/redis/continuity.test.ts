@@ -5,7 +5,8 @@ import { startCluster } from '../../testing/servers/cluster.ts'
 import { startRedis } from '../../testing/servers/redis.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import type { Continuity, Store } from '../store.ts'
-import { redisStore } from './redis-store.ts'
+import { storeOf } from '../store-of.ts'
+import { openRedis } from './open-redis.ts'
 
 const rule = compilePolicy({ service: 's', rules: [{ name: 'cap', limits: { amount: 5, per: 'day' } }] }).rules[0]!
 const chargeOf = (subject: string) => ({ rule, subject, limits: rule.limitsFor(subject, undefined, 0), cost: 1 })
@@ -26,7 +27,7 @@ it('a Redis is intact since it was first asked, until it is restarted or wiped',
   const client = new Redis(server.port)
   client.on('error', () => {})
   ends.push(() => client.disconnect())
-  const continuity = continuityOf(redisStore(client))
+  const continuity = continuityOf(storeOf(openRedis(client)))
   const place = continuity.placeOf(chargeOf('a'))
   const ask = () => waitFor(async () => continuity.intactSinceUs(place, 1000))
   const since = await ask()
@@ -48,7 +49,7 @@ it('a cluster has a marker in each slot that is asked for, on the node that serv
   const client = new Cluster([{ host: '127.0.0.1', port: servers.nodes[0]!.port }])
   client.on('error', () => {})
   ends.push(() => client.disconnect())
-  const continuity = continuityOf(redisStore(client))
+  const continuity = continuityOf(storeOf(openRedis(client)))
   const charges = Array.from({ length: 20 }, (_, i) => chargeOf(`subject-${i}`))
   const places = charges.map((charge) => continuity.placeOf(charge))
   expect(new Set(places).size).toBeGreaterThan(15)

@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { openRedis } from '../../redis/open-redis.ts'
+import { sharedRedis } from '../../redis/testing/shared-redis.ts'
 import { startCluster } from '../../testing/servers/cluster.ts'
 import { startRedis } from '../../testing/servers/redis.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
@@ -13,7 +13,7 @@ const fill = (redis: { cli(...args: (string | number)[]): Promise<unknown> }, pr
 
 test('a server that evicts is noticed at the next look, with the number of keys', async () => {
   const server = await startRedis({ args: evicting })
-  const redis = openRedis(new Redis({ port: server.port, lazyConnect: true }))
+  const redis = sharedRedis(new Redis({ port: server.port, lazyConnect: true }))
   onTestFinished(async () => {
     await redis.close()
     await server.stop()
@@ -44,7 +44,7 @@ test('a server that evicts is noticed at the next look, with the number of keys'
 
 test('every node of a cluster is looked at', async () => {
   const servers = await startCluster({ masters: 3, replicas: 0 })
-  const redis = openRedis(new Cluster([servers.nodes[0]!.url], { lazyConnect: true }))
+  const redis = sharedRedis(new Cluster([servers.nodes[0]!.url], { lazyConnect: true }))
   onTestFinished(async () => {
     await redis.close()
     await servers.stop()

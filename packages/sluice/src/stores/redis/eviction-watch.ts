@@ -1,5 +1,6 @@
-import type { Clock, Timer } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { NodeFacts, Redis } from '../../redis/redis.ts'
+import { every } from '../../runtime/every.ts'
 
 const lookMs = 10_000
 const withinMs = 2000
@@ -20,7 +21,7 @@ export class EvictionWatch {
   readonly #report: (keys: number) => void
   /** By the run id of each server: what it had evicted at the last look. */
   #seen: ReadonlyMap<string, number> = new Map()
-  #timer: Timer | undefined
+  #stop: (() => void) | undefined
 
   constructor(redis: () => WatchedRedis, clock: Clock, report: (keys: number) => void) {
     this.#redis = redis
@@ -29,14 +30,15 @@ export class EvictionWatch {
   }
 
   start(): void {
-    if (this.#timer !== undefined) return
-    this.#lookLater()
-    this.look().catch(ignore)
+    if (this.#stop !== undefined) return
+    const look = (): void => void this.look().catch(ignore)
+    this.#stop = every(lookMs, this.#clock, look)
+    look()
   }
 
   stop(): void {
-    this.#clock.clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#stop?.()
+    this.#stop = undefined
   }
 
   /** One look. The first one at a server only notes where it stands. */
@@ -55,14 +57,6 @@ export class EvictionWatch {
     }
     this.#seen = seen
     if (keys > 0) this.#report(keys)
-  }
-
-  #lookLater(): void {
-    this.#timer = this.#clock.setTimeout(() => {
-      this.#lookLater()
-      this.look().catch(ignore)
-    }, lookMs)
-    this.#timer.unref?.()
   }
 }
 

@@ -1,8 +1,8 @@
 import { calendarPeriod } from '../../core/algorithms/calendar-period.ts'
 import { algorithmNames } from '../../core/algorithms/index.ts'
+import type { Limit } from '../../core/algorithms/limit.ts'
 import { type Segment, segmentAt } from '../../core/algorithms/pace-curve.ts'
 import { maxLogEntries } from '../../core/algorithms/sliding-log.ts'
-import type { Limit } from '../../core/engine/limit.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { constants } from './scripts.gen.ts'
 

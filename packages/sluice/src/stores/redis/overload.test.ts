@@ -7,7 +7,7 @@ import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import { redisStore } from './redis-store.ts'
+import { openRedis } from './open-redis.ts'
 
 const deadlineMs = 200
 let server: RedisServer
@@ -38,8 +38,8 @@ async function limiterOf(others: number): Promise<Limiter> {
         ...Array.from({ length: others }, (_, i) => ({ name: `r${i}`, key: 'headers.x-user', limits })),
       ],
     },
-    store: redisStore(client),
-    deadlineMs,
+    redis: openRedis(client),
+    deadline: deadlineMs,
     denyCache: false,
   })
   limiters.push(limiter)

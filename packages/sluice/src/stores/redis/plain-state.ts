@@ -1,5 +1,5 @@
+import type { State } from '../../core/algorithms/state.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
-import type { State } from '../../core/engine/state.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'
 import { maxPlainLimits } from './limit-codec.ts'
 import { constants } from './scripts.gen.ts'

@@ -1,6 +1,6 @@
+import type { State } from '../../core/algorithms/state.ts'
 import type { Answer, Ask, TakeAsk } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
-import type { State } from '../../core/engine/state.ts'
 import { takePaced } from '../../core/engine/take-paced.ts'
 import { takeWindows } from '../../core/engine/take-windows.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'

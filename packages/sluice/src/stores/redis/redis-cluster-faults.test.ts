@@ -7,7 +7,7 @@ import type { RedisClient } from '../../redis/client.ts'
 import { slotOf } from '../../redis/slots.ts'
 import { type ClusterServers, startCluster } from '../../testing/servers/cluster.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import { redisStore } from './redis-store.ts'
+import { openRedis } from './open-redis.ts'
 
 let cluster: ClusterServers
 beforeAll(async () => {
@@ -44,9 +44,9 @@ describe.each(Object.entries(clients))('a cluster, with %s', (name, client) => {
   }
   const open = (deadlineMs = 500): Promise<Limiter> =>
     createLimiter({
-      deadlineMs,
+      deadline: deadlineMs,
       policy: { service, rules },
-      store: redisStore(client()),
+      redis: openRedis(client()),
       denyCache: false,
       breaker: { failures: 1_000_000 },
     })

@@ -7,7 +7,8 @@ import type { LimiterOptions } from '../../limiter/options.ts'
 import type { RedisClient } from '../../redis/client.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import { redisStore } from './redis-store.ts'
+import { storeOf } from '../store-of.ts'
+import { openRedis } from './open-redis.ts'
 
 let redis: RedisServer
 beforeAll(async () => {
@@ -30,7 +31,7 @@ describe.each(Object.entries(clients))('with %s', (_, client) => {
   async function open(options: Partial<LimiterOptions> = {}): Promise<Limiter> {
     const made = await createLimiter({
       policy,
-      store: redisStore(client()),
+      redis: openRedis(client()),
       denyCache: false,
       // Heartbeats would be asks, too.
       replicas: 1,
@@ -137,7 +138,7 @@ describe.each(Object.entries(clients))('with %s', (_, client) => {
   })
 
   test('while the breaker is open, decisions cost no I/O', async () => {
-    const guarded = await open({ breaker: { failures: 5, cooldownMs: 60_000 } })
+    const guarded = await open({ breaker: { failures: 5, cooldown: 60_000 } })
     await redis.cli('CONFIG', 'SET', 'maxmemory', 1)
     try {
       await Promise.all(Array.from({ length: 5 }, () => guarded.take('probe')))
@@ -154,9 +155,9 @@ describe.each(Object.entries(clients))('with %s', (_, client) => {
   test('frozen Redis charges nothing for what timed out, however long the connection is kept', async () => {
     const patient = await createLimiter({
       policy,
-      store: redisStore(client(), { socketTimeoutMs: 60_000 }),
+      redis: openRedis(client(), { socketTimeout: 60_000 }),
       denyCache: false,
-      deadlineMs: 100,
+      deadline: 100,
       breaker: { failures: 1_000_000 },
     })
     opened.push(patient)
@@ -181,12 +182,12 @@ test('a server that is loading its data is "loading", and decides when it is don
   try {
     for (let i = 0; i < 200; i++) await loading.cli('SET', `filler-${i}`, 'x'.repeat(50_000))
     await loading.cli('CONFIG', 'SET', 'key-load-delay', 20_000)
-    const store = redisStore(new Redis({ port: loading.port, lazyConnect: true }))
+    const store = storeOf(openRedis(new Redis({ port: loading.port, lazyConnect: true })))
     const limiter = await createLimiter({
       policy,
       store,
       denyCache: false,
-      deadlineMs: 200,
+      deadline: 200,
       breaker: { failures: 1_000_000 },
     })
     await exact(limiter)

@@ -8,7 +8,8 @@ import { reconnectDelayMs } from '../../redis/connection/connection.ts'
 import { withFreePorts } from '../../testing/servers/ports.ts'
 import { type RedisServer, startRedis, startRedisOn } from '../../testing/servers/redis.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import { redisStore } from './redis-store.ts'
+import { storeOf } from '../store-of.ts'
+import { openRedis } from './open-redis.ts'
 
 let redis: RedisServer
 beforeAll(async () => {
@@ -32,10 +33,10 @@ const clusters: Readonly<Record<string, (port: number) => RedisClient>> = {
 const open = (client: RedisClient, deadlineMs = 500): Promise<Limiter> =>
   createLimiter({
     policy: policy(),
-    store: redisStore(client),
+    redis: openRedis(client),
     denyCache: false,
-    deadlineMs,
-    breaker: { cooldownMs: 10 },
+    deadline: deadlineMs,
+    breaker: { cooldown: 10 },
   })
 const connections = async (): Promise<number> => Number((await redis.info('clients')).connected_clients)
 
@@ -76,7 +77,7 @@ describe.each(Object.entries(single))('with %s', (_, client) => {
   })
 
   test('closing a limiter and its store at the same time ends both', async () => {
-    const store = redisStore(client(redis.port))
+    const store = storeOf(openRedis(client(redis.port)))
     const limiter = await createLimiter({ policy: policy(), store })
     const decisions = Array.from({ length: 10 }, (__, i) => limiter.take(`both-${i}`))
     await Promise.all([limiter.close(), store.close(), store.close()])
@@ -150,7 +151,7 @@ describe.each(Object.entries(single))('with %s', (_, client) => {
     await waitFor(async () => !(await limiter.take('a')).degraded)
     const well = await limiter.health()
     expect(well).toMatchObject({
-      ok: true,
+      ready: true,
       warnings: [],
       store: {
         reachable: true,
@@ -161,11 +162,13 @@ describe.each(Object.entries(single))('with %s', (_, client) => {
     })
     expect(well.store.roundTripMs).toBeGreaterThan(0)
     await redis.cli('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+    await waitFor(async () => (await limiter.health()).warnings.length > 0)
     expect((await limiter.health()).warnings).toEqual([expect.stringContaining('may evict limiter keys')])
     await redis.cli('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
     await redis.freeze()
     try {
-      expect(await limiter.health()).toMatchObject({ ok: false, store: { reachable: false } })
+      await waitFor(async () => !(await limiter.health()).ready)
+      expect(await limiter.health()).toMatchObject({ ready: false, store: { reachable: false } })
     } finally {
       redis.thaw()
     }

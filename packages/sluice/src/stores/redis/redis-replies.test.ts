@@ -8,7 +8,7 @@ import type { RedisClient } from '../../redis/client.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { startTcpProxy } from '../../testing/tcp-proxy.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import { redisStore } from './redis-store.ts'
+import { openRedis } from './open-redis.ts'
 
 let redis: RedisServer
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const clients: Readonly<Record<string, (login: Login) => RedisClient>> = {
 const policy = { service: 'replies', rules: [{ name: 'r', limits: { rph: 1000 }, onStoreFailure: 'closed' as const }] }
 
 async function open(client: RedisClient, options: Partial<LimiterOptions> = {}): Promise<Limiter> {
-  const limiter = await createLimiter({ policy, store: redisStore(client), denyCache: false, ...options })
+  const limiter = await createLimiter({ policy, redis: openRedis(client), denyCache: false, ...options })
   onTestFinished(() => limiter.close())
   return limiter
 }
@@ -46,8 +46,8 @@ describe.each(Object.entries(clients))('with %s', (_, client) => {
     onTestFinished(() => proxy.close())
     // On a busy machine a reply can take longer than the usual deadline, and would be a `timeout`.
     const deadlineMs = 10_000
-    const limiter = await open(client({ port: proxy.port }), { deadlineMs })
-    const direct = await open(client({}), { deadlineMs })
+    const limiter = await open(client({ port: proxy.port }), { deadline: deadlineMs })
+    const direct = await open(client({}), { deadline: deadlineMs })
     await waitFor(async () => !(await limiter.take('warm')).degraded)
     // The first byte of a script's reply is its status, 0 or 1.
     proxy.dropReplies((chunk) => {
@@ -93,7 +93,7 @@ describe.each(Object.entries(clients))('with %s', (_, client) => {
   })
 
   test('replies that came while the event loop was blocked beyond the deadline still count', async () => {
-    const limiter = await open(client({}), { deadlineMs: 100 })
+    const limiter = await open(client({}), { deadline: 100 })
     await waitFor(async () => !(await limiter.take('warm')).degraded)
     const decisions = Array.from({ length: 300 }, (__, i) => limiter.take(`blocked-${i}`))
     // The last of them are sent at the end of this turn of the event loop, and node-redis writes a turn later.

@@ -8,7 +8,7 @@ import type { RedisClient } from '../../redis/client.ts'
 import { respClient } from '../../testing/servers/resp.ts'
 import { type SentinelServers, startSentinel } from '../../testing/servers/sentinel.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import { redisStore } from './redis-store.ts'
+import { openRedis } from './open-redis.ts'
 
 let servers: SentinelServers
 beforeAll(async () => {
@@ -35,7 +35,7 @@ describe.each(Object.entries(clients))('a planned failover with %s', (name, clie
   const open = (): Promise<Limiter> =>
     createLimiter({
       policy: { service: `planned ${name}`, rules: [{ name: 'r', limits: { rph: 1000 }, onStoreFailure: 'closed' }] },
-      store: redisStore(client()),
+      redis: openRedis(client()),
     })
 
   test('leaves the old master although it still takes writes', async () => {

@@ -7,7 +7,8 @@ import type { RedisClient } from '../../redis/client.ts'
 import { findBinary } from '../../testing/servers/binary.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { storeConformance } from '../../testing/store-conformance.ts'
-import { redisStore } from './redis-store.ts'
+import { storeOf } from '../store-of.ts'
+import { openRedis } from './open-redis.ts'
 
 const framework = { afterAll, beforeAll, describe, it }
 
@@ -31,11 +32,11 @@ function ioredis(client: RedisClient & { disconnect(): void }): Client {
 function conformance(name: string, start: () => Promise<RedisServer>, client: (port: number) => Client): void {
   storeConformance(framework, {
     name,
-    abilities: ['keepsDeadlines', 'submit', 'continuity', 'lendRedis'],
+    abilities: ['keepsDeadlines', 'submit', 'continuity'],
     async start() {
       const server = await start()
       const { client: pattern, end } = client(server.port)
-      const store = redisStore(pattern)
+      const store = storeOf(openRedis(pattern))
       return {
         store,
         async stop() {

@@ -1,22 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { checkOptionNames } from '../../core/check-options.ts'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
-import { invalidOption, StoreError } from '../../core/errors.ts'
-import type { RedisClient } from '../../redis/client.ts'
-import { defaultPrefix } from '../../redis/namespaces.ts'
-import {
-  connectionOptions,
-  type RedisOptions,
-  redisOptionNames,
-  type UsedRedis,
-  useRedis,
-} from '../../redis/open-redis.ts'
-import type { Redis } from '../../redis/redis.ts'
+import { StoreError } from '../../core/errors.ts'
 import { TickBatcher } from '../../redis/runner/tick-batcher.ts'
+import type { SharedRedis } from '../../redis/shared-redis.ts'
 import { noSlot, slotOf } from '../../redis/slots.ts'
-import { Deadlines } from '../../timing/deadlines.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
 import { Observers } from '../observers.ts'
-import type { LentRedis, Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from '../store.ts'
+import type { Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
 import type { AskBatch, BatchOwner } from './ask-batch.ts'
 import { redisContinuity } from './continuity.ts'
@@ -24,56 +14,33 @@ import { EvictionWatch } from './eviction-watch.ts'
 import { keysUnder } from './keys.ts'
 import { startBatch } from './lone-take.ts'
 
-/** The connection options are for a client; a handle has its own. */
-export interface RedisStoreOptions extends RedisOptions {
-  /** The start of every Redis key. */
-  readonly prefix?: string
-}
-
-/**
- * Keeps counters in Redis or Valkey, exactly across all replicas. Takes a handle of `openRedis`, or the service's own
- * client (ioredis or node-redis; standalone, Sentinel or Cluster), and then opens a connection like it whose options
- * make counting safe.
- *
- * @example createLimiter({ policy, store: redisStore(new Redis('redis://localhost')) })
- */
-export function redisStore(redis: RedisClient | Redis, options: RedisStoreOptions = {}): Store {
-  checkOptionNames('redisStore', options, ['prefix', ...redisOptionNames])
-  const { prefix = defaultPrefix } = options
-  if (typeof prefix !== 'string' || !/^[\x21-\x7e]{0,64}$/.test(prefix))
-    throw invalidOption('redisStore.prefix', prefix, 'use at most 64 printable ASCII characters')
-  const connection = connectionOptions(options, 'redisStore')
-  return new RedisStore(() => useRedis(redis, connection, 'redisStore'), prefix)
-}
-
-class RedisStore implements Store {
+/** Keeps counters in Redis or Valkey, exactly across all replicas. One per handle, shared by its limiters. */
+export class RedisStore implements Store {
   readonly name = 'redis'
   readonly abilities: StoreAbilities
-  readonly #prefix: string
-  readonly #open: () => UsedRedis
+  readonly #redis: SharedRedis
   readonly #keyOf: (charge: Charge) => string
   readonly #deadlines: Deadlines
   readonly #batcher: TickBatcher<Ask, Waiter, AskBatch>
-  #used: UsedRedis | undefined
+  /** Ends the use of the sockets; undefined while no limiter uses the store. */
+  #release: (() => Promise<void>) | undefined
   readonly #observers = new Observers()
   readonly #evictions: EvictionWatch
   #users = 0
   #closed = false
 
-  constructor(open: () => UsedRedis, prefix: string) {
+  constructor(redis: SharedRedis, prefix: string) {
+    const { clock } = redis
+    this.#redis = redis
     this.#keyOf = keysUnder(prefix)
     this.abilities = {
       keepsDeadlines: true,
       submit: (ask, withinMs, waiter) => this.#submit(ask, withinMs, waiter),
-      continuity: redisContinuity(prefix, this.#keyOf, () => this.#redis.redis),
-      lendRedis: () => this.#lend(),
+      continuity: redisContinuity(prefix, this.#keyOf, () => redis),
     }
-    this.#open = open
-    this.#prefix = prefix
-    const { clock } = this.#redis.redis.options
     this.#deadlines = new Deadlines(clock)
     this.#evictions = new EvictionWatch(
-      () => this.#redis.redis,
+      () => redis,
       clock,
       (keys) => this.#observers.evicted(keys),
     )
@@ -84,9 +51,8 @@ class RedisStore implements Store {
     }
     this.#batcher = new TickBatcher({
       make: (slot, withinMs, ask, waiter) => startBatch(slot, clock.monotonic(), withinMs, owner, ask, waiter),
-      send: (batch) => this.#redis.redis.run(batch),
+      send: (batch) => redis.run(batch),
     })
-    this.#redis.redis.connect()
   }
 
   watch(observer: StoreObserver): () => void {
@@ -98,13 +64,14 @@ class RedisStore implements Store {
     }
   }
 
-  /**
-   * The store has a connection while limiters use it. It is released after the last one, and opened again with the next
-   * ask.
-   */
+  /** The store keeps the sockets of its handle open while limiters use it. */
   use(): () => Promise<void> {
+    if (this.#users === 0 && !this.#closed) {
+      this.#release = this.#redis.use()
+      // Now, so that the first decision need not wait for it.
+      this.#redis.connect()
+    }
     this.#users += 1
-    if (!this.#closed) this.#redis.redis.connect()
     let isOver = false
     return async () => {
       if (isOver) return
@@ -124,15 +91,15 @@ class RedisStore implements Store {
 
   #submit(ask: Ask, withinMs: number, waiter: Waiter): undefined {
     if (this.#closed) throw closed()
-    if (!this.#redis.redis.isCluster) this.#batcher.add(noSlot, withinMs, ask, waiter)
+    if (!this.#redis.isCluster) this.#batcher.add(noSlot, withinMs, ask, waiter)
     else this.#submitToCluster(ask, withinMs, waiter)
   }
 
   async health(withinMs: number): Promise<StoreHealth> {
     if (this.#closed) return { reachable: false, roundTripMs: 0, warnings: [closed().message], details: {} }
-    const { redis, release } = this.#open()
+    const release = this.#redis.use()
     try {
-      return await redis.health(withinMs)
+      return await this.#redis.health(withinMs)
     } finally {
       await release()
     }
@@ -148,20 +115,10 @@ class RedisStore implements Store {
     await this.#letGo()
   }
 
-  #lend(): LentRedis {
-    if (this.#closed) throw closed()
-    return { ...this.#open(), prefix: this.#prefix }
-  }
-
   async #letGo(): Promise<void> {
-    const used = this.#used
-    this.#used = undefined
-    await used?.release()
-  }
-
-  get #redis(): UsedRedis {
-    this.#used ??= this.#open()
-    return this.#used
+    const release = this.#release
+    this.#release = undefined
+    await release?.()
   }
 
   #submitToCluster(ask: Ask, withinMs: number, waiter: Waiter): void {
@@ -170,7 +127,7 @@ class RedisStore implements Store {
       this.#batcher.add(slots[0]!, withinMs, ask, waiter)
       return
     }
-    const { clock } = this.#redis.redis.options
+    const { clock } = this.#redis
     const endMs = clock.monotonic() + withinMs
     decideAcrossSlots(ask, {
       slotOf: (charge) => slotOf(this.#keyOf(charge)),
@@ -178,7 +135,7 @@ class RedisStore implements Store {
         new Promise((answered, failed) => {
           this.#batcher.add(slotOf(this.#keyOf(part.charges[0]!)), withinMs, part, { answered, failed })
         }),
-      inTime: (work) => this.#deadlines.inTime(work, endMs),
+      inTime: (work) => this.#deadlines.inTime(work, endMs, () => undefined).catch(() => undefined),
       clock,
       random: Math.random,
       id: randomUUID,

@@ -1,6 +1,6 @@
+import type { State } from '../../core/algorithms/state.ts'
 import type { Answer, Ask } from '../../core/engine/ask.ts'
 import { decide } from '../../core/engine/engine.ts'
-import type { State } from '../../core/engine/state.ts'
 import type { Packed } from '../../redis/msgpack.ts'
 import { StoredSubject } from './stored-subject.ts'
 

@@ -1,7 +1,7 @@
 import { algorithmNames, algorithms } from '../../core/algorithms/index.ts'
+import { blankState, extraOf, type HoldKind, type State } from '../../core/algorithms/state.ts'
 import { convertState } from '../../core/engine/convert-state.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
-import { blankState, extraOf, type HoldKind, type State } from '../../core/engine/state.ts'
 import { codeOf } from '../../core/engine/tag.ts'
 import type { Packed } from '../../redis/msgpack.ts'
 import { constants } from './scripts.gen.ts'

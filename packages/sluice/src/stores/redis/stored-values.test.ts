@@ -8,11 +8,12 @@ import { MsgpackReader } from '../../redis/msgpack.ts'
 import { noSlot } from '../../redis/slots.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import type { Store } from '../store.ts'
+import { storeOf } from '../store-of.ts'
 import type { AskBatch, BatchOwner } from './ask-batch.ts'
 import { Batch } from './batch.ts'
 import { keysUnder } from './keys.ts'
 import { startBatch } from './lone-take.ts'
-import { redisStore } from './redis-store.ts'
+import { openRedis } from './open-redis.ts'
 
 const within = 10_000
 const onClock = decideWithPrelude(virtualClock)
@@ -50,7 +51,7 @@ describe('what lies at a limiter key', () => {
   beforeAll(async () => {
     server = await startRedis()
     redis = new Redis({ port: server.port })
-    store = redisStore(redis)
+    store = storeOf(openRedis(redis))
   })
   beforeEach(() => redis.flushall())
   afterAll(async () => {

@@ -1,6 +1,8 @@
 import { type BackoffOptions, backoffMs } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
+import { backgroundClock } from '../../runtime/background-clock.ts'
+import { sleep } from '../../runtime/sleep.ts'
 
 /**
  * How long a decision over several slots may stay unconfirmed. When its receipt expires its units come back, as after
@@ -169,8 +171,7 @@ async function persist({ decide, clock, random }: SlotStore, ask: Ask): Promise<
       return await decide(ask)
     } catch (error) {
       if (attempt === maxAttempts) throw error
-      const waitMs = backoffMs(attempt - 1, random, pause)
-      await new Promise<void>((resolve) => void clock.setTimeout(resolve, waitMs).unref?.())
+      await sleep(backoffMs(attempt - 1, random, pause), backgroundClock(clock))
     }
   }
 }

@@ -7,7 +7,8 @@ import type { RedisClient } from '../../redis/client.ts'
 import { type ClusterServers, startCluster } from '../../testing/servers/cluster.ts'
 import { type SentinelServers, startSentinel } from '../../testing/servers/sentinel.ts'
 import { storeConformance } from '../../testing/store-conformance.ts'
-import { redisStore } from './redis-store.ts'
+import { storeOf } from '../store-of.ts'
+import { openRedis } from './open-redis.ts'
 
 const framework = { afterAll, beforeAll, describe, it }
 
@@ -33,10 +34,10 @@ function conformance<S extends { stop(): Promise<void> }>(
     for (const [library, make] of Object.entries(clients)) {
       storeConformance(framework, {
         name: `redisStore with ${library} on ${name}`,
-        abilities: ['keepsDeadlines', 'submit', 'continuity', 'lendRedis'],
+        abilities: ['keepsDeadlines', 'submit', 'continuity'],
         async start() {
           const { client, end } = make(servers)
-          const store = redisStore(client)
+          const store = storeOf(openRedis(client))
           return {
             store,
             async stop() {
@@ -64,7 +65,7 @@ conformance('Sentinel', startSentinel, {
 describe('redisStore with node-redis 5 on Sentinel', () => {
   it('says at once what to use instead, as its client cannot be duplicated', () => {
     const client = createSentinel5({ name: 'mymaster', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] })
-    expect(() => redisStore(client)).toThrow(/createSentinel of node-redis 6, or ioredis/)
+    expect(() => storeOf(openRedis(client))).toThrow(/createSentinel of node-redis 6, or ioredis/)
   })
 })
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -49,6 +49,17 @@ test('a frozen process is stopped all the same', async () => {
   expect(server.frozen).toBe(true)
   await server.stop()
   await gone([server.pid], [server.folder])
+})
+
+test('a child that ended and was not reaped does not hold up a freeze', async () => {
+  // The child ends, and `sleep` never waits for the children that it inherits: the child stays a zombie.
+  const args = ['-c', 'true & exec sleep 1000']
+  const isZombie = (pid: number) =>
+    execFileSync('ps', ['-o', 'stat=', '--ppid', `${pid}`], { encoding: 'utf8' })[0] === 'Z'
+  const server = await startProcess({ name: 'careless', command: 'sh', args, ready: isZombie, wholeTree: true })
+  await server.freeze()
+  expect(server.frozen).toBe(true)
+  await server.stop()
 })
 
 test('a process that ends at once is an error with its last lines', async () => {

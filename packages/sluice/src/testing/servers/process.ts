@@ -215,12 +215,13 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** A process that has ended stands still too: it stays a zombie while its frozen parent cannot reap it. */
 async function areStopped(pids: readonly number[]): Promise<boolean> {
   const { stdout } = await run('ps', ['-o', 'stat=', '-p', pids.join(',')])
   return stdout
     .trim()
     .split('\n')
-    .every((state) => state.startsWith('T'))
+    .every((state) => /^[TZ]/.test(state))
 }
 
 async function descendants(root: number): Promise<number[]> {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
-import type { Redis } from '../../redis/redis.ts'
 import type { StoreCase } from './case.ts'
 
 const withinMs = 10_000
@@ -82,21 +81,6 @@ export const declaring: readonly StoreCase[] = [
       assert.equal(placeOf(charge), place)
       assert.equal(await intactSinceUs(place, withinMs), sinceUs, 'nothing was lost in between')
       assert.equal(connection(), connection())
-    },
-  },
-  {
-    name: 'lend Redis: every user has it until that user releases it',
-    async check(bench) {
-      const lend = bench.ability('lendRedis')
-      const [first, second] = [lend(), lend()]
-      const key = `${first.prefix}conformance-${bench.fresh()}`
-      const [one, other] = [first.redis as Redis, second.redis as Redis]
-      await one.ready(withinMs)
-      await one.command(['SET', key, 'kept', 'PX', '60000'], { key })
-      await first.release()
-      assert.equal(String(await other.command(['GET', key], { key })), 'kept')
-      await second.release()
-      await bench.use(bench.charge([{ amount: 5, per: '1h' }]), 1)
     },
   },
 ]

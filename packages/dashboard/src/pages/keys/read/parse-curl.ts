@@ -22,7 +22,7 @@ interface Collected {
  * variable looked up; what is left out for that reason is listed in `notes`.
  */
 export function parseCurl(text: string): ReadRequest {
-  const { words, notes } = shellWords(isCmd(text) ? fromCmd(text) : text)
+  const { words, notes } = shellWords(text)
   const found: Collected = {
     method: undefined,
     url: undefined,
@@ -226,13 +226,4 @@ function headersOf(
 
 function base64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)))
-}
-
-/** Browsers on Windows copy in the syntax of its command line, where ^ escapes. */
-function isCmd(text: string): boolean {
-  return /\^"|\^\r?\n/.test(text) && !text.includes("'")
-}
-
-function fromCmd(text: string): string {
-  return text.replace(/\^\r?\n/g, ' ').replace(/\^(.)/gs, '$1')
 }

@@ -75,7 +75,6 @@ describe('a curl command is read', () => {
     ['curl -- http://h/p', { path: '/p' }],
     ['curl http://h/a/../b', { path: '/b' }],
     ['curl --oauth2-bearer abc http://h/', { headers: { authorization: 'Bearer abc' } }],
-    ['curl ^"http://h/x^" ^\n  -H ^"x-tenant: acme^"', { path: '/x', headers: { 'x-tenant': 'acme' } }],
     ['/usr/bin/curl http://h/x', { path: '/x' }],
   ])('%s', (text, request) => expect(read(text)).toMatchObject(request))
 

@@ -1,23 +1,22 @@
 import { createEgress, type Egress, egressMetrics } from 'sluice/egress'
 import { prometheusMetrics } from 'sluice/prometheus'
-import { redisStore } from 'sluice/redis'
-import { partReport, redisReports, startReports } from 'sluice/reports'
+import { openRedis } from 'sluice/redis'
 import { knownVariables, type LogLevel } from '../../../config/config.ts'
 import { openPolicy, parsePolicyPlace } from '../../../config/policy/policy-place.ts'
 import { parseRedisUrl, redisClient } from '../../../config/redis-target.ts'
+import { credentialsOf } from '../../../config/secrets/credentials.ts'
 import { unknownVariables } from '../../../config/variables.ts'
 import { createLog } from '../../../log/create-log.ts'
 import { logEgress } from '../../../log/log-egress.ts'
 import { processRegistry } from '../../../metrics/process-registry.ts'
 import { closeAll, type Opened } from '../../../open-limiter.ts'
-import { credentialsOf } from '../../../proxy/credentials.ts'
 import { tokensIn } from '../../../proxy/internal-token.ts'
 import { warningsFor } from '../../../proxy/open-proxy.ts'
 import { startProxy } from '../../../proxy/proxy.ts'
 import { checkRedis } from '../../../start-checks.ts'
 import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { humanLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
 import { endSignal } from '../../serve/signals.ts'
@@ -81,19 +80,16 @@ async function openEgress(
   const url = input.text('redis')
   if (url === undefined) {
     const egress = await createEgress({ policy: source, ...own })
-    opened.push(() => egress.close({ withinMs: 500 }))
+    opened.push(() => egress.close({ within: 500 }))
     return { egress, store: 'memory', trouble: [] }
   }
   const target = parseRedisUrl(url, '--redis')
   const found = await checkRedis({ redis: target, requireRedis: false })
   const client = redisClient(target)
   opened.push(() => client.disconnect())
-  const shared = redisStore(client)
-  opened.push(() => shared.close())
-  const egress = await createEgress({ policy: source, store: shared, ...own })
-  opened.push(() => egress.close({ withinMs: 500 }))
-  const to = redisReports(client)
-  const reports = startReports({ service: egress.policy.service, to, parts: [partReport('egress', egress)] })
-  opened.push(() => reports.close())
+  const redis = openRedis(client)
+  opened.push(() => redis.close())
+  const egress = await createEgress({ policy: source, redis, ...own })
+  opened.push(() => egress.close({ within: 500 }))
   return { egress, store: 'redis', trouble: found === undefined ? [] : [found] }
 }

@@ -1,15 +1,15 @@
 import { configOptions, type Flags, resolveConfig, type ServerConfig } from '../../../config/config.ts'
 import { createLog } from '../../../log/create-log.ts'
 import { type Daemon, serve, validate } from '../../../serve.ts'
+import { version } from '../../../version.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { banner, pageUrl } from '../../serve/banner.ts'
 import { humanLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
 import { endSignal } from '../../serve/signals.ts'
 import { countOf } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { version } from '../../version.ts'
 
 /** Runs the daemon until SIGTERM or SIGINT, or with `--validate` only checks that it could run. */
 export async function serveCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
@@ -28,7 +28,7 @@ export async function serveCommand(input: Input, terminal: Terminal): Promise<Ex
   return 0
 }
 
-const switches = ['validate', 'require-redis', 'demo']
+const switches = ['validate', 'require-redis']
 
 function flagsOf(input: Input): Flags {
   const given = Object.keys(configOptions).filter((name) => input.given(name))

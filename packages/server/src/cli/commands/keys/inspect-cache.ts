@@ -1,19 +1,19 @@
 import { inspectEntry, taggedCodec } from 'sluice/cache'
 import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { openStore } from '../../target/open-store.ts'
 import { duration } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { columns, safe } from '../../terminal/text.ts'
 
-/** Shows what Redis has under a key of a cache, such as `#cache/shop/price/XLM`. */
+/** Shows what Redis has under a key of a cache, such as `#cache/shop/default/price/XLM`. */
 export async function inspectCache(text: string, input: Input, terminal: Terminal): Promise<ExitCode> {
   const url = input.text('redis')
   if (url === undefined) throw wrongUse('a key of a cache is read from Redis itself: --redis redis://HOST')
   const redis = await openStore(url)
   try {
-    const { value, ...entry } = await inspectEntry(redis.client, text)
+    const { value, ...entry } = await inspectEntry(redis.handle, text)
     const isRead = entry.state === 'fresh' || entry.state === 'stale'
     // As the cache writes it: JSON has no BigInt, Date or Map.
     const written = isRead ? taggedCodec.encode(value).slice(1) : ''
@@ -22,7 +22,7 @@ export async function inspectCache(text: string, input: Input, terminal: Termina
       const freshFor = entry.freshMs === Infinity ? 'for ever' : `for ${duration(entry.freshMs)}`
       terminal.line(`${style.strong(safe(text))}  ${style.faint(`by ${redis.description}`)}`)
       const rows = [
-        ['namespace', entry.namespace],
+        ['cache', `${entry.cache} of ${entry.service}`],
         ['key', [entry.name, ...entry.parts].join(', ')],
         ['state', entry.state === 'fresh' ? `fresh ${freshFor}` : entry.state],
         ...(isRead

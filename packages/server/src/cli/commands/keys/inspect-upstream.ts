@@ -1,7 +1,7 @@
 import { inspectUpstream } from 'sluice/egress'
 import { outOfReach, wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { openStore } from '../../target/open-store.ts'
 import { duration } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
@@ -21,9 +21,8 @@ export async function showUpstream(key: string, input: Input, terminal: Terminal
   const url = input.text('redis')
   if (url === undefined) throw wrongUse('the state of upstreams is in Redis: --redis redis://HOST')
   const redis = await openStore(url)
-  const store = redis.open()
   try {
-    const found = await inspectUpstream(store, service, name)
+    const found = await inspectUpstream(redis.handle, service, name)
     if (found === undefined)
       throw outOfReach(`there is no upstream ${safe(name)} of ${safe(service)} in this Redis`, {
         hint: 'it is made by the first call',
@@ -45,7 +44,6 @@ export async function showUpstream(key: string, input: Input, terminal: Terminal
     })
     return 0
   } finally {
-    await store.close()
     await redis.close()
   }
 }

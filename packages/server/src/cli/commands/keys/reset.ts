@@ -1,6 +1,6 @@
 import { isUnused } from '../../../policy/is-unused.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { openTarget } from '../../target/open-target.ts'
 import { readKey } from '../../target/subject.ts'
 import type { Terminal } from '../../terminal/terminal.ts'

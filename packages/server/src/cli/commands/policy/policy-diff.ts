@@ -1,7 +1,7 @@
 import { diffDocuments } from '../../../policy/diff-documents.ts'
 import { documentOf } from '../../../policy/rule-changes.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { compileApart } from '../../policy/compile-apart.ts'
 import { daemonPolicyTarget } from '../../policy/daemon-policy-target.ts'
 import { readPlace } from '../../policy/open-archive.ts'

@@ -1,8 +1,8 @@
 import { diffDocuments } from '../../../policy/diff-documents.ts'
 import { documentOf } from '../../../policy/rule-changes.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
-import { openPolicyTarget } from '../../policy/policy-target.ts'
+import type { Input } from '../../input.ts'
+import { openPolicyTarget } from '../../policy/open-policy-target.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { columns } from '../../terminal/text.ts'
 

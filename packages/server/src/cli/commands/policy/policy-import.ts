@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { importEnvoy } from '../../../envoy/import-envoy.ts'
 import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { countOf } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 

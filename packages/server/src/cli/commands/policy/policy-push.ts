@@ -1,8 +1,8 @@
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { changePolicy } from '../../policy/change.ts'
 import { readPlace } from '../../policy/open-archive.ts'
-import { openPolicyTarget } from '../../policy/policy-target.ts'
+import { openPolicyTarget } from '../../policy/open-policy-target.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Checks a policy and puts it in force. */

@@ -1,8 +1,8 @@
 import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { changePolicy } from '../../policy/change.ts'
-import { openPolicyTarget } from '../../policy/policy-target.ts'
+import { openPolicyTarget } from '../../policy/open-policy-target.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Puts a former version in force, as a new revision. */

@@ -1,6 +1,6 @@
 import { freshState, inspectBuffer, readState, resetState } from 'sluice/shipper'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../parse.ts'
+import type { Input } from '../../input.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { statusLines, statusOf } from '../../shipper/status.ts'
 import type { Terminal } from '../../terminal/terminal.ts'

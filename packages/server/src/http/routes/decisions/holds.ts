@@ -1,6 +1,6 @@
 import type { HoldOptions, Subject } from 'sluice'
 import { checkKey } from '../../../policy/check-key.ts'
-import type { Routes } from '../../app.ts'
+import type { Routes } from '../../api-parts.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { type CheckInput, readCheck, readText, readUnits, readWhole } from '../../inputs.ts'
 import { madeInTime } from '../../overload.ts'

@@ -1,9 +1,9 @@
 import { type Inspection } from 'sluice'
-import { actorOf } from '../../../audit/actor.ts'
 import { checkKey } from '../../../policy/check-key.ts'
 import { writtenFor } from '../../../policy/edit-overrides.ts'
 import { isUnused } from '../../../policy/is-unused.ts'
-import type { Routes } from '../../app.ts'
+import { actorOf } from '../../actor.ts'
+import type { Routes } from '../../api-parts.ts'
 import { keyInPath } from '../../key-path.ts'
 import { readQuery } from '../../read-query.ts'
 

@@ -1,5 +1,5 @@
 import type { LiveEntry } from '../../../live/live-log.ts'
-import type { Routes } from '../../app.ts'
+import type { Routes } from '../../api-parts.ts'
 import { HttpProblem } from '../../problem.ts'
 import { readQuery } from '../../read-query.ts'
 

@@ -1,6 +1,6 @@
 import { fleetRules, refusedKeys, replicasOf } from '../../../live/overview.ts'
 import { sharedFor } from '../../../live/shared-for.ts'
-import type { Routes } from '../../app.ts'
+import type { Routes } from '../../api-parts.ts'
 import { readQuery } from '../../read-query.ts'
 import { policyStatus, storeStatus } from '../stats.ts'
 

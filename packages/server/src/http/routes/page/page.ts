@@ -1,4 +1,4 @@
-import type { Routes } from '../../app.ts'
+import type { Routes } from '../../api-parts.ts'
 import { openApi } from '../../openapi/document.ts'
 import { pageFiles } from '../../page-files.ts'
 

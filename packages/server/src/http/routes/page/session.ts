@@ -1,9 +1,9 @@
-import { requirePage } from '../../../session/page-access.ts'
 import { guarded, sameSite } from '../../access.ts'
-import type { Routes } from '../../app.ts'
+import type { Routes } from '../../api-parts.ts'
 import { HttpProblem } from '../../problem.ts'
 import { readJson } from '../../read-body.ts'
 import { readQuery } from '../../read-query.ts'
+import { requirePage } from '../../session/page-access.ts'
 
 /** `/v1/session`: signing in to the page with a one-time code or the token, and signing out. */
 export const sessionRoutes: Routes = (app, { page, access }) => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Routes } from '../../app.ts'
+import type { Routes } from '../../api-parts.ts'
 import { readQuery } from '../../read-query.ts'
 
 /** `GET /v1/policy/schema`: the JSON Schema of policies, for editors. */

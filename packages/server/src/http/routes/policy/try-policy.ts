@@ -1,7 +1,7 @@
 import { compareReplays } from '../../../replay/compare.ts'
 import { hideInDocument } from '../../../replay/hide-in-document.ts'
 import { replay } from '../../../replay/replay.ts'
-import type { Routes } from '../../app.ts'
+import type { Routes } from '../../api-parts.ts'
 import { HttpProblem } from '../../problem.ts'
 import { checked } from '../../push-policy.ts'
 import { readQuery } from '../../read-query.ts'

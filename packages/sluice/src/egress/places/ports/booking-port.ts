@@ -10,6 +10,8 @@ export interface BookingPort {
   exchange(upstream: string, asked: Exchange, withinMs: number): ExchangeReply | Promise<ExchangeReply>
   /** Calls back when places were assigned to waiters of a process. A hint only: it may be lost. */
   listen(upstream: string, owner: string, onAssigned: () => void): () => void
+  /** Whether the state can be reached now; a port in this process has no such question. */
+  isReachable?(withinMs: number): Promise<boolean>
   close(): Promise<void>
   /** For one user of an upstream. */
   inProcess?(upstream: string, owner: string): InProcessBooking

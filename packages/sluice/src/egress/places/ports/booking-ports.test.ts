@@ -1,6 +1,7 @@
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { redisStore } from '../../../stores/redis/redis-store.ts'
+import { useRedis } from '../../../redis/use-redis.ts'
+import { openRedis } from '../../../stores/redis/open-redis.ts'
 import { bookingConformance } from '../../../testing/booking-conformance.ts'
 import { startCluster } from '../../../testing/servers/cluster.ts'
 import { startRedis } from '../../../testing/servers/redis.ts'
@@ -24,13 +25,13 @@ bookingConformance(framework, {
   async start() {
     const server = await startRedis()
     const client = new Redis(server.url, { lazyConnect: true })
-    const store = redisStore(client)
-    const port = redisPort(store.abilities!.lendRedis!(), 'conformance')
+    const redis = openRedis(client)
+    const port = redisPort(useRedis(redis, 'redis'), 'conformance')
     return {
       port,
       async stop() {
         await port.close()
-        await store.close()
+        await redis.close()
         client.disconnect()
         await server.stop()
       },
@@ -47,13 +48,13 @@ bookingConformance(framework, {
       servers.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
       { lazyConnect: true },
     )
-    const store = redisStore(client)
-    const port = redisPort(store.abilities!.lendRedis!(), 'conformance')
+    const redis = openRedis(client)
+    const port = redisPort(useRedis(redis, 'redis'), 'conformance')
     return {
       port,
       async stop() {
         await port.close()
-        await store.close()
+        await redis.close()
         client.disconnect()
         await servers.stop()
       },

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
-import { redisStore } from '../../../stores/redis/redis-store.ts'
+import { openRedis } from '../../../stores/redis/open-redis.ts'
 import { startRedis } from '../../../testing/servers/redis.ts'
 import { waitFor } from '../../../testing/wait-for.ts'
 import { createEgress } from '../../create-egress.ts'
@@ -12,14 +12,14 @@ test('shows what is taken and who waits in Redis, and the process exits when all
   const vendor = await startVendor()
   const client = new Redis(redis.url, { lazyConnect: true })
   // Nothing here is about time, so the deadline is long: a busy machine may be slow.
-  const store = redisStore(client, { socketTimeoutMs: 5000 })
+  const handle = openRedis(client, { socketTimeout: 5000 })
   const upstream = { name: 'vendor', origin: vendor.origin, limits: { amount: 2, per: '3s' } }
-  const egress = await createEgress({ policy: { service: 'ingest', upstreams: [upstream] }, store })
-  expect(await inspectUpstream(store, 'ingest', 'vendor')).toBeUndefined()
+  const egress = await createEgress({ policy: { service: 'ingest', upstreams: [upstream] }, redis: handle })
+  expect(await inspectUpstream(handle, 'ingest', 'vendor')).toBeUndefined()
   const calls = Array.from({ length: 5 }, () => egress.fetch(vendor.origin).catch(({ code }: { code: string }) => code))
   await Promise.all(calls.slice(0, 2))
-  await waitFor(async () => (await inspectUpstream(store, 'ingest', 'vendor'))?.calls.held === 0)
-  expect(await inspectUpstream(store, 'ingest', 'vendor')).toMatchObject({
+  await waitFor(async () => (await inspectUpstream(handle, 'ingest', 'vendor'))?.calls.held === 0)
+  expect(await inspectUpstream(handle, 'ingest', 'vendor')).toMatchObject({
     recovering: false,
     waiting: 3,
     limits: { 'requests/3000': 2 },
@@ -27,7 +27,7 @@ test('shows what is taken and who waits in Redis, and the process exits when all
   })
   await egress.close()
   expect(await Promise.all(calls.slice(2))).toEqual(['SLUICE_CLOSED', 'SLUICE_CLOSED', 'SLUICE_CLOSED'])
-  await store.close()
+  await handle.close()
   client.disconnect()
   await vendor.close()
   await redis.stop()

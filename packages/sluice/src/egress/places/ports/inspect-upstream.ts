@@ -1,6 +1,5 @@
-import { SluiceError } from '../../../core/errors.ts'
-import type { Redis } from '../../../redis/redis.ts'
-import type { Store } from '../../../stores/store.ts'
+import type { RedisHandle } from '../../../redis/handle.ts'
+import { useRedis } from '../../../redis/use-redis.ts'
 import { inspect as inspectScript } from '../../booking/scripts.gen.ts'
 import { upstreamKeys } from './redis-port.ts'
 
@@ -22,23 +21,21 @@ export interface UpstreamInspection {
 /**
  * Reads the shared state of an upstream; undefined when there is none.
  *
- * @example await inspectUpstream(redisStore(client), 'ingest', 'vendor')
+ * @example await inspectUpstream(redis, 'ingest', 'vendor')
  */
 export async function inspectUpstream(
-  store: Store,
+  handle: RedisHandle,
   service: string,
   upstream: string,
   withinMs = 2000,
 ): Promise<UpstreamInspection | undefined> {
-  const lent = store.abilities?.lendRedis?.()
-  if (lent === undefined)
-    throw new SluiceError('SLUICE_WRONG_USE', `upstreams cannot be inspected in a ${store.name} store; use Redis`)
+  const { redis, prefix, release } = useRedis(handle, 'inspectUpstream redis')
   try {
-    const keys = upstreamKeys(service, upstream, lent.prefix)
-    const { reply } = await (lent.redis as Redis).runScript({ script: inspectScript, keys, withinMs })
+    const keys = upstreamKeys(service, upstream, prefix)
+    const { reply } = await redis.runScript({ script: inspectScript, keys, withinMs })
     const text = reply.read() as string
     return text === '' ? undefined : (JSON.parse(text) as UpstreamInspection)
   } finally {
-    await lent.release()
+    await release()
   }
 }

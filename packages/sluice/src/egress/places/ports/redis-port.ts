@@ -1,15 +1,13 @@
 import { encodeKey } from '../../../core/key.ts'
 import type { MsgpackReader, Packed } from '../../../redis/msgpack.ts'
 import { namespaceOf } from '../../../redis/namespaces.ts'
-import type { Redis } from '../../../redis/redis.ts'
-import type { LentRedis } from '../../../stores/store.ts'
+import type { UsedRedis } from '../../../redis/use-redis.ts'
 import type { ExchangeReply, StepResult } from '../../booking/messages.ts'
 import { exchange as exchangeScript } from '../../booking/scripts.gen.ts'
 import type { BookingPort } from './booking-port.ts'
 
 /** Keeps the state of upstreams in Redis, where all replicas share it. */
-export function redisPort({ redis: lent, prefix, release }: LentRedis, service: string): BookingPort {
-  const redis = lent as Redis
+export function redisPort({ redis, prefix, release }: UsedRedis, service: string): BookingPort {
   const keysOf = (upstream: string): readonly string[] => upstreamKeys(service, upstream, prefix)
   const channelsOf = (upstream: string): string => `${keysOf(upstream)[0]}:places:`
   return {
@@ -21,12 +19,13 @@ export function redisPort({ redis: lent, prefix, release }: LentRedis, service: 
     },
     listen: (upstream, owner, onAssigned) =>
       redis.subscribe(channelsOf(upstream) + owner, { message: onAssigned, ready: onAssigned }),
+    isReachable: async (withinMs) => (await redis.health(withinMs)).reachable,
     close: release,
   }
 }
 
 /** The keys of an upstream, all in one cluster slot: its places, who waits, tenants, and when calls expire. */
-export function upstreamKeys(service: string, upstream: string, prefix?: string): readonly string[] {
+export function upstreamKeys(service: string, upstream: string, prefix: string): readonly string[] {
   const base = `${namespaceOf('upstream', service, prefix)}{${encodeKey(upstream)}}`
   return [base, `${base}:queue`, `${base}:tenants`, `${base}:deadlines`]
 }

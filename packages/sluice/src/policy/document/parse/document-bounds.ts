@@ -1,5 +1,5 @@
-import type { Steps } from '../../compile/steps.ts'
-import { runAtOnce } from '../../compile/steps.ts'
+import type { Steps } from '../../steps.ts'
+import { runAtOnce } from '../../steps.ts'
 import type { Report } from '../policy-error.ts'
 
 /** Largest text of a policy, in UTF-16 units. */

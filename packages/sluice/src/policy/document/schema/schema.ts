@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { maxUnits } from '../../../core/engine/limit.ts'
+import { maxUnits } from '../../../core/algorithms/limit.ts'
 import { maxLimitsPerRule } from '../../../core/engine/limit-set.ts'
 import { maxParts } from '../../../core/key.ts'
-import { capacitySchema } from '../../capacity/capacity-schema.ts'
 import type { LimitSpec, LimitsSpec, OverrideSpec, PaceSpec, PolicyDocument } from '../document.ts'
+import { capacitySchema } from './capacity-schema.ts'
 import { strictObject } from './strict-object.ts'
 import { upstreamSchema } from './upstream-schema.ts'
 

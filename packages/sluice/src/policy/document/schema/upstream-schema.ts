@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { maxUnits } from '../../../core/engine/limit.ts'
+import { maxUnits } from '../../../core/algorithms/limit.ts'
 import { maxLimitsPerRule } from '../../../core/engine/limit-set.ts'
 import type { UpstreamSpec } from '../upstream-spec.ts'
 import { strictObject } from './strict-object.ts'

@@ -11,11 +11,11 @@ import { filePolicy } from './file.ts'
 const text = (version: string): string =>
   `service: shop\nversion: ${version}\nrules:\n  - { name: all, key: [ip], limits: { rpm: 10 } }\n`
 
-async function folderPlace(pollMs: number) {
+async function folderPlace(poll: number) {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-file-'))
   const path = (name: string): string => join(folder, `${name}.json`)
   return {
-    open: (name: string) => filePolicy(path(name), { pollMs }),
+    open: (name: string) => filePolicy(path(name), { poll }),
     write: (name: string, document: object) => writeFile(path(name), JSON.stringify(document)),
     writeNonsense: (name: string) => writeFile(path(name), '{ "service": "tru'),
     remove: (name: string) => rm(path(name)),
@@ -41,7 +41,7 @@ describe('filePolicy', () => {
   })
 
   async function follow(path: string, pollMs = 3_600_000): Promise<LivePolicy> {
-    const policy = await livePolicy({ source: filePolicy(path, { pollMs }), compile: compilePolicy })
+    const policy = await livePolicy({ source: filePolicy(path, { poll: pollMs }), compile: compilePolicy })
     live.push(policy)
     return policy
   }
@@ -116,7 +116,7 @@ describe('filePolicy', () => {
   it('refuses what is no file', async () => {
     await expect(follow(folder)).rejects.toMatchObject({ code: 'SLUICE_SOURCE_FAILED' })
     expect(() => filePolicy('')).toThrow(/path is ""/)
-    expect(() => filePolicy('sluice.yaml', { pollMs: 0 })).toThrow(/pollMs is 0/)
+    expect(() => filePolicy('sluice.yaml', { poll: 0 })).toThrow(/poll is 0/)
   })
 
   it('keeps every pushed version, and what was edited by hand between', async () => {

@@ -1,4 +1,5 @@
 import { checkOptionNames } from '../../../core/check-options.ts'
+import { type Duration, parseDuration } from '../../../core/duration.ts'
 import { invalidOption } from '../../../core/errors.ts'
 import { builtIn } from '../../built-in.ts'
 import type { ArchivedSource } from '../archive.ts'
@@ -9,7 +10,7 @@ import { watchedNames } from './watched-paths.ts'
 
 export interface FilePolicyOptions {
   /** How often to look at the file besides watching it, for file systems that cannot be watched. 1 s by default. */
-  readonly pollMs?: number
+  readonly poll?: Duration
 }
 
 /** Editors truncate a file and then write it: this is for them to finish, and far below a second. */
@@ -26,14 +27,14 @@ const youngMs = 2000
  * const limiter = await createLimiter({ policy: filePolicy('sluice.yaml') })
  */
 export function filePolicy(path: string, options: FilePolicyOptions = {}): ArchivedSource {
-  checkOptionNames('filePolicy', options, ['pollMs'])
+  checkOptionNames('filePolicy', options, ['poll'])
   if (typeof path !== 'string' || path === '') throw invalidOption('path', path, 'give the path of a YAML or JSON file')
   // Resolved once: the process may change its folder later.
   const file = builtIn('path').resolve(path)
   let folders: FolderWatch | undefined
   const feed: Feed = {
     description: `file ${path}`,
-    pollMs: options.pollMs ?? 1000,
+    pollMs: parseDuration(options.poll ?? '1s', 'filePolicy.poll'),
     settleMs,
     async read(stamp) {
       await folders?.follow(await watchedNames(file))

@@ -35,10 +35,10 @@ async function open(options: MongodOptions) {
   return { client, server, policies, versions: database.collection('versions'), close }
 }
 
-async function place(options: MongodOptions, pollMs: number): Promise<SourcePlace> {
+async function place(options: MongodOptions, poll: number): Promise<SourcePlace> {
   const { server, policies, close } = await open(options)
   return {
-    open: (service) => mongoPolicy(policies, { service, pollMs, timeoutMs: 3000 }),
+    open: (service) => mongoPolicy(policies, { service, poll, timeout: 3000 }),
     write: async (service, document) => void (await mongoPolicy(policies, { service }).archive.push(document)),
     writeNonsense: async (service) =>
       void (await policies.replaceOne({ _id: service }, { nonsense: true, last_updated: new Date() } as object)),
@@ -72,7 +72,7 @@ describeMongo('mongoPolicy on a single server', () => {
     })
     try {
       await mongoPolicy(policies, { service: 's' }).archive.push({ service: 's', ...policy('v1') })
-      const source = mongoPolicy(policies, { service: 's', pollMs: 50 })
+      const source = mongoPolicy(policies, { service: 's', poll: 50 })
       const live = await livePolicy({ source, compile: compilePolicy })
       const before = seen.finds
       // The pauses before it would be asked for again add up to less than a second.
@@ -102,7 +102,7 @@ describeMongo('mongoPolicy', () => {
       general_rate_limit: { rps: 10, rpm: 100 },
       custom_rate_limits: { 'client-corp': { rpm: 500 } },
     } as Stored)
-    const source = mongoPolicy(policies, { service: 'sentiment-service', pollMs: 3_600_000 })
+    const source = mongoPolicy(policies, { service: 'sentiment-service', poll: 3_600_000 })
     const live = await livePolicy({ source, compile: compilePolicy })
     expect(live.current.service).toBe('sentiment-service')
     const { version } = live.current
@@ -113,7 +113,7 @@ describeMongo('mongoPolicy', () => {
 
   it('reports a document that is older than the one in force, and takes it when it is touched', async () => {
     const { policies } = mongo
-    const source = mongoPolicy(policies, { service: 'older', pollMs: 3_600_000 })
+    const source = mongoPolicy(policies, { service: 'older', poll: 3_600_000 })
     await source.archive.push(policy('v1'))
     const live = await livePolicy({ source, compile: compilePolicy })
     await policies.replaceOne({ _id: 'older' }, { ...policy('v0'), last_updated: new Date(0) })
@@ -128,7 +128,7 @@ describeMongo('mongoPolicy', () => {
   it('refuses a document that names another service', async () => {
     const { policies } = mongo
     await policies.insertOne({ _id: 'copy', last_updated: new Date(1000), ...policy('v0'), ...{ service: 'original' } })
-    const source = mongoPolicy(policies, { service: 'copy', pollMs: 3_600_000 })
+    const source = mongoPolicy(policies, { service: 'copy', poll: 3_600_000 })
     await expect(livePolicy({ source, compile: compilePolicy })).rejects.toThrow(/asked for "copy"/)
   })
 
@@ -193,7 +193,7 @@ describeMongo('mongoPolicy on three members', () => {
   it('goes on following when the primary is stopped', async () => {
     const { server, policies, close } = await open({ replicaSet: 3 })
     try {
-      const source = mongoPolicy(policies, { service: 'shop', pollMs: 3_600_000 })
+      const source = mongoPolicy(policies, { service: 'shop', poll: 3_600_000 })
       await source.archive.push(policy('v1'))
       const live = await livePolicy({ source, compile: compilePolicy })
       await server.stopPrimary()

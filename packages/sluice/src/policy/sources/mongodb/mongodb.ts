@@ -1,4 +1,5 @@
 import { checkOptionNames } from '../../../core/check-options.ts'
+import { type Duration, parseDuration } from '../../../core/duration.ts'
 import { invalidOption } from '../../../core/errors.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { followedSource, noDocument, type Push, type Reading } from '../followed-source.ts'
@@ -12,9 +13,9 @@ export interface MongoPolicyOptions {
   /** Whose policy: the document with this `_id`. */
   readonly service: string
   /** How often to look at `last_updated`. 30 s by default. */
-  readonly pollMs?: number
+  readonly poll?: Duration
   /** How long one look may take. 5 s by default. */
-  readonly timeoutMs?: number
+  readonly timeout?: Duration
   /** A collection to keep former versions in. Without it, only the version in force is known. */
   readonly history?: MongoHistory
 }
@@ -31,8 +32,10 @@ const cannotStream: readonly number[] = [40573, 40324, 115]
  * const limiter = await createLimiter({ policy: mongoPolicy(policies, { service: 'sentiment-service' }) })
  */
 export function mongoPolicy(policies: MongoCollection, options: MongoPolicyOptions): ArchivedSource {
-  checkOptionNames('mongoPolicy', options, ['service', 'pollMs', 'timeoutMs', 'history'])
-  const { service, pollMs = 30_000, timeoutMs = 5000, history } = options
+  checkOptionNames('mongoPolicy', options, ['service', 'poll', 'timeout', 'history'])
+  const { service, history } = options
+  const pollMs = parseDuration(options.poll ?? '30s', 'mongoPolicy.poll')
+  const timeoutMs = parseDuration(options.timeout ?? '5s', 'mongoPolicy.timeout')
   if (typeof service !== 'string' || service === '') {
     throw invalidOption('service', service, 'name the service whose policy it is')
   }

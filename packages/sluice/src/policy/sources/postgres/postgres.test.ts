@@ -5,7 +5,7 @@ import { sourceConformance } from '../../../testing/source-conformance.ts'
 import { waitFor } from '../../../testing/wait-for.ts'
 import { compilePolicy } from '../../compile/compile-policy.ts'
 import { livePolicy } from '../../live/live-policy.ts'
-import { postgresPolicy, publishPostgresPolicy } from './postgres.ts'
+import { postgresPolicy } from './postgres.ts'
 import { createTableSql } from './postgres-table.ts'
 
 let server: PostgresServer
@@ -32,11 +32,11 @@ sourceConformance(
       const pool = openPool()
       await pool.query(createTableSql('sluice_policy', 'sluice_policy'))
       let down = false
-      const lasting = { pollMs: 3_600_000, timeoutMs: 1000 }
+      const lasting = { poll: 3_600_000, timeout: 1000 }
       return {
         open: (service) => postgresPolicy(pool, { service, ...lasting }),
-        write: async (service, document) => void (await publishPostgresPolicy(pool, { service }, document)),
-        writeNonsense: async (service) => void (await publishPostgresPolicy(pool, { service }, ['nonsense'])),
+        write: async (service, document) => void (await postgresPolicy(pool, { service }).archive.push(document)),
+        writeNonsense: async (service) => void (await postgresPolicy(pool, { service }).archive.push(['nonsense'])),
         remove: async (service) => void (await pool.query('DELETE FROM sluice_policy WHERE service = $1', [service])),
         outage: {
           async begin() {
@@ -81,7 +81,7 @@ describe('postgresPolicy', () => {
   })
 
   it('hears of a row that was written or changed by hand', async () => {
-    const source = postgresPolicy(pool, { service: 'shop', table: 'by_hand', createTable: true, pollMs: 3_600_000 })
+    const source = postgresPolicy(pool, { service: 'shop', table: 'by_hand', createTable: true, poll: 3_600_000 })
     await source.archive.push(policy('v1'))
     const live = await livePolicy({ source, compile: compilePolicy })
     await pool.query('INSERT INTO by_hand VALUES ($1, 2, $2)', ['shop', policy('v2')])
@@ -93,11 +93,11 @@ describe('postgresPolicy', () => {
 
   it('only polls when the pool has one connection', async () => {
     const single = openPool({ max: 1 })
-    const place = { service: 'shop', table: 'single', createTable: true, pollMs: 20 }
+    const place = { service: 'shop', table: 'single', createTable: true, poll: 20 }
     const source = postgresPolicy(single, place)
     await source.archive.push(policy('v1'))
     const live = await livePolicy({ source, compile: compilePolicy })
-    await publishPostgresPolicy(single, place, policy('v2'))
+    await source.archive.push(policy('v2'))
     await waitFor(() => live.current.version === 'v2')
     await live.close()
     await single.end()
@@ -106,11 +106,11 @@ describe('postgresPolicy', () => {
   it('takes any name for a table and a channel, and never as SQL', async () => {
     const names = { table: 'odd".schema; DROP', channel: `it's "loud"; --` }
     await pool.query('CREATE SCHEMA "odd"""')
-    const place = { service: "o'brien", ...names, createTable: true, pollMs: 3_600_000 }
+    const place = { service: "o'brien", ...names, createTable: true, poll: 3_600_000 }
     const source = postgresPolicy(pool, place)
     await source.archive.push(policy('v1', "o'brien"))
     const live = await livePolicy({ source, compile: compilePolicy })
-    await publishPostgresPolicy(pool, place, policy('v2', "o'brien"))
+    await source.archive.push(policy('v2', "o'brien"))
     await waitFor(() => live.current.version === 'v2')
     await live.close()
     expect(() => postgresPolicy(pool, { service: 's', table: 'a.b.c' })).toThrow(/table is "a.b.c"/)
@@ -142,14 +142,14 @@ describe('postgresPolicy', () => {
   })
 
   it('ignores an older version that is written last', async () => {
-    const place = { service: 'shop', table: 'late', createTable: true, pollMs: 3_600_000 }
+    const place = { service: 'shop', table: 'late', createTable: true, poll: 3_600_000 }
     const source = postgresPolicy(pool, place)
     for (let i = 1; i <= 3; i++) await source.archive.push(policy(`v${i}`))
     await pool.query('DELETE FROM late WHERE revision = 2')
     const live = await livePolicy({ source, compile: compilePolicy })
     await pool.query('INSERT INTO late VALUES ($1, 2, $2)', ['shop', policy('v2-late')])
-    await publishPostgresPolicy(pool, { ...place, service: 'other' }, policy('other'))
-    await publishPostgresPolicy(pool, place, policy('v4'))
+    await postgresPolicy(pool, { ...place, service: 'other' }).archive.push(policy('other'))
+    await source.archive.push(policy('v4'))
     await waitFor(() => live.current.version === 'v4')
     await live.close()
   })
@@ -160,8 +160,8 @@ describe('postgresPolicy', () => {
       service: 'shop',
       table: 'hangs',
       createTable: true,
-      pollMs: 10,
-      timeoutMs: 300,
+      poll: 10,
+      timeout: 300,
     })
     await source.archive.push(policy('v1'))
     const live = await livePolicy({ source, compile: compilePolicy })

@@ -1,4 +1,5 @@
 import { checkOptionNames } from '../../../core/check-options.ts'
+import { type Duration, parseDuration } from '../../../core/duration.ts'
 import { invalidOption } from '../../../core/errors.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { followedSource, noDocument, type Reading } from '../followed-source.ts'
@@ -9,26 +10,22 @@ import { createTableSql, quoteName, quoteTable } from './postgres-table.ts'
 export type { ArchivedSource, PolicyArchive, PolicyVersion, PushOptions } from '../archive.ts'
 export type { PostgresClient, PostgresPool, PostgresResult } from './postgres-client.ts'
 
-export interface PostgresPolicyPlace {
+export interface PostgresPolicyOptions {
   /** Whose policy: the rows with this `service`. */
   readonly service: string
   /** The table, as `name` or `schema.name`; `sluice_policy` unless said otherwise. */
   readonly table?: string
   /** Where changes are announced; `sluice_policy` unless said otherwise. */
   readonly channel?: string
-}
-
-export interface PostgresPolicyOptions extends PostgresPolicyPlace {
   /** How often to look besides listening, in case an announcement is missed. 10 s by default. */
-  readonly pollMs?: number
+  readonly poll?: Duration
   /** How long one look may take. 5 s by default. */
-  readonly timeoutMs?: number
+  readonly timeout?: Duration
   /** Creates the table when it is not there, with a trigger that announces every change. */
   readonly createTable?: boolean
 }
 
-/** The place to publish to; the options of a source fit too. */
-const names = ['service', 'table', 'channel', 'pollMs', 'timeoutMs', 'createTable']
+const optionNames = ['service', 'table', 'channel', 'poll', 'timeout', 'createTable']
 
 /**
  * A policy in a table of PostgreSQL, one row for each version; the one with the highest revision is in force. Takes
@@ -38,7 +35,7 @@ const names = ['service', 'table', 'channel', 'pollMs', 'timeoutMs', 'createTabl
  * const limiter = await createLimiter({ policy: postgresPolicy(pool, { service: 'shop', createTable: true }) })
  */
 export function postgresPolicy(pool: PostgresPool, options: PostgresPolicyOptions): ArchivedSource {
-  checkOptionNames('postgresPolicy', options, names)
+  checkOptionNames('postgresPolicy', options, optionNames)
   const { service, table, channel } = resolvePlace(options)
   const channelName = quoteName(channel, 'channel')
   const tableName = quoteTable(table)
@@ -50,8 +47,8 @@ export function postgresPolicy(pool: PostgresPool, options: PostgresPolicyOption
   const source = followedSource({
     description: `postgres ${table} ${service}`,
     service,
-    pollMs: options.pollMs ?? 10_000,
-    timeoutMs: options.timeoutMs ?? 5000,
+    pollMs: parseDuration(options.poll ?? '10s', 'postgresPolicy.poll'),
+    timeoutMs: parseDuration(options.timeout ?? '5s', 'postgresPolicy.timeout'),
     async read(stamp) {
       await ready()
       return readDocument(pool, tableName, service, stamp)
@@ -71,25 +68,7 @@ export function postgresPolicy(pool: PostgresPool, options: PostgresPolicyOption
   return Object.assign(source, { archive: postgresArchive(pool, { tableName, channel, service, ready }) })
 }
 
-/**
- * Puts a policy in the table and announces it to every replica that follows it; returns its revision.
- *
- * @example
- * await publishPostgresPolicy(pool, { service: 'shop' }, document)
- */
-export async function publishPostgresPolicy(
-  pool: PostgresPool,
-  place: PostgresPolicyPlace,
-  document: unknown,
-): Promise<number> {
-  checkOptionNames('publishPostgresPolicy', place, names)
-  const { service, table, channel } = resolvePlace(place)
-  quoteName(channel, 'channel')
-  const ready = async (): Promise<void> => {}
-  return postgresArchive(pool, { tableName: quoteTable(table), channel, service, ready }).push(document)
-}
-
-function resolvePlace({ service, table = 'sluice_policy', channel = 'sluice_policy' }: PostgresPolicyPlace) {
+function resolvePlace({ service, table = 'sluice_policy', channel = 'sluice_policy' }: PostgresPolicyOptions) {
   if (typeof service !== 'string' || service === '' || service.includes('\0')) {
     throw invalidOption('service', service, 'name the service whose policy it is')
   }

@@ -4,13 +4,23 @@ import { createClient as createClient6, createCluster } from 'redis'
 import { createClient as createClient5 } from 'redis5'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RedisClient } from '../../../redis/client.ts'
+import type { RedisHandle } from '../../../redis/handle.ts'
+import { openRedis } from '../../../stores/redis/open-redis.ts'
 import { startCluster } from '../../../testing/servers/cluster.ts'
 import { type RedisServer, startRedis } from '../../../testing/servers/redis.ts'
 import { type SourcePlace, sourceConformance } from '../../../testing/source-conformance.ts'
 import { waitFor } from '../../../testing/wait-for.ts'
 import { compilePolicy } from '../../compile/compile-policy.ts'
 import { livePolicy } from '../../live/live-policy.ts'
-import { publishRedisPolicy, redisPolicy } from './redis.ts'
+import { redisPolicy } from './redis.ts'
+
+const handles = new Map<RedisClient, RedisHandle>()
+/** One handle per client, as a service has it. */
+function handleOf(client: RedisClient): RedisHandle {
+  const handle = handles.get(client) ?? openRedis(client, { reports: false })
+  handles.set(client, handle)
+  return handle
+}
 
 interface Opened {
   readonly client: RedisClient
@@ -42,14 +52,17 @@ const clients: Record<string, Open> = {
   },
 }
 
+const push = (client: RedisHandle, options: { readonly key: string }, document: unknown): Promise<number> =>
+  redisPolicy(client, options).archive.push(document)
+
 async function place(open: Open): Promise<SourcePlace> {
   const server = await startRedis()
   const { client, close } = await open(server.url)
   const key = (name: string): string => `policy:${name}`
   return {
-    open: (name) => redisPolicy(client, { key: key(name), pollMs: 3_600_000, timeoutMs: 500 }),
-    write: async (name, document) => void (await publishRedisPolicy(client, { key: key(name) }, document)),
-    writeNonsense: async (name) => void (await publishRedisPolicy(client, { key: key(name) }, '{ nonsense')),
+    open: (name) => redisPolicy(handleOf(client), { key: key(name), poll: 3_600_000, timeout: 500 }),
+    write: async (name, document) => void (await push(handleOf(client), { key: key(name) }, document)),
+    writeNonsense: async (name) => void (await push(handleOf(client), { key: key(name) }, '{ nonsense')),
     async remove(name) {
       await server.cli('DEL', key(name))
       await server.cli('PUBLISH', `${key(name)}:changed`, 'gone')
@@ -90,17 +103,17 @@ describe('redisPolicy', () => {
   })
 
   it('finds a change by polling when the message was missed', async () => {
-    await publishRedisPolicy(redis, { key: 'missed' }, policy('v0'))
-    const source = redisPolicy(redis, { key: 'missed', channel: 'nobody-speaks-here', pollMs: 20 })
+    await push(handleOf(redis), { key: 'missed' }, policy('v0'))
+    const source = redisPolicy(handleOf(redis), { key: 'missed', channel: 'nobody-speaks-here', poll: 20 })
     const live = await livePolicy({ source, compile: compilePolicy })
-    await publishRedisPolicy(redis, { key: 'missed' }, policy('v1'))
+    await push(handleOf(redis), { key: 'missed' }, policy('v1'))
     await waitFor(() => live.current.version === 'v1')
     await live.close()
   })
 
   it('reads a string that was set by hand, and keeps it as a version when a policy is published over it', async () => {
     await redis.set('by-hand', JSON.stringify(policy('v0')))
-    const source = redisPolicy(redis, { key: 'by-hand', pollMs: 20 })
+    const source = redisPolicy(handleOf(redis), { key: 'by-hand', poll: 20 })
     const live = await livePolicy({ source, compile: compilePolicy })
     expect(live.current.version).toBe('v0')
     await redis.set('by-hand', JSON.stringify(policy('v1')))
@@ -115,20 +128,20 @@ describe('redisPolicy', () => {
 
   it('works with a prefix on every key', async () => {
     const prefixed = new Redis6(server.url, { keyPrefix: 'app:' })
-    await publishRedisPolicy(prefixed, { key: 'prefixed' }, policy('v0'))
+    await push(handleOf(prefixed), { key: 'prefixed' }, policy('v0'))
     expect(await redis.exists('app:prefixed')).toBe(1)
     const live = await livePolicy({
-      source: redisPolicy(prefixed, { key: 'prefixed', pollMs: 3_600_000 }),
+      source: redisPolicy(handleOf(prefixed), { key: 'prefixed', poll: 3_600_000 }),
       compile: compilePolicy,
     })
-    await publishRedisPolicy(prefixed, { key: 'prefixed' }, policy('v1'))
+    await push(handleOf(prefixed), { key: 'prefixed' }, policy('v1'))
     await waitFor(() => live.current.version === 'v1')
     await live.close()
     prefixed.disconnect()
   })
 
   it('gives a hundred that publish at once a hundred revisions, and keeps the last ten', async () => {
-    const { archive } = redisPolicy(redis, { key: 'many' })
+    const { archive } = redisPolicy(handleOf(redis), { key: 'many' })
     const revisions = await Promise.all(Array.from({ length: 100 }, (_, i) => archive.push(policy(`v${i}`))))
     expect(new Set(revisions).size).toBe(100)
     const history = await archive.history(100)
@@ -137,7 +150,7 @@ describe('redisPolicy', () => {
   })
 
   it('lets only one of several push after the same revision', async () => {
-    const { archive } = redisPolicy(redis, { key: 'after' })
+    const { archive } = redisPolicy(handleOf(redis), { key: 'after' })
     const after = (await archive.history(1))[0]?.revision ?? 0
     const pushes = await Promise.allSettled([1, 2, 3, 4].map((i) => archive.push(policy(`v${i}`), { after })))
     expect(pushes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -150,17 +163,17 @@ describe('redisPolicy', () => {
 
   it('does not touch a key that holds something else', async () => {
     await redis.rpush('queue', 'work')
-    await expect(publishRedisPolicy(redis, { key: 'queue' }, policy('v0'))).rejects.toThrow(/WRONGTYPE/)
+    await expect(push(handleOf(redis), { key: 'queue' }, policy('v0'))).rejects.toThrow(/WRONGTYPE/)
     expect(await redis.lrange('queue', 0, -1)).toEqual(['work'])
-    const live = livePolicy({ source: redisPolicy(redis, { key: 'queue' }), compile: compilePolicy })
+    const live = livePolicy({ source: redisPolicy(handleOf(redis), { key: 'queue' }), compile: compilePolicy })
     await expect(live).rejects.toMatchObject({ code: 'SLUICE_SOURCE_FAILED' })
   })
 
   it('does not pile up work while Redis hangs', async () => {
-    await publishRedisPolicy(redis, { key: 'hangs' }, policy('v0'))
+    await push(handleOf(redis), { key: 'hangs' }, policy('v0'))
     const client = new Redis6(server.url)
     const live = await livePolicy({
-      source: redisPolicy(client, { key: 'hangs', pollMs: 10, timeoutMs: 200 }),
+      source: redisPolicy(handleOf(client), { key: 'hangs', poll: 10, timeout: 200 }),
       compile: compilePolicy,
     })
     await server.freeze()
@@ -176,8 +189,8 @@ describe('redisPolicy', () => {
   })
 
   it('names the option that is wrong', () => {
-    expect(() => redisPolicy(redis, { key: '' })).toThrow(/key is ""/)
-    expect(() => redisPolicy({} as RedisClient, { key: 'k' })).toThrow(/client is an object/)
+    expect(() => redisPolicy(handleOf(redis), { key: '' })).toThrow(/key is ""/)
+    expect(() => redisPolicy(redis as never, { key: 'k' })).toThrow(/pass a handle: openRedis\(client\)/)
   })
 })
 
@@ -189,16 +202,16 @@ describe('redisPolicy on a cluster', () => {
     const nodeRedis = createCluster({ rootNodes: [{ url }] })
     try {
       await nodeRedis.connect()
-      const options = { key: 'policy:shop', pollMs: 3_600_000 }
-      await publishRedisPolicy(ioredis, options, policy('v1'))
+      const options = { key: 'policy:shop', poll: 3_600_000 }
+      await push(handleOf(ioredis), options, policy('v1'))
       const follow = (client: RedisClient) =>
-        livePolicy({ source: redisPolicy(client, options), compile: compilePolicy })
+        livePolicy({ source: redisPolicy(handleOf(client), options), compile: compilePolicy })
       const both = await Promise.all([follow(ioredis), follow(nodeRedis)])
       for (const [client, version] of [
         [ioredis, 'v2'],
         [nodeRedis, 'v3'],
       ] as const) {
-        await publishRedisPolicy(client, options, policy(version))
+        await push(handleOf(client), options, policy(version))
         await waitFor(() => both.every((live) => live.current.version === version), { describe: version })
       }
       await Promise.all(both.map((live) => live.close()))

@@ -1,38 +1,44 @@
 import { checkOptionNames } from '../../../core/check-options.ts'
+import { type Duration, parseDuration } from '../../../core/duration.ts'
 import { invalidOption } from '../../../core/errors.ts'
-import type { RedisClient } from '../../../redis/client.ts'
-import { recogniseRedis, type UsedRedis, useRedis } from '../../../redis/open-redis.ts'
+import type { RedisHandle } from '../../../redis/handle.ts'
 import type { Redis } from '../../../redis/redis.ts'
+import { insideOf, type UsedRedis, useRedis } from '../../../redis/use-redis.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { followedSource, noDocument, type Reading } from '../followed-source.ts'
-import { channelOf, type RedisPolicyPlace, redisArchive, redisPolicyOptionNames } from './redis-publish.ts'
+import { redisArchive } from './redis-archive.ts'
 
-export { publishRedisPolicy, type RedisPolicyPlace } from './redis-publish.ts'
-
-export interface RedisPolicyOptions extends RedisPolicyPlace {
+export interface RedisPolicyOptions {
+  /**
+   * The Redis key that holds the policy: a hash with `document` and `revision`, or a string with the document alone.
+   */
+  readonly key: string
+  /** Where changes are announced; `<key>:changed` unless said otherwise. */
+  readonly channel?: string
   /** How often to look besides listening, in case a message is missed. 5 s by default. */
-  readonly pollMs?: number
+  readonly poll?: Duration
   /** How long one look may take. 5 s by default. */
-  readonly timeoutMs?: number
+  readonly timeout?: Duration
 }
 
 /**
- * A policy in Redis: `publishRedisPolicy` puts it there. Takes a handle of `openRedis`, or a client of ioredis or
- * node-redis, whose connections are then shared with everything else that was given the client.
+ * A policy in Redis: `archive.push` puts it there.
  *
  * @example
  * const policy = redisPolicy(redis, { key: 'sluice:policy:shop' })
- * const limiter = await createLimiter({ policy, store: redisStore(redis) })
+ * const limiter = await createLimiter({ policy, redis })
  */
-export function redisPolicy(redis: RedisClient | Redis, options: RedisPolicyOptions): ArchivedSource {
-  checkOptionNames('redisPolicy', options, redisPolicyOptionNames)
-  const { key, channel = channelOf(key), pollMs = 5000, timeoutMs = 5000 } = options
+export function redisPolicy(redis: RedisHandle, options: RedisPolicyOptions): ArchivedSource {
+  checkOptionNames('redisPolicy', options, ['key', 'channel', 'poll', 'timeout'])
+  const { key, channel = `${key}:changed` } = options
+  const pollMs = parseDuration(options.poll ?? '5s', 'redisPolicy.poll')
+  const timeoutMs = parseDuration(options.timeout ?? '5s', 'redisPolicy.timeout')
   if (typeof key !== 'string' || key === '') throw invalidOption('key', key, 'give the Redis key that holds the policy')
-  recogniseRedis(redis, 'redisPolicy')
+  insideOf(redis, 'redisPolicy redis')
   // Held from the first look until the source is closed.
   let used: UsedRedis | undefined
   const shared = (): Redis => {
-    used ??= useRedis(redis, {}, 'redisPolicy')
+    used ??= useRedis(redis, 'redisPolicy redis')
     return used.redis
   }
   const source = followedSource({

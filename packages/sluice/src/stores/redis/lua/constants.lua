@@ -54,7 +54,7 @@
 --- @const HOLD_WIDTH = 6
 --- @const MAX_TAKINGS = 4 -- entries of one hold, see core/engine/holds.ts
 
--- The kinds of holds, see core/engine/state.ts.
+-- The kinds of holds, see core/algorithms/state.ts.
 --- @const RESERVE = 0
 --- @const ACQUIRE = 1
 --- @const RECEIPT = 2

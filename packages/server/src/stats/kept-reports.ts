@@ -1,0 +1,10 @@
+import type { ReportDestination, ReportReader } from 'sluice/reports'
+
+/** Where reports of other processes are kept, and where all of them are read. */
+export interface KeptReports {
+  readonly board: ReportDestination
+  /** This process in the reports. */
+  readonly replica: string
+  readonly readers: readonly ReportReader[]
+  readonly sendOwn: () => Promise<void>
+}

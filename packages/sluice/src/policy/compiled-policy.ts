@@ -1,0 +1,86 @@
+import type { ChargedRule } from '../core/engine/ask.ts'
+import type { LimitSet } from '../core/engine/limit-set.ts'
+import type { ReadKeyPart } from '../core/key.ts'
+import type { CompiledCapacity } from './capacity/compile-capacity.ts'
+import type { RuleMode } from './document/document.ts'
+import type { RequestView } from './request-view.ts'
+import type { Selector } from './selector/selector.ts'
+import type { CompiledUpstream } from './upstream/upstream.ts'
+
+/** A field of a request that a rule looks at, such as `headers.x-api-key`. */
+export type ReadField = Pick<Selector, 'root' | 'path'>
+
+/** A rule, ready to be decided on. */
+export interface CompiledRule extends ChargedRule {
+  readonly mode: RuleMode
+  /** Whether it is for descriptors, of whose rules only the first that matches is charged. */
+  readonly forDescriptors: boolean
+  /** Whether it finds its key in requests; one that does not is used only through `take`. */
+  readonly keyed: boolean
+  /**
+   * Whether its cost is read from the request: settling corrects it, and leaves rules with a fixed cost as they are.
+   */
+  readonly estimatesCost: boolean
+  /** Whether an override of the rule ends some day, so that the time matters to `limitsFor`. */
+  readonly dated: boolean
+  /** What it looks at in requests: for its match, key, tier and cost. */
+  readonly reads: readonly ReadField[]
+  /**
+   * The limits in force for a subject: those of an override for exactly this subject, else of its tier, else the rule's
+   * own. `tier` names the subject's tier where the caller knows it.
+   */
+  limitsFor(subject: string, tier: string | undefined, nowMs: number): LimitSet
+  /** Why no request can have a key of so many parts, to find mistakes of people; undefined when one can. */
+  whyNoRequestHas(parts: readonly ReadKeyPart[]): string | undefined
+  /** What is probably not meant in the rule; with the time, also which overrides have ended. */
+  warnings(nowMs: number | undefined): readonly string[]
+  /** Whether the subject has an override of its own, to explain its limits. */
+  overrideFor(subject: string, nowMs: number): 'in-force' | 'expired' | undefined
+}
+
+/** A rule that applies to a request, with all that a charge needs. */
+export interface MatchedRule {
+  readonly rule: CompiledRule
+  readonly subject: string
+  readonly limits: LimitSet
+  readonly cost: number
+  readonly tier: string | undefined
+}
+
+/** What the rules of a policy say to one request. */
+export interface Matched {
+  readonly rules: readonly MatchedRule[]
+  /** A rule with `onMissing: deny` whose key the request does not have. */
+  readonly refusedBy: CompiledRule | undefined
+}
+
+/** Why a rule did or did not apply; `explain` prints these. */
+export interface RuleTrace {
+  readonly rule: string
+  readonly mode: RuleMode
+  readonly matched: boolean
+  /** In words: which condition failed, which part of the key was missing, or why it applies. */
+  readonly why: string
+  /** Whether it refuses the request because a part of the key is missing. */
+  readonly refuses: boolean
+  readonly match: MatchedRule | undefined
+}
+
+/** One version of a policy, compiled. It never changes: a decision holds on to one and so never mixes two versions. */
+export interface CompiledPolicy {
+  readonly service: string
+  readonly version: string
+  readonly rules: readonly CompiledRule[]
+  rule(name: string): CompiledRule | undefined
+  /** The vendors that this service calls. */
+  readonly upstreams: readonly CompiledUpstream[]
+  /** The capacity table, where the document has one. */
+  readonly capacity: CompiledCapacity | undefined
+  /** `only` names the one rule to look at, which must be a rule of this policy; all of them when left out. */
+  match(request: RequestView, nowMs: number, only?: string): Matched
+  explain(request: RequestView, nowMs: number): readonly RuleTrace[]
+  /** Whether a rule looks into the body, so that adapters can say when none was parsed. */
+  readonly readsBody: boolean
+  /** Whether an override of some rule ends some day, so that the time matters to `match`. */
+  readonly dated: boolean
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../core/clock.ts'
+import type { Duration } from '../core/duration.ts'
+
+/** How a part is, for readiness probes and people. */
+export interface PartHealth {
+  /** Whether it does its work as promised now. */
+  readonly ready: boolean
+  /** Why it is not ready, in full sentences; empty when it is. */
+  readonly reasons: readonly string[]
+  /** What an operator should know all the same. */
+  readonly warnings: readonly string[]
+}
+
+export interface CloseOptions {
+  /** How long to wait for what is in flight; each part has its own default. */
+  readonly within?: Duration
+}
+
+/** What every part has: limiter, egress, cache, presence, shipper, capacity, breaker. */
+export interface Part<Events> extends AsyncDisposable {
+  /** Adds a listener; the returned function removes it. A name that the part does not have is refused. */
+  on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void
+  /** How it stands now, as plain JSON. */
+  stats(): unknown
+  /** Asks what the part depends on, unless somebody has within the last second; settles within 500 ms. */
+  health(): Promise<PartHealth>
+  /** Ends what is in flight and frees what the part opened. Calls after it are refused. */
+  close(options?: CloseOptions): Promise<unknown>
+}
+
+/** How long an answer of a dependency counts, and how long it may take. */
+const answerCountsMs = 1000
+export const healthWithinMs = 500
+
+/** Asks a dependency at most once a second, with one question for all callers at the same time. */
+export class HealthQuestion<T> {
+  readonly #ask: (withinMs: number) => Promise<T>
+  readonly #clock: Clock
+  #answer: { readonly value: T; readonly atMs: number } | undefined
+  #asking: Promise<T> | undefined
+
+  constructor(ask: (withinMs: number) => Promise<T>, clock: Clock) {
+    this.#ask = ask
+    this.#clock = clock
+  }
+
+  async answer(): Promise<T> {
+    const known = this.#answer
+    if (known !== undefined && this.#clock.monotonic() - known.atMs < answerCountsMs) return known.value
+    this.#asking ??= this.#askNow()
+    return this.#asking
+  }
+
+  async #askNow(): Promise<T> {
+    try {
+      const value = await this.#ask(healthWithinMs)
+      this.#answer = { value, atMs: this.#clock.monotonic() }
+      return value
+    } finally {
+      this.#asking = undefined
+    }
+  }
+}

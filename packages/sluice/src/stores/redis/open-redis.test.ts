@@ -1,0 +1,76 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createCache } from '../../cache/create-cache.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import { openReports } from '../../reports/open-reports.ts'
+import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
+import { waitFor } from '../../testing/wait-for.ts'
+import { openRedis } from './open-redis.ts'
+
+let server: RedisServer
+let client: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  client = new Redis({ port: server.port, lazyConnect: true })
+})
+afterAll(async () => {
+  client.disconnect()
+  await server.stop()
+})
+
+const policy = { service: 'shop', rules: [{ name: 'r', limits: { rpm: 100 } }] }
+const keys = async (pattern: string): Promise<string[]> => ((await server.cli('KEYS', pattern)) as string[]).sort()
+
+describe('a Redis handle', () => {
+  test('is what every part takes: a client is refused with the line to write', async () => {
+    const wrong = { redis: client } as never
+    await expect(createLimiter({ limits: { rpm: 1 }, ...(wrong as object) })).rejects.toThrow(
+      /createLimiter\.redis is .*; pass a handle: openRedis\(client\), with openRedis from 'sluice\/redis'/,
+    )
+    await expect(createCache(wrong)).rejects.toThrow(/createCache\.redis is .*pass a handle/)
+    expect(() => openRedis({} as never)).toThrow(/pass a client of ioredis/)
+    expect(() => openRedis(client, { servce: 'shop' } as never)).toThrow(/did you mean "service"/)
+    expect(() => openRedis(client, { socketTimeout: 0 })).toThrow(/openRedis\.socketTimeout is 0/)
+  })
+
+  test('keeps the state of services and prefixes apart, for every part', async () => {
+    const redis = openRedis(client, { service: 'a', prefix: 'x:', reports: false })
+    const limiter = await createLimiter({ limits: { rpm: 100 }, redis })
+    const cache = await createCache({ redis, redisDeadline: '5s' })
+    await limiter.take('k')
+    await cache.set({ text: 'price/XLM', name: 'price', parts: ['XLM'] } as never, 1, { ttl: '1m' }).catch(() => {})
+    expect((await keys('*')).filter((key) => !/[:{]?x:/.test(key))).toEqual([])
+    expect((await keys('x:a/default/*')).length).toBe(1)
+    await limiter.close()
+    await cache.close()
+    await redis.close()
+  })
+
+  test('reports its parts by itself, until they are closed', async () => {
+    const redis = openRedis(client)
+    const limiter = await createLimiter({ policy, redis })
+    await limiter.take('k')
+    const reports = openReports(redis)
+    await waitFor(async () => (await reports.read('shop', 1000)).length === 1, { timeoutMs: 10_000 })
+    const [found] = await reports.read('shop', 1000)
+    expect(found!.report.sections.map(({ kind }) => kind)).toContain('limiter')
+    await limiter.close()
+    expect(await reports.read('shop', 1000)).toEqual([])
+    await reports.close()
+    await redis.close()
+  })
+
+  test('lets a process end without being closed itself, once its parts are', async () => {
+    const redis = openRedis(client)
+    const limiter = await createLimiter({ policy, redis })
+    await limiter.take('k')
+    await limiter.close()
+    await waitFor(async () => Number((await server.info('clients')).connected_clients) === 1)
+    // And can be used again.
+    const again = await createLimiter({ policy, redis })
+    expect((await again.take('k')).degraded).toBe(false)
+    await again.close()
+    await redis.close()
+    await expect(createLimiter({ policy, redis })).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+  })
+})

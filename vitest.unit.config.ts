@@ -1,0 +1,21 @@
+import { defineConfig } from 'vitest/config'
+import { unitTests } from './test/unit-tests.ts'
+import config from './vitest.config.ts'
+
+/** The tests for work in progress: no servers, no browser, nothing built, no long searches; random runs are short. */
+export default defineConfig({
+  ...config,
+  test: {
+    ...config.test,
+    include: unitTests(),
+    reporters: ['default'],
+    isolate: false,
+    env: {
+      SLUICE_ABORTS: '200',
+      SLUICE_FUZZ: '100',
+      SLUICE_RECOUNT_HISTORIES: '3',
+      SLUICE_CRASH_RUNS: '25',
+      SLUICE_HISTORIES: '1200',
+    },
+  },
+})
