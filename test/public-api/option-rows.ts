@@ -98,6 +98,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'Limiter.refund': ['takenAt', (options) => limiter.refund('a', options)],
     'Limiter.reset': ['rule', (options) => limiter.reset('a', options)],
     'Limiter.inspect': ['rule', (options) => limiter.inspect('a', options)],
+    'Limiter.close': ['within', (options) => limiter.close(options)],
     createLimiter: ['deadline', createLimiter],
     'createLimiter.breaker': ['failures', (value) => createLimiter({ limits: { rpm: 1 }, breaker: value })],
     'createLimiter.denyCache': ['maxAge', (denyCache) => createLimiter({ limits: { rpm: 1 }, denyCache })],
