@@ -168,7 +168,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './koa': adapterRows(
     (options) => koa.rateLimit(limiter, options),
     (options) => koa.protect(guard, options),
-    'maxDelayMs',
+    'maxDelay',
   ),
   './nest': {
     RateLimit: ['cost', RateLimit],
