@@ -10,6 +10,7 @@ import { systemClock } from '../runtime/system-clock.ts'
 import { checkRecounts } from '../stores/recount/check-recounts.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { Store } from '../stores/store.ts'
+import { limiterOptionNames } from './option-names.ts'
 
 export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = PolicyDocument | PolicySource> {
   /** What to enforce: a plain policy object, or a source such as `filePolicy('sluice.yaml')`. */
@@ -65,26 +66,6 @@ export interface ResolvedOptions {
   readonly clock: Clock
 }
 
-/** The names of the options of `createLimiter`. */
-export const limiterOptionNames: readonly string[] = [
-  'policy',
-  'limits',
-  'service',
-  'fallbackPolicy',
-  'redis',
-  'store',
-  'deadline',
-  'breaker',
-  'replicas',
-  'denyCache',
-  'lease',
-  'functions',
-  'recount',
-  'env',
-  'name',
-  'clock',
-]
-
 const nestedNames = {
   breaker: ['failures', 'cooldown'],
   denyCache: ['maxAge', 'maxSubjects'],
@@ -139,12 +120,6 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
     },
     clock: options.clock ?? systemClock(),
   }
-}
-
-/** Refuses options of which no limiter can be made, apart from mistakes within limits and policies. */
-export function checkLimiterOptions(options: LimiterOptions): void {
-  resolveOptions(options)
-  policyOf(options)
 }
 
 /** The policy that the options ask for; limits alone are a policy of one rule. */
