@@ -226,11 +226,11 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     createAppender: ['durability', createAppender],
     createShipper: ['durability', createShipper],
     'createShipper.backoff': ['factor', (backoff) => createShipper({ dir: 'nowhere', endpoint: 'http://a', backoff })],
-    inspectBuffer: ['leaseMs', (options) => inspectBuffer('nowhere', options)],
+    inspectBuffer: ['ownerTimeout', (options) => inspectBuffer('nowhere', options)],
     resendRejected: ['endpoint', resendRejected],
     repairBuffer: ['fs', (options) => repairBuffer('nowhere', options)],
     verifyBuffer: ['fs', (options) => verifyBuffer('nowhere', options)],
-    'Shipper.close': ['drainMs', closeShipper],
+    'Shipper.close': ['within', closeShipper],
   },
   './presence': {
     createPresence: ['redis', createPresence],

@@ -106,7 +106,7 @@ async function open(fs: ModelFiles, clock: VirtualClock, server: ModelServer): P
     return times
   }
   return createShipper({
-    ...{ dir: '/buffer', fs, clock, flushInterval: false, backoff: { baseMs: 0 }, maxRefusals, maxRetries: 3 },
+    ...{ dir: '/buffer', fs, clock, flushInterval: false, backoff: { base: 0 }, maxRefusals, maxRetries: 3 },
     // A process that no longer exists, so that what it held can be taken over.
     identity: { ...thisProcess(), pid: pid++, started: 1 },
     send: server.send,
