@@ -28,9 +28,11 @@ export function collectApp({ capacity, ingest, path, token }: CollectParts): Hon
   // nothing was stored, and the events are not at fault.
   app.onError((error, c) => c.json({ error: error.message }, 503))
   app.get('/health', (c) => c.json({ ok: true }))
-  app.get('/ready', (c) => {
-    const { ready, load } = capacity.stats()
-    return c.json({ ready, load }, ready ? 200 : 503)
+  app.get('/ready', async (c) => {
+    const parts = await Promise.all([capacity.health(), ingest.health()])
+    const [reasons, warnings] = [parts.flatMap((each) => each.reasons), parts.flatMap((each) => each.warnings)]
+    const ready = parts.every((each) => each.ready)
+    return c.json({ ready, reasons, warnings, load: capacity.load }, ready ? 200 : 503)
   })
   app.use('*', async (c, next) => {
     const [, bearer] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? []

@@ -39,7 +39,7 @@ export async function collect(config: CollectConfig, otherPort: boolean): Promis
     const target = 'file' in config.target ? await fileTarget(config.target.file) : httpTarget(config.target.url)
     opened.push(() => target.close())
     const capacity = await createCapacity({
-      waitingMs: () => target.waitingMs(),
+      waiting: () => target.waitingMs(),
       ...(config.policy === undefined ? {} : { policy: filePolicy(config.policy) }),
     })
     opened.push(() => capacity.close())
