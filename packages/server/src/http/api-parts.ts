@@ -1,4 +1,3 @@
-import type { Hono } from 'hono'
 import type { Logger } from 'pino'
 import type { Limiter, PolicyArchive } from 'sluice'
 import type { LimiterCounter } from 'sluice/reports'
@@ -10,7 +9,7 @@ import type { RequestRing } from '../replay/request-ring.ts'
 import type { Hide } from '../replay/secret-names.ts'
 import type { KeptReports } from '../stats/kept-reports.ts'
 import type { LiveFeed } from '../stats/live-feed.ts'
-import type { NodeEnv, TokenCheck } from './access.ts'
+import type { TokenCheck } from './access.ts'
 import type { BatchWork } from './batch-work.ts'
 import type { PageAccess } from './session/page-access.ts'
 
@@ -61,6 +60,3 @@ export interface ApiParts {
   readonly startedAt: Date
   readonly isDraining: () => boolean
 }
-
-/** A part of the API: adds its routes. */
-export type Routes = (app: Hono<NodeEnv>, parts: ApiParts) => void

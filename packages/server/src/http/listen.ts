@@ -24,10 +24,11 @@ export interface HttpListener {
 export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, otherPort: boolean): Promise<HttpListener> {
   const { tls } = config
   const secure = tls && { cert: tls.cert, key: tls.key, ...(tls.clientCa && { ca: tls.clientCa, requestCert: true }) }
+  const answer = (next: RequestListener): RequestListener => oneHost(withDefaultHeaders(next))
   const server = createAdaptorServer({
     fetch: app.fetch as never,
-    createServer: ((options: object, answer: RequestListener) =>
-      secure ? createSecureServer(options, oneHost(answer)) : createServer(options, oneHost(answer))) as never,
+    createServer: ((options: object, next: RequestListener) =>
+      secure ? createSecureServer(options, answer(next)) : createServer(options, answer(next))) as never,
     serverOptions: {
       ...secure,
       // Proxies pass on whatever their clients may send them: nginx up to 32 KiB.
@@ -48,6 +49,20 @@ export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, other
     address: `${host}:${port}`,
     port,
     close: (drainMs) => drain(server, drainMs),
+  }
+}
+
+/**
+ * Answers are not sniffed for another type, not shown inside another site, and not cached; a route may say otherwise.
+ * Set on the response of Node, as an object of headers for each answer would cost more.
+ */
+function withDefaultHeaders(next: RequestListener): RequestListener {
+  return (request, response) => {
+    response.setHeader('x-content-type-options', 'nosniff')
+    response.setHeader('cross-origin-resource-policy', 'same-origin')
+    response.setHeader('cache-control', 'no-store')
+    response.setHeader('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+    next(request, response)
   }
 }
 

@@ -1,12 +1,12 @@
-import type { Routes } from '../api-parts.ts'
 import { readFlag, readQuery } from '../read-query.ts'
+import type { Routes } from '../router.ts'
 
 /** Whether the process lives (`/health`), whether it should get requests (`/ready`), and its metrics. */
-export const healthRoutes: Routes = (app, { limiter, metrics, dataSources, isDraining }) => {
-  for (const path of ['/health', '/healthz']) app.get(path, (c) => c.json({ status: 'ok' }))
+export const healthRoutes: Routes = ({ open }, { limiter, metrics, dataSources, isDraining }) => {
+  for (const path of ['/health', '/healthz']) open.get(path, (c) => c.json({ status: 'ok' }))
 
   for (const path of ['/ready', '/readyz']) {
-    app.get(path, async function ready(c) {
+    open.get(path, async function ready(c) {
       const strict = readFlag('strict', readQuery(c, 'strict').strict)
       if (isDraining()) return c.json({ status: 'draining' }, 503)
       const [health, sources] = await Promise.all([limiter.health(), dataSources?.read()])
@@ -24,5 +24,5 @@ export const healthRoutes: Routes = (app, { limiter, metrics, dataSources, isDra
     })
   }
 
-  app.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': metrics.contentType }))
+  open.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': metrics.contentType }))
 }
