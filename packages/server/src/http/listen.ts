@@ -20,8 +20,10 @@ export interface HttpListener {
   close(drainMs: number): Promise<void>
 }
 
+type ListenConfig = Pick<ServerConfig, 'host' | 'port' | 'portGiven' | 'tls'>
+
 /** Serves the API with bounds on headers and on time. */
-export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, otherPort: boolean): Promise<HttpListener> {
+export async function listenHttp(app: Hono<NodeEnv>, config: ListenConfig, otherPort: boolean): Promise<HttpListener> {
   const { tls } = config
   const secure = tls && { cert: tls.cert, key: tls.key, ...(tls.clientCa && { ca: tls.clientCa, requestCert: true }) }
   const answer = (next: RequestListener): RequestListener => oneHost(withDefaultHeaders(next))
@@ -66,7 +68,7 @@ function withDefaultHeaders(next: RequestListener): RequestListener {
   }
 }
 
-async function listen(server: Server, { host, port, portGiven }: ServerConfig, otherPort: boolean): Promise<void> {
+async function listen(server: Server, { host, port, portGiven }: ListenConfig, otherPort: boolean): Promise<void> {
   try {
     server.listen(port, host)
     await once(server, 'listening')
