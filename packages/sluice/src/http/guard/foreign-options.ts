@@ -1,6 +1,6 @@
 import { formatDuration, parseDuration } from '../../core/duration.ts'
 import { invalidOption } from '../../core/errors.ts'
-import { limiterOptionNames } from '../../limiter/option-names.ts'
+import { limiterOptionNames } from '../../limiter/limiter-options.ts'
 
 /** What express-rate-limit, @fastify/rate-limit and @nestjs/throttler call the two numbers of a limit. */
 const amountNames: readonly string[] = ['limit', 'max']
