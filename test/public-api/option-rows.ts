@@ -98,6 +98,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'Limiter.refund': ['takenAt', (options) => limiter.refund('a', options)],
     'Limiter.reset': ['rule', (options) => limiter.reset('a', options)],
     'Limiter.inspect': ['rule', (options) => limiter.inspect('a', options)],
+    'Limiter.close': ['within', (options) => limiter.close(options)],
     createLimiter: ['deadline', createLimiter],
     'createLimiter.breaker': ['failures', (value) => createLimiter({ limits: { rpm: 1 }, breaker: value })],
     'createLimiter.denyCache': ['maxAge', (denyCache) => createLimiter({ limits: { rpm: 1 }, denyCache })],
@@ -167,7 +168,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './koa': adapterRows(
     (options) => koa.rateLimit(limiter, options),
     (options) => koa.protect(guard, options),
-    'maxDelayMs',
+    'maxDelay',
   ),
   './nest': {
     RateLimit: ['cost', RateLimit],
@@ -211,7 +212,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'Cache.invalidate': ['mode', (options) => memory.invalidate(keys.price('d'), options)],
     'Cache.warm': ['within', (options) => memory.warm(options)],
     cacheHeaders: ['visibility', (options) => cacheHeaders(given, options)],
-    createCache: ['namespace', createCache],
+    createCache: ['name', createCache],
     'createCache.memory': ['maxBytes', (value) => createCache({ memory: value })],
     'createCache.warmUp': ['within', (warmUp) => createCache({ warmUp })],
     createFreshness: ['sources', createFreshness],

@@ -1,5 +1,5 @@
 import type { Guard } from '../../admission/guard.ts'
-import { type Outcome, passed, refusal } from '../../admission/outcome.ts'
+import { type GuardOutcome, passed, refusal } from '../../admission/outcome.ts'
 import { checkFunction, checkOptionNames } from '../../core/check-options.ts'
 import { type Duration, parseDuration } from '../../core/duration.ts'
 import { invalidOption } from '../../core/errors.ts'
@@ -33,7 +33,7 @@ export function shedding(capacity: Capacity, options: SheddingOptions = {}): Gua
   if (!(capacity instanceof MeasuredCapacity)) {
     throw invalidOption('shedding.capacity', capacity, 'pass what createCapacity returned')
   }
-  const counted: Outcome = {
+  const counted: GuardOutcome = {
     ...passed,
     get finish() {
       return endOnce(capacity)
@@ -42,7 +42,7 @@ export function shedding(capacity: Capacity, options: SheddingOptions = {}): Gua
   // Made once: the cost of a refusal takes time from the requests that are let through.
   const [soon, later] = [retryAfterSeconds, retryAfterSeconds + 1].map((seconds) =>
     refusal(overloaded, [['Retry-After', String(seconds)]], undefined),
-  ) as [Outcome, Outcome]
+  ) as [GuardOutcome, GuardOutcome]
   return {
     async decide(view) {
       if (options.skip?.(view)) return passed
