@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { createShipper } from 'sluice/shipper'
-import { startRedis } from 'sluice/testing'
+import { startRedis, waitFor } from 'sluice/testing'
 import { afterEach, expect, it } from 'vitest'
 import { type CollectConfig, type Collector, collect } from './collect.ts'
 
@@ -72,6 +72,21 @@ it('drops what came before, also through another collector on the same Redis', a
   expect(await (await post(a.collector.url, batch)).json()).toEqual({ results: [{ id: 'p-1', status: 'ok' }] })
   expect(await (await post(b.collector.url, batch)).json()).toEqual({ results: [{ id: 'p-1', status: 'duplicate' }] })
   expect(await lines(b.file)).toEqual([])
+})
+
+it('is not ready while Redis cannot remember ids, and says so', async () => {
+  const redis = await startRedis()
+  opened.push(() => redis.stop())
+  const { collector } = await start({ redis: redis.url })
+  const ready = (): Promise<Response> => fetch(collector.url.replace('/v1/events', '/ready'))
+  await waitFor(async () => (await ready()).status === 200)
+  await redis.stop()
+  const answer = await waitFor(async () => {
+    const found = await ready()
+    return found.status === 503 && found
+  })
+  const reasons = ['The ids of events cannot be remembered; batches are answered by 503.']
+  expect(await answer.json()).toMatchObject({ ready: false, reasons })
 })
 
 it('reads gzip, refuses what is too large or malformed, and requires the token where there is one', async () => {
