@@ -101,6 +101,6 @@ test('an ingest is ready while its ids can be remembered', async () => {
   await clock.advance('1s')
   expect(await ingest.health()).toMatchObject({
     ready: false,
-    reasons: ['The ids of events cannot be remembered; batches are answered by 503.'],
+    reasons: ['Redis, which remembers the ids of events, does not answer; batches are answered by 503.'],
   })
 })

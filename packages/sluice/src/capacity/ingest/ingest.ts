@@ -88,7 +88,9 @@ export class BatchIngest implements Ingest {
   async health(): Promise<PartHealth> {
     if (this.#closing !== undefined) return { ready: false, reasons: ['The ingest is closed.'], warnings: [] }
     const isReady = await this.#reachable.answer()
-    const reasons = isReady ? [] : ['The ids of events cannot be remembered; batches are answered by 503.']
+    const reasons = isReady
+      ? []
+      : ['Redis, which remembers the ids of events, does not answer; batches are answered by 503.']
     return { ready: isReady, reasons, warnings: [] }
   }
 

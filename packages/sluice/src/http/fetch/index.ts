@@ -29,10 +29,7 @@ interface FetchProtectOptions<Rest extends readonly unknown[], Decided>
 
 const names = adapterOptionNames(optionNames<PeerOptions<never>>({ remoteAddress: true }))
 
-type FetchHandler<Rest extends readonly unknown[]> = (
-  request: Request,
-  ...rest: Rest
-) => Response | Promise<Response>
+type FetchHandler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>
 type ProtectedHandler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
 
 const decisions = new WeakMap<Request, Decision>()
