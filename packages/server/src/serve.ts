@@ -101,7 +101,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       policySource: open.policySource,
       isWritable: () => archive !== undefined && isWritable(config.policy),
       reports,
-      dataSources: openDataSources(config, open, metrics, opened),
+      dataSources: await openDataSources(config, open, metrics, opened),
       feed,
       counter,
       live,

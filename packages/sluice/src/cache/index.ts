@@ -1,9 +1,5 @@
-export {
-  createFreshness,
-  type Freshness,
-  type FreshnessOptions,
-  type SourceFreshness,
-} from '../freshness/freshness.ts'
+export { createFreshness, type FreshnessOptions } from '../freshness/create-freshness.ts'
+export type { Freshness, SourceFreshness } from '../freshness/freshness.ts'
 export { freshnessMetrics, freshnessMetricTable } from '../freshness/metrics.ts'
 export type * from './cache.ts'
 export { type CacheHeaderOptions, type CacheHeaders, cacheHeaders } from './cache-headers.ts'
