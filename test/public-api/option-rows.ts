@@ -211,7 +211,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'Cache.invalidate': ['mode', (options) => memory.invalidate(keys.price('d'), options)],
     'Cache.warm': ['within', (options) => memory.warm(options)],
     cacheHeaders: ['visibility', (options) => cacheHeaders(given, options)],
-    createCache: ['namespace', createCache],
+    createCache: ['name', createCache],
     'createCache.memory': ['maxBytes', (value) => createCache({ memory: value })],
     'createCache.warmUp': ['within', (warmUp) => createCache({ warmUp })],
     createFreshness: ['sources', createFreshness],

@@ -74,7 +74,7 @@ test('a miss costs one call of Redis before the fetch', async () => {
   const [cache] = await caches({})
   // The scripts are in Redis from now on.
   await cache!.getOrFetch(keys.price('first'), () => 1)
-  await cache!.get(keys.price('other'))
+  await waitFor(async () => (await server.cli('EXISTS', `sluice:#cache/default/${cache!.name}/price/first`)) === 1)
   const before = await scriptCalls()
   const during = await cache!.getOrFetch(keys.price('second'), scriptCalls)
   expect(during - before).toBe(1)

@@ -1,23 +1,13 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
-import type {
-  Cache,
-  CacheResult,
-  Fetch,
-  InvalidateOptions,
-  InvalidationReceipt,
-  LookupOptions,
-  SetOptions,
-  WarmOptions,
-  WarmResult,
-} from './cache.ts'
+import type { Cache, CacheResult, InvalidateOptions, LookupOptions } from './cache.ts'
 import type { CacheEvents } from './events.ts'
 import { detachable } from './flights/detachable.ts'
-import type { FromResult, LookupResult } from './flights/flight.ts'
+import type { Fetch, FromResult, LookupResult } from './flights/flight.ts'
 import { Flights } from './flights/flights.ts'
 import { invalidateScopes, notConfirmed, readInvalidation } from './invalidate-scopes.ts'
-import { CacheKey, type InvalidationTarget } from './keys/cache-key.ts'
-import { type EntryRules, readEntryOptions } from './keys/key-spec.ts'
+import { DefinedKey, type InvalidationTarget } from './keys/cache-key.ts'
+import { type EntryOptions, type EntryRules, readEntryOptions } from './keys/key-spec.ts'
 import { type Entry, isEarly } from './l1/entry.ts'
 import { L1 } from './l1/l1.ts'
 import { makeEntry } from './l1/make-entry.ts'
@@ -74,7 +64,7 @@ export class TwoLevelCache implements Cache {
     await this.#l2?.log.prove(this.#options.redisDeadlineMs)
   }
 
-  getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
+  getOrFetch<T>(key: DefinedKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
     const refused = this.#refusal(key)
     if (refused !== undefined) return Promise.reject(refused)
     const entry = this.#hit(key)
@@ -89,7 +79,7 @@ export class TwoLevelCache implements Cache {
     return this.#below(key, fetch, options, this.#pickValue) as Promise<T>
   }
 
-  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<CacheResult<T>> {
+  lookup<T>(key: DefinedKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<CacheResult<T>> {
     const refused = this.#refusal(key)
     if (refused !== undefined) return Promise.reject(refused)
     const entry = this.#hit(key)
@@ -104,12 +94,12 @@ export class TwoLevelCache implements Cache {
     return this.#below(key, fetch, options, this.#pickResult) as Promise<CacheResult<T>>
   }
 
-  async get<T = unknown>(key: CacheKey): Promise<CacheResult<T> | undefined> {
+  async get<T = unknown>(key: DefinedKey): Promise<CacheResult<T> | undefined> {
     const [answer] = await this.getMany<T>([key])
     return answer
   }
 
-  async getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(CacheResult<T> | undefined)[]> {
+  async getMany<T = unknown>(keys: readonly DefinedKey[]): Promise<(CacheResult<T> | undefined)[]> {
     const answers = keys.map((key) => {
       this.#checkKey(key)
       const entry = this.#hit(key)
@@ -130,7 +120,7 @@ export class TwoLevelCache implements Cache {
     return answers
   }
 
-  async set<T>(key: CacheKey, value: T, options?: SetOptions<T>): Promise<void> {
+  async set<T>(key: DefinedKey, value: T, options?: EntryOptions<T>): Promise<void> {
     this.#checkKey(key)
     const rules = options && readEntryOptions(options as never, 'set')
     const l1 = this.#l1
@@ -154,7 +144,7 @@ export class TwoLevelCache implements Cache {
   async invalidate(
     target: InvalidationTarget | readonly InvalidationTarget[],
     options: InvalidateOptions = {},
-  ): Promise<InvalidationReceipt> {
+  ): Promise<{ readonly sent: boolean }> {
     const request = readInvalidation(target, options)
     if (this.#closed) throw closed()
     return request.scopes.length === 0
@@ -165,7 +155,7 @@ export class TwoLevelCache implements Cache {
         )
   }
 
-  async warm(options: WarmOptions = {}): Promise<WarmResult> {
+  async warm(options: Parameters<Cache['warm']>[0] = {}): ReturnType<Cache['warm']> {
     checkOptionNames('warm', options, ['top', 'within', 'concurrency'])
     return warmUp(options, this.#options, this.#l1, this.#monitor, (key, fetch) => {
       const known = this.#l1.entries.peek(key.encoded)
@@ -195,7 +185,7 @@ export class TwoLevelCache implements Cache {
   }
 
   /** A fresh entry of L1. This is the hot path: each clock is read once. */
-  #hit(key: CacheKey): Entry | undefined {
+  #hit(key: DefinedKey): Entry | undefined {
     const entry = this.#l1.entries.get(key.encoded)
     if (entry === undefined || !this.#l1.isFresh(entry)) return undefined
     entry.uses += 1
@@ -205,7 +195,7 @@ export class TwoLevelCache implements Cache {
 
   /** Looks below L1, or returns what L1 has as stale. */
   #below<T, Result>(
-    key: CacheKey,
+    key: DefinedKey,
     fetch: Fetch<T>,
     options: LookupOptions<T> | undefined,
     pick: FromResult<Result>,
@@ -249,13 +239,13 @@ export class TwoLevelCache implements Cache {
     return this.#toResult(value, entry, stale, from)
   }
 
-  #counted(key: CacheKey, result: LookupResult): LookupResult {
+  #counted(key: DefinedKey, result: LookupResult): LookupResult {
     if (result.from !== 'fetch') this.#monitor.hit(key.spec.name, result.from, result.stale)
     else if (result.stale) this.#monitor.count.staleServed += 1
     return result
   }
 
-  #refreshEarly<T>(key: CacheKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined, entry: Entry): void {
+  #refreshEarly<T>(key: DefinedKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined, entry: Entry): void {
     if (!isEarly(entry, this.#l1.nowMs(), this.#options.random)) return
     this.#flights.refresh(key, fetch, readLookup(fetch, options), entry)
   }
@@ -272,14 +262,14 @@ export class TwoLevelCache implements Cache {
     }
   }
 
-  #checkKey(key: CacheKey): void {
+  #checkKey(key: DefinedKey): void {
     const refused = this.#refusal(key)
     if (refused !== undefined) throw refused
   }
 
   /** Why this key cannot be used now, if it cannot. */
-  #refusal(key: CacheKey): SluiceError | undefined {
-    if (!(key instanceof CacheKey))
+  #refusal(key: DefinedKey): SluiceError | undefined {
+    if (!(key instanceof DefinedKey))
       return invalidOption('key', key, 'use a key made by defineKeys, such as keys.price("XLM")')
     return this.#closed ? closed() : undefined
   }

@@ -1,4 +1,4 @@
-import type { CacheKey } from '../keys/cache-key.ts'
+import type { DefinedKey } from '../keys/cache-key.ts'
 import type { Entry } from '../l1/entry.ts'
 import { judgeEntry } from '../l1/entry.ts'
 import type { L1, ReadStart } from '../l1/l1.ts'
@@ -98,7 +98,7 @@ export class L2 {
    * Judges a copy that Redis answered with and keeps it in L1, in one synchronous step. Returns what is kept, which may
    * be a newer entry that arrived meanwhile; undefined for what is invalid.
    */
-  take(key: CacheKey, stored: StoredValue, start: ReadStart): Entry | undefined {
+  take(key: DefinedKey, stored: StoredValue, start: ReadStart): Entry | undefined {
     const { view, entries } = this.#l1
     const entry = readEntry(key, stored, start.atMs, this.#options, this.#monitor)
     if (entry === undefined || this.isUnsent(entry)) return undefined
@@ -147,6 +147,11 @@ export class L2 {
   /** Whether an invalidation of this has not reached Redis yet: then the copy in Redis is outdated. */
   isUnsent({ key, scopes }: Entry): boolean {
     return this.#unsent.covers(key, scopes)
+  }
+
+  /** Sends at once what is gathered to be stored. */
+  flush(): void {
+    this.#link.flush()
   }
 
   async close(): Promise<void> {

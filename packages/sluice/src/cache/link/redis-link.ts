@@ -15,7 +15,7 @@ import { LookupBatch, type LookupItem } from './lookup-batch.ts'
 import { receive } from './message.ts'
 import { ReadBatch, type ReadWaiter } from './read-batch.ts'
 import { beginSet, bump, endSet, forget, keepLock, set, sync } from './scripts.gen.ts'
-import { StoreBatch, type StoreItem, type StoreWaiter } from './store-batch.ts'
+import { StoreQueue } from './store-queue.ts'
 
 export interface RedisLinkOptions {
   readonly prefix: string
@@ -53,7 +53,9 @@ export class RedisLink implements CacheLink {
   readonly #nonce = randomBytes(6).toString('hex')
   readonly #reads: TickBatcher<string, ReadWaiter, ReadBatch>
   readonly #lookups: TickBatcher<LookupItem, LookupWaiter, LookupBatch>
-  readonly #stores: TickBatcher<StoreItem, StoreWaiter, StoreBatch>
+  readonly #stores: StoreQueue
+  /** Whether the last lookups all found a copy: then the next are likely to, and plain commands cost less. */
+  #found = false
   #calls = 0
 
   constructor(redis: Redis, options: RedisLinkOptions) {
@@ -73,22 +75,21 @@ export class RedisLink implements CacheLink {
       lockMs: Math.max(1, Math.ceil(options.lockMs)),
       newToken: () => this.#newNonce(),
       lock: (batch: LookupBatch) => redis.run(batch, lane),
-      ended: () => this.#lookups.ended(),
+      ended: (found: boolean) => {
+        this.#found = found
+        this.#lookups.ended()
+      },
     }
     this.#lookups = new TickBatcher({
       make: (slot, withinMs, item, waiter) =>
         new LookupBatch(slot, withinMs, endMs(withinMs), context).add(item, waiter),
       send: (batch) => {
-        if (this.#isPlain(batch.size) && batch.mayReadFirst) redis.read(batch.asRead(), lane)
+        const readFirst = batch.mayReadFirst && (this.#found ? !redis.isCluster : this.#isPlain(batch.size))
+        if (readFirst) redis.read(batch.asRead(), lane)
         else redis.run(batch, lane)
       },
     })
-    const { channel } = this.#keys
-    this.#stores = new TickBatcher({
-      make: (slot, withinMs, item, waiter) =>
-        new StoreBatch(slot, withinMs, endMs(withinMs), channel, () => this.#stores.ended()).add(item, waiter),
-      send: (batch) => redis.run(batch, lane),
-    })
+    this.#stores = new StoreQueue(redis, lane, options.clock, this.#keys.channel)
   }
 
   get connection(): number {
@@ -129,10 +130,7 @@ export class RedisLink implements CacheLink {
   store(encoded: string, token: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<number> {
     const value = this.#keys.value(encoded)
     const item = { value, lock: this.#keys.lock(encoded), token, copy, keepMs: keepText(keepMs) }
-    return new Promise((resolve, reject) => {
-      // Nobody waits for it: what the caller asks Redis next is sent first.
-      setImmediate(() => this.#stores.add(this.#slotOf(value), Math.ceil(withinMs), item, { resolve, reject }))
-    })
+    return this.#stores.store(this.#slotOf(value), Math.ceil(withinMs), item)
   }
 
   async set(encoded: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
@@ -171,6 +169,10 @@ export class RedisLink implements CacheLink {
       message: (text) => receive(text, this.#keys, subscriber),
       ready: () => subscriber.interrupted(),
     })
+  }
+
+  flush(): void {
+    this.#stores.flush()
   }
 
   async close(): Promise<void> {

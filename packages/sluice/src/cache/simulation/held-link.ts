@@ -76,6 +76,8 @@ export class HeldLink implements CacheLink {
     return () => undefined
   }
 
+  flush(): void {}
+
   async close(): Promise<void> {}
 
   put(key: string, copy: string | Buffer): number {

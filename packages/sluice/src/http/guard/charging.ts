@@ -19,7 +19,7 @@ export function charging<Request>(
   const unchanging = typeof cost === 'function' ? undefined : chargeOf(cost)
 
   function chargeOf(units: number | undefined): HoldOptions {
-    const held = chargeWhen !== undefined || inFlight ? { ttlMs } : {}
+    const held = chargeWhen !== undefined || inFlight ? { ttl: ttlMs } : {}
     return { ...held, ...(rule === undefined ? {} : { rule }), ...(units === undefined ? {} : { cost: units }) }
   }
 

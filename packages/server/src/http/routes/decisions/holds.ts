@@ -24,7 +24,7 @@ export const holdRoutes: Routes = (app, { limiter, ring }) => {
     const options: HoldOptions = {
       ...optionsOf(input),
       ...(id === undefined ? {} : { id }),
-      ...(ttlMs === undefined ? {} : { ttlMs }),
+      ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
     }
     if ('key' in input) checkKey(limiter, input.key, input.rule)
     const atMs = Date.now()
