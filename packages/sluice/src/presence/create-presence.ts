@@ -56,7 +56,7 @@ export async function createPresence(options: PresenceOptions): Promise<Presence
       await release()
     },
   })
-  const endReport = reportPart(options.redis, { kind: 'presence', name, service, stats: () => presence.stats() })
+  const endReport = reportPart(options.redis, { kind: 'presence', name, stats: () => presence.stats() })
   await presence.start()
   return presence
 }

@@ -15,7 +15,11 @@ export async function redisHealth(
   const startMs = clock.monotonic()
   try {
     const late = (): Error => new StoreError('timeout', 'no answer before the deadline')
-    const info = await deadlines.inTime(connection.command(['INFO'], {}), startMs + withinMs, late)
+    const ask = async (): Promise<unknown> => {
+      await connection.attempted
+      return connection.command(['INFO'], {})
+    }
+    const info = await deadlines.inTime(ask(), startMs + withinMs, late)
     const roundTripMs = clock.monotonic() - startMs
     const facts = serverFacts(parseInfo(String(info)))
     return { reachable: true, roundTripMs, warnings: warningsFor(facts), details: { ...facts } }

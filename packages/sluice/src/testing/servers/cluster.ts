@@ -2,7 +2,7 @@ import { checkOptionNames } from '../../core/check-options.ts'
 import { waitFor } from '../wait-for.ts'
 import { clusterView, owns, ownView } from './cluster-view.ts'
 import { withFreePorts } from './ports.ts'
-import { fields, type RedisServerOptions, type RedisServer, redisServerOptionNames, startRedisOn } from './redis.ts'
+import { fields, type RedisServer, type RedisServerOptions, redisServerOptionNames, startRedisOn } from './redis.ts'
 import { beginSlotMove, type SlotMove } from './slot-move.ts'
 
 export interface ClusterOptions extends RedisServerOptions {

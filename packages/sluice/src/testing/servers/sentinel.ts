@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { checkOptionNames } from '../../core/check-options.ts'
 import { waitFor } from '../wait-for.ts'
 import { withFreePorts } from './ports.ts'
-import { type RedisServerOptions, type RedisServer, redisServerOptionNames, startNode, startRedisOn } from './redis.ts'
+import { type RedisServer, type RedisServerOptions, redisServerOptionNames, startNode, startRedisOn } from './redis.ts'
 import type { Reply } from './resp.ts'
 
 export interface SentinelOptions extends RedisServerOptions {
