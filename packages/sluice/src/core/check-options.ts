@@ -1,4 +1,5 @@
 import { didYouMean } from './did-you-mean.ts'
+import { type Duration, parseDuration } from './duration.ts'
 import { invalidOption } from './errors.ts'
 
 /** Node cannot wait longer, and no count of anything here is larger. */
@@ -53,6 +54,13 @@ export function checkWhole(option: string, value: unknown, least: number, what: 
     const most = (value as number) > largest ? ` to ${largest}` : ''
     throw invalidOption(option, value, `use a whole number of ${what} from ${least}${most}`)
   }
+}
+
+/** A duration in milliseconds; refuses one shorter than `leastMs` and one longer than a timer can wait. */
+export function durationFrom(leastMs: number, option: string, value: Duration): number {
+  const ms = parseDuration(value, option)
+  checkWhole(option, ms, leastMs, 'milliseconds')
+  return ms
 }
 
 /** Refuses what is not a share: a number above 0 and up to 1. */

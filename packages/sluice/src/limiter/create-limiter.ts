@@ -60,7 +60,7 @@ async function makeLimiter(options: LimiterOptions<PolicyDocument | PolicySource
   })
   const release = store.use?.()
   const isInProcess = store.abilities?.inProcess === true
-  const replicas = new Replicas(store, live.current.service, crypto.randomUUID(), clock)
+  const replicas = new Replicas(store, live.current.service, isInProcess ? '' : crypto.randomUUID(), clock)
   const replicaCount = (): number => resolved.replicas ?? (isInProcess ? 1 : replicas.count)
   const withFallback = fallback(store, { ...resolved.breaker, replicas: replicaCount, clock })
   const recounts = options.recount ?? {}

@@ -65,7 +65,8 @@ export interface ResolvedOptions {
   readonly clock: Clock
 }
 
-const known = [
+/** The names of the options of `createLimiter`. */
+export const limiterOptionNames: readonly string[] = [
   'policy',
   'limits',
   'service',
@@ -92,7 +93,7 @@ const nestedNames = {
 
 /** Checks the options and fills in the defaults, once. */
 export function resolveOptions(options: LimiterOptions): ResolvedOptions {
-  checkOptionNames('createLimiter', options, known)
+  checkOptionNames('createLimiter', options, limiterOptionNames)
   if (options.store !== undefined && typeof options.store?.decide !== 'function') {
     throw invalidOption('createLimiter.store', options.store, 'pass memoryStore(), or redis: openRedis(client)')
   }
@@ -138,6 +139,12 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
     },
     clock: options.clock ?? systemClock(),
   }
+}
+
+/** Refuses options of which no limiter can be made, apart from mistakes within limits and policies. */
+export function checkLimiterOptions(options: LimiterOptions): void {
+  resolveOptions(options)
+  policyOf(options)
 }
 
 /** The policy that the options ask for; limits alone are a policy of one rule. */

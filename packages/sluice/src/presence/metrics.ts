@@ -34,6 +34,7 @@ const table = {
   },
 } as const satisfies MetricTable
 
+/** @public The test of `docs/metrics.md` finds it by its name. */
 export const presenceMetricTable: MetricTable = table
 
 /** The metrics of a presence, labelled with its name. */

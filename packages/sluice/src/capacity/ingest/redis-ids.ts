@@ -41,7 +41,8 @@ export function redisIds(handle: RedisHandle, ttlMs: number): SeenIds {
     claim: (ids) => run('claim', ids),
     finish: async (ids) => void (await run('finish', ids)),
     release: async (ids) => void (await run('release', ids)),
-    close: () => Promise.resolve(release()).then(() => {}),
+    isReachable: async (askedWithinMs) => (await redis.health(askedWithinMs)).reachable,
+    close: release,
   }
 }
 
