@@ -20,7 +20,7 @@ export const given = {
   openRedis: "import { openRedis } from 'sluice/redis'",
   client: "declare const client: import('ioredis').Redis",
   redis: "declare const redis: import('sluice/redis').RedisHandle",
-  token: "declare const token: string",
+  token: 'declare const token: string',
   createCache: "import { createCache } from 'sluice/cache'",
   defineKeys: "import { defineKeys } from 'sluice/cache'",
   key: "import { key } from 'sluice/cache'",
