@@ -56,6 +56,7 @@ const handler = () => new Response()
 // Names are checked before the other arguments are used.
 const given = {} as never
 const handle = openRedis(new Redis({ lazyConnect: true }), { reports: false })
+const freshness = await createFreshness({ redis: handle })
 
 const register = async (plugin: unknown, options: object): Promise<void> => {
   const app = Fastify()
@@ -212,11 +213,13 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'Cache.lookup': ['staleIfError', (options) => memory.lookup(keys.price('b'), () => 1, options)],
     'Cache.set': ['ttl', (options) => memory.set(keys.price('c'), 1, options)],
     'Cache.invalidate': ['mode', (options) => memory.invalidate(keys.price('d'), options)],
+    'Cache.close': ['within', (options) => memory.close(options)],
     'Cache.warm': ['within', (options) => memory.warm(options)],
     cacheHeaders: ['visibility', (options) => cacheHeaders(given, options)],
     createCache: ['name', createCache],
     'createCache.memory': ['maxBytes', (value) => createCache({ memory: value })],
     'createCache.warmUp': ['within', (warmUp) => createCache({ warmUp })],
+    'Freshness.close': ['within', (options) => freshness.close(options)],
     createFreshness: ['sources', createFreshness],
     key: ['ttl', (options) => key('name', ['part'], options)],
   },
@@ -238,6 +241,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'Shipper.close': ['within', closeShipper],
   },
   './presence': {
+    'Presence.close': ['within', closePresence],
     createPresence: ['redis', createPresence],
     eventStream: ['heartbeat', (options) => eventStream(given, options)],
     sendEvents: ['heartbeat', (options) => sendEvents(given, given, options)],
@@ -270,6 +274,11 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
 function started(options: NestModuleOptions): unknown {
   const [provider] = RateLimitModule.forRoot(options).providers as unknown as [{ useFactory(): unknown }]
   return provider.useFactory()
+}
+
+async function closePresence(options: never): Promise<unknown> {
+  const presence = await createPresence({ redis: handle })
+  return presence.close(options).finally(() => presence.close())
 }
 
 async function closeShipper(options: never): Promise<unknown> {

@@ -1,4 +1,5 @@
 import type { Duration } from '../core/duration.ts'
+import type { CloseOptions, Part } from '../runtime/part.ts'
 import type { CacheEvents } from './events.ts'
 import type { CacheKey, InvalidationTarget } from './keys/cache-key.ts'
 import type { EntryOptions } from './keys/key-spec.ts'
@@ -44,7 +45,8 @@ export interface InvalidateOptions {
 }
 
 /** A read-through cache with two levels: this process, and Redis. */
-export interface Cache {
+export interface Cache extends Part<CacheEvents> {
+  readonly name: string
   /** The value of a key, from the nearest level that has it, otherwise from `fetch`. */
   getOrFetch<T>(key: CacheKey, fetch: (context: FetchContext) => Promise<T> | T, options?: LookupOptions<T>): Promise<T>
   /** As `getOrFetch`, with the age of the value and where it came from. */
@@ -76,8 +78,10 @@ export interface Cache {
     readonly within?: Duration
     readonly concurrency?: number
   }): Promise<{ readonly warmed: number; readonly failed: number; readonly left: number }>
-  on<Name extends keyof CacheEvents>(name: Name, listener: (event: CacheEvents[Name]) => void): () => void
   stats(): CacheStats
-  readonly name: string
-  close(): Promise<void>
+  /**
+   * Ends fetches by their signals, those that are not done within the time: at once, if none is given. Keys that were
+   * being fetched are free for other processes then.
+   */
+  close(options?: CloseOptions): Promise<void>
 }

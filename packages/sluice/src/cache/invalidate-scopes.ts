@@ -51,7 +51,7 @@ export async function invalidateScopes(
 ): Promise<{ readonly sent: boolean }> {
   if (l2 === undefined) {
     l1.invalidateAlone(scopes)
-    monitor.invalidation('sent', scopes.length)
+    monitor.invalidated('sent', scopes.length)
     return { sent: true }
   }
   const { clock, redisDeadlineMs, proofMs } = options

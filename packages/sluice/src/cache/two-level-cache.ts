@@ -1,8 +1,10 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
+import { type CloseOptions, closeWithinMs, type PartHealth } from '../runtime/part.ts'
+import { untilAborted } from '../runtime/until-aborted.ts'
+import { withinTime } from '../runtime/within-time.ts'
 import type { Cache, CacheResult, InvalidateOptions, LookupOptions } from './cache.ts'
 import type { CacheEvents } from './events.ts'
-import { detachable } from './flights/detachable.ts'
 import type { Fetch, FromResult, LookupResult } from './flights/flight.ts'
 import { Flights } from './flights/flights.ts'
 import { invalidateScopes, notConfirmed, readInvalidation } from './invalidate-scopes.ts'
@@ -13,6 +15,7 @@ import { L1 } from './l1/l1.ts'
 import { makeEntry } from './l1/make-entry.ts'
 import { L2 } from './l2/l2.ts'
 import type { CacheLink } from './link/cache-link.ts'
+import { readLookup, UnusedArguments } from './lookup-arguments.ts'
 import { CacheMonitor } from './monitor.ts'
 import type { ResolvedOptions } from './options.ts'
 import { readMany } from './read-many.ts'
@@ -44,18 +47,21 @@ export class TwoLevelCache implements Cache {
   readonly #l1: L1
   readonly #l2: L2 | undefined
   readonly #flights: Flights
-  readonly #checked = new WeakSet<object>()
+  readonly #arguments = new UnusedArguments()
+  readonly #afterClose: (() => Promise<void>) | undefined
   #closed = false
+  #closing: Promise<void> | undefined
 
-  constructor(options: ResolvedOptions, link: CacheLink | undefined) {
+  constructor(options: ResolvedOptions, link: CacheLink | undefined, afterClose?: () => Promise<void>) {
     this.name = options.name
+    this.#afterClose = afterClose
     this.#options = options
     this.#l1 = new L1(options, link)
     this.#l2 = link && new L2(this.#l1, link, options, this.#monitor)
     this.#flights = new Flights(this.#l1, this.#l2, options, this.#monitor)
     if (this.#l2 !== undefined && options.warmUp !== undefined && Object.keys(options.fetchers).length > 0)
       this.#l2.log.onLost = (sameLog) => {
-        if (!sameLog) void this.warm()
+        if (!sameLog && !this.#closed) void this.warm()
       }
   }
 
@@ -70,7 +76,7 @@ export class TwoLevelCache implements Cache {
     const entry = this.#hit(key)
     if (entry !== undefined) {
       if (options !== undefined || typeof fetch !== 'function') {
-        const wrong = this.#mistakeIn(fetch, options)
+        const wrong = this.#arguments.mistakeIn(fetch, options)
         if (wrong !== undefined) return Promise.reject(wrong)
       }
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
@@ -85,7 +91,7 @@ export class TwoLevelCache implements Cache {
     const entry = this.#hit(key)
     if (entry !== undefined) {
       if (options !== undefined || typeof fetch !== 'function') {
-        const wrong = this.#mistakeIn(fetch, options)
+        const wrong = this.#arguments.mistakeIn(fetch, options)
         if (wrong !== undefined) return Promise.reject(wrong)
       }
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
@@ -157,6 +163,7 @@ export class TwoLevelCache implements Cache {
 
   async warm(options: Parameters<Cache['warm']>[0] = {}): ReturnType<Cache['warm']> {
     checkOptionNames('warm', options, ['top', 'within', 'concurrency'])
+    if (this.#closed) throw closed()
     return warmUp(options, this.#options, this.#l1, this.#monitor, (key, fetch) => {
       const known = this.#l1.entries.peek(key.encoded)
       return this.#flights.join(key, fetch, undefined, known, (_, result) => result.value)
@@ -177,11 +184,30 @@ export class TwoLevelCache implements Cache {
     }
   }
 
-  async close(): Promise<void> {
+  async health(): Promise<PartHealth> {
+    const reasons = this.#closed ? ['The cache is closed.'] : ((await this.#l2?.whyNotReady()) ?? [])
+    return { ready: reasons.length === 0, reasons, warnings: [] }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async close(options: CloseOptions = {}): Promise<void> {
+    const withinMs = closeWithinMs('cache.close', options)
     this.#closed = true
+    this.#closing ??= this.#close(withinMs)
+    return this.#closing
+  }
+
+  async #close(withinMs: number | undefined): Promise<void> {
+    const { clock } = this.#options
+    if (withinMs !== undefined)
+      await withinTime(this.#flights.idle(), { ms: withinMs, clock, late: () => undefined }).catch(() => undefined)
     this.#l1.close()
     await this.#flights.close()
     await this.#l2?.close()
+    await this.#afterClose?.()
   }
 
   /** A fresh entry of L1. This is the hot path: each clock is read once. */
@@ -217,19 +243,7 @@ export class TwoLevelCache implements Cache {
     }
     if (!signal) return this.#flights.join(key, fetch, rules, entry, pick)
     const looking = this.#flights.join(key, fetch, rules, entry, (_, result) => result)
-    return detachable(looking, signal).then((result) => pick(key, result))
-  }
-
-  /** The error in the arguments of a lookup that does not use them, if any. Options are checked once per object. */
-  #mistakeIn<T>(fetch: Fetch<T>, options: LookupOptions<T> | undefined): unknown {
-    if (typeof fetch === 'function' && (options === undefined || this.#checked.has(options))) return undefined
-    try {
-      readLookup(fetch, options)
-    } catch (error) {
-      return error
-    }
-    if (options !== undefined) this.#checked.add(options)
-    return undefined
+    return untilAborted(looking, signal).then((result) => pick(key, result))
   }
 
   readonly #pickValue: FromResult<unknown> = (key, result) => this.#counted(key, result).value
@@ -275,14 +289,6 @@ export class TwoLevelCache implements Cache {
   }
 }
 
-/** Checks the arguments of a lookup and reads its options. */
-function readLookup<T>(fetch: Fetch<T>, options: LookupOptions<T> | undefined): EntryRules | undefined {
-  if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
-  if (options?.signal != null && typeof options.signal.throwIfAborted !== 'function')
-    throw invalidOption('lookup.signal', options.signal, 'pass an AbortSignal')
-  return options && readEntryOptions(options as never, 'lookup', ['signal'])
-}
-
 function closed(): SluiceError {
-  return new SluiceError('SLUICE_CLOSED', 'the cache was closed before the call')
+  return new SluiceError('SLUICE_CLOSED', 'The cache is closed; make a new one with createCache.')
 }

@@ -33,7 +33,7 @@ export async function warmUp(
         () => warmed++,
         () => failed++,
       )
-      events.emit('warming', { done: warmed + failed, of: keys.length })
+      events.emit('warmProgressed', { done: warmed + failed, of: keys.length })
     }
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, keys.length) }, worker))

@@ -43,12 +43,17 @@ export class Flights {
     return this.#flights.size
   }
 
+  /** Waits until everything that is in flight now has ended. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#flights.flights().map(({ result }) => result))
+  }
+
   /** Ends all flights. The keys that were being fetched are free for other processes then. */
   async close(): Promise<void> {
     this.#closed = true
     this.#fetches.close()
     this.#l2?.fills.wakeAll()
-    await Promise.allSettled(this.#flights.flights().map(({ result }) => result))
+    await this.idle()
     this.#l2?.flush()
     await Promise.all(this.#sending)
   }

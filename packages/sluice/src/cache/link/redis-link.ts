@@ -11,6 +11,7 @@ import { stampCopy } from '../values/stored-copy.ts'
 import type { StoredValue } from '../values/stored-value.ts'
 import type { CacheLink, LinkSubscriber, LookupWaiter, SetReply } from './cache-link.ts'
 import { type CacheKeys, cacheKeys } from './keys.ts'
+import { readLog, readPosition } from './log-reply.ts'
 import { LookupBatch, type LookupItem } from './lookup-batch.ts'
 import { receive } from './message.ts'
 import { ReadBatch, type ReadWaiter } from './read-batch.ts'
@@ -153,15 +154,7 @@ export class RedisLink implements CacheLink {
   async sync(position: Position | undefined, withinMs: number, refused = ''): Promise<LogReply> {
     const args = [position?.generation ?? '', String(position?.sequence ?? 0), this.#newNonce(), refused]
     const { reply } = await this.#run(sync, this.#keys.log, args, withinMs)
-    const generation = String(reply.read())
-    const [sequence, since, keyFloor, scopeFloor] = [reply.read(), reply.read(), reply.read(), reply.read()].map(Number)
-    const flat = reply.read() as (string | number)[]
-    const changes: [string, number][] = []
-    for (let i = 0; i < flat.length; i += 2) changes.push([String(flat[i]), Number(flat[i + 1])])
-    return {
-      ...{ generation, sequence: sequence!, keyFloor: keyFloor!, scopeFloor: scopeFloor!, changes },
-      since: since! < 0 ? undefined : since,
-    }
+    return readLog(reply)
   }
 
   subscribe(subscriber: LinkSubscriber): () => void {
@@ -169,6 +162,14 @@ export class RedisLink implements CacheLink {
       message: (text) => receive(text, this.#keys, subscriber),
       ready: () => subscriber.interrupted(),
     })
+  }
+
+  async isReachable(withinMs: number): Promise<boolean> {
+    const ping = this.#redis.command(['PING'], { key: this.#keys.log[0], withinMs, lane })
+    return ping.then(
+      () => true,
+      () => false,
+    )
   }
 
   flush(): void {
@@ -287,10 +288,6 @@ export class RedisLink implements CacheLink {
     this.#calls += 1
     return `${this.#nonce}.${this.#calls}`
   }
-}
-
-function readPosition(reply: MsgpackReader, scopes: readonly string[]): Invalidation {
-  return { generation: String(reply.read()), sequence: Number(reply.read()), scopes }
 }
 
 const keepText = (ms: number): string => (ms === Infinity ? '0' : whole(ms))

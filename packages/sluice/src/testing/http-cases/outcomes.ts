@@ -121,7 +121,7 @@ export function claimOutcomes(using: UsingApp, it: AddTest): void {
     const brief = minute(1, { limits: { name: 'brief', amount: 1, per: '300ms', algorithm: 'fixed-window' } })
     return using([brief], { maxDelay: '20s' }, async ({ ask, port, limiter }) => {
       let decisions = 0
-      limiter.on('decision', () => decisions++)
+      limiter.on('decided', () => decisions++)
       await ask('/hello')
       const { leave } = exchange(port, '/hello')
       await waitFor(() => decisions === 2, { describe: 'the second request to wait' })
