@@ -40,9 +40,11 @@ export function ioredisConnection(
     if (isWrongDatabase) return
     lastError = error
     if (error.command?.name !== 'select') return
-    // ioredis would go on in database 0, among the counters of others. Its further errors are consequences.
+    // ioredis would go on in database 0, among the counters of others. Its further errors are consequences. From here
+    // on nothing is sent. A socket that is destroyed during the handshake of ioredis 5 may be taken for a ready one for
+    // ever, so the handshake ends first.
     isWrongDatabase = true
-    own.stream?.destroy(error)
+    if (own.status === 'ready') own.stream?.destroy(error)
   })
   own.on('connect', () => {
     isWrongDatabase = false
@@ -53,7 +55,10 @@ export function ioredisConnection(
   // A cluster emits '+node' for each node that it has connected to; other clients emit 'ready'.
   for (const event of ['ready', '+node']) {
     own.on(event, () => {
-      if (isWrongDatabase) return
+      if (isWrongDatabase) {
+        own.stream?.destroy(lastError!)
+        return
+      }
       generation += 1
       lastError = undefined
     })
@@ -72,9 +77,10 @@ export function ioredisConnection(
     // Without a connection ioredis only says that it cannot write. The reason is in the last error of the connection.
     throw (own.status === 'ready' && !isWrongDatabase) || lastError === undefined ? error : lastError
   }
-  const guard = <T>(reply: Promise<T>): Promise<T> => {
+  const guard = <T>(send: () => Promise<T>): Promise<T> => {
+    if (isWrongDatabase) return Promise.reject(lastError)
     silence.began()
-    return reply.then<T, never>(answered, failed)
+    return send().then<T, never>(answered, failed)
   }
   return {
     isCluster: own.isCluster === true,
@@ -83,13 +89,13 @@ export function ioredisConnection(
     },
     attempted: own.isCluster === true ? clusterAttempted(own) : once(own, ['ready', 'error', 'close', 'end']),
     // ioredis makes one list of nested ones, so there is no need to do it twice.
-    run: (script, keys, args) => guard(own.evalshaBuffer(script.sha1, keys.length, keys, args) as Promise<Buffer>),
-    load: (script, keys, args) => guard(own.evalBuffer(script.source, keys.length, keys, args) as Promise<Buffer>),
+    run: (script, keys, args) => guard(() => own.evalshaBuffer(script.sha1, keys.length, keys, args) as Promise<Buffer>),
+    load: (script, keys, args) => guard(() => own.evalBuffer(script.source, keys.length, keys, args) as Promise<Buffer>),
     command: ([name, ...args], { bytes, key }) => {
       // ioredis 5 finds the key of a command, and so its cluster node, only by the name in lower case.
       const command = String(name).toLowerCase()
       const asked = command === 'wait' && key !== undefined ? masterOf(own, key) : own
-      return guard(bytes ? asked.callBuffer(command, ...args) : asked.call(command, ...args)).then(flatReply)
+      return guard(() => (bytes ? asked.callBuffer(command, ...args) : asked.call(command, ...args))).then(flatReply)
     },
     nodeOf: (slot) => own.slots?.[slot]?.[0] ?? '',
     async close() {
