@@ -1,5 +1,5 @@
 /**
- * The Redis keys of one cache, under its prefix (`sluice:#cache/<namespace>/`). Names never start with `#`, so nothing
+ * The Redis keys of one cache, under its prefix (`sluice:#cache/<service>/<name>/`). Names never start with `#`, so nothing
  * collides.
  */
 export interface CacheKeys {
