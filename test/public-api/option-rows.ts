@@ -191,6 +191,8 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'onError',
   ),
   './breaker': {
+    'Breaker.close': ['within', (options) => circuit.close(options)],
+    'Breakers.close': ['within', (options) => createBreakers().close(options)],
     'Breaker.run': ['fallback', (options) => circuit.run(() => 1, options)],
     'Breaker.outcome': ['signal', (options) => circuit.outcome(() => 1, options)],
     'Breaker.wrap': ['fallback', (options) => circuit.wrap(() => 1, options)],
@@ -223,6 +225,8 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   },
   './capacity': {
     createCapacity: ['maxInFlight', createCapacity],
+    'Capacity.close': ['within', async (options) => (await createCapacity()).close(options)],
+    'Ingest.close': ['within', async (options) => (await createIngest({ accept: () => {} })).close(options)],
     createIngest: ['accept', createIngest],
     shedding: ['priority', (options) => shedding(given, options)],
   },

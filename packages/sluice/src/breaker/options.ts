@@ -1,5 +1,12 @@
 import { backoffMs } from '../core/backoff.ts'
-import { checkFunction, checkOptionNames, checkShare, checkWhole, durationFrom } from '../core/check-options.ts'
+import {
+  checkFunction,
+  checkOptionNames,
+  checkShare,
+  checkWhole,
+  durationFrom,
+  withoutUndefined,
+} from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Duration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
@@ -118,9 +125,4 @@ function rateOf(given: Partial<RateOptions>, owner: string, known: readonly stri
   const windowMs = durationFrom(1, `${owner}.window`, window)
   checkWhole(`${owner}.minCalls`, minCalls, 1, 'calls')
   return { ratio, windowMs, minCalls }
-}
-
-/** An option with the value undefined counts as left out. */
-function withoutUndefined<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
 }

@@ -48,6 +48,11 @@ export function pickOptions<Options extends object>(options: object, names: read
   return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name))) as Options
 }
 
+/** The options that are given: one with the value undefined counts as left out. */
+export function withoutUndefined<T extends object>(given: T): { [Name in keyof T]: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as never
+}
+
 /** Refuses what is not a whole number of something from `least`; `what` says of what, in the plural. */
 export function checkWhole(option: string, value: unknown, least: number, what: string): void {
   if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > largest) {

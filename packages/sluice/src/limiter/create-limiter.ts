@@ -14,8 +14,9 @@ import { recounting } from '../stores/recount/recounting.ts'
 import { storeOf } from '../stores/store-of.ts'
 import { type LimiterEvents, limiterEventNames } from './events.ts'
 import type { Limiter } from './limiter.ts'
+import type { LimiterOptions } from './limiter-options.ts'
 import { useNativeSha256 } from './native-sha256.ts'
-import { type LimiterOptions, policyOf, resolveOptions } from './options.ts'
+import { policyOf, resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
 
 /**

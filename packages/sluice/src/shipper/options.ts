@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { checkOptionNames } from '../core/check-options.ts'
+import { checkOptionNames, withoutUndefined } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
@@ -184,10 +184,6 @@ function gzipFrom(given: number | false | undefined, endpoint: string | undefine
   // Between two processes on one machine, compression costs time and saves nothing.
   const host = endpoint === undefined ? '' : new URL(endpoint).hostname
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host) ? Infinity : 64 << 10
-}
-
-function withoutUndefined<T extends object>(given: T): T {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
 }
 
 function bytes(name: string, value: number, least: number, most: number = Number.MAX_SAFE_INTEGER): number {

@@ -5,7 +5,7 @@ import type { Decision } from '../../limiter/decision/decision.ts'
 import { unreadableBody } from '../../policy/request-view.ts'
 import { parseBeforeFunctions } from '../before-functions.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
-import { type Closing, closing, limiterGuard } from '../guard/limiter-guard.ts'
+import { closing, limiterGuard } from '../guard/limiter-guard.ts'
 import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { applyOutcome } from '../node/apply-outcome.ts'
 import { goneSignal } from '../node/node-response.ts'
@@ -61,7 +61,10 @@ const call = 'rateLimit(...)'
  * app.use(express.json())
  * app.post('/reports', rateLimit(limiter, { rule: 'reports', key: (req) => req.user.id, cost: 5 }), handler)
  */
-export function rateLimit(limiter: GivenLimiter, options: ExpressOptions = {}): RequestHandler & Closing {
+export function rateLimit(
+  limiter: GivenLimiter,
+  options: ExpressOptions = {},
+): RequestHandler & { close(): Promise<void> } {
   const { forGuard, forAdapter } = splitOptions(options, names, call)
   const bodyHint = 'give rateLimit() the parser: { parseBody: express.json() }'
   const guard = limiterGuard(limiter, forGuard, { call, bodyHint })

@@ -50,7 +50,7 @@ export interface FastifyOptions extends GuardOptions<FastifyRequest, FastifyExch
   readonly limiter: GivenLimiter
 }
 
-interface FastifyProtectOptions<Decided extends Decision | undefined = Decision | undefined>
+export interface FastifyProtectOptions<Decided extends Decision | undefined = Decision | undefined>
   extends AdapterOptions<FastifyRequest, FastifyExchange, never, Decided>,
     HookOptions {
   readonly guard: Guard<FastifyRequest, Decided>

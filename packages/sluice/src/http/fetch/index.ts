@@ -4,7 +4,7 @@ import type { Denial } from '../../admission/outcome.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
-import { type Closing, closing, limiterGuard } from '../guard/limiter-guard.ts'
+import { closing, limiterGuard } from '../guard/limiter-guard.ts'
 import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { onResponseEnd } from '../node/node-response.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
@@ -52,7 +52,7 @@ export function rateLimit<Rest extends readonly unknown[]>(
   limiter: GivenLimiter,
   handler: FetchHandler<Rest>,
   options: FetchOptions<Rest> = {},
-): ProtectedHandler<Rest> & Closing {
+): ProtectedHandler<Rest> & { close(): Promise<void> } {
   const { forGuard, forAdapter } = splitOptions(options, names, call)
   const guard = limiterGuard(limiter, forGuard, { call, bodyHint })
   return closing(protect(guard, handler, forAdapter), guard)

@@ -1,8 +1,8 @@
 import { formatDuration, parseDuration } from '../../core/duration.ts'
 import { invalidOption } from '../../core/errors.ts'
-import { limiterOptionNames } from '../../limiter/options.ts'
+import { limiterOptionNames } from '../../limiter/limiter-options.ts'
 
-/** What other rate limiters call the two numbers of a limit: express-rate-limit, @fastify/rate-limit, @nestjs/throttler. */
+/** What express-rate-limit, @fastify/rate-limit and @nestjs/throttler call the two numbers of a limit. */
 const amountNames: readonly string[] = ['limit', 'max']
 const periodNames: readonly string[] = ['windowMs', 'timeWindow', 'ttl']
 /** What express-rate-limit takes for a number that is left out. */

@@ -42,10 +42,13 @@ export function limiterGuard<Request>(
   return Object.assign(guard, { close })
 }
 
-/** What `rateLimit` of an adapter returns: what the framework takes, with `close` of its guard. */
-export function closing<Handler extends object>(handler: Handler, { close }: LimiterGuard<never>): Handler & Closing {
+/**
+ * What `rateLimit` of an adapter returns: what the framework takes, with `close` of its guard. Adapters write the type
+ * out, as a name would have to be exported by each of them for its users' declarations.
+ */
+export function closing<Handler extends object>(
+  handler: Handler,
+  { close }: LimiterGuard<never>,
+): Handler & { close(): Promise<void> } {
   return Object.assign(handler, { close })
 }
-
-/** Closes the limiter that an adapter made from options; any other is closed by its creator. */
-export type Closing = { close(): Promise<void> }

@@ -1,6 +1,7 @@
+import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { checkLimiterOptions, type LimiterOptions, limiterOptionNames } from '../../limiter/options.ts'
+import { type LimiterOptions, limiterOptionNames } from '../../limiter/limiter-options.ts'
 import { adapterOptionNames } from '../request/adapter-options.ts'
 import { refuseForeign } from './foreign-options.ts'
 import { limiterGuardOptionNames } from './guard-options.ts'
@@ -25,7 +26,7 @@ export function openLimiter(given: GivenLimiter, call: string): OpenedLimiter {
   if (typeof given !== 'object' || given === null) throw noLimiter(given, call)
   refuseForeign(given, limiterOptionNames, call)
   refuseAdapterOptions(given)
-  checkLimiterOptions(given)
+  checkOptionNames('createLimiter', given, limiterOptionNames)
   // Most adapters are given a limiter, and need not load what makes one.
   const made = import('../../limiter/create-limiter.ts').then(({ createLimiter }) => createLimiter(given))
   const limiter = awaited(made, call)

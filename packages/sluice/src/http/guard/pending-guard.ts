@@ -1,6 +1,5 @@
 import type { Guard } from '../../admission/guard.ts'
 import { type GuardOutcome, passed, refusal } from '../../admission/outcome.ts'
-import { isSluiceError, StoreError } from '../../core/errors.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Skips } from './skip.ts'
 
@@ -44,8 +43,7 @@ function refusing<Request>(error: unknown, isSkipped: Skips<Request>): Guard<Req
   }
   const outcome = refusal<Decision>(problem, [], {
     ...{ allowed: false, reason: 'unavailable', rule: '', limits: [], shadow: [], policyVersion: '' },
-    ...{ retryAfterMs: Number.POSITIVE_INFINITY, by: 'closed', degraded: true },
-    failure: isSluiceError(error) && error instanceof StoreError ? error.kind : 'other',
+    ...{ retryAfterMs: Number.POSITIVE_INFINITY, by: 'closed', degraded: true, failure: 'other' },
   })
   return {
     decide: async (view, request): Promise<GuardOutcome<Decision>> =>

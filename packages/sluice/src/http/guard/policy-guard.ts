@@ -33,7 +33,7 @@ export function policyGuard<Request>(
   const { maxDelayMs, maxDelayed, isSkipped, chargeWhen, partition } = options
   const answerTo = decisionAnswers(limiter, pickOptions(options, answerOptionNames))
   const isOwn = options.rule !== undefined || options.key !== undefined
-  const hash = partitionKey(partition?.secret)
+  const partitionOf = partition === undefined ? () => '' : partitions(partition)
   const delay = maxDelayMs > 0 ? delays(maxDelayMs, maxDelayed, limiter.clock) : undefined
   const holds = new OpenHolds(limiter.clock)
   const presentTurn = turns<GuardOutcome<Decision>>()
@@ -53,11 +53,6 @@ export function policyGuard<Request>(
     )
   }
   checkPolicy(limiter.policy)
-
-  function partitionOf(request: Request, view: RequestView): string {
-    const subject = partition?.of(request, view)
-    return subject === undefined ? '' : hash(subject)
-  }
 
   /** What is held is ended by what the response turned out to be. */
   function finishOf(hold: HoldHandle, request: Request): (end: ResponseEnd) => void {
@@ -96,7 +91,7 @@ export function policyGuard<Request>(
   function conclude({ decision, hold }: Admission, view: RequestView, request: Request): GuardOutcome<Decision> {
     const finish = decision.allowed && hold !== undefined ? finishOf(hold, request) : undefined
     try {
-      const { headers, denial } = answerTo(decision, partition === undefined ? '' : partitionOf(request, view))
+      const { headers, denial } = answerTo(decision, partitionOf(request, view))
       return { decision, headers, denial, finish }
     } catch (error) {
       // `partition` or `policyName` failed, and the request fails with it: nobody else would end what is held.
@@ -148,6 +143,18 @@ export function policyGuard<Request>(
         return Promise.reject(error)
       }
     },
+  }
+}
+
+/** Makes the function that returns the partition of a request as clients see it; empty when it has none. */
+function partitions<Request>({
+  of,
+  secret,
+}: NonNullable<CheckedOptions<Request>['partition']>): (request: Request, view: RequestView) => string {
+  const hash = partitionKey(secret)
+  return (request, view) => {
+    const subject = of(request, view)
+    return subject === undefined ? '' : hash(subject)
   }
 }
 

@@ -9,7 +9,7 @@ import { denialResponse, onGone, withEnd, withHeaders } from '../fetch/fetch-res
 import { type FetchSource, fetchReader, type NodeIncoming, targetOf } from '../fetch/fetch-view.ts'
 import { bodyHint, isShortJson, parseJson, readBody } from '../fetch/read-body.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
-import { type Closing, closing, limiterGuard } from '../guard/limiter-guard.ts'
+import { closing, limiterGuard } from '../guard/limiter-guard.ts'
 import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
@@ -57,7 +57,10 @@ const call = 'rateLimit(...)'
  * app.use(rateLimit(limiter))
  * app.get('/', (c) => c.text(`${c.get('sluice')?.limits[0]?.remaining} left`))
  */
-export function rateLimit(limiter: GivenLimiter, options: HonoOptions = {}): MiddlewareHandler & Closing {
+export function rateLimit(
+  limiter: GivenLimiter,
+  options: HonoOptions = {},
+): MiddlewareHandler & { close(): Promise<void> } {
   const { forGuard, forAdapter } = splitOptions(options, names, call)
   const guard = limiterGuard(limiter, forGuard, { call, bodyHint })
   return closing(protect(guard, forAdapter), guard)

@@ -6,7 +6,7 @@ import type { Decision } from '../../limiter/decision/decision.ts'
 import { unreadableBody } from '../../policy/request-view.ts'
 import { parseBeforeFunctions } from '../before-functions.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
-import { type Closing, closing, limiterGuard } from '../guard/limiter-guard.ts'
+import { closing, limiterGuard } from '../guard/limiter-guard.ts'
 import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
 import { parsedBody } from '../node/parsed-body.ts'
@@ -51,7 +51,7 @@ const call = 'rateLimit(...)'
 export function rateLimit(
   limiter: GivenLimiter,
   options: KoaOptions = {},
-): Middleware<SluiceState, DefaultContext> & Closing {
+): Middleware<SluiceState, DefaultContext> & { close(): Promise<void> } {
   const { forGuard, forAdapter } = splitOptions(options, names, call)
   const bodyHint = 'give rateLimit() the parser: { parseBody: bodyParser() }'
   const guard = limiterGuard(limiter, forGuard, { call, bodyHint })

@@ -3,7 +3,7 @@ import type { Guard } from '../../admission/guard.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
-import { type Closing, closing, limiterGuard } from '../guard/limiter-guard.ts'
+import { closing, limiterGuard } from '../guard/limiter-guard.ts'
 import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
 import { pathOf, queryOf } from '../request/request-target.ts'
@@ -55,7 +55,7 @@ export function rateLimit(
   limiter: GivenLimiter,
   handler: NodeHandler,
   options: NodeOptions = {},
-): NodeListener & Closing {
+): NodeListener & { close(): Promise<void> } {
   const { forGuard, forAdapter } = splitOptions(options, names, call)
   const bodyHint = 'parse it into req.body and wrap the handler below that'
   const guard = limiterGuard(limiter, forGuard, { call, bodyHint })

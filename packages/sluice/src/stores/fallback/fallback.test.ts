@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import type { LimiterOptions } from '../../limiter/options.ts'
+import type { LimiterOptions } from '../../limiter/limiter-options.ts'
 import { silentStore, switchedStore } from '../../testing/faulty-store.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { memoryStore } from '../memory/memory-store.ts'
