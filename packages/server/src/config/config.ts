@@ -26,7 +26,7 @@ export interface ServerConfig {
   /** Undefined: counters live in the daemon. */
   readonly redis: RedisTarget | undefined
   readonly redisPrefix: string
-  /** By namespace of a cache: the data sources that should report. Empty: none are watched. */
+  /** By service: the data sources that should report. Empty: none are watched. */
   readonly dataSources: ReadonlyMap<string, readonly string[]>
   /** Refuse to start while Redis cannot be used. */
   readonly requireRedis: boolean

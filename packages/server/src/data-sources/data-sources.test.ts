@@ -77,8 +77,8 @@ test('a daemon that was told of no data source says nothing of them', async () =
   }
 })
 
-test('data sources want a Redis and a namespace', () => {
+test('data sources want a Redis and a service', () => {
   expect(() => resolveConfig({ 'data-sources': 'prices/binance' }, {})).toThrow('--redis')
   for (const wrong of ['/binance', 'prices/', ',', 'prices/binance,,'])
-    expect(() => resolveConfig({ redis: 'redis://127.0.0.1', 'data-sources': wrong }, {})).toThrow('namespace/source')
+    expect(() => resolveConfig({ redis: 'redis://127.0.0.1', 'data-sources': wrong }, {})).toThrow('service/source')
 })

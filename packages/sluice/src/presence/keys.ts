@@ -1,6 +1,6 @@
 import { encodeKey } from '../core/key.ts'
 
-/** The Redis keys of one presence, under its prefix (`sluice:#presence/<namespace>/`). */
+/** The Redis keys of one presence, under its prefix (`sluice:#presence/<service>/<name>/`). */
 export interface PresenceKeys {
   /** A sorted set of processes. */
   readonly processes: string

@@ -291,7 +291,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     ['sources'],
   ),
   DataSource: object({
-    source: { ...text, description: 'namespace/source' },
+    source: { ...text, description: 'service/source' },
     stale: flag,
     staleSeconds: { ...orNull('number'), description: 'Null for a source that never reported.' },
     ageSeconds: orNull('number'),

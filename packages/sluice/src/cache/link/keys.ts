@@ -1,6 +1,6 @@
 /**
- * The Redis keys of one cache, under its prefix (`sluice:#cache/<namespace>/`). Names never start with `#`, so nothing
- * collides.
+ * The Redis keys of one cache, under its prefix (`sluice:#cache/<service>/<name>/`). Names never start with `#`, so
+ * nothing collides.
  */
 export interface CacheKeys {
   readonly prefix: string
