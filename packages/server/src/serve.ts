@@ -104,7 +104,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       policySource: open.policySource,
       isWritable: () => archive !== undefined && isWritable(config.policy),
       reports,
-      dataSources: openDataSources(config, open, metrics, opened),
+      dataSources: await openDataSources(config, open, metrics, opened),
       proxy,
       feed,
       counter,

@@ -1,5 +1,6 @@
 import { filePolicy } from 'sluice'
 import { createCapacity, createIngest } from 'sluice/capacity'
+import type { PartHealth } from 'sluice/internal'
 import { openRedis } from 'sluice/redis'
 import { parseRedisUrl, redisClient } from '../config/redis-target.ts'
 import { listenHttp } from '../http/listen.ts'
@@ -7,7 +8,6 @@ import { readiness } from '../http/ready.ts'
 import { closeAll, type Opened } from '../open-limiter.ts'
 import { checkRedis } from '../start-checks.ts'
 import { collectApp } from './collect-app.ts'
-import { collectorHealth } from './collector-health.ts'
 import { fileTarget } from './file-target.ts'
 import { httpTarget } from './http-target.ts'
 
@@ -41,7 +41,7 @@ export async function collect(config: CollectConfig, otherPort: boolean): Promis
     const target = 'file' in config.target ? await fileTarget(config.target.file) : httpTarget(config.target.url)
     opened.push(() => target.close())
     const capacity = await createCapacity({
-      waitingMs: () => target.waitingMs(),
+      waiting: () => target.waitingMs(),
       ...(config.policy === undefined ? {} : { policy: filePolicy(config.policy) }),
     })
     opened.push(() => capacity.close())
@@ -55,8 +55,8 @@ export async function collect(config: CollectConfig, otherPort: boolean): Promis
     opened.push(() => ingest.close())
     const { path, token, drainMs } = config
     let isEnding = false
-    const own = collectorHealth(capacity, client)
-    const app = collectApp({ capacity, ingest, path, token, health: () => readiness(isEnding, own.health()) })
+    const health = (): Promise<PartHealth> => readiness(isEnding, capacity.health(), ingest.health())
+    const app = collectApp({ capacity, ingest, path, token, health })
     const listener = await listenHttp(app, { ...config, tls: undefined }, otherPort)
     return {
       url: `${listener.url}${path}`,

@@ -11,7 +11,7 @@ test('/ready and the metrics tell which data source is stale and for how long', 
   const server = await startRedis()
   const producer = new Redis(server.port)
   producer.on('error', () => undefined)
-  const freshness = createFreshness({ redis: openRedis(producer, { service: 'prices' }), redisDeadline: '5s' })
+  const freshness = await createFreshness({ redis: openRedis(producer, { service: 'prices' }), redisDeadline: '5s' })
   const daemon = await startDaemon({
     redis: server.url,
     deadline: '2000',

@@ -21,17 +21,18 @@ export interface DataSources {
 }
 
 /** Reads how fresh the data sources of the configuration are, for `/ready` and as metrics; undefined for none. */
-export function openDataSources(
+export async function openDataSources(
   { dataSources, deadlineMs, redisPrefix: prefix }: ServerConfig,
   { client }: OpenLimiter,
   metrics: DaemonMetrics,
   opened: Opened,
-): DataSources | undefined {
+): Promise<DataSources | undefined> {
   if (client === undefined || dataSources.size === 0) return undefined
-  const parts = [...dataSources].map(([service, sources]) => {
+  const opening = [...dataSources].map(async ([service, sources]) => {
     const redis = openRedis(client, { service, prefix, reports: false })
-    return [service, createFreshness({ redis, sources, redisDeadline: deadlineMs })] as const
+    return [service, await createFreshness({ redis, sources, redisDeadline: deadlineMs })] as const
   })
+  const parts = await Promise.all(opening)
   const read = async (): Promise<SourceFreshness[]> => {
     const all = await Promise.all(
       parts.map(async ([service, freshness]) =>
