@@ -56,6 +56,12 @@ describe('the check of layers', () => {
     ['the server in the library', 'sluice/src/http/a.ts', "import { x } from '@sluice/server'", 'imports upward'],
     ['the library by its own name', 'sluice/src/http/a.ts', "import { x } from 'sluice/redis'", 'imports upward'],
     ['the library in the dashboard', 'dashboard/src/a.ts', "import { x } from 'sluice'", 'imports upward'],
+    [
+      'a value of the server in the page',
+      'dashboard/src/api/a.ts',
+      "import { Limit } from '../../../server/src/http/shapes/decisions.ts'",
+      'reaches out',
+    ],
     ['a path into another package', 'server/src/a.ts', "import { x } from '../../sluice/src/x.ts'", 'reaches out'],
     ['a vendor in core', 'sluice/src/core/a.ts', "import { z } from 'zod'", 'the vendor zod'],
     [

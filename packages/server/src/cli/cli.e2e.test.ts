@@ -185,7 +185,7 @@ describe.each([
 describe('top', () => {
   it('prints a line, or an object, for each look', async () => {
     await asked('check', 'shop/per-user/hot')
-    const lines = (await asked('top', '--count', '2', '--interval', '0.1', '--json')).out.trim().split('\n')
+    const lines = (await asked('top', '--count', '2', '--interval', '100ms', '--json')).out.trim().split('\n')
     expect(lines).toHaveLength(2)
     expect(JSON.parse(lines[1] ?? '')).toMatchObject({
       service: 'shop',
@@ -350,9 +350,14 @@ describe('a mistake of an operator', () => {
     },
   )
 
-  it('is found by serve --validate: a variable that nothing reads', async () => {
+  it('is refused by serve --validate: a variable that would leave another policy in force', async () => {
     const ran = await runCli(['serve', '--validate'], { cwd: folder, env: { SLUICE_POLCY: 'shop.yaml' } })
-    expect(ran).toMatchObject({ code: 1, out: expect.stringContaining('There is no variable SLUICE_POLCY') })
+    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('did you mean SLUICE_POLICY?') })
+  })
+
+  it('is found by serve --validate: a variable that nothing reads, and that changes nothing', async () => {
+    const ran = await runCli(['serve', '--validate'], { cwd: folder, env: { SLUICE_LOG_LEVLE: 'debug' } })
+    expect(ran).toMatchObject({ code: 1, out: expect.stringContaining('There is no variable SLUICE_LOG_LEVLE') })
   })
 
   it('is no mistake: to ask a group of commands for its help', async () => {

@@ -3,7 +3,7 @@ import type { OptionTable } from './option-table.ts'
 import { storeOptions } from './options.ts'
 
 export const topOptions: OptionTable = {
-  interval: { value: 'SECONDS', short: 'n', about: 'how often to look', default: '1' },
+  interval: { value: 'TIME', short: 'n', about: 'how often to look', default: '1s' },
   count: { value: 'N', about: 'look so many times, then end; without it until interrupted' },
   rule: { value: 'NAME', about: 'only the keys of this rule' },
   sort: { value: 'BY', about: 'what comes first', choices: ['used', 'denied'], default: 'used' },
@@ -63,7 +63,7 @@ const aboutServe: OptionTable = {
     about: 'the header in which those proxies name the client',
     choices: ['either', 'forwarded', 'x-forwarded-for'],
   },
-  deadline: { value: 'MS', about: 'within how many milliseconds every decision is made, whatever the store does' },
+  deadline: { value: 'TIME', about: 'within which time every decision is made, whatever the store does' },
   'max-batch': {
     value: 'N',
     about: 'most checks times matching rules of one POST /v1/check; more are refused with 413',

@@ -189,7 +189,7 @@ export const commands: readonly Command[] = [
         about: 'send this header with the value of an environment variable; can be given again',
       },
       'max-body': { value: 'BYTES', about: 'the largest body of a request', default: '104857600' },
-      drain: { value: 'MS', about: 'how long accepted calls get to end', default: '30000' },
+      drain: { value: 'TIME', about: 'how long accepted calls get to end', default: '30s' },
       replicas: {
         value: 'N',
         env: ['SLUICE_REPLICAS'],

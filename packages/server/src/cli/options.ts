@@ -29,7 +29,7 @@ export const daemonOptions: OptionTable = {
     env: ['SLUICE_ADMIN_TOKEN_FILE'],
     about: 'a file with the admin token of the daemon; SLUICE_ADMIN_TOKEN holds the token itself',
   },
-  timeout: { value: 'MS', env: ['SLUICE_TIMEOUT_MS'], about: 'how long to wait for an answer', default: '5000' },
+  timeout: { value: 'TIME', env: ['SLUICE_TIMEOUT'], about: 'how long to wait for an answer', default: '5s' },
 }
 
 /** Either a daemon, or the store itself. */

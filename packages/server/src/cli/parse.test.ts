@@ -61,6 +61,18 @@ describe('what is given to a command', () => {
     expect(() => parse(argv)).toThrow(message)
   })
 
+  it('is a time with a unit, or in milliseconds, by flag and by variable', () => {
+    const read = (text: string) => parse([], { COST: text }).duration('cost', 1, 60_000)
+    expect([read('5s'), read('500ms'), read('250'), read('0.5s'), read('1m')]).toEqual([5000, 500, 250, 500, 60_000])
+    expect(parse(['--cost', '2s']).duration('cost', 1)).toBe(2000)
+    for (const wrong of ['5x', '-1s', '2m', '1.5', 'soon'])
+      expect(() => read(wrong)).toThrow(`COST is "${wrong}"; use a time such as 500ms or 5s, from 1 to 60000 ms`)
+  })
+
+  it('is not taken from what Kubernetes sets for a service of that name', () => {
+    expect(parse([], { TRY_COST: 'tcp://10.0.0.1:80', COST: '3' }).whole('cost', 0)).toBe(3)
+  })
+
   it('must be a whole number where one is wanted', () => {
     for (const wrong of ['-1', '1.5', 'NaN', '1e3', ''])
       expect(() => parse([`--cost=${wrong}`]).whole('cost', 0)).toThrow('--cost')

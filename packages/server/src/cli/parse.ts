@@ -1,12 +1,11 @@
 import { parseArgs } from 'node:util'
 import { nearestWord } from 'sluice/policy'
+import { type Environment, readOptions } from '../config/read-options.ts'
 import { wrongUse } from './cli-error.ts'
 import type { Command } from './command.ts'
 import type { Input } from './input.ts'
 import type { OptionSpec, OptionTable } from './option-table.ts'
 import { globalOptions } from './options.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads the arguments of a command. A wrong one ends with what would be right. */
 export function parseInput(command: Command, argv: readonly string[], env: Environment): Input {
@@ -62,31 +61,9 @@ function inputOf(
   args: readonly string[],
   env: Environment,
 ): Input {
-  const many = (option: string): readonly string[] => {
-    const said = values.get(option)
-    if (said !== undefined) return said
-    const spec = table[option]
-    if (spec === undefined) throw new Error(`--${option} is not in the table of options`)
-    const name = spec.env?.find((each) => (env[each] ?? '') !== '')
-    const value = name === undefined ? undefined : env[name]
-    if (value === undefined || name === undefined) return []
-    checkChoice(name, value, spec)
-    return spec.many === true ? value.split(',').map((each) => each.trim()) : [value]
-  }
-  return {
-    args,
-    many,
-    text: (option) => many(option)[0],
-    flag: (option) => !['', '0', 'no', 'off', 'false', undefined].includes(many(option)[0]?.toLowerCase()),
-    given: (option) => values.has(option),
-    whole(option, least) {
-      const text = many(option)[0]
-      if (text === undefined) return undefined
-      const number = /^\d{1,15}$/.test(text.replaceAll('_', '')) ? Number(text.replaceAll('_', '')) : Number.NaN
-      if (!(number >= least)) throw wrongUse(`--${option} is ${quote(text)}; use a whole number from ${least}`)
-      return number
-    },
-  }
+  // Defaults in tables of commands are for help; each command has its own.
+  const sources = Object.fromEntries(Object.entries(table).map(([name, { default: _, ...spec }]) => [name, spec]))
+  return { ...readOptions(sources, values, env), args, given: (option) => values.has(option) }
 }
 
 function toParseOptions(

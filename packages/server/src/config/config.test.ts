@@ -95,6 +95,7 @@ describe('the configuration', () => {
     [{}, { SLUICE_ADMIN_TOKEN: 'short' }, 'SLUICE_ADMIN_TOKEN is "***"; use at least 8 characters'],
     [{ 'admin-token-file': '/nothing/here' }, {}, 'give a file that can be read'],
     [{ deadline: '0' }, {}, '--deadline is "0"'],
+    [{}, { SLUICE_DEADLINE: '2m' }, 'SLUICE_DEADLINE is "2m"; use a time such as 500ms or 5s'],
     [{}, { SLUICE_REPLICAS: 'two' }, 'SLUICE_REPLICAS is "two"'],
   ])('%j %j fails and says what would be right', (flags, env, message) => {
     expect(() => resolveConfig(flags, env)).toThrow(message)

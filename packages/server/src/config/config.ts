@@ -1,6 +1,7 @@
 import { dataSourcesOf } from './data-sources-of.ts'
 import { wrongOption } from './option-error.ts'
 import { type PolicyPlace, parsePolicyPlace } from './policy/policy-place.ts'
+import { type Environment, type Given, type Options, readOptions } from './read-options.ts'
 import { parseRedisUrl, type RedisTarget } from './redis-target.ts'
 import { credentialsOf } from './secrets/credentials.ts'
 import { readTls, type Tls } from './secrets/tls.ts'
@@ -52,7 +53,6 @@ export interface ServerConfig {
   readonly warnings: readonly string[]
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
 export type ForwardedBy = (typeof forwardedBys)[number]
 export type LogLevel = (typeof logLevels)[number]
 
@@ -85,19 +85,22 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     'decide-token-file': { env: ['SLUICE_DECIDE_TOKEN_FILE'] },
     'trusted-proxies': { env: ['SLUICE_TRUSTED_PROXIES'], default: '127.0.0.0/8,::1/128' },
     'forwarded-by': { env: ['SLUICE_FORWARDED_BY'], default: 'either' },
-    deadline: { env: ['SLUICE_DEADLINE_MS'], default: '500' },
+    deadline: { env: ['SLUICE_DEADLINE'], default: '500ms' },
     'max-batch': { env: ['SLUICE_MAX_BATCH'], default: '50000' },
     replicas: { env: ['SLUICE_REPLICAS'] },
     'log-level': { env: ['SLUICE_LOG_LEVEL'], default: 'info' },
     validate: { env: [] },
   })
 
+/** Options without a value. */
+export const switches: readonly string[] = ['validate', 'require-redis']
+
 /** Variables beside those of the table: secrets themselves, and what only other commands read. */
 const otherVariables = [
   'SLUICE_ADMIN_TOKEN',
   'SLUICE_DECIDE_TOKEN',
   'SLUICE_URL',
-  'SLUICE_TIMEOUT_MS',
+  'SLUICE_TIMEOUT',
   'SLUICE_COLLECT_PORT',
   'SLUICE_COLLECT_TOKEN',
   'SLUICE_SHIPPER_DIR',
@@ -123,76 +126,45 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
         `there is no such option; known are ${Object.keys(configOptions).join(', ')}`,
       )
   }
+  for (const [name, value] of Object.entries(flags)) {
+    if (typeof value === 'boolean' && !switches.includes(name)) throw wrongOption(`--${name}`, value, 'give it a value')
+  }
   const warnings = unknownVariables(env, knownVariables)
-  const host = text('host', flags, env).value!
-  const port = text('port', flags, env)
-  const grpcPort = text('grpc-port', flags, env)
-  const proxyPort = text('proxy-port', flags, env)
-  const redis = text('redis', flags, env)
-  const level = text('log-level', flags, env)
-  const deadline = text('deadline', flags, env)
-  const replicas = text('replicas', flags, env)
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined)
+  const options = readOptions(configOptions, new Map(given.map(([name, value]) => [name, [String(value)]])), env)
+  const { read, text, port, whole } = options
+  const host = text('host')!
+  const redis = read('redis')
   return {
     host,
-    port: portOf(port),
-    portGiven: port.from !== undefined,
-    grpcHost: text('grpc-host', flags, env).value ?? host,
-    grpcPort: grpcPort.value === undefined ? undefined : portOf(grpcPort),
-    proxyHost: text('proxy-host', flags, env).value ?? host,
-    proxyPort: proxyPort.value === undefined ? undefined : portOf(proxyPort),
-    proxyCredentials: credentialsFrom(text('proxy-credentials', flags, env), env),
-    tls: readTls(text('tls-cert', flags, env), text('tls-key', flags, env), text('tls-client-ca', flags, env)),
+    port: port('port')!,
+    portGiven: read('port').from !== undefined,
+    grpcHost: text('grpc-host') ?? host,
+    grpcPort: port('grpc-port'),
+    proxyHost: text('proxy-host') ?? host,
+    proxyPort: port('proxy-port'),
+    proxyCredentials: credentialsFrom(options, 'proxy-credentials', env),
+    tls: readTls(read('tls-cert'), read('tls-key'), read('tls-client-ca')),
     redis: redis.value === undefined ? undefined : parseRedisUrl(redis.value, redis.from!),
-    redisPrefix: text('redis-prefix', flags, env).value!,
-    requireRedis: isOn('require-redis', flags, env, redis.value),
-    dataSources: dataSourcesOf(text('data-sources', flags, env), redis.value),
-    policy: policyOf(flags, env),
-    adminToken: tokenFrom(text('admin-token-file', flags, env), 'SLUICE_ADMIN_TOKEN', env),
-    decideToken: tokenFrom(text('decide-token-file', flags, env), 'SLUICE_DECIDE_TOKEN', env),
-    trustedProxies: text('trusted-proxies', flags, env)
-      .value!.split(',')
+    redisPrefix: text('redis-prefix')!,
+    requireRedis: requiresRedis(options),
+    dataSources: dataSourcesOf(read('data-sources'), redis.value),
+    policy: policyOf(options, env),
+    adminToken: tokenFrom(read('admin-token-file'), 'SLUICE_ADMIN_TOKEN', env),
+    decideToken: tokenFrom(read('decide-token-file'), 'SLUICE_DECIDE_TOKEN', env),
+    trustedProxies: text('trusted-proxies')!
+      .split(',')
       .map((block) => block.trim())
       .filter(Boolean),
-    forwardedBy: choice('forwarded-by', text('forwarded-by', flags, env), forwardedBys),
-    deadlineMs: whole(deadline, 1, 60_000, 'a number of milliseconds from 1 to 60000'),
-    maxBatch: whole(text('max-batch', flags, env), 1, 1_000_000, 'a whole number from 1 to 1000000'),
-    replicas: replicas.value === undefined ? undefined : whole(replicas, 1, 10_000, 'a whole number from 1 to 10000'),
-    logLevel: choice('log-level', level, logLevels),
-    validateOnly: flags.validate === true || flags.validate === 'true',
+    forwardedBy: choice('forwarded-by', read('forwarded-by'), forwardedBys),
+    deadlineMs: options.duration('deadline', 1, 60_000)!,
+    maxBatch: whole('max-batch', 1, 1_000_000)!,
+    replicas: whole('replicas', 1, 10_000),
+    logLevel: choice('log-level', read('log-level'), logLevels),
+    validateOnly: options.flag('validate'),
     env,
     warnings,
   }
-}
-
-interface Given {
-  readonly value: string | undefined
-  /** The flag or the variable; undefined for a default. */
-  readonly from: string | undefined
-}
-
-function text(name: string, flags: Flags, env: Environment): Given {
-  const { env: variables, default: otherwise } = configOptions[name]!
-  const flag = flags[name]
-  if (flag !== undefined) {
-    if (typeof flag === 'boolean') throw wrongOption(`--${name}`, flag, 'give it a value')
-    return { value: String(flag), from: `--${name}` }
-  }
-  // An empty variable is as good as none: that is how composed environments leave things out. Kubernetes sets
-  // SLUICE_PORT to tcp://... for a service named sluice.
-  const isSet = (value: string | undefined): boolean =>
-    value !== undefined && value !== '' && !value.startsWith('tcp://')
-  const variable = variables.find((each) => isSet(env[each]))
-  return variable === undefined ? { value: otherwise, from: undefined } : { value: env[variable], from: variable }
-}
-
-function whole({ value, from }: Given, least: number, most: number, wanted: string): number {
-  const number = /^\d{1,9}$/.test(value ?? '') ? Number(value) : Number.NaN
-  if (number >= least && number <= most) return number
-  throw wrongOption(from ?? 'an option', value, `use ${wanted}`)
-}
-
-function portOf(given: Given): number {
-  return whole(given, 0, 65_535, 'a port from 1 to 65535, or 0 for any free one')
 }
 
 function choice<Choice extends string>(name: string, { value, from }: Given, choices: readonly Choice[]): Choice {
@@ -201,23 +173,29 @@ function choice<Choice extends string>(name: string, { value, from }: Given, cho
   return found
 }
 
-function isOn(name: string, flags: Flags, env: Environment, redis: string | undefined): boolean {
-  const flag = flags[name]
-  const { value, from } = typeof flag === 'boolean' ? { value: `${flag}`, from: `--${name}` } : text(name, flags, env)
-  const on = !['', '0', 'no', 'off', 'false', undefined].includes(value?.toLowerCase())
-  if (on && redis === undefined) throw wrongOption(from ?? `--${name}`, value, 'name the Redis with --redis')
-  return on
+function requiresRedis(options: Options): boolean {
+  const isOn = options.flag('require-redis')
+  const { value, from } = options.read('require-redis')
+  if (isOn && options.text('redis') === undefined)
+    throw wrongOption(from ?? '--require-redis', value, 'name the Redis with --redis')
+  return isOn
 }
 
-function credentialsFrom({ value, from }: Given, env: Environment): ServerConfig['proxyCredentials'] {
-  const credentials = credentialsOf(value?.split(',').map((pair) => pair.trim()) ?? [], env)
-  if (typeof credentials === 'string') throw wrongOption(from ?? '--proxy-credentials', value, credentials)
-  return credentials
+/** Headers with the vendor's credentials, by upstream. */
+export function credentialsFrom(options: Options, name: string, env: Environment): ServerConfig['proxyCredentials'] {
+  const pairs = options
+    .many(name)
+    .flatMap((each) => each.split(','))
+    .map((pair) => pair.trim())
+  const credentials = credentialsOf(pairs, env)
+  if (typeof credentials !== 'string') return credentials
+  const { value, from } = options.read(name)
+  throw wrongOption(from ?? `--${name}`, value, credentials)
 }
 
-function policyOf(flags: Flags, env: Environment): PolicyPlace {
-  const given = text('policy', flags, env)
-  const service = text('service', flags, env).value
+function policyOf({ read, text }: Options, env: Environment): PolicyPlace {
+  const given = read('policy')
+  const service = text('service')
   if (given.value !== undefined) return parsePolicyPlace(given.value, service, given.from!)
   // DATABASE_URL may name a database without a policy; the example is then in force until there is one. A database of a
   // kind that cannot hold a policy is ignored.

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { Limiter, PolicyArchive } from 'sluice'
+import type { PartHealth } from 'sluice/internal'
 import type { LimiterCounter } from 'sluice/reports'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { DataSources } from '../data-sources/data-sources.ts'
 import type { Live } from '../live/live.ts'
 import type { MetricsPage } from '../metrics/metrics-page.ts'
-import type { DaemonProxy } from '../proxy/open-proxy.ts'
 import type { RequestRing } from '../replay/request-ring.ts'
 import type { Hide } from '../replay/secret-names.ts'
 import type { KeptReports } from '../stats/kept-reports.ts'
@@ -41,7 +41,7 @@ export interface ApiParts {
   /** Undefined when none are watched. */
   readonly dataSources: DataSources | undefined
   /** The proxy for upstreams, if the daemon has one. */
-  readonly proxy: Pick<DaemonProxy, 'health'> | undefined
+  readonly proxy: { health(): Promise<PartHealth> } | undefined
   readonly feed: LiveFeed
   readonly counter: LimiterCounter
   readonly live: Live

@@ -1,29 +1,10 @@
-import type { Decision, LimitStatus } from 'sluice'
-
-/** A decision as JSON. A wait that never ends is `null`, as JSON has no infinity. */
-export interface DecisionJson {
-  readonly allowed: boolean
-  readonly reason: Decision['reason']
-  readonly rule: string | null
-  readonly retryAfterMs: number | null
-  readonly by: Decision['by']
-  readonly degraded: boolean
-  readonly failure: string | null
-  readonly policyVersion: string
-  readonly limits: readonly LimitJson[]
-  readonly shadow: readonly {
-    readonly rule: string
-    readonly allowed: boolean
-    readonly limits: readonly LimitJson[]
-  }[]
-}
-
-export type LimitJson = Omit<LimitStatus, 'retryAfterMs'> & { readonly retryAfterMs: number | null }
+import type { Decision, Explanation } from 'sluice'
+import type { Decision as DecisionJson, Explanation as ExplanationJson } from './shapes/decisions.ts'
 
 /** What Retry-After says, too, while the store is away. */
 const unavailableMs = 1000
 
-/** JSON turns `Infinity` into null by itself; what is undefined is said to be null. */
+/** A decision as JSON, which turns `Infinity` into null by itself; what is undefined is said to be null. */
 export function decisionJson(decision: Decision): DecisionJson {
   const { allowed, reason, rule, retryAfterMs, by, degraded, failure, policyVersion, limits, shadow } = decision
   return {
@@ -38,5 +19,19 @@ export function decisionJson(decision: Decision): DecisionJson {
     policyVersion,
     limits,
     shadow,
+  }
+}
+
+export function explanationJson({ service, policyVersion, rules, decision }: Explanation): ExplanationJson {
+  return {
+    service,
+    policyVersion,
+    rules: rules.map(({ key, tier, cost, ...rest }) => ({
+      ...rest,
+      key: key ?? null,
+      tier: tier ?? null,
+      cost: cost ?? null,
+    })),
+    decision: decisionJson(decision),
   }
 }

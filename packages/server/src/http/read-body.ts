@@ -1,6 +1,8 @@
 import type { Context } from 'hono'
 import { readBounded } from 'sluice/internal'
+import type * as z from 'zod'
 import type { NodeEnv } from './access.ts'
+import { readInput } from './inputs.ts'
 import { clientGone, HttpProblem } from './problem.ts'
 
 /** The largest body of a request, in bytes. */
@@ -30,16 +32,18 @@ async function readChunks(c: Context<NodeEnv>, maxBytes: number): Promise<string
   return new TextDecoder().decode(bytes)
 }
 
-/** Reads a body as a JSON object, within bounds. Where fields are named, others are refused. */
-export async function readJson(c: Context<NodeEnv>, ...fields: readonly string[]): Promise<Record<string, unknown>> {
+/** Reads a body as a JSON object, within bounds. */
+export async function readJson(c: Context<NodeEnv>): Promise<Record<string, unknown>> {
   const value = parseJson(await readText(c))
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new HttpProblem(400, 'The body must be a JSON object.')
   }
-  const unknown = fields.length === 0 ? undefined : Object.keys(value).find((name) => !fields.includes(name))
-  if (unknown !== undefined)
-    throw new HttpProblem(400, `There is no field ${JSON.stringify(unknown)}; known are ${fields.join(', ')}.`)
   return value as Record<string, unknown>
+}
+
+/** Reads a body of a certain shape. */
+export async function readBody<Shape extends z.ZodType>(c: Context<NodeEnv>, shape: Shape): Promise<z.infer<Shape>> {
+  return readInput(shape, await readJson(c))
 }
 
 /** Parses JSON that does not nest too deep. */

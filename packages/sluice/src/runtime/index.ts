@@ -1,4 +1,5 @@
 // For the server of the same version only. Nothing here is public: it changes without notice.
+export { parseDuration } from '../core/duration.ts'
 export { readBounded } from './bounded-body.ts'
 export { HealthQuestion, type PartHealth } from './part.ts'
 export { SingleFlight } from './single-flight.ts'

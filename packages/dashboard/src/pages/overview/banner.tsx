@@ -1,4 +1,4 @@
-import type { OverviewAnswer } from '../../api/page-types.ts'
+import type { Overview } from '../../api/shapes.ts'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { formatNumber } from '../../format/number.ts'
 import { formatClock } from '../../format/time.ts'
@@ -6,7 +6,7 @@ import { failureWords, storeName } from './words.ts'
 
 /** Shown above everything while decisions are made without the store: why, and since when. */
 export function DegradedBanner(props: {
-  readonly outage: NonNullable<OverviewAnswer['outage']>
+  readonly outage: NonNullable<Overview['outage']>
   readonly store: string
   /** It answers, but not yet for long enough to end the outage. */
   readonly isBack: boolean

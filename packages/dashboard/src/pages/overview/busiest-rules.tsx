@@ -1,4 +1,4 @@
-import type { RulesAnswer } from '../../api/page-types.ts'
+import type { Rules } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Panel } from '../../components/panel.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
@@ -10,7 +10,7 @@ const shown = 6
 
 /** The rules that deny most, and then those that decide most. */
 export function BusiestRules() {
-  const { data, error, reload } = useApi<RulesAnswer>('/v1/rules', 5000)
+  const { data, error, reload } = useApi<Rules>('/v1/rules', 5000)
   if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="rules" />
   const all = <a href={linkTo(['rules'])}>All rules ({data.rules.length})</a>
   return (

@@ -1,4 +1,4 @@
-import type { OverviewAnswer } from '../../api/page-types.ts'
+import type { Overview as Answer } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Panel } from '../../components/panel.tsx'
 import { Segmented } from '../../components/segmented.tsx'
@@ -24,7 +24,7 @@ const ranges = [
 /** Answers: is traffic refused now, how much, since when, whose, by which rule, and is counting exact. */
 export function Overview() {
   const timeline = useValue(live.timeline)
-  const { data, error, reload } = useApi<OverviewAnswer>('/v1/overview', 2000)
+  const { data, error, reload } = useApi<Answer>('/v1/overview', 2000)
   const [range, setRange] = useQuery('range', '15')
   const minutes = Number(ranges.find(({ value }) => value === range)?.value ?? 15)
   if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="overview" />

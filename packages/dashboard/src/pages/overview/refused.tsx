@@ -1,4 +1,4 @@
-import type { OverviewAnswer } from '../../api/page-types.ts'
+import type { Overview } from '../../api/shapes.ts'
 import { Panel } from '../../components/panel.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { keyParts } from '../../format/key.ts'
@@ -7,7 +7,7 @@ import { formatDuration } from '../../format/time.ts'
 import { linkTo } from '../../hooks/router.ts'
 
 /** The keys that are denied most, by which limit, and when they would pass. */
-export function Refused({ refused }: { readonly refused: OverviewAnswer['refused'] }) {
+export function Refused({ refused }: { readonly refused: Overview['refused'] }) {
   const { keys, seen } = refused
   const most = keys[0]?.perSecond ?? 1
   const note = `last minute or two, ${keys.length} of ${formatNumber(seen)} key${seen === 1 ? '' : 's'}`

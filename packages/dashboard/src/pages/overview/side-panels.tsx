@@ -1,4 +1,4 @@
-import type { OverviewAnswer } from '../../api/page-types.ts'
+import type { Overview } from '../../api/shapes.ts'
 import { Panel } from '../../components/panel.tsx'
 import { formatNumber, formatShare } from '../../format/number.ts'
 import { formatDuration } from '../../format/time.ts'
@@ -14,7 +14,7 @@ const breakers: Readonly<Record<string, string>> = {
 }
 
 /** Whether counting is exact, and what the store costs. */
-export function StorePanel({ data }: { readonly data: OverviewAnswer }) {
+export function StorePanel({ data }: { readonly data: Overview }) {
   const { store, replicas, complete } = data
   const away = replicas.filter(({ breaker }) => breaker !== null && breaker !== 'closed').length
   const shown = replicas.find(({ isShown }) => isShown)
@@ -60,7 +60,7 @@ export function StorePanel({ data }: { readonly data: OverviewAnswer }) {
   )
 }
 
-export function PolicyPanel({ data }: { readonly data: OverviewAnswer }) {
+export function PolicyPanel({ data }: { readonly data: Overview }) {
   const { policy, replicas } = data
   const { happenings } = useValue(live.timeline)
   const last = happenings.findLast(({ kind }) => kind === 'policy')

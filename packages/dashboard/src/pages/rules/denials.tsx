@@ -1,4 +1,4 @@
-import type { Denial } from '../../api/page-types.ts'
+import type { Denial } from '../../api/shapes.ts'
 import { EmptyState } from '../../components/states.tsx'
 import { keyParts } from '../../format/key.ts'
 import { formatClock, formatDuration } from '../../format/time.ts'

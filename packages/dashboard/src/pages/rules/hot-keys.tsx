@@ -1,4 +1,4 @@
-import type { HotKey } from '../../api/page-types.ts'
+import type { HotKey } from '../../api/shapes.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { keyParts } from '../../format/key.ts'

@@ -1,4 +1,4 @@
-import type { RuleSummary } from '../../api/page-types.ts'
+import type { RuleSummary } from '../../api/shapes.ts'
 import { limitWords } from './rule-figures.ts'
 
 /** The limits of a rule; where tiers decide, those for subjects without a tier. */

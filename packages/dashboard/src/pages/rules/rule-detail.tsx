@@ -1,4 +1,4 @@
-import type { RuleAnswer } from '../../api/page-types.ts'
+import type { RuleDetails } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -16,7 +16,7 @@ const shownTiers = 6
 
 /** One rule: its limits, what it did, how full its subjects are, and whom it denied. */
 export function RuleDetail({ name }: { readonly name: string }) {
-  const { data, error, reload } = useApi<RuleAnswer>(`/v1/rules/${encodeURIComponent(name)}`, 4000)
+  const { data, error, reload } = useApi<RuleDetails>(`/v1/rules/${encodeURIComponent(name)}`, 4000)
   if (error?.status === 404 && data === undefined)
     return (
       <EmptyState title={`The policy has no rule ${name}`} text="It may have been renamed or removed.">
@@ -65,13 +65,13 @@ export function RuleDetail({ name }: { readonly name: string }) {
   )
 }
 
-function fullnessNote({ fullness }: RuleAnswer): string {
+function fullnessNote({ fullness }: RuleDetails): string {
   return fullness.isSample
     ? `the ${fullness.looked} busiest of the last minute or two, not all`
     : `all ${fullness.looked} seen in the last minute or two`
 }
 
-function outcomeWords(rule: RuleAnswer): string {
+function outcomeWords(rule: RuleDetails): string {
   if (rule.mode === 'shadow') {
     const share = shadowShare(rule)
     return share === undefined
@@ -90,7 +90,7 @@ const failureModes: Readonly<Record<string, string>> = {
   recount: 'ask the source of truth',
 }
 
-function RuleFacts({ rule }: { readonly rule: RuleAnswer }) {
+function RuleFacts({ rule }: { readonly rule: RuleDetails }) {
   return (
     <dl class="facts facts-wide">
       <dt>Limits</dt>

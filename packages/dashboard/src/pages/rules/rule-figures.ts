@@ -1,4 +1,4 @@
-import type { Limit, RuleSummary } from '../../api/page-types.ts'
+import type { RuleLimit, RuleSummary } from '../../api/shapes.ts'
 import { formatNumber } from '../../format/number.ts'
 
 /** What a rule did in the last 15 minutes. Of a shadow rule, what it would have done. */
@@ -52,7 +52,7 @@ const periods = [
 ]
 
 /** A limit in a few characters: 1,000/min, 20 per 5 s, 3 at once. */
-export function limitWords({ algorithm, amount, periodMs, name }: Limit): string {
+export function limitWords({ algorithm, amount, periodMs, name }: RuleLimit): string {
   if (algorithm === 'concurrency') return `${formatNumber(amount)} at once`
   if (algorithm === 'calendar' || algorithm === 'pace') return `${formatNumber(amount)} ${name}`
   const whole = periods.find(({ ms }) => ms === periodMs)

@@ -1,4 +1,4 @@
-import type { Step } from '../../api/page-types.ts'
+import type { Step } from '../../api/shapes.ts'
 import { formatNumber } from '../../format/number.ts'
 
 /** A bar for each step of ten seconds: how many were denied. */

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { RulesAnswer } from '../../api/page-types.ts'
+import type { Rules } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Panel } from '../../components/panel.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
@@ -11,7 +11,7 @@ import { RuleTable } from './rule-table.tsx'
 const rowsAtOnce = 100
 
 export function RuleList() {
-  const { data, error, reload } = useApi<RulesAnswer>('/v1/rules', 5000)
+  const { data, error, reload } = useApi<Rules>('/v1/rules', 5000)
   const [sort, setSort] = useQuery('sort', 'denied')
   const [search, setSearch] = useQuery('search', '')
   const [rows, setRows] = useQuery('rows', String(rowsAtOnce))
@@ -58,7 +58,7 @@ function countWords(found: number, all: number): string {
   return found === all ? `${all} rule${all === 1 ? '' : 's'}` : `${found} of ${all} rules`
 }
 
-function noteOf({ replicas, rules }: RulesAnswer): string {
+function noteOf({ replicas, rules }: Rules): string {
   const partial = replicas > 1 && rules.length > 60 ? '; other replicas report their 60 busiest rules' : ''
   return `last 15 minutes of ${replicas} replica${replicas === 1 ? '' : 's'}${partial}`
 }

@@ -1,4 +1,4 @@
-import type { HotKey, RuleSummary } from '../../api/page-types.ts'
+import type { HotKey, RuleSummary } from '../../api/shapes.ts'
 import { Sparkline } from '../../components/sparkline.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { keyParts } from '../../format/key.ts'

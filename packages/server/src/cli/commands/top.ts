@@ -1,5 +1,5 @@
 import type { CliError } from '../cli-error.ts'
-import { toCliError, wrongUse } from '../cli-error.ts'
+import { toCliError } from '../cli-error.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Input } from '../input.ts'
 import { daemonHttp } from '../target/daemon-http.ts'
@@ -14,15 +14,13 @@ import { upstreamText } from '../top/upstreams.ts'
 
 /** Watches the keys of a daemon until `q`, Ctrl-C or as often as was asked. */
 export async function top(input: Input, terminal: Terminal): Promise<ExitCode> {
-  const seconds = Number(input.text('interval') ?? 1)
-  if (!(seconds >= 0.1 && seconds <= 3600))
-    throw wrongUse(`--interval is ${JSON.stringify(input.text('interval'))}; use seconds from 0.1 to 3600`)
+  const intervalMs = input.duration('interval', 100, 3_600_000) ?? 1000
   const daemon = daemonHttp(input)
   const rule = input.text('rule')
   const watch = new Watch({
     terminal,
     address: daemon.address,
-    intervalMs: seconds * 1000,
+    intervalMs,
     looks: input.whole('count', 1) ?? Number.POSITIVE_INFINITY,
     sort: input.text('sort') === 'denied' ? 'denied' : 'used',
     keep: (key) => rule === undefined || key.split('/')[1] === rule,

@@ -8,7 +8,7 @@ export function serverOf(input: Input, command: string): Omit<ShipperOptions, 'd
   if (endpoint === undefined)
     throw wrongUse(`sluice shipper ${command} needs --endpoint URL, or SLUICE_SHIPPER_ENDPOINT`)
   const capacityEndpoint = input.text('capacity-endpoint')
-  const timeout = input.whole('timeout', 1)
+  const timeout = input.duration('timeout', 1)
   return {
     endpoint,
     headers: headersOf(input.many('header')),

@@ -1,9 +1,9 @@
-import type { DecisionJson } from '../../http/decision-json.ts'
+import type { Decision } from '../../http/shapes/decisions.ts'
 import type { Style } from '../terminal/style.ts'
 import { safe } from '../terminal/text.ts'
 import { limitTable, retryText } from './limits.ts'
 
-const reasons: Readonly<Record<DecisionJson['reason'], string>> = {
+const reasons: Readonly<Record<Decision['reason'], string>> = {
   allowed: '',
   quota: 'a limit is used up',
   unavailable: 'the store is away and the rule is closed',
@@ -11,7 +11,7 @@ const reasons: Readonly<Record<DecisionJson['reason'], string>> = {
 }
 
 /** The verdict in one line. */
-export function decisionHead(decision: DecisionJson, style: Style): string {
+export function decisionHead(decision: Decision, style: Style): string {
   const by = decision.rule === null ? '' : ` by rule ${safe(decision.rule)}`
   const degraded = decision.degraded
     ? style.warn(` (degraded: the store failed, ${decision.failure ?? 'unknown'})`)
@@ -28,7 +28,7 @@ export function decisionHead(decision: DecisionJson, style: Style): string {
 }
 
 /** The verdict, and every limit that was looked at. */
-export function decisionLines(decision: DecisionJson, style: Style): string[] {
+export function decisionLines(decision: Decision, style: Style): string[] {
   const severalRules = new Set(decision.limits.map(({ rule }) => rule)).size > 1
   const limits = severalRules
     ? decision.limits.map((limit) => ({ ...limit, name: `${limit.rule} ${limit.name}` }))

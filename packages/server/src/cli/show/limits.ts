@@ -1,10 +1,10 @@
-import type { LimitJson } from '../../http/decision-json.ts'
+import type { Limit } from '../../http/shapes/decisions.ts'
 import { bar, count, duration } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { columns, safe } from '../terminal/text.ts'
 
 /** Limits as lines: how much is left of each, and when it is whole again. */
-export function limitTable(limits: readonly LimitJson[], style: Style): string[] {
+export function limitTable(limits: readonly Limit[], style: Style): string[] {
   const rows = limits.map(({ name, amount, remaining, windowMs, resetMs, retryAfterMs, pace }) => {
     const share = amount === 0 ? 0 : Math.max(0, remaining) / (pace?.burst ?? amount)
     const paint = share === 0 ? style.bad : share < 0.2 ? style.warn : style.good
@@ -27,7 +27,7 @@ export function limitTable(limits: readonly LimitJson[], style: Style): string[]
 }
 
 /** Where on its curve a paced limit stands. */
-function paceText({ planned, spent }: NonNullable<LimitJson['pace']>): string {
+function paceText({ planned, spent }: NonNullable<Limit['pace']>): string {
   const ahead = spent - planned
   const by = ahead === 0 ? 'on plan' : `${count(Math.abs(ahead))} ${ahead > 0 ? 'ahead' : 'behind'}`
   return `${count(spent)} spent, ${count(planned)} planned by now: ${by}`

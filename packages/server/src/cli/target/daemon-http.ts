@@ -25,7 +25,7 @@ interface SendInit {
 /** The daemon the options name. */
 export function daemonHttp(input: Input): DaemonHttp {
   const base = readUrl(input.text('url') ?? daemonOptions.url?.default ?? '')
-  const timeoutMs = input.whole('timeout', 1) ?? 5000
+  const timeoutMs = input.duration('timeout', 1) ?? 5000
   const token = readToken(input) ?? ownToken(base)
   const address = base.origin + (base.pathname === '/' ? '' : base.pathname)
 

@@ -1,10 +1,11 @@
 import { encodeKey, HashedPart } from 'sluice'
-import type { DecisionJson } from '../../http/decision-json.ts'
+import type { Decision, Explanation, Inspection } from '../../http/shapes/decisions.ts'
+import type { Policy } from '../../http/shapes/policy.ts'
 import { CliError, wrongUse } from '../cli-error.ts'
 import type { Input } from '../input.ts'
 import { type DaemonHttp, daemonHttp } from './daemon-http.ts'
 import type { NamedKey } from './subject.ts'
-import type { ExplanationJson, InspectionJson, Target } from './target.ts'
+import type { Target } from './target.ts'
 
 /** Works through a daemon. */
 export function daemonTarget(input: Input): Target {
@@ -18,18 +19,13 @@ export function daemonTarget(input: Input): Target {
         throw wrongUse('the key has a hash for a part that was too long; it can be inspected and reset, not spent from')
       await checkService(daemon, key)
       const body = { key: key.key, ...given('rule', key.rule), ...given('cost', cost), ...given('tier', tier) }
-      return (await daemon.json('POST', '/v1/check', body)) as DecisionJson
+      return (await daemon.json('POST', '/v1/check', body)) as Decision
     },
     check: async (request, { cost }) =>
-      (await daemon.json('POST', '/v1/check', { request, ...given('cost', cost) })) as DecisionJson,
-    explain: async (request) => (await daemon.json('POST', '/v1/explain', { request })) as ExplanationJson,
+      (await daemon.json('POST', '/v1/check', { request, ...given('cost', cost) })) as Decision,
+    explain: async (request) => (await daemon.json('POST', '/v1/explain', { request })) as Explanation,
     async inspect(key) {
-      const {
-        key: name,
-        rule,
-        limits,
-        holds,
-      } = (await daemon.json('GET', await keyPath(daemon, key))) as InspectionJson
+      const { key: name, rule, limits, holds } = (await daemon.json('GET', await keyPath(daemon, key))) as Inspection
       return { key: name, rule, limits, holds }
     },
     async reset(key) {
@@ -37,11 +33,6 @@ export function daemonTarget(input: Input): Target {
     },
     async close() {},
   }
-}
-
-interface Policy {
-  readonly service: string
-  readonly rules: readonly string[]
 }
 
 /**

@@ -1,12 +1,12 @@
-import { createLimiter, type Explanation, type Limiter } from 'sluice'
+import { createLimiter, type Limiter } from 'sluice'
 import { openPolicy, parsePolicyPlace } from '../../config/policy/policy-place.ts'
-import { decisionJson } from '../../http/decision-json.ts'
+import { decisionJson, explanationJson } from '../../http/decision-json.ts'
 import { checkKey } from '../../policy/check-key.ts'
 import { wrongUse } from '../cli-error.ts'
 import type { Input } from '../input.ts'
 import { openStore } from './open-store.ts'
 import type { NamedKey } from './subject.ts'
-import type { ExplanationJson, Target } from './target.ts'
+import type { Target } from './target.ts'
 
 /** Works on the store itself, by the policy that the services use. */
 export async function directTarget(input: Input, needsStore: boolean): Promise<Target> {
@@ -63,14 +63,4 @@ function limiterTarget(limiter: Limiter, description: string, close: () => Promi
     reset: async (key) => limiter.reset(key.key, optionsOf(key)),
     close,
   }
-}
-
-function explanationJson({ service, policyVersion, rules, decision }: Explanation): ExplanationJson {
-  const plain = rules.map(({ key, tier, cost, ...rest }) => ({
-    ...rest,
-    key: key ?? null,
-    tier: tier ?? null,
-    cost: cost ?? null,
-  }))
-  return { service, policyVersion, rules: plain, decision: decisionJson(decision) }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import type { Environment } from '../config.ts'
+import type { Environment } from '../read-options.ts'
 
 /** A token that cannot be guessed. */
 export function newToken(): string {

@@ -1,4 +1,5 @@
 import { version } from '../../version.ts'
+import { ref, schemas } from '../shapes/json-schemas.ts'
 import {
   auth,
   checking,
@@ -13,8 +14,6 @@ import {
 } from './document-parts.ts'
 import { admin, answer, body, get, malformed, type Part, query, wrong } from './operations.ts'
 import { pagePaths } from './page-paths.ts'
-import { ref } from './schema-parts.ts'
-import { schemas } from './schemas.ts'
 
 /** The description of the HTTP API, served at `/openapi.json`; tests hold the daemon to it. */
 export const openApi: Part = {

@@ -4,6 +4,8 @@ import { sharedLook } from '../../stats/fleet-reader.ts'
 import type { ApiParts } from '../api-parts.ts'
 import { readNumber, readQuery } from '../read-query.ts'
 import type { Routes } from '../router.ts'
+import type { PolicyStatus } from '../shapes/policy.ts'
+import type { Stats, StoreStatus } from '../shapes/stats.ts'
 
 const maxTop = 200
 /** Over how long hot keys are counted, in milliseconds. */
@@ -28,17 +30,17 @@ export const statsRoute: Routes = ({ admin }, parts) => {
       hotKeysOverMs,
       complete: look.complete,
       ...fleetStats(look.reports, top, Date.now()),
-    })
+    } satisfies Stats)
   })
 }
 
 /** The policy in force, without anything that could be secret. */
-export function policyStatus({ limiter, policySource }: ApiParts): Record<string, unknown> {
+export function policyStatus({ limiter, policySource }: ApiParts): PolicyStatus {
   const { version, ageMs, lastError } = limiter.policy.status
   return { version, ageMs: Math.round(ageMs), source: policySource(), lastError: lastError?.message ?? null }
 }
 
-export async function storeStatus(limiter: Limiter): Promise<Record<string, unknown>> {
+export async function storeStatus(limiter: Limiter): Promise<StoreStatus> {
   const { ready: ok, store, warnings } = await limiter.health()
   const { name, reachable, roundTripMs, breaker } = store
   return { name, ok, reachable, roundTripMs, breaker, warnings }

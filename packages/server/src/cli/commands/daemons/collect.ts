@@ -14,8 +14,7 @@ export async function collectCommand(input: Input, terminal: Terminal): Promise<
   if (file !== undefined && url !== undefined) throw wrongUse('give either --file or --forward')
   if (url !== undefined) checkForward(url)
   const path = `/${(input.text('path') ?? '/v1/events').replace(/^\/+|\/+$/g, '')}`
-  const port = Number(input.text('port') ?? 8450)
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw wrongUse('--port is a number from 0 to 65535')
+  const port = input.port('port') ?? 8450
   const host = input.text('host') ?? '127.0.0.1'
   for (const warning of unknownVariables(terminal.env, knownVariables)) terminal.note(warning)
   const ended = endSignal(() => process.exit(130))

@@ -1,10 +1,9 @@
 import { createEgress, type Egress, egressMetrics } from 'sluice/egress'
 import { prometheusMetrics } from 'sluice/prometheus'
 import { openRedis } from 'sluice/redis'
-import { knownVariables, type LogLevel } from '../../../config/config.ts'
+import { credentialsFrom, knownVariables, type LogLevel } from '../../../config/config.ts'
 import { openPolicy, parsePolicyPlace } from '../../../config/policy/policy-place.ts'
 import { parseRedisUrl, redisClient } from '../../../config/redis-target.ts'
-import { credentialsOf } from '../../../config/secrets/credentials.ts'
 import { internalTokens } from '../../../config/secrets/tokens.ts'
 import { unknownVariables } from '../../../config/variables.ts'
 import { createLog } from '../../../log/create-log.ts'
@@ -14,7 +13,6 @@ import { closeAll, type Opened } from '../../../open-limiter.ts'
 import { warningsFor } from '../../../proxy/open-proxy.ts'
 import { startProxy } from '../../../proxy/proxy.ts'
 import { checkRedis } from '../../../start-checks.ts'
-import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../input.ts'
 import { humanLog } from '../../serve/human-log.ts'
@@ -26,12 +24,10 @@ import type { Terminal } from '../../terminal/terminal.ts'
 export async function proxyCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
   const { env, live, json, style } = terminal
   const host = input.text('host') ?? '127.0.0.1'
-  const port = Number(input.text('port') ?? 8460)
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw wrongUse('--port is a number from 0 to 65535')
-  const drainMs = input.whole('drain', 0) ?? 30_000
+  const port = input.port('port') ?? 8460
+  const drainMs = input.duration('drain', 0) ?? 30_000
   const maxBodyBytes = input.whole('max-body', 0) ?? 100 * 1024 * 1024
-  const credentials = credentialsOf(input.many('credential'), env)
-  if (typeof credentials === 'string') throw wrongUse(`--credential: ${credentials}`)
+  const credentials = credentialsFrom(input, 'credential', env)
   const tokens = internalTokens(env)
   const unknown = unknownVariables(env, knownVariables)
   const level = (input.text('log-level') ?? 'info') as LogLevel

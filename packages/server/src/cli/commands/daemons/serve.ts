@@ -1,4 +1,4 @@
-import { configOptions, type Flags, resolveConfig, type ServerConfig } from '../../../config/config.ts'
+import { configOptions, type Flags, resolveConfig, type ServerConfig, switches } from '../../../config/config.ts'
 import { createLog } from '../../../log/create-log.ts'
 import { type Daemon, serve, validate } from '../../../serve.ts'
 import { version } from '../../../version.ts'
@@ -27,8 +27,6 @@ export async function serveCommand(input: Input, terminal: Terminal): Promise<Ex
   await daemon.close()
   return 0
 }
-
-const switches = ['validate', 'require-redis']
 
 function flagsOf(input: Input): Flags {
   const given = Object.keys(configOptions).filter((name) => input.given(name))

@@ -11,7 +11,7 @@ const endpointOptions: OptionTable = {
   endpoint: { value: 'URL', env: ['SLUICE_SHIPPER_ENDPOINT'], about: 'where batches are posted' },
   'capacity-endpoint': { value: 'URL', about: 'where capacity is asked', default: 'the endpoint and /capacity' },
   header: { value: 'NAME:VALUE', short: 'H', many: true, about: 'a header of every request; can be given again' },
-  timeout: { value: 'MS', about: 'how long a request may take', default: '30000' },
+  timeout: { value: 'TIME', about: 'how long a request may take', default: '30s' },
 }
 
 const chooseOptions: OptionTable = {

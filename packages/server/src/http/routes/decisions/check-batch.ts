@@ -2,8 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import type { Decision, Limiter } from 'sluice'
 import type { BatchWork } from '../../batch-work.ts'
 import { decisionJson } from '../../decision-json.ts'
-import { type CheckInput, readCheck } from '../../inputs.ts'
+import { type CheckInput, checkInput, readInput } from '../../inputs.ts'
 import { HttpProblem, overloaded, toProblem } from '../../problem.ts'
+import { BatchCheck } from '../../shapes/decisions.ts'
 
 /** Most charges of a portion: some milliseconds for this process, and for the store. */
 const portionCharges = 128
@@ -48,7 +49,7 @@ async function portionsOf(checks: readonly unknown[], limiter: Limiter, maxCharg
   let portion: Portion = { inputs: [], charges: 0 }
   let before = 0
   for (const [index, check] of checks.entries()) {
-    const input = readCheck(check, `checks[${index}]`)
+    const input = checkInput(readInput(BatchCheck, check, `checks[${index}]`))
     // A check that no rule applies to costs something too.
     const charges = 'request' in input ? Math.max(1, limiter.policy.matchCount(input.request)) : 1
     if (before + portion.charges + charges > maxCharges) throw tooMany(maxCharges)

@@ -6,16 +6,15 @@ import { checkKey } from '../../../policy/check-key.ts'
 import type { NodeEnv } from '../../access.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { decisionJson } from '../../decision-json.ts'
-import { type CheckInput, maxChecks, readCheck } from '../../inputs.ts'
+import { type CheckInput, checkInput, readInput } from '../../inputs.ts'
 import { madeInTime } from '../../overload.ts'
 import { HttpProblem } from '../../problem.ts'
 import { readJson } from '../../read-body.ts'
 import { readFlag, readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
+import { Check, maxChecks } from '../../shapes/decisions.ts'
 import { checkBatch } from './check-batch.ts'
 
-/** Fields that only a single check has. */
-const singleFields = new Set(['mirror'])
 const jsonHeaders = { 'content-type': 'application/json' }
 
 /** `POST /v1/check`: decides on one key or request, or on many at once. */
@@ -39,10 +38,9 @@ async function answer(
     const decideOne = (input: CheckInput) => decide(parts, input)
     return inPieces(await checkBatch(checksOf(body), parts.limiter, parts.batches, decideOne))
   }
-  if (body.mirror !== undefined && typeof body.mirror !== 'boolean')
-    throw new HttpProblem(400, 'mirror must be true or false.')
-  const isMirrored = body.mirror === true || readFlag('mirror', mirror)
-  const input = readCheck(body, '', singleFields)
+  const check = readInput(Check, body)
+  const isMirrored = check.mirror === true || readFlag('mirror', mirror)
+  const input = checkInput(check)
   const turn = turns.begin()
   if (turn !== undefined) await turn
   const decision = await decide(parts, input)

@@ -4,12 +4,13 @@ import { checkKey } from '../../../policy/check-key.ts'
 import { keyOrigin, keyShapes } from '../../../policy/key-shapes.ts'
 import type { NodeEnv } from '../../access.ts'
 import type { ApiParts } from '../../api-parts.ts'
-import { decisionJson } from '../../decision-json.ts'
-import { readCheck } from '../../inputs.ts'
+import { explanationJson } from '../../decision-json.ts'
+import { checkInput } from '../../inputs.ts'
 import { HttpProblem } from '../../problem.ts'
-import { readJson } from '../../read-body.ts'
+import { readBody } from '../../read-body.ts'
 import { readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
+import { Explain } from '../../shapes/decisions.ts'
 
 /** `POST /v1/explain`: which rules apply to a request or a key, why, and how they stand, without spending. */
 export const explainRoute: Routes = ({ admin }, parts) => {
@@ -20,7 +21,7 @@ export const explainRoute: Routes = ({ admin }, parts) => {
 }
 
 async function explained(c: Context<NodeEnv>, parts: ApiParts): Promise<Explanation> {
-  const input = readCheck(await readJson(c, 'request', 'key', 'rule'))
+  const input = checkInput(await readBody(c, Explain))
   return 'request' in input ? parts.limiter.explain(input.request) : explainKey(parts, input.key, input.rule)
 }
 
@@ -79,19 +80,5 @@ function nothingApplies(policyVersion: string): Decision {
     failure: undefined,
     shadow: [],
     policyVersion,
-  }
-}
-
-function explanationJson({ service, policyVersion, rules, decision }: Explanation): object {
-  return {
-    service,
-    policyVersion,
-    rules: rules.map(({ key, tier, cost, ...rest }) => ({
-      ...rest,
-      key: key ?? null,
-      tier: tier ?? null,
-      cost: cost ?? null,
-    })),
-    decision: decisionJson(decision),
   }
 }

@@ -1,26 +1,20 @@
 import type { HoldOptions, Subject } from 'sluice'
 import { checkKey } from '../../../policy/check-key.ts'
 import { decisionJson } from '../../decision-json.ts'
-import { type CheckInput, readCheck, readText, readUnits, readWhole } from '../../inputs.ts'
+import { type CheckInput, checkInput } from '../../inputs.ts'
 import { madeInTime } from '../../overload.ts'
-import { HttpProblem } from '../../problem.ts'
-import { readJson } from '../../read-body.ts'
+import { readBody } from '../../read-body.ts'
 import { readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
-
-const reserveFields = new Set(['id', 'ttlMs', 'kind'])
-const settleFields = new Set(['id', 'actual'])
+import { Reserve, Settle } from '../../shapes/decisions.ts'
 
 /** `POST /v1/reserve` takes units whose final cost is not known yet; `POST /v1/settle` says what it was. */
 export const holdRoutes: Routes = ({ decide }, { limiter, ring }) => {
   decide.post('/v1/reserve', async function reserve(c) {
     readQuery(c)
-    const body = await readJson(c)
-    const input = readCheck(body, '', reserveFields)
-    const { kind = 'reserve' } = body
-    if (kind !== 'reserve' && kind !== 'acquire') throw new HttpProblem(400, 'kind must be "reserve" or "acquire".')
-    const id = readText(body.id, 'id')
-    const ttlMs = readWhole(body.ttlMs, 'ttlMs')
+    const body = await readBody(c, Reserve)
+    const { kind = 'reserve', id, ttlMs } = body
+    const input = checkInput(body)
     const options: HoldOptions = {
       ...optionsOf(input),
       ...(id === undefined ? {} : { id }),
@@ -36,12 +30,8 @@ export const holdRoutes: Routes = ({ decide }, { limiter, ring }) => {
 
   decide.post('/v1/settle', async function settle(c) {
     readQuery(c)
-    const body = await readJson(c)
-    const input = readCheck(body, '', settleFields)
-    const id = readText(body.id, 'id')
-    const actual = readUnits(body.actual, 'actual')
-    if (id === undefined || actual === undefined)
-      throw new HttpProblem(400, 'The body must have the id of a hold and the actual cost; 0 gives everything back.')
+    const { id, actual, ...body } = await readBody(c, Settle)
+    const input = checkInput(body)
     const { rule } = optionsOf(input)
     return c.json({ settled: await limiter.settle(subjectOf(input), id, actual, rule === undefined ? {} : { rule }) })
   })

@@ -2,6 +2,7 @@ import { fleetRules, refusedKeys, replicasOf } from '../../../live/overview.ts'
 import { sharedFor } from '../../../live/shared-for.ts'
 import { readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
+import type { Overview } from '../../shapes/page.ts'
 import { policyStatus, storeStatus } from '../stats.ts'
 
 const topRefused = 8
@@ -31,6 +32,6 @@ export const overviewRoute: Routes = ({ admin }, parts) => {
       refused,
       replicas: replicasOf(live, reports.replica, own),
       complete: live.fleet.complete,
-    })
+    } satisfies Overview)
   })
 }

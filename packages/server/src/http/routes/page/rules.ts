@@ -8,6 +8,7 @@ import type { ApiParts } from '../../api-parts.ts'
 import { HttpProblem } from '../../problem.ts'
 import { readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
+import type { RuleDetails, RuleSummary } from '../../shapes/page.ts'
 
 const sharedMs = 1000
 
@@ -44,7 +45,7 @@ export const rulesRoute: Routes = ({ admin }, parts) => {
       mostDenied: mostDenied.slice(0, 10),
       fullness: await fullnessOf(limiter, [...hottest, ...mostDenied]),
       denials: live.denials.of(rule.name).map(({ limit = null, ...rest }) => ({ ...rest, limit })),
-    })
+    } satisfies RuleDetails)
   })
 }
 
@@ -52,7 +53,7 @@ function statsByRule({ live, counter }: ApiParts, top: number, only?: string): M
   return new Map(fleetRules(live, counter, top, only).map((each) => [each.rule, each]))
 }
 
-function summary({ live }: ApiParts, rule: RuleDescription, stats: RuleStats | undefined): Record<string, unknown> {
+function summary({ live }: ApiParts, rule: RuleDescription, stats: RuleStats | undefined): RuleSummary {
   const hottest = leadingKey(stats?.hottest ?? [])
   const mostDenied = leadingKey(stats?.mostDenied ?? [])
   return {

@@ -1,7 +1,7 @@
-import { HttpProblem } from '../../problem.ts'
-import { readJson } from '../../read-body.ts'
+import { readBody } from '../../read-body.ts'
 import { readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
+import { SignIn } from '../../shapes/page.ts'
 
 /** `/v1/session`: signing in to the page with a one-time code or the token, and signing out. */
 export const sessionRoutes: Routes = ({ page, admin }, { page: access }) => {
@@ -13,9 +13,7 @@ export const sessionRoutes: Routes = ({ page, admin }, { page: access }) => {
 
   page.post('/v1/session', async function signIn(c) {
     readQuery(c)
-    const { secret } = await readJson(c, 'secret')
-    if (typeof secret !== 'string' || secret === '' || secret.length > 1000)
-      throw new HttpProblem(400, 'Send the code or the token as {"secret": "..."}.')
+    const { secret } = await readBody(c, SignIn)
     const { cookie, session } = access.signIn(c.env.incoming, secret)
     c.header('set-cookie', cookie)
     return c.json({ signedIn: true, endsAt: session.endsAtMs })

@@ -4,9 +4,10 @@ import type { ApiParts } from '../../api-parts.ts'
 import { keyInPath, type PathKey } from '../../key-path.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { PolicyPusher } from '../../push-policy.ts'
-import { readJson } from '../../read-body.ts'
+import { readBody } from '../../read-body.ts'
 import { readQuery } from '../../read-query.ts'
 import type { GuardedRoutes } from '../../router.ts'
+import { Override } from '../../shapes/policy.ts'
 
 const prefix = '/v1/policy/overrides/'
 
@@ -18,9 +19,7 @@ export function overrideRoutes(admin: GuardedRoutes, parts: ApiParts, pusher: Po
   admin.put(`${prefix}*`, async function override(c) {
     readQuery(c)
     const asked = keyInPath(c, prefix, parts.limiter)
-    const body = await readJson(c, 'limits', 'until')
-    if (typeof body.limits !== 'object' || body.limits === null)
-      throw new HttpProblem(400, 'limits must be limits as in a policy, such as { "rpm": 100 }.')
+    const body = await readBody(c, Override)
     const until = endOf(body.until, Date.now())
     const make = async (): Promise<unknown> => {
       const next = edited(parts, asked, { key: asked.key, limits: body.limits, until })
@@ -74,9 +73,8 @@ async function checkReaches(document: unknown, { rule, subject, readable }: Path
     )
 }
 
-function endOf(value: unknown, nowMs: number): string {
-  const ms =
-    typeof value === 'string' && /\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/.test(value) ? Date.parse(value) : Number.NaN
+function endOf(value: string, nowMs: number): string {
+  const ms = /\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/.test(value) ? Date.parse(value) : Number.NaN
   if (Number.isNaN(ms)) throw new HttpProblem(400, 'until must be a time with a zone, such as "2026-01-31T12:00:00Z".')
   if (ms <= nowMs) throw new HttpProblem(400, 'until is in the past.')
   return new Date(ms).toISOString()

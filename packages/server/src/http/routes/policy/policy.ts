@@ -4,12 +4,12 @@ import { withoutDatabaseFields } from 'sluice/policy'
 import { stringify } from 'yaml'
 import { policyTag } from '../../../policy/policy-tag.ts'
 import type { NodeEnv } from '../../access.ts'
-import { readWhole } from '../../inputs.ts'
 import { HttpProblem } from '../../problem.ts'
 import { PolicyPusher, readOnlyReason, standingOf, tried, triedPush, writable } from '../../push-policy.ts'
-import { parseJson, readJson, readText } from '../../read-body.ts'
+import { parseJson, readBody, readText } from '../../read-body.ts'
 import { readFlag, readNumber, readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
+import { Rollback } from '../../shapes/policy.ts'
 import { policyStatus } from '../stats.ts'
 import { overrideRoutes } from './overrides.ts'
 
@@ -71,7 +71,7 @@ export const policyRoutes: Routes = ({ admin }, parts) => {
   admin.post('/v1/policy/rollback', async function rollback(c) {
     const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
     const archive = writable(parts)
-    const revision = readWhole((await readJson(c, 'revision')).revision, 'revision')
+    const { revision } = await readBody(c, Rollback)
     const target = revision === undefined ? (await archive.history(2))[1] : await versionOf(archive, revision)
     if (target === undefined) throw new HttpProblem(404, 'There is no version before the newest.')
     if (isDryRun) return c.json({ ...(await triedPush(parts, target.document)), pushed: false })

@@ -1,0 +1,86 @@
+import * as z from 'zod'
+import { count, flag, number, numberOrNull, object, type Shape, text, textOrNull, wholeOrNull } from './parts.ts'
+import { PolicyStatus } from './policy.ts'
+import { HotKey, StoreStatus } from './stats.ts'
+
+const wrongSecret = 'must be the code or the token: {"secret": "..."}'
+export const SignIn = object({
+  secret: z.string({ error: wrongSecret }).min(1, { error: wrongSecret }).max(1000, { error: wrongSecret }),
+})
+export const Session = object({ signedIn: flag, endsAt: wholeOrNull })
+export const SessionCode = object({ code: text, expiresInMs: count })
+
+export const Overview = object({
+  service: text,
+  uptimeSeconds: count,
+  deadlineMs: count,
+  policy: object({ ...PolicyStatus.shape, writable: flag }),
+  store: object({
+    ...StoreStatus.shape,
+    roundTripP99Ms: numberOrNull,
+    decisionsPerCall: numberOrNull,
+    answeredLocally: numberOrNull,
+  }),
+  latency: object({ p50Ms: numberOrNull, p99Ms: numberOrNull }),
+  outage: object({ since: number, failure: text, message: text, decisions: count }).nullable(),
+  refused: object({
+    keys: z.array(object({ key: text, rule: text, perSecond: number, limit: textOrNull, passesInMs: numberOrNull })),
+    seen: count,
+  }),
+  replicas: z.array(
+    object({
+      replica: text,
+      host: text,
+      pid: count,
+      isShown: flag,
+      ageMs: number,
+      policyVersion: textOrNull,
+      breaker: textOrNull,
+    }),
+  ),
+  complete: flag,
+})
+
+const step = z.tuple([count, count, count])
+const ruleSummary = {
+  name: text,
+  mode: z.enum(['enforce', 'shadow']),
+  byTier: flag,
+  limits: z.array(object({ name: text, algorithm: text, amount: number, periodMs: number })),
+  history: z.array(step).meta({
+    description: 'Allowed, denied, and what a shadow rule would have denied, in steps of stepMs, the oldest first.',
+  }),
+  allowed: count,
+  denied: count,
+  shadow: object({ allowed: count, denied: count }),
+  hottestKey: HotKey.nullable(),
+  mostDeniedKey: HotKey.nullable(),
+  keysAlike: object({ hottest: flag, mostDenied: flag }).meta({
+    description:
+      'Whether keys were seen, or denied, of which none stands out: then there is no hottest, or most denied.',
+  }),
+}
+export const Rules = object({ service: text, stepMs: count, replicas: count, rules: z.array(object(ruleSummary)) })
+export const RuleDetails = object({
+  ...ruleSummary,
+  stepMs: count,
+  match: z.unknown(),
+  key: z.unknown(),
+  tier: z.unknown(),
+  onStoreFailure: text,
+  keysOverMs: number,
+  hottest: z.array(HotKey),
+  mostDenied: z.array(HotKey),
+  fullness: object({ bins: z.array(count), looked: count, isSample: flag }),
+  denials: z.array(
+    object({ at: number, key: text, reason: text, limit: textOrNull, retryAfterMs: numberOrNull, cost: number }),
+  ),
+})
+
+export type Overview = Shape<typeof Overview>
+export type Rules = Shape<typeof Rules>
+export type RuleDetails = Shape<typeof RuleDetails>
+export type RuleSummary = Rules['rules'][number]
+export type RuleLimit = RuleSummary['limits'][number]
+export type Step = Shape<typeof step>
+export type Denial = RuleDetails['denials'][number]
