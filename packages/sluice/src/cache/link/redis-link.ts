@@ -62,8 +62,7 @@ export class RedisLink implements CacheLink {
     this.#keys = cacheKeys(options.prefix)
     const endMs = (withinMs: number): number => options.clock.monotonic() + withinMs
     this.#reads = new TickBatcher({
-      make: (slot, withinMs, key, waiter) =>
-        new ReadBatch(slot, withinMs, endMs(withinMs), () => this.#reads.ended()).add(key, waiter),
+      make: (slot, withinMs) => new ReadBatch(slot, withinMs, endMs(withinMs), () => this.#reads.ended()),
       send: (batch) => {
         if (this.#isPlain(batch.size)) redis.read(batch, lane)
         else redis.run(batch, lane)
@@ -76,8 +75,7 @@ export class RedisLink implements CacheLink {
       ended: () => this.#lookups.ended(),
     }
     this.#lookups = new TickBatcher({
-      make: (slot, withinMs, item, waiter) =>
-        new LookupBatch(slot, withinMs, endMs(withinMs), context).add(item, waiter),
+      make: (slot, withinMs) => new LookupBatch(slot, withinMs, endMs(withinMs), context),
       send: (batch) => {
         if (this.#isPlain(batch.size) && batch.mayReadFirst) redis.read(batch.asRead(), lane)
         else redis.run(batch, lane)
@@ -85,8 +83,7 @@ export class RedisLink implements CacheLink {
     })
     const { channel } = this.#keys
     this.#stores = new TickBatcher({
-      make: (slot, withinMs, item, waiter) =>
-        new StoreBatch(slot, withinMs, endMs(withinMs), channel, () => this.#stores.ended()).add(item, waiter),
+      make: (slot, withinMs) => new StoreBatch(slot, withinMs, endMs(withinMs), channel, () => this.#stores.ended()),
       send: (batch) => redis.run(batch, lane),
     })
   }

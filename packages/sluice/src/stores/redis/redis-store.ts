@@ -8,11 +8,10 @@ import { Deadlines } from '../../runtime/deadlines.ts'
 import { Observers } from '../observers.ts'
 import type { Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
-import type { AskBatch, BatchOwner } from './ask-batch.ts'
+import { Batch, type BatchOwner } from './batch.ts'
 import { redisContinuity } from './continuity.ts'
 import { EvictionWatch } from './eviction-watch.ts'
 import { keysUnder } from './keys.ts'
-import { startBatch } from './lone-take.ts'
 
 /** Keeps counters in Redis or Valkey, exactly across all replicas. One per handle, shared by its limiters. */
 export class RedisStore implements Store {
@@ -21,7 +20,7 @@ export class RedisStore implements Store {
   readonly #redis: SharedRedis
   readonly #keyOf: (charge: Charge) => string
   readonly #deadlines: Deadlines
-  readonly #batcher: TickBatcher<Ask, Waiter, AskBatch>
+  readonly #batcher: TickBatcher<Ask, Waiter, Batch>
   /** Ends the use of the sockets; undefined while no limiter uses the store. */
   #release: (() => Promise<void>) | undefined
   readonly #observers = new Observers()
@@ -50,7 +49,7 @@ export class RedisStore implements Store {
       ended: () => this.#batcher.ended(),
     }
     this.#batcher = new TickBatcher({
-      make: (slot, withinMs, ask, waiter) => startBatch(slot, clock.monotonic(), withinMs, owner, ask, waiter),
+      make: (slot, withinMs) => new Batch(slot, clock.monotonic() + withinMs, withinMs, owner),
       send: (batch) => redis.run(batch),
     })
   }

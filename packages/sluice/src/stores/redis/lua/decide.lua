@@ -14,9 +14,8 @@
 --             REFUND: charges, taken at (us; -1 is now)
 --             RESET: charges                    DEBIT: one charge, units of each of its limits
 --             RAISE: one charge, units
--- ARGV[4]   JSON: the same in a short form, if plain-takes.lua can handle it; otherwise empty
--- The names are those of constants.lua. A call that is one plain take has the arguments of lone-take.lua instead; their
--- number tells which it is.
+-- The names are those of constants.lua. A call that fast-takes.lua can handle has its one argument instead of ARGV[2]
+-- and ARGV[3]; their number tells which it is.
 --
 -- Reply: one string of MessagePack values: status (RAN, or NOT_RUN when it is too late or outside the calendar periods
 -- that were sent: then nothing was written), the time (us), how many copies were granted in all, and the previous state
@@ -28,28 +27,16 @@
 --- @include constants.lua
 --- @include ../../../redis/lua/deadline.lua
 
---- @include lone-take.lua
---- @include plain-takes.lua
+--- @include fast-takes.lua
+--- @include general-form.lua
 --- @include tags.lua
 --- @include limits.lua
 --- @include holds.lua
 --- @include state.lua
 
 local sets, asks
-if #ARGV ~= BATCH_ARGUMENTS then
-  local cost, copies = 1, 1
-  if #ARGV == LONE_WITH_COST or #ARGV == CALENDAR_WITH_COST then cost, copies = ARGV[#ARGV - 1] + 0, ARGV[#ARGV] + 0 end
-  if #ARGV >= LONE_CALENDAR then
-    sets = cjson.decode(ARGV[6])
-  else
-    local tag = ARGV[2] + 0
-    local window = limit_of_tag(tag)
-    sets = { { { FIXED_WINDOW, tag, BASE + 2, ARGV[3] + 0, window[PERIOD], window[ALIGNED] } } }
-  end
-  asks = { TAKE_EACH, 1, 1, 1, cost, copies }
-else
-  sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
-end
+if #ARGV == FAST_ARGUMENTS then sets, asks = general_form(cjson.decode(ARGV[2]))
+else sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3]) end
 if not calendars_cover(sets, clock) then return cmsgpack.pack(NOT_RUN, clock) end
 measure(sets)
 
