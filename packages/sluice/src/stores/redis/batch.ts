@@ -4,7 +4,7 @@ import type { MsgpackReader } from '../../redis/msgpack.ts'
 import type { ScriptCall } from '../../redis/runner/script-call.ts'
 import type { TickBatch } from '../../redis/runner/tick-batcher.ts'
 import type { Script } from '../../redis/script.ts'
-import type { Waiter } from '../callback-store.ts'
+import type { AnswerCallback } from '../callback-store.ts'
 import { AskList } from './ask-list.ts'
 import { encodeLimitSet } from './encode-limit-set.ts'
 import { FastTakes } from './fast-takes.ts'
@@ -30,14 +30,14 @@ export interface BatchOwner {
  * Everything asked in one tick, on its way through one script call. `add` notes the asks; `settle` runs them on the
  * states that the script found, so that the script need not return what it decided for each ask.
  */
-export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
+export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
   readonly script: Script = decideScript
   readonly slot: number
   readonly deadlineMs: number
   readonly withinMs: number
   readonly #owner: BatchOwner
   readonly #asks: Ask[] = []
-  readonly #waiters: Waiter[] = []
+  readonly #callbacks: AnswerCallback[] = []
   /** For each ask, the indices of its subjects among the keys: a number when it has only one. */
   readonly #subjects: (number | readonly number[])[] = []
   readonly #fast = new FastTakes()
@@ -45,7 +45,7 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
   #answers: (Answer | undefined)[] = []
   /** Undefined for a key that holds a value that is not ours. */
   #stored: StoredSubjects = []
-  /** Whether every waiter has its answer or its failure. */
+  /** Whether every callback has its answer or its failure. */
   #isAnswered = false
   #isOver = false
   readonly #keys: string[] = []
@@ -81,13 +81,13 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
     return this.#keys.length >= enoughToStart
   }
 
-  add(ask: Ask, waiter: Waiter): void {
+  add(ask: Ask, callback: AnswerCallback): void {
     const { charges } = ask
     const subjects = charges.length === 1 ? this.#indexOf(charges[0]!) : charges.map((charge) => this.#indexOf(charge))
     this.#fast.add(ask, typeof subjects === 'number' ? subjects : -1)
     this.#subjects.push(subjects)
     this.#asks.push(ask)
-    this.#waiters.push(waiter)
+    this.#callbacks.push(callback)
   }
 
   /** ARGV of `decide.lua` after the deadline. */
@@ -113,11 +113,11 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
     this.#end()
   }
 
-  /** Fails every waiter that has no answer yet. */
+  /** Fails every callback that has no answer yet. */
   fail(error: Error): void {
     if (!this.#isAnswered) {
       this.#isAnswered = true
-      for (const waiter of this.#waiters) waiter.failed(error)
+      for (const callback of this.#callbacks) callback.failed(error)
     }
     this.#end()
   }
@@ -152,10 +152,10 @@ export class Batch implements ScriptCall, TickBatch<Ask, Waiter> {
 
   #answerAll(): void {
     this.#isAnswered = true
-    for (let a = 0; a < this.#waiters.length; a++) {
+    for (let a = 0; a < this.#callbacks.length; a++) {
       const answer = this.#answers[a]
-      if (answer !== undefined) this.#waiters[a]!.answered(answer)
-      else this.#waiters[a]!.failed(this.#notOurs(a))
+      if (answer !== undefined) this.#callbacks[a]!.answered(answer)
+      else this.#callbacks[a]!.failed(this.#notOurs(a))
     }
   }
 

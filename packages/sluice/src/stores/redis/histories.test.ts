@@ -160,9 +160,9 @@ class Lane {
     })
     switch (one.kind) {
       case 'take': {
-        const placesOnly = one.hold === 'places'
+        const permitsOnly = one.hold === 'places'
         const kind = one.hold === 'places' ? 'acquire' : one.hold
-        const hold = kind && { id: one.id, kind, ttlUs: one.ttlUs, placesOnly }
+        const hold = kind && { id: one.id, kind, ttlUs: one.ttlUs, permitsOnly }
         return { kind: 'take', charges, hold, copies: hold || charges.length > 1 ? 1 : one.copies }
       }
       case 'settle':

@@ -50,7 +50,7 @@ export const constants = {
   ACQUIRE: 1,
   RECEIPT: 2,
   PENDING: 3,
-  PLACES_ONLY: 4,
+  PERMITS_ONLY: 4,
   FAST_ARGUMENTS: 2,
   TAKE_EACH: 0,
   TAKE: 1,
@@ -101,7 +101,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: 'd3fd889c82e049b85ecf927f96541e9e185f8809',
+  sha1: '353b606e86ca00618436b7b3142ea11003c71d52',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -528,7 +528,7 @@ end
 end
 return true
 end
-local function has_places(set)
+local function has_permits(set)
 for l = 1, #set do if set[l][1] == 5 then return true end end
 return false
 end
@@ -866,7 +866,7 @@ local function find_dues(charges, id, kind)
 local to_hold, known = 0, 0
 for c = 1, #charges do
 local charge = charges[c]
-charge.held = kind ~= 4 or has_places(charge.set)
+charge.held = kind ~= 4 or has_permits(charge.set)
 charge.takings, charge.known = find_takings(charge.p, charge.set, id)
 if charge.held then
 to_hold = to_hold + 1

@@ -59,7 +59,7 @@
 --- @const ACQUIRE = 1
 --- @const RECEIPT = 2
 --- @const PENDING = 3
---- @const PLACES_ONLY = 4 -- never stored: a request to acquire only where there is a concurrency limit
+--- @const PERMITS_ONLY = 4 -- never stored: a request to acquire only where there is a concurrency limit
 
 -- The number of arguments says what a call of decide.lua is: fast-takes.lua has only one after the deadline.
 --- @const FAST_ARGUMENTS = 2

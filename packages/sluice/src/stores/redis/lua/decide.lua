@@ -9,7 +9,7 @@
 --             pace: INTERVAL, BURST, SEGMENT...
 -- ARGV[3]   JSON: the asks, flat. `charges` is: count, then key index, set index, cost for each.
 --             TAKE_EACH: first key, last key, set, cost, copies: takes the same of one subject after the other
---             TAKE: charges, hold id, hold ttl (us), hold kind (PLACES_ONLY: ACQUIRE if there is a concurrency limit)
+--             TAKE: charges, hold id, hold ttl (us), hold kind (PERMITS_ONLY: ACQUIRE if there is a concurrency limit)
 --             SETTLE, RESIZE: charges, hold id  EXTEND: charges, hold id, ttl (us)
 --             REFUND: charges, taken at (us; -1 is now)
 --             RESET: charges                    DEBIT: one charge, units of each of its limits
@@ -98,7 +98,7 @@ local function find_dues(charges, id, kind)
   local to_hold, known = 0, 0
   for c = 1, #charges do
     local charge = charges[c]
-    charge.held = kind ~= PLACES_ONLY or has_places(charge.set)
+    charge.held = kind ~= PERMITS_ONLY or has_permits(charge.set)
     charge.takings, charge.known = find_takings(charge.p, charge.set, id)
     if charge.held then
       to_hold = to_hold + 1
@@ -118,7 +118,7 @@ end
 
 local function take_all(charges, id, ttl, kind, now, now_ms)
   if id ~= '' then find_dues(charges, id, kind) end
-  if kind == PLACES_ONLY then kind = ACQUIRE end
+  if kind == PERMITS_ONLY then kind = ACQUIRE end
   for c = 1, #charges do
     local charge = charges[c]
     if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then return 0 end

@@ -87,7 +87,7 @@ local function fit(p, set, cost, copies, now_ms)
       local log, period = p[o], limit[PERIOD] * 1000
       for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
     else
-      -- Copies occupy no place: if one fits, all do.
+      -- Copies take no permit: if one fits, all do.
       room = room - held_in(p, set)
       if room < cost then return 0 end
       room = copies * cost
