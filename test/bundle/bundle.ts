@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
 
 export interface Bundle {
   readonly code: string
@@ -9,10 +9,23 @@ export interface Bundle {
   readonly kib: number
 }
 
+/** Leaves out what is imported only when it is needed. */
+const withoutLater: Plugin = {
+  name: 'without what is imported later',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^/ }, ({ kind, path }) => (kind === 'dynamic-import' ? { path, external: true } : undefined)),
+}
+
+export interface BundleOptions {
+  readonly external?: readonly string[]
+  /** Whether to include what is imported only when it is needed; true when left out. */
+  readonly later?: boolean
+}
+
 /**
  * Bundles a file as for an edge runtime, except for what is `external`. It fails on an import of what only Node has.
  */
-export async function bundle(file: string, external: readonly string[] = []): Promise<Bundle> {
+export async function bundle(file: string, { external = [], later = true }: BundleOptions = {}): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     entryPoints: [file],
     external: [...external],
@@ -20,6 +33,7 @@ export async function bundle(file: string, external: readonly string[] = []): Pr
     format: 'iife',
     globalName: 'app',
     conditions: ['sluice-source'],
+    plugins: later ? [] : [withoutLater],
     ...{ bundle: true, minify: true, metafile: true, write: false, logLevel: 'silent' },
   })
   const [output] = Object.values(metafile.outputs)

@@ -5,9 +5,10 @@ import { PolicyError, type PolicyIssue } from '../policy/document/policy-error.t
 import { type LivePolicy, livePolicy } from '../policy/live/live-policy.ts'
 import type { PolicySource } from '../policy/live/source.ts'
 import { staticPolicy } from '../policy/sources/static.ts'
+import { addProcessPart } from '../runtime/process-parts.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import { type Capacity, MeasuredCapacity } from './capacity.ts'
-import type { CapacityEvents } from './events.ts'
+import { type CapacityEvents, capacityEventNames } from './events.ts'
 import { inFlightSignal, ownSignal, processSignals, type Signal, waitingSignal } from './load/load-meter.ts'
 import { type CapacityOptions, checkOptions } from './options.ts'
 
@@ -20,7 +21,7 @@ import { type CapacityOptions, checkOptions } from './options.ts'
  */
 export async function createCapacity(options: CapacityOptions = {}): Promise<Capacity> {
   checkOptions(options)
-  const events = new Emitter<CapacityEvents>()
+  const events = new Emitter<CapacityEvents>(capacityEventNames)
   const live = options.policy && (await follow(options.policy, events))
   const own = tableOf(options)
   const clock = options.clock ?? systemClock()
@@ -28,26 +29,32 @@ export async function createCapacity(options: CapacityOptions = {}): Promise<Cap
   const signals = (inFlight: () => number): readonly Signal[] => [
     ...(measured?.signals ?? []),
     ...(options.maxInFlight === undefined ? [] : [inFlightSignal(options.maxInFlight, inFlight)]),
-    ...(options.waitingMs === undefined ? [] : [waitingSignal(options.waitingMs)]),
+    ...(options.waiting === undefined ? [] : [waitingSignal(options.waiting)]),
     ...(options.load === undefined ? [] : [ownSignal(options.load)]),
   ]
-  return new MeasuredCapacity({
+  const endReport = addProcessPart({ kind: 'capacity', name: '', stats: () => capacity.stats() })
+  const capacity = new MeasuredCapacity({
     clock,
     random: options.random ?? Math.random,
     signals,
     waitedMs: () => measured?.waitedMs() ?? 0,
     table: live === undefined ? () => own : () => live.current.capacity ?? defaultCapacity,
+    policyError: () => live?.status.lastError,
     events,
     async onClose() {
+      endReport()
       measured?.stop()
       await live?.close()
     },
   })
+  return capacity
 }
 
-function tableOf({ table, retryAfter }: CapacityOptions): CompiledCapacity {
+function tableOf(options: CapacityOptions): CompiledCapacity {
   const issues: PolicyIssue[] = []
-  const compiled = compileCapacity({ table, retryAfter }, 'createCapacity', (path, value, message) =>
+  const { table, retryAfter } = options
+  const spec = { table, retryAfter: typeof retryAfter === 'number' ? `${retryAfter}ms` : retryAfter }
+  const compiled = compileCapacity(spec, 'createCapacity', (path, value, message) =>
     issues.push({ path, value, message }),
   )
   if (issues.length > 0) throw new PolicyError(issues)

@@ -13,7 +13,7 @@ import { useRedis } from '../redis/use-redis.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import { loadUndici } from './call/load-undici.ts'
 import type { Egress } from './egress.ts'
-import type { EgressEvents } from './events.ts'
+import { type EgressEvents, egressEventNames } from './events.ts'
 import { checkHooks, checkOptions, type EgressOptions } from './options.ts'
 import type { BookingPort } from './places/ports/booking-port.ts'
 import { memoryPort } from './places/ports/memory-port.ts'
@@ -37,7 +37,7 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
   checkOptions(options)
   const undici = await loadUndici()
   const clock = options.clock ?? systemClock()
-  const events = new Emitter<EgressEvents>()
+  const events = new Emitter<EgressEvents>(egressEventNames)
   const source = isSource(options.policy) ? options.policy : staticPolicy(options.policy)
   let follow: ((policy: CompiledPolicy) => void) | undefined
   const live = await livePolicy({

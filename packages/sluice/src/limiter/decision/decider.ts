@@ -34,7 +34,7 @@ export class Decider {
 
   /** Decides on one charge without holding anything. */
   take(policy: CompiledPolicy, charge: Charge): Promise<Decision> {
-    if (this.#watch.events.has('decision')) return this.submit(policy, [charge], asItIs)
+    if (this.#watch.events.has('decided')) return this.submit(policy, [charge], asItIs)
     if (!this.#inProcess) {
       const pending = new PendingDecision(policy.version, [charge], undefined, this.#watch)
       const known = this.#store.submit(pending, this.#deadlineMs, pending)
@@ -59,7 +59,7 @@ export class Decider {
   /** Announces a decision that no store took part in. */
   announce(decision: Decision): Decision {
     const { events } = this.#watch
-    if (events.has('decision')) events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
+    if (events.has('decided')) events.emit('decided', { decision, subjects: [], cost: 0, tookMs: 0 })
     return decision
   }
 

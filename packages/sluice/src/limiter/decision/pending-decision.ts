@@ -30,7 +30,7 @@ export class PendingDecision implements TakeAsk, AnswerCallback {
     this.#policyVersion = policyVersion
     this.#watch = watch
     // The time, if a listener will want to know how long the decision took.
-    this.#startMs = watch.events.has('decision') ? watch.clock.monotonic() : 0
+    this.#startMs = watch.events.has('decided') ? watch.clock.monotonic() : 0
   }
 
   /** Waits for what the store will answer; asked for only when it did not at once. */
@@ -54,8 +54,8 @@ export class PendingDecision implements TakeAsk, AnswerCallback {
     const { charges } = this
     const { events, clock } = this.#watch
     const decision = toDecision(charges, answer, this.#policyVersion, shadow)
-    if (events.has('decision')) {
-      events.emit('decision', {
+    if (events.has('decided')) {
+      events.emit('decided', {
         decision,
         subjects: charges.map(({ rule, subject }) => rule.prefix + subject),
         cost: charges[0]?.cost ?? 0,
