@@ -12,7 +12,7 @@ export interface TickBatch<Item, Waiter> {
   add(item: Item, waiter: Waiter): void
 }
 
-export interface TickBatcherOptions<Item, Waiter, Batch> {
+export interface TickBatcherOptions<Batch> {
   /** Makes a batch without items. */
   make(slot: number, withinMs: number): Batch
   /** Sends a batch. `ended()` must be called for each, once. */
@@ -28,8 +28,8 @@ export interface TickBatcherOptions<Item, Waiter, Batch> {
  * // in settle and fail of the batch: batcher.ended()
  */
 export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
-  readonly #make: TickBatcherOptions<Item, Waiter, Batch>['make']
-  readonly #send: TickBatcherOptions<Item, Waiter, Batch>['send']
+  readonly #make: TickBatcherOptions<Batch>['make']
+  readonly #send: TickBatcherOptions<Batch>['send']
   /** The batch of the slot that was last asked for, if it has not been sent. Only a cluster has other slots. */
   #open: Batch | undefined
   #slot = noSlot
@@ -45,7 +45,7 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
   /** The callers that wait until nothing is in flight. */
   #draining: (() => void)[] = []
 
-  constructor({ make, send }: TickBatcherOptions<Item, Waiter, Batch>) {
+  constructor({ make, send }: TickBatcherOptions<Batch>) {
     this.#make = make
     this.#send = send
   }
