@@ -88,6 +88,7 @@ async function makeLimiter(options: LimiterOptions<PolicyDocument | PolicySource
     failingSources: () => withRecount?.failingSources() ?? [],
     events,
     deadlineMs: resolved.deadlineMs,
+    inProcess: isInProcess,
     clock,
     beforeClose: async () => {
       await endReport()

@@ -3,6 +3,7 @@ import type { HoldKind } from '../core/algorithms/state.ts'
 import { asyncDispose } from '../core/async-dispose.ts'
 import { type Duration, formatDuration, parseDuration } from '../core/duration.ts'
 import type { ExtendAsk, SettleAsk } from '../core/engine/ask.ts'
+import { changeCharge } from '../core/engine/charge.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { Store } from '../stores/store.ts'
 import type { Decision } from './decision/decision.ts'
@@ -94,7 +95,7 @@ export function settleAsk(
   id: string,
   costOf: (charge: RuleCharge) => number,
 ): SettleAsk {
-  return { kind: 'settle', id, charges: charges.map((charge) => ({ ...charge, cost: costOf(charge) })) }
+  return { kind: 'settle', id, charges: charges.map((charge) => changeCharge(charge, { cost: costOf(charge) })) }
 }
 
 export function readTtl(ttl: Duration): number {
@@ -109,7 +110,7 @@ export function checkId(id: string): string {
   return id
 }
 
-/** The admission of a subject that holds a place, unless it was denied. */
+/** The admission of a subject that holds a permit, unless it was denied. */
 export function withHold(hold: HoldHandle): Admission {
   return { decision: hold.decision, hold: hold.decision.allowed ? hold : undefined }
 }

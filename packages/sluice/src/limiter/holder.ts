@@ -1,6 +1,6 @@
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
-import { type Charges, hasPlace } from './decision/charges.ts'
+import { type Charges, needsPermit } from './decision/charges.ts'
 import type { Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
 import type { RuleCharge } from './decision/rule-charge.ts'
@@ -24,13 +24,13 @@ export class Holder {
     this.#deadlineMs = deadlineMs
   }
 
-  /** With `placesOnly`, what is not a place is spent permanently instead of held. */
+  /** With `permitsOnly`, what is not a permit is spent permanently instead of held. */
   async hold(
     policy: CompiledPolicy,
     charges: Charges,
     options: HoldOptions = {},
     kind: 'reserve' | 'acquire',
-    placesOnly: boolean,
+    permitsOnly: boolean,
   ): Promise<HoldHandle> {
     const id = options.id === undefined ? crypto.randomUUID() : checkId(options.id)
     const ttlMs = readTtl(options.ttl ?? defaultTtl)
@@ -45,10 +45,10 @@ export class Holder {
       id,
       ttlUs: ttlMs * 1000,
       kind,
-      placesOnly,
+      permitsOnly,
       isNew: options.id === undefined,
     })
-    const heldOf = (all: readonly RuleCharge[]) => (placesOnly ? all.filter(hasPlace) : all)
+    const heldOf = (all: readonly RuleCharge[]) => (permitsOnly ? all.filter(needsPermit) : all)
     const held = { enforced: heldOf(enforced), shadow: heldOf(shadow) }
     if (!decision.allowed) this.#leave(held.shadow, id)
     return handleOf(decision, decision.degraded ? nothing : held)
@@ -59,12 +59,12 @@ export class Holder {
   }
 
   /**
-   * Ends what shadow rules hold when the request was denied by others, as nobody else will: places are given back, and
+   * Ends what shadow rules hold when the request was denied by others, as nobody else will: permits are given back, and
    * what else they counted stays counted, as it does for `check`.
    */
   #leave(held: readonly RuleCharge[], id: string): void {
     if (held.length === 0) return
-    const ask = settleAsk(held, id, (charge) => (hasPlace(charge) ? 0 : charge.cost))
+    const ask = settleAsk(held, id, (charge) => (needsPermit(charge) ? 0 : charge.cost))
     // If the store cannot be reached, they expire; the failure was already reported as an event.
     Promise.resolve(this.#store.decide(ask, this.#deadlineMs)).catch(() => {})
   }

@@ -42,12 +42,12 @@ export interface HoldOptions<Rule extends string = string> extends TakeOptions<R
 /**
  * Units that are taken, but not yet permanently. Declared with `await using`, a hold that is still open at the end of
  * its block ends there as it would by expiring: what `reserve` took comes back, and of what `acquire` and `admit` took
- * the place.
+ * the permit.
  *
  * @example
  * async function report() {
- *   await using place = await limiter.acquire('tenant:a')
- *   if (place.allowed) await fetch('https://reports.example/')
+ *   await using permit = await limiter.acquire('tenant:a')
+ *   if (permit.allowed) await fetch('https://reports.example/')
  * }
  */
 export interface HoldHandle<Rule extends string = string> extends AsyncDisposable {
@@ -65,7 +65,7 @@ export interface HoldHandle<Rule extends string = string> extends AsyncDisposabl
   settle(actual: Units<Rule>): Promise<boolean>
   /** Ends the hold as if it had never been. */
   cancel(): Promise<boolean>
-  /** Ends the hold and keeps what it took: frees the place of a concurrency limit. */
+  /** Ends the hold and keeps what it took: frees the permit of a concurrency limit. */
   release(): Promise<boolean>
   /** Lets the hold live for another `ttl` from now: the heartbeat of work that takes long. */
   extend(ttl?: Duration): Promise<boolean>
@@ -74,7 +74,7 @@ export interface HoldHandle<Rule extends string = string> extends AsyncDisposabl
 /** A decision, and what is held until the work is done. */
 export interface Admission<Rule extends string = string> {
   readonly decision: Decision<Rule>
-  /** The place that an allowed request occupies; undefined when no rule that it met counts what is in flight. */
+  /** The permit that an allowed request has; undefined when no rule that it met counts what is in flight. */
   readonly hold: HoldHandle<Rule> | undefined
 }
 
@@ -135,19 +135,19 @@ export interface LimiterHealth extends PartHealth {
 export interface Limiter<Rule extends string = string> extends Part<LimiterEvents> {
   /**
    * Decides on a request by all rules that match it, or on a key: all are spent, or none. Where a rule has a
-   * concurrency limit, the decision comes with a hold of its place, to be released when the work is done. The other
+   * concurrency limit, the decision comes with a hold of its permit, to be released when the work is done. The other
    * rules are spent permanently, as by `check`.
    */
   admit(subject: Subject, options?: HoldOptions<Rule>): Promise<Admission<Rule>>
-  /** Decides like `admit`, but occupies no place: a concurrency limit only has to have one that is free. */
+  /** Decides like `admit`, but takes no permit: a concurrency limit only has to have one that is free. */
   check(request: RequestView, options?: CheckOptions<Rule>): Promise<Decision<Rule>>
-  /** Spends from the bucket of a key. Like `check`, it occupies no place of a concurrency limit. */
+  /** Spends from the bucket of a key. Like `check`, it takes no permit of a concurrency limit. */
   take(key: Key, options?: TakeOptions<Rule>): Promise<Decision<Rule>>
   /** What `take` would say, without spending. */
   peek(key: Key, options?: TakeOptions<Rule>): Promise<Decision<Rule>>
   /** Takes units whose final cost is not known yet. Unsettled, they come back when the hold expires. */
   reserve(subject: Subject, options?: HoldOptions<Rule>): Promise<HoldHandle<Rule>>
-  /** Takes a place in flight; what else the rule spends stays spent. */
+  /** Takes a permit; what else the rule spends stays spent. */
   acquire(subject: Subject, options?: HoldOptions<Rule>): Promise<HoldHandle<Rule>>
   /** Ends a hold by its id from anywhere, such as another process. `actual` is what it really cost. */
   settle(subject: Subject, id: string, actual: Units<Rule>, options?: { readonly rule?: Rule }): Promise<boolean>

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import { SluiceError, show } from '../core/errors.ts'
-import { encodeKey, type Key } from '../core/key.ts'
+import type { Key } from '../core/key.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
@@ -14,14 +14,13 @@ import type { StoreHealth } from '../stores/store.ts'
 import { checkCallOptions, takenUsOf } from './call-options.ts'
 import {
   type Charges,
-  chargeOf,
   chargesOfKey,
   chargesOfRequest,
   chargeTo,
-  hasPlace,
   isRequest,
+  needsPermit,
   noCharges,
-  textTake,
+  takeCharge,
 } from './decision/charges.ts'
 import { asItIs, Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
@@ -60,6 +59,8 @@ interface Parts {
   readonly failingSources: () => readonly FailingSource[]
   readonly events: Emitter<LimiterEvents>
   readonly deadlineMs: number
+  /** Whether the store is in this process. */
+  readonly inProcess: boolean
   readonly clock: Clock
   readonly beforeClose: () => Promise<void>
   readonly afterClose: () => Promise<void>
@@ -90,7 +91,7 @@ export class PolicyLimiter implements Limiter {
     this.#store = parts.store
     this.#events = parts.events
     this.#deadlineMs = parts.deadlineMs
-    this.#decider = new Decider(parts.store, parts, parts.deadlineMs)
+    this.#decider = new Decider(parts.store, parts, parts.deadlineMs, parts.inProcess)
     this.#holder = new Holder(parts.store, this.#decider, this.#names, parts.deadlineMs)
     this.#storeHealth = new HealthQuestion((withinMs) => parts.fallback.health(withinMs), parts.clock)
     this.clock = parts.clock
@@ -117,7 +118,7 @@ export class PolicyLimiter implements Limiter {
     const policy = this.#policyNow()
     const rule = this.#names.find(policy, options?.rule)
     if (rule === undefined) return unmatched(policy.version)
-    const charge = chargeTo(rule, encodeKey(key), options, this.clock)
+    const charge = chargeTo(rule, key, options, this.clock)
     return toDecision(
       [charge],
       await this.#store.decide({ kind: 'peek', charges: [charge] }, this.#deadlineMs),
@@ -141,10 +142,9 @@ export class PolicyLimiter implements Limiter {
       checkCallOptions.admit(options)
       const policy = this.#policyNow()
       const charges = this.#chargesOf(policy, subject, options)
-      if (charges.enforced.some(hasPlace) || charges.shadow.some(hasPlace))
+      if (charges.enforced.some(needsPermit) || charges.shadow.some(needsPermit))
         return this.#holder.hold(policy, charges, options, 'acquire', true).then(withHold)
-      if (isRequest(subject)) return this.#decider.decide(policy, charges, withoutHold)
-      return this.#take(policy, subject, options).then(withoutHold)
+      return this.#decider.decide(policy, charges, withoutHold)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -234,15 +234,9 @@ export class PolicyLimiter implements Limiter {
 
   #take(policy: CompiledPolicy, key: Key, options: TakeOptions | undefined): Promise<Decision> {
     const rule = this.#names.find(policy, options?.rule)
-    const asked = rule && typeof key === 'string' ? textTake(rule, key, options, this.clock) : undefined
-    const known = asked && this.#decider.takeByText(policy, asked)
-    if (known !== undefined) return known
-    const subject = encodeKey(key)
-    if (rule === undefined) return Promise.resolve(this.#decider.announce(unmatched(policy.version)))
-    const charge = asked?.text === subject ? chargeOf(asked) : chargeTo(rule, subject, options, this.clock)
-    return rule.mode === 'shadow'
-      ? this.#decider.withShadow(policy, [], [charge])
-      : this.#decider.submit(policy, [charge], asItIs)
+    if (rule === undefined || rule.mode === 'shadow')
+      return this.#decider.decide(policy, chargesOfKey(rule, key, options, this.clock), asItIs)
+    return this.#decider.take(policy, takeCharge(rule, key, options, this.clock))
   }
 
   #chargesOf(policy: CompiledPolicy, subject: Subject, options: TakeOptions | undefined): Charges {
@@ -257,7 +251,7 @@ export class PolicyLimiter implements Limiter {
   /** The charge for changing or reading what a rule has counted; the rule must exist. */
   #chargeNamed(key: Key, options: TakeOptions | undefined): RuleCharge {
     const rule = this.#names.find(this.#policyNow(), options?.rule)
-    if (rule !== undefined) return chargeTo(rule, encodeKey(key), options, this.clock)
+    if (rule !== undefined) return chargeTo(rule, key, options, this.clock)
     throw new SluiceError('SLUICE_UNKNOWN_RULE', `The policy no longer has the rule ${show(options?.rule)}.`)
   }
 }

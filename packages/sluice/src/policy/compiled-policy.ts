@@ -23,6 +23,8 @@ export interface CompiledRule extends ChargedRule {
   readonly estimatesCost: boolean
   /** Whether an override of the rule ends some day, so that the time matters to `limitsFor`. */
   readonly dated: boolean
+  /** Whether subjects differ in their limits, by overrides or tiers. */
+  readonly limitsVary: boolean
   /** What it looks at in requests: for its match, key, tier and cost. */
   readonly reads: readonly ReadField[]
   /**

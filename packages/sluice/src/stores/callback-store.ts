@@ -1,14 +1,12 @@
-import type { Answer, Ask, TextTake } from '../core/engine/ask.ts'
-import type { Store, Waiter } from './store.ts'
+import type { Answer, Ask } from '../core/engine/ask.ts'
+import type { AnswerCallback, Store } from './store.ts'
 
-export type { Waiter } from './store.ts'
+export type { AnswerCallback } from './store.ts'
 
 /** A layer between the limiter and the store. It can always be asked with a callback. */
 export interface CallbackStore extends Store {
   /** See `StoreAbilities.submit`. */
-  submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined
-  /** See `StoreAbilities.takeByText`. */
-  takeByText(take: TextTake): Answer | undefined
+  submit(ask: Ask, withinMs: number, callback: AnswerCallback): Answer | undefined
   watch(observer: Parameters<NonNullable<Store['watch']>>[0]): () => void
 }
 
@@ -19,7 +17,7 @@ export function toPromise(store: CallbackStore, ask: Ask, withinMs: number): Ans
   return answer ?? waiting.promise()
 }
 
-class Waiting implements Waiter {
+class Waiting implements AnswerCallback {
   answered!: (answer: Answer) => void
   failed!: (error: unknown) => void
 

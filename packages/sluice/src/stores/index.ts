@@ -30,13 +30,12 @@ export type {
   ResizeAsk,
   SettleAsk,
   TakeAsk,
-  TextTake,
 } from '../core/engine/ask.ts'
 export { decide, setEndUs } from '../core/engine/engine.ts'
 export type { LimitSet } from '../core/engine/limit-set.ts'
 export { packState, type UnpackedState, unpackState } from '../core/engine/pack-state.ts'
 export { type FailureKind, StoreError } from '../core/errors.ts'
 export { type DecideOnValues, type StateStoreOptions, type StateWrite, stateStore } from './state-store.ts'
-export type { Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from './store.ts'
+export type { AnswerCallback, Store, StoreAbilities, StoreHealth, StoreObserver } from './store.ts'
 export { storeOf } from './store-of.ts'
 export { type StoreChanges, wrapStore } from './wrap-store.ts'

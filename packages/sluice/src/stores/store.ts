@@ -1,5 +1,5 @@
 import type { BreakerState } from '../breaker/circuit.ts'
-import type { Answer, Ask, Charge, TextTake } from '../core/engine/ask.ts'
+import type { Answer, Ask, Charge } from '../core/engine/ask.ts'
 import type { FailureKind } from '../core/errors.ts'
 import type { StoreHealth } from '../core/observe/store-health.ts'
 
@@ -26,7 +26,7 @@ export interface StoreObserver {
 }
 
 /** Waits for an answer; called exactly once. */
-export interface Waiter {
+export interface AnswerCallback {
   answered(answer: Answer): void
   failed(error: unknown): void
 }
@@ -52,14 +52,9 @@ export interface StoreAbilities {
   readonly keepsDeadlines?: true
   /**
    * `decide` without a promise for every layer that an answer passes, as thousands may be waiting for one. Returns the
-   * answer if there is one at once; else the waiter is called, after this has returned.
+   * answer if there is one at once; else the callback is called, after this has returned.
    */
-  readonly submit?: (ask: Ask, withinMs: number, waiter: Waiter) => Answer | undefined
-  /**
-   * Takes from one subject at once, where that needs neither a round trip nor the encoding of its key. Undefined when
-   * no subject whose encoded key equals the text is known; then nothing was done.
-   */
-  readonly takeByText?: (take: TextTake) => Answer | undefined
+  readonly submit?: (ask: Ask, withinMs: number, callback: AnswerCallback) => Answer | undefined
   /** Without it, every subject of a rule with `onStoreFailure: recount` is recounted once by each process. */
   readonly continuity?: Continuity
 }

@@ -9,7 +9,6 @@ const able: Store = {
     inProcess: true,
     keepsDeadlines: true,
     submit: () => undefined,
-    takeByText: () => undefined,
     continuity: {} as never,
   },
 }

@@ -21,7 +21,7 @@ export interface StoreChanges {
  * const counted = wrapStore(store, { decide: (ask, withinMs) => (count++, store.decide(ask, withinMs)) })
  */
 export function wrapStore(store: Store, changes: StoreChanges): Store {
-  const { inProcess, keepsDeadlines, submit, takeByText, ...others } = store.abilities ?? {}
+  const { inProcess, keepsDeadlines, submit, ...others } = store.abilities ?? {}
   const kept = changes.decide === undefined ? store.abilities : others
   return {
     name: changes.name ?? store.name,

@@ -33,7 +33,7 @@ export interface LookupContext {
 }
 
 /** The lookups that are sent together: those of one turn of the event loop, per cluster slot. */
-export class LookupBatch implements TickBatch<LookupItem, LookupWaiter, LookupBatch>, ScriptCall {
+export class LookupBatch implements TickBatch<LookupItem, LookupWaiter>, ScriptCall {
   readonly script: typeof readOrLock = readOrLock
   /** Pairs of a value and its lock. */
   readonly keys: string[] = []
@@ -70,12 +70,11 @@ export class LookupBatch implements TickBatch<LookupItem, LookupWaiter, LookupBa
     return !this.#rejects
   }
 
-  add(item: LookupItem, waiter: LookupWaiter): this {
+  add(item: LookupItem, waiter: LookupWaiter): void {
     this.keys.push(item.value, item.lock)
     this.#items.push(item)
     this.#waiters.push(waiter)
     if (item.rejected.length > 0) this.#rejects = true
-    return this
   }
 
   args(): readonly RedisArgument[] {

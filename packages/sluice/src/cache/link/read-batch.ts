@@ -18,7 +18,7 @@ export interface ReadWaiter {
 }
 
 /** The keys that are read together: those requested in one turn of the event loop, per cluster slot. */
-export class ReadBatch implements TickBatch<string, ReadWaiter, ReadBatch>, ScriptCall, ReadCall {
+export class ReadBatch implements TickBatch<string, ReadWaiter>, ScriptCall, ReadCall {
   readonly script: typeof read = read
   readonly keys: string[] = []
   readonly slot: number
@@ -46,10 +46,9 @@ export class ReadBatch implements TickBatch<string, ReadWaiter, ReadBatch>, Scri
     return this.keys.length >= enough
   }
 
-  add(key: string, waiter: ReadWaiter): this {
+  add(key: string, waiter: ReadWaiter): void {
     this.keys.push(key)
     this.#waiters.push(waiter)
-    return this
   }
 
   args(): readonly string[] {

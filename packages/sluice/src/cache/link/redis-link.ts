@@ -65,8 +65,7 @@ export class RedisLink implements CacheLink {
     this.#keys = cacheKeys(options.prefix)
     const endMs = (withinMs: number): number => options.clock.monotonic() + withinMs
     this.#reads = new TickBatcher({
-      make: (slot, withinMs, key, waiter) =>
-        new ReadBatch(slot, withinMs, endMs(withinMs), () => this.#reads.ended()).add(key, waiter),
+      make: (slot, withinMs) => new ReadBatch(slot, withinMs, endMs(withinMs), () => this.#reads.ended()),
       send: (batch) => {
         if (this.#isPlain(batch.size)) redis.read(batch, lane)
         else redis.run(batch, lane)
@@ -82,8 +81,7 @@ export class RedisLink implements CacheLink {
       },
     }
     this.#lookups = new TickBatcher({
-      make: (slot, withinMs, item, waiter) =>
-        new LookupBatch(slot, withinMs, endMs(withinMs), context).add(item, waiter),
+      make: (slot, withinMs) => new LookupBatch(slot, withinMs, endMs(withinMs), context),
       send: (batch) => {
         const readFirst = batch.mayReadFirst && (this.#found ? !redis.isCluster : this.#isPlain(batch.size))
         if (readFirst) redis.read(batch.asRead(), lane)

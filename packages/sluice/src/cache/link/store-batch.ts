@@ -26,7 +26,7 @@ export interface StoreWaiter {
 }
 
 /** The values that are stored together: those of one turn of the event loop, per cluster slot. */
-export class StoreBatch implements TickBatch<StoreItem, StoreWaiter, StoreBatch>, ScriptCall {
+export class StoreBatch implements TickBatch<StoreItem, StoreWaiter>, ScriptCall {
   readonly script: typeof store = store
   readonly keys: string[] = []
   readonly slot: number
@@ -54,12 +54,11 @@ export class StoreBatch implements TickBatch<StoreItem, StoreWaiter, StoreBatch>
     return this.#waiters.length >= maxKeys || this.#bytes >= maxBytes
   }
 
-  add({ value, lock, token, copy, keepMs }: StoreItem, waiter: StoreWaiter): this {
+  add({ value, lock, token, copy, keepMs }: StoreItem, waiter: StoreWaiter): void {
     this.keys.push(value, lock)
     this.#args.push(token, copy, keepMs)
     this.#waiters.push(waiter)
     this.#bytes += copy.length
-    return this
   }
 
   args(): readonly RedisArgument[] {

@@ -17,8 +17,7 @@ export class StoreQueue {
     this.#clock = clock
     const ended = (): void => this.#batches.ended()
     this.#batches = new TickBatcher({
-      make: (slot, withinMs, item, waiter) =>
-        new StoreBatch(slot, withinMs, clock.monotonic() + withinMs, channel, ended).add(item, waiter),
+      make: (slot, withinMs) => new StoreBatch(slot, withinMs, clock.monotonic() + withinMs, channel, ended),
       send: (batch) => redis.run(batch, lane),
     })
   }

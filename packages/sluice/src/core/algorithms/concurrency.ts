@@ -3,7 +3,7 @@ import type { Algorithm } from './algorithm.ts'
 /**
  * Counts what is in flight: the holds that are open on the subject.
  *
- * Bound: at most `amount` units held at any moment. A holder that crashes gives its place back when its hold expires.
+ * Bound: at most `amount` units held at any moment. A holder that crashes gives its permit back when its hold expires.
  * State: none of its own; the holds are the state.
  */
 export const concurrency: Algorithm = {

@@ -76,18 +76,17 @@ export const pace: Algorithm = {
 function roomAt(state: State, i: number, limit: Limit, atMs: number): number {
   const segment = segmentAt(limit, atMs)
   const position = positionAt(segment, atMs)
-  const isCurrent = state.n[i] === segment.period.startMs
-  const count = isCurrent ? state.n[i + 1]! : 0
-  const { amount, burst } = limit
-  const byPlan = Math.min(amount, plannedAt(limit, position) + burst) - count
-  const byRate = isCurrent ? rateRoom(state.n, i + 2, limit, position) : burst
-  return Math.max(0, Math.min(byPlan, byRate))
+  if (state.n[i] !== segment.period.startMs) return Math.min(limit.amount, limit.burst)
+  return paceRoom(state.n, i, limit, position, plannedAt(limit, position))
 }
 
-/** How many units the bucket, whose fields begin at `b`, has at a position. */
-export function rateRoom(n: Float64Array, b: number, limit: Limit, position: number): number {
+/** How much may still be spent of a period whose fields begin at `i`, at a position of the curve with its plan. */
+export function paceRoom(n: Float64Array, i: number, limit: Limit, position: number, planned: number): number {
+  const { amount, burst } = limit
   const { interval } = limit.pace!
-  return Math.floor((limit.burst * interval - debtAt(n, b, interval, position)) / interval)
+  const byPlan = Math.min(amount, planned + burst) - n[i + 1]!
+  const byRate = Math.floor((burst * interval - debtAt(n, i + 2, interval, position)) / interval)
+  return Math.max(0, Math.min(byPlan, byRate))
 }
 
 /** Makes the bucket full, as it is at the start of a period. */

@@ -10,9 +10,9 @@ export interface Hold {
   /** The tags of the limits that it was taken from: only to those it is given back. */
   tags: readonly number[]
   /**
-   * `reserve`: when it expires its units come back. `acquire`: it occupies a place, and what else it spent stays spent.
-   * `receipt`: a decision over several slots that is not confirmed yet; it occupies nothing, and comes back when it
-   * expires. `pending`: an acquisition of such a decision; it occupies its place, comes back when it expires, and
+   * `reserve`: when it expires its units come back. `acquire`: it has a permit, and what else it spent stays spent.
+   * `receipt`: a decision over several slots that is not confirmed yet; it has none, and comes back when it
+   * expires. `pending`: an acquisition of such a decision; it has its permit, comes back when it expires, and
    * becomes `acquire` when it is confirmed by extending it.
    */
   kind: HoldKind

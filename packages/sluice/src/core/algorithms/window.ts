@@ -14,7 +14,7 @@ export const window: Algorithm = {
   fields: 2,
 
   room(state, i, limit, now) {
-    return isCurrent(limit, state.n[i]!, msOf(now)) ? Math.max(0, limit.amount - state.n[i + 1]!) : limit.amount
+    return Math.max(0, limit.amount - countAt(limit, state.n[i]!, state.n[i + 1]!, msOf(now)))
   },
 
   spend(state, i, limit, units, now) {
@@ -57,8 +57,13 @@ export function msOf(us: number): number {
   return Math.floor(us / 1000)
 }
 
+/** What counts against the limit now, of a window that began at `startMs` and has such a count. */
+export function countAt(limit: Limit, startMs: number, count: number, nowMs: number): number {
+  return isCurrent(limit, startMs, nowMs) ? count : 0
+}
+
 /** Whether the window that began at `startMs` is still in progress. */
-export function isCurrent(limit: Limit, startMs: number, nowMs: number): boolean {
+function isCurrent(limit: Limit, startMs: number, nowMs: number): boolean {
   if (limit.aligned || limit.calendar !== undefined) return startMs === startAt(limit, nowMs)
   return nowMs < startMs + limit.periodMs
 }

@@ -27,11 +27,8 @@ export interface ChargeTerms {
 export interface Charge extends ChargeTerms {
   /** The encoded key. */
   readonly subject: string
-}
-
-/** One take by the text of a key that has not been encoded. Stores that can do so decide it without encoding. */
-export interface TextTake extends ChargeTerms {
-  readonly text: string
+  /** The key, where it is a text: then `subject` is encoded only when it is first read. */
+  readonly text?: string
 }
 
 /** Keep what is taken open under an id. */
@@ -40,7 +37,7 @@ export interface HoldRequest {
   readonly ttlUs: number
   readonly kind: HoldKind
   /** Hold only the charges that have a concurrency limit; the others are spent permanently, in the same step. */
-  readonly placesOnly?: boolean
+  readonly permitsOnly?: boolean
   /** The id was made for this ask, so no earlier ask can have used it. */
   readonly isNew?: boolean
 }
@@ -56,7 +53,7 @@ export interface KnownHold {
  *
  * - `take`: spend the cost of every charge, or of none. With `copies` above 1 (one charge, no hold), do that as many
  *   times as passes, up to `copies`. With a hold whose id is known, only what it does not have yet is spent. Without a
- *   hold, a concurrency limit must have room but no place is occupied.
+ *   hold, a concurrency limit must have room but no permit is taken.
  * - `peek`: what `take` would say, without spending.
  * - `settle`: end the hold `id`, having really spent the charges' costs. `extend`: let it live for `ttlUs` from now;
  *   one that is `pending` is confirmed by it.

@@ -146,7 +146,7 @@ function copiesThatFit(charges: readonly Charge[], states: readonly State[], cop
     const state = states[c]!
     for (let l = 0; l < set.limits.length; l++) {
       const room = set.algorithms[l]!.room(state, state.at + set.offsets[l]!, set.limits[l]!, now)
-      // Copies occupy no place: where one fits, all do.
+      // Copies take no permit: where one fits, all do.
       if (set.limits[l]!.algorithm === 'concurrency') {
         if (room < cost) return 0
       } else if (room < fit * cost) {

@@ -1,6 +1,7 @@
 import { algorithms } from '../algorithms/index.ts'
 import { extraOf, type Hold, type State } from '../algorithms/state.ts'
 import type { Charge, HoldRequest, KnownHold } from './ask.ts'
+import { changeCharge } from './charge.ts'
 import { spend } from './spend.ts'
 import { limitOfTag } from './tag.ts'
 
@@ -32,7 +33,7 @@ function grow(state: State, takings: readonly Hold[], cost: number, tags: readon
 }
 
 export function isToHold(charge: Charge, hold: HoldRequest): boolean {
-  return !hold.placesOnly || charge.limits.needsHold
+  return !hold.permitsOnly || charge.limits.needsHold
 }
 
 /** What is still to be spent for a hold: an ask repeated with the same id pays only for what was not granted before. */
@@ -46,8 +47,8 @@ export function dueOf(
   const isRepeated = toHold.includes(true) && toHold.every((is, c) => !is || known[c] !== undefined)
   return charges.map((charge, c) => {
     const held = known[c]
-    if (held === undefined) return isRepeated ? { ...charge, cost: 0 } : charge
-    return { ...charge, cost: Math.max(0, charge.cost - held.cost) }
+    if (held === undefined) return isRepeated ? changeCharge(charge, { cost: 0 }) : charge
+    return changeCharge(charge, { cost: Math.max(0, charge.cost - held.cost) })
   })
 }
 

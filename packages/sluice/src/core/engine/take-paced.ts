@@ -1,5 +1,5 @@
 import { windowMsOf } from '../algorithms/limit.ts'
-import { drawFrom, fill, pace, rateRoom } from '../algorithms/pace.ts'
+import { drawFrom, fill, pace, paceRoom } from '../algorithms/pace.ts'
 import { plannedAt, positionAt, segmentAt } from '../algorithms/pace-curve.ts'
 import type { State } from '../algorithms/state.ts'
 import { msOf } from '../algorithms/window.ts'
@@ -18,11 +18,13 @@ export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State
   const position = positionAt(segment, nowMs)
   const planned = plannedAt(paced, position)
   let count = n[i] === startMs ? n[i + 1]! : 0
-  let spent = n[i + 2] === startMs ? n[i + 3]! : 0
-  if (n[i + 2] !== startMs) fill(n, i + 4)
+  if (n[i + 2] !== startMs) {
+    n[i + 3] = 0
+    fill(n, i + 4)
+  }
+  let spent = n[i + 3]!
   let left = Math.max(0, total.amount - count)
-  let room = Math.min(paced.amount, planned + paced.burst) - spent
-  room = Math.max(0, Math.min(room, rateRoom(n, i + 4, paced, position)))
+  let room = paceRoom(n, i + 2, paced, position, planned)
   const granted = Math.min(copies, cost === 0 ? copies : Math.floor(Math.min(left, room) / cost))
   const units = granted * cost
   const passed = granted === copies

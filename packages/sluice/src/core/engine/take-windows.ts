@@ -1,6 +1,6 @@
 import { windowMsOf } from '../algorithms/limit.ts'
 import type { State } from '../algorithms/state.ts'
-import { endOf, isCurrent, msOf, startAt } from '../algorithms/window.ts'
+import { countAt, endOf, msOf, startAt } from '../algorithms/window.ts'
 import type { Answer, ChargeTerms, LimitStatus } from './ask.ts'
 
 /**
@@ -21,7 +21,7 @@ export function takeWindows(
   for (let l = 0, i = at; l < length; l++, i += 2) {
     const limit = limits[l]!
     // A window without a count is none.
-    if (!isCurrent(limit, n[i]!, nowMs)) n[i + 1] = 0
+    n[i + 1] = countAt(limit, n[i]!, n[i + 1]!, nowMs)
     const room = Math.max(0, limit.amount - n[i + 1]!)
     if (room < granted * cost) granted = Math.floor(room / cost)
   }

@@ -59,7 +59,7 @@ describe('a rule with a concurrency limit', () => {
       decide: (ask) => {
         // The heartbeat of the replica asks too.
         if (ask.charges.some(({ rule }) => rule.name === 'uploads' || rule.name === 'per-address'))
-          asked.push(ask.kind === 'take' ? ask.hold?.placesOnly : ask.kind)
+          asked.push(ask.kind === 'take' ? ask.hold?.permitsOnly : ask.kind)
         return store.decide(ask, 0)
       },
     })

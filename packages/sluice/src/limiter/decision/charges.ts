@@ -1,17 +1,12 @@
 import type { TimeSource } from '../../core/clock.ts'
-import type { ChargeTerms, TextTake } from '../../core/engine/ask.ts'
+import type { ChargeTerms } from '../../core/engine/ask.ts'
 import { encodeKey, type Key } from '../../core/key.ts'
 import type { CompiledPolicy, CompiledRule, MatchedRule } from '../../policy/compiled-policy.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import type { Subject, TakeOptions } from '../limiter.ts'
 import { checkCost } from './cost.ts'
-import type { RuleCharge } from './rule-charge.ts'
+import { type RuleCharge, TextCharge } from './rule-charge.ts'
 import { unitsAreFor } from './units.ts'
-
-/** A take by the text of a key, whose rule is known in full. */
-export interface RuleTextTake extends TextTake {
-  readonly rule: CompiledRule
-}
 
 /** What a key or a request is charged under one version of a policy. */
 export interface Charges {
@@ -25,31 +20,27 @@ export interface Charges {
 
 const none: readonly RuleCharge[] = Object.freeze([])
 
-/** Charges a subject to a rule. */
+/** Charges a key to a rule. */
 export function chargeTo(
   rule: CompiledRule,
-  subject: string,
+  key: Key,
   options: TakeOptions | undefined,
   clock: TimeSource,
 ): RuleCharge {
   const cost = costOf(options)
+  const subject = encodeKey(key)
   return { rule, subject, limits: rule.limitsFor(subject, options?.tier, rule.dated ? nowMs(clock) : 0), cost }
 }
 
-/** A take from a rule, by the text of a key. */
-export function textTake(
+/** Charges a key to a rule for a take that holds nothing. */
+export function takeCharge(
   rule: CompiledRule,
-  text: string,
+  key: Key,
   options: TakeOptions | undefined,
   clock: TimeSource,
-): RuleTextTake {
-  const cost = costOf(options)
-  return { rule, text, limits: rule.limitsFor(text, options?.tier, rule.dated ? nowMs(clock) : 0), cost }
-}
-
-/** The charge of a take by text, once the text is known to be the encoded key. */
-export function chargeOf({ rule, text, limits, cost }: RuleTextTake): RuleCharge {
-  return { rule, subject: text, limits, cost }
+): RuleCharge {
+  if (typeof key !== 'string' || rule.limitsVary) return chargeTo(rule, key, options, clock)
+  return new TextCharge(rule, key, rule.limitsFor(key, options?.tier, 0), costOf(options))
 }
 
 /** Charges a request to all rules that match it, or to one of them. */
@@ -79,15 +70,17 @@ export function chargesOfKey(
   options: TakeOptions | undefined,
   clock: TimeSource,
 ): Charges {
-  const subject = encodeKey(key)
-  if (rule === undefined) return noCharges
-  const charge = chargeTo(rule, subject, options, clock)
+  if (rule === undefined) {
+    encodeKey(key)
+    return noCharges
+  }
+  const charge = chargeTo(rule, key, options, clock)
   const watched = rule.mode === 'shadow'
   return { enforced: watched ? none : [charge], shadow: watched ? [charge] : none, refusedBy: undefined }
 }
 
-/** Whether a charge occupies a place of a concurrency limit. */
-export function hasPlace({ limits }: ChargeTerms): boolean {
+/** Whether a charge needs a permit of a concurrency limit. */
+export function needsPermit({ limits }: ChargeTerms): boolean {
   return limits.needsHold
 }
 

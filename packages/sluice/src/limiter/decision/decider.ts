@@ -1,10 +1,10 @@
 import type { Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
 import type { CompiledPolicy } from '../../policy/compiled-policy.ts'
 import type { CallbackStore } from '../../stores/callback-store.ts'
-import { type Charges, hasPlace, type RuleTextTake } from './charges.ts'
+import { type Charges, needsPermit } from './charges.ts'
 import type { Decision } from './decision.ts'
-import { conclude, type DecisionWatch, PendingDecision, startOf } from './pending-decision.ts'
-import { noShadow, promiseDecision, refused, toShadow, unmatched } from './to-decision.ts'
+import { type DecisionWatch, PendingDecision } from './pending-decision.ts'
+import { noShadow, promiseDecision, refused, toDecision, toShadow, unmatched } from './to-decision.ts'
 
 /**
  * Puts charges to a store and makes decisions of its answers. Everything that decides goes through here, and is
@@ -14,21 +14,13 @@ export class Decider {
   readonly #store: CallbackStore
   readonly #watch: DecisionWatch
   readonly #deadlineMs: number
+  readonly #inProcess: boolean
 
-  constructor(store: CallbackStore, watch: DecisionWatch, deadlineMs: number) {
+  constructor(store: CallbackStore, watch: DecisionWatch, deadlineMs: number, inProcess: boolean) {
     this.#store = store
     this.#watch = watch
     this.#deadlineMs = deadlineMs
-  }
-
-  /** Decides where the text of a key is enough to do so at once. */
-  takeByText(policy: CompiledPolicy, take: RuleTextTake): Promise<Decision> | undefined {
-    if (take.rule.mode === 'shadow' || hasPlace(take)) return undefined
-    const startMs = startOf(this.#watch)
-    const answer = this.#store.takeByText(take)
-    if (answer === undefined) return undefined
-    if (!this.#watch.events.has('decided')) return promiseDecision(take, answer, policy.version)
-    return Promise.resolve(conclude([take], answer, policy.version, noShadow, this.#watch, startMs))
+    this.#inProcess = inProcess
   }
 
   /** Decides without holding anything. */
@@ -38,6 +30,21 @@ export class Decider {
     if (shadow.length > 0) return this.withShadow(policy, enforced, shadow).then(resultOf)
     if (enforced.length === 0) return Promise.resolve(resultOf(this.announce(unmatched(policy.version))))
     return this.submit(policy, enforced, resultOf)
+  }
+
+  /** Decides on one charge without holding anything. */
+  take(policy: CompiledPolicy, charge: Charge): Promise<Decision> {
+    if (this.#watch.events.has('decided')) return this.submit(policy, [charge], asItIs)
+    if (!this.#inProcess) {
+      const pending = new PendingDecision(policy.version, [charge], undefined, this.#watch)
+      const known = this.#store.submit(pending, this.#deadlineMs, pending)
+      return known === undefined ? pending.promise(asItIs) : promiseDecision(charge, known, policy.version)
+    }
+    // Nothing has to be kept for an answer that is there at once.
+    const answer = this.#store.decide(takeOf(charge, undefined), this.#deadlineMs)
+    return answer instanceof Promise
+      ? answer.then((later) => toDecision([charge], later, policy.version))
+      : promiseDecision(charge, answer, policy.version)
   }
 
   /** The result is made before the promise resolves: a promise for each step would cost as much as the decision. */
@@ -69,7 +76,7 @@ export class Decider {
     const real = charges.length === 0 ? undefined : this.#store.decide(pending, this.#deadlineMs)
     const shadow = await Promise.all(
       watched.map(async (charge) => {
-        const ask = takeOf(charge, hold?.placesOnly === true && !hasPlace(charge) ? undefined : hold)
+        const ask = takeOf(charge, hold?.permitsOnly === true && !needsPermit(charge) ? undefined : hold)
         return toShadow(charge, await this.#store.decide(ask, this.#deadlineMs))
       }),
     )

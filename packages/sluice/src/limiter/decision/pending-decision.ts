@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Answer, Charge, HoldRequest, TakeAsk, TextTake } from '../../core/engine/ask.ts'
+import type { Answer, Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
-import type { Waiter } from '../../stores/callback-store.ts'
+import type { AnswerCallback } from '../../stores/callback-store.ts'
 import type { LimiterEvents } from '../events.ts'
 import type { Decision, ShadowDecision } from './decision.ts'
 import { noShadow, toDecision } from './to-decision.ts'
@@ -12,8 +12,8 @@ export interface DecisionWatch {
   readonly clock: Clock
 }
 
-/** A decision from the moment it is asked for until the store has answered: the ask and its waiter in one object. */
-export class PendingDecision implements TakeAsk, Waiter {
+/** A decision from the moment it is asked for until the store has answered: the ask and its callback in one object. */
+export class PendingDecision implements TakeAsk, AnswerCallback {
   readonly kind = 'take'
   readonly charges: readonly Charge[]
   readonly copies = 1
@@ -29,7 +29,8 @@ export class PendingDecision implements TakeAsk, Waiter {
     this.hold = hold
     this.#policyVersion = policyVersion
     this.#watch = watch
-    this.#startMs = startOf(watch)
+    // The time, if a listener will want to know how long the decision took.
+    this.#startMs = watch.events.has('decided') ? watch.clock.monotonic() : 0
   }
 
   /** Waits for what the store will answer; asked for only when it did not at once. */
@@ -48,34 +49,19 @@ export class PendingDecision implements TakeAsk, Waiter {
     this.#reject!(error)
   }
 
+  /** Makes the decision of an answer, and announces it. */
   conclude(answer: Answer, shadow: readonly ShadowDecision[]): Decision {
-    return conclude(this.charges, answer, this.#policyVersion, shadow, this.#watch, this.#startMs)
+    const { charges } = this
+    const { events, clock } = this.#watch
+    const decision = toDecision(charges, answer, this.#policyVersion, shadow)
+    if (events.has('decided')) {
+      events.emit('decided', {
+        decision,
+        subjects: charges.map(({ rule, subject }) => rule.prefix + subject),
+        cost: charges[0]?.cost ?? 0,
+        tookMs: this.#startMs === 0 ? 0 : clock.monotonic() - this.#startMs,
+      })
+    }
+    return decision
   }
-}
-
-/** The time, if a listener will want to know how long a decision took. */
-export function startOf({ events, clock }: DecisionWatch): number {
-  return events.has('decided') ? clock.monotonic() : 0
-}
-
-/** Makes the decision of an answer, and announces it. */
-export function conclude(
-  charges: readonly (Charge | TextTake)[],
-  answer: Answer,
-  policyVersion: string,
-  shadow: readonly ShadowDecision[],
-  { events, clock }: DecisionWatch,
-  startMs: number,
-): Decision {
-  const decision = toDecision(charges, answer, policyVersion, shadow)
-  if (events.has('decided')) {
-    events.emit('decided', {
-      decision,
-      // A take by text is only answered where the text is the encoded key.
-      subjects: charges.map((charge) => charge.rule.prefix + ('text' in charge ? charge.text : charge.subject)),
-      cost: charges[0]?.cost ?? 0,
-      tookMs: startMs === 0 ? 0 : clock.monotonic() - startMs,
-    })
-  }
-  return decision
 }

@@ -74,6 +74,7 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
       keyed: spec.key !== undefined,
       estimatesCost: cost.isEstimate,
       dated: spec.overrides?.some(({ until }) => until !== undefined) ?? false,
+      limitsVary: (overrides?.size ?? 0) > 0 || spec.tier !== undefined,
       reads,
       whyNoRequestHas: (parts) => key && whyNoRequestHas(key, parts),
       limitsFor,

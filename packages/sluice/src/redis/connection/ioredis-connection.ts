@@ -89,8 +89,10 @@ export function ioredisConnection(
     },
     attempted: own.isCluster === true ? clusterAttempted(own) : once(own, ['ready', 'error', 'close', 'end']),
     // ioredis makes one list of nested ones, so there is no need to do it twice.
-    run: (script, keys, args) => guard(() => own.evalshaBuffer(script.sha1, keys.length, keys, args) as Promise<Buffer>),
-    load: (script, keys, args) => guard(() => own.evalBuffer(script.source, keys.length, keys, args) as Promise<Buffer>),
+    run: (script, keys, args) =>
+      guard(() => own.evalshaBuffer(script.sha1, keys.length, keys, args) as Promise<Buffer>),
+    load: (script, keys, args) =>
+      guard(() => own.evalBuffer(script.source, keys.length, keys, args) as Promise<Buffer>),
     command: ([name, ...args], { bytes, key }) => {
       // ioredis 5 finds the key of a command, and so its cluster node, only by the name in lower case.
       const command = String(name).toLowerCase()

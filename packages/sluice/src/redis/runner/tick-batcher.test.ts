@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type TickBatch, TickBatcher } from './tick-batcher.ts'
 
-class Texts implements TickBatch<string, () => void, Texts> {
+class Texts implements TickBatch<string, () => void> {
   readonly slot: number
   readonly withinMs: number
   readonly items: string[] = []
@@ -16,16 +16,15 @@ class Texts implements TickBatch<string, () => void, Texts> {
     return this.items.length === 3
   }
 
-  add(item: string): this {
+  add(item: string): void {
     this.items.push(item)
-    return this
   }
 }
 
 function start() {
   const sent: string[] = []
   const batcher = new TickBatcher<string, () => void, Texts>({
-    make: (slot, withinMs, item) => new Texts(slot, withinMs).add(item),
+    make: (slot, withinMs) => new Texts(slot, withinMs),
     send: ({ slot, items }) => {
       sent.push(`${slot}: ${items.join()}`)
     },

@@ -2,20 +2,19 @@ import { runInMicrotask } from '../../runtime/microtask.ts'
 import { noSlot } from '../slots.ts'
 
 /** What one call carries: items that were asked for together. */
-export interface TickBatch<Item, Waiter, Batch> {
+export interface TickBatch<Item, Waiter> {
   /** The deadline that all of its items were given. */
   readonly withinMs: number
   /** Whether it must be sent before more can be added. */
   readonly isFull: boolean
   /** Whether it is large enough to be sent at once when no call is in flight. */
   readonly isEnoughToStart: boolean
-  /** Returns the batch that has the item and all before it: itself, or one that takes its place. */
-  add(item: Item, waiter: Waiter): Batch
+  add(item: Item, waiter: Waiter): void
 }
 
-export interface TickBatcherOptions<Item, Waiter, Batch> {
-  /** Makes a batch that has one item. */
-  make(slot: number, withinMs: number, item: Item, waiter: Waiter): Batch
+export interface TickBatcherOptions<Batch> {
+  /** Makes a batch without items. */
+  make(slot: number, withinMs: number): Batch
   /** Sends a batch. `ended()` must be called for each, once. */
   send(batch: Batch): void
 }
@@ -28,9 +27,9 @@ export interface TickBatcherOptions<Item, Waiter, Batch> {
  * batcher.add(0, 500, 'an item', 'its waiter')
  * // in settle and fail of the batch: batcher.ended()
  */
-export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter, Batch>> {
-  readonly #make: TickBatcherOptions<Item, Waiter, Batch>['make']
-  readonly #send: TickBatcherOptions<Item, Waiter, Batch>['send']
+export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
+  readonly #make: TickBatcherOptions<Batch>['make']
+  readonly #send: TickBatcherOptions<Batch>['send']
   /** The batch of the slot that was last asked for, if it has not been sent. Only a cluster has other slots. */
   #open: Batch | undefined
   #slot = noSlot
@@ -46,21 +45,21 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter, Bat
   /** The callers that wait until nothing is in flight. */
   #draining: (() => void)[] = []
 
-  constructor({ make, send }: TickBatcherOptions<Item, Waiter, Batch>) {
+  constructor({ make, send }: TickBatcherOptions<Batch>) {
     this.#make = make
     this.#send = send
   }
 
   add(slot: number, withinMs: number, item: Item, waiter: Waiter): void {
     if (slot !== this.#slot) this.#turnTo(slot)
-    let open = this.#open
     // Items with different deadlines must neither wait for each other nor shorten each other's time.
-    if (open !== undefined && open.withinMs !== withinMs) {
-      this.#start(open)
-      open = undefined
+    if (this.#open !== undefined && this.#open.withinMs !== withinMs) {
+      this.#start(this.#open)
+      this.#open = undefined
     }
-    const batch = open === undefined ? this.#make(slot, withinMs, item, waiter) : open.add(item, waiter)
-    this.#open = batch
+    this.#open ??= this.#make(slot, withinMs)
+    const batch = this.#open
+    batch.add(item, waiter)
     this.#added += 1
     if (batch.isFull || (this.#inFlight === 0 && batch.isEnoughToStart)) {
       this.#open = undefined

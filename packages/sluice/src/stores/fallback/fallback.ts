@@ -1,10 +1,11 @@
 import { type BreakerState, Circuit, type Pass } from '../../breaker/circuit.ts'
 import { failuresInARow } from '../../breaker/strategy.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { Answer, Ask, Charge, OnStoreFailure, TextTake } from '../../core/engine/ask.ts'
+import type { Answer, Ask, Charge, OnStoreFailure } from '../../core/engine/ask.ts'
+import { changeCharge } from '../../core/engine/charge.ts'
 import { type FailureKind, StoreError } from '../../core/errors.ts'
 import { Deadlines } from '../../runtime/deadlines.ts'
-import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
+import { type AnswerCallback, type CallbackStore, toPromise } from '../callback-store.ts'
 import { Observers } from '../observers.ts'
 import type { Store, StoreAbilities, StoreHealth, StoreObserver } from '../store.ts'
 import { LocalUsage } from './local-usage.ts'
@@ -58,6 +59,7 @@ class StoreWithFallback implements FallbackStore {
   readonly #deadlines: Deadlines
   readonly #clock: Clock
   readonly #abilities: StoreAbilities
+  readonly #inProcess: boolean
   readonly #observers = new Observers()
   #contactMs: number
   #failing = false
@@ -66,6 +68,7 @@ class StoreWithFallback implements FallbackStore {
     this.name = store.name
     this.#store = store
     this.#abilities = store.abilities ?? {}
+    this.#inProcess = this.#abilities.inProcess === true
     this.#clock = clock
     this.#local = new LocalUsage(clock)
     this.#deadlines = new Deadlines(clock)
@@ -94,27 +97,28 @@ class StoreWithFallback implements FallbackStore {
   }
 
   decide(ask: Ask, withinMs: number): Answer | Promise<Answer> {
-    return toPromise(this, ask, withinMs)
+    if (!this.#inProcess) return toPromise(this, ask, withinMs)
+    if (!this.#isWell) return this.submit(ask, withinMs, nobody)!
+    try {
+      return this.#store.decide(ask, withinMs)
+    } catch (error) {
+      return this.failed(ask, this.#breaker.pass!, error)
+    }
   }
 
-  submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
+  submit(ask: Ask, withinMs: number, callback: AnswerCallback): Answer | undefined {
     const pass = this.#breaker.pass ?? this.#breaker.enter(this.#clock.monotonic())
     if (pass === undefined) return this.#answerWithout(ask, breakerOpen)
     if (!this.#local.isEmpty) this.#local.reportAhead(ask, this.#store, withinMs)
     try {
-      const answer = this.#abilities.inProcess
+      const answer = this.#inProcess
         ? (this.#store.decide(ask, withinMs) as Answer)
-        : this.#ask(ask, withinMs, new PendingAsk(this, ask, withinMs, pass, waiter))
+        : this.#ask(ask, withinMs, new PendingAsk(this, ask, withinMs, pass, callback))
       if (answer !== undefined) this.recovered(pass, withinMs)
       return answer
     } catch (error) {
       return this.failed(ask, pass, error)
     }
-  }
-
-  /** In process, what is known cannot fail. */
-  takeByText(take: TextTake): Answer | undefined {
-    return this.#abilities.takeByText?.(take)
   }
 
   health(withinMs: number): Promise<StoreHealth> {
@@ -135,10 +139,11 @@ class StoreWithFallback implements FallbackStore {
    * A store that does not promise to keep its deadline gets one here; Redis does, and better: it also writes nothing
    * after it.
    */
-  #ask(ask: Ask, withinMs: number, call: Waiter): Answer | undefined {
+  #ask(ask: Ask, withinMs: number, call: AnswerCallback): Answer | undefined {
     const { submit, keepsDeadlines } = this.#abilities
     if (submit !== undefined && keepsDeadlines) return submit(ask, withinMs, call)
-    const answer = this.#store.decide(ask, withinMs)
+    // A store of somebody else may copy charges field by field.
+    const answer = this.#store.decide({ ...ask, charges: ask.charges.map((charge) => changeCharge(charge)) }, withinMs)
     if (!(answer instanceof Promise)) return answer
     const inTime = keepsDeadlines ? answer : this.#deadlines.inTime(answer, this.#clock.monotonic() + withinMs, late)
     inTime.then(
@@ -160,7 +165,7 @@ class StoreWithFallback implements FallbackStore {
     if (!this.#local.isEmpty) void this.#local.report(this.#store, withinMs)
   }
 
-  /** What is answered instead; throws what the waiter has to learn of. */
+  /** What is answered instead; throws what the callback has to learn of. */
   failed(ask: Ask, pass: Pass, error: unknown): Answer {
     const failure =
       error instanceof StoreError
@@ -203,24 +208,24 @@ class StoreWithFallback implements FallbackStore {
 }
 
 /** One ask in flight. */
-class PendingAsk implements Waiter {
+class PendingAsk implements AnswerCallback {
   readonly #owner: StoreWithFallback
   readonly #ask: Ask
   readonly #withinMs: number
   readonly #pass: Pass
-  readonly #waiter: Waiter
+  readonly #callback: AnswerCallback
 
-  constructor(owner: StoreWithFallback, ask: Ask, withinMs: number, pass: Pass, waiter: Waiter) {
+  constructor(owner: StoreWithFallback, ask: Ask, withinMs: number, pass: Pass, callback: AnswerCallback) {
     this.#owner = owner
     this.#ask = ask
     this.#withinMs = withinMs
     this.#pass = pass
-    this.#waiter = waiter
+    this.#callback = callback
   }
 
   answered(answer: Answer): void {
     this.#owner.recovered(this.#pass, this.#withinMs)
-    this.#waiter.answered(answer)
+    this.#callback.answered(answer)
   }
 
   failed(error: unknown): void {
@@ -228,12 +233,15 @@ class PendingAsk implements Waiter {
     try {
       answer = this.#owner.failed(this.#ask, this.#pass, error)
     } catch (failure) {
-      this.#waiter.failed(failure)
+      this.#callback.failed(failure)
       return
     }
-    this.#waiter.answered(answer)
+    this.#callback.answered(answer)
   }
 }
+
+/** For a store in process, which answers at once. */
+const nobody: AnswerCallback = { answered: () => {}, failed: () => {} }
 
 function late(): StoreError {
   return new StoreError('timeout', 'The store did not answer before the deadline.')

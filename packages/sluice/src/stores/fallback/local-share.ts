@@ -1,5 +1,6 @@
 import type { Limit } from '../../core/algorithms/limit.ts'
 import type { Charge } from '../../core/engine/ask.ts'
+import { changeCharge } from '../../core/engine/charge.ts'
 import { type LimitSet, limitSet } from '../../core/engine/limit-set.ts'
 
 const shares = new WeakMap<LimitSet, Map<number, LimitSet>>()
@@ -20,7 +21,7 @@ export function limitsPerReplica(charge: Charge, replicas: number): Charge {
     limits = limitSet(charge.limits.limits.map((limit) => shareOfLimit(limit, replicas)))
     bySize.set(replicas, limits)
   }
-  return { ...charge, limits }
+  return changeCharge(charge, { limits })
 }
 
 function shareOfLimit(limit: Limit, replicas: number): Limit {

@@ -1,4 +1,5 @@
-import type { Answer, Charge, ChargeTerms, LimitStatus, TextTake } from '../../core/engine/ask.ts'
+import type { Answer, Charge, LimitStatus } from '../../core/engine/ask.ts'
+import { findSubject } from '../../core/engine/charge.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { isPlainKey } from '../../core/key.ts'
 import type { StoreObserver } from '../store.ts'
@@ -60,7 +61,7 @@ export class DenyCache {
   find(charges: readonly Charge[], nowMs: number): Answer | undefined {
     if (this.#size === 0) return undefined
     for (const charge of charges) {
-      const denial = this.#find(charge, charge.subject, nowMs)
+      const denial = this.#find(charge, nowMs)
       if (denial === undefined) continue
       this.#observer.local('deny-cache', charge.rule.name)
       return charges.length === 1 ? denial.answer : among(charges, charge, denial.answer)
@@ -68,20 +69,12 @@ export class DenyCache {
     return undefined
   }
 
-  /** The denial of a subject whose encoded key equals the text. */
-  findByText(take: TextTake, nowMs: number): Answer | undefined {
-    if (this.#size === 0) return undefined
-    const denial = this.#find(take, take.text, nowMs)
-    if (denial === undefined || !denial.plain) return undefined
-    this.#observer.local('deny-cache', take.rule.name)
-    return denial.answer
-  }
-
-  #find({ rule, limits, cost }: ChargeTerms, subject: string, nowMs: number): Denial | undefined {
-    const denial = this.#denials.get(rule.prefix)?.get(subject)
+  #find(charge: Charge, nowMs: number): Denial | undefined {
+    const { rule, limits, cost } = charge
+    const denial = findSubject(this.#denials.get(rule.prefix), charge)
     if (denial === undefined || cost < denial.cost) return undefined
     if (nowMs >= denial.untilMs || denial.limits !== limits) {
-      this.#delete(rule.prefix, subject)
+      this.#delete(rule.prefix, charge.subject)
       return undefined
     }
     if (nowMs - denial.answerMs >= 1) {
@@ -101,7 +94,7 @@ export class DenyCache {
       if (this.#changes > changes && this.#changedAt(charge) > changes) continue
       const first = answer.statuses[c]!
       let waitMs = 0
-      // A place in flight may come back at any moment (its window is 0), and a cost that never passes says nothing
+      // A permit may come back at any moment (its window is 0), and a cost that never passes says nothing
       // about the subject.
       for (const { retryAfterMs, windowMs } of first) {
         if (windowMs > 0 && retryAfterMs !== Infinity && retryAfterMs > waitMs) waitMs = retryAfterMs

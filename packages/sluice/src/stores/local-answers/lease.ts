@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Answer, Charge, ChargeTerms, LimitStatus } from '../../core/engine/ask.ts'
+import { changeCharge } from '../../core/engine/charge.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { isPlainKey } from '../../core/key.ts'
 import type { Store } from '../store.ts'
@@ -30,7 +31,8 @@ export class Lease {
   readonly #withinMs: number
   readonly #options: LeaseOptions
   readonly #report: (drawn: number, returned: number, stranded: number) => void
-  readonly #plain: boolean
+  /** Whether the subject is a text that encoding does not change. */
+  readonly plain: boolean
   #charge: Charge
   #units = 0
   /** With fewer units than this, more are drawn. */
@@ -57,8 +59,8 @@ export class Lease {
     clock: Clock,
     report: (drawn: number, returned: number, stranded: number) => void,
   ) {
-    this.#charge = charge
-    this.#plain = isPlainKey(charge.subject)
+    this.#charge = changeCharge(charge)
+    this.plain = isPlainKey(charge.subject)
     this.#store = store
     this.#withinMs = withinMs
     this.#options = options
@@ -66,11 +68,6 @@ export class Lease {
     this.#rateMs = clock.monotonic()
     this.#usedMs = this.#rateMs
     this.#report = report
-  }
-
-  /** Whether it has enough for a charge, and the text of its subject is the encoded key. */
-  covers({ limits, cost }: ChargeTerms, nowMs: number): boolean {
-    return this.#plain && cost <= this.#units && limits === this.#charge.limits && nowMs < this.#endsMs
   }
 
   /** Spends locally, if the lease has enough; else the store is to be asked. */
@@ -114,7 +111,10 @@ export class Lease {
       return
     }
     try {
-      await this.#store.decide({ kind: 'refund', charges: [{ ...this.#charge, cost: units }], takenUs }, this.#withinMs)
+      await this.#store.decide(
+        { kind: 'refund', charges: [changeCharge(this.#charge, { cost: units })], takenUs },
+        this.#withinMs,
+      )
       this.#report(0, units, 0)
     } catch {
       this.#report(0, 0, units)
@@ -123,7 +123,7 @@ export class Lease {
 
   #changeLimits(limits: LimitSet): void {
     this.giveBack()
-    this.#charge = { ...this.#charge, limits }
+    this.#charge = changeCharge(this.#charge, { limits })
     this.#statuses = []
   }
 
@@ -166,7 +166,7 @@ export class Lease {
     this.#drawing = true
     const epoch = this.#epoch
     const wallMs = this.#wallMs()
-    const charge = { ...this.#charge, cost: 1 }
+    const charge = changeCharge(this.#charge, { cost: 1 })
     Promise.resolve(this.#store.decide({ kind: 'take', charges: [charge], copies, hold: undefined }, this.#withinMs))
       .then(
         (answer) => this.#drawn(answer, charge.limits, epoch, nowMs, wallMs),

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../core/clock.ts'
-import type { Answer, Charge, TakeAsk, TextTake } from '../../core/engine/ask.ts'
+import type { Answer, Charge, TakeAsk } from '../../core/engine/ask.ts'
+import { findSubject } from '../../core/engine/charge.ts'
 import type { Store, StoreObserver } from '../store.ts'
 import { Lease, type LeaseOptions } from './lease.ts'
 
@@ -43,16 +44,6 @@ export class Leases {
     return spent
   }
 
-  /** Spends for a subject whose encoded key equals the text, where there is enough. */
-  spendByText(take: TextTake, nowMs: number): Answer | undefined {
-    if (!take.rule.lease) return undefined
-    const lease = this.#leases.get(take.rule.prefix)?.get(take.text)
-    if (lease === undefined || !lease.covers(take, nowMs)) return undefined
-    const spent = lease.spend(take, nowMs)
-    if (spent !== undefined) this.#observer.local('lease', take.rule.name)
-    return spent
-  }
-
   /** Learns from the answer to what was asked at `nowMs`. */
   observe(ask: TakeAsk, answer: Answer, nowMs: number): void {
     if (isLeased(ask)) this.#find(ask.charges[0]!)?.observe(answer, nowMs)
@@ -71,8 +62,8 @@ export class Leases {
     this.#leases.clear()
   }
 
-  #find({ rule, subject }: Charge): Lease | undefined {
-    return this.#leases.get(rule.prefix)?.get(subject)
+  #find(charge: Charge): Lease | undefined {
+    return findSubject(this.#leases.get(charge.rule.prefix), charge)
   }
 
   #leaseOf(charge: Charge, withinMs: number): Lease | undefined {

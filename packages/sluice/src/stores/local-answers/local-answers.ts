@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Answer, Ask, TakeAsk, TextTake } from '../../core/engine/ask.ts'
+import type { Answer, Ask, TakeAsk } from '../../core/engine/ask.ts'
 import { runInMicrotask } from '../../runtime/microtask.ts'
-import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
+import { type AnswerCallback, type CallbackStore, toPromise } from '../callback-store.ts'
 import { Observers } from '../observers.ts'
 import type { StoreHealth, StoreObserver } from '../store.ts'
 import { DenyCache, type DenyCacheOptions } from './deny-cache.ts'
@@ -51,17 +51,12 @@ class LocalAnswers implements CallbackStore {
     return toPromise(this, ask, withinMs)
   }
 
-  submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
-    if (ask.kind === 'take') return this.#take(ask, withinMs, waiter)
-    if (ask.kind === 'peek') return this.#store.submit(ask, withinMs, waiter)
+  submit(ask: Ask, withinMs: number, callback: AnswerCallback): Answer | undefined {
+    if (ask.kind === 'take') return this.#take(ask, withinMs, callback)
+    if (ask.kind === 'peek') return this.#store.submit(ask, withinMs, callback)
     this.#denials?.forget(ask.charges)
     if (ask.kind === 'reset') this.#leases.drop(ask.charges)
-    return this.#store.submit(ask, withinMs, this.#denials ? new Changer(this.#denials, ask, waiter) : waiter)
-  }
-
-  takeByText(take: TextTake): Answer | undefined {
-    const nowMs = take.rule.lease ? this.#clock.monotonic() : this.#tickMs()
-    return this.#denials?.findByText(take, nowMs) ?? this.#leases.spendByText(take, nowMs)
+    return this.#store.submit(ask, withinMs, this.#denials ? new Changer(this.#denials, ask, callback) : callback)
   }
 
   health(withinMs: number): Promise<StoreHealth> {
@@ -73,7 +68,7 @@ class LocalAnswers implements CallbackStore {
     await this.#store.close()
   }
 
-  #take(ask: TakeAsk, withinMs: number, waiter: Waiter): Answer | undefined {
+  #take(ask: TakeAsk, withinMs: number, callback: AnswerCallback): Answer | undefined {
     // A lease ends with its window, to the millisecond.
     const nowMs = ask.charges[0]?.rule.lease ? this.#clock.monotonic() : this.#tickMs()
     // An ask with the id of an open hold costs nothing, so a full limit does not deny it.
@@ -82,7 +77,7 @@ class LocalAnswers implements CallbackStore {
     const known = denial ?? this.#leases.spend(ask, nowMs, withinMs)
     if (known !== undefined) return known
     const changes = this.#denials?.changes ?? 0
-    const answer = this.#store.submit(ask, withinMs, new Learner(this, ask, nowMs, changes, waiter))
+    const answer = this.#store.submit(ask, withinMs, new Learner(this, ask, nowMs, changes, callback))
     if (answer !== undefined) this.learn(ask, answer, nowMs, changes)
     return answer
   }
@@ -107,50 +102,50 @@ class LocalAnswers implements CallbackStore {
 }
 
 /** One take in flight. */
-class Learner implements Waiter {
+class Learner implements AnswerCallback {
   readonly #localAnswers: LocalAnswers
   readonly #ask: TakeAsk
   readonly #askedMs: number
   readonly #changes: number
-  readonly #waiter: Waiter
+  readonly #callback: AnswerCallback
 
-  constructor(owner: LocalAnswers, ask: TakeAsk, askedMs: number, changes: number, waiter: Waiter) {
+  constructor(owner: LocalAnswers, ask: TakeAsk, askedMs: number, changes: number, callback: AnswerCallback) {
     this.#localAnswers = owner
     this.#ask = ask
     this.#askedMs = askedMs
     this.#changes = changes
-    this.#waiter = waiter
+    this.#callback = callback
   }
 
   answered(answer: Answer): void {
     this.#localAnswers.learn(this.#ask, answer, this.#askedMs, this.#changes)
-    this.#waiter.answered(answer)
+    this.#callback.answered(answer)
   }
 
   failed(error: unknown): void {
-    this.#waiter.failed(error)
+    this.#callback.failed(error)
   }
 }
 
 /** One change in flight: it may have happened at any time until its answer came. */
-class Changer implements Waiter {
+class Changer implements AnswerCallback {
   readonly #denials: DenyCache
   readonly #ask: Ask
-  readonly #waiter: Waiter
+  readonly #callback: AnswerCallback
 
-  constructor(denials: DenyCache, ask: Ask, waiter: Waiter) {
+  constructor(denials: DenyCache, ask: Ask, callback: AnswerCallback) {
     this.#denials = denials
     this.#ask = ask
-    this.#waiter = waiter
+    this.#callback = callback
   }
 
   answered(answer: Answer): void {
     this.#denials.forget(this.#ask.charges)
-    this.#waiter.answered(answer)
+    this.#callback.answered(answer)
   }
 
   failed(error: unknown): void {
     this.#denials.forget(this.#ask.charges)
-    this.#waiter.failed(error)
+    this.#callback.failed(error)
   }
 }

@@ -3,7 +3,7 @@ import { sweep } from './sweep.ts'
 import type { Table } from './table.ts'
 
 /**
- * How often, and how many slots at a time, expired subjects are looked for; a million slots take less than half a
+ * How often, and how many rows at a time, expired subjects are looked for; a million rows take less than half a
  * minute.
  */
 const everyMs = 500
@@ -52,7 +52,7 @@ export class BackgroundSweep {
     let forgotten = 0
     for (let t = 0; t < tables.length && left > 0; t++) {
       const table = tables[this.#next++ % tables.length]!
-      const looked = Math.min(table.slots, left)
+      const looked = Math.min(table.rows, left)
       forgotten += sweep(table, now, looked, nobody)
       table.shrink()
       left -= looked

@@ -7,7 +7,7 @@ const framework = { afterAll, beforeAll, describe, it }
 
 storeConformance(framework, {
   name: 'memoryStore on a virtual clock',
-  abilities: ['inProcess', 'takeByText', 'continuity'],
+  abilities: ['inProcess', 'continuity'],
   async start() {
     const clock = virtualClock()
     return { store: memoryStore({ clock }), advance: (ms) => clock.tick(ms), stop: async () => {} }
@@ -16,6 +16,6 @@ storeConformance(framework, {
 
 storeConformance(framework, {
   name: 'memoryStore',
-  abilities: ['inProcess', 'takeByText', 'continuity'],
+  abilities: ['inProcess', 'continuity'],
   start: async () => ({ store: memoryStore(), stop: async () => {} }),
 })

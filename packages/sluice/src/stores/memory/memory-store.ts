@@ -1,14 +1,14 @@
 import { blankState, type State } from '../../core/algorithms/state.ts'
 import { checkOptionNames } from '../../core/check-options.ts'
 import type { Clock, TimeSource } from '../../core/clock.ts'
-import type { Answer, Ask, Charge, ChargedRule, ChargeTerms, TextTake } from '../../core/engine/ask.ts'
+import type { Answer, Ask, Charge, ChargedRule, ChargeTerms } from '../../core/engine/ask.ts'
 import { convertState, forgetEnded } from '../../core/engine/convert-state.ts'
 import { decide, setEndUs, takeOne } from '../../core/engine/engine.ts'
 import { invalidOption, StoreError } from '../../core/errors.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
 import type { Store, StoreAbilities, StoreHealth } from '../store.ts'
 import { BackgroundSweep } from './background-sweep.ts'
-import { keepFromMakingWay, keepPlace, type Place, type Slot } from './place.ts'
+import { keepFromMakingWay, keepPlace, type Place, type Row } from './place.ts'
 import { makeRoom, sweep } from './sweep.ts'
 import { Table } from './table.ts'
 
@@ -77,7 +77,6 @@ class InProcess implements MemoryStore {
     const createdUs = clock.now()
     this.abilities = {
       inProcess: true,
-      takeByText: (take) => this.#takeByText(take),
       // What it had before it was made, the process before it has taken along.
       continuity: { placeOf: () => 0, connection: () => 0, intactSinceUs: () => createdUs },
     }
@@ -93,24 +92,11 @@ class InProcess implements MemoryStore {
     const charge = ask.charges[0]!
     const now = this.#nowFor(charge)
     const table = this.#tableOf(charge)
-    const slot = table.slotOf(charge.subject)
-    if (slot !== undefined) return this.#decideKnown(ask, table, slot, now)
+    const row = table.rowOf(charge)
+    if (row !== undefined) return this.#decideKnown(ask, table, row, now)
     if (ask.kind === 'take' && this.#tables.get(charge.rule.prefix)!.length === 1)
       return this.#decideNew(ask, charge, table, now)
     return this.#decideMany(ask, now)
-  }
-
-  #takeByText(take: TextTake): Answer | undefined {
-    const table = this.#tableOf(take)
-    const slot = table.slotOfText(take.text)
-    if (slot === undefined) return undefined
-    const state = table.lend(slot, this.#one[0])
-    // Holds may have expired, which is for the whole engine to see to.
-    if (state.extra !== undefined) return undefined
-    const answer = takeOne(take, state, 1, this.#nowFor(take))
-    if (state.extra !== undefined) table.keepExtra(slot, state.extra)
-    keepFromMakingWay(table, slot, answer, 0)
-    return answer
   }
 
   async health(): Promise<StoreHealth> {
@@ -136,29 +122,36 @@ class InProcess implements MemoryStore {
     this.#size = 0
   }
 
-  #decideKnown(ask: Ask, table: Table, slot: number, now: number): Answer {
-    const state = table.lend(slot, this.#one[0])
+  #decideKnown(ask: Ask, table: Table, row: number, now: number): Answer {
+    const state = table.lend(row, this.#one[0])
+    // Most subjects have nothing but numbers, and then there are no holds to expire.
+    if (ask.kind === 'take' && ask.hold === undefined && state.extra === undefined && !table.set.needsHold) {
+      const answer = takeOne(ask.charges[0]!, state, ask.copies, now)
+      if (state.extra !== undefined) table.keepExtra(row, state.extra)
+      keepFromMakingWay(table, row, answer, 0)
+      return answer
+    }
     const answer = decide(ask, this.#one, now)
-    if (ask.kind === 'reset') this.#remove({ table, slot })
+    if (ask.kind === 'reset') this.#remove({ table, row })
     else {
       if (state.extra !== undefined) {
         forgetEnded(state, now)
-        table.keepExtra(slot, state.extra)
+        table.keepExtra(row, state.extra)
       }
-      if (ask.kind === 'take') keepFromMakingWay(table, slot, answer, 0)
+      if (ask.kind === 'take') keepFromMakingWay(table, row, answer, 0)
     }
     return answer
   }
 
   #decideNew(ask: Ask, charge: Charge, table: Table, now: number): Answer {
     this.#makeRoom(table, 1, now, nobody)
-    const slot = this.#add(table, charge.subject)
-    const state = table.lend(slot, this.#one[0])
+    const row = this.#add(table, charge.subject)
+    const state = table.lend(row, this.#one[0])
     const answer = decide(ask, this.#one, now)
-    if (answer.granted === 0) this.#remove({ table, slot })
+    if (answer.granted === 0) this.#remove({ table, row })
     else {
-      if (state.extra !== undefined) table.keepExtra(slot, state.extra)
-      keepFromMakingWay(table, slot, answer, 0)
+      if (state.extra !== undefined) table.keepExtra(row, state.extra)
+      keepFromMakingWay(table, row, answer, 0)
     }
     return answer
   }
@@ -172,8 +165,8 @@ class InProcess implements MemoryStore {
     const wrote = ask.kind !== 'peek' && answer.granted > 0
     for (const [c, place] of places.entries()) {
       if (ask.kind === 'reset') this.#forget(place)
-      else if (place.slot !== undefined) place.table.keepExtra(place.slot, place.state.extra)
-      const kept = wrote && place.slot === undefined && ask.kind !== 'reset' ? this.#settleIn(place, now) : place
+      else if (place.row !== undefined) place.table.keepExtra(place.row, place.state.extra)
+      const kept = wrote && place.row === undefined && ask.kind !== 'reset' ? this.#settleIn(place, now) : place
       if (ask.kind === 'take') keepPlace(kept, answer, c)
     }
     return answer
@@ -184,7 +177,7 @@ class InProcess implements MemoryStore {
     const stay = new Set(charges.map(({ subject }) => subject))
     const isNew = (charge: Charge): boolean => {
       const table = this.#tableOf(charge)
-      return table.slotOf(charge.subject) === undefined && this.#elsewhere(charge, table) === undefined
+      return table.rowOf(charge) === undefined && this.#elsewhere(charge, table) === undefined
     }
     const coming = charges.filter(isNew)
     for (const [c, charge] of coming.entries()) this.#makeRoom(this.#tableOf(charge), coming.length - c, now, stay)
@@ -207,13 +200,13 @@ class InProcess implements MemoryStore {
 
   #placeOf(charge: Charge): Place {
     const table = this.#tableOf(charge)
-    const slot = table.slotOf(charge.subject)
-    if (slot !== undefined) {
+    const row = table.rowOf(charge)
+    if (row !== undefined) {
       return {
         charge,
         table,
-        slot,
-        state: table.lend(slot, { n: nothing, at: 0, extra: undefined }),
+        row,
+        state: table.lend(row, { n: nothing, at: 0, extra: undefined }),
         elsewhere: undefined,
       }
     }
@@ -221,27 +214,27 @@ class InProcess implements MemoryStore {
     const state =
       elsewhere === undefined
         ? blankState(table.set.fields)
-        : convertState(elsewhere.table.lend(elsewhere.slot, blankState(0)), elsewhere.table.set, table.set)
-    return { charge, table, slot, state, elsewhere }
+        : convertState(elsewhere.table.lend(elsewhere.row, blankState(0)), elsewhere.table.set, table.set)
+    return { charge, table, row, state, elsewhere }
   }
 
-  /** Gives the state of a place a slot, if there is anything to remember. */
+  /** Gives the state of a place a row, if there is anything to remember. */
   #settleIn(place: Place, now: number): Place {
     const { charge, table, state, elsewhere } = place
-    const deniedUs = elsewhere?.table.deniedUntilUs(elsewhere.slot) ?? 0
+    const deniedUs = elsewhere?.table.deniedUntilUs(elsewhere.row) ?? 0
     if (elsewhere !== undefined) this.#remove(elsewhere)
     forgetEnded(state, now)
     if (setEndUs(table.set, state, now) <= now) return { ...place, elsewhere: undefined }
-    const slot = this.#add(table, charge.subject)
-    const kept = table.lend(slot, { n: nothing, at: 0, extra: undefined })
+    const row = this.#add(table, charge.subject)
+    const kept = table.lend(row, { n: nothing, at: 0, extra: undefined })
     kept.n.set(state.n, kept.at)
-    table.keepExtra(slot, state.extra)
-    if (deniedUs > now) table.deny(slot, deniedUs)
-    return { ...place, slot, elsewhere: undefined }
+    table.keepExtra(row, state.extra)
+    if (deniedUs > now) table.deny(row, deniedUs)
+    return { ...place, row, elsewhere: undefined }
   }
 
-  #forget({ table, slot, elsewhere }: Place): void {
-    if (slot !== undefined) this.#remove({ table, slot })
+  #forget({ table, row, elsewhere }: Place): void {
+    if (row !== undefined) this.#remove({ table, row })
     if (elsewhere !== undefined) this.#remove(elsewhere)
   }
 
@@ -251,19 +244,19 @@ class InProcess implements MemoryStore {
     return table.add(subject)
   }
 
-  #remove({ table, slot }: Slot): void {
-    table.remove(slot)
+  #remove({ table, row }: Row): void {
+    table.remove(row)
     this.#size -= 1
   }
 
   /**
-   * Where a subject stands among the tables of its rule's other layouts, if anywhere: it has at most one slot in all of
+   * Where a subject stands among the tables of its rule's other layouts, if anywhere: it has at most one row in all of
    * them.
    */
-  #elsewhere(charge: Charge, here: Table): Slot | undefined {
+  #elsewhere(charge: Charge, here: Table): Row | undefined {
     for (const table of this.#tables.get(charge.rule.prefix)!) {
-      const slot = table === here ? undefined : table.slotOf(charge.subject)
-      if (slot !== undefined) return { table, slot }
+      const row = table === here ? undefined : table.rowOf(charge)
+      if (row !== undefined) return { table, row }
     }
     return undefined
   }

@@ -9,14 +9,14 @@ const sample = 8
 
 const state: State = { n: new Float64Array(0), at: 0, extra: undefined }
 
-/** Forgets expired subjects among the next `steps` slots and returns how many. */
+/** Forgets expired subjects among the next `steps` rows and returns how many. */
 export function sweep(table: Table, now: number, steps: number, stay: ReadonlySet<string>): number {
   let forgotten = 0
-  for (let step = 0; step < steps && table.slots > 0; step++) {
-    const slot = next(table)
-    const subject = table.subjectAt(slot)
-    if (subject !== undefined && !stay.has(subject) && endUs(table, slot, now) <= now) {
-      table.remove(slot)
+  for (let step = 0; step < steps && table.rows > 0; step++) {
+    const row = next(table)
+    const subject = table.subjectAt(row)
+    if (subject !== undefined && !stay.has(subject) && endUs(table, row, now) <= now) {
+      table.remove(row)
       forgotten++
     }
   }
@@ -40,15 +40,15 @@ function evictFrom(table: Table, now: number, stay: ReadonlySet<string>): boolea
   let best = -1
   let bestEnd = Infinity
   let seen = 0
-  for (let step = 0; step < Math.min(reach, table.slots) && seen < sample; step++) {
-    const slot = next(table)
-    const subject = table.subjectAt(slot)
+  for (let step = 0; step < Math.min(reach, table.rows) && seen < sample; step++) {
+    const row = next(table)
+    const subject = table.subjectAt(row)
     if (subject === undefined || stay.has(subject)) continue
-    const end = endUs(table, slot, now)
-    if (end > now && table.deniedUntilUs(slot) > now) continue
+    const end = endUs(table, row, now)
+    if (end > now && table.deniedUntilUs(row) > now) continue
     seen++
     if (end < bestEnd) {
-      best = slot
+      best = row
       bestEnd = end
     }
   }
@@ -57,11 +57,11 @@ function evictFrom(table: Table, now: number, stay: ReadonlySet<string>): boolea
 }
 
 function next(table: Table): number {
-  const slot = table.hand < table.slots ? table.hand : 0
-  table.hand = slot + 1
-  return slot
+  const row = table.hand < table.rows ? table.hand : 0
+  table.hand = row + 1
+  return row
 }
 
-function endUs(table: Table, slot: number, now: number): number {
-  return setEndUs(table.set, table.lend(slot, state), now)
+function endUs(table: Table, row: number, now: number): number {
+  return setEndUs(table.set, table.lend(row, state), now)
 }

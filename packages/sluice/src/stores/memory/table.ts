@@ -1,22 +1,23 @@
 import type { Extra, State } from '../../core/algorithms/state.ts'
+import type { Charge } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { isPlainKey } from '../../core/key.ts'
 
 const chunkBits = 10
-const chunkSlots = 1 << chunkBits
+const chunkRows = 1 << chunkBits
 
 /**
  * The subjects of one rule with one layout of limits, packed into chunks of numbers:
  *
- *     index: subject -> slot          chunk: [ fields of slot 0 ][ fields of slot 1 ] ...
+ *     index: subject -> row          chunk: [ fields of row 0 ][ fields of row 1 ] ...
  *
  * A million subjects cost one map entry and a few numbers each, no objects, and growing never copies.
  */
 export class Table {
-  /** Twice the slot, plus one where the subject is a plain key (see `isPlainKey`). */
+  /** Twice the row, plus one where the subject is a plain key (see `isPlainKey`). */
   #index = new Map<string, number>()
   #chunks: Float64Array[] = []
-  /** Until when each slot counts as denied or has nothing left (us); a chunk in which none ever was has none. */
+  /** Until when each row counts as denied or has nothing left (us); a chunk in which none ever was has none. */
   #denied: (Float64Array | undefined)[] = []
   #subjects: (string | undefined)[] = []
   #free: number[] = []
@@ -32,48 +33,48 @@ export class Table {
     return this.#index.size
   }
 
-  /** How many slots have ever been in use: what a sweep has to walk. */
-  get slots(): number {
+  /** How many rows have ever been in use: what a sweep has to walk. */
+  get rows(): number {
     return this.#subjects.length
   }
 
-  slotOf(subject: string): number | undefined {
-    const found = this.#index.get(subject)
+  /** The row of a charge's subject, found by the text of its key if that is what it is stored by. */
+  rowOf(charge: Charge): number | undefined {
+    const { text } = charge
+    if (text !== undefined) {
+      const found = this.#index.get(text)
+      if (found !== undefined && (found & 1) === 1) return found >> 1
+    }
+    const found = this.#index.get(charge.subject)
     return found === undefined ? undefined : found >> 1
   }
 
-  /** The slot of a subject by the text it was asked for by. */
-  slotOfText(text: string): number | undefined {
-    const found = this.#index.get(text)
-    return found === undefined || (found & 1) === 0 ? undefined : found >> 1
-  }
-
-  subjectAt(slot: number): string | undefined {
-    return this.#subjects[slot]
+  subjectAt(row: number): string | undefined {
+    return this.#subjects[row]
   }
 
   add(subject: string): number {
-    const slot = this.#free.pop() ?? this.#subjects.length
-    if (slot >> chunkBits === this.#chunks.length) {
-      this.#chunks.push(new Float64Array(chunkSlots * this.set.fields))
+    const row = this.#free.pop() ?? this.#subjects.length
+    if (row >> chunkBits === this.#chunks.length) {
+      this.#chunks.push(new Float64Array(chunkRows * this.set.fields))
       this.#denied.push(undefined)
     }
-    this.#index.set(subject, 2 * slot + (isPlainKey(subject) ? 1 : 0))
-    this.#subjects[slot] = subject
-    return slot
+    this.#index.set(subject, 2 * row + (isPlainKey(subject) ? 1 : 0))
+    this.#subjects[row] = subject
+    return row
   }
 
-  remove(slot: number): void {
-    const subject = this.#subjects[slot]
+  remove(row: number): void {
+    const subject = this.#subjects[row]
     if (subject === undefined) return
     this.#index.delete(subject)
-    this.#subjects[slot] = undefined
-    this.#extras.delete(slot)
+    this.#subjects[row] = undefined
+    this.#extras.delete(row)
     const { fields } = this.set
-    const at = (slot & (chunkSlots - 1)) * fields
-    this.#chunks[slot >> chunkBits]!.fill(0, at, at + fields)
-    if (this.deniedUntilUs(slot) > 0) this.deny(slot, 0)
-    this.#free.push(slot)
+    const at = (row & (chunkRows - 1)) * fields
+    this.#chunks[row >> chunkBits]!.fill(0, at, at + fields)
+    if (this.deniedUntilUs(row) > 0) this.deny(row, 0)
+    this.#free.push(row)
   }
 
   /** Lets go of the memory of a table in which no subject is left. */
@@ -88,29 +89,29 @@ export class Table {
   }
 
   /** Remembers until when a subject is denied or has nothing left, so that it does not make way for another before. */
-  deny(slot: number, untilUs: number): void {
-    const chunk = slot >> chunkBits
-    this.#denied[chunk] ??= new Float64Array(chunkSlots)
-    this.#denied[chunk][slot & (chunkSlots - 1)] = untilUs
+  deny(row: number, untilUs: number): void {
+    const chunk = row >> chunkBits
+    this.#denied[chunk] ??= new Float64Array(chunkRows)
+    this.#denied[chunk][row & (chunkRows - 1)] = untilUs
   }
 
-  deniedUntilUs(slot: number): number {
-    return this.#denied[slot >> chunkBits]?.[slot & (chunkSlots - 1)] ?? 0
+  deniedUntilUs(row: number): number {
+    return this.#denied[row >> chunkBits]?.[row & (chunkRows - 1)] ?? 0
   }
 
-  /** Points a state at a slot. */
-  lend(slot: number, state: State): State {
-    state.n = this.#chunks[slot >> chunkBits]!
-    state.at = (slot & (chunkSlots - 1)) * this.set.fields
-    state.extra = this.#extras.size === 0 ? undefined : this.#extras.get(slot)
+  /** Points a state at a row. */
+  lend(row: number, state: State): State {
+    state.n = this.#chunks[row >> chunkBits]!
+    state.at = (row & (chunkRows - 1)) * this.set.fields
+    state.extra = this.#extras.size === 0 ? undefined : this.#extras.get(row)
     return state
   }
 
   /** Takes back what a state may have gained or lost besides numbers. */
-  keepExtra(slot: number, extra: Extra | undefined): void {
+  keepExtra(row: number, extra: Extra | undefined): void {
     const isEmpty =
       extra === undefined || (extra.holds.length === 0 && extra.logs.size === 0 && extra.kept.length === 0)
-    if (isEmpty) this.#extras.delete(slot)
-    else this.#extras.set(slot, extra)
+    if (isEmpty) this.#extras.delete(row)
+    else this.#extras.set(row, extra)
   }
 }

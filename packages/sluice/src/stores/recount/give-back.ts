@@ -1,4 +1,5 @@
 import type { Ask, Charge, TakeAsk } from '../../core/engine/ask.ts'
+import { changeCharge } from '../../core/engine/charge.ts'
 
 /**
  * What takes a granted ask back: what is held is cancelled, what is only spent is refunded. Units that a counter no
@@ -9,8 +10,8 @@ export function giveBackAsks(
   takenUs: number,
   isGone: (charge: Charge) => boolean = () => false,
 ): Ask[] {
-  const isHeld = ({ limits }: Charge): boolean => hold !== undefined && (!hold.placesOnly || limits.needsHold)
-  const held = charges.filter(isHeld).map((charge) => (isGone(charge) ? charge : { ...charge, cost: 0 }))
+  const isHeld = ({ limits }: Charge): boolean => hold !== undefined && (!hold.permitsOnly || limits.needsHold)
+  const held = charges.filter(isHeld).map((charge) => (isGone(charge) ? charge : changeCharge(charge, { cost: 0 })))
   const spent = charges.filter((charge) => !isHeld(charge) && !isGone(charge))
   const asks: Ask[] = []
   if (held.length > 0) asks.push({ kind: 'settle', charges: held, id: hold!.id })

@@ -1,6 +1,6 @@
 import type { Answer, Ask, Charge, PeekAsk, TakeAsk } from '../../core/engine/ask.ts'
 import { type FailureKind, StoreError } from '../../core/errors.ts'
-import type { Waiter } from '../callback-store.ts'
+import type { AnswerCallback } from '../callback-store.ts'
 import type { KnownSubject } from './known-subjects.ts'
 import type { Source } from './source.ts'
 import type { StoreState } from './up-to-date.ts'
@@ -17,13 +17,13 @@ export interface RecountOwner {
 }
 
 /** One take or peek of a recounted rule in flight. */
-export class PendingRecount implements Waiter {
+export class PendingRecount implements AnswerCallback {
   readonly #owner: RecountOwner
   readonly ask: TakeAsk | PeekAsk
   readonly #endMs: number
   /** The subject of the only charge, if the store was known to know of everything when it was asked. */
   readonly #ready: KnownSubject | undefined
-  readonly #waiter: Waiter
+  readonly #callback: AnswerCallback
   /** The number of the last raise of any subject when it was sent to the store. */
   sentAfterRaise = 0
 
@@ -32,39 +32,39 @@ export class PendingRecount implements Waiter {
     ask: TakeAsk | PeekAsk,
     endMs: number,
     ready: KnownSubject | undefined,
-    waiter: Waiter,
+    callback: AnswerCallback,
   ) {
     this.#owner = owner
     this.ask = ask
     this.#endMs = endMs
     this.#ready = ready
-    this.#waiter = waiter
+    this.#callback = callback
   }
 
   answered(answer: Answer): void {
     const checked = this.check(answer)
-    if (checked !== undefined) this.#waiter.answered(checked)
+    if (checked !== undefined) this.#callback.answered(checked)
   }
 
   failed(error: unknown): void {
-    this.#waiter.failed(error)
+    this.#callback.failed(error)
   }
 
   /** The subjects have been looked after; undefined when the store did not answer. */
   prepared(state: StoreState | 'unknown' | undefined, storeEndMs: number): void {
     const nowUs = this.#owner.nowUs()
-    if (state === 'unknown') this.#waiter.answered(closedAnswer(this.ask, nowUs, 'source'))
+    if (state === 'unknown') this.#callback.answered(closedAnswer(this.ask, nowUs, 'source'))
     else if (state === 'incomplete') this.#finish(this.#owner.without(this.ask, undefined, this.#endMs), nowUs)
     else {
       const answer = this.#owner.send(
         this,
         Math.max(this.#owner.leftMs(storeEndMs), this.#owner.leftMs(this.#endMs) / 2),
       )
-      if (answer !== undefined) this.#waiter.answered(answer)
+      if (answer !== undefined) this.#callback.answered(answer)
     }
   }
 
-  /** The answer where it stands as it is; else the waiter is called later. */
+  /** The answer where it stands as it is; else the callback is called later. */
   check(answer: Answer): Answer | undefined {
     const { ask } = this
     if (answer.failure === undefined) {
@@ -81,8 +81,8 @@ export class PendingRecount implements Waiter {
   /** Where the source of truth fails too, the rule is closed. */
   #finish(work: Promise<Answer>, nowUs: number): void {
     work.then(
-      (answer) => this.#waiter.answered(answer),
-      (error) => this.#waiter.answered(closedAnswer(this.ask, nowUs, kindOf(error))),
+      (answer) => this.#callback.answered(answer),
+      (error) => this.#callback.answered(closedAnswer(this.ask, nowUs, kindOf(error))),
     )
   }
 }

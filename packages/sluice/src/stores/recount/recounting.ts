@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Answer, Ask, Charge, PeekAsk, TakeAsk, TextTake } from '../../core/engine/ask.ts'
+import type { Answer, Ask, Charge, PeekAsk, TakeAsk } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
-import { type CallbackStore, toPromise, type Waiter } from '../callback-store.ts'
+import { type AnswerCallback, type CallbackStore, toPromise } from '../callback-store.ts'
 import type { FallbackStore } from '../fallback/fallback.ts'
 import { Observers } from '../observers.ts'
 import type { Store, StoreHealth, StoreObserver } from '../store.ts'
@@ -98,16 +98,16 @@ class Recounting implements RecountingStore, RecountOwner {
     return toPromise(this, ask, withinMs)
   }
 
-  submit(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
-    if (!this.#isRecounted(ask)) return this.#inner.submit(ask, withinMs, waiter)
-    if (ask.kind !== 'take' && ask.kind !== 'peek') return this.#change(ask, withinMs, waiter)
+  submit(ask: Ask, withinMs: number, callback: AnswerCallback): Answer | undefined {
+    if (!this.#isRecounted(ask)) return this.#inner.submit(ask, withinMs, callback)
+    if (ask.kind !== 'take' && ask.kind !== 'peek') return this.#change(ask, withinMs, callback)
     const nowMs = this.#clock.monotonic()
     const endMs = nowMs + withinMs
     // Nearly all asks have one charge, and find its subject only once.
     const ready =
       ask.kind === 'take' && ask.charges.length === 1 ? this.#check.readySubject(ask.charges[0]!) : undefined
     for (const charge of ask.charges) if (this.sourceOf(charge)) this.#continuity.renew(charge, nowMs, withinMs)
-    const pending = new PendingRecount(this, ask, endMs, ready, waiter)
+    const pending = new PendingRecount(this, ask, endMs, ready, callback)
     if (ready !== undefined || ask.kind === 'peek' || this.#inner.breaker !== 'closed' || this.#check.isReady(ask))
       return this.send(pending, withinMs / 2)
     this.#prepare(ask, endMs, false).then(
@@ -122,11 +122,6 @@ class Recounting implements RecountingStore, RecountOwner {
     pending.sentAfterRaise = this.#upToDate.raises
     const answer = this.#inner.submit(pending.ask, Math.max(1, Math.floor(withinMs)), pending)
     return answer && pending.check(answer)
-  }
-
-  /** A subject that its store knows by its text may still have to be recounted. */
-  takeByText(take: TextTake): Answer | undefined {
-    return this.#sources.has(take.rule.name) ? undefined : this.#inner.takeByText(take)
   }
 
   health(withinMs: number): Promise<StoreHealth> {
@@ -264,13 +259,13 @@ class Recounting implements RecountingStore, RecountOwner {
   }
 
   /** Passes on what else changes a subject: its usage may become smaller without having been lost. */
-  #change(ask: Ask, withinMs: number, waiter: Waiter): Answer | undefined {
+  #change(ask: Ask, withinMs: number, callback: AnswerCallback): Answer | undefined {
     const answer = this.#inner.submit(ask, withinMs, {
       answered: (later) => {
         noteChange(ask, this.#subjects, this.#clock.now())
-        waiter.answered(later)
+        callback.answered(later)
       },
-      failed: (error) => waiter.failed(error),
+      failed: (error) => callback.failed(error),
     })
     if (answer !== undefined) noteChange(ask, this.#subjects, this.#clock.now())
     return answer

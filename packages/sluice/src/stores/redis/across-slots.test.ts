@@ -55,7 +55,7 @@ test('when all slots allow, the answer does not wait for the receipts to be clea
 
 const places = limitSet(compileLimits([{ amount: 1, algorithm: 'concurrency' }], 'limits'))
 const place: Charge = { ...charges[0]!, limits: places }
-const hold = { id: 'h', ttlUs: 1, kind: 'acquire', placesOnly: true } as const
+const hold = { id: 'h', ttlUs: 1, kind: 'acquire', permitsOnly: true } as const
 
 /** Asks for a hold of places only, and says what was asked of the slots. */
 async function admit(

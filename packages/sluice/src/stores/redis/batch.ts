@@ -1,12 +1,13 @@
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
-import type { StoreError } from '../../core/errors.ts'
+import { StoreError } from '../../core/errors.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'
+import type { ScriptCall } from '../../redis/runner/script-call.ts'
+import type { TickBatch } from '../../redis/runner/tick-batcher.ts'
 import type { Script } from '../../redis/script.ts'
-import type { Waiter } from '../callback-store.ts'
-import { type AskBatch, type BatchOwner, checkGranted, notOurs } from './ask-batch.ts'
-import { AskList } from './ask-codec.ts'
-import { encodeLimitSet } from './limit-codec.ts'
-import { PlainTakes } from './plain-takes.ts'
+import type { AnswerCallback } from '../callback-store.ts'
+import { AskList } from './ask-list.ts'
+import { encodeLimitSet } from './encode-limit-set.ts'
+import { FastTakes } from './fast-takes.ts'
 import { replay, type StoredSubjects, storedSubject } from './replay.ts'
 import { decide as decideScript } from './scripts.gen.ts'
 
@@ -18,36 +19,44 @@ export const maxAsksPerCall = 1024
 /** An idle server starts with so many subjects, while this process gathers the rest. */
 const enoughToStart = 32
 
+/** Who makes batches, and learns what becomes of them. */
+export interface BatchOwner {
+  readonly keyOf: (charge: Charge) => string
+  replied(asks: number, tookMs: number): void
+  ended(): void
+}
+
 /**
  * Everything asked in one tick, on its way through one script call. `add` notes the asks; `settle` runs them on the
  * states that the script found, so that the script need not return what it decided for each ask.
  */
-export class Batch implements AskBatch {
+export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
   readonly script: Script = decideScript
   readonly slot: number
   readonly deadlineMs: number
   readonly withinMs: number
   readonly #owner: BatchOwner
-  readonly #waiting: Ask[] = []
+  readonly #asks: Ask[] = []
+  readonly #callbacks: AnswerCallback[] = []
   /** For each ask, the indices of its subjects among the keys: a number when it has only one. */
-  readonly #places: (number | readonly number[])[] = []
-  readonly #plain = new PlainTakes()
+  readonly #subjects: (number | readonly number[])[] = []
+  readonly #fast = new FastTakes()
   /** The answer to each ask; undefined when one of its keys holds a value that is not ours. */
   #answers: (Answer | undefined)[] = []
   /** Undefined for a key that holds a value that is not ours. */
-  #subjects: StoredSubjects = []
-  readonly #waiters: Waiter[] = []
-  /** Whether every waiter has its answer or its failure. */
+  #stored: StoredSubjects = []
+  /** Whether every callback has its answer or its failure. */
   #isAnswered = false
   #isOver = false
   readonly #keys: string[] = []
+  #first: Charge | undefined
   /**
-   * The index of each subject among the keys, by the prefix of its rule. Looked up by subject and not by key: a known
-   * subject then needs no key, and the hash of its text is often cached already.
+   * The index of each subject among the keys, by the prefix of its rule; made for the second subject. Looked up by
+   * subject and not by key: a known subject then needs no key, and the hash of its text is often cached already.
    */
-  readonly #placesByRule = new Map<string, Map<string, number>>()
+  #indices: Map<string, Map<string, number>> | undefined
   #prefix: string | undefined
-  #placesOfRule = new Map<string, number>()
+  #indicesOfRule: Map<string, number> | undefined
 
   constructor(slot: number, deadlineMs: number, withinMs: number, owner: BatchOwner) {
     this.slot = slot
@@ -57,7 +66,7 @@ export class Batch implements AskBatch {
   }
 
   get size(): number {
-    return this.#waiting.length
+    return this.#asks.length
   }
 
   get keys(): readonly string[] {
@@ -65,36 +74,29 @@ export class Batch implements AskBatch {
   }
 
   get isFull(): boolean {
-    return this.#keys.length >= maxSubjectsPerCall || this.#waiting.length >= maxAsksPerCall
+    return this.#keys.length >= maxSubjectsPerCall || this.size >= maxAsksPerCall
   }
 
   get isEnoughToStart(): boolean {
     return this.#keys.length >= enoughToStart
   }
 
-  add(ask: Ask, waiter: Waiter): this {
+  add(ask: Ask, callback: AnswerCallback): void {
     const { charges } = ask
-    const key = this.#owner.keyOf
-    if (charges.length === 1) {
-      const place = this.#placeOf(charges[0]!, key)
-      this.#places.push(place)
-      this.#plain.add(ask, place)
-    } else {
-      this.#places.push(charges.map((charge) => this.#placeOf(charge, key)))
-      this.#plain.add(ask, -1)
-    }
-    this.#waiting.push(ask)
-    this.#waiters.push(waiter)
-    return this
+    const subjects = charges.length === 1 ? this.#indexOf(charges[0]!) : charges.map((charge) => this.#indexOf(charge))
+    this.#fast.add(ask, typeof subjects === 'number' ? subjects : -1)
+    this.#subjects.push(subjects)
+    this.#asks.push(ask)
+    this.#callbacks.push(callback)
   }
 
   /** ARGV of `decide.lua` after the deadline. */
   args(nowMs: number): readonly string[] {
-    if (this.#plain.all) return this.#plain.encode(nowMs)
-    const asks = new AskList()
-    for (const [w, ask] of this.#waiting.entries()) asks.add(ask, [this.#places[w]!].flat())
-    const sets = asks.sets.map((set) => encodeLimitSet(set, nowMs).general)
-    return [`[${sets.join()}]`, String(asks), '']
+    if (this.#fast.isAll) return [this.#fast.encode(nowMs)]
+    const list = new AskList()
+    for (const [a, ask] of this.#asks.entries()) list.add(ask, [this.#subjects[a]!].flat())
+    const sets = list.sets.map((set) => encodeLimitSet(set, nowMs).general)
+    return [`[${sets.join()}]`, String(list)]
   }
 
   replied(tookMs: number): void {
@@ -104,17 +106,18 @@ export class Batch implements AskBatch {
   /** Answers every ask by the script's reply. */
   settle(reply: MsgpackReader, nowUs: number): void {
     const granted = reply.read() as number
-    const total = this.#replayPlain(reply, nowUs) ?? this.#replay(reply, nowUs)
-    checkGranted(granted, total)
+    const counted = this.#replayFast(reply, nowUs) ?? this.#replay(reply, nowUs)
+    // The script and this client decide by the same rules, so what they grant must be the same.
+    if (granted !== counted) throw disagreement(granted, counted)
     this.#answerAll()
     this.#end()
   }
 
-  /** Fails every waiter that has no answer yet. */
+  /** Fails every callback that has no answer yet. */
   fail(error: Error): void {
     if (!this.#isAnswered) {
       this.#isAnswered = true
-      for (const waiter of this.#waiters) waiter.failed(error)
+      for (const callback of this.#callbacks) callback.failed(error)
     }
     this.#end()
   }
@@ -125,55 +128,75 @@ export class Batch implements AskBatch {
     this.#owner.ended()
   }
 
-  #replayPlain(reader: MsgpackReader, nowUs: number): number | undefined {
-    if (!this.#plain.all) return undefined
+  #replayFast(reader: MsgpackReader, nowUs: number): number | undefined {
+    if (!this.#fast.isAll) return undefined
     const answers: Answer[] = []
     const start = reader.at
-    const total = this.#plain.replay(this.#waiting, this.#places as number[], reader, nowUs, answers)
-    if (total === undefined) reader.at = start
+    const granted = this.#fast.replay(this.#asks, this.#subjects as number[], reader, nowUs, answers)
+    if (granted === undefined) reader.at = start
     else this.#answers = answers
-    return total
+    return granted
   }
 
   #replay(reader: MsgpackReader, nowUs: number): number {
-    const subjects = this.#keys.map(() => storedSubject(reader.read()))
-    this.#subjects = subjects
-    let total = 0
-    for (const [w, ask] of this.#waiting.entries()) {
-      const answer = replay(ask, this.#places[w]!, subjects, nowUs)
-      if (answer !== undefined && ask.kind === 'take') total += answer.granted
+    const stored = this.#keys.map(() => storedSubject(reader.read()))
+    this.#stored = stored
+    let granted = 0
+    for (const [a, ask] of this.#asks.entries()) {
+      const answer = replay(ask, this.#subjects[a]!, stored, nowUs)
+      if (answer !== undefined && ask.kind === 'take') granted += answer.granted
       this.#answers.push(answer)
     }
-    return total
+    return granted
   }
 
   #answerAll(): void {
     this.#isAnswered = true
-    for (let w = 0; w < this.#waiters.length; w++) {
-      const answer = this.#answers[w]
-      if (answer !== undefined) this.#waiters[w]!.answered(answer)
-      else this.#waiters[w]!.failed(this.#notOurs(w))
+    for (let a = 0; a < this.#callbacks.length; a++) {
+      const answer = this.#answers[a]
+      if (answer !== undefined) this.#callbacks[a]!.answered(answer)
+      else this.#callbacks[a]!.failed(this.#notOurs(a))
     }
   }
 
-  #notOurs(w: number): StoreError {
-    const places = this.#places[w]!
-    const all = [places].flat()
-    const place = all.find((each) => this.#subjects[each] === undefined) ?? all[0]
-    return notOurs(this.#keys[place!]!)
+  #notOurs(a: number): StoreError {
+    const subjects = [this.#subjects[a]!].flat()
+    const key = this.#keys[subjects.find((each) => this.#stored[each] === undefined) ?? subjects[0]!]!
+    return new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${key}`)
   }
 
-  #placeOf(charge: Charge, key: (charge: Charge) => string): number {
-    const { prefix } = charge.rule
-    if (prefix !== this.#prefix) {
-      this.#prefix = prefix
-      this.#placesOfRule = this.#placesByRule.get(prefix) ?? new Map()
-      this.#placesByRule.set(prefix, this.#placesOfRule)
+  #indexOf(charge: Charge): number {
+    const first = this.#first
+    if (first === undefined) {
+      this.#first = charge
+      return this.#keys.push(this.#owner.keyOf(charge)) - 1
     }
-    const known = this.#placesOfRule.get(charge.subject)
+    if (charge.subject === first.subject && charge.rule.prefix === first.rule.prefix) return 0
+    const indices = this.#indicesOf(charge.rule.prefix)
+    const known = indices.get(charge.subject)
     if (known !== undefined) return known
-    const place = this.#keys.push(key(charge)) - 1
-    this.#placesOfRule.set(charge.subject, place)
-    return place
+    const index = this.#keys.push(this.#owner.keyOf(charge)) - 1
+    indices.set(charge.subject, index)
+    return index
   }
+
+  #indicesOf(prefix: string): Map<string, number> {
+    if (prefix === this.#prefix) return this.#indicesOfRule!
+    this.#indices ??= new Map()
+    let indices = this.#indices.get(prefix)
+    if (indices === undefined) {
+      indices = new Map()
+      this.#indices.set(prefix, indices)
+    }
+    this.#prefix = prefix
+    this.#indicesOfRule = indices
+    return indices
+  }
+}
+
+function disagreement(granted: number, counted: number): StoreError {
+  return new StoreError(
+    'script',
+    `The script granted ${granted} and this client counts ${counted}; are two versions of Sluice in use?`,
+  )
 }

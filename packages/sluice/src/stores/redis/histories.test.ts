@@ -15,9 +15,7 @@ import { MsgpackReader } from '../../redis/msgpack.ts'
 import { noSlot } from '../../redis/slots.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { memoryStore } from '../memory/memory-store.ts'
-import type { AskBatch } from './ask-batch.ts'
 import { Batch } from './batch.ts'
-import { startBatch } from './lone-take.ts'
 import { constants } from './scripts.gen.ts'
 import { holdKinds } from './stored-subject.ts'
 
@@ -25,7 +23,7 @@ import { holdKinds } from './stored-subject.ts'
 const decisions = Number(process.env.SLUICE_HISTORIES ?? 100_000)
 const startMs = Date.UTC(2026, 2, 28, 22)
 
-/** Histories of what `plain-takes.lua` is for, takes under windows, with something else now and then. */
+/** Histories of what `fast-takes.lua` is for, takes under windows, with something else now and then. */
 function mostlyPlain(kind: fc.Arbitrary<History>): fc.Arbitrary<History> {
   return fc.tuple(kind, fc.array(fc.nat(9), { minLength: 12, maxLength: 12 })).map(([one, dice]) => ({
     ...one,
@@ -106,18 +104,17 @@ class Lane {
     return steps.map((one) => this.#ask(one))
   }
 
-  batch(asks: readonly Ask[]): { batch: AskBatch; answers: Promise<Answer>[] } {
+  batch(asks: readonly Ask[]): { batch: Batch; answers: Promise<Answer>[] } {
     const keyOf = (charge: Charge): string => this.key(charge.subject)
     const owner = { keyOf, replied: () => {}, ended: () => {} }
-    let batch: AskBatch | undefined
+    const batch = new Batch(noSlot, 0, 0, owner)
     const answers = asks.map(
       (ask) =>
         new Promise<Answer>((answered, failed) => {
-          const waiter = { answered, failed }
-          batch = batch === undefined ? startBatch(noSlot, 0, 0, owner, ask, waiter) : batch.add(ask, waiter)
+          batch.add(ask, { answered, failed })
         }),
     )
-    return { batch: batch ?? new Batch(noSlot, 0, 0, owner), answers }
+    return { batch, answers }
   }
 
   /**
@@ -163,9 +160,9 @@ class Lane {
     })
     switch (one.kind) {
       case 'take': {
-        const placesOnly = one.hold === 'places'
+        const permitsOnly = one.hold === 'places'
         const kind = one.hold === 'places' ? 'acquire' : one.hold
-        const hold = kind && { id: one.id, kind, ttlUs: one.ttlUs, placesOnly }
+        const hold = kind && { id: one.id, kind, ttlUs: one.ttlUs, permitsOnly }
         return { kind: 'take', charges, hold, copies: hold || charges.length > 1 ? 1 : one.copies }
       }
       case 'settle':

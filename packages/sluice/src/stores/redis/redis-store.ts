@@ -6,22 +6,33 @@ import type { SharedRedis } from '../../redis/shared-redis.ts'
 import { noSlot, slotOf } from '../../redis/slots.ts'
 import { Deadlines } from '../../runtime/deadlines.ts'
 import { Observers } from '../observers.ts'
-import type { Store, StoreAbilities, StoreHealth, StoreObserver, Waiter } from '../store.ts'
+import type { AnswerCallback, Store, StoreAbilities, StoreHealth, StoreObserver } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
-import type { AskBatch, BatchOwner } from './ask-batch.ts'
+import { Batch, type BatchOwner } from './batch.ts'
 import { redisContinuity } from './continuity.ts'
 import { EvictionWatch } from './eviction-watch.ts'
 import { keysUnder } from './keys.ts'
-import { startBatch } from './lone-take.ts'
 
-/** Keeps counters in Redis or Valkey, exactly across all replicas. One per handle, shared by its limiters. */
+/**
+ * Keeps counters in Redis or Valkey, exactly across all replicas. One per handle, shared by its limiters.
+ *
+ *     submit -> TickBatcher: all asks of one turn, by slot -> Batch -> SharedRedis, ScriptRunner: deadline, server time
+ *                                                              |
+ *               takes under windows or a pace: FastTakes.encode, one list -> fast-takes.lua
+ *               anything else: AskList, sets and asks                     -> the rest of decide.lua
+ *                                                              |
+ *     callback <- Batch.settle: FastTakes.replay, or replay <- the states before, and how much was granted
+ *
+ * Where a subject of a fast call has holds or other limits, the script makes the general form of the list and decides
+ * that; the client notices by the states.
+ */
 export class RedisStore implements Store {
   readonly name = 'redis'
   readonly abilities: StoreAbilities
   readonly #redis: SharedRedis
   readonly #keyOf: (charge: Charge) => string
   readonly #deadlines: Deadlines
-  readonly #batcher: TickBatcher<Ask, Waiter, AskBatch>
+  readonly #batcher: TickBatcher<Ask, AnswerCallback, Batch>
   /** Ends the use of the sockets; undefined while no limiter uses the store. */
   #release: (() => Promise<void>) | undefined
   readonly #observers = new Observers()
@@ -35,7 +46,7 @@ export class RedisStore implements Store {
     this.#keyOf = keysUnder(prefix)
     this.abilities = {
       keepsDeadlines: true,
-      submit: (ask, withinMs, waiter) => this.#submit(ask, withinMs, waiter),
+      submit: (ask, withinMs, callback) => this.#submit(ask, withinMs, callback),
       continuity: redisContinuity(prefix, this.#keyOf, () => redis),
     }
     this.#deadlines = new Deadlines(clock)
@@ -50,7 +61,7 @@ export class RedisStore implements Store {
       ended: () => this.#batcher.ended(),
     }
     this.#batcher = new TickBatcher({
-      make: (slot, withinMs, ask, waiter) => startBatch(slot, clock.monotonic(), withinMs, owner, ask, waiter),
+      make: (slot, withinMs) => new Batch(slot, clock.monotonic() + withinMs, withinMs, owner),
       send: (batch) => redis.run(batch),
     })
   }
@@ -89,10 +100,10 @@ export class RedisStore implements Store {
     })
   }
 
-  #submit(ask: Ask, withinMs: number, waiter: Waiter): undefined {
+  #submit(ask: Ask, withinMs: number, callback: AnswerCallback): undefined {
     if (this.#closed) throw closed()
-    if (!this.#redis.isCluster) this.#batcher.add(noSlot, withinMs, ask, waiter)
-    else this.#submitToCluster(ask, withinMs, waiter)
+    if (!this.#redis.isCluster) this.#batcher.add(noSlot, withinMs, ask, callback)
+    else this.#submitToCluster(ask, withinMs, callback)
   }
 
   async health(withinMs: number): Promise<StoreHealth> {
@@ -121,10 +132,10 @@ export class RedisStore implements Store {
     await release?.()
   }
 
-  #submitToCluster(ask: Ask, withinMs: number, waiter: Waiter): void {
+  #submitToCluster(ask: Ask, withinMs: number, callback: AnswerCallback): void {
     const slots = ask.charges.map((charge) => slotOf(this.#keyOf(charge)))
     if (slots.every((slot) => slot === slots[0])) {
-      this.#batcher.add(slots[0]!, withinMs, ask, waiter)
+      this.#batcher.add(slots[0]!, withinMs, ask, callback)
       return
     }
     const { clock } = this.#redis
@@ -140,8 +151,8 @@ export class RedisStore implements Store {
       random: Math.random,
       id: randomUUID,
     }).then(
-      (answer) => waiter.answered(answer),
-      (error) => waiter.failed(error),
+      (answer) => callback.answered(answer),
+      (error) => callback.failed(error),
     )
   }
 }

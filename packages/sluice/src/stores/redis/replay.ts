@@ -16,18 +16,18 @@ export function storedSubject(packed: Packed): StoredSubject | undefined {
 const one: [State] = [{ n: new Float64Array(0), at: 0, extra: undefined }]
 
 /**
- * Runs an ask on the subjects as a script found them and the asks before it left them. `places` are those of its
+ * Runs an ask on the subjects as a script found them and the asks before it left them. `indices` are those of its
  * subjects; undefined for a subject that is not ours, and so for the answer.
  */
 export function replay(
   ask: Ask,
-  places: number | readonly number[],
+  indices: number | readonly number[],
   subjects: StoredSubjects,
   clockUs: number,
 ): Answer | undefined {
-  if (ask.kind === 'reset') repair(places, subjects)
-  if (typeof places !== 'number') return replayMany(ask, places, subjects, clockUs)
-  const subject = subjects[places]
+  if (ask.kind === 'reset') repair(indices, subjects)
+  if (typeof indices !== 'number') return replayMany(ask, indices, subjects, clockUs)
+  const subject = subjects[indices]
   if (subject === undefined) return undefined
   const { limits } = ask.charges[0]!
   one[0] = ask.kind === 'peek' ? subject.look(limits) : subject.adopt(limits)
@@ -39,13 +39,13 @@ export function replay(
 
 function replayMany(
   ask: Ask,
-  places: readonly number[],
+  indices: readonly number[],
   subjects: StoredSubjects,
   clockUs: number,
 ): Answer | undefined {
   const involved: StoredSubject[] = []
-  for (const place of places) {
-    const subject = subjects[place]
+  for (const index of indices) {
+    const subject = subjects[index]
     if (subject === undefined) return undefined
     involved.push(subject)
   }
@@ -60,8 +60,8 @@ function replayMany(
 }
 
 /** A reset removes whatever lies at a key: what was not ours is a subject without a past from then on. */
-function repair(places: number | readonly number[], subjects: StoredSubjects): void {
-  for (const place of [places].flat()) subjects[place] ??= new StoredSubject(undefined)
+function repair(indices: number | readonly number[], subjects: StoredSubjects): void {
+  for (const index of [indices].flat()) subjects[index] ??= new StoredSubject(undefined)
 }
 
 /**

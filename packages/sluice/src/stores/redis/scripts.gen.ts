@@ -50,11 +50,8 @@ export const constants = {
   ACQUIRE: 1,
   RECEIPT: 2,
   PENDING: 3,
-  PLACES_ONLY: 4,
-  BATCH_ARGUMENTS: 4,
-  LONE_WITH_COST: 5,
-  LONE_CALENDAR: 6,
-  CALENDAR_WITH_COST: 8,
+  PERMITS_ONLY: 4,
+  FAST_ARGUMENTS: 2,
   TAKE_EACH: 0,
   TAKE: 1,
   SETTLE: 2,
@@ -64,21 +61,22 @@ export const constants = {
   DEBIT: 6,
   RAISE: 7,
   RESIZE: 8,
-  WINDOW_WIDTH: 4,
+  FIRST_SET: 2,
+  WINDOW_WIDTH: 5,
   WINDOW_TAG: 1,
   WINDOW_AMOUNT: 2,
   WINDOW_LENGTH: 3,
   WINDOW_START: 4,
+  RUN_WIDTH: 4,
   PACED: -1,
-  PACED_WIDTH: 12,
   PACED_TOTAL: 2,
   PACED_TAG: 3,
   PACED_AMOUNT: 4,
   PACED_BURST: 5,
   PACED_INTERVAL: 6,
   PACED_SEGMENT: 7,
+  PACED_WIDTH: 19,
   EMPTY_ARRAY: 144,
-  ONE_WINDOW: 4,
   LONGEST_SHORT_ARRAY: 159,
   ARRAY_16: 220,
   ARRAY_32: 221,
@@ -103,92 +101,46 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: 'b09890deb97ff6f43eba7b57456490edb8305231',
+  sha1: '353b606e86ca00618436b7b3142ea11003c71d52',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
-local function lone_take(call, clock)
-local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
-local value, clock_ms = call('GET', KEYS[1]), floor(clock / 1000)
-local tag, amount, length, clock_age, cost, granted = ARGV[2] + 0, ARGV[3] + 0, 0, -1, 1, 1
-local last = #ARGV
-if last == 5 or last == 8 then cost, granted = ARGV[last - 1] + 0, ARGV[last] + 0 end
-if last >= 6 then
-length, clock_age = ARGV[4] + 0, clock_ms - ARGV[5]
-if clock_age < 0 or clock_age >= length then return nil end
-else
-local aligned
-if tag < 128 then
-local usual = tag % 4
-length = usual == 1 and 60000 or usual == 2 and 3600000 or usual == 3 and 86400000 or 1000
-aligned = tag >= 4
-else
-local rest = floor((tag - 128) / 128)
-length, aligned = floor(rest / 2), rest % 2 == 1
-end
-if aligned then clock_age = clock_ms % length end
-end
-local age, count = -1, 0
-if value then
-local rest, base, stored_tag
-rest, base, stored_tag, age, count = unpack_limit(value, 4, 1)
-if byte(value) ~= 144 + 4 or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then
-return nil
-end
-if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
-end
-local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
-if not current then age = clock_age < 0 and 0 or clock_age end
-if not current then count = 0 elseif not (count >= 0 and count < 9007199254740992) then return nil end
-if amount - count < granted * cost then granted = floor((amount - count) / cost) end
-local now = pack(clock)
-if granted <= 0 then return value, nil, nil, 0, now end
-local written = '\\148' .. now .. pack(tag, age, count + granted * cost)
-return value, written, not current and length - age, granted, now
-end
-if #ARGV ~= 4 then
-local ran, value, written, life, granted, now = pcall(lone_take, call, clock)
-if ran and granted then
-if life then call('SET', KEYS[1], written, 'PX', life + 1)
-elseif written then call('SET', KEYS[1], written, 'KEEPTTL') end
-return '\\0' .. now .. (granted == 1 and '\\1' or cmsgpack.pack(granted)) .. (value or '\\192')
-end
-end
 local values, lives = {}, {}
-local function plain_takes(raw)
+local function fast_takes(raw, packed_clock)
 local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
-local plain, clock_ms = cjson.decode(ARGV[4]), floor(clock / 1000)
-local max, min, ceil = math.max, math.min, math.ceil
-local set, runs = 2, plain[1]
+local list, clock_ms = cjson.decode(ARGV[2]), floor(clock / 1000)
+local set, runs = 2, list[1]
+if runs > #list then list[runs], list[runs + 1], list[runs + 2], list[runs + 3] = #KEYS, 2, 1, 1 end
 while set < runs do
-local paced = plain[set] == -1
-local last = set + (paced and 12 or 4 * plain[set])
+local paced = list[set] == -1
+local last = set + (paced and 19 or 5 * list[set])
 if paced then
 local segment = set + 7
-if clock_ms < plain[segment] or clock_ms >= plain[segment + 1] then return nil end
+if clock_ms < list[segment] or clock_ms >= list[segment + 1] then return nil end
 end
-for s = set, paced and set - 1 or last - 4, 4 do
-local length, start = plain[s + 3], plain[s + 4]
+for s = set, paced and set - 1 or last - 5, 5 do
+local length, start = list[s + 3], list[s + 4]
 if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
-if start >= 0 then plain[s + 4] = (clock_ms - start) % length end
+if start >= 0 then list[s + 4] = (clock_ms - start) % length end
 end
 set = last + 1
 end
 local total, first = 0, 1
-for run = runs, #plain, 4 do
-local last, set, cost, copies = plain[run], plain[run + 1], plain[run + 2], plain[run + 3]
-local size = plain[set] == -1 and 10 or 1 + 3 * plain[set]
+for run = runs, #list, 4 do
+local last, set, cost, copies = list[run], list[run + 1], list[run + 2], list[run + 3]
+local size = list[set] == -1 and 10 or 1 + 3 * list[set]
 local array = 144 + size
-local head = string.char(array) .. pack(clock)
-if plain[set] == -1 then
-local tag, total_amount, pace_tag = plain[set + 1], plain[set + 2], plain[set + 3]
-local amount, burst, interval = plain[set + 4], plain[set + 5], plain[set + 6]
-local s = set + 7
-local begins, from = plain[s], plain[s + 2]
-local position = from + floor((clock_ms - begins) / (plain[s + 1] - begins) * (plain[s + 3] - from))
-local age, life = clock_ms - plain[s + 4], plain[s + 5] - clock_ms
+local head = string.char(array) .. packed_clock
+if list[set] == -1 then
+local max, min, ceil = math.max, math.min, math.ceil
+local tag, total_amount, pace_tag = list[set + 1], list[set + 2], list[set + 3]
+local amount, burst, interval = list[set + 4], list[set + 5], list[set + 6]
+local s, at_ms = set + 7, clock_ms
+local begins, ends, rises_from, rises_to = list[s], list[s + 1], list[s + 2], list[s + 3]
+local position = rises_from + floor((at_ms - begins) / (ends - begins) * (rises_to - rises_from))
 local most = min(amount, floor(amount * (position / 1125899906842624)) + burst)
+local age, life = clock_ms - list[s + 4], list[s + 5] - clock_ms
 for k = first, last do
 local value, granted, count, spent = raw[k], copies, 0, 0
 local full, before, from = 0, 0, 0
@@ -211,8 +163,8 @@ if before ~= interval and full ~= 0 then
 debt = max(ceil(debt / before) * interval, ceil((full - from) / before) * interval - (reached - from))
 debt = min(4503599627370496, debt)
 end
-local room = min(total_amount - count, most - spent)
-room = min(room, floor((burst * interval - debt) / interval))
+local room = min(most - spent, floor((burst * interval - debt) / interval))
+room = min(room, total_amount - count)
 if room < granted * cost then granted = floor(room / cost) end
 if granted > 0 then
 local units = granted * cost
@@ -222,19 +174,15 @@ values[k] = head .. pack(tag, age, count + units, pace_tag, age, spent + units, 
 if count == 0 or spent == 0 then lives[k] = life end
 end
 end
-elseif plain[set] == 1 then
-local tag, amount = plain[set + 1], plain[set + 2]
-local length, clock_age = plain[set + 3], plain[set + 4]
-head = head .. pack(tag)
+elseif list[set] == 1 then
+local tag, amount = list[set + 1], list[set + 2]
+local length, clock_age = list[set + 3], list[set + 4]
 for k = first, last do
-local value, granted = raw[k], copies
-local age, count = -1, 0
+local value, granted, age, count = raw[k], copies, -1, 0
 if value then
 local rest, base, stored_tag
-rest, base, stored_tag, age, count = unpack_limit(value, 4, 1)
-if byte(value) ~= 144 + 4 or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then
-return nil
-end
+rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
+if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
 if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
 end
 local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
@@ -243,7 +191,7 @@ if not current then count = 0 elseif not (count >= 0 and count < 900719925474099
 if amount - count < granted * cost then granted = floor((amount - count) / cost) end
 if granted > 0 then
 total = total + granted
-values[k] = head .. pack(age, count + granted * cost)
+values[k] = head .. pack(tag, age, count + granted * cost)
 if not current then lives[k] = length - age end
 end
 end
@@ -259,8 +207,8 @@ p = { -1, clock }
 end
 local granted, kept, begun, s = copies, 0, 0, set
 for o = 3, size, 3 do
-local tag, room = plain[s + 1], plain[s + 2]
-local length, clock_age, age = plain[s + 3], plain[s + 4], -1
+local tag, room = list[s + 1], list[s + 2]
+local length, clock_age, age = list[s + 3], list[s + 4], -1
 if value then
 if p[o] ~= tag then return nil end
 local stored = p[o + 1]
@@ -282,7 +230,7 @@ if room < granted * cost then
 granted = floor(room / cost)
 if granted <= 0 then break end
 end
-s = s + 4
+s = s + 5
 end
 if granted > 0 then
 total = total + granted
@@ -296,22 +244,63 @@ first = last + 1
 end
 return total
 end
-if #ARGV == 4 and ARGV[4] ~= '' then
-local raw, none = call('MGET', unpack(KEYS)), {}
-local ran, total = pcall(plain_takes, raw)
+if #ARGV == 2 then
+local raw, none, now = nil, nil, cmsgpack.pack(clock)
+if #KEYS == 1 then raw = { redis.pcall('GET', KEYS[1]) } else raw = call('MGET', unpack(KEYS)) end
+local ran, total = pcall(fast_takes, raw, now)
 for k = 1, #KEYS do
 if not raw[k] then
 raw[k] = '\\192'
+if #KEYS > 1 then
+none = none or {}
 none[#none + 1] = KEYS[k]
 end
 end
-if ran and total and (#none == 0 or call('EXISTS', unpack(none)) == 0) then
+end
+if ran and total and (not none or call('EXISTS', unpack(none)) == 0) then
 for k = 1, #KEYS do
 if lives[k] then call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)
 elseif values[k] then call('SET', KEYS[k], values[k], 'KEEPTTL') end
 end
-return cmsgpack.pack(0, clock, total) .. table.concat(raw)
+return '\\0' .. now .. cmsgpack.pack(total) .. table.concat(raw)
 end
+end
+local function numbers(list, first, count)
+return unpack(list, first, first + count - 1)
+end
+local function general_window(list, s, first)
+local tag, amount, length, start, next_length = numbers(list, s + 1, 5)
+if start <= 0 then return { 0, tag, first, amount, length, start + 1 } end
+return { 4, tag, first, amount, length, start, start + length, start + length + next_length }
+end
+local function general_pace(list, set)
+local tag, total, pace_tag, amount, burst, interval = numbers(list, set + 1, 7 - 1)
+local segment = set + 7
+local starts, ends = list[segment + 4], list[segment + 5]
+return {
+{ 4, tag, 1 + 2, total, ends - starts, starts, ends, list[set + 19] },
+{ 6, pace_tag, 1 + 5, amount, ends - starts, interval, burst, numbers(list, segment, 2 * 6) },
+}
+end
+local function general_form(list)
+local sets, asks, indices, set, first, runs = {}, {}, {}, 2, 1, list[1]
+if runs > #list then list[runs], list[runs + 1], list[runs + 2], list[runs + 3] = #KEYS, 2, 1, 1 end
+while set < runs do
+local limits = {}
+indices[set] = #sets + 1
+if list[set] == -1 then
+sets[#sets + 1], set = general_pace(list, set), set + 19 + 1
+else
+for w = 1, list[set] do limits[w] = general_window(list, set + (w - 1) * 5, 1 + 3 * w - 1) end
+sets[#sets + 1], set = limits, set + 5 * list[set] + 1
+end
+end
+for run = runs, #list, 4 do
+local last, set, cost, copies = numbers(list, run, 4)
+for _, number in ipairs({ 0, first, last, indices[set], cost, copies }) do asks[#asks + 1] = number end
+first = last + 1
+end
+return sets, asks
 end
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local widths = {
@@ -379,23 +368,22 @@ end
 end
 return held
 end
-local function plan_at(limit, now_ms)
-local s = now_ms < limit[8 + 1] and 8 or 8 + 6
-local first, from = limit[s], limit[s + 2]
-return s, from + floor((now_ms - first) / (limit[s + 1] - first) * (limit[s + 3] - from))
-end
-local function paced(p, limit, now_ms)
-local o, s, position = limit[3], plan_at(limit, now_ms)
-local age = now_ms - limit[s + 4]
-if p[o] ~= age then return 0, 0, position, age, s end
-local interval, full, before, from = limit[6], p[o + 2], p[o + 3], p[o + 4]
+local function paced(p, limit, at_ms)
+local o, amount, burst, interval = limit[3], limit[4], limit[7], limit[6]
+local s = at_ms < limit[8 + 1] and 8 or 8 + 6
+local begins, ends, rises_from, rises_to = unpack(limit, s, s + 3)
+local position = rises_from + floor((at_ms - begins) / (ends - begins) * (rises_to - rises_from))
+local most = min(amount, floor(amount * (position / 1125899906842624)) + burst)
+local age, spent, full, before, from = at_ms - limit[s + 4], 0, 0, 0, 0
+if p[o] == age then spent, full, before, from = unpack(p, o + 1, o + 4) end
 local reached = max(position, from)
 local debt = max(0, full - reached)
 if before ~= interval and full ~= 0 then
 debt = max(ceil(debt / before) * interval, ceil((full - from) / before) * interval - (reached - from))
 debt = min(4503599627370496, debt)
 end
-return p[o + 1], debt, position, age, s
+local room = min(most - spent, floor((burst * interval - debt) / interval))
+return spent, debt, position, age, s, room
 end
 local function fit(p, set, cost, copies, now_ms)
 if cost == 0 then return copies end
@@ -413,11 +401,8 @@ elseif algorithm == 1 then
 local count, previous, age = two_counts(p, o, limit, now_ms)
 room = floor(room - count - (previous * (limit[5] - age)) / limit[5])
 elseif algorithm == 6 then
-local count, debt, position = paced(p, limit, now_ms)
-local burst, interval = limit[7], limit[6]
-local planned = floor(room * (position / 1125899906842624)) + burst
-room = min(room, planned) - count
-room = min(room, floor((burst * interval - debt) / interval))
+local _, _, _, _, _, room_of_pace = paced(p, limit, now_ms)
+room = room_of_pace
 elseif algorithm == 2 then
 local log, period = p[o], limit[5] * 1000
 for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
@@ -543,7 +528,7 @@ end
 end
 return true
 end
-local function has_places(set)
+local function has_permits(set)
 for l = 1, #set do if set[l][1] == 5 then return true end end
 return false
 end
@@ -827,20 +812,8 @@ end
 return raw, states
 end
 local sets, asks
-if #ARGV ~= 4 then
-local cost, copies = 1, 1
-if #ARGV == 5 or #ARGV == 8 then cost, copies = ARGV[#ARGV - 1] + 0, ARGV[#ARGV] + 0 end
-if #ARGV >= 6 then
-sets = cjson.decode(ARGV[6])
-else
-local tag = ARGV[2] + 0
-local window = limit_of_tag(tag)
-sets = { { { 0, tag, 1 + 2, ARGV[3] + 0, window[5], window[6] } } }
-end
-asks = { 0, 1, 1, 1, cost, copies }
-else
-sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
-end
+if #ARGV == 2 then sets, asks = general_form(cjson.decode(ARGV[2]))
+else sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3]) end
 if not calendars_cover(sets, clock) then return cmsgpack.pack(1, clock) end
 measure(sets)
 local before, states = load_states()
@@ -893,7 +866,7 @@ local function find_dues(charges, id, kind)
 local to_hold, known = 0, 0
 for c = 1, #charges do
 local charge = charges[c]
-charge.held = kind ~= 4 or has_places(charge.set)
+charge.held = kind ~= 4 or has_permits(charge.set)
 charge.takings, charge.known = find_takings(charge.p, charge.set, id)
 if charge.held then
 to_hold = to_hold + 1

@@ -9,10 +9,8 @@ import { noSlot } from '../../redis/slots.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import type { Store } from '../store.ts'
 import { storeOf } from '../store-of.ts'
-import type { AskBatch, BatchOwner } from './ask-batch.ts'
-import { Batch } from './batch.ts'
+import { Batch, type BatchOwner } from './batch.ts'
 import { keysUnder } from './keys.ts'
-import { startBatch } from './lone-take.ts'
 import { openRedis } from './open-redis.ts'
 
 const within = 10_000
@@ -63,15 +61,15 @@ describe('what lies at a limiter key', () => {
   const owner: BatchOwner = { keyOf, replied: () => {}, ended: () => {} }
 
   /** The script on a clock of the test's own, for a client that takes the time to be `clientMs`. */
-  async function run(batch: AskBatch, nowUs: number, clientMs: number): Promise<Buffer> {
+  async function run(batch: Batch, nowUs: number, clientMs: number): Promise<Buffer> {
     const args = [String(nowUs), ...batch.args(clientMs), String(nowUs)]
     return (await redis.callBuffer('EVAL', onClock, batch.keys.length, ...batch.keys, ...args)) as Buffer
   }
 
   async function decideAt(ask: Ask, nowUs: number): Promise<Answer> {
-    let batch!: AskBatch
+    const batch = new Batch(noSlot, 0, 0, owner)
     const answer = new Promise<Answer>((answered, failed) => {
-      batch = startBatch(noSlot, 0, 0, owner, ask, { answered, failed })
+      batch.add(ask, { answered, failed })
     })
     const reply = new MsgpackReader(await run(batch, nowUs, nowUs / 1000))
     expect(reply.read()).toBe(0)

@@ -1,6 +1,7 @@
 import { type BackoffOptions, backoffMs } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
+import { changeCharge } from '../../core/engine/charge.ts'
 import { backgroundClock } from '../../runtime/background-clock.ts'
 import { sleep } from '../../runtime/sleep.ts'
 
@@ -34,12 +35,12 @@ export interface SlotStore {
 
 /** Whether a charge of an ask is spent permanently instead of held. */
 export function isSpent(charge: Charge, hold: HoldRequest | undefined): boolean {
-  return hold === undefined || (hold.placesOnly === true && !charge.limits.needsHold)
+  return hold === undefined || (hold.permitsOnly === true && !charge.limits.needsHold)
 }
 
 /**
  * Takes every slot's part in parallel: what is spent under a receipt that only this ask knows, what is held under the
- * hold's id. If all allow, receipts and places are confirmed in the background; if one denies or fails, what this ask
+ * hold's id. If all allow, receipts and permits are confirmed in the background; if one denies or fails, what this ask
  * took is given back, and a hold that was there before stays as it was. While a denial is being given back, others may
  * be denied for a moment.
  *
@@ -128,7 +129,7 @@ async function undo(
   const begun = charges.filter((_, c) => known?.[c] === undefined)
   const grown = charges.flatMap((charge, c) => {
     const before = known?.[c]?.cost
-    return before !== undefined && before < charge.cost ? [{ ...charge, cost: before }] : []
+    return before !== undefined && before < charge.cost ? [changeCharge(charge, { cost: before })] : []
   })
   const asks: Ask[] = []
   if (begun.length > 0) asks.push(settle(free(begun), id))
@@ -157,7 +158,7 @@ function settle(charges: readonly Charge[], id: string): Ask {
 }
 
 function free(charges: readonly Charge[]): Charge[] {
-  return charges.map((charge) => ({ ...charge, cost: 0 }))
+  return charges.map((charge) => changeCharge(charge, { cost: 0 }))
 }
 
 function withoutWait(answer: Answer): Answer {

@@ -32,40 +32,21 @@ export const declaring: readonly StoreCase[] = [
       for (let i = 0; i < 4; i++) {
         let calls = 0
         const answer = await new Promise<Answer>((resolve, reject) => {
-          const waiter = {
+          const callback = {
             answered: (settled: Answer) => {
               calls++
               resolve(settled)
             },
             failed: reject,
           }
-          const atOnce = submit(take(charge), withinMs, waiter)
+          const atOnce = submit(take(charge), withinMs, callback)
           if (atOnce !== undefined) resolve(atOnce)
-          assert.equal(calls, 0, 'the waiter is called after submit has returned')
+          assert.equal(calls, 0, 'the callback is called after submit has returned')
         })
         assert.ok(calls <= 1)
         outcomes.push(answer.allowed)
       }
       assert.deepEqual(outcomes, [true, true, false, false])
-    },
-  },
-  {
-    name: 'take by text: decides as the whole ask does, and only for a subject that is known by this very text',
-    async check(bench) {
-      const takeByText = bench.ability('takeByText')
-      const charge = bench.charge([{ amount: 3, per: '1h' }])
-      const { subject, ...terms } = charge
-      assert.equal(takeByText({ ...terms, text: bench.fresh() }), undefined, 'nobody has asked for it yet')
-      await bench.use(charge, 1)
-      const known = takeByText({ ...terms, text: subject })
-      const left = known === undefined ? 2 : 1
-      assert.deepEqual(await bench.left(charge), [left])
-      if (known !== undefined) assert.equal(known.allowed, true)
-      // An encoded key of two parts is not the text that spells it.
-      const pair = { ...charge, subject: `${bench.fresh()}/b` }
-      await bench.use(pair, 1)
-      assert.equal(takeByText({ ...terms, text: pair.subject }), undefined)
-      assert.deepEqual(await bench.left(pair), [2])
     },
   },
   {

@@ -116,7 +116,7 @@ export class StoreBench {
 
   /** A hold of places only, as admitting a request asks for. */
   places(): HoldRequest {
-    return { ...this.hold('acquire'), placesOnly: true }
+    return { ...this.hold('acquire'), permitsOnly: true }
   }
 
   /** What is left of every limit of a charge. */

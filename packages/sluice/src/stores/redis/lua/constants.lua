@@ -59,13 +59,10 @@
 --- @const ACQUIRE = 1
 --- @const RECEIPT = 2
 --- @const PENDING = 3
---- @const PLACES_ONLY = 4 -- never stored: a request to acquire only where there is a concurrency limit
+--- @const PERMITS_ONLY = 4 -- never stored: a request to acquire only where there is a concurrency limit
 
--- The number of arguments says what a call of decide.lua is: a batch or, as in lone-take.lua,
---- @const BATCH_ARGUMENTS = 4
---- @const LONE_WITH_COST = 5
---- @const LONE_CALENDAR = 6
---- @const CALENDAR_WITH_COST = 8
+-- The number of arguments says what a call of decide.lua is: fast-takes.lua has only one after the deadline.
+--- @const FAST_ARGUMENTS = 2
 
 -- The kinds of asks.
 --- @const TAKE_EACH = 0
@@ -78,27 +75,28 @@
 --- @const RAISE = 7
 --- @const RESIZE = 8
 
--- A window in the short list of plain-takes.lua.
---- @const WINDOW_WIDTH = 4
+-- The list of fast-takes.lua: the index of its first set, and the numbers of a window and of a run.
+--- @const FIRST_SET = 2
+--- @const WINDOW_WIDTH = 5
 --- @const WINDOW_TAG = 1
 --- @const WINDOW_AMOUNT = 2
 --- @const WINDOW_LENGTH = 3
 --- @const WINDOW_START = 4
+--- @const RUN_WIDTH = 4
 
--- A calendar limit and its pace in that list: PACED instead of the number of windows, then these, of which the last is
--- a segment.
+-- A calendar limit and its pace in that list: PACED instead of the number of windows, then these, and last the end of
+-- the next period.
 --- @const PACED = -1
---- @const PACED_WIDTH = 12
 --- @const PACED_TOTAL = 2    -- after the tag of the calendar limit: its amount,
 --- @const PACED_TAG = 3      -- the tag of the pace,
 --- @const PACED_AMOUNT = 4   -- its amount,
 --- @const PACED_BURST = 5    -- burst
 --- @const PACED_INTERVAL = 6 -- and interval,
---- @const PACED_SEGMENT = 7  -- and the segment of the curve
+--- @const PACED_SEGMENT = 7  -- the segment of the curve, and the one after it
+--- @const PACED_WIDTH = 19
 
 -- First bytes of MessagePack values, as numbers and (in texts) as escapes: \192 is nil, \194 is false.
 --- @const EMPTY_ARRAY = 144
---- @const ONE_WINDOW = 4 -- how many values the state of a single window has
 --- @const LONGEST_SHORT_ARRAY = 159
 --- @const ARRAY_16 = 220
 --- @const ARRAY_32 = 221

@@ -9,14 +9,13 @@
 --             pace: INTERVAL, BURST, SEGMENT...
 -- ARGV[3]   JSON: the asks, flat. `charges` is: count, then key index, set index, cost for each.
 --             TAKE_EACH: first key, last key, set, cost, copies: takes the same of one subject after the other
---             TAKE: charges, hold id, hold ttl (us), hold kind (PLACES_ONLY: ACQUIRE if there is a concurrency limit)
+--             TAKE: charges, hold id, hold ttl (us), hold kind (PERMITS_ONLY: ACQUIRE if there is a concurrency limit)
 --             SETTLE, RESIZE: charges, hold id  EXTEND: charges, hold id, ttl (us)
 --             REFUND: charges, taken at (us; -1 is now)
 --             RESET: charges                    DEBIT: one charge, units of each of its limits
 --             RAISE: one charge, units
--- ARGV[4]   JSON: the same in a short form, if plain-takes.lua can handle it; otherwise empty
--- The names are those of constants.lua. A call that is one plain take has the arguments of lone-take.lua instead; their
--- number tells which it is.
+-- The names are those of constants.lua. A call that fast-takes.lua can handle has its one argument instead of ARGV[2]
+-- and ARGV[3]; their number tells which it is.
 --
 -- Reply: one string of MessagePack values: status (RAN, or NOT_RUN when it is too late or outside the calendar periods
 -- that were sent: then nothing was written), the time (us), how many copies were granted in all, and the previous state
@@ -28,28 +27,16 @@
 --- @include constants.lua
 --- @include ../../../redis/lua/deadline.lua
 
---- @include lone-take.lua
---- @include plain-takes.lua
+--- @include fast-takes.lua
+--- @include general-form.lua
 --- @include tags.lua
 --- @include limits.lua
 --- @include holds.lua
 --- @include state.lua
 
 local sets, asks
-if #ARGV ~= BATCH_ARGUMENTS then
-  local cost, copies = 1, 1
-  if #ARGV == LONE_WITH_COST or #ARGV == CALENDAR_WITH_COST then cost, copies = ARGV[#ARGV - 1] + 0, ARGV[#ARGV] + 0 end
-  if #ARGV >= LONE_CALENDAR then
-    sets = cjson.decode(ARGV[6])
-  else
-    local tag = ARGV[2] + 0
-    local window = limit_of_tag(tag)
-    sets = { { { FIXED_WINDOW, tag, BASE + 2, ARGV[3] + 0, window[PERIOD], window[ALIGNED] } } }
-  end
-  asks = { TAKE_EACH, 1, 1, 1, cost, copies }
-else
-  sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
-end
+if #ARGV == FAST_ARGUMENTS then sets, asks = general_form(cjson.decode(ARGV[2]))
+else sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3]) end
 if not calendars_cover(sets, clock) then return cmsgpack.pack(NOT_RUN, clock) end
 measure(sets)
 
@@ -111,7 +98,7 @@ local function find_dues(charges, id, kind)
   local to_hold, known = 0, 0
   for c = 1, #charges do
     local charge = charges[c]
-    charge.held = kind ~= PLACES_ONLY or has_places(charge.set)
+    charge.held = kind ~= PERMITS_ONLY or has_permits(charge.set)
     charge.takings, charge.known = find_takings(charge.p, charge.set, id)
     if charge.held then
       to_hold = to_hold + 1
@@ -131,7 +118,7 @@ end
 
 local function take_all(charges, id, ttl, kind, now, now_ms)
   if id ~= '' then find_dues(charges, id, kind) end
-  if kind == PLACES_ONLY then kind = ACQUIRE end
+  if kind == PERMITS_ONLY then kind = ACQUIRE end
   for c = 1, #charges do
     local charge = charges[c]
     if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then return 0 end

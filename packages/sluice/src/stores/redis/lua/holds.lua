@@ -1,7 +1,7 @@
 -- Holds are at the end of a state: HOLDS, then one flat list of { id, age, us left, cost, kind, tags } after another.
 -- A hold that grew has one for each taking, oldest first.
 
-local function has_places(set)
+local function has_permits(set)
   for l = 1, #set do if set[l][ALGORITHM] == CONCURRENCY then return true end end
   return false
 end

@@ -52,22 +52,17 @@ local function held_in(p, set)
   return held
 end
 
--- The segment of the curve that an instant is in, and the position on the curve.
-local function plan_at(limit, now_ms)
-  local s = now_ms < limit[SEGMENT + SEGMENT_END] and SEGMENT or SEGMENT + SEGMENT_WIDTH
-  local first, from = limit[s], limit[s + SEGMENT_FROM]
-  return s, from + floor((now_ms - first) / (limit[s + SEGMENT_END] - first) * (limit[s + SEGMENT_TO] - from))
-end
-
--- What was spent in the current period and how far the bucket is from full; then the position of now and the period's
--- age.
-local function paced(p, limit, now_ms)
-  local o, s, position = limit[FIRST], plan_at(limit, now_ms)
-  local age = now_ms - limit[s + PERIOD_START]
-  if p[o] ~= age then return 0, 0, position, age, s end
-  local interval, full, before, from = limit[INTERVAL], p[o + 2], p[o + 3], p[o + 4]
-  --- @inline pace-debt.lua
-  return p[o + 1], debt, position, age, s
+-- What was spent in the current period and how far the bucket is from full; then the position of now, the period's age,
+-- the segment of the curve, and how much may be spent.
+local function paced(p, limit, at_ms)
+  local o, amount, burst, interval = limit[FIRST], limit[AMOUNT], limit[BURST], limit[INTERVAL]
+  local s = at_ms < limit[SEGMENT + SEGMENT_END] and SEGMENT or SEGMENT + SEGMENT_WIDTH
+  local begins, ends, rises_from, rises_to = unpack(limit, s, s + SEGMENT_TO)
+  --- @inline pace-plan.lua
+  local age, spent, full, before, from = at_ms - limit[s + PERIOD_START], 0, 0, 0, 0
+  if p[o] == age then spent, full, before, from = unpack(p, o + 1, o + 4) end
+  --- @inline pace-room.lua
+  return spent, debt, position, age, s, room
 end
 
 -- How many copies of the cost fit into every limit, at most `copies`.
@@ -86,16 +81,13 @@ local function fit(p, set, cost, copies, now_ms)
       local count, previous, age = two_counts(p, o, limit, now_ms)
       room = floor(room - count - (previous * (limit[PERIOD] - age)) / limit[PERIOD])
     elseif algorithm == PACE then
-      local count, debt, position = paced(p, limit, now_ms)
-      local burst, interval = limit[BURST], limit[INTERVAL]
-      local planned = floor(room * (position / CURVE_END)) + burst
-      room = min(room, planned) - count
-      room = min(room, floor((burst * interval - debt) / interval))
+      local _, _, _, _, _, room_of_pace = paced(p, limit, now_ms)
+      room = room_of_pace
     elseif algorithm == SLIDING_LOG then
       local log, period = p[o], limit[PERIOD] * 1000
       for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
     else
-      -- Copies occupy no place: if one fits, all do.
+      -- Copies take no permit: if one fits, all do.
       room = room - held_in(p, set)
       if room < cost then return 0 end
       room = copies * cost

@@ -21,18 +21,18 @@ export class AskList {
   /** Where the last ask stands when it was a take of one subject: the next like it is folded into it. */
   #lastTake = -1
 
-  /** `places` are those of the ask's subjects among the keys. */
-  add(ask: Ask, places: readonly number[]): void {
-    if (ask.kind === 'take' && ask.hold === undefined && places.length === 1) {
-      this.#takeOne(places[0]!, ask.charges[0]!, ask.copies)
+  /** `indices` are those of the ask's subjects among the keys. */
+  add(ask: Ask, indices: readonly number[]): void {
+    if (ask.kind === 'take' && ask.hold === undefined && indices.length === 1) {
+      this.#takeOne(indices[0]!, ask.charges[0]!, ask.copies)
       return
     }
     this.#lastTake = -1
     // A peek changes nothing, so the script need not know of it: its subjects are read all the same.
     if (ask.kind === 'peek') return
     const out = this.#out
-    out.push(codes[ask.kind], places.length)
-    for (const [c, charge] of ask.charges.entries()) out.push(places[c]! + 1, this.#setOf(charge.limits), charge.cost)
+    out.push(codes[ask.kind], indices.length)
+    for (const [c, charge] of ask.charges.entries()) out.push(indices[c]! + 1, this.#setOf(charge.limits), charge.cost)
     switch (ask.kind) {
       case 'take':
         out.push(ask.hold?.id ?? '', ask.hold?.ttlUs ?? 0, ask.hold ? holdCode(ask.hold) : 0)
@@ -63,21 +63,21 @@ export class AskList {
    * Takes of the same cost and limits fold together: on one subject into one take of more copies, on one subject after
    * the other into one walk over them. Either is decided as if each came by itself.
    */
-  #takeOne(place: number, { limits, cost }: Charge, copies: number): void {
+  #takeOne(index: number, { limits, cost }: Charge, copies: number): void {
     const out = this.#out
     const at = this.#lastTake
     if (at >= 0 && out[at + 3] === this.#setOf(limits) && out[at + 4] === cost) {
-      if (out[at + 1] === place + 1 && out[at + 2] === place + 1) {
+      if (out[at + 1] === index + 1 && out[at + 2] === index + 1) {
         out[at + 5] = (out[at + 5] as number) + copies
         return
       }
-      if (out[at + 2] === place && out[at + 5] === copies) {
-        out[at + 2] = place + 1
+      if (out[at + 2] === index && out[at + 5] === copies) {
+        out[at + 2] = index + 1
         return
       }
     }
     this.#lastTake = out.length
-    out.push(constants.TAKE_EACH, place + 1, place + 1, this.#setOf(limits), cost, copies)
+    out.push(constants.TAKE_EACH, index + 1, index + 1, this.#setOf(limits), cost, copies)
   }
 
   /** Lua counts from 1. */
@@ -87,6 +87,6 @@ export class AskList {
   }
 }
 
-function holdCode({ kind, placesOnly }: HoldRequest): number {
-  return placesOnly ? constants.PLACES_ONLY : holdKinds.indexOf(kind)
+function holdCode({ kind, permitsOnly }: HoldRequest): number {
+  return permitsOnly ? constants.PERMITS_ONLY : holdKinds.indexOf(kind)
 }

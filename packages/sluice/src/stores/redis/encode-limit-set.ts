@@ -6,18 +6,11 @@ import { maxLogEntries } from '../../core/algorithms/sliding-log.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { constants } from './scripts.gen.ts'
 
-/**
- * Most limits of a set that `lua/plain-takes.lua` knows: with four, the stored array is still one of the short kind.
- */
-export const maxPlainLimits = 4
-
 export interface EncodedLimitSet {
   /** JSON for `lua/decide.lua`. */
   readonly general: string
-  /** Items of a JSON list for `lua/plain-takes.lua`. */
-  readonly windows: string
-  /** What `lua/lone-take.lua` needs to know of its first window. */
-  readonly lone: readonly string[]
+  /** Items of the list for `lua/fast-takes.lua`; of use only for sets that it knows. */
+  readonly fast: string
   /** Calendar periods change with time; everything else never changes. */
   readonly fromMs: number
   readonly untilMs: number
@@ -31,7 +24,7 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): EncodedLimitSet {
   if (known !== undefined && nowMs >= known.fromMs && nowMs < known.untilMs) return known
   let fromMs = -Infinity
   let untilMs = Infinity
-  // Places in the stored array count from 1: the base, then the tag and the fields of each limit that has any.
+  // Indices in the stored array count from 1: the base, then the tag and the fields of each limit that has any.
   let last = 1
   const windows = [set.limits.length]
   const limits = set.limits.map((limit, l) => {
@@ -46,40 +39,29 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): EncodedLimitSet {
       fromMs = Math.max(fromMs, own[0]!)
       untilMs = Math.min(untilMs, own[1]!)
     }
-    windows.push(set.tags[l]!, limit.amount, ...windowOf(limit, own))
-    return [algorithmNames.indexOf(limit.algorithm), set.tags[l], first, limit.amount, limit.periodMs, ...own]
+    windows.push(set.tags[l]!, limit.amount, ...windowNumbers(limit, own))
+    return [algorithmNames.indexOf(limit.algorithm), set.tags[l]!, first, limit.amount, limit.periodMs, ...own]
   })
-  const short = set.paced ? pacedNumbers(set, nowMs) : windows
-  const general = JSON.stringify(limits)
-  const [tag, amount, lengthMs, startMs] = windows.slice(1).map(String)
-  const period = set.limits[0]?.algorithm === 'calendar' ? [lengthMs!, startMs!, `[${general}]`] : []
-  const made = { general, windows: short.join(), lone: [tag!, amount!, ...period], fromMs, untilMs }
+  const fast = set.paced ? pacedNumbers(limits[0]!, limits[1]!) : windows
+  const made = { general: JSON.stringify(limits), fast: fast.join(), fromMs, untilMs }
   encoded.set(set, made)
   return made
 }
 
-/** Whether `lua/lone-take.lua` knows the set. */
-export function isOneWindow({ windows, limits }: LimitSet): boolean {
-  return windows && limits.length === 1
+/**
+ * The length of a limit's windows, the start of one of them (-1 when they start at the first hit), and the length of
+ * the next calendar period.
+ */
+function windowNumbers(limit: Limit, [startMs = 0, endMs = 0, nextEndMs = 0]: readonly number[]): number[] {
+  if (limit.algorithm === 'calendar') return [endMs - startMs, startMs, nextEndMs - endMs]
+  return [limit.periodMs, limit.aligned ? 0 : -1, 0]
 }
 
-/** ARGV of `lua/decide.lua` after the deadline for takes of one subject with one window: as few as possible. */
-export function encodeLoneTake(set: LimitSet, cost: number, copies: number, nowMs: number): readonly string[] {
-  const { lone } = encodeLimitSet(set, nowMs)
-  return cost === 1 && copies === 1 ? lone : [...lone, String(cost), String(copies)]
-}
-
-/** The length of a limit's windows and the start of one of them; -1 when they start at the first hit. */
-function windowOf(limit: Limit, [startMs = 0, endMs = 0]: readonly number[]): [number, number] {
-  if (limit.algorithm === 'calendar') return [endMs - startMs, startMs]
-  return [limit.periodMs, limit.aligned ? 0 : -1]
-}
-
-/** A calendar limit and its pace, in short. */
-function pacedNumbers({ limits, tags }: LimitSet, nowMs: number): number[] {
-  const { amount, burst, pace } = limits[1]!
-  const segment = segmentNumbers(segmentAt(limits[1]!, nowMs))
-  return [constants.PACED, tags[0]!, limits[0]!.amount, tags[1]!, amount, burst, pace!.interval, ...segment]
+/** A calendar limit and its pace for `lua/fast-takes.lua`, of the numbers for `lua/decide.lua`. */
+function pacedNumbers(calendar: readonly number[], pace: readonly number[]): readonly number[] {
+  const [, tag, , total] = calendar
+  const [, paceTag, , amount, , interval, burst, ...segments] = pace
+  return [constants.PACED, tag!, total!, paceTag!, amount!, burst!, interval!, ...segments, calendar.at(-1)!]
 }
 
 function segmentNumbers({ startMs, endMs, from, to, period }: Segment): number[] {

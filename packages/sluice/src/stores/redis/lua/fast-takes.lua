@@ -3,51 +3,53 @@
 -- ahead, a value that is not ours), nothing has been written, and the general path further down decides everything. Its
 -- functions are not even created before.
 --
--- ARGV[4]   JSON, empty when the asks are of another kind: { index of the first run, sets, runs }
+-- ARGV[2]   JSON, the only argument after the deadline: { index of the first run, sets, runs }
 --             set: how many windows, then for each: tag, amount, length (ms), start of one of them
---               (ms; -1: at the first hit; above 0: a calendar period, the next of which may be longer or shorter)
+--               (ms; -1: at the first hit; above 0: a calendar period), length of the next calendar period
 --             paced set: PACED, then as in constants.lua
---             run: last key, index of the set, cost, copies. It begins after the last key of the run before.
+--             run: last key, index of the set, cost, copies. It begins after the last key of the run before. Without
+--               runs, there is one of all keys, with the first set, cost 1 and one copy. That is the usual call, and
+--               parsing a number costs as much as half of a GET
 
 -- By key: what to write, and for how many ms unless the stored value already expires later.
 local values, lives = {}, {}
 
 -- Returns how many copies were granted in all, nil when the general path must decide.
-local function plain_takes(raw)
+local function fast_takes(raw, packed_clock)
   local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
-  local plain, clock_ms = cjson.decode(ARGV[4]), floor(clock / 1000)
-  local max, min, ceil = math.max, math.min, math.ceil
-  local set, runs = 2, plain[1]
+  local list, clock_ms = cjson.decode(ARGV[2]), floor(clock / 1000)
+  local set, runs = FIRST_SET, list[1]
+  --- @inline usual-run.lua
   while set < runs do
-    local paced = plain[set] == PACED
-    local last = set + (paced and PACED_WIDTH or WINDOW_WIDTH * plain[set])
+    local paced = list[set] == PACED
+    local last = set + (paced and PACED_WIDTH or WINDOW_WIDTH * list[set])
     if paced then
       local segment = set + PACED_SEGMENT
-      if clock_ms < plain[segment] or clock_ms >= plain[segment + SEGMENT_END] then return nil end
+      if clock_ms < list[segment] or clock_ms >= list[segment + SEGMENT_END] then return nil end
     end
     for s = set, paced and set - 1 or last - WINDOW_WIDTH, WINDOW_WIDTH do
       -- Replaces the start by the age of the window that the clock is in, which is the same for all subjects.
-      local length, start = plain[s + WINDOW_LENGTH], plain[s + WINDOW_START]
+      local length, start = list[s + WINDOW_LENGTH], list[s + WINDOW_START]
       if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
-      if start >= 0 then plain[s + WINDOW_START] = (clock_ms - start) % length end
+      if start >= 0 then list[s + WINDOW_START] = (clock_ms - start) % length end
     end
     set = last + 1
   end
 
   local total, first = 0, 1
-  for run = runs, #plain, 4 do
-    local last, set, cost, copies = plain[run], plain[run + 1], plain[run + 2], plain[run + 3]
-    local size = plain[set] == PACED and 10 or 1 + 3 * plain[set]
+  for run = runs, #list, RUN_WIDTH do
+    local last, set, cost, copies = list[run], list[run + 1], list[run + 2], list[run + 3]
+    local size = list[set] == PACED and 10 or 1 + 3 * list[set]
     local array = EMPTY_ARRAY + size
-    local head = string.char(array) .. pack(clock)
-    if plain[set] == PACED then
-      local tag, total_amount, pace_tag = plain[set + 1], plain[set + PACED_TOTAL], plain[set + PACED_TAG]
-      local amount, burst, interval = plain[set + PACED_AMOUNT], plain[set + PACED_BURST], plain[set + PACED_INTERVAL]
-      local s = set + PACED_SEGMENT
-      local begins, from = plain[s], plain[s + SEGMENT_FROM]
-      local position = from + floor((clock_ms - begins) / (plain[s + SEGMENT_END] - begins) * (plain[s + SEGMENT_TO] - from))
-      local age, life = clock_ms - plain[s + PERIOD_START], plain[s + PERIOD_END] - clock_ms
-      local most = min(amount, floor(amount * (position / CURVE_END)) + burst)
+    local head = string.char(array) .. packed_clock
+    if list[set] == PACED then
+      local max, min, ceil = math.max, math.min, math.ceil
+      local tag, total_amount, pace_tag = list[set + 1], list[set + PACED_TOTAL], list[set + PACED_TAG]
+      local amount, burst, interval = list[set + PACED_AMOUNT], list[set + PACED_BURST], list[set + PACED_INTERVAL]
+      local s, at_ms = set + PACED_SEGMENT, clock_ms
+      local begins, ends, rises_from, rises_to = list[s], list[s + SEGMENT_END], list[s + SEGMENT_FROM], list[s + SEGMENT_TO]
+      --- @inline pace-plan.lua
+      local age, life = clock_ms - list[s + PERIOD_START], list[s + PERIOD_END] - clock_ms
       for k = first, last do
         local value, granted, count, spent = raw[k], copies, 0, 0
         local full, before, from = 0, 0, 0
@@ -65,9 +67,8 @@ local function plain_takes(raw)
           if not (from >= 0 and from < MAX_NUMBER and before >= 0 and before < MAX_NUMBER) then return nil end
           if full > 0 and not (before > 0 and full >= from) then return nil end
         end
-        --- @inline pace-debt.lua
-        local room = min(total_amount - count, most - spent)
-        room = min(room, floor((burst * interval - debt) / interval))
+        --- @inline pace-room.lua
+        room = min(room, total_amount - count)
         if room < granted * cost then granted = floor(room / cost) end
         if granted > 0 then
           local units = granted * cost
@@ -77,17 +78,24 @@ local function plain_takes(raw)
           if count == 0 or spent == 0 then lives[k] = life end
         end
       end
-    elseif plain[set] == 1 then
+    elseif list[set] == 1 then
       -- One limit, as most rules have, needs no table for its state: that saves a quarter of the time of a large batch.
-      local tag, amount = plain[set + WINDOW_TAG], plain[set + WINDOW_AMOUNT]
-      local length, clock_age = plain[set + WINDOW_LENGTH], plain[set + WINDOW_START]
-      head = head .. pack(tag)
+      local tag, amount = list[set + WINDOW_TAG], list[set + WINDOW_AMOUNT]
+      local length, clock_age = list[set + WINDOW_LENGTH], list[set + WINDOW_START]
       for k = first, last do
-        local value, granted = raw[k], copies
-        --- @inline one-window.lua
+        local value, granted, age, count = raw[k], copies, -1, 0
+        if value then
+          local rest, base, stored_tag
+          rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
+          if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
+          if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
+        end
+        --- @inline window-rule.lua
+        if not current then count = 0 elseif not (count >= 0 and count < MAX_NUMBER) then return nil end
+        if amount - count < granted * cost then granted = floor((amount - count) / cost) end
         if granted > 0 then
           total = total + granted
-          values[k] = head .. pack(age, count + granted * cost)
+          values[k] = head .. pack(tag, age, count + granted * cost)
           if not current then lives[k] = length - age end
         end
       end
@@ -105,8 +113,8 @@ local function plain_takes(raw)
         -- For how long windows in progress need the state, and those that begin now.
         local granted, kept, begun, s = copies, 0, 0, set
         for o = 3, size, 3 do
-          local tag, room = plain[s + WINDOW_TAG], plain[s + WINDOW_AMOUNT]
-          local length, clock_age, age = plain[s + WINDOW_LENGTH], plain[s + WINDOW_START], -1
+          local tag, room = list[s + WINDOW_TAG], list[s + WINDOW_AMOUNT]
+          local length, clock_age, age = list[s + WINDOW_LENGTH], list[s + WINDOW_START], -1
           if value then
             if p[o] ~= tag then return nil end
             local stored = p[o + 1]
@@ -142,22 +150,29 @@ local function plain_takes(raw)
   return total
 end
 
-if #ARGV == BATCH_ARGUMENTS and ARGV[4] ~= '' then
-  local raw, none = call('MGET', unpack(KEYS)), {}
-  local ran, total = pcall(plain_takes, raw)
+if #ARGV == FAST_ARGUMENTS then
+  local raw, none, now = nil, nil, cmsgpack.pack(clock)
+  -- One subject, as in most calls of a service whose requests come one at a time, is read by the cheaper command. Where
+  -- it is of another type, that returns an error, which is no value that the fast path knows.
+  if #KEYS == 1 then raw = { redis.pcall('GET', KEYS[1]) } else raw = call('MGET', unpack(KEYS)) end
+  local ran, total = pcall(fast_takes, raw, now)
   for k = 1, #KEYS do
     if not raw[k] then
       raw[k] = '\192'
-      none[#none + 1] = KEYS[k]
+      if #KEYS > 1 then
+        none = none or {}
+        none[#none + 1] = KEYS[k]
+      end
     end
   end
   -- MGET returns nil also for keys of other types; other programs wrote those, and they must not be overwritten.
-  if ran and total and (#none == 0 or call('EXISTS', unpack(none)) == 0) then
+  if ran and total and (not none or call('EXISTS', unpack(none)) == 0) then
     for k = 1, #KEYS do
       -- One ms more, as Redis counts whole ms from before the script.
       if lives[k] then call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)
       elseif values[k] then call('SET', KEYS[k], values[k], 'KEEPTTL') end
     end
-    return cmsgpack.pack(RAN, clock, total) .. table.concat(raw)
+    -- \0: RAN. Small numbers are packed as the byte of their value.
+    return '\0' .. now .. cmsgpack.pack(total) .. table.concat(raw)
   end
 end

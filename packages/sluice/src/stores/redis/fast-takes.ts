@@ -1,0 +1,146 @@
+import type { State } from '../../core/algorithms/state.ts'
+import type { Answer, Ask, TakeAsk } from '../../core/engine/ask.ts'
+import { takeOne } from '../../core/engine/engine.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
+import type { MsgpackReader } from '../../redis/msgpack.ts'
+import { encodeLimitSet } from './encode-limit-set.ts'
+import { constants } from './scripts.gen.ts'
+
+/** Most limits of a set that `lua/fast-takes.lua` knows: with four, the stored array is still one of the short kind. */
+const maxLimits = 4
+
+const nil = 0xc0
+
+/** For subjects of which one ask is decided, and that need not be remembered for another. */
+const passingState: State = { n: new Float64Array(2 * maxLimits), at: 0, extra: undefined }
+
+/**
+ * The asks of a batch, as long as it consists of nothing but takes that `lua/fast-takes.lua` can decide: without holds,
+ * of subjects whose limits are all windows or one calendar limit and its pace, each subject always for the same cost.
+ * Such asks of different subjects do not touch each other, so that all on one subject become one take of more copies,
+ * and a subject that is asked for only once needs no state of its own here.
+ */
+export class FastTakes {
+  /** By subject. */
+  readonly #sets: LimitSet[] = []
+  readonly #costs: number[] = []
+  readonly #copies: number[] = []
+  #isAll = true
+  /** The set that was last found to be one of those. */
+  #lastSet: LimitSet | undefined
+
+  /** Whether there is nothing else in the batch. */
+  get isAll(): boolean {
+    return this.#isAll
+  }
+
+  /** `subject` is the index of the ask's subject among the keys; negative when it has several. */
+  add(ask: Ask, subject: number): void {
+    if (!this.#isAll) return
+    // What spends nothing begins no window: that is for the general path.
+    if (subject < 0 || ask.kind !== 'take' || ask.hold !== undefined || ask.copies < 1 || ask.charges[0]!.cost === 0) {
+      this.#isAll = false
+      return
+    }
+    const { limits, cost } = ask.charges[0]!
+    if (subject === this.#copies.length) {
+      if (limits !== this.#lastSet) {
+        this.#isAll = limits.paced || (limits.windows && limits.limits.length <= maxLimits)
+        this.#lastSet = limits
+      }
+      this.#sets.push(limits)
+      this.#costs.push(cost)
+      this.#copies.push(ask.copies)
+    } else if (this.#sets[subject] === limits && this.#costs[subject] === cost) {
+      this.#copies[subject]! += ask.copies
+    } else {
+      this.#isAll = false
+    }
+  }
+
+  /**
+   * The list of `lua/fast-takes.lua`. Subjects one after the other that are asked for the same make one run. `nowMs` is
+   * the server's time, as far as it is known.
+   */
+  encode(nowMs: number): string {
+    const sets = this.#sets
+    const costs = this.#costs
+    const copies = this.#copies
+    const known: LimitSet[] = []
+    const indices: number[] = []
+    let end: number = constants.FIRST_SET
+    let limits = ''
+    let runs = ''
+    const usualRun = `,${sets.length},${end},1,1`
+    for (let first = 0, next = 1; first < sets.length; next++) {
+      const set = sets[first]!
+      if (sets[next] === set && costs[next] === costs[first] && copies[next] === copies[first]) continue
+      let s = known.indexOf(set)
+      if (s < 0) {
+        s = known.push(set) - 1
+        indices.push(end)
+        end += 1 + (set.paced ? constants.PACED_WIDTH : constants.WINDOW_WIDTH * set.limits.length)
+        limits += `,${encodeLimitSet(set, nowMs).fast}`
+      }
+      runs += `,${next},${indices[s]},${costs[first]},${copies[first]}`
+      first = next
+    }
+    return runs === usualRun ? `[${end}${limits}]` : `[${end}${limits}${runs}]`
+  }
+
+  /**
+   * Runs the asks on the states as the script found them, read one after the other. Returns how much was granted;
+   * undefined when the script went the general path, because a state was anything but the limits of its set.
+   */
+  replay(
+    asks: readonly Ask[],
+    subjects: readonly number[],
+    reader: MsgpackReader,
+    nowUs: number,
+    answers: Answer[],
+  ): number | undefined {
+    const kept: State[] = []
+    let granted = 0
+    let read = 0
+    for (let a = 0; a < asks.length; a++) {
+      const ask = asks[a] as TakeAsk
+      const subject = subjects[a]!
+      let state = kept[subject] ?? passingState
+      if (subject >= read) {
+        read += 1
+        const set = this.#sets[subject]!
+        if (this.#copies[subject] !== ask.copies) {
+          state = { n: new Float64Array(set.fields), at: 0, extra: undefined }
+          kept[subject] = state
+        }
+        if (!readState(reader, set, state.n, nowUs)) return undefined
+      }
+      const answer = takeOne(ask.charges[0]!, state, ask.copies, nowUs)
+      granted += answer.granted
+      answers.push(answer)
+    }
+    return granted
+  }
+}
+
+/** Reads a stored subject (see `lua/state.lua`) into `n`. Returns false when it is not for the fast path. */
+function readState(reader: MsgpackReader, set: LimitSet, n: Float64Array, clockUs: number): boolean {
+  const { tags, limits, fields, paced } = set
+  const type = reader.byte()
+  if (type === nil) {
+    for (let i = 0; i < fields; i++) n[i] = 0
+    return true
+  }
+  if (type !== constants.EMPTY_ARRAY + 1 + limits.length + fields) return false
+  const baseUs = reader.read() as number
+  if (!(baseUs <= clockUs)) return false
+  const baseMs = Math.floor(baseUs / 1000)
+  for (let i = 0; i < 2 * limits.length; i += 2) {
+    if (reader.read() !== tags[i >> 1]) return false
+    const age = reader.read() as number
+    n[i] = age === -1 ? 0 : baseMs - age
+    n[i + 1] = reader.read() as number
+    if (paced && i === 2) for (let f = 4; f < fields; f++) n[f] = reader.read() as number
+  }
+  return true
+}
