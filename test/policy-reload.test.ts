@@ -12,7 +12,7 @@ const program = `
   import { readFileSync, renameSync } from 'node:fs'
   import { createLimiter, filePolicy } from ${JSON.stringify(built)}
   const [file, next] = process.argv.slice(1)
-  const limiter = await createLimiter({ policy: filePolicy(file, { pollMs: 50 }) })
+  const limiter = await createLimiter({ policy: filePolicy(file, { poll: 50 }) })
   const text = readFileSync(next, 'utf8')
   renameSync(next, file)
   let longestMs = 0, turns = 0, last = performance.now()

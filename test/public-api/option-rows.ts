@@ -24,7 +24,7 @@ import { mongoPolicy } from 'sluice/mongodb'
 import { type NestModuleOptions, ProtectGuard, RateLimit, RateLimitGuard, RateLimitModule } from 'sluice/nest'
 import * as node from 'sluice/node'
 import { traceDecisions } from 'sluice/opentelemetry'
-import { compilePolicy, compilePolicyInSlices, livePolicy } from 'sluice/policy'
+import { compilePolicy, compilePolicyInSlices, openPolicy } from 'sluice/policy'
 import { postgresPolicy } from 'sluice/postgres'
 import { createPresence, eventStream, sendEvents } from 'sluice/presence'
 import { openRedis, redisPolicy } from 'sluice/redis'
@@ -113,7 +113,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './policy': {
     compilePolicy: ['functions', (options) => compilePolicy({}, options)],
     compilePolicyInSlices: ['functions', (options) => compilePolicyInSlices({}, options)],
-    livePolicy: ['fallback', livePolicy],
+    openPolicy: ['fallbackPolicy', (options) => openPolicy({ service: 'options', upstreams }, options)],
   },
   './egress': {
     createEgress: ['deadline', createEgress],

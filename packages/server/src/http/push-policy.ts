@@ -67,7 +67,7 @@ export async function tried(
 ): Promise<Record<string, unknown>> {
   const { limiter } = parts
   const { policy, parsed: after } = await checked(parts, document, signal)
-  const before = parts.policy.parsed
+  const before = parts.policy.document?.parsed
   return {
     valid: true,
     service: policy.service,
@@ -99,7 +99,7 @@ export async function triedPush(
 export async function standingOf({ limiter, policy, archive }: ApiParts): Promise<Standing> {
   const [newest] = (await archive?.history(1)) ?? []
   const { version, ageMs, lastError } = limiter.policy.status
-  return { version, ageMs, hasError: lastError !== undefined, document: policy.document, newest }
+  return { version, ageMs, hasError: lastError !== undefined, document: policy.document?.given, newest }
 }
 
 /**

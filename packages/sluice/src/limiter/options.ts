@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { LimitsSpec, PolicyDocument } from '../policy/document/document.ts'
-import type { PolicySource } from '../policy/live/source.ts'
+import type { PolicyInput } from '../policy/live/use-policy.ts'
 import type { KeyFunctions } from '../policy/rule/key.ts'
 import type { RedisHandle } from '../redis/handle.ts'
 import { systemClock } from '../runtime/system-clock.ts'
@@ -11,8 +11,11 @@ import { checkRecounts } from '../stores/recount/check-recounts.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { Store } from '../stores/store.ts'
 
-export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = PolicyDocument | PolicySource> {
-  /** What to enforce: a plain policy object, or a source such as `filePolicy('sluice.yaml')`. */
+export interface LimiterOptions<Policy extends PolicyInput = PolicyInput> {
+  /**
+   * What to enforce: a plain policy object, a source such as `filePolicy('sluice.yaml')`, or what `openPolicy` opened,
+   * which parts share.
+   */
   readonly policy?: Policy
   /**
    * In place of a policy: limits of one rule, `default`, such as `{ rpm: 100 }`. Requests are distinguished by their
@@ -93,6 +96,7 @@ const nestedNames = {
 /** Checks the options and fills in the defaults, once. */
 export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   checkOptionNames('createLimiter', options, known)
+  checkPolicy(options)
   if (options.store !== undefined && typeof options.store?.decide !== 'function') {
     throw invalidOption('createLimiter.store', options.store, 'pass memoryStore(), or redis: openRedis(client)')
   }
@@ -140,15 +144,15 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   }
 }
 
-/** The policy that the options ask for; limits alone are a policy of one rule. */
-export function policyOf({ policy, limits, service, redis }: LimiterOptions): PolicyDocument | PolicySource {
-  if (limits === undefined) {
-    if (service !== undefined)
-      throw invalidOption('createLimiter.service', service, 'it goes with limits; a policy names its service itself')
-    if (typeof policy === 'object' && policy !== null) return policy
-    const remedy = "pass a policy object, a source such as filePolicy('sluice.yaml'), or limits such as { rpm: 100 }"
-    throw invalidOption('createLimiter.policy', policy, remedy)
+/** Limits, or a policy: exactly one of them. */
+function checkPolicy({ policy, limits, service }: LimiterOptions): void {
+  if (limits !== undefined) {
+    if (policy !== undefined) throw invalidOption('createLimiter.limits', limits, 'give either limits or a policy')
+    return
   }
-  if (policy !== undefined) throw invalidOption('createLimiter.limits', limits, 'give either limits or a policy')
-  return { service: service ?? redis?.service ?? 'default', rules: [{ name: 'default', key: 'ip', limits }] }
+  if (service !== undefined)
+    throw invalidOption('createLimiter.service', service, 'it goes with limits; a policy names its service itself')
+  if (typeof policy === 'object' && policy !== null) return
+  const remedy = "pass a policy object, a source such as filePolicy('sluice.yaml'), or limits such as { rpm: 100 }"
+  throw invalidOption('createLimiter.policy', policy, remedy)
 }

@@ -1,7 +1,8 @@
 export { nearestWord } from '../core/did-you-mean.ts'
 export { parseReadableKey, parseReadableParts } from '../core/key.ts'
 export type { CompiledCapacity, CompiledCapacityRow } from './capacity/compile-capacity.ts'
-export { type CompileOptions, compilePolicy, compilePolicyInSlices } from './compile/compile-policy.ts'
+export type { CompileOptions } from './compile/build-policy.ts'
+export { compilePolicy, compilePolicyInSlices } from './compile/compile-policy.ts'
 export { policyWarnings } from './compile/policy-warnings.ts'
 export type { CompiledPolicy, CompiledRule, Matched, MatchedRule, ReadField, RuleTrace } from './compiled-policy.ts'
 export type { CapacityRowSpec, CapacitySpec } from './document/capacity-spec.ts'
@@ -11,13 +12,8 @@ export { withoutDatabaseFields } from './document/legacy-document.ts'
 export { parseDocument } from './document/parse/parse-document.ts'
 export { parseInBackground } from './document/parse/parse-in-background.ts'
 export { PolicyError, type PolicyIssue } from './document/policy-error.ts'
-export {
-  type LivePolicy,
-  type LivePolicyOptions,
-  type LoadedDocument,
-  livePolicy,
-  type PolicyStatus,
-} from './live/live-policy.ts'
+export type { LivePolicy, LoadedDocument, PolicyEvents, PolicyStatus } from './live/live-policy.ts'
+export { type OpenPolicyOptions, openPolicy } from './live/open-policy.ts'
 export type { PolicySource, SourcedDocument, SourceListener } from './live/source.ts'
 export type { RequestView } from './request-view.ts'
 export type { KeyFunctionLookup, KeyFunctions } from './rule/key.ts'

@@ -1,5 +1,5 @@
 import { createLimiter, type Explanation, type Limiter } from 'sluice'
-import { openPolicy, parsePolicyPlace } from '../../config/policy/policy-place.ts'
+import { openSource, parsePolicyPlace } from '../../config/policy/policy-place.ts'
 import { decisionJson } from '../../http/decision-json.ts'
 import { checkKey } from '../../policy/check-key.ts'
 import { wrongUse } from '../cli-error.ts'
@@ -17,7 +17,7 @@ export async function directTarget(input: Input, needsStore: boolean): Promise<T
   if (url === undefined && needsStore)
     throw wrongUse('without a daemon the counters are needed: --redis redis://HOST', 'a daemon is named with --url')
   const redis = url === undefined ? undefined : await openStore(url)
-  const policy = await openPolicy(parsePolicyPlace(place, undefined, '--policy'))
+  const policy = await openSource(parsePolicyPlace(place, undefined, '--policy'))
   const close = async (): Promise<void> => {
     await policy.close()
     await redis?.close()

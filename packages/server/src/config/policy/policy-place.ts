@@ -25,7 +25,7 @@ export type PolicyPlace = (
 }
 
 /** A source, and what was opened for it. */
-export interface OpenPolicy {
+export interface OpenSource {
   readonly source: PolicySource
   /** Closes the clients, once the source is closed. */
   close(): Promise<void>
@@ -105,7 +105,7 @@ export function isWritable(place: PolicyPlace): boolean {
 }
 
 /** Makes the source of a place. Drivers are loaded only when a place needs them. */
-export async function openPolicy(place: PolicyPlace): Promise<OpenPolicy> {
+export async function openSource(place: PolicyPlace): Promise<OpenSource> {
   const nothing = async (): Promise<void> => {}
   switch (place.kind) {
     case 'example':

@@ -50,7 +50,7 @@ async function answer(
     throw new HttpProblem(400, 'mirror cannot stand beside checks: one answer cannot have several statuses.')
   if (body.checks !== undefined) {
     const decideOne = (input: CheckInput) => decide(parts, input)
-    return inPieces(await checkBatch(checksOf(body), parts.limiter, parts.batches, decideOne))
+    return inPieces(await checkBatch(checksOf(body), parts.policy, parts.batches, decideOne))
   }
   if (body.mirror !== undefined && typeof body.mirror !== 'boolean')
     throw new HttpProblem(400, 'mirror must be true or false.')

@@ -29,7 +29,7 @@ async function explainKey({ limiter, policy }: ApiParts, key: Key, only: string 
   if (only !== undefined && !rules.includes(only))
     throw new HttpProblem(404, `There is no rule ${JSON.stringify(only)}.`)
   if (only !== undefined) checkKey(limiter, key, only)
-  const shapes = keyShapes(policy.parsed)
+  const shapes = keyShapes(policy.document?.parsed)
   const told = await Promise.all(
     (only === undefined ? rules : [only]).map(async (rule) => {
       const mode = shapes.get(rule)?.mode ?? 'enforce'

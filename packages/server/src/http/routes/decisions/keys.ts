@@ -19,7 +19,7 @@ export const keyRoutes: Routes = (app, parts) => {
     const { rule, key } = keyInPath(c, prefix, limiter)
     checkKey(limiter, key, rule)
     const inspection = await limiter.inspect(key, { rule })
-    const { limits: written, override } = writtenFor(policy.parsed, rule, key)
+    const { limits: written, override } = writtenFor(policy.document?.parsed, rule, key)
     return c.json({ ...inspection, explanation: explanationOf(inspection), written, override })
   })
 

@@ -14,7 +14,7 @@ const sharedMs = 1000
 export const rulesRoute: Routes = (app, parts) => {
   const { limiter, policy, env, live } = parts
   const describe = ruleDescriptions(
-    () => policy.parsed,
+    () => policy.document?.parsed,
     () => limiter.policy.status.version,
     env,
   )

@@ -36,7 +36,7 @@ export function overrideRoutes(app: Hono<NodeEnv>, parts: ApiParts, pusher: Poli
     readQuery(c)
     const asked = keyInPath(c, prefix, parts.limiter)
     const make = (): unknown => {
-      if (writtenFor(parts.policy.parsed, asked.rule, asked.key).override === null)
+      if (writtenFor(parts.policy.document?.parsed, asked.rule, asked.key).override === null)
         throw new HttpProblem(404, `The policy has no override for ${JSON.stringify(asked.readable)}.`)
       return edited(parts, asked, undefined)
     }
@@ -49,7 +49,7 @@ function edited(
   { rule, key, readable }: PathKey,
   override: Parameters<typeof editOverrides>[3],
 ): unknown {
-  const next = editOverrides(policy.document, rule, key, override)
+  const next = editOverrides(policy.document?.given, rule, key, override)
   if (next === undefined)
     throw new HttpProblem(
       409,

@@ -33,12 +33,12 @@ export const policyRoutes: Routes = (app, parts) => {
       service,
       ...policyStatus(parts),
       rules,
-      upstreams: upstreamsOf(parts.policy.parsed),
+      upstreams: upstreamsOf(parts.policy.document?.parsed),
       writable: readOnly === null,
       readOnly,
       revision: standing.newest?.revision ?? null,
-      document: parts.policy.document ?? null,
-      text: textOf(parts.policy.document),
+      document: parts.policy.document?.given ?? null,
+      text: textOf(parts.policy.document?.given),
     })
   })
 
