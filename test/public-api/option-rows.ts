@@ -87,7 +87,6 @@ const pushed: Row = ['after', (options) => filePolicy('nowhere.yaml').archive.pu
 /** By subpath and name: all of the library that takes options. */
 export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   '.': {
-    'PolicyArchive.push': pushed,
     'Limiter.admit': ['ttl', (options) => limiter.admit('a', options)],
     'Limiter.check': ['cost', (options) => limiter.check(request, options)],
     'Limiter.take': ['cost', (options) => limiter.take('a', options)],
@@ -97,12 +96,14 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'Limiter.settle': ['rule', (options) => limiter.settle('a', 'id', 1, options)],
     'Limiter.refund': ['takenAt', (options) => limiter.refund('a', options)],
     'Limiter.reset': ['rule', (options) => limiter.reset('a', options)],
+    'Limiter.close': ['within', (options) => limiter.close(options)],
     'Limiter.inspect': ['rule', (options) => limiter.inspect('a', options)],
     createLimiter: ['deadline', createLimiter],
     'createLimiter.breaker': ['failures', (value) => createLimiter({ limits: { rpm: 1 }, breaker: value })],
     'createLimiter.denyCache': ['maxAge', (denyCache) => createLimiter({ limits: { rpm: 1 }, denyCache })],
     'createLimiter.lease': ['ahead', (lease) => createLimiter({ limits: { rpm: 1 }, lease })],
     limiterMetrics: ['decisionsOnly', (options) => limiterMetrics(limiter, options)],
+    openPolicy: ['fallbackPolicy', (options) => openPolicy({ service: 'options', upstreams }, options)],
     filePolicy: ['poll', (options) => filePolicy('sluice.yaml', options)],
     memoryStore: ['maxSubjects', memoryStore],
   },
@@ -113,6 +114,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './policy': {
     compilePolicy: ['functions', (options) => compilePolicy({}, options)],
     compilePolicyInSlices: ['functions', (options) => compilePolicyInSlices({}, options)],
+    'PolicyArchive.push': pushed,
     openPolicy: ['fallbackPolicy', (options) => openPolicy({ service: 'options', upstreams }, options)],
   },
   './egress': {
@@ -130,9 +132,8 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     ],
   },
   './store': { stateStore: ['transact', stateStore] },
-  './mongodb': { 'PolicyArchive.push': pushed, mongoPolicy: ['history', (options) => mongoPolicy(given, options)] },
+  './mongodb': { mongoPolicy: ['history', (options) => mongoPolicy(given, options)] },
   './postgres': {
-    'PolicyArchive.push': pushed,
     postgresPolicy: ['createTable', (options) => postgresPolicy(given, options)],
   },
   './express': adapterRows(

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { nearestWord } from 'sluice/policy'
+import { nearestWord } from 'sluice/internal'
 import { wrongUse } from './cli-error.ts'
 import type { Command } from './command.ts'
 import type { Input } from './input.ts'

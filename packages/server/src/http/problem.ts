@@ -1,5 +1,6 @@
-import { isSluiceError, PolicyError, StoreError } from 'sluice'
+import { isSluiceError, PolicyError } from 'sluice'
 import { problemType } from 'sluice/http'
+import { StoreError } from 'sluice/store'
 
 /** An answer that is an error, by RFC 9457. */
 export class HttpProblem extends Error {

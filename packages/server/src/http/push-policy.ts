@@ -1,6 +1,12 @@
 import type { Context } from 'hono'
-import { type PolicyArchive, PolicyError } from 'sluice'
-import { type CompiledPolicy, compilePolicyInSlices, parseInBackground, policyWarnings } from 'sluice/policy'
+import { PolicyError } from 'sluice'
+import {
+  type CompiledPolicy,
+  compilePolicyInSlices,
+  type PolicyArchive,
+  parseInBackground,
+  policyWarnings,
+} from 'sluice/policy'
 import { diffDocuments } from '../policy/diff-documents.ts'
 import { locateInBackground } from '../policy/locate-in-background.ts'
 import { conflictOf, policyTag, type Standing } from '../policy/policy-tag.ts'

@@ -1,6 +1,5 @@
 import type { ChargedRule } from '../core/engine/ask.ts'
 import { policyWarnings } from '../policy/compile/policy-warnings.ts'
-import type { ReadField } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
@@ -100,15 +99,6 @@ export function describePolicy(live: LivePolicy): Limiter['policy'] {
     service,
     rules: rules.map((rule) => rule.name),
     readsBody,
-    reads: distinct(rules.flatMap(({ reads }) => reads)),
     hasRequestRules: rules.some(({ keyed }) => keyed),
-    whyNoRequestHas(key, name) {
-      const rule = name === undefined ? (rules.length === 1 ? rules[0] : undefined) : live.current.rule(name)
-      return rule?.whyNoRequestHas(typeof key === 'string' ? [key] : key)
-    },
   }
-}
-
-function distinct(fields: readonly ReadField[]): readonly ReadField[] {
-  return [...new Map(fields.map(({ root, path }) => [JSON.stringify([root, path]), { root, path }])).values()]
 }

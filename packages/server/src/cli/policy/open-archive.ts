@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import type { PolicyArchive, PolicySource, PolicyVersion } from 'sluice'
 import { systemClock, withinTime } from 'sluice/internal'
+import type { PolicyArchive, PolicySource, PolicyVersion } from 'sluice/policy'
 import { archiveOf } from '../../config/policy/policy-archive.ts'
 import { openSource, parsePolicyPlace } from '../../config/policy/policy-place.ts'
 import { outOfReach, wrongUse } from '../cli-error.ts'

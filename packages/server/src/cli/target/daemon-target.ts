@@ -1,4 +1,5 @@
-import { encodeKey, HashedPart } from 'sluice'
+import { HashedPart } from 'sluice'
+import { encodeKey } from 'sluice/internal'
 import type { DecisionJson } from '../../http/decision-json.ts'
 import { CliError, wrongUse } from '../cli-error.ts'
 import type { Input } from '../input.ts'

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { filePolicy, type PolicySource } from 'sluice'
+import { filePolicy } from 'sluice'
+import type { PolicySource } from 'sluice/policy'
 import { wrongOption } from '../option-error.ts'
 import { parseRedisUrl, type RedisTarget, redisClient } from '../redis-target.ts'
 import { hasSplitPassword, hideUrl, percentEncode } from '../secrets/hide-secrets.ts'

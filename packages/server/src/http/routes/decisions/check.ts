@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { Decision, Limiter } from 'sluice'
+import type { Decision } from 'sluice'
 import { type DecisionAnswer, decisionAnswers } from 'sluice/http'
 import { DecisionTurns } from '../../../decision-turns.ts'
 import { checkKey } from '../../../policy/check-key.ts'
@@ -91,18 +91,18 @@ function answered(
 }
 
 /** Decides on one key or request, and keeps it to try policies with. */
-async function decide({ limiter, ring }: ApiParts, input: CheckInput): Promise<Decision> {
+async function decide(parts: ApiParts, input: CheckInput): Promise<Decision> {
   const atMs = Date.now()
-  const decision = madeInTime(await decided(limiter, input))
-  ring.add(input, decision, atMs)
+  const decision = madeInTime(await decided(parts, input))
+  parts.ring.add(input, decision, atMs)
   return decision
 }
 
-function decided(limiter: Limiter, input: CheckInput): Promise<Decision> {
+function decided({ limiter, policy }: ApiParts, input: CheckInput): Promise<Decision> {
   const cost = input.cost === undefined ? {} : { cost: input.cost }
   if ('request' in input) return limiter.check(input.request, cost)
   const { rule, tier } = input
-  checkKey(limiter, input.key, rule)
+  checkKey(policy.current, input.key, rule)
   return limiter.take(input.key, {
     ...cost,
     ...(rule === undefined ? {} : { rule }),

@@ -12,7 +12,7 @@ const reserveFields = new Set(['id', 'ttlMs', 'kind'])
 const settleFields = new Set(['id', 'actual'])
 
 /** `POST /v1/reserve` takes units whose final cost is not known yet; `POST /v1/settle` says what it was. */
-export const holdRoutes: Routes = (app, { limiter, ring }) => {
+export const holdRoutes: Routes = (app, { limiter, policy, ring }) => {
   app.post('/v1/reserve', async function reserve(c) {
     readQuery(c)
     const body = await readJson(c)
@@ -26,7 +26,7 @@ export const holdRoutes: Routes = (app, { limiter, ring }) => {
       ...(id === undefined ? {} : { id }),
       ...(ttlMs === undefined ? {} : { ttlMs }),
     }
-    if ('key' in input) checkKey(limiter, input.key, input.rule)
+    if ('key' in input) checkKey(policy.current, input.key, input.rule)
     const atMs = Date.now()
     const hold = await limiter[kind](subjectOf(input), options)
     madeInTime(hold.decision)

@@ -17,7 +17,7 @@ export const keyRoutes: Routes = (app, parts) => {
   app.get(`${prefix}*`, async function inspect(c) {
     readQuery(c)
     const { rule, key } = keyInPath(c, prefix, limiter)
-    checkKey(limiter, key, rule)
+    checkKey(policy.current, key, rule)
     const inspection = await limiter.inspect(key, { rule })
     const { limits: written, override } = writtenFor(policy.document?.parsed, rule, key)
     return c.json({ ...inspection, explanation: explanationOf(inspection), written, override })
@@ -26,7 +26,7 @@ export const keyRoutes: Routes = (app, parts) => {
   app.delete(`${prefix}*`, async function reset(c) {
     readQuery(c)
     const { rule, key, readable } = keyInPath(c, prefix, limiter)
-    checkKey(limiter, key, rule)
+    checkKey(policy.current, key, rule)
     const before = await limiter.inspect(key, { rule })
     await limiter.reset(key, { rule })
     audit.add({ who: whoIs(c), what: 'key.reset', target: readable, before: usedOf(before), after: null })

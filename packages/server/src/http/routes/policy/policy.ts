@@ -1,6 +1,5 @@
 import type { Context } from 'hono'
-import type { PolicyArchive, PolicyVersion } from 'sluice'
-import { withoutDatabaseFields } from 'sluice/policy'
+import { type PolicyArchive, type PolicyVersion, withoutDatabaseFields } from 'sluice/policy'
 import { stringify } from 'yaml'
 import { policyTag } from '../../../policy/policy-tag.ts'
 import type { NodeEnv } from '../../access.ts'
