@@ -16,6 +16,10 @@ const tagged = (entry: CaseEntry): CaseEntry => ({
 const missing = (entry: CaseEntry): CaseEntry => ({ ...entry, setup: { layers: 'both', lookups: 'miss' } })
 const stale = (entry: CaseEntry): CaseEntry => ({ ...entry, setup: { lookups: 'stale' } })
 const peers = [bentocache.label, cacheable.label]
+const missTargets = [
+  { against: bentocache.label, atLeast: 1 },
+  { against: cacheable.label, atLeast: 0.8 },
+]
 
 /** Hits in the first level, awaited one after another. */
 export const memoryCases: readonly Case[] = [
@@ -63,7 +67,7 @@ export const redisCases: readonly Case[] = [
     subjects: 2000,
     entries: [sluice, bentocache, cacheable, raw].map(inRedis),
     loads: [
-      { inFlight: 1, targets: [] },
+      { inFlight: 1, targets: peers.map((against) => ({ against, atLeast: 0.9 })) },
       { inFlight: 64, targets: peers.map((against) => ({ against, atLeast: 2.5 })) },
       { inFlight: 512, targets: peers.map((against) => ({ against, atLeast: 4 })) },
     ],
@@ -74,8 +78,8 @@ export const redisCases: readonly Case[] = [
     subjects: 1000,
     entries: [sluice, bentocache, cacheable, raw].map(missing),
     loads: [
-      { inFlight: 1, targets: [] },
-      { inFlight: 64, targets: [] },
+      { inFlight: 1, targets: missTargets },
+      { inFlight: 64, targets: missTargets },
     ],
   },
 ]

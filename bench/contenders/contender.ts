@@ -21,6 +21,8 @@ export interface Setup {
    * Only Sluice.
    */
   readonly daily?: 'cap' | 'paced'
+  /** Without the reports of the process, for which decisions are counted. Only Sluice. */
+  readonly isUnreported?: boolean
   /** For breakers: open from the start, with a fallback that answers. */
   readonly isOpen?: boolean
   /** For egress: an estimated bound instead of a strict one, where there is a choice. */

@@ -29,6 +29,10 @@ async function openOne(setup: Setup) {
   const recount = setup.daily === 'cap' ? { recount: { bench: () => 0 } } : {}
   return {
     client,
-    limiter: await createLimiter({ policy: benchPolicyOf(setup), redis: openRedis(client), ...recount }),
+    limiter: await createLimiter({
+      policy: benchPolicyOf(setup),
+      redis: openRedis(client, { reports: setup.isUnreported !== true }),
+      ...recount,
+    }),
   }
 }

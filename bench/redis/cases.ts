@@ -41,6 +41,18 @@ export const redisCases: readonly Case[] = [
   },
   {
     section,
+    title: 'reported beside not reported',
+    subjects: 10_000,
+    limits: [minute],
+    expect: 'allowed',
+    entries: [sluice, { label: 'not reported', contender: 'sluice', setup: { isUnreported: true } }],
+    loads: [
+      { inFlight: 64, targets: [{ against: 'not reported', atLeast: 0.97 }] },
+      { inFlight: 1, targets: [{ against: 'not reported', atLeast: 0.97 }] },
+    ],
+  },
+  {
+    section,
     title: '10,000 subjects, 4 limits, allowed',
     subjects: 10_000,
     limits: four,

@@ -11,7 +11,7 @@ const shipper = await createShipper({ dir, flushInterval: false, endpoint })
 globalThis.gc?.()
 const openBytes = inUse()
 let mostBytes = 0
-shipper.on('batch', () => {
+shipper.on('sent', () => {
   mostBytes = Math.max(mostBytes, inUse())
 })
 const { pending } = shipper.stats()

@@ -31,7 +31,7 @@ test('nothing is lost over all load levels, kills and an outage', { timeout: 150
   ] as const) {
     await collector.load(load)
     const seen = async () => {
-      const capacity = (await readState(dir))?.lastCapacity
+      const capacity = (await readState(dir)).lastCapacity
       return batch === 0 ? capacity?.ready === false : capacity?.maxBatchSize === batch
     }
     await waitFor(seen, { ...slow, describe: `the agent to learn of ${load}%` })
@@ -45,7 +45,7 @@ test('nothing is lost over all load levels, kills and an outage', { timeout: 150
   agents.push(runAgent(dir, collector.endpoint, quick))
   await waitFor(async () => (await arrived()) > atFull + 50, { ...slow, describe: 'the new agent to ship the backlog' })
   await collector.stop()
-  const failing = async () => ((await readState(dir))?.consecutiveFailures ?? 0) >= 2
+  const failing = async () => (await readState(dir)).consecutiveFailures >= 2
   await waitFor(failing, { ...slow, describe: 'failures' })
   const before = await arrived()
   collector = await runCollector(port, file, 50)

@@ -186,7 +186,7 @@ test('/ready names the sources that are late', async () => {
 test('metrics name no key', async () => {
   await get(`/v1/price?asset=${asset}`)
   const { body } = await get('/metrics')
-  expect(body).toContain('sluice_cache_hits_total{cache="price-api"')
+  expect(body).toContain('sluice_cache_hits_total{cache="default"')
   expect(body).not.toContain(asset)
 })
 

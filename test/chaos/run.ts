@@ -1,6 +1,6 @@
 import { createLimiter } from '../../packages/sluice/src/limiter/create-limiter.ts'
 import type { Limiter } from '../../packages/sluice/src/limiter/limiter.ts'
-import type { LimiterOptions } from '../../packages/sluice/src/limiter/options.ts'
+import type { LimiterOptions } from '../../packages/sluice/src/limiter/limiter-options.ts'
 import type { RedisClient } from '../../packages/sluice/src/redis/client.ts'
 import { openRedis } from '../../packages/sluice/src/stores/redis/open-redis.ts'
 import { waitFor } from '../../packages/sluice/src/testing/wait-for.ts'

@@ -10,7 +10,7 @@ const shipper = await createShipper({
   flushInterval: role === 'flush' ? false : 5,
   ownerTimeout: role === 'slow' ? 300 : '15s',
   segmentBytes: 20_000,
-  backoff: { baseMs: 1, capMs: 5, notReadyMs: 5 },
+  backoff: { base: 1, max: 5, notReady: 5 },
 })
 // Synchronous, so that an acknowledgement is not lost between the event and the pipe.
 function say(text) {
@@ -26,7 +26,7 @@ function say(text) {
 
 if (role === 'slow') {
   // Stores one event after the other until it is killed, and reports whether it is the owner.
-  shipper.on('owner', ({ isOwner }) => say(isOwner ? 'owner' : 'not-owner'))
+  shipper.on('ownerChanged', ({ isOwner }) => say(isOwner ? 'owner' : 'not-owner'))
   say('ready')
   for (let n = 0; ; n++) {
     say(await shipper.ship({ n }))

@@ -43,7 +43,7 @@ export async function runKills(
     }
   }
   await Promise.all([lane(['write', 'write', 'flush']), lane(['flush', 'write'])])
-  const rest = await createShipper({ dir, endpoint: collector.url, flushInterval: false, backoff: { baseMs: 0 } })
+  const rest = await createShipper({ dir, endpoint: collector.url, flushInterval: false, backoff: { base: 0 } })
   let report = await rest.flush()
   for (let again = 0; again < 100 && report.outcome !== 'drained'; again++) report = await rest.flush()
   const { lost } = rest.stats()

@@ -91,7 +91,8 @@ export function startNestWith({ common, core, sluice, platform }: NestVersion): 
       controllers: [App, Other],
     })(AppModule)
 
-    const settings = { logger: false, bodyParser: parsesBody } as const
+    // By default Nest ends the process when an app cannot be made.
+    const settings = { logger: false, bodyParser: parsesBody, abortOnError: false } as const
     const app = platform
       ? await core.NestFactory.create(AppModule, platform() as never, settings)
       : await core.NestFactory.create(AppModule, settings)

@@ -56,6 +56,7 @@ const handler = () => new Response()
 // Names are checked before the other arguments are used.
 const given = {} as never
 const handle = openRedis(new Redis({ lazyConnect: true }), { reports: false })
+const freshness = await createFreshness({ redis: handle })
 
 const register = async (plugin: unknown, options: object): Promise<void> => {
   const app = Fastify()
@@ -96,8 +97,8 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'Limiter.settle': ['rule', (options) => limiter.settle('a', 'id', 1, options)],
     'Limiter.refund': ['takenAt', (options) => limiter.refund('a', options)],
     'Limiter.reset': ['rule', (options) => limiter.reset('a', options)],
-    'Limiter.close': ['within', (options) => limiter.close(options)],
     'Limiter.inspect': ['rule', (options) => limiter.inspect('a', options)],
+    'Limiter.close': ['within', (options) => limiter.close(options)],
     createLimiter: ['deadline', createLimiter],
     'createLimiter.breaker': ['failures', (value) => createLimiter({ limits: { rpm: 1 }, breaker: value })],
     'createLimiter.denyCache': ['maxAge', (denyCache) => createLimiter({ limits: { rpm: 1 }, denyCache })],
@@ -168,7 +169,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './koa': adapterRows(
     (options) => koa.rateLimit(limiter, options),
     (options) => koa.protect(guard, options),
-    'maxDelayMs',
+    'maxDelay',
   ),
   './nest': {
     RateLimit: ['cost', RateLimit],
@@ -190,17 +191,19 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'onError',
   ),
   './breaker': {
+    'Breaker.close': ['within', (options) => circuit.close(options)],
+    'Breakers.close': ['within', (options) => createBreakers().close(options)],
     'Breaker.run': ['fallback', (options) => circuit.run(() => 1, options)],
     'Breaker.outcome': ['signal', (options) => circuit.outcome(() => 1, options)],
     'Breaker.wrap': ['fallback', (options) => circuit.wrap(() => 1, options)],
     createBreakers: ['maxKeys', createBreakers],
     'createBreakers.failureRate': ['minCalls', (failureRate) => createBreakers({ failureRate })],
-    'createBreakers.slowCallRate': ['slowMs', (slowCallRate) => createBreakers({ slowCallRate })],
-    createBreaker: ['cooldownMs', createBreaker],
+    'createBreakers.slowCallRate': ['slow', (slowCallRate) => createBreakers({ slowCallRate })],
+    createBreaker: ['cooldown', createBreaker],
     'createBreaker.failureRate': ['minCalls', (failureRate) => createBreaker({ failureRate })],
-    'createBreaker.slowCallRate': ['slowMs', (slowCallRate) => createBreaker({ slowCallRate })],
+    'createBreaker.slowCallRate': ['slow', (slowCallRate) => createBreaker({ slowCallRate })],
     breakerMetrics: ['maxKeys', (options) => breakerMetrics(circuit, options)],
-    bulkhead: ['maxWaitMs', (options) => bulkhead(1, options)],
+    bulkhead: ['maxWait', (options) => bulkhead(1, options)],
     withRetry: ['budget', withRetry],
     'withRetry.budget': ['ratio', (budget) => withRetry({ budget })],
     withTimeout: ['clock', (options) => withTimeout(1, options)],
@@ -210,16 +213,20 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'Cache.lookup': ['staleIfError', (options) => memory.lookup(keys.price('b'), () => 1, options)],
     'Cache.set': ['ttl', (options) => memory.set(keys.price('c'), 1, options)],
     'Cache.invalidate': ['mode', (options) => memory.invalidate(keys.price('d'), options)],
+    'Cache.close': ['within', (options) => memory.close(options)],
     'Cache.warm': ['within', (options) => memory.warm(options)],
     cacheHeaders: ['visibility', (options) => cacheHeaders(given, options)],
-    createCache: ['namespace', createCache],
+    createCache: ['name', createCache],
     'createCache.memory': ['maxBytes', (value) => createCache({ memory: value })],
     'createCache.warmUp': ['within', (warmUp) => createCache({ warmUp })],
+    'Freshness.close': ['within', (options) => freshness.close(options)],
     createFreshness: ['sources', createFreshness],
     key: ['ttl', (options) => key('name', ['part'], options)],
   },
   './capacity': {
     createCapacity: ['maxInFlight', createCapacity],
+    'Capacity.close': ['within', async (options) => (await createCapacity()).close(options)],
+    'Ingest.close': ['within', async (options) => (await createIngest({ accept: () => {} })).close(options)],
     createIngest: ['accept', createIngest],
     shedding: ['priority', (options) => shedding(given, options)],
   },
@@ -227,13 +234,14 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     createAppender: ['durability', createAppender],
     createShipper: ['durability', createShipper],
     'createShipper.backoff': ['factor', (backoff) => createShipper({ dir: 'nowhere', endpoint: 'http://a', backoff })],
-    inspectBuffer: ['leaseMs', (options) => inspectBuffer('nowhere', options)],
+    inspectBuffer: ['ownerTimeout', (options) => inspectBuffer('nowhere', options)],
     resendRejected: ['endpoint', resendRejected],
     repairBuffer: ['fs', (options) => repairBuffer('nowhere', options)],
     verifyBuffer: ['fs', (options) => verifyBuffer('nowhere', options)],
-    'Shipper.close': ['drainMs', closeShipper],
+    'Shipper.close': ['within', closeShipper],
   },
   './presence': {
+    'Presence.close': ['within', closePresence],
     createPresence: ['redis', createPresence],
     eventStream: ['heartbeat', (options) => eventStream(given, options)],
     sendEvents: ['heartbeat', (options) => sendEvents(given, given, options)],
@@ -266,6 +274,11 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
 function started(options: NestModuleOptions): unknown {
   const [provider] = RateLimitModule.forRoot(options).providers as unknown as [{ useFactory(): unknown }]
   return provider.useFactory()
+}
+
+async function closePresence(options: never): Promise<unknown> {
+  const presence = await createPresence({ redis: handle })
+  return presence.close(options).finally(() => presence.close())
 }
 
 async function closeShipper(options: never): Promise<unknown> {

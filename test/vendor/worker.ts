@@ -28,7 +28,7 @@ const report: WorkerReport = {
   version: egress.policy.version,
   ...{ responses: 0, refused: 0, aborted: 0, failed: [], storeFailures: 0 },
 }
-egress.on('storeFailure', () => {
+egress.on('storeFailed', () => {
   report.storeFailures += 1
 })
 egress.on('policyLoaded', ({ version }) => {

@@ -27,7 +27,7 @@ export async function openModel(): Promise<Model> {
   await once(vendor, 'listening')
   const origin = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`
   const cache = await createCache({ memory: { maxEntries: 2000 } })
-  const breaker = createBreaker({ name: 'model', failures: 5, cooldownMs: 5000 })
+  const breaker = createBreaker({ name: 'model', failures: 5, cooldown: '5s' })
   const egress = await createEgress({
     policy: {
       service: 'sentiment-service',

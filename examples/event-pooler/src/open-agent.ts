@@ -6,6 +6,6 @@ export function openAgent(dir: string, endpoint: string, backoffMs: number): Pro
     dir,
     endpoint,
     // All agents lose the collector at the same moment; with jitter they do not all return at the same moment.
-    backoff: { baseMs: backoffMs, jitter: 0.5 },
+    backoff: { base: backoffMs, jitter: 0.5 },
   })
 }

@@ -14,7 +14,7 @@ export async function twentyAgents(home: string, endpoint: string, eventsEach: n
   const agents = await Promise.all(Array.from({ length: 20 }, open))
   let [firstMs, lastMs] = [0, 0]
   for (const agent of agents) {
-    agent.on('batch', ({ sent }) => {
+    agent.on('sent', ({ sent }) => {
       if (sent === 0) return
       lastMs = performance.now()
       if (firstMs === 0) firstMs = lastMs

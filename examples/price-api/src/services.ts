@@ -52,7 +52,7 @@ export async function startServices({
     redis,
   })
   const presence = await createPresence({ redis })
-  const freshness = createFreshness({ redis, sources: ['exchange'] })
+  const freshness = await createFreshness({ redis, sources: ['exchange'] })
   const registry = new Registry()
   const metrics = prometheusMetrics(registry, [
     limiterMetrics(limiter),

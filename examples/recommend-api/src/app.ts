@@ -1,5 +1,6 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
-import { type Denial, rateLimit } from 'sluice/express'
+import { rateLimit } from 'sluice/express'
+import type { Denial } from 'sluice/http'
 import type { Offer } from './database.ts'
 import { keys } from './keys.ts'
 import { recommend, type Trace } from './recommend.ts'

@@ -21,7 +21,7 @@ export function scoring(callModel: CallModel, settings: Settings): Scoring {
   const breakers = createBreakers({
     name: 'models',
     failures: settings.modelFailures,
-    cooldownMs: settings.modelCooldownMs,
+    cooldown: settings.modelCooldownMs,
   })
   const inTime = withTimeout(500)(callModel)
   return {

@@ -68,7 +68,7 @@ export async function startServices(options: ServiceOptions): Promise<Services> 
     labelNames: ['model'],
     registers: [registry],
   })
-  const stopCounting = models.breakers.on('failure', ({ key }) => failures.inc({ model: key }))
+  const stopCounting = models.breakers.on('failed', ({ key }) => failures.inc({ model: key }))
   return {
     ...{ settings, database, cache, limiter, scoring: models, registry, latency },
     trace: options.trace ?? ((decision) => console.log(JSON.stringify(decision))),

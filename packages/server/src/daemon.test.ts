@@ -68,7 +68,7 @@ describe('the built daemon', () => {
     await redis.stop()
     await waitFor(async () => (await take(a!)).degraded, { describe: 'a degraded decision' })
     expect(await take(a!)).toMatchObject({ allowed: false, reason: 'unavailable' })
-    expect((await send(`${a!.url}/ready`, 'GET')).status).toBe(200)
+    expect(await send(`${a!.url}/ready`, 'GET')).toMatchObject({ status: 200, body: { ready: false } })
     expect((await send(`${a!.url}/ready?strict=true`, 'GET')).status).toBe(503)
   })
 

@@ -93,6 +93,9 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const { trustedProxies, forwardedBy, env } = config
     const admin = adminAccess(config, log)
     opened.push(shareEndedSessions(admin.page.sessions, open.redis))
+    const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, counter, metrics, log, opened)
+    opened.push(async () => grpc?.close(drainMs))
+    const proxy = await openProxy(config, open, { metrics, reports, log, drainMs }, opened)
     const state = { startedAt: new Date(), isDraining: () => draining }
     const app = createApp({
       limiter,
@@ -101,7 +104,8 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       policySource: open.policySource,
       isWritable: () => archive !== undefined && isWritable(config.policy),
       reports,
-      dataSources: openDataSources(config, open, metrics, opened),
+      dataSources: await openDataSources(config, open, metrics, opened),
+      proxy,
       feed,
       counter,
       live,
@@ -118,9 +122,6 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       env,
       ...state,
     })
-    const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, counter, metrics, log, opened)
-    opened.push(async () => grpc?.close(drainMs))
-    const proxy = await openProxy(config, open, { metrics, reports, log, drainMs }, opened)
     const http = await listenHttp(app, config, otherPort)
     opened.push(async () => {
       await Promise.all([http.close(drainMs), grpc?.close(drainMs), proxy?.close()])

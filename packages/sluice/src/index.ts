@@ -17,8 +17,8 @@ export type {
   Subject,
   TakeOptions,
 } from './limiter/limiter.ts'
+export type { LimiterOptions } from './limiter/limiter-options.ts'
 export { type LimiterMetricsOptions, limiterMetrics } from './limiter/metrics.ts'
-export type { LimiterOptions } from './limiter/options.ts'
 export type { PolicyDocument } from './policy/document/document.ts'
 export { PolicyError } from './policy/document/policy-error.ts'
 export { openPolicy } from './policy/live/open-policy.ts'

@@ -41,8 +41,14 @@ const decision: Decision = await limiter.take('user:1', { rule: 'ip' })
 if (!decision.allowed) console.log(decision.rule.toUpperCase(), decision.retryAfterMs.toFixed())
 
 express().use(expressLimit(limiter))
-await fastify().register(fastifyLimit, { limiter })
-new Hono().use(honoLimit(limiter))
+// What is given for a limiter may also be a promise of one, or options.
+const made = expressLimit({ limits: { amount: 100, per: '15m' } }, { headers: ['draft-11', 'x-ratelimit'] })
+express()
+  .use(made)
+  .use('/v1', expressLimit(createLimiter({ policy })))
+await made.close()
+await fastify().register(fastifyLimit, { limiter: { limits: { rpm: 100 } } })
+new Hono().use(honoLimit({ policy, redis }))
 new Koa().use(koaLimit(limiter))
 const capacity = await createCapacity({ maxInFlight: 100 })
 export const listener = protect(allOf(shedding(capacity), limiterGuard(limiter)), (_, response) => response.end())
@@ -77,5 +83,7 @@ export const sources = [
 export const facts = [compilePolicy(policy).rules.length, schema.type, isSluiceError(new Error()), virtualClock()]
 export { stateStore, storeConformance }
 
+// @ts-expect-error -- the options of another rate limiter.
+expressLimit({ windowMs: 900_000, max: 100 })
 // @ts-expect-error -- `limts` is not an option: if types were lost in packaging, this would compile.
 await createLimiter({ limts: { rpm: 100 } })

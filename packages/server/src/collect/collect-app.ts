@@ -2,16 +2,18 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { Hono } from 'hono'
 import type { Capacity, Ingest } from 'sluice/capacity'
-import { readBounded } from 'sluice/internal'
-import { tokenCheck } from '../proxy/internal-token.ts'
+import { type PartHealth, readBounded } from 'sluice/internal'
+import { type NodeEnv, requireToken } from '../http/access.ts'
+import { HttpProblem, problemResponse } from '../http/problem.ts'
 
 export interface CollectParts {
   readonly capacity: Capacity
   readonly ingest: Ingest
   /** Where batches are posted; capacity is requested below it. */
   readonly path: string
-  /** The bearer token that senders need; undefined for none. */
+  /** The token that senders need; undefined for none. */
   readonly token: string | undefined
+  readonly health: () => Promise<PartHealth>
 }
 
 /** The largest batch, also after decompression. */
@@ -21,52 +23,50 @@ const maxQuestionBytes = 4096
 const inflate = promisify(gunzip)
 
 /** The HTTP side of a collector: batches, capacity, health. */
-export function collectApp({ capacity, ingest, path, token }: CollectParts): Hono {
-  const app = new Hono()
-  const isToken = tokenCheck(token === undefined ? [] : [token])
+export function collectApp({ capacity, ingest, path, token, health }: CollectParts): Hono<NodeEnv> {
+  const app = new Hono<NodeEnv>()
+  const requireSender = token === undefined ? () => {} : requireToken('collector', [token])
+  app.notFound((c) => problemResponse(new HttpProblem(404, `There is no ${c.req.method} ${c.req.path}.`)))
   // Most often a sender that disconnected in the middle of its batch, so it does not read the answer. In any case
   // nothing was stored, and the events are not at fault.
-  app.onError((error, c) => c.json({ error: error.message }, 503))
+  app.onError((error) =>
+    problemResponse(error instanceof HttpProblem ? error : new HttpProblem(503, error.message || 'Send it again.')),
+  )
   app.get('/health', (c) => c.json({ ok: true }))
-  app.get('/ready', (c) => {
-    const { ready, load } = capacity.stats()
-    return c.json({ ready, load }, ready ? 200 : 503)
+  app.get('/ready', async (c) => {
+    const answer = await health()
+    return c.json(answer, answer.ready ? 200 : 503)
   })
   app.use('*', async (c, next) => {
-    const [, bearer] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? []
-    if (!isToken(bearer)) return c.json({ error: 'a token is needed' }, 401)
+    requireSender(c.env.incoming)
     return next()
   })
   app.get('/stats', (c) => c.json({ capacity: capacity.stats(), ingest: ingest.stats() }))
   app.post(`${path}/capacity`, async (c) => {
-    const read = await readBody(c.req.raw, maxQuestionBytes)
-    if ('refused' in read) return c.json({ error: read.reason }, read.refused)
-    const { shipper } = (read.body ?? {}) as { shipper?: unknown }
+    const { shipper } = ((await readBody(c.req.raw, maxQuestionBytes)) ?? {}) as { shipper?: unknown }
     return c.json(capacity.answer(typeof shipper === 'string' && shipper !== '' ? shipper : 'unknown'))
   })
   app.post(path, async (c) => {
-    const read = await readBody(c.req.raw, maxBatchBytes)
-    if ('refused' in read) return c.json({ error: read.reason }, read.refused)
-    const { status, body: answer } = await ingest.receive(read.body)
-    return c.json(answer, status as 200)
+    const { status, body } = await ingest.receive(await readBody(c.req.raw, maxBatchBytes))
+    if ('error' in body) throw new HttpProblem(status, body.error)
+    return c.json(body)
   })
   return app
 }
 
-type Read = { readonly body: unknown } | { readonly refused: 413 | 415; readonly reason: string }
-
 /** The JSON of a body, decompressed; undefined when it is not JSON. */
-async function readBody(request: Request, maxBytes: number): Promise<Read> {
-  const tooLarge: Read = { refused: 413, reason: `a body has at most ${maxBytes} bytes here` }
+async function readBody(request: Request, maxBytes: number): Promise<unknown> {
+  const tooLarge = (): HttpProblem => new HttpProblem(413, `A body has at most ${maxBytes} bytes here.`)
   const encoding = (request.headers.get('content-encoding') ?? 'identity').trim().toLowerCase()
   // Not 400: the events are good, and the shipper sends them again uncompressed.
-  if (encoding !== 'gzip' && encoding !== 'identity') return { refused: 415, reason: 'send gzip, or nothing encoded' }
+  if (encoding !== 'gzip' && encoding !== 'identity') throw new HttpProblem(415, 'Send gzip, or nothing encoded.')
   const sent = await readBounded(request.body, maxBytes)
-  if (sent === undefined) return tooLarge
+  if (sent === undefined) throw tooLarge()
   try {
     const bytes = encoding === 'gzip' ? await inflate(sent, { maxOutputLength: maxBytes }) : sent
-    return { body: JSON.parse(new TextDecoder().decode(bytes)) }
+    return JSON.parse(new TextDecoder().decode(bytes))
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : { body: undefined }
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge()
+    return undefined
   }
 }

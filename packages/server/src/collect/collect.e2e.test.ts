@@ -74,6 +74,32 @@ it('drops what came before, also through another collector on the same Redis', a
   expect(await lines(b.file)).toEqual([])
 })
 
+it('is not ready while the Redis that remembers ids is away, though no batch has come', async () => {
+  const redis = await startRedis()
+  const { collector } = await start({ redis: redis.url })
+  const ready = () => fetch(new URL('/ready', collector.url))
+  expect(await (await ready()).json()).toEqual({ ready: true, reasons: [], warnings: [] })
+  await redis.stop()
+  await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(503)
+  expect(await (await ready()).json()).toMatchObject({ ready: false, reasons: [expect.stringContaining('Redis')] })
+})
+
+it('answers every error as a problem document', async () => {
+  const { collector } = await start({ token: 'secret' })
+  const authorization = 'Bearer secret'
+  const answers = [
+    [await post(collector.url, '{}'), 401],
+    [await post(collector.url, '{}', { authorization }), 400],
+    [await post(collector.url, '{}', { authorization, 'content-encoding': 'br' }), 415],
+    [await post(new URL('/nowhere', collector.url).href, '{}', { authorization }), 404],
+  ] as const
+  for (const [answer, status] of answers) {
+    expect(answer.headers.get('content-type')).toBe('application/problem+json')
+    const detail = expect.stringMatching(/./)
+    expect(await answer.json()).toMatchObject({ type: 'about:blank', title: detail, status, detail })
+  }
+})
+
 it('reads gzip, refuses what is too large or malformed, and requires the token where there is one', async () => {
   const { collector, file } = await start({ token: 'secret' })
   const good = gzipSync(JSON.stringify({ events: [{ id: 'z-1', data: 'x' }] }))

@@ -1,8 +1,10 @@
 import { filePolicy } from 'sluice'
 import { createCapacity, createIngest } from 'sluice/capacity'
+import type { PartHealth } from 'sluice/internal'
 import { openRedis } from 'sluice/redis'
 import { parseRedisUrl, redisClient } from '../config/redis-target.ts'
 import { listenHttp } from '../http/listen.ts'
+import { readiness } from '../http/ready.ts'
 import { closeAll, type Opened } from '../open-limiter.ts'
 import { checkRedis } from '../start-checks.ts'
 import { collectApp } from './collect-app.ts'
@@ -39,7 +41,7 @@ export async function collect(config: CollectConfig, otherPort: boolean): Promis
     const target = 'file' in config.target ? await fileTarget(config.target.file) : httpTarget(config.target.url)
     opened.push(() => target.close())
     const capacity = await createCapacity({
-      waitingMs: () => target.waitingMs(),
+      waiting: () => target.waitingMs(),
       ...(config.policy === undefined ? {} : { policy: filePolicy(config.policy) }),
     })
     opened.push(() => capacity.close())
@@ -51,13 +53,17 @@ export async function collect(config: CollectConfig, otherPort: boolean): Promis
     const shared = client && { redis: openRedis(client, { service: config.service }) }
     const ingest = await createIngest({ accept: (events) => target.accept(events), ...shared })
     opened.push(() => ingest.close())
-    const app = collectApp({ capacity, ingest, path: config.path, token: config.token })
-    const listener = await listenHttp(app as never, config as never, otherPort)
+    const { path, token, drainMs } = config
+    let isEnding = false
+    const health = (): Promise<PartHealth> => readiness(isEnding, capacity.health(), ingest.health())
+    const app = collectApp({ capacity, ingest, path, token, health })
+    const listener = await listenHttp(app, { ...config, tls: undefined }, otherPort)
     return {
-      url: `${listener.url}${config.path}`,
+      url: `${listener.url}${path}`,
       target: target.description,
       async close() {
-        await listener.close(config.drainMs)
+        isEnding = true
+        await listener.close(drainMs)
         await closeAll(opened)
       },
     }

@@ -1,4 +1,5 @@
 import type { EventResult } from 'sluice/capacity'
+import { readBounded } from 'sluice/internal'
 import type { EventTarget } from './event-target.ts'
 
 const timeoutMs = 30_000
@@ -67,12 +68,7 @@ function resultsIn(text: string): readonly EventResult[] | undefined {
 }
 
 async function readText(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  for await (const piece of response.body ?? []) {
-    bytes += (piece as Uint8Array).byteLength
-    if (bytes > maxAnswerBytes) throw new Error('the answer is too long')
-    pieces.push(piece as Uint8Array)
-  }
-  return Buffer.concat(pieces).toString()
+  const bytes = await readBounded(response.body, maxAnswerBytes)
+  if (bytes === undefined) throw new Error('the answer is too long')
+  return Buffer.from(bytes).toString()
 }

@@ -11,7 +11,7 @@ test('/ready and the metrics tell which data source is stale and for how long', 
   const server = await startRedis()
   const producer = new Redis(server.port)
   producer.on('error', () => undefined)
-  const freshness = createFreshness({ redis: openRedis(producer, { service: 'prices' }), redisDeadline: '5s' })
+  const freshness = await createFreshness({ redis: openRedis(producer, { service: 'prices' }), redisDeadline: '5s' })
   const daemon = await startDaemon({
     redis: server.url,
     deadline: '2000',
@@ -27,7 +27,8 @@ test('/ready and the metrics tell which data source is stale and for how long', 
     expect(await ready()).toMatchObject({
       status: 200,
       body: {
-        status: 'degraded',
+        ready: false,
+        reasons: ['The data source prices/binance is stale.', 'The data source prices/kraken is stale.'],
         sources: [
           { source: 'prices/binance', ...never },
           { source: 'prices/kraken', ...never },
@@ -37,7 +38,7 @@ test('/ready and the metrics tell which data source is stale and for how long', 
     expect((await ready('?strict=true')).status).toBe(503)
     await freshness.report('binance', '60s')
     await freshness.report('kraken', '60s')
-    expect(await ready('?strict=true')).toMatchObject({ status: 200, body: { status: 'ok' } })
+    expect(await ready('?strict=true')).toMatchObject({ status: 200, body: { ready: true, reasons: [] } })
     await freshness.report('kraken', '1ms')
     const late = await waitFor(async () => {
       const { body } = await ready()
@@ -56,7 +57,7 @@ test('/ready and the metrics tell which data source is stale and for how long', 
     })
     await server.kill()
     // What cannot be read is not fresh.
-    expect((await ready()).body).toMatchObject({ status: 'degraded', sources: null })
+    expect((await ready()).body).toMatchObject({ ready: false, sources: null })
   } finally {
     await daemon.close()
     await freshness.close()

@@ -1,4 +1,5 @@
 import { createFreshness, type Freshness, freshnessMetrics, type SourceFreshness } from 'sluice/cache'
+import type { PartHealth } from 'sluice/internal'
 import { openRedis } from 'sluice/redis'
 import type { ServerConfig } from '../config/config.ts'
 import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
@@ -15,22 +16,23 @@ export interface SourceStanding {
 
 /** The data sources that the daemon is configured to watch. */
 export interface DataSources {
-  /** How fresh each is; undefined while Redis cannot be asked. */
-  read(): Promise<SourceStanding[] | undefined>
+  /** Ready while none is stale; `sources` is null while Redis cannot be asked. */
+  health(): Promise<PartHealth & { readonly sources: readonly SourceStanding[] | null }>
 }
 
 /** Reads how fresh the data sources of the configuration are, for `/ready` and as metrics; undefined for none. */
-export function openDataSources(
+export async function openDataSources(
   { dataSources, deadlineMs, redisPrefix: prefix }: ServerConfig,
   { client }: OpenLimiter,
   metrics: DaemonMetrics,
   opened: Opened,
-): DataSources | undefined {
+): Promise<DataSources | undefined> {
   if (client === undefined || dataSources.size === 0) return undefined
-  const parts = [...dataSources].map(([service, sources]) => {
+  const opening = [...dataSources].map(async ([service, sources]) => {
     const redis = openRedis(client, { service, prefix, reports: false })
-    return [service, createFreshness({ redis, sources, redisDeadline: deadlineMs })] as const
+    return [service, await createFreshness({ redis, sources, redisDeadline: deadlineMs })] as const
   })
+  const parts = await Promise.all(opening)
   const read = async (): Promise<SourceFreshness[]> => {
     const all = await Promise.all(
       parts.map(async ([service, freshness]) =>
@@ -43,11 +45,17 @@ export function openDataSources(
   for (const [, freshness] of parts) opened.push(() => freshness.close())
   opened.push(metrics.add(freshnessMetrics(together)))
   return {
-    read: () =>
-      read().then(
-        (sources) => sources.map(standing),
-        () => undefined,
-      ),
+    async health() {
+      const sources = await read().then(
+        (all) => all.map(standing),
+        () => null,
+      )
+      const reasons =
+        sources === null
+          ? ['Redis cannot tell how fresh the data sources are.']
+          : sources.filter(({ stale }) => stale).map(({ source }) => `The data source ${source} is stale.`)
+      return { ready: reasons.length === 0, reasons, warnings: [], sources }
+    },
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Hono } from 'hono'
 import type { Logger } from 'pino'
 import type { Limiter } from 'sluice'
 import type { LivePolicy, PolicyArchive } from 'sluice/policy'
@@ -7,11 +6,12 @@ import type { AuditLog } from '../audit/audit-log.ts'
 import type { DataSources } from '../data-sources/data-sources.ts'
 import type { Live } from '../live/live.ts'
 import type { MetricsPage } from '../metrics/metrics-page.ts'
+import type { DaemonProxy } from '../proxy/open-proxy.ts'
 import type { RequestRing } from '../replay/request-ring.ts'
 import type { Hide } from '../replay/secret-names.ts'
 import type { KeptReports } from '../stats/kept-reports.ts'
 import type { LiveFeed } from '../stats/live-feed.ts'
-import type { NodeEnv, TokenCheck } from './access.ts'
+import type { TokenCheck } from './access.ts'
 import type { BatchWork } from './batch-work.ts'
 import type { PageAccess } from './session/page-access.ts'
 
@@ -41,6 +41,8 @@ export interface ApiParts {
   readonly reports: KeptReports
   /** Undefined when none are watched. */
   readonly dataSources: DataSources | undefined
+  /** The proxy for upstreams, if the daemon has one. */
+  readonly proxy: Pick<DaemonProxy, 'health'> | undefined
   readonly feed: LiveFeed
   readonly counter: LimiterCounter
   readonly live: Live
@@ -62,6 +64,3 @@ export interface ApiParts {
   readonly startedAt: Date
   readonly isDraining: () => boolean
 }
-
-/** A part of the API: adds its routes. */
-export type Routes = (app: Hono<NodeEnv>, parts: ApiParts) => void

@@ -206,8 +206,9 @@ describe('the HTTP API', () => {
   })
 
   test('is healthy and ready, and shows metrics without keys', async () => {
-    for (const path of ['/health', '/healthz', '/ready', '/readyz', '/ready?strict=true'])
-      expect((await call('GET', path)).body).toMatchObject({ status: 'ok' })
+    for (const path of ['/health', '/healthz']) expect((await call('GET', path)).body).toMatchObject({ status: 'ok' })
+    for (const path of ['/ready', '/readyz', '/ready?strict=true'])
+      expect((await call('GET', path)).body).toEqual({ ready: true, reasons: [], warnings: [] })
     const { body } = await call('GET', '/metrics')
     expect(body).toContain('sluice_decisions_total{service="example",rule="per-user",outcome="quota",degraded="false"}')
     expect(body).not.toContain('example/per-user/')

@@ -20,14 +20,17 @@ export interface HttpListener {
   close(drainMs: number): Promise<void>
 }
 
+type ListenConfig = Pick<ServerConfig, 'host' | 'port' | 'portGiven' | 'tls'>
+
 /** Serves the API with bounds on headers and on time. */
-export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, otherPort: boolean): Promise<HttpListener> {
+export async function listenHttp(app: Hono<NodeEnv>, config: ListenConfig, otherPort: boolean): Promise<HttpListener> {
   const { tls } = config
   const secure = tls && { cert: tls.cert, key: tls.key, ...(tls.clientCa && { ca: tls.clientCa, requestCert: true }) }
+  const answer = (next: RequestListener): RequestListener => oneHost(withDefaultHeaders(next))
   const server = createAdaptorServer({
     fetch: app.fetch as never,
-    createServer: ((options: object, answer: RequestListener) =>
-      secure ? createSecureServer(options, oneHost(answer)) : createServer(options, oneHost(answer))) as never,
+    createServer: ((options: object, next: RequestListener) =>
+      secure ? createSecureServer(options, answer(next)) : createServer(options, answer(next))) as never,
     serverOptions: {
       ...secure,
       // Proxies pass on whatever their clients may send them: nginx up to 32 KiB.
@@ -51,7 +54,21 @@ export async function listenHttp(app: Hono<NodeEnv>, config: ServerConfig, other
   }
 }
 
-async function listen(server: Server, { host, port, portGiven }: ServerConfig, otherPort: boolean): Promise<void> {
+/**
+ * Answers are not sniffed for another type, not shown inside another site, and not cached; a route may say otherwise.
+ * Set on the response of Node, as an object of headers for each answer would cost more.
+ */
+function withDefaultHeaders(next: RequestListener): RequestListener {
+  return (request, response) => {
+    response.setHeader('x-content-type-options', 'nosniff')
+    response.setHeader('cross-origin-resource-policy', 'same-origin')
+    response.setHeader('cache-control', 'no-store')
+    response.setHeader('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+    next(request, response)
+  }
+}
+
+async function listen(server: Server, { host, port, portGiven }: ListenConfig, otherPort: boolean): Promise<void> {
   try {
     server.listen(port, host)
     await once(server, 'listening')

@@ -1,11 +1,10 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { problemType } from 'sluice/http'
+import { problemAnswer } from './problem.ts'
 
-const body = JSON.stringify({
-  type: 'about:blank',
-  title: 'Bad Request',
+const refusal = problemAnswer({
   status: 400,
-  detail: 'The request has more than one Host header.',
+  message: 'The request has more than one Host header.',
+  extra: { close: true },
 })
 
 /**
@@ -15,7 +14,7 @@ const body = JSON.stringify({
 export function oneHost(answer: RequestListener): RequestListener {
   return function checked(request, response) {
     if (!hasSeveralHosts(request)) answer(request, response)
-    else response.writeHead(400, { 'content-type': problemType, connection: 'close' }).end(body)
+    else response.writeHead(400, refusal.headers).end(refusal.body)
   }
 }
 

@@ -80,4 +80,14 @@ describe('a page of another site', () => {
       expect(headers.get('cache-control')).toMatch(/^no-(store|cache)$/)
     },
   )
+
+  test.each(['/v1/check', '/v1/check?mirror'])('cannot show or read a decision of %s inside itself', async (path) => {
+    const body = '{"key":"a","rule":"per-user"}'
+    const { headers, status: answered } = await fetch(daemon.url + path, { method: 'POST', body })
+    expect(answered).toBe(200)
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'")
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin')
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
 })

@@ -1,9 +1,22 @@
+import { STATUS_CODES } from 'node:http'
 import { isSluiceError, PolicyError } from 'sluice'
 import { problemType } from 'sluice/http'
 import { StoreError } from 'sluice/store'
 
-/** An answer that is an error, by RFC 9457. */
-export class HttpProblem extends Error {
+/** An answer that is an error, by RFC 9457: every part of the server answers errors in this form. */
+export interface Problem {
+  readonly status: number
+  /** The `detail` of the body. */
+  readonly message: string
+  /**
+   * Further members of the body. Of these, `allow` and `close` become headers only, and `retryAfterMs` is a header,
+   * too.
+   */
+  readonly extra: Readonly<Record<string, unknown>>
+}
+
+/** A problem that can be thrown. */
+export class HttpProblem extends Error implements Problem {
   override readonly name = 'HttpProblem'
   readonly status: number
   readonly extra: Readonly<Record<string, unknown>>
@@ -30,34 +43,34 @@ export function overloaded(): HttpProblem {
 }
 
 const titles: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  409: 'Conflict',
-  412: 'Precondition Failed',
+  ...STATUS_CODES,
   413: 'Content Too Large',
-  415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
-  428: 'Precondition Required',
-  429: 'Too Many Requests',
   499: 'Client Closed Request',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
+}
+
+/** A problem as it is sent. */
+export interface ProblemAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export function problemAnswer({ status, message, extra: all }: Problem): ProblemAnswer {
+  const { allow, close, ...extra } = all
+  const headers: Record<string, string> = { 'content-type': problemType }
+  if (Array.isArray(allow)) headers.allow = allow.join(', ')
+  if (typeof extra.retryAfterMs === 'number') headers['retry-after'] = String(Math.ceil(extra.retryAfterMs / 1000))
+  if (close === true) headers.connection = 'close'
+  if (status === 401) headers['www-authenticate'] = 'Bearer realm="sluice"'
+  const body = { type: 'about:blank', title: titles[status] ?? 'Error', status, detail: message, ...extra }
+  return { status, headers, body: JSON.stringify(body) }
 }
 
 /** The response for an error. Internal details are not in it; the log has them. */
 export function problemResponse(error: unknown): Response {
-  const { status, message, extra: all } = toProblem(error)
-  const { allow, close, ...extra } = all
-  const body = { type: 'about:blank', title: titles[status] ?? 'Error', status, detail: message, ...extra }
-  const headers = new Headers({ 'content-type': problemType })
-  if (Array.isArray(allow)) headers.set('allow', allow.join(', '))
-  if (typeof extra.retryAfterMs === 'number') headers.set('retry-after', String(Math.ceil(extra.retryAfterMs / 1000)))
-  if (close === true) headers.set('connection', 'close')
-  if (status === 401) headers.set('www-authenticate', 'Bearer realm="sluice"')
-  return new Response(JSON.stringify(body), { status, headers })
+  const { status, headers, body } = problemAnswer(toProblem(error))
+  return new Response(body, { status, headers })
 }
 
 /** What an error means to the client. */

@@ -237,14 +237,17 @@ describe('GET /v1/live', () => {
         return () => watching--
       },
     }
-    liveRoute(app, {
-      live,
-      limiter: { policy: { service: 's' } },
-      reports: { replica: 'r' },
-      page: { holdStream: () => () => {} },
-      startedAt: new Date(0),
-      isDraining: () => false,
-    } as never)
+    liveRoute(
+      { admin: app } as never,
+      {
+        live,
+        limiter: { policy: { service: 's' } },
+        reports: { replica: 'r' },
+        page: { holdStream: () => () => {} },
+        startedAt: new Date(0),
+        isDraining: () => false,
+      } as never,
+    )
     const slow = await app.request('/v1/live', {}, { incoming: {} })
     for (let at = 1; at <= 200; at++) log.append([second(at, 1)], at * 1000)
     expect(watching).toBe(0)

@@ -85,12 +85,12 @@ export class Live {
   #listen(limiter: Limiter): (() => void)[] {
     const { outages } = this
     return [
-      limiter.on('decision', (event) => {
+      limiter.on('decided', (event) => {
         if (event.decision.degraded) this.#changesOutage(() => outages.degraded(this.#nowMs()))
         this.denials.add(event, this.#nowMs())
       }),
-      limiter.on('storeFailure', ({ kind, error }) => outages.failed(kind, error.message)),
-      limiter.on('breaker', ({ state }) => this.#changesOutage(() => outages.breakerIs(state, this.#nowMs()))),
+      limiter.on('storeFailed', ({ kind, error }) => outages.failed(kind, error.message)),
+      limiter.on('breakerChanged', ({ state }) => this.#changesOutage(() => outages.breakerIs(state, this.#nowMs()))),
       limiter.on('policyLoaded', ({ version, source }) => this.#policyLoaded(version, source)),
       limiter.on('policyRejected', ({ source, error }) =>
         this.#happened('policy-rejected', { source, message: error.message }),

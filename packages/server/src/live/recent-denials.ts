@@ -19,7 +19,7 @@ const maxRules = 1000
 export class RecentDenials {
   readonly #rules = new Map<string, Denial[]>()
 
-  add({ decision, subjects, cost }: LimiterEvents['decision'], nowMs: number): void {
+  add({ decision, subjects, cost }: LimiterEvents['decided'], nowMs: number): void {
     if (decision.allowed) return
     const { rule, reason, retryAfterMs, limits } = decision
     const denials = this.#rules.get(rule) ?? []

@@ -22,12 +22,12 @@ export class StoreActivity {
     this.#nowMs = nowMs
     this.#begunMs = nowMs()
     this.#latencies = new Latencies(nowMs())
-    limiter.on('roundTrip', ({ asks, tookMs }) => {
+    limiter.on('storeAnswered', ({ asks, tookMs }) => {
       this.#latencies.add(tookMs, nowMs())
       this.#present.calls++
       this.#present.asks += asks
     })
-    limiter.on('local', () => this.#present.local++)
+    limiter.on('answeredLocally', () => this.#present.local++)
   }
 
   look(): StoreUse {

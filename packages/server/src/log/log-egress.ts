@@ -14,7 +14,7 @@ export function logEgress(egress: Egress, log: Logger): () => void {
     egress.on('retried', ({ upstream, attempt, delayMs, reason }) =>
       retries('a call is made again', () => ({ upstream, attempt, delayMs: Math.round(delayMs), reason })),
     ),
-    egress.on('storeFailure', ({ upstream, error }) =>
+    egress.on('storeFailed', ({ upstream, error }) =>
       failures('the shared state of an upstream cannot be reached', () => ({ upstream, err: error })),
     ),
     egress.on('policyLoaded', ({ version, source }) => log.info({ version, source }, 'upstreams follow a new policy')),

@@ -8,14 +8,14 @@ export function logEvents(limiter: Limiter, log: Logger, now: () => number = () 
   const failures = sampled(log, 'warn', now)
   let isOpen = false
   const ends = [
-    limiter.on('decision', ({ decision, subjects, cost }: LimiterEvents['decision']) => {
+    limiter.on('decided', ({ decision, subjects, cost }: LimiterEvents['decided']) => {
       if (decision.allowed) return
       const { rule, reason, retryAfterMs, degraded } = decision
       denials('denied', () => ({ rule, reason, subjects, cost, retryAfterMs, degraded }))
     }),
-    limiter.on('storeFailure', ({ kind, error }) => failures('the store failed', () => ({ kind, err: error }))),
+    limiter.on('storeFailed', ({ kind, error }) => failures('the store failed', () => ({ kind, err: error }))),
     limiter.on('evicted', ({ keys }) => log.error({ keys }, 'redis evicted keys: what was spent may be forgotten')),
-    limiter.on('breaker', ({ state }) => {
+    limiter.on('breakerChanged', ({ state }) => {
       // During an outage it tries again and again: half-open, open, half-open. Only the first and the last change are
       // news.
       const news = state === 'closed' ? isOpen : state === 'open' && !isOpen

@@ -50,7 +50,7 @@ test('an outage is two lines about the breaker, however often it tries again', a
   const limiter = { on: (name: string, listener: (event: never) => void) => events.set(name, listener) }
   logEvents(limiter as never, createLog('info', out))
   for (const state of ['open', 'half-open', 'open', 'half-open', 'open', 'half-open', 'closed'])
-    events.get('breaker')!({ state } as never)
+    events.get('breakerChanged')!({ state } as never)
   expect(out.lines.map(({ level, state }) => [level, state])).toEqual([
     ['warn', 'open'],
     ['info', 'closed'],

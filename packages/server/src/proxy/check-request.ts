@@ -15,7 +15,7 @@ export function checkRequest(
   if (refusedMethods.has(method)) return problems.method
   // Two parsers may disagree about where a request of HTTP/0.9 ends.
   if (request.httpVersionMajor !== 1) return problems.malformed
-  if (!isToken(one(headers['x-internal-token']))) return problems.token
+  if (!isToken(one(headers['x-internal-token']) ?? '')) return problems.token
   if (headers.via !== undefined && /\bsluice\b/.test(headers.via)) return problems.loop
   // Framing is written anew, so that the vendor would not learn of another coding of the body.
   if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') return problems.coding

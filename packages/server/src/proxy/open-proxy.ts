@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
 import { createEgress, type Egress, egressMetrics } from 'sluice/egress'
+import type { PartHealth } from 'sluice/internal'
 import { partReport, type Reports } from 'sluice/reports'
 import type { ServerConfig } from '../config/config.ts'
+import { internalTokens } from '../config/secrets/tokens.ts'
 import { logEgress } from '../log/log-egress.ts'
 import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
 import type { Opened, OpenLimiter } from '../open-limiter.ts'
-import { tokensIn } from './internal-token.ts'
 import { startProxy } from './proxy.ts'
 
 /** What a daemon shares with its proxy. */
@@ -20,6 +21,7 @@ interface Shared {
 export interface DaemonProxy {
   readonly url: string
   readonly warnings: readonly string[]
+  health(): Promise<PartHealth>
   close(): Promise<void>
 }
 
@@ -41,10 +43,15 @@ export async function openProxy(
   })
   opened.push(() => egress.close({ within: 500 }))
   opened.push(logEgress(egress, log), metrics.add(egressMetrics(egress)), reports.add(partReport('egress', egress)))
-  const tokens = tokensIn(env)
+  const tokens = internalTokens(env)
   const proxy = await startProxy(egress, { host, port, tokens, credentials, maxBodyBytes, drainMs, tls, metrics }, log)
   opened.push(() => proxy.close())
-  return { url: proxy.url, warnings: warningsFor(tokens, credentials, egress), close: () => proxy.close() }
+  return {
+    url: proxy.url,
+    warnings: warningsFor(tokens, credentials, egress),
+    health: () => egress.health(),
+    close: () => proxy.close(),
+  }
 }
 
 /** Warnings for the operator of a proxy at start. */

@@ -1,4 +1,6 @@
 import type { Egress } from 'sluice/egress'
+import { HttpProblem, problemAnswer } from '../http/problem.ts'
+import { readiness } from '../http/ready.ts'
 
 /** What the proxy answers itself. */
 export interface OwnPages {
@@ -9,28 +11,22 @@ export interface OwnPages {
 
 interface OwnPage {
   readonly status: number
-  readonly type: string
-  readonly text: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
 }
 
 /** The proxy's own answer to a GET: `/health`, `/ready` and `/metrics`. Undefined when the request is a call. */
 export function ownPage({ egress, isEnding, metrics }: OwnPages, url: string): Promise<OwnPage> | undefined {
   if (url === '/health') return Promise.resolve(json(200, { ok: true }))
-  if (url === '/ready') {
-    return egress.health().then((health) => {
-      const { ready, reasons, warnings } = isEnding() ? { ...health, ...ending } : health
-      return json(ready ? 200 : 503, { ready, reasons, warnings })
-    })
-  }
+  if (url === '/ready')
+    return readiness(isEnding(), egress.health()).then((health) => json(health.ready ? 200 : 503, health))
   if (url !== '/metrics' || metrics === undefined) return undefined
   return metrics.text().then(
-    (text) => ({ status: 200, type: metrics.contentType, text }),
-    () => json(500, { title: 'the metrics cannot be read' }),
+    (body) => ({ status: 200, headers: { 'content-type': metrics.contentType }, body }),
+    () => problemAnswer(new HttpProblem(500, 'The metrics cannot be read.')),
   )
 }
 
-const ending = { ready: false, reasons: ['The proxy is ending.'] }
-
 function json(status: number, body: unknown): OwnPage {
-  return { status, type: 'application/json', text: JSON.stringify(body) }
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 }

@@ -100,7 +100,8 @@ export class ProxiedCall implements ResponseReceiver {
     const problem = this.#isGone ? undefined : (this.#bodyProblem ?? problemFor(error))
     this.#isOver = true
     endBody(this.#body)
-    this.#reason ??= problem?.reason ?? (this.#parts.calls.isEnding ? problems.ending.reason : 'client-gone')
+    this.#reason ??=
+      problem?.extra.reason ?? (this.#parts.calls.isEnding ? problems.ending.extra.reason : 'client-gone')
     if (problem === undefined || this.#response.headersSent) this.#response.destroy()
     else answerProblem(this.#response, problem, this.#ids.requestId)
   }
@@ -132,7 +133,7 @@ export class ProxiedCall implements ResponseReceiver {
   }
 
   #refuse(problem: ProxyProblem): void {
-    this.#reason = problem.reason
+    this.#reason = problem.extra.reason
     this.#isOver = true
     answerProblem(this.#response, problem, this.#ids.requestId)
   }

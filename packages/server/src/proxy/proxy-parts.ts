@@ -7,7 +7,8 @@ export interface ProxyParts {
   readonly egress: Egress
   readonly log: Logger
   readonly calls: OpenCalls
-  readonly isToken: (given: string | undefined) => boolean
+  /** Whether a caller may call. */
+  readonly isToken: (given: string) => boolean
   /** By upstream: headers with the vendor's credentials. */
   readonly credentials: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly maxBodyBytes: number

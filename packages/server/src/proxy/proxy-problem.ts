@@ -1,96 +1,55 @@
 import type { ServerResponse } from 'node:http'
 import { RefusedError, UpstreamError } from 'sluice/egress'
+import { type Problem, problemAnswer } from '../http/problem.ts'
 
-/** An answer of the proxy itself. */
-export interface ProxyProblem {
-  readonly status: number
-  readonly title: string
-  readonly detail: string
-  readonly reason: string
-  /** Seconds. */
-  readonly retryAfter?: number
+/** An answer of the proxy itself; `reason` is also in the log. */
+export interface ProxyProblem extends Problem {
+  readonly extra: { readonly reason: string; readonly retryAfterMs?: number; readonly close?: true }
 }
 
-type OwnProblem = 'malformed' | 'unknown' | 'method' | 'token' | 'loop' | 'coding' | 'tooLarge' | 'tooSlow' | 'ending'
+type Own = 'malformed' | 'unknown' | 'method' | 'token' | 'loop' | 'coding' | 'tooLarge' | 'tooSlow' | 'ending'
+
+const problem = (status: number, reason: string, message: string, more: object = {}): ProxyProblem => ({
+  status,
+  message,
+  extra: { reason, ...more },
+})
+/** If the rest of the request is not needed, the connection is closed after the answer. */
+const close = true
 
 /** What the proxy refuses before it requests a grant. */
-export const problems: Readonly<Record<OwnProblem, ProxyProblem>> = {
-  malformed: { status: 400, title: 'Bad request', detail: 'The request target is malformed.', reason: 'malformed' },
-  unknown: {
-    status: 404,
-    title: 'Not found',
-    detail: 'The first path segment names no upstream.',
-    reason: 'unknown-upstream',
-  },
-  method: { status: 405, title: 'Method not allowed', detail: 'The method cannot be proxied.', reason: 'method' },
-  token: { status: 401, title: 'Unauthorized', detail: 'x-internal-token is missing or wrong.', reason: 'token' },
-  loop: { status: 508, title: 'Loop detected', detail: 'The request came through this proxy before.', reason: 'loop' },
-  coding: {
-    status: 501,
-    title: 'Not implemented',
-    detail: 'Of transfer codings, only chunked can be proxied.',
-    reason: 'transfer-coding',
-  },
-  tooLarge: {
-    status: 413,
-    title: 'Content too large',
-    detail: 'The body is larger than the proxy allows.',
-    reason: 'too-large',
-  },
-  tooSlow: {
-    status: 408,
-    title: 'Request timeout',
-    detail: 'The body of the request did not come.',
-    reason: 'slow-body',
-  },
-  ending: {
-    status: 503,
-    title: 'Shutting down',
-    detail: 'The proxy is ending; ask another replica.',
-    reason: 'closed',
-    retryAfter: 1,
-  },
+export const problems: Readonly<Record<Own, ProxyProblem>> = {
+  malformed: problem(400, 'malformed', 'The request target is malformed.'),
+  unknown: problem(404, 'unknown-upstream', 'The first path segment names no upstream.'),
+  method: problem(405, 'method', 'The method cannot be proxied.'),
+  token: problem(401, 'token', 'x-internal-token is missing or wrong.'),
+  loop: problem(508, 'loop', 'The request came through this proxy before.'),
+  coding: problem(501, 'transfer-coding', 'Of transfer codings, only chunked can be proxied.'),
+  tooLarge: problem(413, 'too-large', 'The body is larger than the proxy allows.', { close }),
+  tooSlow: problem(408, 'slow-body', 'The body of the request did not come.', { close }),
+  ending: problem(503, 'closed', 'The proxy is ending; ask another replica.', { close, retryAfterMs: 1000 }),
 }
 
 /** The answer to a failed call; undefined when the caller has disconnected. */
 export function problemFor(error: unknown): ProxyProblem | undefined {
   if (error instanceof RefusedError) {
-    const seconds = error.retryAfterMs === undefined ? 1 : Math.max(1, Math.ceil(error.retryAfterMs / 1000))
     const isOver = error.reason === 'queue-full' || error.reason === 'wait-too-long'
-    return {
-      status: isOver ? 429 : 503,
-      title: isOver ? 'Too many requests' : 'Service unavailable',
-      detail: error.message,
-      reason: error.reason,
-      retryAfter: seconds,
-    }
+    const retryAfterMs = Math.max(1, Math.ceil(error.retryAfterMs ?? 1000))
+    return problem(isOver ? 429 : 503, error.reason, error.message, { retryAfterMs })
   }
   if (error instanceof UpstreamError) {
     if (error.reason === 'aborted') return undefined
-    const isSlow = error.reason === 'timeout'
-    return {
-      status: isSlow ? 504 : 502,
-      title: isSlow ? 'Gateway timeout' : 'Bad gateway',
-      // The cause may contain internal addresses; callers need only the kind.
-      detail: isSlow ? 'The upstream did not answer in time.' : 'The upstream could not be reached.',
-      reason: error.reason,
-    }
+    // The cause may contain internal addresses; callers need only the kind.
+    return error.reason === 'timeout'
+      ? problem(504, error.reason, 'The upstream did not answer in time.')
+      : problem(502, error.reason, 'The upstream could not be reached.')
   }
-  return { status: 500, title: 'Internal error', detail: 'The proxy has a fault.', reason: 'fault' }
+  return problem(500, 'fault', 'The proxy has a fault.')
 }
 
-const endsConnection: ReadonlySet<ProxyProblem> = new Set([problems.tooLarge, problems.tooSlow, problems.ending])
-
-/** Answers with a problem. If the rest of the request is not needed, the connection is closed after it. */
+/** Answers with a problem. */
 export function answerProblem(response: ServerResponse, about: ProxyProblem, requestId: string): void {
-  const { retryAfter, ...problem } = about
-  const body = JSON.stringify({ type: 'about:blank', ...problem })
-  response.writeHead(problem.status, {
-    'x-request-id': requestId,
-    'content-type': 'application/problem+json',
-    'content-length': Buffer.byteLength(body),
-    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
-    ...(endsConnection.has(about) ? { connection: 'close' } : {}),
-  })
+  const { status, headers, body } = problemAnswer(about)
+  response.writeHead(status, { 'x-request-id': requestId, ...headers, 'content-length': Buffer.byteLength(body) })
   response.end(body)
 }

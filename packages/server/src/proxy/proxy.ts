@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import type { Egress } from 'sluice/egress'
 import type { Tls } from '../config/secrets/tls.ts'
+import { tokenTest } from '../http/access.ts'
 import { drain } from '../http/drain.ts'
 import { oneHost } from '../http/one-host.ts'
-import { tokenCheck } from './internal-token.ts'
 import { OpenCalls } from './open-calls.ts'
 import { type OwnPages, ownPage } from './own-pages.ts'
 import { ProxiedCall } from './proxied-call.ts'
@@ -62,13 +62,13 @@ export async function startProxy(egress: Egress, config: ProxyConfig, log: Logge
   )
   const calls = new OpenCalls()
   const isEnding = (): boolean => calls.isEnding
-  const isToken = tokenCheck(tokens)
+  const isToken = tokens.length === 0 ? () => true : tokenTest(tokens)
   const parts: ProxyParts = { egress, log, calls, isToken, credentials, maxBodyBytes, bodyIdleMs, readIdleMs }
   const pages: OwnPages = { egress, isEnding, metrics }
   const answer: RequestListener = (request, response) => {
     const page = request.method === 'GET' ? ownPage(pages, request.url ?? '') : undefined
     if (page === undefined) new ProxiedCall(parts, request, response).start()
-    else void page.then(({ status, type, text }) => response.writeHead(status, { 'content-type': type }).end(text))
+    else void page.then(({ status, headers, body }) => response.writeHead(status, headers).end(body))
   }
   const server = listener(config, oneHost(answer))
   // Without a listener Node would only close the connection, and a client would retry.

@@ -51,7 +51,7 @@ function counted(request: IncomingMessage, maxBytes: number, onTooLarge: () => v
         return
       }
       onTooLarge()
-      done(new Error(problems.tooLarge.detail))
+      done(new Error(problems.tooLarge.message))
     },
   })
   // The reader of the counter gets the error; the callback is there because a pipeline needs one.

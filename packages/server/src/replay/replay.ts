@@ -37,7 +37,7 @@ export async function replay(
     denyCache: false,
   })
   let subjects: readonly string[] = []
-  limiter.on('decision', (event) => {
+  limiter.on('decided', (event) => {
     subjects = event.subjects
   })
   const outcomes: Replayed[] = []

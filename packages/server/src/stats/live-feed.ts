@@ -56,9 +56,9 @@ export class LiveFeed {
   #start(): () => void {
     const limiter = this.#limiter
     const ends = [
-      limiter.on('decision', (event) => this.#sample(event)),
-      limiter.on('breaker', (event) => this.#tell('breaker', event)),
-      limiter.on('storeFailure', ({ kind, error }) => this.#limited('store-failure', { kind, message: error.message })),
+      limiter.on('decided', (event) => this.#sample(event)),
+      limiter.on('breakerChanged', (event) => this.#tell('breaker', event)),
+      limiter.on('storeFailed', ({ kind, error }) => this.#limited('store-failure', { kind, message: error.message })),
       limiter.on('policyLoaded', (event) => this.#tell('policy', event)),
       limiter.on('policyRejected', ({ source, error }) =>
         this.#tell('policy-rejected', { source, message: error.message }),
@@ -75,7 +75,7 @@ export class LiveFeed {
     }
   }
 
-  #sample({ decision, subjects, cost }: LimiterEvents['decision']): void {
+  #sample({ decision, subjects, cost }: LimiterEvents['decided']): void {
     if (decision.allowed && !decision.degraded) return
     const { rule, reason, retryAfterMs, failure } = decision
     this.#limited(decision.allowed ? 'degraded' : 'denial', { rule, reason, retryAfterMs, failure, subjects, cost })

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { allOf } from './all-of.ts'
 import type { Guard } from './guard.ts'
-import { type Outcome, passed, type ResponseEnd, refusal } from './outcome.ts'
+import { type GuardOutcome, passed, type ResponseEnd, refusal } from './outcome.ts'
 
 const view = { method: 'GET', path: '/', headers: {} }
 const end: ResponseEnd = { status: 200, bytes: 1, completed: true }
 const ends: [string, ResponseEnd][] = []
 
 const allowing = (name: string): Guard<unknown, string> => ({
-  decide: async (): Promise<Outcome<string>> => ({
+  decide: async (): Promise<GuardOutcome<string>> => ({
     decision: name,
     headers: [['X-By', name]],
     denial: undefined,

@@ -1,5 +1,5 @@
 import type { Guard } from './guard.ts'
-import type { Denial, Outcome, ResponseEnd } from './outcome.ts'
+import type { Denial, GuardOutcome, ResponseEnd } from './outcome.ts'
 
 export type DecidedByAll<Each> = Each extends Guard<never, infer Decided> ? Decided : never
 
@@ -21,10 +21,10 @@ export function allOf<Request, Guards extends readonly Guard<Request, unknown>[]
       return guards.some((guard) => guard.readsBody === true)
     },
     async decide(view, request, gone) {
-      const passing: Outcome<Decided>[] = []
+      const passing: GuardOutcome<Decided>[] = []
       try {
         for (const guard of guards) {
-          const outcome = (await guard.decide(view, request, gone)) as Outcome<Decided>
+          const outcome = (await guard.decide(view, request, gone)) as GuardOutcome<Decided>
           if (outcome.denial !== undefined) {
             finishAll(passing, refusedLater(outcome.denial))
             return outcome
@@ -47,7 +47,7 @@ export function allOf<Request, Guards extends readonly Guard<Request, unknown>[]
 }
 
 /** Calls all of them, also after one that throws: what the others hold would stay open. */
-function finishAll(outcomes: readonly Outcome<unknown>[], end: ResponseEnd): void {
+function finishAll(outcomes: readonly GuardOutcome<unknown>[], end: ResponseEnd): void {
   const errors: unknown[] = []
   for (const { finish } of outcomes) {
     try {

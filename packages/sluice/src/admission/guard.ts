@@ -1,5 +1,5 @@
 import type { RequestView } from '../policy/request-view.ts'
-import type { Outcome } from './outcome.ts'
+import type { GuardOutcome } from './outcome.ts'
 
 /**
  * Decides whether a request is admitted: a limiter's rules, load shedding, anything else. Adapters turn a framework's
@@ -16,7 +16,7 @@ export interface Guard<Request, Decided = undefined> {
    * Decides on a request. `gone` gives a signal that is aborted when the client goes away; call it only when the
    * request has to wait. An allowed request whose outcome has a `finish` is in flight until the adapter calls that.
    */
-  decide(view: RequestView, request: Request, gone?: () => AbortSignal): Promise<Outcome<Decided>>
+  decide(view: RequestView, request: Request, gone?: () => AbortSignal): Promise<GuardOutcome<Decided>>
   /**
    * Whether it looks into bodies at present, so that adapters parse them first. It may change while the service runs.
    */

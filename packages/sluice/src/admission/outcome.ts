@@ -7,6 +7,8 @@ export interface Problem {
   readonly title: string
   readonly status: number
   readonly detail?: string
+  /** Which error it was, where one is the reason. */
+  readonly code?: string
   /** The limits that denied, by the names they have in `RateLimit-Policy`. */
   readonly 'violated-policies'?: readonly string[]
 }
@@ -42,7 +44,7 @@ export interface ResponseEnd {
 export const clientClosedRequest = 499
 
 /** What was decided about a request, and what is to be done about it. */
-export interface Outcome<Decided = undefined> {
+export interface GuardOutcome<Decided = undefined> {
   /** What handlers get to see; undefined when the request was let through without a decision. */
   readonly decision: Decided | undefined
   /** Headers for the response; a denial has them in its own. */
@@ -53,7 +55,7 @@ export interface Outcome<Decided = undefined> {
 }
 
 /** The outcome of a guard that has nothing to say about a request. */
-export const passed: Outcome<never> = Object.freeze({
+export const passed: GuardOutcome<never> = Object.freeze({
   decision: undefined,
   headers: Object.freeze([]),
   denial: undefined,
@@ -61,7 +63,11 @@ export const passed: Outcome<never> = Object.freeze({
 })
 
 /** The outcome of a refusal. `headers` are sent beside the content type. */
-export function refusal<Decided>(problem: Problem, headers: readonly Header[], decision: Decided): Outcome<Decided> {
+export function refusal<Decided>(
+  problem: Problem,
+  headers: readonly Header[],
+  decision: Decided,
+): GuardOutcome<Decided> {
   const all: readonly Header[] = [...headers, ['Content-Type', problemType]]
   const denial = { status: problem.status, headers: all, body: JSON.stringify(problem), problem, decision }
   return { decision, headers: all, denial, finish: undefined }

@@ -31,8 +31,8 @@ class Model {
   }
 
   get cooldownMs(): number {
-    const { cooldownMs = 60_000, maxCooldownMs = cooldownMs } = this.options
-    return Math.min(maxCooldownMs, cooldownMs * 2 ** (this.openings - 1))
+    const { cooldown = 60_000, maxCooldown = cooldown } = this.options
+    return Math.min(Number(maxCooldown), Number(cooldown) * 2 ** (this.openings - 1))
   }
 
   become(state: Model['state']): void {
@@ -53,9 +53,9 @@ class Model {
   }
 
   enter(nowMs: number): ModelCall | undefined {
-    const { probes = 1, probeTimeoutMs = 30_000 } = this.options
-    const lost = this.probes.find(({ startMs }) => nowMs >= startMs + probeTimeoutMs)
-    if (lost) this.open(lost.startMs + probeTimeoutMs)
+    const { probes = 1, probeTimeout = 30_000 } = this.options
+    const lost = this.probes.find(({ startMs }) => nowMs >= startMs + Number(probeTimeout))
+    if (lost) this.open(lost.startMs + Number(probeTimeout))
     if (this.state === 'open' && nowMs >= this.openedMs + this.cooldownMs) this.become('half-open')
     const isFull = this.probes.length + this.probesSucceeded >= probes
     if (this.state === 'open' || (this.state === 'half-open' && isFull)) {
@@ -76,7 +76,7 @@ class Model {
     if (isLate) return
     const { slowCallRate, probes = 1 } = this.options
     const isFailure = ending === 'failure'
-    const isSlow = nowMs - call.startMs >= (slowCallRate?.slowMs ?? Infinity)
+    const isSlow = nowMs - call.startMs >= Number(slowCallRate?.slow ?? Infinity)
     if (this.state === 'half-open') {
       this.probes = this.probes.filter((probe) => probe !== call)
       if (ending === 'abort') return
@@ -92,8 +92,8 @@ class Model {
   shallOpen(nowMs: number): boolean {
     const { failures, failureRate, slowCallRate } = this.options
     const isOver = (rate: BreakerOptions['failureRate'], which: 'isFailure' | 'isSlow'): boolean => {
-      const { ratio = 0.5, windowMs = 10_000, minCalls = 20 } = rate!
-      const bucket = (ms: number): number => Math.floor(ms / (windowMs / 10))
+      const { ratio = 0.5, window = 10_000, minCalls = 20 } = rate!
+      const bucket = (ms: number): number => Math.floor(ms / (Number(window) / 10))
       const recent = this.results.filter(({ atMs }) => bucket(atMs) > bucket(nowMs) - 10)
       return recent.length >= minCalls && recent.filter((result) => result[which]).length / recent.length >= ratio
     }
@@ -120,12 +120,12 @@ function numbers(seed: number): () => number {
 
 const configurations: readonly BreakerOptions[] = [
   {},
-  { failures: 2, cooldownMs: 100, maxCooldownMs: 1000 },
-  { failures: 1, cooldownMs: 50, probes: 3, probeTimeoutMs: 200 },
-  { failureRate: { minCalls: 5, windowMs: 1000 }, cooldownMs: 300, probeTimeoutMs: 100 },
-  { failureRate: { ratio: 0.1, minCalls: 10, windowMs: 200 }, failures: 3, cooldownMs: 100 },
-  { slowCallRate: { slowMs: 40, minCalls: 4, windowMs: 500 }, cooldownMs: 200, probes: 2 },
-  { failureRate: { minCalls: 3 }, slowCallRate: { slowMs: 100, minCalls: 3, ratio: 1 }, cooldownMs: 150 },
+  { failures: 2, cooldown: 100, maxCooldown: 1000 },
+  { failures: 1, cooldown: 50, probes: 3, probeTimeout: 200 },
+  { failureRate: { minCalls: 5, window: 1000 }, cooldown: 300, probeTimeout: 100 },
+  { failureRate: { ratio: 0.1, minCalls: 10, window: 200 }, failures: 3, cooldown: 100 },
+  { slowCallRate: { slow: 40, minCalls: 4, window: 500 }, cooldown: 200, probes: 2 },
+  { failureRate: { minCalls: 3 }, slowCallRate: { slow: 100, minCalls: 3, ratio: 1 }, cooldown: 150 },
 ]
 
 interface Flight {

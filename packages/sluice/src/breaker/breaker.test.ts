@@ -173,7 +173,7 @@ test('of a thousand callers at half-open one goes through, and the others get th
 })
 
 test('a probe that never settles does not keep it half-open without end', async () => {
-  const { breaker, clock } = await opened({ probeTimeoutMs: 1000 })
+  const { breaker, clock } = await opened({ probeTimeout: '1s' })
   clock.tick(60_000)
   void breaker.run(() => new Promise(() => undefined))
   clock.tick(1000)
@@ -186,7 +186,7 @@ test('a probe that never settles does not keep it half-open without end', async 
 
 test('the cooldown grows up to its maximum, with jitter, and starts again at its base after it has closed', async () => {
   let chance = 1
-  const options = { failures: 1, cooldownMs: 100, maxCooldownMs: 350, cooldownJitter: 0.5, random: () => chance }
+  const options = { failures: 1, cooldown: 100, maxCooldown: 350, cooldownJitter: 0.5, random: () => chance }
   const { breaker, clock } = await opened(options)
   const cooldowns = [breaker.stats().retryAfterMs]
   for (const next of [1, 0, 1]) {
@@ -212,7 +212,7 @@ test('refusals of an inner breaker are not failures, but the fallback answers', 
 test('emits its events, and not to listeners that were removed', async () => {
   const { breaker, clock } = made({ name: 'model-a', failures: 1 })
   const seen: unknown[] = []
-  const stops = (['state', 'call', 'failure', 'fallback'] as const).map((name) =>
+  const stops = (['stateChanged', 'called', 'failed', 'fellBack'] as const).map((name) =>
     breaker.on(name, (event) => seen.push([name, event])),
   )
   const key = 'model-a'
@@ -221,14 +221,14 @@ test('emits its events, and not to listeners that were removed', async () => {
   clock.tick(60_000)
   await breaker.run(() => 1)
   expect(seen).toEqual([
-    ['state', { key, state: 'open', previous: 'closed' }],
-    ['call', { key, outcome: 'failed', late: false }],
-    ['failure', { key, error: boom, late: false }],
-    ['fallback', { key, reason: 'failed', error: boom }],
-    ['call', { key, outcome: 'rejected', late: false }],
-    ['state', { key, state: 'half-open', previous: 'open' }],
-    ['state', { key, state: 'closed', previous: 'half-open' }],
-    ['call', { key, outcome: 'succeeded', late: false }],
+    ['stateChanged', { key, state: 'open', previous: 'closed' }],
+    ['called', { key, outcome: 'failed', late: false }],
+    ['failed', { key, error: boom, late: false }],
+    ['fellBack', { key, reason: 'failed', error: boom }],
+    ['called', { key, outcome: 'rejected', late: false }],
+    ['stateChanged', { key, state: 'half-open', previous: 'open' }],
+    ['stateChanged', { key, state: 'closed', previous: 'half-open' }],
+    ['called', { key, outcome: 'succeeded', late: false }],
   ])
   for (const stop of stops) stop()
   await breaker.run(fail).catch(() => undefined)
@@ -263,16 +263,16 @@ test('wrong options fail early and name what would be right', () => {
   }
   expect(wrong({ failurs: 5 })).toThrow('createBreaker.failurs is 5; did you mean "failures"?')
   expect(wrong({ failures: 0 })).toThrow('createBreaker.failures is 0; use a whole number of failures from 1')
-  expect(wrong({ cooldownMs: '60s' })).toThrow('createBreaker.cooldownMs is "60s"')
-  expect(wrong({ cooldownMs: 1000, maxCooldownMs: 10 })).toThrow('createBreaker.maxCooldownMs is 10')
+  expect(wrong({ cooldown: 'soon' })).toThrow('createBreaker.cooldown is "soon"')
+  expect(wrong({ cooldown: '1s', maxCooldown: 10 })).toThrow('createBreaker.maxCooldown is 10')
   expect(wrong({ cooldownJitter: 2 })).toThrow('createBreaker.cooldownJitter is 2')
   expect(wrong({ probes: 0 })).toThrow('createBreaker.probes is 0')
-  expect(wrong({ probeTimeoutMs: 0.5 })).toThrow('createBreaker.probeTimeoutMs is 0.5')
+  expect(wrong({ probeTimeout: 0.5 })).toThrow('createBreaker.probeTimeout is 0.5')
   expect(wrong({ failureRate: { ratio: 50 } })).toThrow('createBreaker.failureRate.ratio is 50')
-  expect(wrong({ failureRate: { window: 5 } })).toThrow(
-    'createBreaker.failureRate.window is 5; did you mean "windowMs"',
+  expect(wrong({ failureRate: { windowMs: 5 } })).toThrow(
+    'createBreaker.failureRate.windowMs is 5; did you mean "window"',
   )
-  expect(wrong({ slowCallRate: {} })).toThrow('createBreaker.slowCallRate.slowMs is undefined')
+  expect(wrong({ slowCallRate: {} })).toThrow('createBreaker.slowCallRate.slow is undefined')
   expect(wrong({ isFailure: true })).toThrow('createBreaker.isFailure is true; pass a function')
   expect(wrong({ name: '' })).toThrow('createBreaker.name is ""')
   expect(() => createBreaker({ failures: undefined } as never)).not.toThrow()
@@ -359,10 +359,12 @@ test('outcome refuses them too', async () => {
 
 test('events that do not exist, and listeners that cannot be called, are refused', () => {
   const { breaker } = made()
-  expect(() => breaker.on('states' as never, () => {})).toThrow('on event is "states"; did you mean "state"?')
-  expect(() => breaker.on('state', 5 as never)).toThrow('breaker.on fn is 5; pass a function')
+  expect(() => breaker.on('stateChange' as never, () => {})).toThrow(
+    'on event is "stateChange"; did you mean "stateChanged"?',
+  )
+  expect(() => breaker.on('stateChanged', 5 as never)).toThrow('breaker.on fn is 5; pass a function')
 })
 
 test('the error for a number that is too large names the largest', () => {
-  expect(() => createBreaker({ cooldownMs: 2 ** 31 })).toThrow('from 1 to 2147483647')
+  expect(() => createBreaker({ cooldown: 2 ** 31 })).toThrow('from 1 to 2147483647')
 })

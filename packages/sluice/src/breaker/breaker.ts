@@ -1,10 +1,14 @@
 import { callOptionCheck, checkFunction, checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
-import { invalidOption } from '../core/errors.ts'
+import { parseDuration } from '../core/duration.ts'
+import { invalidOption, SluiceError } from '../core/errors.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
+import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
+import { withinTime } from '../runtime/within-time.ts'
 import { BreakerOpenError } from './breaker-open-error.ts'
 import { type BreakerState, Circuit, type Pass } from './circuit.ts'
 import type { BreakerEvents } from './events.ts'
+import { breakerHealth } from './health.ts'
 import type { ResolvedBreakerOptions } from './options.ts'
 import type { Failure, Outcome, RunOptions, WrapOptions } from './run-options.ts'
 import { type BreakerCounts, type BreakerStats, type CallOutcome, noCounts } from './stats.ts'
@@ -25,10 +29,11 @@ export interface BreakerSetup {
   /** Counts of all breakers of a set together. */
   readonly totals?: BreakerCounts
   readonly onChange?: (state: BreakerState) => void
+  readonly onClose?: () => void
 }
 
-/** Stops calling what keeps failing. It has no timers, so there is nothing to close. */
-export class Breaker {
+/** Stops calling what keeps failing. It has no timers: one that is dropped need not be closed. */
+export class Breaker implements Part<BreakerEvents> {
   readonly key: string
   readonly #circuit: Circuit
   readonly #events: Emitter<BreakerEvents>
@@ -38,16 +43,19 @@ export class Breaker {
   readonly #timesCalls: boolean
   readonly #counts: BreakerCounts = noCounts()
   readonly #totals: BreakerCounts
+  readonly #onClose: (() => void) | undefined
+  #isClosed = false
   #inFlight = 0
   #late = 0
   /** Made once for each opening: a stack trace for every rejected call would cost more than the call. */
   #openError: BreakerOpenError | undefined
 
-  constructor(key: string, { options, events, totals = noCounts(), onChange }: BreakerSetup) {
+  constructor(key: string, { options, events, totals = noCounts(), onChange, onClose }: BreakerSetup) {
     const circuit = options.circuit()
     this.key = key
     this.#events = events
     this.#totals = totals
+    this.#onClose = onClose
     this.#clock = options.clock
     this.#isFailure = options.isFailure
     this.#needsTime = circuit.strategy.timed
@@ -57,7 +65,7 @@ export class Breaker {
       onChange: (state, previous) => {
         this.#openError = undefined
         onChange?.(state)
-        events.emit('state', { key, state, previous })
+        events.emit('stateChanged', { key, state, previous })
       },
     })
   }
@@ -75,6 +83,24 @@ export class Breaker {
       late: this.#late,
       retryAfterMs: this.#circuit.retryAfterMs(this.#clock.monotonic()),
     }
+  }
+
+  /** Always ready until it is closed: an open breaker does its work, and is a warning. */
+  async health(): Promise<PartHealth> {
+    return breakerHealth([this.stats()], this.#isClosed ? closedText(this.key) : undefined)
+  }
+
+  /** Refuses calls from now on. Those in flight go on; `within` is how long to wait for them, not at all by default. */
+  async close(options: CloseOptions = {}): Promise<void> {
+    checkOptionNames('breaker.close', options, ['within'])
+    const withinMs = parseDuration(options.within ?? 0, 'breaker.close.within')
+    this.#isClosed = true
+    this.#onClose?.()
+    if (withinMs > 0 && this.#inFlight > 0) await this.#lastCall(withinMs)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   /** Calls back on every event of this kind, until the returned function is called. */
@@ -110,6 +136,8 @@ export class Breaker {
     options: RunOptions<Fallback>,
   ): Promise<Result | Fallback> {
     const { signal } = options
+    if (this.#isClosed)
+      throw new SluiceError('SLUICE_CLOSED', `${closedText(this.key)}; make a new one with createBreaker.`)
     if (signal?.aborted) return await this.#notBegun(options, signal)
     const pass = this.#circuit.pass ?? this.#circuit.enter(this.#clock.monotonic())
     if (pass === undefined) return await this.#reject(options)
@@ -168,6 +196,16 @@ export class Breaker {
     }
   }
 
+  /** Resolves when no call is in flight, or when the time is up. */
+  async #lastCall(withinMs: number): Promise<void> {
+    let stop = (): void => undefined
+    const ended = new Promise<void>((resolve) => {
+      stop = this.on('called', () => this.#inFlight === 0 && resolve())
+    })
+    await withinTime(ended, { ms: withinMs, clock: this.#clock, late: () => undefined }).catch(() => undefined)
+    stop()
+  }
+
   #succeeded(pass: Pass, startMs: number): void {
     const nowMs = this.#needsTime ? this.#clock.monotonic() : 0
     this.#settled('succeeded', this.#circuit.succeeded(pass, nowMs, nowMs - startMs))
@@ -181,7 +219,7 @@ export class Breaker {
     else if (verdict === 'failed') {
       const counts = this.#circuit.failed(pass, nowMs, nowMs - startMs)
       this.#settled('failed', counts)
-      if (this.#events.has('failure')) this.#events.emit('failure', { key: this.key, error, late: !counts })
+      if (this.#events.has('failed')) this.#events.emit('failed', { key: this.key, error, late: !counts })
     } else this.#settled(verdict, this.#circuit.cancelled(pass))
     return verdict === 'failed' || verdict === 'rejected'
   }
@@ -195,7 +233,7 @@ export class Breaker {
   #count(outcome: CallOutcome, late: boolean): void {
     this.#counts[outcome] += 1
     this.#totals[outcome] += 1
-    if (this.#events.has('call')) this.#events.emit('call', { key: this.key, outcome, late })
+    if (this.#events.has('called')) this.#events.emit('called', { key: this.key, outcome, late })
   }
 
   /**
@@ -216,7 +254,7 @@ export class Breaker {
 
   #instead<Fallback>({ fallback }: RunOptions<Fallback>, failure: Failure): Fallback | PromiseLike<Fallback> {
     if (fallback === undefined) throw failure.error
-    if (this.#events.has('fallback')) this.#events.emit('fallback', { key: this.key, ...failure })
+    if (this.#events.has('fellBack')) this.#events.emit('fellBack', { key: this.key, ...failure })
     return fallback(failure)
   }
 }
@@ -226,3 +264,6 @@ function checkRunOptions(owner: keyof typeof checkNames, options: RunOptions<unk
   checkNames[owner](options)
   if (typeof options.fallback !== 'function') checkFunction(`${owner}.fallback`, options.fallback)
 }
+
+/** Not only "is closed", which is also the state in which a breaker admits calls. */
+const closedText = (key: string): string => `The breaker ${JSON.stringify(key)} was closed for good`

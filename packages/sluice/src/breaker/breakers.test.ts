@@ -68,8 +68,8 @@ test('emits events of all keys, and a single breaker only its own', async () => 
   const breakers = made()
   const all: string[] = []
   const own: string[] = []
-  breakers.on('state', ({ key, state }) => all.push(`${key} ${state}`))
-  breakers.for('b').on('state', ({ key, state }) => own.push(`${key} ${state}`))
+  breakers.on('stateChanged', ({ key, state }) => all.push(`${key} ${state}`))
+  breakers.for('b').on('stateChanged', ({ key, state }) => own.push(`${key} ${state}`))
   await trip(breakers, 'a')
   await trip(breakers, 'b')
   expect(all).toEqual(['a open', 'b open'])

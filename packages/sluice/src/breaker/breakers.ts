@@ -1,9 +1,12 @@
 import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { Emitter } from '../core/observe/emitter.ts'
+import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
+import { addProcessPart } from '../runtime/process-parts.ts'
 import { Breaker } from './breaker.ts'
 import type { BreakerState } from './circuit.ts'
 import { type BreakerEvents, breakerEventNames } from './events.ts'
+import { breakerHealth } from './health.ts'
 import {
   type BreakerOptions,
   breakerOptionNames,
@@ -37,8 +40,11 @@ export function createBreakers(options: BreakersOptions = {}): Breakers {
   return new Breakers(resolveBreakerOptions(options, 'createBreakers'), maxKeys)
 }
 
+/** How many breakers of a set are reported, those that are not closed first: a report has a bounded size. */
+const mostReported = 100
+
 /** Breakers by key, in bounded memory. */
-export class Breakers {
+export class Breakers implements Part<BreakerEvents> {
   readonly name: string
   readonly #options: ResolvedBreakerOptions
   readonly #maxKeys: number
@@ -47,11 +53,19 @@ export class Breakers {
   readonly #closed = new Map<string, Entry>()
   /** Open and half-open ones are kept separately: removing one would let every caller through to what is failing. */
   readonly #tripped = new Map<string, Entry>()
+  readonly #endReport: () => void
+  #isClosed = false
 
   constructor(options: ResolvedBreakerOptions, maxKeys: number) {
     this.name = options.name
     this.#options = options
     this.#maxKeys = maxKeys
+    // The registry is weak: the set is reported while somebody has it.
+    this.#endReport = addProcessPart({
+      kind: 'breaker',
+      name: this.name,
+      stats: () => this.stats().slice(0, mostReported),
+    })
   }
 
   get size(): number {
@@ -81,7 +95,32 @@ export class Breakers {
     return [...this.#tripped.values(), ...this.#closed.values()].map(({ breaker }) => breaker.stats())
   }
 
+  /** Always ready until it is closed: open breakers do their work, and are warnings. */
+  async health(): Promise<PartHealth> {
+    return breakerHealth(this.stats(), this.#isClosed ? this.#closedText : undefined)
+  }
+
+  /** Refuses calls from now on. Those in flight go on; `within` is how long to wait for them, not at all by default. */
+  async close(options: CloseOptions = {}): Promise<void> {
+    checkOptionNames('breakers.close', options, ['within'])
+    this.#isClosed = true
+    this.#endReport()
+    const entries = [...this.#tripped.values(), ...this.#closed.values()]
+    await Promise.all(entries.map(({ breaker }) => breaker.close(options)))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  get #closedText(): string {
+    return `The breakers ${JSON.stringify(this.name)} were closed for good`
+  }
+
   #add(key: string): Breaker {
+    if (this.#isClosed) {
+      throw new SluiceError('SLUICE_CLOSED', `${this.#closedText}; make new ones with createBreakers.`)
+    }
     if (typeof key !== 'string' || key === '') {
       throw new SluiceError('SLUICE_INVALID_KEY', `The key of a breaker is ${show(key)}; use a text that is not empty.`)
     }

@@ -1,5 +1,6 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { Emitter } from '../core/observe/emitter.ts'
+import { addProcessPart } from '../runtime/process-parts.ts'
 import { Breaker } from './breaker.ts'
 import { breakerEventNames } from './events.ts'
 import { type BreakerOptions, breakerOptionNames, resolveBreakerOptions } from './options.ts'
@@ -9,11 +10,15 @@ import { type BreakerOptions, breakerOptionNames, resolveBreakerOptions } from '
  * process.
  *
  * @example
- * const breaker = createBreaker({ failures: 5, cooldownMs: 60_000 })
+ * const breaker = createBreaker({ failures: 5, cooldown: '1m' })
  * const score = await breaker.run(() => model.score(input), { fallback: () => 0.5 })
  */
 export function createBreaker(options: BreakerOptions = {}): Breaker {
   checkOptionNames('createBreaker', options, breakerOptionNames)
   const resolved = resolveBreakerOptions(options)
-  return new Breaker(resolved.name, { options: resolved, events: new Emitter(breakerEventNames) })
+  const { name } = resolved
+  // The registry is weak, and only `onClose` refers to what it holds: the breaker is reported while somebody has it.
+  const onClose = addProcessPart({ kind: 'breaker', name, stats: () => breaker.stats() })
+  const breaker: Breaker = new Breaker(name, { options: resolved, events: new Emitter(breakerEventNames), onClose })
+  return breaker
 }

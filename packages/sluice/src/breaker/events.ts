@@ -4,23 +4,23 @@ import type { CallOutcome } from './stats.ts'
 
 /** The names of all events. */
 export const breakerEventNames: Readonly<Record<keyof BreakerEvents, true>> = {
-  state: true,
-  call: true,
-  failure: true,
-  fallback: true,
+  stateChanged: true,
+  called: true,
+  failed: true,
+  fellBack: true,
 }
 
 /** The events of a breaker. `key` is the name of a single breaker, or the key passed to `breakers.for(key)`. */
 export interface BreakerEvents {
   /** It changed its state. */
-  state: { readonly key: string; readonly state: BreakerState; readonly previous: BreakerState }
+  stateChanged: { readonly key: string; readonly state: BreakerState; readonly previous: BreakerState }
   /**
    * A call ended, or was not made (`rejected`). `late` when the breaker has changed its state since it admitted the
    * call, so that the outcome does not count.
    */
-  call: { readonly key: string; readonly outcome: CallOutcome; readonly late: boolean }
+  called: { readonly key: string; readonly outcome: CallOutcome; readonly late: boolean }
   /** A call failed; `late` as above. */
-  failure: { readonly key: string; readonly error: unknown; readonly late: boolean }
+  failed: { readonly key: string; readonly error: unknown; readonly late: boolean }
   /** The fallback answers instead. */
-  fallback: { readonly key: string } & Failure
+  fellBack: { readonly key: string } & Failure
 }

@@ -75,10 +75,10 @@ export function breakerMetrics(source: Breaker | Breakers, options: BreakerMetri
       for (const [label, own] of counts) for (const state of breakerStates) set(own[state] ?? 0, name, label, state)
     })
     return [
-      source.on('call', ({ outcome }) => calls(1, name, outcome)),
-      source.on('failure', ({ key }) => failures(1, name, labelOf(key))),
-      source.on('state', ({ state }) => changes(1, name, state)),
-      source.on('fallback', ({ reason }) => fallbacks(1, name, reason)),
+      source.on('called', ({ outcome }) => calls(1, name, outcome)),
+      source.on('failed', ({ key }) => failures(1, name, labelOf(key))),
+      source.on('stateChanged', ({ state }) => changes(1, name, state)),
+      source.on('fellBack', ({ reason }) => fallbacks(1, name, reason)),
     ]
   })
 }

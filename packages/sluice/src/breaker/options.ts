@@ -1,10 +1,28 @@
 import { backoffMs } from '../core/backoff.ts'
-import { checkFunction, checkOptionNames, checkShare, checkWhole } from '../core/check-options.ts'
+import {
+  checkFunction,
+  checkOptionNames,
+  checkShare,
+  checkWhole,
+  durationFrom,
+  withoutUndefined,
+} from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
+import type { Duration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import type { CircuitOptions } from './circuit.ts'
-import { anyOf, failureRate, failuresInARow, type RateOptions, type Strategy, slowCallRate } from './strategy.ts'
+import { anyOf, failureRate, failuresInARow, type RateLimit, type Strategy, slowCallRate } from './strategy.ts'
+
+/** What a rate is measured over. */
+export interface RateOptions {
+  /** From which share of the calls on it opens, above 0 and up to 1. */
+  readonly ratio: number
+  /** The length of the sliding window. */
+  readonly window: Duration
+  /** With fewer calls in the window it does not open. */
+  readonly minCalls: number
+}
 
 export interface BreakerOptions {
   /** Its name in events, metrics and errors. */
@@ -14,22 +32,21 @@ export interface BreakerOptions {
   /** Opens when too large a share of the calls fails. By default half of at least 20 calls within 10 s. */
   readonly failureRate?: Partial<RateOptions>
   /**
-   * Opens when too large a share of the calls takes `slowMs` or longer. By default half of at least 20 calls within 10
-   * s.
+   * Opens when too large a share of the calls takes `slow` or longer. By default half of at least 20 calls within 10 s.
    */
-  readonly slowCallRate?: Partial<RateOptions> & { readonly slowMs: number }
+  readonly slowCallRate?: Partial<RateOptions> & { readonly slow: Duration }
   /** How long it stays open before a probe is made. 60 s by default. */
-  readonly cooldownMs?: number
+  readonly cooldown?: Duration
   /**
    * Each time that it opens again without having closed, the cooldown doubles up to this. By default it does not grow.
    */
-  readonly maxCooldownMs?: number
+  readonly maxCooldown?: Duration
   /** Which share of the cooldown is random, so that replicas do not probe at the same moment. 0 by default. */
   readonly cooldownJitter?: number
   /** How many probes are made at a time when half-open; it closes once as many have succeeded. 1 by default. */
   readonly probes?: number
   /** A probe that has not settled after this time has failed. 30 s by default. */
-  readonly probeTimeoutMs?: number
+  readonly probeTimeout?: Duration
   /** Whether an error is a failure of what is called. By default every error is; a 404 should not be. */
   readonly isFailure?: (error: unknown) => boolean
   readonly clock?: Clock
@@ -45,39 +62,39 @@ export interface ResolvedBreakerOptions {
   readonly circuit: () => Omit<CircuitOptions, 'onChange'> & { readonly strategy: Strategy }
 }
 
-const rateDefaults: RateOptions = Object.freeze({ ratio: 0.5, windowMs: 10_000, minCalls: 20 })
-const defaults = Object.freeze({ name: 'default', failures: 5, cooldownMs: 60_000, probes: 1, probeTimeoutMs: 30_000 })
+const rateDefaults: RateOptions = Object.freeze({ ratio: 0.5, window: 10_000, minCalls: 20 })
+const defaults = Object.freeze({ name: 'default', failures: 5, cooldown: '1m', probes: 1, probeTimeout: '30s' })
 
 const rateNames = Object.keys(rateDefaults)
 export const breakerOptionNames: readonly string[] = [
-  ...['name', 'failures', 'failureRate', 'slowCallRate', 'cooldownMs', 'maxCooldownMs', 'cooldownJitter', 'probes'],
-  ...['probeTimeoutMs', 'isFailure', 'clock', 'random'],
+  ...['name', 'failures', 'failureRate', 'slowCallRate', 'cooldown', 'maxCooldown', 'cooldownJitter', 'probes'],
+  ...['probeTimeout', 'isFailure', 'clock', 'random'],
 ]
 
 /** Checks the options and fills in the defaults, once for all breakers that are made from them. */
 export function resolveBreakerOptions(options: BreakerOptions, owner = 'createBreaker'): ResolvedBreakerOptions {
-  const { name, cooldownMs, probes, probeTimeoutMs } = { ...defaults, ...withoutUndefined(options) }
-  const { maxCooldownMs = cooldownMs, cooldownJitter = 0, isFailure, random = Math.random } = options
+  const { name, cooldown, probes, probeTimeout } = { ...defaults, ...withoutUndefined(options) }
+  const { maxCooldown = cooldown, cooldownJitter = 0, isFailure, random = Math.random } = options
   if (typeof name !== 'string' || name === '')
     throw invalidOption(`${owner}.name`, name, 'use a text such as "model-a"')
-  checkWhole(`${owner}.cooldownMs`, cooldownMs, 1, 'milliseconds')
-  checkWhole(`${owner}.maxCooldownMs`, maxCooldownMs, cooldownMs, 'milliseconds')
+  const cooldownMs = durationFrom(1, `${owner}.cooldown`, cooldown)
+  const maxCooldownMs = durationFrom(cooldownMs, `${owner}.maxCooldown`, maxCooldown)
   if (cooldownJitter !== 0) checkShare(`${owner}.cooldownJitter`, cooldownJitter)
   checkWhole(`${owner}.probes`, probes, 1, 'probes')
-  checkWhole(`${owner}.probeTimeoutMs`, probeTimeoutMs, 1, 'milliseconds')
+  const probeMs = durationFrom(1, `${owner}.probeTimeout`, probeTimeout)
   checkFunction(`${owner}.isFailure`, isFailure)
   checkFunction(`${owner}.random`, random)
   const strategy = strategyOf(options, owner)
-  const cooldown = { baseMs: cooldownMs, maxMs: maxCooldownMs, jitter: cooldownJitter }
+  const growth = { baseMs: cooldownMs, maxMs: maxCooldownMs, jitter: cooldownJitter }
   return {
     name,
     isFailure,
     clock: options.clock ?? systemClock(),
     circuit: () => ({
       strategy: strategy(),
-      cooldownMs: (openings) => backoffMs(openings - 1, random, cooldown),
+      cooldownMs: (openings) => backoffMs(openings - 1, random, growth),
       probes,
-      probeMs: probeTimeoutMs,
+      probeMs,
     }),
   }
 }
@@ -89,9 +106,9 @@ function strategyOf(options: BreakerOptions, owner: string): () => Strategy {
     makers.push(() => failureRate(rate))
   }
   if (options.slowCallRate !== undefined) {
-    const rate = rateOf(options.slowCallRate, `${owner}.slowCallRate`, [...rateNames, 'slowMs'])
-    checkWhole(`${owner}.slowCallRate.slowMs`, rate.slowMs, 1, 'milliseconds')
-    makers.push(() => slowCallRate(rate))
+    const rate = rateOf(options.slowCallRate, `${owner}.slowCallRate`, [...rateNames, 'slow'])
+    const slowMs = durationFrom(1, `${owner}.slowCallRate.slow`, options.slowCallRate.slow)
+    makers.push(() => slowCallRate({ ...rate, slowMs }))
   }
   if (makers.length === 0 || options.failures !== undefined) {
     const { failures = defaults.failures } = options
@@ -101,16 +118,11 @@ function strategyOf(options: BreakerOptions, owner: string): () => Strategy {
   return () => anyOf(makers.map((make) => make()) as [Strategy, ...Strategy[]])
 }
 
-function rateOf<T extends Partial<RateOptions>>(given: T, owner: string, known: readonly string[]): T & RateOptions {
+function rateOf(given: Partial<RateOptions>, owner: string, known: readonly string[]): RateLimit {
   checkOptionNames(owner, given, known)
-  const rate = { ...rateDefaults, ...withoutUndefined(given) } as T & RateOptions
-  checkShare(`${owner}.ratio`, rate.ratio)
-  checkWhole(`${owner}.windowMs`, rate.windowMs, 1, 'milliseconds')
-  checkWhole(`${owner}.minCalls`, rate.minCalls, 1, 'calls')
-  return rate
-}
-
-/** An option with the value undefined counts as left out. */
-function withoutUndefined<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
+  const { ratio, window, minCalls } = { ...rateDefaults, ...withoutUndefined(given) }
+  checkShare(`${owner}.ratio`, ratio)
+  const windowMs = durationFrom(1, `${owner}.window`, window)
+  checkWhole(`${owner}.minCalls`, minCalls, 1, 'calls')
+  return { ratio, windowMs, minCalls }
 }

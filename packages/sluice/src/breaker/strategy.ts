@@ -15,7 +15,7 @@ export interface Strategy {
 }
 
 /** What a rate is measured over. */
-export interface RateOptions {
+export interface RateLimit {
   /** From which share of the calls on it opens, above 0 and up to 1. */
   readonly ratio: number
   /** The length of the sliding window. */
@@ -45,7 +45,7 @@ export function failuresInARow(limit: number): Strategy {
  * Opens when too large a share of the calls failed. Only calls that have settled count, so a flood in flight does not
  * dilute it.
  */
-export function failureRate({ ratio, windowMs, minCalls }: RateOptions): Strategy {
+export function failureRate({ ratio, windowMs, minCalls }: RateLimit): Strategy {
   const window = new RateWindow(windowMs, minCalls, ratio)
   return {
     timed: true,
@@ -57,12 +57,7 @@ export function failureRate({ ratio, windowMs, minCalls }: RateOptions): Strateg
 }
 
 /** Opens when too large a share of the calls took `slowMs` or longer, whether they succeeded or failed. */
-export function slowCallRate({
-  slowMs,
-  ratio,
-  windowMs,
-  minCalls,
-}: RateOptions & { readonly slowMs: number }): Strategy {
+export function slowCallRate({ slowMs, ratio, windowMs, minCalls }: RateLimit & { readonly slowMs: number }): Strategy {
   const window = new RateWindow(windowMs, minCalls, ratio)
   const record = (nowMs: number, tookMs: number): boolean => window.add(tookMs >= slowMs, nowMs)
   return {

@@ -78,7 +78,7 @@ test('until an invalidation that waited for Redis is sent, what Redis still has 
   expect(await reader!.invalidate(keys.price.prefix('XLM'))).toEqual({ sent: false })
   let answers: Promise<string[]> | undefined
   // Reads as soon as Redis may be asked again, with so many keys that the read is sent at once.
-  reader!.on('redis', ({ state }) => {
+  reader!.on('redisChanged', ({ state }) => {
     if (state === 'up') answers ??= Promise.all(many.map((each) => reader!.getOrFetch(each, () => 'new')))
   })
   server.thaw()

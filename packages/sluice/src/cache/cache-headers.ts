@@ -25,24 +25,22 @@ const names = optionNames<CacheHeaderOptions>({
   ifNoneMatch: true,
 })
 
-export interface CacheHeaders {
-  readonly headers: Readonly<Record<string, string>>
-  /** Whether the client already has this value: answer 304 without a body. */
-  readonly notModified: boolean
-}
-
 /** A year: RFC 9111 has no value for "unlimited". */
 const longestSeconds = 31_536_000
 
 /**
  * The headers that let clients and CDNs cache an answer as long as it is fresh here (RFC 9111, RFC 5861). A stale
- * answer may be used once and must not be kept.
+ * answer may be used once and must not be kept. `notModified` means that the client already has this value: answer 304
+ * without a body.
  *
  * @example
  * const answer = await cache.lookup(keys.price('XLM'), fetchPrice)
  * const { headers, notModified } = cacheHeaders(answer, { ifNoneMatch: request.headers['if-none-match'] })
  */
-export function cacheHeaders(answer: CacheResult<unknown>, options: CacheHeaderOptions = {}): CacheHeaders {
+export function cacheHeaders(
+  answer: CacheResult<unknown>,
+  options: CacheHeaderOptions = {},
+): { readonly headers: Readonly<Record<string, string>>; readonly notModified: boolean } {
   checkOptionNames('cacheHeaders', options, names)
   const { visibility = 'public', ifNoneMatch } = options
   const seconds = (name: 'staleWhileRevalidate' | 'staleIfError' | 'maxAge'): number | undefined =>

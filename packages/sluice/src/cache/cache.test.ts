@@ -255,7 +255,7 @@ test('warms the most used keys with the configured fetchers', async () => {
   for (let i = 0; i < 5; i++) await cache.getOrFetch(keys.price('c'), () => 'cold')
   await clock.advance('61s')
   const progress: number[] = []
-  cache.on('warming', ({ done }) => progress.push(done))
+  cache.on('warmProgressed', ({ done }) => progress.push(done))
   expect(await cache.warm({ top: 2, concurrency: 1 })).toEqual({ warmed: 2, failed: 0, left: 0 })
   expect(progress).toEqual([1, 2])
   expect((await cache.get(keys.price('c')))!.value).toBe('warm c')
@@ -272,6 +272,32 @@ test('closing aborts the fetches in flight', async () => {
   await cache.close()
   expect(signal!.aborted).toBe(true)
   await expect(fetching).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+})
+
+test('closing within a time lets fetches end, and then aborts those that are left', async () => {
+  const { cache, clock } = await setUp()
+  const fetches = new Map<string, (value: string) => void>()
+  const fetch = (name: string) => () => new Promise<string>((resolve) => fetches.set(name, resolve))
+  const [quick, slow] = [
+    cache.getOrFetch(keys.price('quick'), fetch('quick')),
+    cache.getOrFetch(keys.price('slow'), fetch('slow')),
+  ]
+  const closing = cache.close({ within: '5s' })
+  const late = expect(slow).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+  fetches.get('quick')!('value')
+  expect(await quick).toBe('value')
+  await clock.advance('5s')
+  await late
+  await closing
+})
+
+test('a cache without Redis is ready until it is closed', async () => {
+  const { cache } = await setUp()
+  expect(await cache.health()).toEqual({ ready: true, reasons: [], warnings: [] })
+  expect(() => cache.on('misses' as never, () => {})).toThrow('did you mean "missed"')
+  await cache.close()
+  expect(await cache.health()).toEqual({ ready: false, reasons: ['The cache is closed.'], warnings: [] })
+  await expect(cache.warm()).rejects.toThrow('The cache is closed; make a new one with createCache.')
 })
 
 test('wrong use is refused early', async () => {

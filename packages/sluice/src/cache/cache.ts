@@ -1,4 +1,5 @@
 import type { Duration } from '../core/duration.ts'
+import type { CloseOptions, Part } from '../runtime/part.ts'
 import type { CacheEvents } from './events.ts'
 import type { CacheKey, InvalidationTarget } from './keys/cache-key.ts'
 import type { EntryOptions } from './keys/key-spec.ts'
@@ -14,9 +15,6 @@ export interface FetchContext {
   /** Whether the data was invalidated recently: read it from the primary, as a replica may not have the change yet. */
   readonly afterInvalidation: boolean
 }
-
-/** Reads a value from its source of truth. */
-export type Fetch<T> = (context: FetchContext) => Promise<T> | T
 
 /** A value with its metadata. */
 export interface CacheResult<T> {
@@ -36,8 +34,6 @@ export interface LookupOptions<T> extends EntryOptions<T> {
   readonly signal?: AbortSignal
 }
 
-export interface SetOptions<T> extends EntryOptions<T> {}
-
 export interface InvalidateOptions {
   /**
    * `fast` resolves when Redis has it, and other processes follow within `proof`. `strict` resolves when no process
@@ -48,48 +44,44 @@ export interface InvalidateOptions {
   readonly wait?: number
 }
 
-export interface InvalidationReceipt {
-  /** False when Redis could not be reached: this process applied it, the others receive it when Redis is back. */
-  readonly sent: boolean
-}
-
 /** A read-through cache with two levels: this process, and Redis. */
-export interface Cache {
+export interface Cache extends Part<CacheEvents> {
+  readonly name: string
   /** The value of a key, from the nearest level that has it, otherwise from `fetch`. */
-  getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T>
+  getOrFetch<T>(key: CacheKey, fetch: (context: FetchContext) => Promise<T> | T, options?: LookupOptions<T>): Promise<T>
   /** As `getOrFetch`, with the age of the value and where it came from. */
-  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<CacheResult<T>>
+  lookup<T>(
+    key: CacheKey,
+    fetch: (context: FetchContext) => Promise<T> | T,
+    options?: LookupOptions<T>,
+  ): Promise<CacheResult<T>>
   /** What is cached under a key; undefined when nothing is. Never fetches. */
   get<T = unknown>(key: CacheKey): Promise<CacheResult<T> | undefined>
   /** What is cached under many keys, in their order: one round trip per Redis node. */
   getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(CacheResult<T> | undefined)[]>
   /** Writes a value, for producers. Other processes see it within `proof`. */
-  set<T>(key: CacheKey, value: T, options?: SetOptions<T>): Promise<void>
-  /** Makes a key, all keys with a prefix, or all entries with a tag invalid, in all processes. */
+  set<T>(key: CacheKey, value: T, options?: EntryOptions<T>): Promise<void>
+  /**
+   * Makes a key, all keys with a prefix, or all entries with a tag invalid, in all processes. `sent` is false when
+   * Redis could not be reached: this process applied it, the others receive it when Redis is back.
+   */
   invalidate(
     target: InvalidationTarget | readonly InvalidationTarget[],
     options?: InvalidateOptions,
-  ): Promise<InvalidationReceipt>
-  /** Fetches the most used keys again, with the fetchers that were passed to `createCache`. */
-  warm(options?: WarmOptions): Promise<WarmResult>
-  on<Name extends keyof CacheEvents>(name: Name, listener: (event: CacheEvents[Name]) => void): () => void
+  ): Promise<{ readonly sent: boolean }>
+  /**
+   * Fetches the `top` most used keys again, `concurrency` at a time, with the fetchers that were passed to
+   * `createCache`. `left` are keys that were skipped because the time (`within`) was up.
+   */
+  warm(options?: {
+    readonly top?: number
+    readonly within?: Duration
+    readonly concurrency?: number
+  }): Promise<{ readonly warmed: number; readonly failed: number; readonly left: number }>
   stats(): CacheStats
-  readonly name: string
-  close(): Promise<void>
-}
-
-export interface WarmOptions {
-  /** How many keys, the most used first. */
-  readonly top?: number
-  /** How long the whole warm-up may take. */
-  readonly within?: Duration
-  /** How many fetches run at a time. */
-  readonly concurrency?: number
-}
-
-export interface WarmResult {
-  readonly warmed: number
-  readonly failed: number
-  /** Keys that were skipped because the time was up. */
-  readonly left: number
+  /**
+   * Ends fetches by their signals, those that are not done within the time: at once, if none is given. Keys that were
+   * being fetched are free for other processes then.
+   */
+  close(options?: CloseOptions): Promise<void>
 }

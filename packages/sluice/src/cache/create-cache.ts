@@ -1,5 +1,6 @@
 import type { RedisHandle } from '../redis/handle.ts'
 import { namespaceOf } from '../redis/namespaces.ts'
+import { reportPart } from '../redis/report-part.ts'
 import { useRedis } from '../redis/use-redis.ts'
 import type { Cache } from './cache.ts'
 import { maxKeys, maxScopes } from './l1/l1.ts'
@@ -23,7 +24,9 @@ export interface CacheOptions extends CommonCacheOptions {
  */
 export async function createCache(options: CacheOptions = {}): Promise<Cache> {
   const resolved = resolveOptions(options)
-  const cache = new TwoLevelCache(resolved, options.redis && linkTo(options.redis, resolved))
+  const link = options.redis && linkTo(options.redis, resolved)
+  const cache = new TwoLevelCache(resolved, link, () => endReport())
+  const endReport = reportPart(options.redis, { kind: 'cache', name: cache.name, stats: () => cache.stats() })
   await cache.ready()
   return cache
 }

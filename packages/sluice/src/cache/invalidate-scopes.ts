@@ -1,7 +1,7 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
 import { sleep } from '../runtime/sleep.ts'
-import type { InvalidateOptions, InvalidationReceipt } from './cache.ts'
+import type { InvalidateOptions } from './cache.ts'
 import type { Flights } from './flights/flights.ts'
 import type { InvalidationTarget } from './keys/cache-key.ts'
 import type { L1 } from './l1/l1.ts'
@@ -48,10 +48,10 @@ export interface InvalidationParts {
 export async function invalidateScopes(
   { options, monitor, l1, l2, flights }: InvalidationParts,
   { scopes, mode, wait }: InvalidationRequest,
-): Promise<InvalidationReceipt> {
+): Promise<{ readonly sent: boolean }> {
   if (l2 === undefined) {
     l1.invalidateAlone(scopes)
-    monitor.invalidation('sent', scopes.length)
+    monitor.invalidated('sent', scopes.length)
     return { sent: true }
   }
   const { clock, redisDeadlineMs, proofMs } = options

@@ -57,6 +57,7 @@ const table = {
   },
 } as const satisfies MetricTable
 
+/** @public The test of `docs/metrics.md` finds it by its name. */
 export const cacheMetricTable: MetricTable = table
 
 /**
@@ -84,15 +85,15 @@ export function cacheMetrics(cache: Cache): PartMetrics {
     })
     return [
       cache.on('hit', ({ name, level, stale }) => hits(1, label, name, level, String(stale))),
-      cache.on('miss', ({ name }) => misses(1, label, name)),
-      cache.on('fetch', ({ name, tookMs, error }) =>
+      cache.on('missed', ({ name }) => misses(1, label, name)),
+      cache.on('fetched', ({ name, tookMs, error }) =>
         fetches(tookMs / 1000, label, name, error === undefined ? 'ok' : 'error'),
       ),
       cache.on('shared', ({ name }) => shared(1, label, name)),
       cache.on('refused', ({ name }) => refused(1, label, name)),
       cache.on('skipped', ({ name, reason }) => skipped(1, label, name, reason)),
-      cache.on('invalidation', ({ way, scopes }) => invalidations(scopes, label, way)),
-      cache.on('unproven', ({ reason }) => unproven(1, label, reason)),
+      cache.on('invalidated', ({ way, scopes }) => invalidations(scopes, label, way)),
+      cache.on('proofLost', ({ reason }) => unproven(1, label, reason)),
       cache.on('warmed', (result) => {
         warmed(result.warmed, label, 'warmed')
         warmed(result.failed, label, 'failed')

@@ -1,10 +1,10 @@
 import { Emitter } from '../core/observe/emitter.ts'
-import type { CacheEvents } from './events.ts'
+import { type CacheEvents, cacheEventNames } from './events.ts'
 import { type Counts, newCounts } from './stats.ts'
 
 /** Counts what happens in a cache and tells its listeners: the one place where both are done. */
 export class CacheMonitor {
-  readonly events: Emitter<CacheEvents> = new Emitter()
+  readonly events: Emitter<CacheEvents> = new Emitter(cacheEventNames)
   readonly count: Counts = newCounts()
 
   hit(name: string, level: 'memory' | 'redis', stale: boolean): void {
@@ -15,7 +15,7 @@ export class CacheMonitor {
 
   missed(name: string): void {
     this.count.misses += 1
-    if (this.events.has('miss')) this.events.emit('miss', { name })
+    if (this.events.has('missed')) this.events.emit('missed', { name })
   }
 
   shared(name: string): void {
@@ -31,7 +31,7 @@ export class CacheMonitor {
   /** A fetch has ended; `error` is undefined when it succeeded. */
   fetched(name: string, tookMs: number, failed: boolean, error: unknown): void {
     if (failed) this.count.fetchErrors += 1
-    if (this.events.has('fetch')) this.events.emit('fetch', { name, tookMs, error })
+    if (this.events.has('fetched')) this.events.emit('fetched', { name, tookMs, error })
   }
 
   skipped(name: string, reason: 'unencodable' | 'oversized' | 'damaged'): void {
@@ -39,13 +39,13 @@ export class CacheMonitor {
     this.events.emit('skipped', { name, reason })
   }
 
-  invalidation(way: CacheEvents['invalidation']['way'], scopes: number): void {
+  invalidated(way: CacheEvents['invalidated']['way'], scopes: number): void {
     this.count.invalidations[way] += way === 'received' ? 1 : scopes
-    this.events.emit('invalidation', { way, scopes })
+    this.events.emit('invalidated', { way, scopes })
   }
 
-  unproven(reason: CacheEvents['unproven']['reason']): void {
+  proofLost(reason: CacheEvents['proofLost']['reason']): void {
     this.count.unproven += 1
-    this.events.emit('unproven', { reason })
+    this.events.emit('proofLost', { reason })
   }
 }

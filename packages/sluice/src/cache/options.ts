@@ -2,14 +2,16 @@ import { checkFunction, checkOptionNames, checkWhole } from '../core/check-optio
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
-import { type KeyPart } from '../core/key.ts'
+import type { KeyPart } from '../core/key.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import type { FetchContext } from './cache.ts'
 import { type EntryOptions, type EntryRules, readEntryOptions } from './keys/key-spec.ts'
 import { type Codec, taggedCodec } from './values/codec.ts'
 
-/** Fetches the value of a key by its parts, for warming. */
-export type Fetcher = (parts: readonly KeyPart[], context: FetchContext) => Promise<unknown> | unknown
+/** How to fetch keys by their parts, by the names of keys. */
+type Fetchers = Readonly<
+  Record<string, (parts: readonly KeyPart[], context: FetchContext) => Promise<unknown> | unknown>
+>
 
 export interface CommonCacheOptions extends EntryOptions {
   /** Keeps the keys of this cache apart from those of another cache of the service. `default` when left out. */
@@ -37,7 +39,9 @@ export interface CommonCacheOptions extends EntryOptions {
   /** For how long after an invalidation fetches are asked to read the primary; 10 s by default. */
   readonly replicaLag?: Duration
   /** How to fetch a key by its parts, per name, so that the most used keys can be fetched again after a wipe. */
-  readonly fetchers?: Readonly<Record<string, Fetcher>>
+  readonly fetchers?: Readonly<
+    Record<string, (parts: readonly KeyPart[], context: FetchContext) => Promise<unknown> | unknown>
+  >
   /** What is fetched again after a wipe; `false` for nothing. 100 keys in 2 minutes, 8 at a time, by default. */
   readonly warmUp?: { readonly top?: number; readonly within?: Duration; readonly concurrency?: number } | false
   /** Time, for tests. */
@@ -60,7 +64,7 @@ export interface ResolvedOptions {
   readonly compressBytes: number
   readonly codec: Codec
   readonly replicaLagMs: number
-  readonly fetchers: Readonly<Record<string, Fetcher>>
+  readonly fetchers: Fetchers
   readonly warmUp: { readonly top: number; readonly withinMs: number; readonly concurrency: number } | undefined
   readonly clock: Clock
   readonly random: () => number

@@ -2,8 +2,8 @@ import { Cluster } from 'ioredis'
 import { afterEach, expect, test } from 'vitest'
 import { openRedis } from '../stores/redis/open-redis.ts'
 import { startCluster } from '../testing/servers/cluster.ts'
-import { virtualClock } from '../testing/virtual-clock.ts'
-import { createCache, defineKeys, key } from './index.ts'
+import { type VirtualClock, virtualClock } from '../testing/virtual-clock.ts'
+import { type Cache, createCache, defineKeys, key } from './index.ts'
 import { resolveOptions } from './options.ts'
 import { HeldLink } from './simulation/held-link.ts'
 import { TwoLevelCache } from './two-level-cache.ts'
@@ -16,11 +16,15 @@ const xlm = keys.price('XLM')
 const open: TwoLevelCache[] = []
 afterEach(() => Promise.all(open.splice(0).map((each) => each.close())))
 
+/** What users see as well. */
+const makeCache = (clock: VirtualClock, link: HeldLink): TwoLevelCache & Cache =>
+  new TwoLevelCache(resolveOptions({ clock }), link)
+
 /** A cache over a Redis whose replies the test holds back. */
 const heldCache = async () => {
   const clock = virtualClock()
   const link = new HeldLink(() => clock.now())
-  const cache = new TwoLevelCache(resolveOptions({ clock }), link)
+  const cache = makeCache(clock, link)
   open.push(cache)
   await cache.ready()
   return { cache, link, clock }
@@ -30,7 +34,7 @@ test('a copy that was read before something newer was fetched does not replace i
   const { cache, link, clock } = await heldCache()
   await cache.getOrFetch(keys.brief('a'), () => 'old')
   await clock.advance('1500ms')
-  const other = new TwoLevelCache(resolveOptions({ clock }), link)
+  const other = makeCache(clock, link)
   open.push(other)
   link.holds = 'reads'
   // The entry in memory is past its TTL, so Redis is read.
@@ -48,7 +52,7 @@ test.each(['strict', 'fast'] as const)(
   'an invalidation (%s) that Redis did not confirm covers the reads that are under way',
   async (mode) => {
     const { cache, link } = await heldCache()
-    const reader = new TwoLevelCache(resolveOptions({ clock: virtualClock() }), link)
+    const reader = makeCache(virtualClock(), link)
     open.push(reader)
     await cache.set(xlm, 'old')
     await reader.ready()

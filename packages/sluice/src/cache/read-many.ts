@@ -1,4 +1,4 @@
-import type { CacheKey } from './keys/cache-key.ts'
+import type { DefinedKey } from './keys/cache-key.ts'
 import { type Entry, levelOf } from './l1/entry.ts'
 import type { L1 } from './l1/l1.ts'
 import type { L2 } from './l2/l2.ts'
@@ -16,7 +16,7 @@ export async function readMany(
   l1: L1,
   l2: L2 | undefined,
   { clock, redisDeadlineMs }: ResolvedOptions,
-  keys: readonly CacheKey[],
+  keys: readonly DefinedKey[],
 ): Promise<(ReadResult | undefined)[]> {
   const endMs = clock.monotonic() + redisDeadlineMs
   const proof = l2?.log.prove(redisDeadlineMs)

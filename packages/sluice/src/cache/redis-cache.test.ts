@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { openReports } from '../reports/open-reports.ts'
 import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { waitFor } from '../testing/wait-for.ts'
@@ -270,4 +271,34 @@ test('many renewals of a stale value in several processes are one fetch', async 
   expect(answers.every(({ stale }) => stale)).toBe(true)
   await waitFor(() => fetches > before && all.every((cache) => cache.stats().flights === 0))
   expect(fetches).toBe(before + 1)
+})
+
+test('health asks Redis, also when nothing else does', { timeout: 60_000 }, async () => {
+  const own = await startRedis()
+  const client = new Redis(own.port, '127.0.0.1', { retryStrategy: () => 50 })
+  client.on('error', () => undefined)
+  open.push({ close: () => client.disconnect() })
+  await using cache = await createCache({ redis: openRedis(client, { reports: false }) })
+  expect(await cache.health()).toEqual({ ready: true, reasons: [], warnings: [] })
+  await own.kill()
+  await waitFor(async () => !(await cache.health()).ready)
+  expect((await cache.health()).reasons).toEqual(['Redis does not answer.'])
+  await own.stop()
+})
+
+test('a cache appears in the reports of its process, under its name', async () => {
+  const client = new Redis(server.port, '127.0.0.1')
+  open.push({ close: () => client.disconnect() })
+  const redis = openRedis(client, { service: 'shop' })
+  open.push(await createCache({ redis, name: 'prices' }))
+  const reports = openReports(redis)
+  open.push(reports)
+  const [found] = await waitFor(
+    async () => {
+      const read = await reports.read('shop', 1000)
+      return read.length > 0 && read
+    },
+    { timeoutMs: 10_000 },
+  )
+  expect(found!.report.sections).toMatchObject([{ kind: 'cache', name: 'prices', stats: { redis: 'up' } }])
 })

@@ -1,28 +1,21 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
-import type {
-  Cache,
-  CacheResult,
-  Fetch,
-  InvalidateOptions,
-  InvalidationReceipt,
-  LookupOptions,
-  SetOptions,
-  WarmOptions,
-  WarmResult,
-} from './cache.ts'
+import { type CloseOptions, closeWithinMs, type PartHealth } from '../runtime/part.ts'
+import { untilAborted } from '../runtime/until-aborted.ts'
+import { withinTime } from '../runtime/within-time.ts'
+import type { Cache, CacheResult, InvalidateOptions, LookupOptions } from './cache.ts'
 import type { CacheEvents } from './events.ts'
-import { detachable } from './flights/detachable.ts'
-import type { FromResult, LookupResult } from './flights/flight.ts'
+import type { Fetch, FromResult, LookupResult } from './flights/flight.ts'
 import { Flights } from './flights/flights.ts'
 import { invalidateScopes, notConfirmed, readInvalidation } from './invalidate-scopes.ts'
-import { CacheKey, type InvalidationTarget } from './keys/cache-key.ts'
-import { type EntryRules, readEntryOptions } from './keys/key-spec.ts'
+import { DefinedKey, type InvalidationTarget } from './keys/cache-key.ts'
+import { type EntryOptions, type EntryRules, readEntryOptions } from './keys/key-spec.ts'
 import { type Entry, isEarly } from './l1/entry.ts'
 import { L1 } from './l1/l1.ts'
 import { makeEntry } from './l1/make-entry.ts'
 import { L2 } from './l2/l2.ts'
 import type { CacheLink } from './link/cache-link.ts'
+import { readLookup, UnusedArguments } from './lookup-arguments.ts'
 import { CacheMonitor } from './monitor.ts'
 import type { ResolvedOptions } from './options.ts'
 import { readMany } from './read-many.ts'
@@ -54,18 +47,21 @@ export class TwoLevelCache implements Cache {
   readonly #l1: L1
   readonly #l2: L2 | undefined
   readonly #flights: Flights
-  readonly #checked = new WeakSet<object>()
+  readonly #arguments = new UnusedArguments()
+  readonly #afterClose: (() => Promise<void>) | undefined
   #closed = false
+  #closing: Promise<void> | undefined
 
-  constructor(options: ResolvedOptions, link: CacheLink | undefined) {
+  constructor(options: ResolvedOptions, link: CacheLink | undefined, afterClose?: () => Promise<void>) {
     this.name = options.name
+    this.#afterClose = afterClose
     this.#options = options
     this.#l1 = new L1(options, link)
     this.#l2 = link && new L2(this.#l1, link, options, this.#monitor)
     this.#flights = new Flights(this.#l1, this.#l2, options, this.#monitor)
     if (this.#l2 !== undefined && options.warmUp !== undefined && Object.keys(options.fetchers).length > 0)
       this.#l2.log.onLost = (sameLog) => {
-        if (!sameLog) void this.warm()
+        if (!sameLog && !this.#closed) void this.warm()
       }
   }
 
@@ -74,13 +70,13 @@ export class TwoLevelCache implements Cache {
     await this.#l2?.log.prove(this.#options.redisDeadlineMs)
   }
 
-  getOrFetch<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
+  getOrFetch<T>(key: DefinedKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
     const refused = this.#refusal(key)
     if (refused !== undefined) return Promise.reject(refused)
     const entry = this.#hit(key)
     if (entry !== undefined) {
       if (options !== undefined || typeof fetch !== 'function') {
-        const wrong = this.#mistakeIn(fetch, options)
+        const wrong = this.#arguments.mistakeIn(fetch, options)
         if (wrong !== undefined) return Promise.reject(wrong)
       }
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
@@ -89,13 +85,13 @@ export class TwoLevelCache implements Cache {
     return this.#below(key, fetch, options, this.#pickValue) as Promise<T>
   }
 
-  lookup<T>(key: CacheKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<CacheResult<T>> {
+  lookup<T>(key: DefinedKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<CacheResult<T>> {
     const refused = this.#refusal(key)
     if (refused !== undefined) return Promise.reject(refused)
     const entry = this.#hit(key)
     if (entry !== undefined) {
       if (options !== undefined || typeof fetch !== 'function') {
-        const wrong = this.#mistakeIn(fetch, options)
+        const wrong = this.#arguments.mistakeIn(fetch, options)
         if (wrong !== undefined) return Promise.reject(wrong)
       }
       if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
@@ -104,12 +100,12 @@ export class TwoLevelCache implements Cache {
     return this.#below(key, fetch, options, this.#pickResult) as Promise<CacheResult<T>>
   }
 
-  async get<T = unknown>(key: CacheKey): Promise<CacheResult<T> | undefined> {
+  async get<T = unknown>(key: DefinedKey): Promise<CacheResult<T> | undefined> {
     const [answer] = await this.getMany<T>([key])
     return answer
   }
 
-  async getMany<T = unknown>(keys: readonly CacheKey[]): Promise<(CacheResult<T> | undefined)[]> {
+  async getMany<T = unknown>(keys: readonly DefinedKey[]): Promise<(CacheResult<T> | undefined)[]> {
     const answers = keys.map((key) => {
       this.#checkKey(key)
       const entry = this.#hit(key)
@@ -130,7 +126,7 @@ export class TwoLevelCache implements Cache {
     return answers
   }
 
-  async set<T>(key: CacheKey, value: T, options?: SetOptions<T>): Promise<void> {
+  async set<T>(key: DefinedKey, value: T, options?: EntryOptions<T>): Promise<void> {
     this.#checkKey(key)
     const rules = options && readEntryOptions(options as never, 'set')
     const l1 = this.#l1
@@ -154,7 +150,7 @@ export class TwoLevelCache implements Cache {
   async invalidate(
     target: InvalidationTarget | readonly InvalidationTarget[],
     options: InvalidateOptions = {},
-  ): Promise<InvalidationReceipt> {
+  ): Promise<{ readonly sent: boolean }> {
     const request = readInvalidation(target, options)
     if (this.#closed) throw closed()
     return request.scopes.length === 0
@@ -165,8 +161,9 @@ export class TwoLevelCache implements Cache {
         )
   }
 
-  async warm(options: WarmOptions = {}): Promise<WarmResult> {
+  async warm(options: Parameters<Cache['warm']>[0] = {}): ReturnType<Cache['warm']> {
     checkOptionNames('warm', options, ['top', 'within', 'concurrency'])
+    if (this.#closed) throw closed()
     return warmUp(options, this.#options, this.#l1, this.#monitor, (key, fetch) => {
       const known = this.#l1.entries.peek(key.encoded)
       return this.#flights.join(key, fetch, undefined, known, (_, result) => result.value)
@@ -187,15 +184,34 @@ export class TwoLevelCache implements Cache {
     }
   }
 
-  async close(): Promise<void> {
+  async health(): Promise<PartHealth> {
+    const reasons = this.#closed ? ['The cache is closed.'] : ((await this.#l2?.whyNotReady()) ?? [])
+    return { ready: reasons.length === 0, reasons, warnings: [] }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async close(options: CloseOptions = {}): Promise<void> {
+    const withinMs = closeWithinMs('cache.close', options)
     this.#closed = true
+    this.#closing ??= this.#close(withinMs)
+    return this.#closing
+  }
+
+  async #close(withinMs: number | undefined): Promise<void> {
+    const { clock } = this.#options
+    if (withinMs !== undefined)
+      await withinTime(this.#flights.idle(), { ms: withinMs, clock, late: () => undefined }).catch(() => undefined)
     this.#l1.close()
     await this.#flights.close()
     await this.#l2?.close()
+    await this.#afterClose?.()
   }
 
   /** A fresh entry of L1. This is the hot path: each clock is read once. */
-  #hit(key: CacheKey): Entry | undefined {
+  #hit(key: DefinedKey): Entry | undefined {
     const entry = this.#l1.entries.get(key.encoded)
     if (entry === undefined || !this.#l1.isFresh(entry)) return undefined
     entry.uses += 1
@@ -205,7 +221,7 @@ export class TwoLevelCache implements Cache {
 
   /** Looks below L1, or returns what L1 has as stale. */
   #below<T, Result>(
-    key: CacheKey,
+    key: DefinedKey,
     fetch: Fetch<T>,
     options: LookupOptions<T> | undefined,
     pick: FromResult<Result>,
@@ -227,19 +243,7 @@ export class TwoLevelCache implements Cache {
     }
     if (!signal) return this.#flights.join(key, fetch, rules, entry, pick)
     const looking = this.#flights.join(key, fetch, rules, entry, (_, result) => result)
-    return detachable(looking, signal).then((result) => pick(key, result))
-  }
-
-  /** The error in the arguments of a lookup that does not use them, if any. Options are checked once per object. */
-  #mistakeIn<T>(fetch: Fetch<T>, options: LookupOptions<T> | undefined): unknown {
-    if (typeof fetch === 'function' && (options === undefined || this.#checked.has(options))) return undefined
-    try {
-      readLookup(fetch, options)
-    } catch (error) {
-      return error
-    }
-    if (options !== undefined) this.#checked.add(options)
-    return undefined
+    return untilAborted(looking, signal).then((result) => pick(key, result))
   }
 
   readonly #pickValue: FromResult<unknown> = (key, result) => this.#counted(key, result).value
@@ -249,13 +253,13 @@ export class TwoLevelCache implements Cache {
     return this.#toResult(value, entry, stale, from)
   }
 
-  #counted(key: CacheKey, result: LookupResult): LookupResult {
+  #counted(key: DefinedKey, result: LookupResult): LookupResult {
     if (result.from !== 'fetch') this.#monitor.hit(key.spec.name, result.from, result.stale)
     else if (result.stale) this.#monitor.count.staleServed += 1
     return result
   }
 
-  #refreshEarly<T>(key: CacheKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined, entry: Entry): void {
+  #refreshEarly<T>(key: DefinedKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined, entry: Entry): void {
     if (!isEarly(entry, this.#l1.nowMs(), this.#options.random)) return
     this.#flights.refresh(key, fetch, readLookup(fetch, options), entry)
   }
@@ -272,27 +276,19 @@ export class TwoLevelCache implements Cache {
     }
   }
 
-  #checkKey(key: CacheKey): void {
+  #checkKey(key: DefinedKey): void {
     const refused = this.#refusal(key)
     if (refused !== undefined) throw refused
   }
 
   /** Why this key cannot be used now, if it cannot. */
-  #refusal(key: CacheKey): SluiceError | undefined {
-    if (!(key instanceof CacheKey))
+  #refusal(key: DefinedKey): SluiceError | undefined {
+    if (!(key instanceof DefinedKey))
       return invalidOption('key', key, 'use a key made by defineKeys, such as keys.price("XLM")')
     return this.#closed ? closed() : undefined
   }
 }
 
-/** Checks the arguments of a lookup and reads its options. */
-function readLookup<T>(fetch: Fetch<T>, options: LookupOptions<T> | undefined): EntryRules | undefined {
-  if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
-  if (options?.signal != null && typeof options.signal.throwIfAborted !== 'function')
-    throw invalidOption('lookup.signal', options.signal, 'pass an AbortSignal')
-  return options && readEntryOptions(options as never, 'lookup', ['signal'])
-}
-
 function closed(): SluiceError {
-  return new SluiceError('SLUICE_CLOSED', 'the cache was closed before the call')
+  return new SluiceError('SLUICE_CLOSED', 'The cache is closed; make a new one with createCache.')
 }

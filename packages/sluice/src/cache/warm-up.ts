@@ -1,7 +1,7 @@
 import { parseDuration } from '../core/duration.ts'
 import { decodeKey } from '../core/key.ts'
-import type { Fetch, WarmOptions, WarmResult } from './cache.ts'
-import { CacheKey } from './keys/cache-key.ts'
+import type { Cache, FetchContext } from './cache.ts'
+import { DefinedKey } from './keys/cache-key.ts'
 import type { L1 } from './l1/l1.ts'
 import type { CacheMonitor } from './monitor.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -10,12 +10,12 @@ const usual = { top: 100, withinMs: 120_000, concurrency: 8 }
 
 /** Looks up the most used keys again, a few at a time and within a time limit. */
 export async function warmUp(
-  given: WarmOptions,
+  given: NonNullable<Parameters<Cache['warm']>[0]>,
   options: ResolvedOptions,
   l1: L1,
   { events }: CacheMonitor,
-  look: (key: CacheKey, fetch: Fetch<unknown>) => Promise<unknown>,
-): Promise<WarmResult> {
+  look: (key: DefinedKey, fetch: (context: FetchContext) => unknown) => Promise<unknown>,
+): ReturnType<Cache['warm']> {
   const { clock, fetchers } = options
   const defaults = options.warmUp ?? usual
   const { top = defaults.top, concurrency = defaults.concurrency } = given
@@ -33,7 +33,7 @@ export async function warmUp(
         () => warmed++,
         () => failed++,
       )
-      events.emit('warming', { done: warmed + failed, of: keys.length })
+      events.emit('warmProgressed', { done: warmed + failed, of: keys.length })
     }
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, keys.length) }, worker))
@@ -42,11 +42,11 @@ export async function warmUp(
   return result
 }
 
-function mostUsed(l1: L1, fetchers: ResolvedOptions['fetchers'], top: number): CacheKey[] {
+function mostUsed(l1: L1, fetchers: ResolvedOptions['fetchers'], top: number): DefinedKey[] {
   const used = [...l1.entries.entries()].filter(([, entry]) => Object.hasOwn(fetchers, entry.spec.name))
   used.sort(([, a], [, b]) => b.uses - a.uses)
   return used.slice(0, top).map(([encoded, entry]) => {
     const [, ...parts] = decodeKey(encoded)
-    return new CacheKey(entry.spec, parts)
+    return new DefinedKey(entry.spec, parts)
   })
 }

@@ -1,5 +1,5 @@
 import type { Guard } from '../admission/guard.ts'
-import { type Outcome, passed } from '../admission/outcome.ts'
+import { type GuardOutcome, passed } from '../admission/outcome.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { Capacity } from './capacity.ts'
 
@@ -29,7 +29,7 @@ function shipperOf(body: unknown): string | undefined {
 }
 
 /** A response in place of the handler's: adapters write it like a refusal, with its own status. */
-function answered(value: unknown): Outcome {
+function answered(value: unknown): GuardOutcome {
   const headers = [
     ['Content-Type', 'application/json'],
     ['Cache-Control', 'no-store'],

@@ -70,7 +70,7 @@ describe('the load', () => {
       clock,
       process: false,
       load: () => loads.shift() ?? 0,
-      waitingMs: () => {
+      waiting: () => {
         if (loads.length === 2) throw new Error('no pool')
         return 0
       },

@@ -1,6 +1,9 @@
+import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
-import { Emitter } from '../core/observe/emitter.ts'
+import { parseDuration } from '../core/duration.ts'
+import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledCapacity, CompiledCapacityRow } from '../policy/capacity/compile-capacity.ts'
+import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
 import type { CapacityEvents } from './events.ts'
 import { type Load, LoadMeter, type Signal } from './load/load-meter.ts'
 import { Senders } from './senders.ts'
@@ -37,13 +40,15 @@ export interface CapacityStats {
 }
 
 /** What a server can take: measures its load, answers shippers, and sheds load. Made by `createCapacity`. */
-export interface Capacity {
+export interface Capacity extends Part<CapacityEvents> {
   readonly load: Load
   /** The answer for a shipper that sends a request now. Shippers of the last 30 s share a row of the table. */
   answer(shipper: string): CapacityAnswer
   stats(): CapacityStats
-  on<Name extends keyof CapacityEvents>(name: Name, listener: (event: CapacityEvents[Name]) => void): () => void
-  close(): Promise<void>
+  /** Ready while shippers may send. */
+  health(): Promise<PartHealth>
+  /** Ends measuring; shippers are told that the server is not ready. Requests in flight are not waited for. */
+  close(options?: CloseOptions): Promise<void>
 }
 
 /** Longest delay between batches that is sent to a shipper, however many shippers there are. */
@@ -56,6 +61,8 @@ export interface CapacityParts {
   /** How long the request that is being decided on has waited, in milliseconds. */
   readonly waitedMs: () => number
   readonly table: () => CompiledCapacity
+  /** Why the newest policy is not in force. */
+  readonly policyError: () => Error | undefined
   readonly events: Emitter<CapacityEvents>
   readonly onClose: () => Promise<void>
 }
@@ -68,6 +75,7 @@ export class MeasuredCapacity implements Capacity {
   #row: CompiledCapacityRow | undefined | 'none' = 'none'
   #asked = 0
   #inFlight = 0
+  #closing: Promise<void> | undefined
 
   constructor(parts: CapacityParts) {
     this.#parts = parts
@@ -145,24 +153,49 @@ export class MeasuredCapacity implements Capacity {
     return this.#parts.events.on(name, listener)
   }
 
-  async close(): Promise<void> {
+  async health(): Promise<PartHealth> {
+    if (this.#closing !== undefined) return { ready: false, reasons: ['The capacity is closed.'], warnings: [] }
+    const { percent, cause } = this.load
+    const load = `The load is ${Math.round(percent)}% (${cause})`
+    const share = Math.round(this.controller.share * 100)
+    const error = this.#parts.policyError()
+    const isReady = this.#rowNow() !== undefined
+    return {
+      ready: isReady,
+      reasons: isReady ? [] : [`${load}; shippers are told to wait.`],
+      warnings: [
+        ...(share < 100 ? [`${load}; ${share}% of the requests are let through.`] : []),
+        ...(error === undefined ? [] : [`A newer policy is refused or out of reach: ${error.message}`]),
+      ],
+    }
+  }
+
+  async close(options: CloseOptions = {}): Promise<void> {
+    checkOptionNames('capacity.close', options, ['within'])
+    parseDuration(options.within ?? 0, 'capacity.close.within')
     this.#meter.stop()
-    await this.#parts.onClose()
+    this.#closing ??= this.#parts.onClose()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   #sampled(load: Load): void {
     this.controller.adjust(load.rawPercent)
     this.#rowNow()
-    this.#parts.events.emit('load', load)
+    this.#parts.events.emit('measured', load)
   }
 
   #rowNow(): CompiledCapacityRow | undefined {
+    if (this.#closing !== undefined) return undefined
     const before = this.#row
     const row = nextRow(this.#parts.table(), this.load.percent, before)
     this.#row = row
     if (before === 'none' || row?.below === before?.below) return row
     const event = row && { maxBatchSize: row.maxBatchSize, delayMs: row.delayMs, loadPercent: this.load.percent }
-    this.#parts.events.emit('row', event)
+    this.#parts.events.emit('rowChanged', event)
     return row
   }
 }

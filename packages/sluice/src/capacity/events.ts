@@ -1,11 +1,20 @@
 import type { Load } from './load/load-meter.ts'
 
+/** The names of all events. */
+export const capacityEventNames: Readonly<Record<keyof CapacityEvents, true>> = {
+  measured: true,
+  rowChanged: true,
+  asked: true,
+  shed: true,
+  policyRejected: true,
+}
+
 /** The events of a capacity. */
 export interface CapacityEvents {
   /** Every sample, four times per second. */
-  load: Load
+  measured: Load
   /** Another row of the table is in use; undefined: not ready. */
-  row: { readonly maxBatchSize: number; readonly delayMs: number; readonly loadPercent: number } | undefined
+  rowChanged: { readonly maxBatchSize: number; readonly delayMs: number; readonly loadPercent: number } | undefined
   /** A shipper has requested capacity. */
   asked: { readonly ready: boolean; readonly senders: number }
   /** A request was shed, or let through while others were shed. */

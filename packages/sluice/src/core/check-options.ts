@@ -1,4 +1,5 @@
 import { didYouMean } from './did-you-mean.ts'
+import { type Duration, parseDuration } from './duration.ts'
 import { invalidOption } from './errors.ts'
 
 /** Node cannot wait longer, and no count of anything here is larger. */
@@ -47,12 +48,24 @@ export function pickOptions<Options extends object>(options: object, names: read
   return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name))) as Options
 }
 
+/** The options that are given: one with the value undefined counts as left out. */
+export function withoutUndefined<T extends object>(given: T): { [Name in keyof T]: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as never
+}
+
 /** Refuses what is not a whole number of something from `least`; `what` says of what, in the plural. */
 export function checkWhole(option: string, value: unknown, least: number, what: string): void {
   if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > largest) {
     const most = (value as number) > largest ? ` to ${largest}` : ''
     throw invalidOption(option, value, `use a whole number of ${what} from ${least}${most}`)
   }
+}
+
+/** A duration in milliseconds; refuses one shorter than `leastMs` and one longer than a timer can wait. */
+export function durationFrom(leastMs: number, option: string, value: Duration): number {
+  const ms = parseDuration(value, option)
+  checkWhole(option, ms, leastMs, 'milliseconds')
+  return ms
 }
 
 /** Refuses what is not a share: a number above 0 and up to 1. */

@@ -28,7 +28,7 @@ export const errorCodes = {
   SLUICE_BUFFER_FULL: 'The buffer of the shipper is full, and `onFull` does not let the event wait.',
   SLUICE_BUFFER_FAILED: 'The disk of the shipper failed; the event was not stored.',
   SLUICE_REPORT_FAILED: 'A daemon did not take a report.',
-  SLUICE_CLOSED: 'The limiter or store was closed before the call.',
+  SLUICE_CLOSED: 'The part or store was closed before the call.',
 } as const
 
 /** A stable code that identifies what went wrong, whatever the message says. */

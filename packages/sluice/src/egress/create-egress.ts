@@ -8,7 +8,7 @@ import { useRedis } from '../redis/use-redis.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import { loadUndici } from './call/load-undici.ts'
 import type { Egress } from './egress.ts'
-import type { EgressEvents } from './events.ts'
+import { type EgressEvents, egressEventNames } from './events.ts'
 import { checkHooks, checkOptions, type EgressOptions } from './options.ts'
 import type { BookingPort } from './places/ports/booking-port.ts'
 import { memoryPort } from './places/ports/memory-port.ts'
@@ -32,7 +32,7 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
   checkOptions(options)
   const undici = await loadUndici()
   const clock = options.clock ?? systemClock()
-  const events = new Emitter<EgressEvents>()
+  const events = new Emitter<EgressEvents>(egressEventNames)
   const policy = await usePolicy('createEgress', options.policy, { clock })
   const { live } = policy
   let port: BookingPort

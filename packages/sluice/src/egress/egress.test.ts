@@ -186,6 +186,13 @@ describe('options that cannot be meant are refused', () => {
   })
 })
 
+test('an event that does not exist is refused with the name that was probably meant', async () => {
+  const upstreams = [{ name: 'vendor', origin: 'https://v.example', limits: { rps: 1 } }]
+  const egress = await createEgress({ policy: { service: 's', upstreams } })
+  expect(() => egress.on('storeFailure' as never, () => {})).toThrow(/did you mean "?storeFailed/)
+  await egress.close()
+})
+
 test('a limiter ignores upstreams, and egress ignores rules', async () => {
   const policy = {
     service: 's',

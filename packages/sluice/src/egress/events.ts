@@ -1,5 +1,19 @@
 import type { FailureReason, RefusalReason } from './egress-error.ts'
 
+/** The names of all events. */
+export const egressEventNames: Readonly<Record<keyof EgressEvents, true>> = {
+  granted: true,
+  refused: true,
+  responded: true,
+  failed: true,
+  paused: true,
+  retried: true,
+  hookFailed: true,
+  storeFailed: true,
+  policyLoaded: true,
+  policyRejected: true,
+}
+
 /** The events of egress. Metrics, logs and the dashboard all listen here. */
 export interface EgressEvents {
   /** A call was granted. */
@@ -30,7 +44,7 @@ export interface EgressEvents {
   /** `classify` or `settle` threw or returned what cannot be; it counts as no answer. */
   hookFailed: { readonly upstream: string; readonly hook: string; readonly error: Error }
   /** Shared state could not be reached. */
-  storeFailure: { readonly upstream: string; readonly error: Error }
+  storeFailed: { readonly upstream: string; readonly error: Error }
   policyLoaded: { readonly version: string; readonly source: string }
   policyRejected: { readonly source: string; readonly error: Error }
 }

@@ -1,5 +1,4 @@
 import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
-import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { isSluiceError } from '../core/errors.ts'
@@ -7,7 +6,7 @@ import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { UsedPolicy } from '../policy/live/use-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
-import { type CloseOptions, HealthQuestion, type PartHealth } from '../runtime/part.ts'
+import { type CloseOptions, closeWithinMs, HealthQuestion, type PartHealth } from '../runtime/part.ts'
 import { Call } from './call/call.ts'
 import type { CallContext } from './call/call-context.ts'
 import type { Undici } from './call/load-undici.ts'
@@ -186,9 +185,8 @@ export class PolicyEgress implements Egress {
   }
 
   async close(options: CloseOptions = {}): Promise<void> {
-    checkOptionNames('egress.close', options, ['within'])
-    const { within } = options
-    this.#closing ??= this.#close(within === undefined ? undefined : parseDuration(within, 'egress.close within'))
+    const withinMs = closeWithinMs('egress.close', options)
+    this.#closing ??= this.#close(withinMs)
     return this.#closing
   }
 

@@ -57,6 +57,6 @@ export class UpstreamReports {
   }
 
   storeFailed(error: Error): void {
-    this.#events.emit('storeFailure', { upstream: this.#upstream, error })
+    this.#events.emit('storeFailed', { upstream: this.#upstream, error })
   }
 }

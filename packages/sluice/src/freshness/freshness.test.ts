@@ -4,7 +4,7 @@ import { createPresence } from '../presence/index.ts'
 import { openRedis } from '../stores/redis/open-redis.ts'
 import { type ClusterServers, startCluster } from '../testing/servers/cluster.ts'
 import { waitFor } from '../testing/wait-for.ts'
-import { createFreshness } from './freshness.ts'
+import { createFreshness } from './create-freshness.ts'
 
 let cluster: ClusterServers
 let client: Cluster
@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 test('reports which data source is late and for how long, and which never reported, on Cluster too', async () => {
-  const freshness = createFreshness({
+  const freshness = await createFreshness({
     redis: openRedis(client, { reports: false }),
     sources: ['expected'],
     redisDeadline: '5s',
@@ -36,7 +36,13 @@ test('reports which data source is late and for how long, and which never report
   await expect(freshness.report('', '1s')).rejects.toThrow('use a name')
   await freshness.forget('late')
   expect((await freshness.read()).map(({ source }) => source)).toEqual(['binance / {eu}', 'expected'])
-  await freshness.close()
+  const { ready, warnings } = await freshness.health()
+  expect({ ready, warnings }).toEqual({ ready: true, warnings: ['The data source expected has never reported.'] })
+  expect(freshness.stats()).toMatchObject({ reports: 2, failures: 0 })
+  expect(() => freshness.on('report' as never, () => {})).toThrow('did you mean "reported"')
+  await freshness.close({ within: '1s' })
+  await expect(freshness.read()).rejects.toThrow('The freshness is closed; make a new one with createFreshness.')
+  expect(await freshness.health()).toMatchObject({ ready: false, reasons: ['The freshness is closed.'] })
 })
 
 test('presence works on Cluster: channels in any slot, and the death of a process', { timeout: 60_000 }, async () => {

@@ -22,6 +22,7 @@ const table = {
   },
 } as const satisfies MetricTable
 
+/** @public The test of `docs/metrics.md` finds it by its name. */
 export const freshnessMetricTable: MetricTable = table
 
 /** The metrics of data sources, read from Redis every `everyMs`. While Redis cannot be read, there are none. */

@@ -54,7 +54,7 @@ describe.each(Object.entries(frameworks))('streams of HTTP/2 on %s', (_, start) 
       const app = await start(limiter, before)
       const session: ClientHttp2Session = connect(`http://127.0.0.1:${app.port}`)
       let decided = 0
-      limiter.on('decision', () => decided++)
+      limiter.on('decided', () => decided++)
       const streams = Array.from({ length: 8 }, () => session.request({ ':path': '/' }).on('error', () => {}))
       try {
         await waitFor(() => (when === 'after' ? decided : reached.length) === 8)

@@ -1,26 +1,23 @@
-export { allOf, type DecidedByAll } from '../admission/all-of.ts'
+export { allOf } from '../admission/all-of.ts'
 export type { Guard } from '../admission/guard.ts'
 export {
-  clientClosedRequest,
   type Denial,
+  type GuardOutcome,
   type Header,
-  type Outcome,
   type Problem,
   passed,
   problemType,
   type ResponseEnd,
   refusal,
 } from '../admission/outcome.ts'
-export { type AnswerOptions, type DecisionAnswer, decisionAnswers } from './guard/decision-answers.ts'
-export type { ChargeOptions, FoundKey, GuardOptions, LimiterGuardOptions, OwnKey } from './guard/guard-options.ts'
-export { limiterGuard } from './guard/limiter-guard.ts'
+export { type DecisionAnswer, decisionAnswers } from './guard/decision-answers.ts'
+export type { ChargeOptions, GuardOptions, LimiterGuardOptions } from './guard/guard-options.ts'
+export { type LimiterGuard, limiterGuard } from './guard/limiter-guard.ts'
+export type { GivenLimiter } from './guard/open-limiter.ts'
 export type { SkipOptions } from './guard/skip.ts'
-export type { HeaderWriter, NameOf } from './headers/header-writer.ts'
-export { type HeaderVersion, rateLimitHeaders } from './headers/rate-limit-headers.ts'
-export { type ClientAddress, clientAddress, unknownAddress } from './identity/client-address.ts'
-export { type Identify, type IdentityOptions, identity } from './identity/identity.ts'
-export { problemOf } from './problem.ts'
-export type { AdapterOptions, OnDenied, OwnAnswer, ViewOptions } from './request/adapter-options.ts'
-export type { RequestParts } from './request/lazy-view.ts'
+export type { HeaderVersion } from './headers/rate-limit-headers.ts'
+export { clientAddress } from './identity/client-address.ts'
+export { type IdentityOptions, identity } from './identity/identity.ts'
+export type { ViewOptions } from './request/adapter-options.ts'
 export { pathOf, queryOf } from './request/request-target.ts'
 export { type RequestReader, requestViews } from './request/request-views.ts'

@@ -10,9 +10,10 @@ import { recounting } from '../stores/recount/recounting.ts'
 import { storeOf } from '../stores/store-of.ts'
 import { type LimiterEvents, limiterEventNames } from './events.ts'
 import type { Limiter } from './limiter.ts'
+import type { LimiterOptions } from './limiter-options.ts'
 import { limitsPolicy } from './limits-policy.ts'
 import { useNativeSha256 } from './native-sha256.ts'
-import { type LimiterOptions, resolveOptions } from './options.ts'
+import { resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
 
 /**
@@ -47,7 +48,7 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   policy.on('rejected', (event) => events.emit('policyRejected', event))
   const release = store.use?.()
   const isInProcess = store.abilities?.inProcess === true
-  const replicas = new Replicas(store, live.current.service, crypto.randomUUID(), clock)
+  const replicas = new Replicas(store, live.current.service, isInProcess ? '' : crypto.randomUUID(), clock)
   const replicaCount = (): number => resolved.replicas ?? (isInProcess ? 1 : replicas.count)
   const withFallback = fallback(store, { ...resolved.breaker, replicas: replicaCount, clock })
   const recounts = options.recount ?? {}

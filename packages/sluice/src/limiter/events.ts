@@ -5,16 +5,16 @@ import type { Decision } from './decision/decision.ts'
 
 /** The names of all events. */
 export const limiterEventNames: Readonly<Record<keyof LimiterEvents, true>> = {
-  decision: true,
-  storeFailure: true,
-  breaker: true,
+  decided: true,
+  storeFailed: true,
+  breakerChanged: true,
   evicted: true,
-  recount: true,
+  recounted: true,
   policyLoaded: true,
   policyRejected: true,
-  roundTrip: true,
-  lease: true,
-  local: true,
+  storeAnswered: true,
+  leased: true,
+  answeredLocally: true,
 }
 
 /** Everything that can be watched. Metrics, logs and the dashboard all listen here. */
@@ -23,27 +23,27 @@ export interface LimiterEvents {
    * After every decision. `subjects` are readable keys, one per charged rule; `tookMs` is only measured while there are
    * listeners.
    */
-  decision: {
+  decided: {
     readonly decision: Decision
     readonly subjects: readonly string[]
     readonly cost: number
     readonly tookMs: number
   }
   /** The store failed to decide. */
-  storeFailure: { readonly kind: FailureKind; readonly error: Error }
-  breaker: { readonly state: BreakerState }
+  storeFailed: { readonly kind: FailureKind; readonly error: Error }
+  breakerChanged: { readonly state: BreakerState }
   /** Redis has evicted keys to make room, perhaps counters among them: their subjects have their whole limit again. */
   evicted: { readonly keys: number }
   /** The source of truth of a rule was asked, or its count was written to a store. `error` says how a source failed. */
-  recount: { readonly rule: string; readonly outcome: RecountOutcome; readonly error?: Error }
+  recounted: { readonly rule: string; readonly outcome: RecountOutcome; readonly error?: Error }
   /** A new policy is in force. */
   policyLoaded: { readonly version: string; readonly source: string }
   /** A document was refused, or the source cannot be reached; the last good policy stays. */
   policyRejected: { readonly source: string; readonly error: Error }
   /** One round trip to a store: how many asks it carried and how long it took. */
-  roundTrip: { readonly asks: number; readonly tookMs: number }
+  storeAnswered: { readonly asks: number; readonly tookMs: number }
   /** Leases: units drawn ahead, spent locally, given back. */
-  lease: { readonly rule: string; readonly drawn: number; readonly returned: number; readonly stranded: number }
+  leased: { readonly rule: string; readonly drawn: number; readonly returned: number; readonly stranded: number }
   /** A denial or a lease answered without I/O. */
-  local: { readonly by: 'deny-cache' | 'lease'; readonly rule: string }
+  answeredLocally: { readonly by: 'deny-cache' | 'lease'; readonly rule: string }
 }

@@ -225,7 +225,7 @@ describe.each(Object.entries(stores))('a limiter on %s', (_, start) => {
 
   it('announces decisions while somebody listens', async () => {
     const seen: string[][] = []
-    const stopListening = limiter.on('decision', ({ subjects }) => seen.push([...subjects]))
+    const stopListening = limiter.on('decided', ({ subjects }) => seen.push([...subjects]))
     await limiter.take(['t', 'en'], { rule: 'tokens' })
     for (const cost of [60, 60, 60]) await limiter.take('plain', { rule: 'tokens', cost })
     stopListening()

@@ -115,14 +115,14 @@ export function limiterMetrics(limiter: Limiter, options: LimiterMetricsOptions 
     const local = reporter.counter('sluice_local_decisions_total')
     const recounts = reporter.counter('sluice_recounts_total')
     const ends = [
-      limiter.on('decision', ({ decision, tookMs }) => {
+      limiter.on('decided', ({ decision, tookMs }) => {
         decisions(1, service, decision.rule ?? 'none', decision.reason, decision.degraded ? 'true' : 'false')
         for (const { rule, allowed } of decision.shadow) shadows(1, service, rule, allowed ? 'allowed' : 'quota')
         duration(tookMs / 1000, service)
       }),
-      limiter.on('storeFailure', ({ kind }) => failures(1, service, kind)),
-      limiter.on('local', ({ by, rule }) => local(1, service, rule, by)),
-      limiter.on('recount', ({ rule, outcome }) => recounts(1, service, rule, outcome)),
+      limiter.on('storeFailed', ({ kind }) => failures(1, service, kind)),
+      limiter.on('answeredLocally', ({ by, rule }) => local(1, service, rule, by)),
+      limiter.on('recounted', ({ rule, outcome }) => recounts(1, service, rule, outcome)),
     ]
     if (decisionsOnly) return ends
 
@@ -145,15 +145,15 @@ export function limiterMetrics(limiter: Limiter, options: LimiterMetricsOptions 
     loadErrors(0, service)
     return [
       ...ends,
-      limiter.on('roundTrip', ({ asks, tookMs }) => {
+      limiter.on('storeAnswered', ({ asks, tookMs }) => {
         roundTrip(tookMs / 1000, service)
         batchSize(asks, service)
       }),
       limiter.on('evicted', ({ keys }) => evicted(keys, service)),
-      limiter.on('breaker', ({ state }) => {
+      limiter.on('breakerChanged', ({ state }) => {
         breaker = state
       }),
-      limiter.on('lease', ({ rule, drawn, returned, stranded }) => {
+      limiter.on('leased', ({ rule, drawn, returned, stranded }) => {
         leaseUnits(drawn, service, rule, 'drawn')
         leaseUnits(returned, service, rule, 'returned')
         leaseUnits(stranded, service, rule, 'stranded')

@@ -41,8 +41,8 @@ describe('a source of truth that fails', () => {
 
   it.each(wrong)('with %s is seen in the decision, the event and the health', async (_, recount, message) => {
     const { limiter, store } = await started(recount)
-    const seen: LimiterEvents['recount'][] = []
-    limiter.on('recount', (event) => seen.push(event))
+    const seen: LimiterEvents['recounted'][] = []
+    limiter.on('recounted', (event) => seen.push(event))
     store.failing = 'refused'
     expect(await limiter.take('customer')).toMatchObject({
       allowed: false,
@@ -76,8 +76,8 @@ describe('a source of truth that fails', () => {
   it('keeps the cause', async () => {
     const cause = new Error('no such table')
     const { limiter } = await started(() => Promise.reject(cause))
-    const seen: LimiterEvents['recount'][] = []
-    limiter.on('recount', (event) => seen.push(event))
+    const seen: LimiterEvents['recounted'][] = []
+    limiter.on('recounted', (event) => seen.push(event))
     await limiter.take('customer')
     expect(seen[0]!.error).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'source', cause })
   })

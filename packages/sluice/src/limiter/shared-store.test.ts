@@ -77,8 +77,8 @@ test('each limiter on a shared store hears of its round trips', async () => {
   const store = storeOf(openRedis(new Redis({ port: server.port, lazyConnect: true })))
   const [first, second] = [await on(store, 'one'), await on(store, 'two')]
   const heard: string[] = []
-  first.on('roundTrip', () => heard.push('first'))
-  second.on('roundTrip', () => heard.push('second'))
+  first.on('storeAnswered', () => heard.push('first'))
+  second.on('storeAnswered', () => heard.push('second'))
   await first.take('a')
   await waitFor(() => heard.includes('first') && heard.includes('second'))
   await second.close()
@@ -93,8 +93,8 @@ test('failures and the breaker are those of the limiter that met them', async ()
   const store = memoryStore()
   const [healthy, failing] = [await on(store, 'one'), await on(failingStoreFor(store, 2), 'two')]
   const heard: string[] = []
-  healthy.on('storeFailure', () => heard.push('healthy'))
-  failing.on('storeFailure', () => heard.push('failing'))
+  healthy.on('storeFailed', () => heard.push('healthy'))
+  failing.on('storeFailed', () => heard.push('failing'))
   // The heartbeat meets the other failure.
   await failing.take('a')
   expect(heard).toEqual(['failing'])

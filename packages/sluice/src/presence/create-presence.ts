@@ -4,6 +4,7 @@ import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { RedisHandle } from '../redis/handle.ts'
 import { namespaceOf } from '../redis/namespaces.ts'
+import { reportPart } from '../redis/report-part.ts'
 import { useRedis } from '../redis/use-redis.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import type { Presence } from './presence.ts'
@@ -48,7 +49,14 @@ export async function createPresence(options: PresenceOptions): Promise<Presence
   const { redis, service, prefix, release } = useRedis(options.redis, 'createPresence.redis')
   const keys = namespaceOf('presence', service, prefix, name)
   const [graceMs, redisDeadlineMs] = [ms('grace', '10s'), ms('redisDeadline', '500ms')]
-  const presence = new RedisPresence(redis, { prefix: keys, ttlMs, beatMs, graceMs, redisDeadlineMs, clock, release })
+  const presence = new RedisPresence(redis, {
+    ...{ name, prefix: keys, ttlMs, beatMs, graceMs, redisDeadlineMs, clock },
+    release: async () => {
+      await endReport()
+      await release()
+    },
+  })
+  const endReport = reportPart(options.redis, { kind: 'presence', name, stats: () => presence.stats() })
   await presence.start()
   return presence
 }

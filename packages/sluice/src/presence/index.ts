@@ -1,4 +1,4 @@
 export { createPresence, type PresenceOptions } from './create-presence.ts'
-export { presenceMetrics, presenceMetricTable } from './metrics.ts'
-export type * from './presence.ts'
-export { type EventStreamOptions, eventStream, eventText, type NodeResponse, sendEvents } from './sse.ts'
+export { presenceMetrics } from './metrics.ts'
+export type { Member, Membership, Presence, PresenceChange, PresenceEvents } from './presence.ts'
+export { eventStream, sendEvents } from './sse.ts'

@@ -34,10 +34,12 @@ const table = {
   },
 } as const satisfies MetricTable
 
+/** @public The test of `docs/metrics.md` finds it by its name. */
 export const presenceMetricTable: MetricTable = table
 
-/** The metrics of a presence, labelled with a name of your choice. */
-export function presenceMetrics(presence: Presence, name = 'default'): PartMetrics {
+/** The metrics of a presence, labelled with its name. */
+export function presenceMetrics(presence: Presence): PartMetrics {
+  const { name } = presence
   return partMetrics(table, (reporter) => {
     const swept = reporter.counter('sluice_presence_swept_processes_total')
     const rejoins = reporter.counter('sluice_presence_rejoins_total')

@@ -2,6 +2,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { openReports } from '../reports/open-reports.ts'
 import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
@@ -240,6 +241,65 @@ test('a model of presence holds under random joins, leaves and kills', { timeout
   const expected = [...new Set(living.flatMap(({ members }) => [...members.keys()]))].sort()
   await waitFor(async () => JSON.stringify(await ids(watcher!)) === JSON.stringify(expected))
   expect(await watcher!.count('c')).toBe(expected.length)
+})
+
+test('health tells whether Redis answers, and a closed presence refuses calls', { timeout: 30_000 }, async () => {
+  const own = await startRedis()
+  const client = new Redis(own.port, { retryStrategy: () => 50 })
+  client.on('error', () => undefined)
+  const presence = await createPresence({ redis: openRedis(client, { reports: false }) })
+  open.push({ close: () => client.disconnect() }, presence)
+  expect(await presence.health()).toEqual({ ready: true, reasons: [], warnings: [] })
+  await own.kill()
+  await waitFor(async () => !(await presence.health()).ready)
+  expect((await presence.health()).reasons).toEqual(['Redis does not answer.'])
+  expect(() => presence.on('rejoin' as never, () => {})).toThrow('did you mean "rejoined"')
+  await presence.close({ within: '1s' })
+  expect((await presence.health()).reasons).toEqual(['The presence is closed.'])
+  const closed = 'The presence is closed; make a new one with createPresence.'
+  await expect(presence.count('c')).rejects.toThrow(closed)
+  expect(() => presence.watch('c', () => {})).toThrow(closed)
+  await own.stop()
+})
+
+test('closing waits no longer for a frozen Redis than it is told to, and ends subscriptions', async () => {
+  const own = await startRedis()
+  const client = new Redis(own.port, { retryStrategy: () => 50 })
+  client.on('error', () => undefined)
+  open.push({ close: () => client.disconnect() })
+  const redis = openRedis(client, { reports: false, socketTimeout: '30s' })
+  await using presence = await createPresence({ redis, redisDeadline: '30s' })
+  await using other = await createPresence({ redis, redisDeadline: '30s' })
+  let heard = 0
+  presence.subscribe('c', () => heard++)
+  await presence.join('c', 'ann')
+  await waitFor(async () => (await own.cli<string[]>('PUBSUB', 'CHANNELS', '*')).length === 1)
+  await own.freeze()
+  const begunMs = performance.now()
+  await presence.close({ within: '50ms' })
+  expect(performance.now() - begunMs).toBeLessThan(5000)
+  own.thaw()
+  await waitFor(async () => (await own.cli<string[]>('PUBSUB', 'CHANNELS', '*')).length === 0)
+  await other.publish('c', 'unheard')
+  expect(heard).toBe(0)
+  await own.stop()
+})
+
+test('a presence appears in the reports of its process, under its name', async () => {
+  const client = new Redis(server.port)
+  open.push({ close: () => client.disconnect() })
+  const redis = openRedis(client, { service: 'chat' })
+  open.push(await createPresence({ redis, name: 'rooms' }))
+  const reports = openReports(redis)
+  open.push(reports)
+  const [found] = await waitFor(
+    async () => {
+      const read = await reports.read('chat', 1000)
+      return read.length > 0 && read
+    },
+    { timeoutMs: 10_000 },
+  )
+  expect(found!.report.sections).toMatchObject([{ kind: 'presence', name: 'rooms', stats: { members: 0 } }])
 })
 
 test('wrong options are refused', async () => {

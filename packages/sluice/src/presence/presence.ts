@@ -1,3 +1,5 @@
+import type { CloseOptions, Part } from '../runtime/part.ts'
+
 /** A user or client that is connected to a channel. */
 export interface Member {
   readonly id: string
@@ -20,6 +22,13 @@ export interface Membership {
   leave(): void
 }
 
+/** The names of all events. */
+export const presenceEventNames: Readonly<Record<keyof PresenceEvents, true>> = {
+  swept: true,
+  rejoined: true,
+  failed: true,
+}
+
 export interface PresenceEvents {
   /** The members of a process that died were removed. */
   swept: { readonly process: string; readonly channels: number }
@@ -37,7 +46,8 @@ export interface PresenceStats {
 }
 
 /** Who is connected to which channel, over all processes. */
-export interface Presence {
+export interface Presence extends Part<PresenceEvents> {
+  readonly name: string
   /** Adds a connection of a member to a channel, here. Resolves when it is in Redis, or will be with the next beat. */
   join(channel: string, id: string, data?: unknown): Promise<Membership>
   /** Everybody in a channel. */
@@ -50,8 +60,10 @@ export interface Presence {
   publish(channel: string, message: string): Promise<void>
   /** Calls the listener with each message that is published to a channel from now on. */
   subscribe(channel: string, listener: (message: string) => void): () => void
-  on<Name extends keyof PresenceEvents>(name: Name, listener: (event: PresenceEvents[Name]) => void): () => void
   stats(): PresenceStats
-  /** Removes the members of this process at once, and stops. */
-  close(): Promise<void>
+  /**
+   * Removes the members of this process at once and ends its subscriptions. Members that Redis has not removed within
+   * the time expire with this process.
+   */
+  close(options?: CloseOptions): Promise<void>
 }

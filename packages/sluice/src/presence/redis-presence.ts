@@ -2,17 +2,30 @@ import type { Clock, Timer } from '../core/clock.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
 import { Emitter } from '../core/observe/emitter.ts'
 import type { Redis } from '../redis/redis.ts'
+import { redisQuestion } from '../redis/redis-question.ts'
+import { type CloseOptions, closeWithinMs, type HealthQuestion, type PartHealth } from '../runtime/part.ts'
+import { withinTime } from '../runtime/within-time.ts'
 import { MemberWriter } from './member-writer.ts'
-import type { Member, Membership, Presence, PresenceChange, PresenceEvents, PresenceStats } from './presence.ts'
+import {
+  type Member,
+  type Membership,
+  type Presence,
+  type PresenceChange,
+  type PresenceEvents,
+  type PresenceStats,
+  presenceEventNames,
+} from './presence.ts'
 import { PresenceStore, parseData } from './presence-store.ts'
 
 export interface RedisPresenceOptions {
+  readonly name: string
   readonly prefix: string
   readonly ttlMs: number
   readonly beatMs: number
   readonly graceMs: number
   readonly redisDeadlineMs: number
   readonly clock: Clock
+  /** Called when it is closed. */
   readonly release: () => Promise<void>
 }
 
@@ -27,10 +40,11 @@ interface LocalMember {
 
 /** Presence over a shared Redis handle. A beat renews the process, and with it all of its members. */
 export class RedisPresence implements Presence {
+  readonly name: string
   readonly #options: RedisPresenceOptions
   readonly #redis: Redis
   readonly #store: PresenceStore
-  readonly #events = new Emitter<PresenceEvents>()
+  readonly #events = new Emitter<PresenceEvents>(presenceEventNames)
   readonly #channels = new Map<string, Map<string, LocalMember>>()
   #timer: Timer | undefined
   readonly #writer: MemberWriter
@@ -38,11 +52,15 @@ export class RedisPresence implements Presence {
   #isBeating = false
   /** Earlier ids of this process: what it wrote before it noticed that it was declared dead must still be removed. */
   readonly #formerIds = new Set<string>()
-  #closed = false
+  readonly #isAnswering: HealthQuestion<boolean>
+  readonly #subscriptions = new Set<() => void>()
+  #closing: Promise<void> | undefined
 
   constructor(redis: Redis, options: RedisPresenceOptions) {
+    this.name = options.name
     this.#redis = redis
     this.#options = options
+    this.#isAnswering = redisQuestion(redis, options.clock)
     this.#store = new PresenceStore(redis, options.prefix, options.redisDeadlineMs)
     const local = {
       dataOf: (channel: string, id: string) => this.#channels.get(channel)?.get(id)?.data,
@@ -60,7 +78,7 @@ export class RedisPresence implements Presence {
   }
 
   async join(channel: string, id: string, data: unknown = null): Promise<Membership> {
-    if (this.#closed) throw new SluiceError('SLUICE_CLOSED', 'presence was closed before the call')
+    this.#checkOpen()
     checkName('join channel', channel)
     checkName('join id', id)
     const text = JSON.stringify(data) ?? 'null'
@@ -85,33 +103,34 @@ export class RedisPresence implements Presence {
     return membership
   }
 
-  list(channel: string): Promise<Member[]> {
+  async list(channel: string): Promise<Member[]> {
+    this.#checkOpen()
     return this.#store.list(channel)
   }
 
-  count(channel: string): Promise<number> {
+  async count(channel: string): Promise<number> {
+    this.#checkOpen()
     return this.#store.count(channel)
   }
 
   watch(channel: string, listener: (change: PresenceChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidOption('watch listener', listener, 'pass a function')
-    return this.#redis.subscribe(this.#store.keys.changes(channel), {
-      message: (text) => {
-        const change = parseChange(text)
-        if (change) listener(change)
-      },
+    return this.#subscribe(this.#store.keys.changes(channel), (text) => {
+      const change = parseChange(text)
+      if (change) listener(change)
     })
   }
 
   async publish(channel: string, message: string): Promise<void> {
     if (typeof message !== 'string')
       throw invalidOption('publish message', message, 'use a text, such as JSON.stringify(...)')
+    this.#checkOpen()
     await this.#redis.publish(this.#store.keys.messages(channel), message)
   }
 
   subscribe(channel: string, listener: (message: string) => void): () => void {
     if (typeof listener !== 'function') throw invalidOption('subscribe listener', listener, 'pass a function')
-    return this.#redis.subscribe(this.#store.keys.messages(channel), { message: listener })
+    return this.#subscribe(this.#store.keys.messages(channel), listener)
   }
 
   on<Name extends keyof PresenceEvents>(name: Name, listener: (event: PresenceEvents[Name]) => void): () => void {
@@ -124,10 +143,40 @@ export class RedisPresence implements Presence {
     return { channels: this.#channels.size, members, lastBeatMs: this.#options.clock.monotonic() - this.#beatAtMs }
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
-    this.#options.clock.clearTimeout(this.#timer)
+  async health(): Promise<PartHealth> {
+    if (this.#closing) return { ready: false, reasons: ['The presence is closed.'], warnings: [] }
+    const isAnswering = await this.#isAnswering.answer()
+    const { lastBeatMs } = this.stats()
+    const reasons = [
+      ...(isAnswering ? [] : ['Redis does not answer.']),
+      ...(lastBeatMs < this.#options.ttlMs
+        ? []
+        : ['The members of this process are not listed: its last beat is older than the ttl.']),
+    ]
+    return { ready: reasons.length === 0, reasons, warnings: [] }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async close(options: CloseOptions = {}): Promise<void> {
+    const withinMs = closeWithinMs('presence.close', options)
+    this.#closing ??= this.#close(withinMs)
+    return this.#closing
+  }
+
+  async #close(withinMs: number | undefined): Promise<void> {
+    const { clock, release } = this.#options
+    clock.clearTimeout(this.#timer)
+    for (const unsubscribe of this.#subscriptions) unsubscribe()
+    const removed = this.#removeAll()
+    if (withinMs === undefined) await removed
+    else await withinTime(removed, { ms: withinMs, clock, late: () => undefined }).catch(() => undefined)
+    await release()
+  }
+
+  async #removeAll(): Promise<void> {
     const channels = [...this.#channels]
     this.#channels.clear()
     for (const [channel, local] of channels)
@@ -139,7 +188,21 @@ export class RedisPresence implements Presence {
     await this.#writer.write()
     if (!this.#writer.isBehind)
       await this.#store.end().catch((error) => this.#events.emit('failed', { operation: 'write', error }))
-    await this.#options.release()
+  }
+
+  #checkOpen(): void {
+    if (this.#closing)
+      throw new SluiceError('SLUICE_CLOSED', 'The presence is closed; make a new one with createPresence.')
+  }
+
+  #subscribe(channel: string, message: (text: string) => void): () => void {
+    this.#checkOpen()
+    const end = this.#redis.subscribe(channel, { message })
+    this.#subscriptions.add(end)
+    return () => {
+      this.#subscriptions.delete(end)
+      end()
+    }
   }
 
   /** Writes a member with all others that join or change in the same turn of the event loop. */
@@ -151,7 +214,7 @@ export class RedisPresence implements Presence {
 
   #disconnect(channel: string, id: string, member: LocalMember): void {
     member.connections -= 1
-    if (member.connections > 0 || this.#closed) return
+    if (member.connections > 0 || this.#closing) return
     member.leaving = this.#options.clock.setTimeout(() => this.#left(channel, id, member), this.#options.graceMs)
     member.leaving.unref?.()
   }
@@ -195,7 +258,7 @@ export class RedisPresence implements Presence {
   #beatIn(ms: number): void {
     const { clock } = this.#options
     clock.clearTimeout(this.#timer)
-    if (this.#closed) return
+    if (this.#closing) return
     this.#timer = clock.setTimeout(() => void this.#beat(), ms)
     this.#timer.unref?.()
   }

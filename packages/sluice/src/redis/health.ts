@@ -15,7 +15,9 @@ export async function redisHealth(
   const startMs = clock.monotonic()
   try {
     const late = (): Error => new StoreError('timeout', 'no answer before the deadline')
-    const info = await deadlines.inTime(connection.command(['INFO'], {}), startMs + withinMs, late)
+    // A part without a call has no connection yet, and a command before the first attempt would fail at once.
+    const asked = connection.attempted.then(() => connection.command(['INFO'], {}))
+    const info = await deadlines.inTime(asked, startMs + withinMs, late)
     const roundTripMs = clock.monotonic() - startMs
     const facts = serverFacts(parseInfo(String(info)))
     return { reachable: true, roundTripMs, warnings: warningsFor(facts), details: { ...facts } }

@@ -18,8 +18,8 @@ export type Namespace = keyof typeof namespaces
 export const defaultPrefix = 'sluice:'
 
 /**
- * The start of every key of one part of one service, of which it may have several with names. What follows must be encoded (`encodeKey`), or be known to be
- * harmless.
+ * The start of every key of one part of one service, of which it may have several with names. What follows must be
+ * encoded (`encodeKey`), or be known to be harmless.
  *
  * @example namespaceOf('cache', 'shop', 'sluice:') + encodeKey(['user', 7]) // 'sluice:#cache/shop/user/#7'
  */

@@ -34,6 +34,12 @@ describe.each(Object.entries(clients))('the sockets of a handle with %s', (_, cl
     await redis.close()
   })
 
+  test('health that is the first question waits for the connection', async () => {
+    const redis = sharedRedis(client())
+    expect(await redis.health(5000)).toMatchObject({ reachable: true })
+    await redis.close()
+  })
+
   test('opens no socket before one is needed, three at most, and closes them after the last user', async () => {
     await waitFor(async () => (await sockets()) === 0)
     const redis = sharedRedis(client())

@@ -2,6 +2,7 @@
 export { nearestWord } from '../core/did-you-mean.ts'
 export { encodeKey, parseReadableKey, parseReadableParts } from '../core/key.ts'
 export { readBounded } from './bounded-body.ts'
+export { HealthQuestion, type PartHealth } from './part.ts'
 export { SingleFlight } from './single-flight.ts'
 export { type MachineClocks, systemClock } from './system-clock.ts'
 export { type TimeLimit, withinTime } from './within-time.ts'

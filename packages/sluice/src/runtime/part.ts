@@ -1,5 +1,6 @@
+import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Duration } from '../core/duration.ts'
+import { type Duration, parseDuration } from '../core/duration.ts'
 
 /** How a part is, for readiness probes and people. */
 export interface PartHealth {
@@ -26,6 +27,12 @@ export interface Part<Events> extends AsyncDisposable {
   health(): Promise<PartHealth>
   /** Ends what is in flight and frees what the part opened. Calls after it are refused. */
   close(options?: CloseOptions): Promise<unknown>
+}
+
+/** Reads the options of `close`: how long to wait, if that is bounded. */
+export function closeWithinMs(owner: string, options: CloseOptions): number | undefined {
+  checkOptionNames(owner, options, ['within'])
+  return options.within === undefined ? undefined : parseDuration(options.within, `${owner} within`)
 }
 
 /** How long an answer of a dependency counts, and how long it may take. */

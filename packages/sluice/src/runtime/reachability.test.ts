@@ -66,3 +66,12 @@ test('nothing is probed after it was closed', async () => {
   expect(seen).toEqual([])
   expect(clock.pending).toBe(0)
 })
+
+test('what is known to be lost is down at once and is probed', async () => {
+  const { reachability, seen, clock } = watched({ failures: 3 })
+  expect([reachability.failed(), reachability.lost(), reachability.lost()]).toEqual([false, true, false])
+  expect(reachability.isDown).toBe(true)
+  await clock.advance(100)
+  expect(seen).toEqual(['probe at 100'])
+  expect(reachability.answered()).toBe(true)
+})

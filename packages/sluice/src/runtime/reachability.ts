@@ -57,6 +57,13 @@ export class Reachability {
     return attempt === 0
   }
 
+  /** It is known to be down, however many calls have failed. True when it is down from now on. */
+  lost(): boolean {
+    if (this.isDown) return false
+    this.#failures = this.#limit - 1
+    return this.failed()
+  }
+
   /** Does not wait for the next probe. */
   probeNow(): void {
     if (this.#isClosed) return

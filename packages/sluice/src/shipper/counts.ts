@@ -22,7 +22,7 @@ export class Counts {
       this.storedBytes += bytes
       this.inRate.add(count, clock.monotonic())
     })
-    events.on('batch', ({ sent, duplicates, rejected }) => {
+    events.on('sent', ({ sent, duplicates, rejected }) => {
       this.sent += sent
       this.duplicates += duplicates
       this.outRate.add(sent + duplicates + rejected, clock.monotonic())

@@ -6,7 +6,7 @@ import { resolveOptions, type ShipperOptions } from './options.ts'
 import { toPayload } from './payload.ts'
 
 /** Stores events for a shipper on the same directory to send. */
-export interface Appender {
+export interface Appender extends AsyncDisposable {
   /** Stores an event; resolves with its id when it is on the disk. */
   append(event: unknown): Promise<string>
   /** Makes what was stored available to the owner. */
@@ -59,5 +59,6 @@ export async function createAppender(options: AppenderOptions): Promise<Appender
       return typeof payload === 'string' ? writer.append(payload) : Promise.reject(payload)
     },
     close: () => writer.close(),
+    [Symbol.asyncDispose]: () => writer.close(),
   }
 }

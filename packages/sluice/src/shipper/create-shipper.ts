@@ -1,5 +1,8 @@
+import { basename } from 'node:path'
+import { addProcessPart } from '../runtime/process-parts.ts'
 import { DiskShipper } from './disk-shipper.ts'
 import { makeBufferDir } from './files/make-buffer-dir.ts'
+import type { Transport } from './flush/transport.ts'
 import { resolveOptions, type ShipperOptions } from './options.ts'
 import { shipperId } from './owner/shipper-id.ts'
 import type { Shipper } from './shipper.ts'
@@ -18,7 +21,9 @@ export async function createShipper(options: ShipperOptions): Promise<Shipper> {
   const resolved = resolveOptions(options)
   await makeBufferDir(resolved.fs, resolved.dir)
   const id = await shipperId(resolved.fs, resolved.dir)
-  const shipper = new DiskShipper(resolved, (onGzipRefused) => transportOf(resolved, id, onGzipRefused))
+  const endReport = addProcessPart({ kind: 'shipper', name: basename(resolved.dir), stats: () => shipper.stats() })
+  const transport = (onGzipRefused: () => void): Transport => transportOf(resolved, id, onGzipRefused)
+  const shipper = new DiskShipper(resolved, transport, endReport)
   await shipper.start()
   return shipper
 }

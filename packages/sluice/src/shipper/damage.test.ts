@@ -198,7 +198,7 @@ test.each([
         : undefined
     const got: string[] = []
     const lost: unknown[] = []
-    const next = await createShipper({ ...options(fs, got), backoff: { baseMs: 0 } })
+    const next = await createShipper({ ...options(fs, got), backoff: { base: 0 } })
     next.on('lost', (event) => lost.push(event))
     await next.flush()
     await next.flush()

@@ -1,12 +1,14 @@
-import { checkOptionNames, checkWhole } from '../core/check-options.ts'
+import { checkOptionNames, durationFrom } from '../core/check-options.ts'
 import { Emitter } from '../core/observe/emitter.ts'
+import type { CloseOptions, PartHealth } from '../runtime/part.ts'
 import { FlushMemory } from './backoff/memory.ts'
 import { StateFile } from './backoff/state-file.ts'
 import { Counts } from './counts.ts'
-import type { ShipperEvents } from './flush/events.ts'
+import { type ShipperEvents, shipperEventNames } from './flush/events.ts'
 import { type FlushReport, FlushRun } from './flush/flush-run.ts'
 import { FlushLoop } from './flush/loop.ts'
 import { messageOf, type Transport } from './flush/transport.ts'
+import { LastFailures } from './health.ts'
 import { Room } from './log/room.ts'
 import { Writer } from './log/writer.ts'
 import type { ResolvedShipperOptions } from './options.ts'
@@ -21,8 +23,10 @@ const maxWaitingBytes = 64 << 20
 /** A shipper on a directory: its own writer, and the role of the owner if no other process has it. */
 export class DiskShipper implements Shipper {
   readonly #options: ResolvedShipperOptions
-  readonly #events = new Emitter<ShipperEvents>()
+  readonly #events = new Emitter<ShipperEvents>(shipperEventNames)
   readonly #counts: Counts
+  readonly #failures: LastFailures
+  readonly #onClose: () => void
   readonly #room: Room
   readonly #writer: Writer
   readonly #buffer: OwnedBuffer
@@ -35,16 +39,22 @@ export class DiskShipper implements Shipper {
   #counted: { readonly pending: () => number; readonly stored: number } = { pending: () => 0, stored: 0 }
   #ending: Promise<CloseReport> | undefined
 
-  constructor(options: ResolvedShipperOptions, transport: (onGzipRefused: () => void) => Transport) {
+  constructor(
+    options: ResolvedShipperOptions,
+    transport: (onGzipRefused: () => void) => Transport,
+    onClose: () => void = () => {},
+  ) {
     this.#options = options
+    this.#onClose = onClose
     const { fs, dir, clock, backoff, random } = options
     const events = this.#events
     this.#counts = new Counts(events, clock)
+    this.#failures = new LastFailures(events)
     this.#buffer = new OwnedBuffer({ ...options, events })
     this.#room = new Room({
       ...{ fs, dir, clock, maxBytes: options.maxBytes, minFreeBytes: options.minFreeBytes, onFull: options.onFull },
       dropOldest: () => this.#dropOldest(),
-      onChange: (isFull) => events.emit('full', { isFull }),
+      onChange: (isFull) => events.emit('fullChanged', { isFull }),
     })
     this.#writer = new Writer({
       ...{ fs, dir, clock, identity: options.identity, maxWaitingBytes },
@@ -57,10 +67,12 @@ export class DiskShipper implements Shipper {
         events.emit('stored', { events: count, bytes })
       },
       onRefused: (count, code) => events.emit('refused', { events: count, code }),
-      onFailure: (error, what) => events.emit('storageFailure', { what, error }),
+      onFailure: (error, what) => events.emit('storageFailed', { what, error }),
     })
     const stateFile = new StateFile(fs, dir, (savedAs) => events.emit('stateDamaged', { savedAs }))
-    this.#memory = new FlushMemory(stateFile, backoff, clock, random, (state) => events.emit('breaker', { state }))
+    this.#memory = new FlushMemory(stateFile, backoff, clock, random, (state) =>
+      events.emit('breakerChanged', { state }),
+    )
     this.#transport = transport(() => events.emit('gzipRefused', {}))
     this.#loop = new FlushLoop(clock, options.flushIntervalMs, () => this.#pass())
   }
@@ -68,7 +80,7 @@ export class DiskShipper implements Shipper {
   async start(): Promise<void> {
     await this.#memory.load()
     // Neither a full disk nor a damaged file prevents the service from starting.
-    await this.#refresh().catch((error) => this.#events.emit('storageFailure', { what: 'start', error }))
+    await this.#refresh().catch((error) => this.#events.emit('storageFailed', { what: 'start', error }))
     this.#loop.start()
   }
 
@@ -119,19 +131,28 @@ export class DiskShipper implements Shipper {
     }
   }
 
-  async close(options: { readonly drainMs?: number } = {}): Promise<CloseReport> {
-    checkOptionNames('shipper.close', options, ['drainMs'])
-    if (options.drainMs !== undefined) checkWhole('shipper.close.drainMs', options.drainMs, 0, 'milliseconds')
-    this.#ending ??= this.#close(options.drainMs ?? 0)
+  async health(): Promise<PartHealth> {
+    return this.#failures.health(this.stats(), this.#options.onFull, this.#ending !== undefined)
+  }
+
+  async close(options: CloseOptions = {}): Promise<CloseReport> {
+    checkOptionNames('shipper.close', options, ['within'])
+    const withinMs = durationFrom(0, 'shipper.close.within', options.within ?? 0)
+    this.#ending ??= this.#close(withinMs)
     return this.#ending
   }
 
-  async #close(drainMs: number): Promise<CloseReport> {
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #close(withinMs: number): Promise<CloseReport> {
     const { clock } = this.#options
-    const endMs = clock.monotonic() + drainMs
+    const endMs = clock.monotonic() + withinMs
+    this.#onClose()
     this.#room.close()
     await this.#writer.close()
-    if (drainMs > 0) await this.#drainUntil(endMs)
+    if (withinMs > 0) await this.#drainUntil(endMs)
     this.#stop.abort()
     await this.#loop.close()
     const report = { pending: this.#pending(), bytesOnDisk: this.#room.usedBytes }
@@ -161,7 +182,7 @@ export class DiskShipper implements Shipper {
     try {
       owned = await this.#refresh()
     } catch (error) {
-      this.#events.emit('storageFailure', { what: 'look at the directory', error })
+      this.#events.emit('storageFailed', { what: 'look at the directory', error })
       return { ...this.#report('failed'), reason: messageOf(error) }
     }
     if (owned === undefined) return this.#report('not-owner')

@@ -14,11 +14,11 @@ async function setUp(options: Partial<ShipperOptions> = {}) {
     identity: { ...thisProcess(), pid: 5_000_000, started: 1 },
     send: async (events) => void got.push(...events.map(({ id }) => id)),
     capacity: async () => ({ ready: true, maxBatchSize: 100, delayBetweenBatches: 0 }),
-    backoff: { baseMs: 0 },
+    backoff: { base: 0 },
     ...options,
   })
   const failures: string[] = []
-  shipper.on('storageFailure', ({ what }) => failures.push(what))
+  shipper.on('storageFailed', ({ what }) => failures.push(what))
   return { fs, got, shipper, failures }
 }
 
@@ -106,7 +106,7 @@ test('a read-only remount refuses events and keeps what is there', async () => {
 test('onFull "refuse": a full disk refuses at once, one event reports the start and one the end', async () => {
   const { fs, got, shipper } = await setUp({ onFull: 'refuse' })
   const changes: boolean[] = []
-  shipper.on('full', ({ isFull }) => changes.push(isFull))
+  shipper.on('fullChanged', ({ isFull }) => changes.push(isFull))
   const first = await shipper.ship({ n: 1 })
   fs.fault = failing('write', { code: 'ENOSPC' }, 1000)
   for (let n = 0; n < 3; n++) await expect(shipper.ship({ n })).rejects.toMatchObject({ code: 'SLUICE_BUFFER_FULL' })
@@ -194,7 +194,7 @@ test.each(['open', 'read', 'rename'])(
     const got: string[] = []
     const send = async (events: readonly { id: string }[]) => void got.push(...events.map(({ id }) => id))
     after.fault = (name, path) => (name === operation && /-0000000[02]\./.test(path) ? { code: 'EMFILE' } : undefined)
-    const again = await createShipper({ dir: '/buffer', fs: after, flushInterval: false, send, backoff: { baseMs: 0 } })
+    const again = await createShipper({ dir: '/buffer', fs: after, flushInterval: false, send, backoff: { base: 0 } })
     await again.flush()
     after.fault = undefined
     await again.flush()

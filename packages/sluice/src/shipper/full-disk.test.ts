@@ -35,7 +35,7 @@ async function start(onFull: 'wait' | 'refuse', bytes = 4 * mebibyte) {
     fs: smallDisk(bytes),
     onFull,
     flushInterval: false,
-    backoff: { baseMs: 0 },
+    backoff: { base: 0 },
     capacity: async () => ({ ready: true, maxBatchSize: 100, delayBetweenBatches: 0 }),
     send: async (events) => {
       if (!server.isUp) return { status: 503 }
@@ -58,7 +58,7 @@ test.each([
   ['that is smaller than a reserve', 200 * 1024],
 ])('a disk %s has room for those that wait once it is shipped', async (_, bytes) => {
   const { server, shipper, acknowledged, store } = await start('wait', bytes)
-  const isFull = new Promise<void>((resolve) => shipper.on('full', () => resolve()))
+  const isFull = new Promise<void>((resolve) => shipper.on('fullChanged', () => resolve()))
   while (!shipper.stats().isFull) await Promise.race([store(), isFull])
   const before = acknowledged.length
   expect(before).toBeGreaterThan(5)

@@ -15,7 +15,7 @@ async function open(dir: string, options: Partial<ShipperOptions> = {}) {
     flushInterval: false,
     send: async (events) => void got.push(...events.map(({ id }) => id)),
     capacity: async () => ({ ready: true, maxBatchSize: 1000, delayBetweenBatches: 0 }),
-    backoff: { baseMs: 0 },
+    backoff: { base: 0 },
     ...options,
   })
   return { shipper, got }
@@ -66,9 +66,9 @@ test('send and capacity may answer without a promise', async () => {
   await shipper.close()
 })
 
-test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5s'])('close refuses to drain for %j', async (drainMs) => {
+test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 'soon'])('close refuses to drain for %j', async (within) => {
   const { shipper } = await open(tempDir())
-  await expect(shipper.close({ drainMs: drainMs as never })).rejects.toMatchObject({ code: 'SLUICE_INVALID_OPTION' })
+  await expect(shipper.close({ within: within as never })).rejects.toMatchObject({ code: 'SLUICE_INVALID_OPTION' })
   await shipper.close()
 })
 

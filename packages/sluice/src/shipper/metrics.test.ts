@@ -11,7 +11,7 @@ test('counts events by their outcome, and shows what is pending', async () => {
     fs: modelFiles(),
     flushInterval: false,
     maxEventBytes: 100,
-    backoff: { baseMs: 0 },
+    backoff: { base: 0 },
     send: async () => {
       if (isDown) throw new Error('down')
     },

@@ -110,7 +110,7 @@ export function shipperMetrics(shipper: Shipper, name = 'default'): PartMetrics 
     return [
       shipper.on('stored', ({ events: count }) => events(count, name, 'stored')),
       shipper.on('refused', ({ events: count }) => events(count, name, 'refused')),
-      shipper.on('batch', ({ sent, duplicates, tookMs }) => {
+      shipper.on('sent', ({ sent, duplicates, tookMs }) => {
         events(sent, name, 'sent')
         events(duplicates, name, 'duplicate')
         duration(tookMs / 1000, name)
@@ -118,8 +118,8 @@ export function shipperMetrics(shipper: Shipper, name = 'default'): PartMetrics 
       shipper.on('rejected', () => events(1, name, 'rejected')),
       shipper.on('dropped', ({ events: count }) => events(count, name, 'dropped')),
       shipper.on('lost', ({ events: count }) => events(count, name, 'lost')),
-      shipper.on('failure', () => failures(1, name, 'server')),
-      shipper.on('storageFailure', () => failures(1, name, 'storage')),
+      shipper.on('failed', () => failures(1, name, 'server')),
+      shipper.on('storageFailed', () => failures(1, name, 'storage')),
     ]
   })
 }

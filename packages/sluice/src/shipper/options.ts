@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
-import { checkOptionNames } from '../core/check-options.ts'
+import { checkOptionNames, withoutUndefined } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import { systemClock } from '../runtime/system-clock.ts'
-import { type BackoffRules, defaultBackoff } from './backoff/next.ts'
+import type { BackoffRules } from './backoff/next.ts'
+import { type BackoffOptions, backoffRules } from './backoff/options.ts'
 import type { FileSystem } from './files/file-system.ts'
 import { nodeFiles } from './files/node-files.ts'
 import type { Headers } from './flush/http-transport.ts'
@@ -60,7 +61,7 @@ export interface ShipperOptions {
   readonly segmentBytes?: number
   /** How long the owner of the directory may fail to renew its lock before another process takes over. */
   readonly ownerTimeout?: Duration
-  readonly backoff?: Partial<BackoffRules>
+  readonly backoff?: BackoffOptions
   /** For tests. */
   readonly clock?: Clock
   readonly fs?: FileSystem
@@ -183,22 +184,6 @@ function gzipFrom(given: number | false | undefined, endpoint: string | undefine
   // Between two processes on one machine, compression costs time and saves nothing.
   const host = endpoint === undefined ? '' : new URL(endpoint).hostname
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host) ? Infinity : 64 << 10
-}
-
-function backoffRules(given: Partial<BackoffRules>): BackoffRules {
-  checkOptionNames('createShipper.backoff', given, Object.keys(defaultBackoff))
-  const rules = { ...defaultBackoff, ...withoutUndefined(given) }
-  for (const [name, value] of Object.entries(rules)) {
-    const [least, most] = name === 'factor' ? [1, 100] : name === 'jitter' ? [0, 1] : [0, Number.MAX_SAFE_INTEGER]
-    if (typeof value !== 'number' || !(value >= least && value <= most)) {
-      throw invalidOption(`createShipper.backoff.${name}`, value, `use a number from ${least} to ${most}`)
-    }
-  }
-  return rules
-}
-
-function withoutUndefined<T extends object>(given: T): T {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
 }
 
 function bytes(name: string, value: number, least: number, most: number = Number.MAX_SAFE_INTEGER): number {

@@ -57,7 +57,7 @@ export class OwnedBuffer {
     this.#owned = { log, reserve, rejected: new RejectedFile(fs, dir, this.#lock.epoch) }
     await removeTemporary(fs, dir, this.#nowMs)
     await reserve.refill()
-    events.emit('owner', { isOwner: true })
+    events.emit('ownerChanged', { isOwner: true })
     return this.#owned
   }
 
@@ -72,7 +72,7 @@ export class OwnedBuffer {
     this.#owned = undefined
     await quietly(owned.log.close())
     await owned.rejected.close()
-    this.#options.events.emit('owner', { isOwner: false })
+    this.#options.events.emit('ownerChanged', { isOwner: false })
   }
 
   #logOptions(): Parameters<typeof SegmentLog.open>[0] {
@@ -84,7 +84,7 @@ export class OwnedBuffer {
       abandonedAfterMs: 4 * ownerTimeoutMs,
       nowMs: () => this.#nowMs,
       isOwner: () => this.#lock.isHeld,
-      onProblem: (error, what) => events.emit('storageFailure', { what, error }),
+      onProblem: (error, what) => events.emit('storageFailed', { what, error }),
       events: {
         lost: (producer, from, to) => {
           if (this.#isNew(`${producer}-${from}`)) events.emit('lost', { producer, from, events: to - from })

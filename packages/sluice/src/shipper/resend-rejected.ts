@@ -36,10 +36,9 @@ export type ResendOptions = Pick<
  */
 export async function resendRejected({ choose = () => true, ...options }: ResendOptions): Promise<ResendReport> {
   const resolved = resolveOptions(options)
-  const { fs, dir, clock } = resolved
-  const sleep = (ms: number): Promise<void> => new Promise((resolve) => clock.setTimeout(resolve, ms))
+  const { fs, dir } = resolved
   const transport = transportOf(resolved, await shipperId(fs, dir), () => {})
-  const resending = new Resending({ ...resolved, transport, sleep })
+  const resending = new Resending({ ...resolved, transport })
   await takeRejected(fs, dir, (events) => resending.send(events.filter(choose)))
   return resending.report
 }

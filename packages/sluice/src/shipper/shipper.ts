@@ -1,3 +1,4 @@
+import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
 import type { ShipperEvents } from './flush/events.ts'
 import type { FlushReport } from './flush/flush-run.ts'
 import type { ShipperStats } from './stats.ts'
@@ -9,7 +10,7 @@ export interface CloseReport {
 }
 
 /** Keeps events on disk and drains them to a server, no faster than the server can take them. */
-export interface Shipper {
+export interface Shipper extends Part<ShipperEvents> {
   /** Stores an event; resolves with its id when it is on the disk (see `durability`). */
   ship(event: unknown): Promise<string>
   /**
@@ -18,7 +19,8 @@ export interface Shipper {
    */
   flush(): Promise<FlushReport>
   stats(): ShipperStats
-  on<Name extends keyof ShipperEvents>(name: Name, listener: (event: ShipperEvents[Name]) => void): () => void
-  /** Ends after the batch in flight, or after at most `drainMs` of sending what is left. */
-  close(options?: { readonly drainMs?: number }): Promise<CloseReport>
+  /** Ready while events can be stored; a server that fails is a warning, as nothing is lost. */
+  health(): Promise<PartHealth>
+  /** Ends after the batch in flight, or after sending what is left, if that takes no longer than `within`. */
+  close(options?: CloseOptions): Promise<CloseReport>
 }

@@ -1,4 +1,4 @@
-import type { BreakerState } from './backoff/next.ts'
+import type { BreakerState } from '../breaker/circuit.ts'
 import type { FlushState } from './backoff/state.ts'
 
 /** The state of a shipper. Counts are since it was created, except pending ones. */

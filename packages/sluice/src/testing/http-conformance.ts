@@ -1,6 +1,7 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { claimAnswers } from './http-cases/answers.ts'
 import { type StartHttpApp, usingApps } from './http-cases/app.ts'
+import { claimOpening } from './http-cases/opening.ts'
 import { claimOutcomes } from './http-cases/outcomes.ts'
 import { claimPlaces } from './http-cases/places.ts'
 import { claimReading } from './http-cases/reading.ts'
@@ -32,6 +33,7 @@ export function httpConformance(
   const using = usingApps(start)
   describe(`${name} as an adapter for HTTP`, () => {
     claimAnswers(using, it)
+    claimOpening(start, it)
     claimOutcomes(using, it)
     claimPlaces(using, it)
     claimReading(using, it)

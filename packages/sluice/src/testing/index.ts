@@ -7,7 +7,7 @@ export { type MongodOptions, type MongodServer, type MongodUnavailable, startMon
 export { type NginxOptions, type NginxServer, startNginx } from './servers/nginx.ts'
 export { type PortReservation, reservePort } from './servers/ports.ts'
 export { type PostgresServer, startPostgres } from './servers/postgres.ts'
-export { type RedisOptions, type RedisServer, startRedis } from './servers/redis.ts'
+export { type RedisServer, type RedisServerOptions, startRedis } from './servers/redis.ts'
 export type { Reply } from './servers/resp.ts'
 export { type SentinelOptions, type SentinelServers, startSentinel } from './servers/sentinel.ts'
 export type { SlotMove } from './servers/slot-move.ts'

@@ -1,12 +1,4 @@
-import {
-  type BreakerState,
-  type BufferReport,
-  breakerOf,
-  type Capacity,
-  defaultBackoff,
-  type FlushState,
-  waitMs,
-} from 'sluice/shipper'
+import type { BufferReport, BufferState } from 'sluice/shipper'
 import { count, duration } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { columns, safe } from '../terminal/text.ts'
@@ -18,7 +10,7 @@ export interface Status {
   readonly failures: number
   readonly backoffLevel: number
   readonly maxLevel: number
-  readonly breaker: BreakerState
+  readonly breaker: BufferState['breaker']
   readonly nextAttemptInMs: number
   readonly lastSuccessTime: number | null
   readonly pending: number
@@ -27,21 +19,20 @@ export interface Status {
   readonly owner: { readonly pid: number; readonly epoch: number; readonly isActive: boolean } | null
   readonly rejectedFiles: readonly string[]
   readonly unreadableFiles: readonly string[]
-  readonly lastCapacity: Capacity | null
+  readonly lastCapacity: BufferState['lastCapacity']
 }
 
-export function statusOf(dir: string, state: FlushState, buffer: BufferReport, nowMs: number): Status {
-  const breaker = breakerOf(state, nowMs, defaultBackoff)
-  const wait = waitMs(state, nowMs, defaultBackoff)
+export function statusOf(dir: string, state: BufferState, buffer: BufferReport, nowMs: number): Status {
+  const { breaker, nextAttemptInMs } = state
   const { owner, oldestMs } = buffer
   return {
     dir,
-    status: wait === 0 ? 'ready' : breaker === 'open' ? 'circuit open' : waitingFor(state),
+    status: nextAttemptInMs === 0 ? 'ready' : breaker === 'open' ? 'circuit open' : waitingFor(state),
     failures: state.consecutiveFailures,
     backoffLevel: state.backoffLevel,
-    maxLevel: defaultBackoff.maxLevel,
+    maxLevel: state.maxBackoffLevel,
     breaker,
-    nextAttemptInMs: wait,
+    nextAttemptInMs,
     lastSuccessTime: state.lastSuccessTime,
     pending: buffer.pending,
     bytes: buffer.bytes,
@@ -53,11 +44,11 @@ export function statusOf(dir: string, state: FlushState, buffer: BufferReport, n
   }
 }
 
-function waitingFor({ lastCapacity, consecutiveFailures }: FlushState): Status['status'] {
+function waitingFor({ lastCapacity, consecutiveFailures }: BufferState): Status['status'] {
   return lastCapacity?.ready === false && consecutiveFailures === 0 ? 'server not ready' : 'backing off'
 }
 
-/** The screen of the original. */
+/** The screen of `sluice shipper status`. */
 export function statusLines(status: Status, style: Style, nowMs: number): string[] {
   const paint = {
     ready: style.good,
@@ -86,7 +77,7 @@ export function statusLines(status: Status, style: Style, nowMs: number): string
   ]
 }
 
-function capacityRows(capacity: Capacity, style: Style): string[][] {
+function capacityRows(capacity: NonNullable<Status['lastCapacity']>, style: Style): string[][] {
   return [
     ['Ready', capacity.ready ? style.good('yes') : style.warn('no')],
     ['Max batch', count(capacity.maxBatchSize)],

@@ -17,6 +17,11 @@ export function tokenFrom(
   return token
 }
 
+/** The tokens of callers of the proxy: the current one, and the next one while they are rotated. */
+export function internalTokens(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return [env.INTERNAL_SERVICE_TOKEN, env.INTERNAL_SERVICE_TOKEN_NEXT].filter((token) => token) as string[]
+}
+
 function readToken(file: string, from: string): string {
   try {
     return readFileSync(file, 'utf8').trim()

@@ -280,15 +280,15 @@ export const schemas: Readonly<Record<string, Schema>> = {
   Health: object({ status: { const: 'ok' } }),
   Ready: object(
     {
-      status: { enum: ['ok', 'degraded', 'draining'] },
-      breaker: text,
-      policyVersion: text,
+      ready: flag,
+      reasons: { ...list(text), description: 'Why it is not ready.' },
+      warnings: list(text),
       sources: {
         oneOf: [list(ref('DataSource')), { type: 'null' }],
         description: 'Only with --data-sources. Null while Redis cannot be read.',
       },
     },
-    ['breaker', 'policyVersion', 'sources'],
+    ['sources'],
   ),
   DataSource: object({
     source: { ...text, description: 'namespace/source' },

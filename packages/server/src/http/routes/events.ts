@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../../stats/live-feed.ts'
-import type { Routes } from '../api-parts.ts'
 import { HttpProblem } from '../problem.ts'
 import { readQuery } from '../read-query.ts'
+import type { Routes } from '../router.ts'
 
 const encoder = new TextEncoder()
 /** Events a reader may lag behind before it misses some. */
@@ -10,8 +10,8 @@ const maxLag = 256
 /**
  * `GET /v1/events`: what happens, as server-sent events. A slow reader misses events; memory stays bounded.
  */
-export const eventsRoute: Routes = (app, { feed, page, isDraining }) => {
-  app.get('/v1/events', function events(c) {
+export const eventsRoute: Routes = ({ admin }, { feed, page, isDraining }) => {
+  admin.get('/v1/events', function events(c) {
     readQuery(c)
     if (feed.isFull) throw new HttpProblem(503, 'Too many are listening already.')
     if (isDraining()) throw new HttpProblem(503, 'The daemon is ending.')
@@ -42,7 +42,7 @@ export const eventsRoute: Routes = (app, { feed, page, isDraining }) => {
       { highWaterMark: maxLag },
     )
     return new Response(stream, {
-      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+      headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
     })
   })
 }

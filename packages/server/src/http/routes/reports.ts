@@ -1,12 +1,12 @@
 import { maxReportBytes, type ReportDestination, readReport } from 'sluice/reports'
-import type { Routes } from '../api-parts.ts'
 import { HttpProblem } from '../problem.ts'
 import { readText } from '../read-body.ts'
 import { readQuery } from '../read-query.ts'
+import type { Routes } from '../router.ts'
 
 /** `POST /v1/reports`: how the parts of a process stand, for fleets without Redis. Forgotten after ten seconds. */
-export const reportsRoute: Routes = (app, { reports }) => {
-  app.post('/v1/reports', async function receive(c) {
+export const reportsRoute: Routes = ({ report }, { reports }) => {
+  report.post('/v1/reports', async function receive(c) {
     readQuery(c)
     const text = await readText(c, maxReportBytes)
     const report = readReport(text)
@@ -16,7 +16,7 @@ export const reportsRoute: Routes = (app, { reports }) => {
     return c.json({ received: true })
   })
 
-  app.delete('/v1/reports/:service/:replica', async function remove(c) {
+  report.delete('/v1/reports/:service/:replica', async function remove(c) {
     readQuery(c)
     await reports.board.remove(c.req.param('service'), c.req.param('replica'), 0)
     return c.json({ removed: true })

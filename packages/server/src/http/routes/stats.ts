@@ -1,18 +1,19 @@
 import type { Limiter } from 'sluice'
 import { fleetStats } from '../../stats/fleet.ts'
 import { sharedLook } from '../../stats/fleet-reader.ts'
-import type { ApiParts, Routes } from '../api-parts.ts'
+import type { ApiParts } from '../api-parts.ts'
 import { readNumber, readQuery } from '../read-query.ts'
+import type { Routes } from '../router.ts'
 
 const maxTop = 200
 /** Over how long hot keys are counted, in milliseconds. */
 const hotKeysOverMs = 120_000
 
 /** `GET /v1/stats`: what all processes of the service decided, as they report, and the hottest keys of each rule. */
-export const statsRoute: Routes = (app, parts) => {
+export const statsRoute: Routes = ({ admin }, parts) => {
   const { limiter, reports, startedAt } = parts
   const lookAt = sharedLook(reports.readers)
-  app.get('/v1/stats', async function report(c) {
+  admin.get('/v1/stats', async function report(c) {
     const query = readQuery(c, 'top', 'service')
     const top = readNumber('top', query.top, 10, 0, maxTop)
     const service = query.service || limiter.policy.service

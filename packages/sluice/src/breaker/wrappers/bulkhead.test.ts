@@ -93,7 +93,7 @@ test('an abort at the moment when a place is handed over passes it to the next',
 test('a call that waits too long is refused, and no timer is left', async () => {
   const clock = virtualClock()
   const { started, run } = jobs()
-  const limited = bulkhead(1, { queue: 2, maxWaitMs: 100, clock })
+  const limited = bulkhead(1, { queue: 2, maxWait: 100, clock })
   const call = limited(run)
   const first = call('a')
   const second = call('b')
@@ -156,5 +156,5 @@ test('keeps types, and refuses wrong options', () => {
   expect(() => bulkhead(0)).toThrow('bulkhead.limit is 0; use a whole number of calls from 1')
   expect(() => bulkhead(1, { queue: -1 })).toThrow('bulkhead.queue is -1')
   expect(() => bulkhead(1, { queu: 1 } as never)).toThrow('did you mean "queue"?')
-  expect(() => bulkhead(1, { maxWaitMs: 0 })).toThrow('bulkhead.maxWaitMs is 0')
+  expect(() => bulkhead(1, { maxWait: 0 })).toThrow('bulkhead.maxWait is 0')
 })

@@ -1,5 +1,6 @@
-import { checkOptionNames, checkWhole } from '../../core/check-options.ts'
+import { checkOptionNames, checkWhole, durationFrom } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { Duration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { Gate } from '../../runtime/gate.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
@@ -12,7 +13,7 @@ export interface BulkheadOptions {
    */
   readonly queue?: number
   /** How long a call may wait before it is refused. Without it, there is no bound. */
-  readonly maxWaitMs?: number
+  readonly maxWait?: Duration
   readonly clock?: Clock
 }
 
@@ -32,10 +33,10 @@ export interface BulkheadStats {
  */
 export function bulkhead(limit: number, options: BulkheadOptions = {}): Wrapper & { stats(): BulkheadStats } {
   checkWhole('bulkhead.limit', limit, 1, 'calls')
-  checkOptionNames('bulkhead', options, ['queue', 'maxWaitMs', 'clock'])
-  const { queue = limit, maxWaitMs, clock = systemClock() } = options
+  checkOptionNames('bulkhead', options, ['queue', 'maxWait', 'clock'])
+  const { queue = limit, maxWait, clock = systemClock() } = options
   checkWhole('bulkhead.queue', queue, 0, 'calls')
-  if (maxWaitMs !== undefined) checkWhole('bulkhead.maxWaitMs', maxWaitMs, 1, 'milliseconds')
+  const maxWaitMs = maxWait === undefined ? undefined : durationFrom(1, 'bulkhead.maxWait', maxWait)
   let rejected = 0
   const refusal = (why: 'full' | 'late'): SluiceError => {
     rejected += 1

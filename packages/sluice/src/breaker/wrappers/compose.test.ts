@@ -15,7 +15,7 @@ type Fn = (input: string, options?: { signal?: AbortSignal | undefined }) => str
 
 /** New wrappers of each kind. */
 function parts(clock: VirtualClock) {
-  const breaker = createBreaker({ failures: 3, cooldownMs: 1000, clock })
+  const breaker = createBreaker({ failures: 3, cooldown: '1s', clock })
   const limited = bulkhead(2, { queue: 1, clock })
   const wrappers: Record<string, Wrapper> = {
     breaker: (fn) => breaker.wrap(fn),
@@ -42,7 +42,7 @@ const untilAborted: Fn = (_, { signal } = {}) =>
 
 test('composes in one line, with types kept', async () => {
   const callModel = async (input: string): Promise<number> => input.length
-  const breaker = createBreaker({ failures: 5, cooldownMs: 60_000 })
+  const breaker = createBreaker({ failures: 5, cooldown: '1m' })
   const guarded = breaker.wrap(withTimeout(200)(withRetry({ attempts: 2 })(bulkhead(10)(callModel))))
   expectTypeOf<Parameters<typeof guarded>>().toEqualTypeOf<[input: string]>()
   expectTypeOf(guarded).returns.resolves.toEqualTypeOf<number>()

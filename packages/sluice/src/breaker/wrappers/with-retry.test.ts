@@ -46,7 +46,7 @@ test('waits a random part of a time that doubles up to a maximum', async () => {
   const waits: number[] = []
   const watched = { ...clock, setTimeout: (done: () => void, ms = 0) => clock.setTimeout(done, waits.push(ms) && ms) }
   const chances = [1, 1, 0.5, 1, 1]
-  const options = { attempts: 6, baseMs: 100, maxMs: 500, clock: watched, random: () => chances.shift()! }
+  const options = { attempts: 6, base: 100, max: 500, clock: watched, random: () => chances.shift()! }
   const call = withRetry(options)(failing(5))('a')
   await clock.advance('10s')
   expect(await call).toBe('a')
@@ -120,7 +120,7 @@ test('without a budget every call gets all its attempts', async () => {
 
 test('a budget without a burst is what the calls add', async () => {
   let calls = 0
-  const fn = withRetry({ attempts: 2, baseMs: 0, budget: { burst: 0, ratio: 1 } })(async () => {
+  const fn = withRetry({ attempts: 2, base: 0, budget: { burst: 0, ratio: 1 } })(async () => {
     calls += 1
     throw new Error('failed')
   })

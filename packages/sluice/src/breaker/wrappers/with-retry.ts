@@ -1,6 +1,7 @@
 import { backoffMs } from '../../core/backoff.ts'
-import { checkFunction, checkOptionNames, checkWhole } from '../../core/check-options.ts'
+import { checkFunction, checkOptionNames, checkWhole, durationFrom } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { Duration } from '../../core/duration.ts'
 import { isSluiceError } from '../../core/errors.ts'
 import { checkBudget, RetryBudget, type RetryBudgetOptions } from '../../runtime/retry-budget.ts'
 import { sleep } from '../../runtime/sleep.ts'
@@ -13,11 +14,11 @@ export interface RetryOptions {
   readonly attempts?: number
   /**
    * The longest wait before the first retry; it doubles with each. Waits are a random part of it, from none to all. 100
-   * by default.
+   * ms by default.
    */
-  readonly baseMs?: number
+  readonly base?: Duration
   /** The longest wait of all. 10 s by default. */
-  readonly maxMs?: number
+  readonly max?: Duration
   /** Bounds the retries of all calls together; false for no bound. */
   readonly budget?: RetryBudgetOptions | false
   /**
@@ -37,7 +38,7 @@ export interface RetryStats {
   readonly overBudget: number
 }
 
-const names = ['attempts', 'baseMs', 'maxMs', 'budget', 'isRetryable', 'clock', 'random']
+const names = ['attempts', 'base', 'max', 'budget', 'isRetryable', 'clock', 'random']
 
 /**
  * Calls again what fails, after waits with full jitter. All functions that are wrapped by one `withRetry(...)` share
@@ -47,11 +48,11 @@ const names = ['attempts', 'baseMs', 'maxMs', 'budget', 'isRetryable', 'clock', 
  */
 export function withRetry(options: RetryOptions = {}): Wrapper & { stats(): RetryStats } {
   checkOptionNames('withRetry', options, names)
-  const { attempts = 3, baseMs = 100, maxMs = 10_000, budget: budgetOptions = {} } = options
+  const { attempts = 3, base = 100, max = '10s', budget: budgetOptions = {} } = options
   const { isRetryable = isTransient, clock = systemClock(), random = Math.random } = options
   checkWhole('withRetry.attempts', attempts, 1, 'attempts')
-  checkWhole('withRetry.baseMs', baseMs, 0, 'milliseconds')
-  checkWhole('withRetry.maxMs', maxMs, 0, 'milliseconds')
+  const baseMs = durationFrom(0, 'withRetry.base', base)
+  const maxMs = durationFrom(0, 'withRetry.max', max)
   checkFunction('withRetry.isRetryable', isRetryable)
   checkFunction('withRetry.random', random)
   if (budgetOptions !== false) checkBudget('withRetry.budget', budgetOptions)

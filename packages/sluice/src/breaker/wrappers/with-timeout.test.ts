@@ -107,6 +107,6 @@ test('keeps types, and refuses wrong options', () => {
   const wrapped = withTimeout(10)(async (_input: string, _options?: Call) => 5)
   expectTypeOf<Parameters<typeof wrapped>>().toEqualTypeOf<[_input: string, _options?: Call | undefined]>()
   expectTypeOf(wrapped).returns.resolves.toEqualTypeOf<number>()
-  expect(() => withTimeout(0)).toThrow('withTimeout.ms is 0; use a whole number of milliseconds from 1')
+  expect(() => withTimeout(0)).toThrow('withTimeout.limit is 0; use a whole number of milliseconds from 1')
   expect(() => withTimeout(5, { clok: 1 } as never)).toThrow('did you mean "clock"?')
 })

@@ -1,5 +1,6 @@
-import { checkOptionNames, checkWhole } from '../../core/check-options.ts'
+import { checkOptionNames, durationFrom } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { Duration } from '../../core/duration.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import { checkCallable, signalOf, takesSignal, type Wrapper, withSignal } from './call.ts'
@@ -10,14 +11,14 @@ export interface TimeoutOptions {
 }
 
 /**
- * Gives calls a time limit: after `ms` they reject with a `TimeoutError`, whatever the function does. If the last
+ * Gives calls a time limit: after `limit` they reject with a `TimeoutError`, whatever the function does. If the last
  * argument is a signal or an object with a `signal`, the function gets one that also aborts at the time limit. A result
  * that comes later is dropped.
  *
- * @example const score = withTimeout(200)((input: Input) => model.score(input))
+ * @example const score = withTimeout('200ms')((input: Input) => model.score(input))
  */
-export function withTimeout(ms: number, options: TimeoutOptions = {}): Wrapper {
-  checkWhole('withTimeout.ms', ms, 1, 'milliseconds')
+export function withTimeout(limit: Duration, options: TimeoutOptions = {}): Wrapper {
+  const ms = durationFrom(1, 'withTimeout.limit', limit)
   checkOptionNames('withTimeout', options, ['clock'])
   const { clock = systemClock() } = options
   return (fn) => {

@@ -1,9 +1,12 @@
-import type { Fetch } from '../cache.ts'
-import type { CacheKey } from '../keys/cache-key.ts'
+import type { FetchContext } from '../cache.ts'
+import type { DefinedKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
 import type { Entry } from '../l1/entry.ts'
 import type { Position } from '../protocol/messages.ts'
 import type { FlightSlot } from './flight-map.ts'
+
+/** Reads a value from its source of truth. */
+export type Fetch<T = unknown> = (context: FetchContext) => Promise<T> | T
 
 /** How a lookup ended. */
 export interface LookupResult {
@@ -15,15 +18,15 @@ export interface LookupResult {
 }
 
 /** What a caller gets of how its lookup ended. */
-export type FromResult<T> = (key: CacheKey, result: LookupResult) => T
+export type FromResult<T> = (key: DefinedKey, result: LookupResult) => T
 
 /**
  * One lookup below L1, shared by all callers of the key meanwhile. Its result is only a promise if another than the
  * first caller waits for it.
  */
 export class Flight {
-  readonly key: CacheKey
-  readonly fetch: Fetch<unknown>
+  readonly key: DefinedKey
+  readonly fetch: Fetch
   readonly rules: EntryRules | undefined
   readonly slot: FlightSlot<Flight>
   /** Set once the data is being read; after an invalidation since then, new callers start another flight. */
@@ -33,7 +36,7 @@ export class Flight {
   #result: Promise<LookupResult> | undefined = undefined
   #resolve: ((result: LookupResult | Promise<LookupResult>) => void) | undefined = undefined
 
-  constructor(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, slot: FlightSlot<Flight>) {
+  constructor(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, slot: FlightSlot<Flight>) {
     this.key = key
     this.fetch = fetch
     this.rules = rules

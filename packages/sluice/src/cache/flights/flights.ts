@@ -1,6 +1,5 @@
 import { backoffMs } from '../../core/backoff.ts'
-import type { Fetch } from '../cache.ts'
-import type { CacheKey } from '../keys/cache-key.ts'
+import type { DefinedKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
 import { type Entry, levelOf } from '../l1/entry.ts'
 import type { L1, ReadStart } from '../l1/l1.ts'
@@ -12,7 +11,7 @@ import { beginningAt, noBeginning } from '../values/stored-value.ts'
 import { Fetches } from './fetches.ts'
 import { Fill } from './fill.ts'
 import { FillLock } from './fill-lock.ts'
-import { Flight, type FromResult, type LookupResult } from './flight.ts'
+import { type Fetch, Flight, type FromResult, type LookupResult } from './flight.ts'
 import { FlightMap } from './flight-map.ts'
 
 /** How often a process asks again that waits for the fetch of another: a message wakes it, but messages can be lost. */
@@ -44,12 +43,18 @@ export class Flights {
     return this.#flights.size
   }
 
+  /** Waits until everything that is in flight now has ended. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#flights.flights().map(({ result }) => result))
+  }
+
   /** Ends all flights. The keys that were being fetched are free for other processes then. */
   async close(): Promise<void> {
     this.#closed = true
     this.#fetches.close()
     this.#l2?.fills.wakeAll()
-    await Promise.allSettled(this.#flights.flights().map(({ result }) => result))
+    await this.idle()
+    this.#l2?.flush()
     await Promise.all(this.#sending)
   }
 
@@ -58,8 +63,8 @@ export class Flights {
    * is what L1 has of the key.
    */
   join<T>(
-    key: CacheKey,
-    fetch: Fetch<unknown>,
+    key: DefinedKey,
+    fetch: Fetch,
     rules: EntryRules | undefined,
     known: Entry | undefined,
     pick: FromResult<T>,
@@ -76,7 +81,7 @@ export class Flights {
   }
 
   /** Fetches in the background, unless a flight or another process already does. */
-  refresh(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
+  refresh(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, known: Entry): void {
     const slot = this.#flights.slot(key.encoded)
     if (slot.flight !== undefined || this.#closed) return
     const flight = new Flight(key, fetch, rules, slot)
@@ -85,7 +90,7 @@ export class Flights {
   }
 
   /** While Redis is away: fetches once what was cached before. What was fetched since then stays until its TTL ends. */
-  refreshUnproven(key: CacheKey, fetch: Fetch<unknown>, rules: EntryRules | undefined, known: Entry): void {
+  refreshUnproven(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, known: Entry): void {
     if (this.#l2 !== undefined && known.madeAtMs < this.#l2.lastAnswerMs) this.refresh(key, fetch, rules, known)
   }
 

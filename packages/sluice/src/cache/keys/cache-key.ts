@@ -1,14 +1,22 @@
 import { encodeKey, type KeyPart } from '../../core/key.ts'
 import type { KeySpec } from './key-spec.ts'
 
-/** What an invalidation may name: a key, the keys that share leading parts, or the entries that carry a tag. */
-export type InvalidationTarget = CacheKey | KeyPrefix | Tag | Everything
+/** What an invalidation may name: a key, `keys.name.prefix(...)`, `tag(name)` or `everything`. */
+export interface InvalidationTarget {
+  readonly scope: string
+}
 
 /** One key of a cache. Only `defineKeys` and `loadKeys` make them, so a raw string cannot collide with another key. */
-export class CacheKey {
-  readonly spec: KeySpec
+export interface CacheKey extends InvalidationTarget {
   readonly parts: readonly KeyPart[]
   /** As it is spelled in Redis, after the namespace: `price/XLM`. */
+  readonly encoded: string
+}
+
+/** A key with the definition of its name. */
+export class DefinedKey implements CacheKey {
+  readonly spec: KeySpec
+  readonly parts: readonly KeyPart[]
   readonly encoded: string
 
   constructor(spec: KeySpec, parts: readonly KeyPart[]) {
@@ -28,56 +36,32 @@ export class CacheKey {
 }
 
 /** All keys of a name, or those whose first parts are these. */
-export class KeyPrefix {
-  readonly encoded: string
-
-  constructor(spec: KeySpec, parts: readonly KeyPart[]) {
-    this.encoded = parts.length === 0 ? `${spec.encodedName}/` : `${spec.encodedName}/${encodeKey(parts)}/`
-  }
-
-  get scope(): string {
-    return `p:${this.encoded}`
-  }
+export function prefixOf({ encodedName }: KeySpec, parts: readonly KeyPart[]): InvalidationTarget {
+  return { scope: parts.length === 0 ? `p:${encodedName}/` : `p:${encodedName}/${encodeKey(parts)}/` }
 }
 
-/** All entries of a cache. */
-export interface Everything {
-  readonly scope: 'p:'
-}
+/** The scope of every entry. */
+export const everythingScope = 'p:'
 
 /**
  * Represents all entries of a cache.
  *
  * @example await cache.invalidate(everything)
  */
-export const everything: Everything = Object.freeze({ scope: 'p:' })
-
-/** A label of entries that are invalidated together. */
-export class Tag {
-  readonly name: string
-  readonly scope: string
-
-  constructor(name: string) {
-    this.name = name
-    this.scope = tagScope(name)
-  }
-}
+export const everything: InvalidationTarget = Object.freeze({ scope: everythingScope })
 
 /**
- * Creates a tag, to invalidate every entry that carries it.
+ * Represents every entry that carries a tag.
  *
  * @example await cache.invalidate(tag('assets'))
  */
-export function tag(name: string): Tag {
-  return new Tag(name)
+export function tag(name: string): InvalidationTarget {
+  return { scope: tagScope(name) }
 }
 
 export function tagScope(name: string): string {
   return `t:${encodeKey(name)}`
 }
-
-/** The scope of every entry. */
-export const everythingScope = 'p:'
 
 /** The prefixes that cover a key, from the widest: all, `price/`, `price/XLM/` for `price/XLM/1h`. */
 export function prefixScopes(encoded: string): string[] {

@@ -1,21 +1,21 @@
 import { invalidOption } from '../../core/errors.ts'
 import { type KeyPart, maxPartLength } from '../../core/key.ts'
-import { CacheKey, KeyPrefix } from './cache-key.ts'
+import { type CacheKey, DefinedKey, type InvalidationTarget, prefixOf } from './cache-key.ts'
 import { type EntryOptions, type KeySpec, makeSpec } from './key-spec.ts'
-
-/** One part for each name, in the same order. */
-export type PartsOf<Names extends readonly string[]> = { readonly [Index in keyof Names]: KeyPart }
 
 /** How many keys of a name are cached, so that they need not be encoded again. */
 const maxRecent = 2000
 
 /** Makes the keys of one name. */
 export interface KeyMaker<Names extends readonly string[] = readonly string[]> {
-  (...parts: PartsOf<Names>): CacheKey
+  /** Takes one part for each name, in the same order. */
+  (...parts: { readonly [Index in keyof Names]: KeyPart }): CacheKey
   /** All keys whose first parts are these; all keys of the name when there are none. */
-  prefix(...parts: readonly KeyPart[]): KeyPrefix
-  readonly spec: KeySpec
+  prefix(...parts: readonly KeyPart[]): InvalidationTarget
 }
+
+/** The definition behind each maker. */
+const specs = new WeakMap<object, KeySpec>()
 
 /**
  * Defines one name of keys: its parts and how its entries are kept.
@@ -29,25 +29,27 @@ export function key<const Names extends readonly string[], T = unknown>(
 ): KeyMaker<Names> {
   const spec = makeSpec(name, parts, options as EntryOptions<never>)
   const expected = `${parts.length} part${parts.length === 1 ? '' : 's'} (${parts.join(', ')})`
-  const recent = new Map<string, CacheKey>()
-  const make = (...given: readonly KeyPart[]): CacheKey => {
+  const recent = new Map<string, DefinedKey>()
+  const make = (...given: readonly KeyPart[]): DefinedKey => {
     if (given.length !== parts.length) throw invalidOption(`key ${name}`, given, `it takes exactly ${expected}`)
     const [only] = given
-    if (given.length > 1 || typeof only !== 'string' || only.length > maxPartLength) return new CacheKey(spec, given)
+    if (given.length > 1 || typeof only !== 'string' || only.length > maxPartLength) return new DefinedKey(spec, given)
     // Encoding a key and hashing the text costs more than a hit, so those in use are cached.
     const known = recent.get(only)
     if (known !== undefined) return known
-    const made = new CacheKey(spec, given)
+    const made = new DefinedKey(spec, given)
     if (recent.size >= maxRecent) recent.clear()
     recent.set(only, made)
     return made
   }
-  const prefix = (...given: readonly KeyPart[]): KeyPrefix => {
+  const prefix = (...given: readonly KeyPart[]): InvalidationTarget => {
     if (given.length >= Math.max(1, parts.length))
       throw invalidOption(`prefix of key ${name}`, given, `give fewer than ${expected}, or invalidate the key itself`)
-    return new KeyPrefix(spec, given)
+    return prefixOf(spec, given)
   }
-  return Object.assign(make as KeyMaker<Names>, { prefix, spec })
+  const maker = Object.assign(make, { prefix }) as KeyMaker<Names>
+  specs.set(maker, spec)
+  return maker
 }
 
 /**
@@ -60,7 +62,9 @@ export function key<const Names extends readonly string[], T = unknown>(
 export function defineKeys<const Keys extends Readonly<Record<string, KeyMaker<never>>>>(keys: Keys): Keys {
   const seen = new Map<string, string>()
   for (const [field, maker] of Object.entries(keys)) {
-    const name = (maker as KeyMaker).spec.encodedName
+    const name = specs.get(maker)?.encodedName
+    if (name === undefined)
+      throw invalidOption(`defineKeys.${field}`, maker, "use what key() returns, such as key('price', ['assetId'])")
     const other = seen.get(name)
     if (other !== undefined)
       throw invalidOption(`defineKeys.${field}`, name, `the name is already defined by ${other}; use another`)

@@ -3,12 +3,12 @@ import type { Duration } from '../../core/duration.ts'
 import { parseDuration } from '../../core/duration.ts'
 import { invalidOption } from '../../core/errors.ts'
 import { encodeKey } from '../../core/key.ts'
-import { parseTtl, type TtlOf } from './ttl.ts'
+import { parseTtl } from './ttl.ts'
 
 /** How the entries of a name, or of one call, are kept. */
 export interface EntryOptions<T = unknown> {
-  /** How long a value is fresh. */
-  readonly ttl?: TtlOf<T>
+  /** How long a value is fresh; `'forever'` for what never changes. Or a function that decides it by the value. */
+  readonly ttl?: Duration | 'forever' | ((value: T) => Duration | 'forever')
   /** How long `null` and `undefined` are fresh; as long as other values when left out. */
   readonly negativeTtl?: Duration
   /** How long after its TTL a value is still returned, marked stale, while one caller fetches a new one. */

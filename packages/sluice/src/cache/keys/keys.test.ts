@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { decodeKey } from '../../core/key.ts'
-import { CacheKey, prefixScopes, tag } from './cache-key.ts'
+import { DefinedKey, prefixScopes, tag } from './cache-key.ts'
 import { defineKeys, key } from './define-keys.ts'
 import { loadKeys } from './load-keys.ts'
 
@@ -38,7 +38,7 @@ test('the number of parts is checked by the types and at run time', () => {
   // @ts-expect-error a part is missing
   expect(() => keys.price()).toThrow('exactly 1 part (assetId)')
   expect(() => keys.price.prefix('XLM')).toThrow('invalidate the key itself')
-  expect(keys.price('XLM')).toBeInstanceOf(CacheKey)
+  expect(keys.price('XLM')).toBeInstanceOf(DefinedKey)
 })
 
 test('a tag, a key and a prefix of the same text are three scopes', () => {
@@ -58,6 +58,6 @@ test('configuration makes the same keys', () => {
     { schemaId: '__proto__', fields: [], cacheTtlSeconds: null },
   ])
   expect(loaded.price!('XLM').encoded).toBe('px/XLM')
-  expect(loaded.price!.spec.options.ttl).toBe(60_000)
+  expect((loaded.price!('XLM') as DefinedKey).spec.options.ttl).toBe(60_000)
   expect(() => loadKeys([{ schemaId: 'x', fields: [], cacheTtlSeconds: -1 }])).toThrow('keys[0].cacheTtlSeconds is -1')
 })

@@ -4,9 +4,6 @@ import { invalidOption } from '../../core/errors.ts'
 /** How long a value is fresh: a duration, or `'forever'` for what never changes, such as a closed candle. */
 export type Ttl = Duration | 'forever'
 
-/** A TTL, or a function that decides it by the value. */
-export type TtlOf<T> = Ttl | ((value: T) => Ttl)
-
 /** Reads a TTL as milliseconds; `Infinity` for `'forever'`. */
 export function parseTtl(ttl: Ttl, option: string): number {
   if (ttl === 'forever') return Number.POSITIVE_INFINITY

@@ -1,4 +1,4 @@
-import type { CacheKey } from '../keys/cache-key.ts'
+import type { DefinedKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
@@ -36,7 +36,7 @@ export interface Made {
  * equal types, and frozen. Undefined for what cannot be encoded or is too large; that is counted.
  */
 export function makeEntry(
-  key: CacheKey,
+  key: DefinedKey,
   { value, rules, stamp, fetchMs }: MadeOf,
   nowMs: number,
   options: ResolvedOptions,
@@ -85,7 +85,7 @@ export function makeEntry(
 
 /** Reads an entry from Redis. What is damaged, foreign or too large is a counted miss. */
 export function readEntry(
-  key: CacheKey,
+  key: DefinedKey,
   stored: StoredValue,
   askedMs: number,
   { codec, maxValueBytes }: ResolvedOptions,

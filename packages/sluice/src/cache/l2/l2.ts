@@ -1,4 +1,5 @@
-import type { CacheKey } from '../keys/cache-key.ts'
+import { HealthQuestion } from '../../runtime/part.ts'
+import type { DefinedKey } from '../keys/cache-key.ts'
 import type { Entry } from '../l1/entry.ts'
 import { judgeEntry } from '../l1/entry.ts'
 import type { L1, ReadStart } from '../l1/l1.ts'
@@ -11,7 +12,7 @@ import { stays } from '../protocol/newer.ts'
 import type { StoredValue } from '../values/stored-value.ts'
 import { FillWaiters } from './fill-waiters.ts'
 import { LogFollower } from './log-follower.ts'
-import { Reachability } from './reachability.ts'
+import { RedisState } from './redis-state.ts'
 import { UnsentInvalidations } from './unsent.ts'
 
 /**
@@ -24,7 +25,8 @@ export class L2 {
   readonly #options: ResolvedOptions
   readonly #monitor: CacheMonitor
   readonly #unsubscribe: () => void
-  readonly #reachability: Reachability
+  readonly #redis: RedisState
+  readonly #isAnswering: HealthQuestion<boolean>
   readonly #unsent = new UnsentInvalidations()
   #closed = false
   readonly log: LogFollower
@@ -35,9 +37,10 @@ export class L2 {
     this.#link = link
     this.#options = options
     this.#monitor = monitor
-    this.#reachability = new Reachability(monitor)
+    this.#redis = new RedisState(options, monitor, () => this.log.probe())
+    this.#isAnswering = new HealthQuestion((withinMs) => link.isReachable(withinMs), options.clock)
     this.fills = new FillWaiters(options.clock)
-    this.log = new LogFollower(l1, link, options, monitor, this.#reachability)
+    this.log = new LogFollower(l1, link, options, monitor, this.#redis)
     this.log.onSynced = () => this.#sendUnsent()
     this.#unsubscribe = link.subscribe({
       invalidated: (message) => this.#received(message),
@@ -50,12 +53,12 @@ export class L2 {
   }
 
   get isDown(): boolean {
-    return this.#reachability.isDown
+    return this.#redis.isDown
   }
 
   /** When Redis last answered, by the cache's clock. */
   get lastAnswerMs(): number {
-    return this.#reachability.lastAnswerMs
+    return this.#redis.lastAnswerMs
   }
 
   /** Calls Redis, unless it is known not to answer; undefined when it did not. */
@@ -63,7 +66,7 @@ export class L2 {
     if (!this.#isOpen(withinMs)) return undefined
     try {
       const reply = await call(this.#link, withinMs)
-      this.#reachability.answered(this.#l1.nowMs())
+      this.#redis.answered(this.#l1.nowMs())
       return reply
     } catch (error) {
       this.failed(error)
@@ -87,18 +90,18 @@ export class L2 {
 
   /** Redis answered a lookup. */
   answered(nowMs: number): void {
-    this.#reachability.answered(nowMs)
+    this.#redis.answered(nowMs)
   }
 
   failed(error: unknown): void {
-    if (!this.#closed) this.#reachability.failed(error)
+    if (!this.#closed) this.#redis.failed(error)
   }
 
   /**
    * Judges a copy that Redis answered with and keeps it in L1, in one synchronous step. Returns what is kept, which may
    * be a newer entry that arrived meanwhile; undefined for what is invalid.
    */
-  take(key: CacheKey, stored: StoredValue, start: ReadStart): Entry | undefined {
+  take(key: DefinedKey, stored: StoredValue, start: ReadStart): Entry | undefined {
     const { view, entries } = this.#l1
     const entry = readEntry(key, stored, start.atMs, this.#options, this.#monitor)
     if (entry === undefined || this.isUnsent(entry)) return undefined
@@ -139,9 +142,9 @@ export class L2 {
 
   /** Remembers what to send when Redis is back. */
   sendLater(scopes: readonly string[]): void {
-    this.#monitor.invalidation('queued', scopes.length)
+    this.#monitor.invalidated('queued', scopes.length)
     this.#unsent.add(scopes)
-    if (!this.#closed) this.#reachability.lost()
+    if (!this.#closed) this.#redis.lost()
   }
 
   /** Whether an invalidation of this has not reached Redis yet: then the copy in Redis is outdated. */
@@ -149,26 +152,38 @@ export class L2 {
     return this.#unsent.covers(key, scopes)
   }
 
+  /** Sends at once what is gathered to be stored. */
+  flush(): void {
+    this.#link.flush()
+  }
+
+  /** Why values may be old, or fetched by each process for itself; empty while Redis is used. */
+  async whyNotReady(): Promise<string[]> {
+    if (!(await this.#isAnswering.answer())) return ['Redis does not answer.']
+    return this.isDown ? ['Redis answers, and is used again after the next probe.'] : []
+  }
+
   async close(): Promise<void> {
     this.#closed = true
+    this.#redis.close()
     this.log.close()
     this.#unsubscribe()
     await this.#link.close()
   }
 
   #isOpen(withinMs: number): boolean {
-    return !this.#reachability.isDown && withinMs >= 1 && !this.#closed
+    return !this.#redis.isDown && withinMs >= 1 && !this.#closed
   }
 
   #sent(message: Invalidation): void {
-    this.#reachability.answered(this.#l1.nowMs())
-    this.#monitor.invalidation('sent', message.scopes.length)
+    this.#redis.answered(this.#l1.nowMs())
+    this.#monitor.invalidated('sent', message.scopes.length)
     this.log.apply(message)
   }
 
   #received(message: Invalidation): void {
     if (this.#closed) return
-    this.#monitor.invalidation('received', message.scopes.length)
+    this.#monitor.invalidated('received', message.scopes.length)
     this.log.apply(message)
     // It ends the fill locks of its keys.
     for (const scope of message.scopes) if (scope.startsWith('k:')) this.fills.wake(scope.slice(2))
@@ -178,7 +193,7 @@ export class L2 {
     this.#unsent.send(
       (scopes) => this.invalidate(scopes),
       () => {
-        if (!this.#closed) this.#reachability.lost()
+        if (!this.#closed) this.#redis.lost()
       },
     )
   }

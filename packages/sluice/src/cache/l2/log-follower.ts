@@ -1,13 +1,11 @@
-import { backoffMs } from '../../core/backoff.ts'
 import type { Timer } from '../../core/clock.ts'
 import type { L1 } from '../l1/l1.ts'
 import type { CacheLink } from '../link/cache-link.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Invalidation } from '../protocol/messages.ts'
-import type { Reachability } from './reachability.ts'
+import type { RedisState } from './redis-state.ts'
 
-const probes = { baseMs: 200, maxMs: 2000 } as const
 /** Without a lookup for this long, the proof is no longer renewed in advance. */
 const idleMs = 10_000
 /** After which share of its time a proof is renewed. */
@@ -22,23 +20,21 @@ export class LogFollower {
   readonly #link: CacheLink
   readonly #options: ResolvedOptions
   readonly #monitor: CacheMonitor
-  readonly #reachability: Reachability
+  readonly #redis: RedisState
   #syncing: Promise<boolean> | undefined
   #timer: Timer | undefined
-  #probes = 0
   #closed = false
   /** Called when the log was read. */
   onSynced: () => void = () => undefined
   /** Called when entries can no longer be proven fresh. `sameLog`: messages were missed; otherwise the log was lost. */
   onLost: (sameLog: boolean) => void = () => undefined
 
-  constructor(l1: L1, link: CacheLink, options: ResolvedOptions, monitor: CacheMonitor, reachability: Reachability) {
+  constructor(l1: L1, link: CacheLink, options: ResolvedOptions, monitor: CacheMonitor, redis: RedisState) {
     this.#l1 = l1
     this.#link = link
     this.#options = options
     this.#monitor = monitor
-    this.#reachability = reachability
-    reachability.onDown = () => this.#planNext()
+    this.#redis = redis
   }
 
   /**
@@ -50,8 +46,13 @@ export class LogFollower {
       if (this.#timer === undefined && this.#syncing === undefined) this.#planNext()
       return true
     }
-    if (this.#reachability.isDown || this.#closed) return Promise.resolve(false)
+    if (this.#redis.isDown || this.#closed) return Promise.resolve(false)
     return this.#sync(withinMs)
+  }
+
+  /** Finds out whether Redis is back. */
+  probe(): void {
+    if (!this.#closed) void this.#sync(this.#options.redisDeadlineMs)
   }
 
   /** Applies an invalidation that was published or sent. */
@@ -72,7 +73,7 @@ export class LogFollower {
   }
 
   #catchUp(): void {
-    if (!this.#reachability.isDown && !this.#closed) void this.#sync(this.#options.redisDeadlineMs)
+    if (!this.#redis.isDown) this.probe()
   }
 
   #sync(withinMs: number): Promise<boolean> {
@@ -97,36 +98,31 @@ export class LogFollower {
       if (view.synchronize(reply, askedAt)) this.#l1.provenConnection = this.#link.connection
       for (const [scope, sequence] of reply.changes) this.#l1.forget(scope, { generation: reply.generation, sequence })
       const sameLog = before?.generation === reply.generation
-      if (sameLog && reply.changes.length > 0) this.#monitor.invalidation('recovered', reply.changes.length)
-      this.#probes = 0
-      this.#reachability.recovered(this.#l1.nowMs())
+      if (sameLog && reply.changes.length > 0) this.#monitor.invalidated('recovered', reply.changes.length)
+      this.#redis.recovered(this.#l1.nowMs())
       this.onSynced()
       if (epoch !== view.epoch && before !== undefined) {
-        this.#monitor.unproven(sameLog ? 'lost' : 'generation')
+        this.#monitor.proofLost(sameLog ? 'lost' : 'generation')
         this.onLost(sameLog)
       }
       return this.#l1.isProven()
     } catch (error) {
-      if (!this.#closed) this.#reachability.failed(error)
+      if (!this.#closed) this.#redis.failed(error)
       return false
     }
   }
 
-  /**
-   * Plans the next reading of the log: shortly before the proof ends while the cache is in use, or a probe while Redis
-   * is away.
-   */
+  /** Plans the next reading of the log while the cache is in use: before the proof ends. */
   #planNext(): void {
-    const { clock, proofMs, random, redisDeadlineMs } = this.#options
+    const { clock, proofMs } = this.#options
     clock.clearTimeout(this.#timer)
     this.#timer = undefined
     const isIdle = clock.monotonic() - this.#l1.usedMs >= idleMs
-    if (this.#closed || (isIdle && !this.#reachability.isDown)) return
-    const waitMs = this.#reachability.isDown ? backoffMs(this.#probes++, random, probes) : proofMs * renewAfter
+    if (this.#closed || isIdle || this.#redis.isDown) return
     this.#timer = clock.setTimeout(() => {
       this.#timer = undefined
-      void this.#sync(redisDeadlineMs)
-    }, waitMs)
+      this.#catchUp()
+    }, proofMs * renewAfter)
     this.#timer.unref?.()
   }
 }

@@ -63,5 +63,9 @@ export interface CacheLink {
   /** What happened since a position. A log with the generation `refused` gets a new one. */
   sync(position: Position | undefined, withinMs: number, refused?: string): Promise<LogReply>
   subscribe(subscriber: LinkSubscriber): () => void
+  /** Whether Redis answers now. */
+  isReachable(withinMs: number): Promise<boolean>
+  /** Sends at once what is gathered to be stored. */
+  flush(): void
   close(): Promise<void>
 }

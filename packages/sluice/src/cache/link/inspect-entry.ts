@@ -29,7 +29,7 @@ export interface InspectedEntry {
 
 const start = '#cache/'
 
-/** Whether a text is a key of a cache as it is spelled in Redis: `#cache/shop/default/price/XLM`, with or without `sluice:`. */
+/** Whether a text is a cache's key as Redis has it: `#cache/shop/default/price/XLM`, with or without `sluice:`. */
 export function isCacheKey(text: string): boolean {
   return text.startsWith(start) || text.startsWith(defaultPrefix + start)
 }

@@ -28,7 +28,8 @@ export interface LookupContext {
   newToken(): string
   /** Sends a batch whose misses must be locked. */
   lock(batch: LookupBatch): void
-  ended(): void
+  /** A batch has ended; `found` if every key had a copy. */
+  ended(found: boolean): void
 }
 
 /** The lookups that are sent together: those of one turn of the event loop, per cluster slot. */
@@ -85,8 +86,8 @@ export class LookupBatch implements TickBatch<LookupItem, LookupWaiter, LookupBa
   }
 
   settle(reply: MsgpackReader, nowUs: number): void {
-    this.#context.ended()
     const results = reply.read() as number[]
+    this.#context.ended(results.every((result) => result >= 0))
     const waiters = this.#waiters
     for (let i = 0; i < waiters.length; i++) {
       const result = results[i]!
@@ -97,7 +98,7 @@ export class LookupBatch implements TickBatch<LookupItem, LookupWaiter, LookupBa
   }
 
   fail(error: StoreError): void {
-    this.#context.ended()
+    this.#context.ended(false)
     for (const waiter of this.#waiters) waiter.reject(error)
   }
 
@@ -111,7 +112,7 @@ export class LookupBatch implements TickBatch<LookupItem, LookupWaiter, LookupBa
         if (bytes) waiters[i]!.resolve(StoredValue.whole(bytes, nowUs))
         else missing.add(this.#items[i]!, waiters[i]!)
       }
-      if (missing.size === 0) this.#context.ended()
+      if (missing.size === 0) this.#context.ended(true)
       else this.#context.lock(missing)
     }
     const keys = this.#items.map(({ value }) => value)

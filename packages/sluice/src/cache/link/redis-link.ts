@@ -11,11 +11,12 @@ import { stampCopy } from '../values/stored-copy.ts'
 import type { StoredValue } from '../values/stored-value.ts'
 import type { CacheLink, LinkSubscriber, LookupWaiter, SetReply } from './cache-link.ts'
 import { type CacheKeys, cacheKeys } from './keys.ts'
+import { readLog, readPosition } from './log-reply.ts'
 import { LookupBatch, type LookupItem } from './lookup-batch.ts'
 import { receive } from './message.ts'
 import { ReadBatch, type ReadWaiter } from './read-batch.ts'
 import { beginSet, bump, endSet, forget, keepLock, set, sync } from './scripts.gen.ts'
-import { StoreBatch, type StoreItem, type StoreWaiter } from './store-batch.ts'
+import { StoreQueue } from './store-queue.ts'
 
 export interface RedisLinkOptions {
   readonly prefix: string
@@ -53,7 +54,9 @@ export class RedisLink implements CacheLink {
   readonly #nonce = randomBytes(6).toString('hex')
   readonly #reads: TickBatcher<string, ReadWaiter, ReadBatch>
   readonly #lookups: TickBatcher<LookupItem, LookupWaiter, LookupBatch>
-  readonly #stores: TickBatcher<StoreItem, StoreWaiter, StoreBatch>
+  readonly #stores: StoreQueue
+  /** Whether the last lookups all found a copy: then the next are likely to, and plain commands cost less. */
+  #found = false
   #calls = 0
 
   constructor(redis: Redis, options: RedisLinkOptions) {
@@ -73,22 +76,21 @@ export class RedisLink implements CacheLink {
       lockMs: Math.max(1, Math.ceil(options.lockMs)),
       newToken: () => this.#newNonce(),
       lock: (batch: LookupBatch) => redis.run(batch, lane),
-      ended: () => this.#lookups.ended(),
+      ended: (found: boolean) => {
+        this.#found = found
+        this.#lookups.ended()
+      },
     }
     this.#lookups = new TickBatcher({
       make: (slot, withinMs, item, waiter) =>
         new LookupBatch(slot, withinMs, endMs(withinMs), context).add(item, waiter),
       send: (batch) => {
-        if (this.#isPlain(batch.size) && batch.mayReadFirst) redis.read(batch.asRead(), lane)
+        const readFirst = batch.mayReadFirst && (this.#found ? !redis.isCluster : this.#isPlain(batch.size))
+        if (readFirst) redis.read(batch.asRead(), lane)
         else redis.run(batch, lane)
       },
     })
-    const { channel } = this.#keys
-    this.#stores = new TickBatcher({
-      make: (slot, withinMs, item, waiter) =>
-        new StoreBatch(slot, withinMs, endMs(withinMs), channel, () => this.#stores.ended()).add(item, waiter),
-      send: (batch) => redis.run(batch, lane),
-    })
+    this.#stores = new StoreQueue(redis, lane, options.clock, this.#keys.channel)
   }
 
   get connection(): number {
@@ -129,10 +131,7 @@ export class RedisLink implements CacheLink {
   store(encoded: string, token: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<number> {
     const value = this.#keys.value(encoded)
     const item = { value, lock: this.#keys.lock(encoded), token, copy, keepMs: keepText(keepMs) }
-    return new Promise((resolve, reject) => {
-      // Nobody waits for it: what the caller asks Redis next is sent first.
-      setImmediate(() => this.#stores.add(this.#slotOf(value), Math.ceil(withinMs), item, { resolve, reject }))
-    })
+    return this.#stores.store(this.#slotOf(value), Math.ceil(withinMs), item)
   }
 
   async set(encoded: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
@@ -155,15 +154,7 @@ export class RedisLink implements CacheLink {
   async sync(position: Position | undefined, withinMs: number, refused = ''): Promise<LogReply> {
     const args = [position?.generation ?? '', String(position?.sequence ?? 0), this.#newNonce(), refused]
     const { reply } = await this.#run(sync, this.#keys.log, args, withinMs)
-    const generation = String(reply.read())
-    const [sequence, since, keyFloor, scopeFloor] = [reply.read(), reply.read(), reply.read(), reply.read()].map(Number)
-    const flat = reply.read() as (string | number)[]
-    const changes: [string, number][] = []
-    for (let i = 0; i < flat.length; i += 2) changes.push([String(flat[i]), Number(flat[i + 1])])
-    return {
-      ...{ generation, sequence: sequence!, keyFloor: keyFloor!, scopeFloor: scopeFloor!, changes },
-      since: since! < 0 ? undefined : since,
-    }
+    return readLog(reply)
   }
 
   subscribe(subscriber: LinkSubscriber): () => void {
@@ -171,6 +162,18 @@ export class RedisLink implements CacheLink {
       message: (text) => receive(text, this.#keys, subscriber),
       ready: () => subscriber.interrupted(),
     })
+  }
+
+  async isReachable(withinMs: number): Promise<boolean> {
+    const ping = this.#redis.command(['PING'], { key: this.#keys.log[0], withinMs, lane })
+    return ping.then(
+      () => true,
+      () => false,
+    )
+  }
+
+  flush(): void {
+    this.#stores.flush()
   }
 
   async close(): Promise<void> {
@@ -285,10 +288,6 @@ export class RedisLink implements CacheLink {
     this.#calls += 1
     return `${this.#nonce}.${this.#calls}`
   }
-}
-
-function readPosition(reply: MsgpackReader, scopes: readonly string[]): Invalidation {
-  return { generation: String(reply.read()), sequence: Number(reply.read()), scopes }
 }
 
 const keepText = (ms: number): string => (ms === Infinity ? '0' : whole(ms))

@@ -76,6 +76,12 @@ export class HeldLink implements CacheLink {
     return () => undefined
   }
 
+  async isReachable(): Promise<boolean> {
+    return !this.fails
+  }
+
+  flush(): void {}
+
   async close(): Promise<void> {}
 
   put(key: string, copy: string | Buffer): number {

@@ -1,13 +1,17 @@
-import { checkFunction, checkOptionNames, checkWhole } from '../../core/check-options.ts'
+import { checkOptionNames } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
-import { type Duration, parseDuration } from '../../core/duration.ts'
-import { invalidOption } from '../../core/errors.ts'
-import type { RedisHandle } from '../../redis/handle.ts'
-import { systemClock } from '../../runtime/system-clock.ts'
-import { memoryIds } from './memory-ids.ts'
+import { parseDuration } from '../../core/duration.ts'
+import { Emitter } from '../../core/observe/emitter.ts'
+import { type CloseOptions, HealthQuestion, type Part, type PartHealth } from '../../runtime/part.ts'
+import { withinTime } from '../../runtime/within-time.ts'
+import { type IngestEvents, ingestEventNames } from './events.ts'
 import { type IncomingEvent, readBatch } from './read-batch.ts'
-import { redisIds } from './redis-ids.ts'
 import type { SeenIds } from './seen-ids.ts'
+
+/** Stores events; its result may refuse some permanently, by id. */
+export type Accept = (
+  events: readonly IncomingEvent[],
+) => void | Promise<void> | Promise<{ readonly rejected: ReadonlyMap<string, string> }>
 
 /** The result for one event. */
 export interface EventResult {
@@ -22,26 +26,6 @@ export interface IngestAnswer {
   readonly body: { readonly results: readonly EventResult[] } | { readonly error: string }
 }
 
-export interface IngestOptions {
-  /**
-   * Stores new events, each once. Its result may refuse some permanently, by id; when it rejects, the whole batch is
-   * sent again. An error with the `status` 400, 413 or 422 is passed on: the shipper then splits the batch down to the
-   * event at fault.
-   */
-  readonly accept: (
-    events: readonly IncomingEvent[],
-  ) => void | Promise<void> | Promise<{ readonly rejected: ReadonlyMap<string, string> }>
-  /** Where ids are remembered for all collectors of the service; in this process when left out. */
-  readonly redis?: RedisHandle
-  /** Where ids are remembered, if neither in Redis nor in this process. */
-  readonly ids?: SeenIds
-  /** In Redis: how long a producer is remembered after its last event. One day by default. */
-  readonly ttl?: Duration
-  /** In process: of how many producers ids are remembered. 10,000 by default. */
-  readonly maxProducers?: number
-  readonly clock?: Clock
-}
-
 export interface IngestStats {
   readonly accepted: number
   readonly duplicates: number
@@ -51,44 +35,119 @@ export interface IngestStats {
 }
 
 /** The receiving end of shippers: accepts batches, drops duplicates, and answers for each event. */
-export interface Ingest {
+export interface Ingest extends Part<IngestEvents> {
   /** Processes the parsed body of a batch. */
   receive(body: unknown): Promise<IngestAnswer>
   stats(): IngestStats
-  close(): Promise<void>
+  /** Ready while ids can be remembered. */
+  health(): Promise<PartHealth>
+  /** Answers further batches by 503, and waits for those that are being stored; for 5 s by default. */
+  close(options?: CloseOptions): Promise<void>
 }
 
-/**
- * Makes an ingest.
- *
- * @example
- * const ingest = await createIngest({ accept: (events) => database.insert(events) })
- * app.post('/v1/events', async (request, response) => {
- *   const { status, body } = await ingest.receive(request.body)
- *   response.status(status).json(body)
- * })
- */
-export async function createIngest(options: IngestOptions): Promise<Ingest> {
-  checkOptionNames('createIngest', options, ['accept', 'redis', 'ids', 'ttl', 'maxProducers', 'clock'])
-  checkFunction('createIngest.accept', options.accept)
-  if (options.accept === undefined)
-    throw invalidOption('createIngest.accept', undefined, 'pass a function that takes events')
-  const { maxProducers = 10_000 } = options
-  checkWhole('createIngest.maxProducers', maxProducers, 1, 'producers')
-  const ttlMs = parseDuration(options.ttl ?? '1d', 'createIngest.ttl')
-  const ids =
-    options.ids ??
-    (options.redis ? redisIds(options.redis, ttlMs) : memoryIds(options.clock ?? systemClock(), maxProducers))
-  const counts = { accepted: 0, duplicates: 0, retried: 0, rejected: 0, malformed: 0 }
+export interface IngestParts {
+  readonly accept: Accept
+  readonly ids: SeenIds
+  readonly clock: Clock
+  readonly onClose: () => Promise<void>
+}
 
-  async function take(events: readonly IncomingEvent[]): Promise<readonly EventResult[]> {
+export class BatchIngest implements Ingest {
+  readonly #parts: IngestParts
+  readonly #events = new Emitter<IngestEvents>(ingestEventNames)
+  readonly #counts = { accepted: 0, duplicates: 0, retried: 0, rejected: 0, malformed: 0 }
+  readonly #inFlight = new Set<Promise<unknown>>()
+  readonly #reachable: HealthQuestion<boolean>
+  #closing: Promise<void> | undefined
+
+  constructor(parts: IngestParts) {
+    this.#parts = parts
+    const { ids, clock } = parts
+    this.#reachable = new HealthQuestion(async (withinMs) => (await ids.isReachable?.(withinMs)) ?? true, clock)
+  }
+
+  async receive(body: unknown): Promise<IngestAnswer> {
+    if (this.#closing !== undefined) return { status: 503, body: { error: 'the server is closing; send them again' } }
+    const work = this.#receive(body)
+    this.#inFlight.add(work)
+    try {
+      return await work
+    } finally {
+      this.#inFlight.delete(work)
+    }
+  }
+
+  stats(): IngestStats {
+    return { ...this.#counts }
+  }
+
+  on<Name extends keyof IngestEvents>(name: Name, listener: (event: IngestEvents[Name]) => void): () => void {
+    return this.#events.on(name, listener)
+  }
+
+  async health(): Promise<PartHealth> {
+    if (this.#closing !== undefined) return { ready: false, reasons: ['The ingest is closed.'], warnings: [] }
+    const isReady = await this.#reachable.answer()
+    const reasons = isReady
+      ? []
+      : ['Redis, which remembers the ids of events, does not answer; batches are answered by 503.']
+    return { ready: isReady, reasons, warnings: [] }
+  }
+
+  async close(options: CloseOptions = {}): Promise<void> {
+    checkOptionNames('ingest.close', options, ['within'])
+    const withinMs = parseDuration(options.within ?? '5s', 'ingest.close.within')
+    this.#closing ??= this.#close(withinMs)
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** What is stored, but not remembered, would be stored twice. */
+  async #close(ms: number): Promise<void> {
+    const { ids, clock, onClose } = this.#parts
+    const ended = Promise.allSettled(this.#inFlight)
+    await withinTime(ended, { ms, clock, late: () => undefined }).catch(() => undefined)
+    await onClose()
+    await ids.close()
+  }
+
+  async #receive(body: unknown): Promise<IngestAnswer> {
+    const events = readBatch(body)
+    if (typeof events === 'string') {
+      this.#counts.malformed++
+      this.#events.emit('refused', { reason: events })
+      return { status: 400, body: { error: events } }
+    }
+    let results: readonly EventResult[]
+    try {
+      results = await this.#take(events)
+    } catch (error) {
+      const refusal = refusalIn(error)
+      if (refusal !== undefined) {
+        this.#events.emit('refused', { reason: refusal.body.error })
+        return refusal
+      }
+      // Nothing is lost: the shipper keeps the batch and sends it again.
+      this.#counts.retried += events.length
+      this.#events.emit('failed', { events: events.length, error })
+      return { status: 503, body: { error: 'the events could not be stored; send them again' } }
+    }
+    this.#count(results)
+    return { status: 200, body: { results } }
+  }
+
+  async #take(events: readonly IncomingEvent[]): Promise<readonly EventResult[]> {
+    const { ids, accept } = this.#parts
     const names = events.map(({ id }) => id)
     const seen = await ids.claim(names)
     const fresh = events.filter((_, i) => seen[i] === 'new')
     const freshIds = fresh.map(({ id }) => id)
     let rejected: ReadonlyMap<string, string> = new Map()
     try {
-      if (fresh.length > 0) rejected = (await options.accept(fresh))?.rejected ?? rejected
+      if (fresh.length > 0) rejected = (await accept(fresh))?.rejected ?? rejected
       const taken = freshIds.filter((id) => !rejected.has(id))
       if (taken.length > 0) await ids.finish(taken)
       // Refused events are not stored anywhere: an operator may send them again once the cause is fixed.
@@ -105,41 +164,21 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
     })
   }
 
-  return {
-    async receive(body) {
-      const events = readBatch(body)
-      if (typeof events === 'string') {
-        counts.malformed++
-        return { status: 400, body: { error: events } }
-      }
-      let results: readonly EventResult[]
-      try {
-        results = await take(events)
-      } catch (error) {
-        const refusal = refusalIn(error)
-        if (refusal !== undefined) return refusal
-        // Nothing is lost: the shipper keeps the batch and sends it again.
-        counts.retried += events.length
-        return { status: 503, body: { error: 'the events could not be stored; send them again' } }
-      }
-      for (const { status } of results) {
-        if (status === 'ok') counts.accepted++
-        else if (status === 'duplicate') counts.duplicates++
-        else if (status === 'retry') counts.retried++
-        else counts.rejected++
-      }
-      return { status: 200, body: { results } }
-    },
-    stats: () => ({ ...counts }),
-    close: () => ids.close(),
+  #count(results: readonly EventResult[]): void {
+    const received = { accepted: 0, duplicates: 0, retried: 0, rejected: 0 }
+    for (const { status } of results) received[countOf[status]]++
+    for (const [name, count] of Object.entries(received)) this.#counts[name as keyof typeof received] += count
+    this.#events.emit('received', received)
   }
 }
+
+const countOf = { ok: 'accepted', duplicate: 'duplicates', retry: 'retried', rejected: 'rejected' } as const
 
 /**
  * An error with a status such as 400 or 413 means that the batch would be refused again: it is passed on to the
  * shipper, which then finds the event at fault.
  */
-function refusalIn(error: unknown): IngestAnswer | undefined {
+function refusalIn(error: unknown): (IngestAnswer & { readonly body: { readonly error: string } }) | undefined {
   const { status, message } = (error ?? {}) as { status?: unknown; message?: unknown }
   if (status !== 400 && status !== 413 && status !== 422) return undefined
   return { status, body: { error: String(message) } }

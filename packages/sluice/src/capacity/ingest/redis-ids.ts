@@ -41,7 +41,15 @@ export function redisIds(handle: RedisHandle, ttlMs: number): SeenIds {
     claim: (ids) => run('claim', ids),
     finish: async (ids) => void (await run('finish', ids)),
     release: async (ids) => void (await run('release', ids)),
-    close: () => Promise.resolve(release()).then(() => {}),
+    isReachable: async (askedWithinMs) => {
+      // On the socket that claims use.
+      const answer = redis.command(['PING'], { withinMs: askedWithinMs, lane: 'values' })
+      return answer.then(
+        () => true,
+        () => false,
+      )
+    },
+    close: release,
   }
 }
 

@@ -9,6 +9,8 @@ export interface SeenIds {
   finish(ids: readonly string[]): Promise<void>
   /** The events were not stored and may be sent again. */
   release(ids: readonly string[]): Promise<void>
+  /** Whether claims can be made now, where that depends on something; it must answer in time. */
+  isReachable?(withinMs: number): Promise<boolean>
   close(): Promise<void>
 }
 

@@ -1,6 +1,7 @@
 import type { Guard } from '../../admission/guard.ts'
-import { type Outcome, passed, refusal } from '../../admission/outcome.ts'
-import { checkFunction, checkOptionNames, checkWhole } from '../../core/check-options.ts'
+import { type GuardOutcome, passed, refusal } from '../../admission/outcome.ts'
+import { checkFunction, checkOptionNames } from '../../core/check-options.ts'
+import { type Duration, parseDuration } from '../../core/duration.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import type { Capacity } from '../capacity.ts'
@@ -14,8 +15,8 @@ export interface SheddingOptions {
   readonly priority?: (view: RequestView) => Priority | undefined
   /** Requests that are never shed and not counted, such as health checks. */
   readonly skip?: (view: RequestView) => boolean
-  /** The value of `Retry-After`, in seconds. 1 by default, with jitter of one second. */
-  readonly retryAfterSeconds?: number
+  /** The value of `Retry-After`, which is in whole seconds. 1 s by default, with jitter of one second. */
+  readonly retryAfter?: Duration
 }
 
 /**
@@ -25,15 +26,14 @@ export interface SheddingOptions {
  * @example app.use(protect(allOf(shedding(capacity), limiterGuard(limiter))))
  */
 export function shedding(capacity: Capacity, options: SheddingOptions = {}): Guard<unknown> {
-  checkOptionNames('shedding', options, ['priority', 'skip', 'retryAfterSeconds'])
+  checkOptionNames('shedding', options, ['priority', 'skip', 'retryAfter'])
   checkFunction('shedding.priority', options.priority)
   checkFunction('shedding.skip', options.skip)
-  const { retryAfterSeconds = 1 } = options
-  checkWhole('shedding.retryAfterSeconds', retryAfterSeconds, 0, 'seconds')
+  const retryAfterSeconds = Math.ceil(parseDuration(options.retryAfter ?? '1s', 'shedding.retryAfter') / 1000)
   if (!(capacity instanceof MeasuredCapacity)) {
     throw invalidOption('shedding.capacity', capacity, 'pass what createCapacity returned')
   }
-  const counted: Outcome = {
+  const counted: GuardOutcome = {
     ...passed,
     get finish() {
       return endOnce(capacity)
@@ -42,7 +42,7 @@ export function shedding(capacity: Capacity, options: SheddingOptions = {}): Gua
   // Made once: the cost of a refusal takes time from the requests that are let through.
   const [soon, later] = [retryAfterSeconds, retryAfterSeconds + 1].map((seconds) =>
     refusal(overloaded, [['Retry-After', String(seconds)]], undefined),
-  ) as [Outcome, Outcome]
+  ) as [GuardOutcome, GuardOutcome]
   return {
     async decide(view) {
       if (options.skip?.(view)) return passed

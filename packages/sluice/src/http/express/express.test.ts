@@ -19,7 +19,9 @@ const startWith =
   (limiter, { parsesBody = true, ...options }, own) => {
     const app = make()
     app.set('env', 'test')
-    app.use(rateLimit(limiter, { ...options, ...(parsesBody ? { parseBody: make.json() } : {}) }))
+    const ofAll = rateLimit(limiter, { ...options, ...(parsesBody ? { parseBody: make.json() } : {}) })
+    const ofOwn = rateLimit(limiter, own)
+    app.use(ofAll)
     if (parsesBody) app.use(make.json())
     app.get(['/hello', '/healthz'], (_, res) => void res.send('hello'))
     app.post('/echo', (req, res) => void res.json(req.body ?? null))
@@ -28,8 +30,8 @@ const startWith =
     app.get('/status/:code', (req, res) => void res.status(statusIn(req.params.code)).end())
     app.get('/bytes', (_, res) => void res.send('x'.repeat(1000)))
     app.get('/hang', () => {})
-    app.get('/own', rateLimit(limiter, own), (_, res) => void res.send('hello'))
-    return listening(createServer(app))
+    app.get('/own', ofOwn, (_, res) => void res.send('hello'))
+    return listening(createServer(app), ofAll, ofOwn)
   }
 
 httpConformance({ describe, it }, { name: 'Express 5', start: startWith(express) })

@@ -2,20 +2,17 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Guard } from '../../admission/guard.ts'
 import { checkFunction, optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
-import type { Limiter } from '../../limiter/limiter.ts'
 import { unreadableBody } from '../../policy/request-view.ts'
 import { parseBeforeFunctions } from '../before-functions.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
-import { limiterGuard } from '../guard/limiter-guard.ts'
+import { closing, limiterGuard } from '../guard/limiter-guard.ts'
+import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { applyOutcome } from '../node/apply-outcome.ts'
 import { goneSignal } from '../node/node-response.ts'
 import { parsedBody } from '../node/parsed-body.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
 import { pathOf } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
-
-export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 declare global {
   namespace Express {
@@ -27,7 +24,7 @@ declare global {
 }
 
 /** What handlers of Express get. */
-export interface ExpressExchange {
+interface ExpressExchange {
   readonly req: Request
   readonly res: Response
 }
@@ -45,24 +42,33 @@ interface BodyOptions {
 export interface ExpressOptions extends GuardOptions<Request, ExpressExchange>, BodyOptions {}
 
 /** What `protect` understands. */
-export interface ExpressProtectOptions<Decided>
+interface ExpressProtectOptions<Decided>
   extends AdapterOptions<Request, ExpressExchange, never, Decided>,
     BodyOptions {}
 
 const names = adapterOptionNames(optionNames<BodyOptions>({ parseBody: true }))
 
+const call = 'rateLimit(...)'
+
 /**
- * Middleware that enforces a policy, for a whole app or for one route.
+ * Middleware that enforces a policy, for a whole app or for one route. What it opens, given options instead of a
+ * limiter, is closed by its `close`.
  *
+ * @example
+ * app.use(rateLimit({ limits: { rpm: 100 } }))
  * @example
  * app.use(rateLimit(limiter, { parseBody: express.json() }))
  * app.use(express.json())
  * app.post('/reports', rateLimit(limiter, { rule: 'reports', key: (req) => req.user.id, cost: 5 }), handler)
  */
-export function rateLimit(limiter: Limiter, options: ExpressOptions = {}): RequestHandler {
-  const { forGuard, forAdapter } = splitOptions(options, names)
-  const hint = 'give rateLimit() the parser: { parseBody: express.json() }'
-  return protect(parseBeforeFunctions(limiterGuard(limiter, forGuard, hint), options), forAdapter)
+export function rateLimit(
+  limiter: GivenLimiter,
+  options: ExpressOptions = {},
+): RequestHandler & { close(): Promise<void> } {
+  const { forGuard, forAdapter } = splitOptions(options, names, call)
+  const bodyHint = 'give rateLimit() the parser: { parseBody: express.json() }'
+  const guard = limiterGuard(limiter, forGuard, { call, bodyHint })
+  return closing(protect(parseBeforeFunctions(guard, options), forAdapter), guard)
 }
 
 /**

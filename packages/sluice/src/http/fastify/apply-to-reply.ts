@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Denial, Header, Outcome } from '../../admission/outcome.ts'
+import type { Denial, GuardOutcome, Header } from '../../admission/outcome.ts'
 import { onResponseEnd } from '../node/node-response.ts'
 import type { OnDenied } from '../request/adapter-options.ts'
 
 /** Writes an outcome to a reply; then the request goes on with `next`, or has been answered. */
 export function applyToReply<Decided>(
-  { denial, headers, finish }: Outcome<Decided>,
+  { denial, headers, finish }: GuardOutcome<Decided>,
   request: FastifyRequest,
   reply: FastifyReply,
   onDenied: OnDenied<{ request: FastifyRequest; reply: FastifyReply }, never, Decided> | undefined,
@@ -29,7 +29,7 @@ export function applyToReply<Decided>(
 
 /** Writes an outcome to a reply that is about to be sent. Returns what to send: the same, or the denial. */
 export function applyToPayload<Decided>(
-  { denial, headers, finish }: Outcome<Decided>,
+  { denial, headers, finish }: GuardOutcome<Decided>,
   reply: FastifyReply,
   payload: unknown,
 ): unknown {

@@ -49,6 +49,15 @@ httpConformance(
 describe('the plugin for Fastify', () => {
   const rules = [{ name: 'api', key: 'ip', limits: { rpm: 1 } }]
 
+  it.each([
+    [{ max: 100, timeWindow: '1m' }, "app.register(rateLimit, { limiter: { limits: { amount: 100, per: '1m' } } })"],
+    [{ limits: { rpm: 100 } }, 'app.register(rateLimit, { limiter: { limits: ... } })'],
+  ])('says how to write %j', async (options, written) => {
+    const app = fastify()
+    await expect(app.register(rateLimit, options as never)).rejects.toThrow(`write ${written}`)
+    await app.close()
+  })
+
   it('reaches the routes beside it, those in other plugins, and those that do not exist', async () => {
     const limiter = await createLimiter({
       policy: { service: 'suite', rules: [{ ...rules[0]!, key: 'route ?? none' }] },

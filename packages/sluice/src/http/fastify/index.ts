@@ -1,20 +1,17 @@
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Guard } from '../../admission/guard.ts'
-import type { Outcome } from '../../admission/outcome.ts'
+import type { GuardOutcome } from '../../admission/outcome.ts'
 import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
-import type { Limiter } from '../../limiter/limiter.ts'
 import { type ChargeOptions, chargeOptionNames, type GuardOptions, splitOptions } from '../guard/guard-options.ts'
 import { limiterGuard } from '../guard/limiter-guard.ts'
+import { type GivenLimiter, openLimiter } from '../guard/open-limiter.ts'
 import { goneSignal } from '../node/node-response.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
 import { pathOf, queryIn } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
 import { applyToPayload, applyToReply } from './apply-to-reply.ts'
-
-export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,7 +25,7 @@ declare module 'fastify' {
 }
 
 /** What handlers of Fastify get. */
-export interface FastifyExchange {
+interface FastifyExchange {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
 }
@@ -49,7 +46,8 @@ const ofFastify = ['prefix', 'logLevel', 'logSerializers']
 const names = (own: string): readonly string[] => adapterOptionNames([own, 'hook', ...ofFastify])
 
 export interface FastifyOptions extends GuardOptions<FastifyRequest, FastifyExchange>, HookOptions {
-  readonly limiter: Limiter
+  /** A limiter, a promise of one, or options of `createLimiter`. What it opens is closed with the app. */
+  readonly limiter: GivenLimiter
 }
 
 export interface FastifyProtectOptions<Decided extends Decision | undefined = Decision | undefined>
@@ -63,17 +61,21 @@ export interface FastifyProtectOptions<Decided extends Decision | undefined = De
  * `config`.
  *
  * @example
+ * await app.register(rateLimit, { limiter: { limits: { rpm: 100 } } })
+ * @example
  * await app.register(rateLimit, { limiter })
  * const charge = { rule: 'reports', key: (request) => request.user.id, cost: 5 }
  * app.post('/reports', { config: { rateLimit: charge } }, handler)
  */
 export const rateLimit: FastifyPluginCallback<FastifyOptions> = onTheInstance('sluice', (app, options) => {
-  const { limiter } = options
-  const { forGuard, forAdapter } = splitOptions(options, names('limiter'))
-  const hint = 'add a parser for the content type'
+  const call = 'app.register(rateLimit, { limiter: ... })'
+  const { forGuard, forAdapter } = splitOptions(options, names('limiter'), call)
+  const { limiter, close } = openLimiter(options.limiter, call)
+  app.addHook('onClose', close)
+  const usage = { call, bodyHint: 'add a parser for the content type' }
   const guardFor = (charge: ChargeOptions<FastifyRequest> = {}) => {
     checkOptionNames('config.rateLimit', charge, chargeOptionNames)
-    return limiterGuard(limiter, { ...forGuard, ...charge }, hint)
+    return limiterGuard(limiter, { ...forGuard, ...charge }, usage)
   }
   const guard = guardFor()
   const ofRoutes = new WeakMap<ChargeOptions<FastifyRequest>, Guard<FastifyRequest, Decision>>()
@@ -116,7 +118,11 @@ function addGuard<Decided extends Decision | undefined>(
   if (!app.hasRequestDecorator('sluice')) app.decorateRequest('sluice', undefined)
 
   type FastifyGuard = Guard<FastifyRequest, Decided>
-  async function ask(guard: FastifyGuard, request: FastifyRequest, reply: FastifyReply): Promise<Outcome<Decided>> {
+  async function ask(
+    guard: FastifyGuard,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<GuardOutcome<Decided>> {
     const view = viewOf(request.raw.method ?? '', pathOf(request.raw.url ?? ''), request)
     const outcome = await guard.decide(view, request, () => goneSignal(reply.raw))
     request.sluice = outcome.decision

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Outcome } from '../../admission/outcome.ts'
+import type { GuardOutcome } from '../../admission/outcome.ts'
 import { applyToPayload } from './apply-to-reply.ts'
 
 /**
@@ -7,7 +7,7 @@ import { applyToPayload } from './apply-to-reply.ts'
  */
 export function decideOnRefusedBodies<Decided>(
   app: FastifyInstance,
-  decide: (request: FastifyRequest, reply: FastifyReply) => Promise<Outcome<Decided>>,
+  decide: (request: FastifyRequest, reply: FastifyReply) => Promise<GuardOutcome<Decided>>,
 ): void {
   const inParser = new WeakSet<FastifyRequest>()
   app.addHook('preParsing', function sluice(request, _reply, _payload, next) {

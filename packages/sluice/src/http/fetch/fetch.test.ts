@@ -27,7 +27,8 @@ const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {
     return new Response(request.method === 'HEAD' ? null : 'hello')
   }
   const fetch = rateLimit(limiter, handler, { ...options, remoteAddress })
-  return listening(createAdaptorServer({ fetch: fetch as never, overrideGlobalObjects: false }) as Server)
+  const server = createAdaptorServer({ fetch: fetch as never, overrideGlobalObjects: false }) as Server
+  return listening(server, fetch, ofOwn)
 }
 
 httpConformance({ describe, it }, { name: 'a fetch-style handler', start })

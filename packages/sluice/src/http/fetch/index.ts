@@ -3,18 +3,15 @@ import type { Guard } from '../../admission/guard.ts'
 import type { Denial } from '../../admission/outcome.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
-import type { Limiter } from '../../limiter/limiter.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
-import { limiterGuard } from '../guard/limiter-guard.ts'
+import { closing, limiterGuard } from '../guard/limiter-guard.ts'
+import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { onResponseEnd } from '../node/node-response.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
 import { requestViews } from '../request/request-views.ts'
 import { denialResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
 import { type FetchSource, fetchReader, targetOf } from './fetch-view.ts'
 import { bodyHint, readBody } from './read-body.ts'
-
-export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 interface PeerOptions<Rest extends readonly unknown[]> {
   /** The address of the connected peer, which a `Request` does not contain. */
@@ -26,17 +23,14 @@ export interface FetchOptions<Rest extends readonly unknown[]>
     PeerOptions<Rest> {}
 
 /** What `protect` understands. */
-export interface FetchProtectOptions<Rest extends readonly unknown[], Decided>
+interface FetchProtectOptions<Rest extends readonly unknown[], Decided>
   extends AdapterOptions<Request, Request, Response, Decided>,
     PeerOptions<Rest> {}
 
 const names = adapterOptionNames(optionNames<PeerOptions<never>>({ remoteAddress: true }))
 
-export type FetchHandler<Rest extends readonly unknown[]> = (
-  request: Request,
-  ...rest: Rest
-) => Response | Promise<Response>
-export type ProtectedHandler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
+type FetchHandler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>
+type ProtectedHandler<Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
 
 const decisions = new WeakMap<Request, Decision>()
 
@@ -45,19 +39,23 @@ export function decisionOf(request: Request): Decision | undefined {
   return decisions.get(request)
 }
 
+const call = 'rateLimit(..., handler)'
+
 /**
- * Puts a limiter before any fetch-style handler.
+ * Puts a limiter before any fetch-style handler. What it opens, given options instead of a limiter, is closed by its
+ * `close`.
  *
  * @example
- * export default { fetch: rateLimit(limiter, (request) => new Response('hello')) }
+ * export default { fetch: rateLimit({ limits: { rpm: 100 } }, (request) => new Response('hello')) }
  */
 export function rateLimit<Rest extends readonly unknown[]>(
-  limiter: Limiter,
+  limiter: GivenLimiter,
   handler: FetchHandler<Rest>,
   options: FetchOptions<Rest> = {},
-): ProtectedHandler<Rest> {
-  const { forGuard, forAdapter } = splitOptions(options, names)
-  return protect(limiterGuard(limiter, forGuard, bodyHint), handler, forAdapter)
+): ProtectedHandler<Rest> & { close(): Promise<void> } {
+  const { forGuard, forAdapter } = splitOptions(options, names, call)
+  const guard = limiterGuard(limiter, forGuard, { call, bodyHint })
+  return closing(protect(guard, handler, forAdapter), guard)
 }
 
 /**

@@ -19,7 +19,8 @@ export function charging<Request>(
   const unchanging = typeof cost === 'function' ? undefined : chargeOf(cost)
 
   function chargeOf(units: number | undefined): HoldOptions {
-    const held = chargeWhen !== undefined || inFlight ? { ttlMs } : {}
+    // With its type, so that the compiler sees a renamed option.
+    const held: HoldOptions = chargeWhen !== undefined || inFlight ? { ttl: ttlMs } : {}
     return { ...held, ...(rule === undefined ? {} : { rule }), ...(units === undefined ? {} : { cost: units }) }
   }
 

@@ -6,6 +6,7 @@ import type { NameOf } from '../headers/header-writer.ts'
 import { rateLimitHeaders } from '../headers/rate-limit-headers.ts'
 import { retryAfterSeconds } from '../headers/retry-after.ts'
 import { problemTexts } from '../problem.ts'
+import { waitMs } from './checked-options.ts'
 import type { LimiterGuardOptions } from './guard-options.ts'
 
 /** What is sent to a client about a decision: headers, and the whole answer if it was denied. */
@@ -15,15 +16,13 @@ export interface DecisionAnswer {
 }
 
 /** How decisions are sent to clients. */
-export type AnswerOptions = Pick<LimiterGuardOptions<never>, 'headers' | 'policyName' | 'retryAfterJitterMs'>
+export type AnswerOptions = Pick<LimiterGuardOptions<never>, 'headers' | 'policyName' | 'retryAfterJitter'>
 
 export const answerOptionNames: readonly string[] = optionNames<AnswerOptions>({
   headers: true,
   policyName: true,
-  retryAfterJitterMs: true,
+  retryAfterJitter: true,
 })
-
-const defaults = Object.freeze({ headers: 'draft-11', retryAfterJitterMs: 0 } as const)
 
 /**
  * Makes the function that turns the decisions of a limiter into answers. Everything that answers for a limiter uses it,
@@ -38,14 +37,15 @@ export function decisionAnswers(
   options: AnswerOptions = {},
 ): (decision: Decision, partition?: string) => DecisionAnswer {
   checkOptionNames('decisionAnswers', options, answerOptionNames)
-  const { headers: version, retryAfterJitterMs } = { ...defaults, ...options }
+  const { headers: version = 'draft-11' } = options
+  const maxJitterMs = waitMs('retryAfterJitter', options.retryAfterJitter)
   const nameOf: NameOf =
     options.policyName ?? ((limit) => (limiter.policy.rules.length > 1 ? `${limit.rule}/${limit.name}` : limit.name))
   const writeHeaders = rateLimitHeaders(version, nameOf, limiter.clock)
   const problemText = problemTexts(nameOf)
 
   function retryAfter(decision: Decision): Header {
-    const jitterMs = retryAfterJitterMs > 0 ? Math.random() * retryAfterJitterMs : 0
+    const jitterMs = maxJitterMs > 0 ? Math.random() * maxJitterMs : 0
     return ['Retry-After', `${retryAfterSeconds(decision, jitterMs)}`]
   }
 

@@ -1,5 +1,6 @@
 import type { ResponseEnd } from '../../admission/outcome.ts'
 import { checkOptionNames, optionNames, pickOptions } from '../../core/check-options.ts'
+import type { Duration } from '../../core/duration.ts'
 import type { Key } from '../../core/key.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Units } from '../../limiter/decision/units.ts'
@@ -7,6 +8,7 @@ import type { RequestView } from '../../policy/request-view.ts'
 import type { NameOf } from '../headers/header-writer.ts'
 import type { HeaderVersion } from '../headers/rate-limit-headers.ts'
 import type { AdapterOptions } from '../request/adapter-options.ts'
+import { refuseForeign } from './foreign-options.ts'
 import type { SkipOptions } from './skip.ts'
 
 /** What a function for keys may return: ids are often numbers, and may have to be looked up. */
@@ -43,13 +45,13 @@ export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
     readonly secret?: string | undefined
   }
   /** Adds up to this much, at random, to `Retry-After`, so that refused clients do not return all at once. */
-  readonly retryAfterJitterMs?: number
+  readonly retryAfterJitter?: Duration
   /** Requests that are let through without a decision. */
   readonly skip?: SkipOptions<Request>
   /**
    * Lets a denied request wait until it passes, if that takes no longer than this. 0 by default: it is refused at once.
    */
-  readonly maxDelayMs?: number
+  readonly maxDelay?: Duration
   /** The most requests that wait at once; others are refused. 1000 by default. */
   readonly maxDelayed?: number
   /**
@@ -89,9 +91,9 @@ export const limiterGuardOptionNames: readonly string[] = optionNames<LimiterGua
   headers: true,
   policyName: true,
   partition: true,
-  retryAfterJitterMs: true,
+  retryAfterJitter: true,
   skip: true,
-  maxDelayMs: true,
+  maxDelay: true,
   maxDelayed: true,
   chargeWhen: true,
   inFlight: true,
@@ -99,12 +101,15 @@ export const limiterGuardOptionNames: readonly string[] = optionNames<LimiterGua
 
 /**
  * The options of `rateLimit` of an adapter, for the limiter's guard and for the adapter, each of which refuses what is
- * not its own. `known` are the names of the adapter's.
+ * not its own. `known` are the names of the adapter's; `call` is a call of it, for error messages.
  */
 export function splitOptions<Options extends LimiterGuardOptions<never>>(
   options: Options,
   known: readonly string[],
+  call: string,
 ): { readonly forGuard: Pick<Options, keyof LimiterGuardOptions<never>>; readonly forAdapter: Options } {
-  checkOptionNames('rateLimit', options, [...limiterGuardOptionNames, ...known])
+  const names = [...limiterGuardOptionNames, ...known]
+  refuseForeign(options, names, call)
+  checkOptionNames('rateLimit', options, names)
   return { forGuard: pickOptions(options, limiterGuardOptionNames), forAdapter: pickOptions(options, known) }
 }

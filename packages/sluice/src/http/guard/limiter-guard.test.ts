@@ -1,6 +1,6 @@
 import { parseList } from 'structured-headers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Outcome } from '../../admission/outcome.ts'
+import type { GuardOutcome } from '../../admission/outcome.ts'
 import type { Clock } from '../../core/clock.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
@@ -25,7 +25,7 @@ const viewOf = (parts: Partial<RequestView> = {}): RequestView => ({
   ...{ method: 'GET', path: '/', headers: {}, ip: '203.0.113.1' },
   ...parts,
 })
-const headersOf = ({ denial, headers }: Outcome<Decision>) => Object.fromEntries(denial?.headers ?? headers)
+const headersOf = ({ denial, headers }: GuardOutcome<Decision>) => Object.fromEntries(denial?.headers ?? headers)
 
 async function guardOf(
   options: LimiterGuardOptions<RequestView> = {},
@@ -143,7 +143,7 @@ describe('a denial', () => {
     expect(headersOf(outcome)['Retry-After']).toBe('2147483')
   })
   it('is never retried earlier for its jitter', async () => {
-    const { decide } = await guardOf({ retryAfterJitterMs: 30_000 })
+    const { decide } = await guardOf({ retryAfterJitter: '30s' })
     await decide()
     await decide()
     const seconds = []
@@ -261,7 +261,7 @@ describe('charging by outcome', () => {
 })
 
 describe('waiting', () => {
-  const options = { maxDelayMs: 120_000, maxDelayed: 1 } as const
+  const options = { maxDelay: '2m', maxDelayed: 1 } as const
 
   it('ends at once when the client is gone, and makes room for another', async () => {
     const { decide } = await guardOf(options)
@@ -293,7 +293,7 @@ describe('waiting', () => {
     expect((await third).denial).toBeUndefined()
   })
   it('is not begun when it would take too long', async () => {
-    const { decide } = await guardOf({ ...options, maxDelayMs: 1000 })
+    const { decide } = await guardOf({ ...options, maxDelay: 1000 })
     await decide()
     await decide()
     expect((await decide()).denial?.status).toBe(429)
@@ -303,12 +303,13 @@ describe('waiting', () => {
 describe('options', () => {
   it.each([
     [{ onDeny: 'delay' }, /limiterGuard\.onDeny is "delay"; there is no such option/],
-    [{ maxDelaydMs: 1 }, /did you mean "maxDelayMs"/],
+    [{ maxDelayMs: 1 }, /did you mean "maxDelay"/],
     [{ skip: { path: ['/a'] } }, /skip\.path .*did you mean "paths"/],
     [{ partition: { fo: () => 'x' } }, /partition\.fo .*did you mean "of"/],
-    [{ maxDelayMs: -1 }, /maxDelayMs is -1/],
-    [{ maxDelayMs: 2 ** 31 }, /maxDelayMs/],
-    [{ retryAfterJitterMs: Number.NaN }, /retryAfterJitterMs is NaN/],
+    [{ maxDelay: -1 }, /maxDelay is -1/],
+    [{ maxDelay: '25d' }, /maxDelay is "25d"/],
+    [{ maxDelayed: -1 }, /maxDelayed is -1/],
+    [{ retryAfterJitter: Number.NaN }, /retryAfterJitter is NaN/],
     [{ headers: 'draft-12' }, /headers is "draft-12"/],
     [{ skip: { paths: 'healthz' } }, /skip\.paths/],
     [{ skip: { paths: ['healthz'] } }, /skip\.paths is "healthz"/],

@@ -30,20 +30,24 @@ export function rateLimitHeaders(
   nameOf: NameOf,
   clock: TimeSource = systemClock(),
 ): HeaderWriter {
-  const chosen: readonly HeaderVersion[] =
-    version === false ? [] : typeof version === 'string' ? [version] : Array.isArray(version) ? version : [version]
-  const writers = chosen.map((each) => {
-    if (!Object.hasOwn(versions, each)) {
-      throw invalidOption('headers', each, `use false, one of ${Object.keys(versions).join(', ')}, or a list of them`)
-    }
-    return versions[each](nameOf, clock)
-  })
-  refuseClash(chosen)
+  const writers = headerVersions(version).map((each) => versions[each](nameOf, clock))
   const [only] = writers
   return function writeHeaders(decision, partition) {
     if (only === undefined || decision.limits.length === 0) return []
     return writers.length === 1 ? only(decision, partition) : writers.flatMap((write) => write(decision, partition))
   }
+}
+
+/** The versions that are chosen; refuses what is none, and those that exclude each other. */
+export function headerVersions(version: HeaderVersion | readonly HeaderVersion[] | false): readonly HeaderVersion[] {
+  const chosen = version === false ? [] : [version].flat()
+  for (const each of chosen) {
+    if (!Object.hasOwn(versions, each)) {
+      throw invalidOption('headers', each, `use false, one of ${Object.keys(versions).join(', ')}, or a list of them`)
+    }
+  }
+  refuseClash(chosen)
+  return chosen
 }
 
 /** Two drafts use the same field names for different values, so a client could not know which is meant. */

@@ -10,7 +10,9 @@ import { rateLimit } from './index.ts'
 
 const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {
   const app = new Hono()
-  app.use(rateLimit(limiter, options))
+  const ofAll = rateLimit(limiter, options)
+  const ofOwn = rateLimit(limiter, own)
+  app.use(ofAll)
   app.get('/hello', (c) => c.text('hello'))
   app.get('/healthz', () => new Response('hello'))
   app.post('/echo', async (c) => c.json(await c.req.json().catch(() => null)))
@@ -19,9 +21,9 @@ const start: StartHttpApp = (limiter, { parsesBody: _, ...options }, own) => {
   app.get('/status/:code', (c) => new Response(null, { status: statusIn(c.req.param('code')) }))
   app.get('/bytes', (c) => c.text('x'.repeat(1000)))
   app.get('/hang', () => new Promise(() => {}))
-  app.get('/own', rateLimit(limiter, own), (c) => c.text('hello'))
+  app.get('/own', ofOwn, (c) => c.text('hello'))
   app.onError((_, c) => c.text('fault', 500))
-  return listening(createAdaptorServer({ fetch: app.fetch }) as Server)
+  return listening(createAdaptorServer({ fetch: app.fetch }) as Server, ofAll, ofOwn)
 }
 
 httpConformance({ describe, it }, { name: 'Hono 4 on Node', start })

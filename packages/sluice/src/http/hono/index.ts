@@ -4,19 +4,16 @@ import type { Guard } from '../../admission/guard.ts'
 import type { Denial } from '../../admission/outcome.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
-import type { Limiter } from '../../limiter/limiter.ts'
 import { unreadableBody } from '../../policy/request-view.ts'
 import { denialResponse, onGone, withEnd, withHeaders } from '../fetch/fetch-response.ts'
 import { type FetchSource, fetchReader, type NodeIncoming, targetOf } from '../fetch/fetch-view.ts'
 import { bodyHint, isShortJson, parseJson, readBody } from '../fetch/read-body.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
-import { limiterGuard } from '../guard/limiter-guard.ts'
+import { closing, limiterGuard } from '../guard/limiter-guard.ts'
+import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
-
-export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -33,7 +30,7 @@ interface PeerOptions {
 export interface HonoOptions extends GuardOptions<Context, Context, Response>, PeerOptions {}
 
 /** What `protect` understands. */
-export interface HonoProtectOptions<Decided> extends AdapterOptions<Context, Context, Response, Decided>, PeerOptions {}
+interface HonoProtectOptions<Decided> extends AdapterOptions<Context, Context, Response, Decided>, PeerOptions {}
 
 const names = adapterOptionNames(optionNames<PeerOptions>({ remoteAddress: true }))
 
@@ -49,16 +46,24 @@ interface HonoSource extends FetchSource {
 
 const onNode = (c: Context): string | undefined => (c.env as NodeBindings | undefined)?.incoming?.socket?.remoteAddress
 
+const call = 'rateLimit(...)'
+
 /**
- * Middleware that enforces a policy.
+ * Middleware that enforces a policy. What it opens, given options instead of a limiter, is closed by its `close`.
  *
+ * @example
+ * app.use(rateLimit({ limits: { rpm: 100 } }))
  * @example
  * app.use(rateLimit(limiter))
  * app.get('/', (c) => c.text(`${c.get('sluice')?.limits[0]?.remaining} left`))
  */
-export function rateLimit(limiter: Limiter, options: HonoOptions = {}): MiddlewareHandler {
-  const { forGuard, forAdapter } = splitOptions(options, names)
-  return protect(limiterGuard(limiter, forGuard, bodyHint), forAdapter)
+export function rateLimit(
+  limiter: GivenLimiter,
+  options: HonoOptions = {},
+): MiddlewareHandler & { close(): Promise<void> } {
+  const { forGuard, forAdapter } = splitOptions(options, names, call)
+  const guard = limiterGuard(limiter, forGuard, { call, bodyHint })
+  return closing(protect(guard, forAdapter), guard)
 }
 
 /**

@@ -3,19 +3,16 @@ import type { Guard } from '../../admission/guard.ts'
 import type { Denial } from '../../admission/outcome.ts'
 import { checkFunction, optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
-import type { Limiter } from '../../limiter/limiter.ts'
 import { unreadableBody } from '../../policy/request-view.ts'
 import { parseBeforeFunctions } from '../before-functions.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
-import { limiterGuard } from '../guard/limiter-guard.ts'
+import { closing, limiterGuard } from '../guard/limiter-guard.ts'
+import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
 import { parsedBody } from '../node/parsed-body.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
 import { pathOf } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
-
-export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 /** What the limiter leaves in `ctx.state`. */
 export interface SluiceState {
@@ -36,21 +33,29 @@ interface BodyOptions {
 export interface KoaOptions extends GuardOptions<Context, Context>, BodyOptions {}
 
 /** What `protect` understands. */
-export interface KoaProtectOptions<Decided> extends AdapterOptions<Context, Context, never, Decided>, BodyOptions {}
+interface KoaProtectOptions<Decided> extends AdapterOptions<Context, Context, never, Decided>, BodyOptions {}
 
 const names = adapterOptionNames(optionNames<BodyOptions>({ parseBody: true }))
 
+const call = 'rateLimit(...)'
+
 /**
- * Middleware that enforces a policy.
+ * Middleware that enforces a policy. What it opens, given options instead of a limiter, is closed by its `close`.
  *
+ * @example
+ * app.use(rateLimit({ limits: { rpm: 100 } }))
  * @example
  * app.use(rateLimit(limiter, { parseBody: bodyParser() }))
  * app.use(bodyParser())
  */
-export function rateLimit(limiter: Limiter, options: KoaOptions = {}): Middleware<SluiceState, DefaultContext> {
-  const { forGuard, forAdapter } = splitOptions(options, names)
-  const hint = 'give rateLimit() the parser: { parseBody: bodyParser() }'
-  return protect(parseBeforeFunctions(limiterGuard(limiter, forGuard, hint), options), forAdapter)
+export function rateLimit(
+  limiter: GivenLimiter,
+  options: KoaOptions = {},
+): Middleware<SluiceState, DefaultContext> & { close(): Promise<void> } {
+  const { forGuard, forAdapter } = splitOptions(options, names, call)
+  const bodyHint = 'give rateLimit() the parser: { parseBody: bodyParser() }'
+  const guard = limiterGuard(limiter, forGuard, { call, bodyHint })
+  return closing(protect(parseBeforeFunctions(guard, options), forAdapter), guard)
 }
 
 /**

@@ -11,7 +11,8 @@ import { rateLimit } from './index.ts'
 const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) => {
   const app = new Koa()
   app.silent = true
-  app.use(rateLimit(limiter, { ...options, ...(parsesBody ? { parseBody: bodyParser() } : {}) }))
+  const ofAll = rateLimit(limiter, { ...options, ...(parsesBody ? { parseBody: bodyParser() } : {}) })
+  app.use(ofAll)
   if (parsesBody) app.use(bodyParser())
   const ofOwn = rateLimit(limiter, own)
   app.use(async (ctx, next) => {
@@ -31,7 +32,7 @@ const start: StartHttpApp = (limiter, { parsesBody = true, ...options }, own) =>
       })
     } else await next()
   })
-  return listening(createServer(app.callback()))
+  return listening(createServer(app.callback()), ofAll, ofOwn)
 }
 
 httpConformance({ describe, it }, { name: 'Koa 3', start })

@@ -1,6 +1,4 @@
-export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 export { RateLimit, SkipRateLimit } from './decorators.ts'
 export { RateLimitException } from './rate-limit-exception.ts'
 export { type NestOptions, ProtectGuard, RateLimitGuard } from './rate-limit-guard.ts'
-export { type NestModuleAsyncOptions, type NestModuleOptions, RateLimitModule } from './rate-limit-module.ts'
+export { type NestModuleOptions, RateLimitModule } from './rate-limit-module.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ExecutionContext } from '@nestjs/common'
 import type { Guard } from '../../admission/guard.ts'
-import { type Denial, type Header, type Outcome, problemType } from '../../admission/outcome.ts'
+import { type Denial, type GuardOutcome, type Header, problemType } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import { goneSignal, onResponseEnd } from '../node/node-response.ts'
@@ -56,7 +56,7 @@ export class NestAdapter<Decided extends Decision | undefined> {
   }
 
   /** Asks a guard without writing anything. */
-  async decide(guard: Guard<ExecutionContext, Decided>, context: ExecutionContext): Promise<Outcome<Decided>> {
+  async decide(guard: Guard<ExecutionContext, Decided>, context: ExecutionContext): Promise<GuardOutcome<Decided>> {
     const req = requestOf(context)
     const res = responseOf(context)
     this.#asked.add(req)
@@ -67,7 +67,7 @@ export class NestAdapter<Decided extends Decision | undefined> {
   }
 
   async #apply(
-    { headers, denial, finish }: Outcome<Decided>,
+    { headers, denial, finish }: GuardOutcome<Decided>,
     context: ExecutionContext,
     res: PlatformResponse,
   ): Promise<true> {

@@ -16,6 +16,11 @@ httpConformance({ describe, it }, { name: 'Nest 12', start })
 describe('the guard for Nest', () => {
   const policy = { service: 'suite', rules: [{ name: 'api', key: 'ip', limits: { rpm: 1 } }] }
 
+  it('says how to write the options of @nestjs/throttler', () => {
+    const written = "write RateLimitModule.forRoot({ limiter: { limits: { amount: 10, per: '1m' } } })"
+    expect(() => sluice.RateLimitModule.forRoot({ ttl: 60_000, limit: 10 } as never)).toThrow(written)
+  })
+
   it('leaves handlers alone that say so', async () => {
     const limiter = await createLimiter({ policy })
     const { port, close } = await start(limiter, {}, {})

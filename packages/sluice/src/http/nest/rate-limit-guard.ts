@@ -1,8 +1,7 @@
-import type { CanActivate, ExecutionContext } from '@nestjs/common'
+import type { CanActivate, ExecutionContext, OnApplicationShutdown } from '@nestjs/common'
 import type { Guard } from '../../admission/guard.ts'
-import type { Outcome } from '../../admission/outcome.ts'
+import type { GuardOutcome } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
-import type { Limiter } from '../../limiter/limiter.ts'
 import {
   type ChargeOptions,
   type GuardOptions,
@@ -10,6 +9,7 @@ import {
   splitOptions,
 } from '../guard/guard-options.ts'
 import { limiterGuard } from '../guard/limiter-guard.ts'
+import { type GivenLimiter, type OpenedLimiter, openLimiter } from '../guard/open-limiter.ts'
 import type { AdapterOptions } from '../request/adapter-options.ts'
 import { metadataKey } from './decorators.ts'
 import { NestAdapter, nestOptionNames } from './nest-adapter.ts'
@@ -18,17 +18,20 @@ export type NestOptions = GuardOptions<ExecutionContext, ExecutionContext>
 
 const metadata = Reflect as unknown as { getMetadata(key: string, target: object): unknown }
 
+/** How the module is used, for error messages. */
+export const moduleCall = 'RateLimitModule.forRoot({ limiter: ... })'
+
 /** The guard that enforces a policy on each request. `RateLimitModule` installs it for the whole app. */
-export class RateLimitGuard implements CanActivate {
-  readonly #limiter: Limiter
+export class RateLimitGuard implements CanActivate, OnApplicationShutdown {
+  readonly #opened: OpenedLimiter
   readonly #options: LimiterGuardOptions<ExecutionContext>
   readonly #guard: Guard<ExecutionContext, Decision>
   readonly #adapter: NestAdapter<Decision>
   readonly #own = new WeakMap<object, Guard<ExecutionContext, Decision>>()
 
-  constructor(limiter: Limiter, options: NestOptions = {}) {
-    this.#limiter = limiter
-    const { forGuard, forAdapter } = splitOptions(options, nestOptionNames)
+  constructor(limiter: GivenLimiter, options: NestOptions = {}) {
+    const { forGuard, forAdapter } = splitOptions(options, nestOptionNames, moduleCall)
+    this.#opened = openLimiter(limiter, moduleCall)
     this.#options = forGuard
     this.#guard = this.#guardFor({})
     this.#adapter = new NestAdapter(forAdapter)
@@ -45,8 +48,18 @@ export class RateLimitGuard implements CanActivate {
   }
 
   /** The same where the answer is already on its way, so that nothing can be thrown. */
-  outcomeOfUnrouted(context: ExecutionContext): Promise<Outcome<Decision>> {
+  outcomeOfUnrouted(context: ExecutionContext): Promise<GuardOutcome<Decision>> {
     return this.#adapter.decide(this.#guard, context)
+  }
+
+  /** Closes the limiter if it was made from options; any other is closed by its creator. */
+  close(): Promise<void> {
+    return this.#opened.close()
+  }
+
+  /** By then the server has been closed. */
+  onApplicationShutdown(): Promise<void> {
+    return this.close()
   }
 
   #guardOf(context: ExecutionContext): Guard<ExecutionContext, Decision> | undefined {
@@ -64,7 +77,8 @@ export class RateLimitGuard implements CanActivate {
   }
 
   #guardFor(charge: ChargeOptions<ExecutionContext>): Guard<ExecutionContext, Decision> {
-    return limiterGuard(this.#limiter, { ...this.#options, ...charge }, 'leave the body parser of the platform on')
+    const usage = { call: moduleCall, bodyHint: 'leave the body parser of the platform on' }
+    return limiterGuard(this.#opened.limiter, { ...this.#options, ...charge }, usage)
   }
 }
 

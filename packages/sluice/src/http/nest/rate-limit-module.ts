@@ -1,18 +1,19 @@
 import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import { APP_GUARD, HttpAdapterHost } from '@nestjs/core'
 import { checkOptionNames, optionNames } from '../../core/check-options.ts'
-import type { Limiter } from '../../limiter/limiter.ts'
 import { splitOptions } from '../guard/guard-options.ts'
+import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { nestOptionNames } from './nest-adapter.ts'
-import { type NestOptions, RateLimitGuard } from './rate-limit-guard.ts'
+import { moduleCall, type NestOptions, RateLimitGuard } from './rate-limit-guard.ts'
 import { unroutedRequests } from './unrouted-requests.ts'
 
 export interface NestModuleOptions extends NestOptions {
-  readonly limiter: Limiter
+  /** A limiter, a promise of one, or options of `createLimiter`. What it opens is closed with the app. */
+  readonly limiter: GivenLimiter
 }
 
 /** Options that depend on other providers, such as a limiter made from a configuration. */
-export interface NestModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
+interface NestModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
   readonly inject?: NonNullable<FactoryProvider['inject']>
   readonly useFactory: (...args: never[]) => NestModuleOptions | Promise<NestModuleOptions>
 }
@@ -23,13 +24,13 @@ const asyncNames = optionNames<NestModuleAsyncOptions>({ imports: true, inject: 
  * Guards all handlers of an app by a policy.
  *
  * @example
- * \@Module({ imports: [RateLimitModule.forRoot({ limiter })] })
+ * \@Module({ imports: [RateLimitModule.forRoot({ limiter: { limits: { rpm: 100 } } })] })
  * class AppModule {}
  */
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows modules by their class.
 export class RateLimitModule {
   static forRoot(options: NestModuleOptions): DynamicModule {
-    splitOptions(options, [...nestOptionNames, 'limiter'])
+    splitOptions(options, [...nestOptionNames, 'limiter'], moduleCall)
     return RateLimitModule.forRootAsync({ useFactory: () => options })
   }
 

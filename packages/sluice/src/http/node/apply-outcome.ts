@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
-import type { Denial, Outcome } from '../../admission/outcome.ts'
+import type { Denial, GuardOutcome } from '../../admission/outcome.ts'
 import type { OnDenied } from '../request/adapter-options.ts'
 import { onResponseEnd, setHeaders, writeDenial } from './node-response.ts'
 
 /** Writes an outcome to a Node response; then the request goes on with `pass`, or has been answered. */
 export function applyOutcome<Exchange, Decided>(
-  outcome: Outcome<Decided>,
+  outcome: GuardOutcome<Decided>,
   response: ServerResponse,
   onDenied: OnDenied<Exchange, never, Decided> | undefined,
   exchange: () => Exchange,

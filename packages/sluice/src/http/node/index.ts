@@ -2,17 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Guard } from '../../admission/guard.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
-import type { Limiter } from '../../limiter/limiter.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
-import { limiterGuard } from '../guard/limiter-guard.ts'
+import { closing, limiterGuard } from '../guard/limiter-guard.ts'
+import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
 import { pathOf, queryOf } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
 import { applyOutcome } from './apply-outcome.ts'
 import { goneSignal } from './node-response.ts'
-
-export type { Denial, ResponseEnd } from '../../admission/outcome.ts'
-export type { ChargeOptions, GuardOptions } from '../guard/guard-options.ts'
 
 /** A request that passed, with the decision on it. */
 export interface LimitedRequest extends IncomingMessage {
@@ -23,7 +20,7 @@ export interface LimitedRequest extends IncomingMessage {
 }
 
 /** What handlers of Node's server get. */
-export interface NodeExchange {
+interface NodeExchange {
   readonly req: LimitedRequest
   readonly res: ServerResponse
 }
@@ -36,25 +33,33 @@ interface ErrorOptions {
 export interface NodeOptions extends GuardOptions<LimitedRequest, NodeExchange>, ErrorOptions {}
 
 /** What `protect` understands. */
-export interface NodeProtectOptions<Decided>
+interface NodeProtectOptions<Decided>
   extends AdapterOptions<LimitedRequest, NodeExchange, never, Decided>,
     ErrorOptions {}
 
 const names = adapterOptionNames(optionNames<ErrorOptions>({ onError: true }))
 
-export type NodeHandler = (req: LimitedRequest, res: ServerResponse) => unknown
-export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void
+type NodeHandler = (req: LimitedRequest, res: ServerResponse) => unknown
+type NodeListener = (req: IncomingMessage, res: ServerResponse) => void
+
+const call = 'rateLimit(..., handler)'
 
 /**
- * Puts a limiter before a handler of Node's own HTTP server.
+ * Puts a limiter before a handler of Node's own HTTP server. What it opens, given options instead of a limiter, is
+ * closed by its `close`.
  *
  * @example
- * createServer(rateLimit(limiter, (req, res) => res.end('hello'))).listen(3000)
+ * createServer(rateLimit({ limits: { rpm: 100 } }, (req, res) => res.end('hello'))).listen(3000)
  */
-export function rateLimit(limiter: Limiter, handler: NodeHandler, options: NodeOptions = {}): NodeListener {
-  const { forGuard, forAdapter } = splitOptions(options, names)
-  const hint = 'parse it into req.body and wrap the handler below that'
-  return protect(limiterGuard(limiter, forGuard, hint), handler, forAdapter)
+export function rateLimit(
+  limiter: GivenLimiter,
+  handler: NodeHandler,
+  options: NodeOptions = {},
+): NodeListener & { close(): Promise<void> } {
+  const { forGuard, forAdapter } = splitOptions(options, names, call)
+  const bodyHint = 'parse it into req.body and wrap the handler below that'
+  const guard = limiterGuard(limiter, forGuard, { call, bodyHint })
+  return closing(protect(guard, handler, forAdapter), guard)
 }
 
 /**

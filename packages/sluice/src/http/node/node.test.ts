@@ -50,6 +50,8 @@ const startWith =
         if (parsesBody) req.body = await parseBody(req)
         handler(req, res)
       }),
+      handler,
+      ofOwn,
     )
   }
 

@@ -8,13 +8,15 @@ export interface Listening {
   close(): Promise<void>
 }
 
-/** Lets a server listen on a free port of 127.0.0.1. */
-export function listening(server: Server): Promise<Listening> {
+/** Lets a server listen on a free port of 127.0.0.1. After it, `opened` is closed. */
+export function listening(server: Server, ...opened: readonly { close(): Promise<void> }[]): Promise<Listening> {
+  const close = async (): Promise<void> => {
+    await closed(server)
+    for (const each of opened) await each.close()
+  }
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(0, '127.0.0.1', () =>
-      resolve({ port: (server.address() as AddressInfo).port, close: () => closed(server) }),
-    )
+    server.listen(0, '127.0.0.1', () => resolve({ port: (server.address() as AddressInfo).port, close }))
   })
 }
 

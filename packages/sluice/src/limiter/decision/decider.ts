@@ -27,7 +27,7 @@ export class Decider {
     const startMs = startOf(this.#watch)
     const answer = this.#store.takeByText(take)
     if (answer === undefined) return undefined
-    if (!this.#watch.events.has('decision')) return promiseDecision(take, answer, policy.version)
+    if (!this.#watch.events.has('decided')) return promiseDecision(take, answer, policy.version)
     return Promise.resolve(conclude([take], answer, policy.version, noShadow, this.#watch, startMs))
   }
 
@@ -52,7 +52,7 @@ export class Decider {
   /** Announces a decision that no store took part in. */
   announce(decision: Decision): Decision {
     const { events } = this.#watch
-    if (events.has('decision')) events.emit('decision', { decision, subjects: [], cost: 0, tookMs: 0 })
+    if (events.has('decided')) events.emit('decided', { decision, subjects: [], cost: 0, tookMs: 0 })
     return decision
   }
 

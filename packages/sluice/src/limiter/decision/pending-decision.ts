@@ -55,7 +55,7 @@ export class PendingDecision implements TakeAsk, Waiter {
 
 /** The time, if a listener will want to know how long a decision took. */
 export function startOf({ events, clock }: DecisionWatch): number {
-  return events.has('decision') ? clock.monotonic() : 0
+  return events.has('decided') ? clock.monotonic() : 0
 }
 
 /** Makes the decision of an answer, and announces it. */
@@ -68,8 +68,8 @@ export function conclude(
   startMs: number,
 ): Decision {
   const decision = toDecision(charges, answer, policyVersion, shadow)
-  if (events.has('decision')) {
-    events.emit('decision', {
+  if (events.has('decided')) {
+    events.emit('decided', {
       decision,
       // A take by text is only answered where the text is the encoded key.
       subjects: charges.map((charge) => charge.rule.prefix + ('text' in charge ? charge.text : charge.subject)),

@@ -101,7 +101,7 @@ export class DecisionStats {
       .sort((a, b) => b.allowed + b.denied - a.allowed - a.denied)
   }
 
-  count({ decision, subjects, cost, tookMs }: LimiterEvents['decision']): void {
+  count({ decision, subjects, cost, tookMs }: LimiterEvents['decided']): void {
     const nowMs = this.#nowMs()
     this.#latencies.add(tookMs, nowMs)
     for (const { rule, allowed } of decision.shadow) {

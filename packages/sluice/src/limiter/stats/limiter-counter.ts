@@ -27,7 +27,7 @@ export class LimiterCounter {
     this.#counts = counts
     this.#ends.push(
       this.add(limiter),
-      limiter.on('breaker', ({ state }) => {
+      limiter.on('breakerChanged', ({ state }) => {
         this.#breaker = state
       }),
     )
@@ -36,8 +36,8 @@ export class LimiterCounter {
   /** Counts the decisions of another limiter, too, until the returned function is called. */
   add(limiter: Pick<Limiter, 'on'>): () => void {
     const ends = [
-      limiter.on('decision', (event) => this.#counts.count(event)),
-      limiter.on('recount', ({ rule, outcome }) => this.#countRecount(rule, outcome)),
+      limiter.on('decided', (event) => this.#counts.count(event)),
+      limiter.on('recounted', ({ rule, outcome }) => this.#countRecount(rule, outcome)),
     ]
     return () => {
       for (const end of ends) end()

@@ -1,4 +1,5 @@
 import { maxPeriodMs } from '../../core/algorithms/limit.ts'
+import { withoutUndefined } from '../../core/check-options.ts'
 import { formatDuration, parseDuration } from '../../core/duration.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import type { Report } from '../document/policy-error.ts'
@@ -162,8 +163,4 @@ function readDuration(value: unknown, path: string, otherwise: number, report: R
     report(path, value, error.message.replace(`${path} is ${show(value)}; `, ''))
   }
   return otherwise
-}
-
-function withoutUndefined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as never
 }

@@ -13,7 +13,7 @@ export interface ReadCall {
   /** For how many waiters it stands; 1 when left out. */
   readonly size?: number
   /**
-   * What each key has, null for none. `nowUs` is the server's time, read after the call was sent. A throw fails the
+   * What each key has, null for none. `nowUs` is not before the server's time when the call was sent. A throw fails the
    * call.
    */
   received(values: readonly (Buffer | null)[], nowUs: number): void

@@ -13,7 +13,7 @@ import { lateFailure, overloaded } from './late-call.ts'
 import type { ReadCall } from './read-call.ts'
 import type { ScriptCall } from './script-call.ts'
 import { SendWindow } from './send-window.ts'
-import { ServerTime } from './server-time.ts'
+import { microsecondsOf, ServerTime } from './server-time.ts'
 import { Unanswered } from './unanswered.ts'
 
 /** How often a call may be sent again because the server said it was too late by its clock and so did nothing. */
@@ -205,19 +205,15 @@ export class ScriptRunner {
     if (call === undefined || sentMs >= call.deadlineMs) return
     const { time, window } = this.#nodeOf(slot)
     const ended = this.#sent(flight, window, call.keys.length, sentMs)
-    const replies = Promise.all([
-      this.#connection.command(['TIME'], {}),
-      this.#connection.command(['MGET', ...call.keys], { bytes: true }),
-    ])
-    const received = ([clock, values]: [unknown, unknown]): void => {
+    // Where the time is known well enough, no second command reads it.
+    const latestMs = time.latestAt(sentMs)
+    const received = (values: unknown, nowUs: number): void => {
       ended()
       const isOpen = flight.call !== undefined
       try {
-        const [seconds, micros] = clock as [unknown, unknown]
-        const nowUs = Number(seconds) * 1e6 + Number(micros)
         if (!(nowUs > 0) || !Array.isArray(values) || values.length !== call.keys.length)
           throw new StoreError('other', 'Redis answered TIME or MGET with something else.')
-        time.learn(nowUs, sentMs, this.#clock.monotonic())
+        if (latestMs === undefined) time.learn(nowUs, sentMs, this.#clock.monotonic())
         this.#end(flight)?.received(values, nowUs)
       } catch (error) {
         this.#end(flight)
@@ -228,7 +224,10 @@ export class ScriptRunner {
       this.#failInTurn(flight, redisFailure(error))
       ended()
     }
-    replies.then(received, failed)
+    const clock = latestMs === undefined ? this.#connection.command(['TIME'], {}) : undefined
+    const values = this.#connection.command(['MGET', ...call.keys], { bytes: true })
+    if (clock === undefined) values.then((found) => received(found, latestMs! * 1000), failed)
+    else Promise.all([values, clock]).then(([found, read]) => received(found, microsecondsOf(read)), failed)
   }
 
   /** Notes that a call was sent; the returned function, that it has its reply or will never have one. */

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { ServerTime } from './server-time.ts'
 
 test('knows nothing before the first reply', () => {
+  expect(new ServerTime().latestAt(0)).toBeUndefined()
   expect(new ServerTime().at(0)).toBeUndefined()
 })
 
@@ -25,6 +26,9 @@ test('is never ahead of the server, and behind it by no more than its best reply
           time.learn((sentMs + thereMs + offsetMs) * 1000, sentMs, nowMs)
           expect(time.at(nowMs)!).toBeLessThanOrEqual(nowMs + offsetMs)
           expect(time.at(nowMs)!).toBeGreaterThanOrEqual(nowMs + offsetMs - 300)
+          expect(time.latestAt(nowMs)!).toBeGreaterThanOrEqual(nowMs + offsetMs)
+          expect(time.latestAt(nowMs)!).toBeLessThanOrEqual(nowMs + offsetMs + 301)
+          expect(time.latestAt(sentMs + 2001)).toBeUndefined()
         }
       },
     ),
@@ -48,4 +52,11 @@ test('follows a clock that drifts', () => {
   for (let ms = 0; ms < 600_000; ms += 1000) time.learn(serverMs(ms + 1) * 1000, ms, ms + 2)
   // A deadline half a second ahead is meant to be half a second ahead, give or take what ten seconds drift by.
   expect(Math.abs(time.at(600_000)! - serverMs(600_000))).toBeLessThan(5)
+})
+
+test('the latest time stays true for a server whose clock runs faster by a thousandth', () => {
+  const time = new ServerTime()
+  const serverMs = (ms: number): number => 5000 + ms * 1.0009
+  time.learn(serverMs(1) * 1000, 0, 2)
+  for (let ms = 2; ms < 2000; ms += 100) expect(time.latestAt(ms)!).toBeGreaterThanOrEqual(serverMs(ms))
 })

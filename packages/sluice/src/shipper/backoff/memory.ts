@@ -1,5 +1,6 @@
+import type { BreakerState } from '../../breaker/circuit.ts'
 import type { Clock } from '../../core/clock.ts'
-import { type Answer, type BackoffRules, type BreakerState, breakerOf, next, waitMs } from './next.ts'
+import { type Answer, type BackoffRules, breakerOf, next, waitMs } from './next.ts'
 import { type FlushState, freshState } from './state.ts'
 import type { StateFile } from './state-file.ts'
 

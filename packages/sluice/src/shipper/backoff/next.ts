@@ -1,11 +1,13 @@
+import type { BreakerState } from '../../breaker/circuit.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import type { Capacity, FlushState } from './state.ts'
 
+/** The options `backoff` of a shipper, in milliseconds. */
 export interface BackoffRules {
   /** The delay at level 1. */
   readonly baseMs: number
   readonly factor: number
-  readonly capMs: number
+  readonly maxMs: number
   readonly maxLevel: number
   /** After so many failures in a row the breaker is open until the next attempt is due. */
   readonly breakerFailures: number
@@ -20,7 +22,7 @@ export interface BackoffRules {
 export const defaultBackoff: BackoffRules = Object.freeze({
   baseMs: 2000,
   factor: 2,
-  capMs: 300_000,
+  maxMs: 300_000,
   maxLevel: 10,
   breakerFailures: 10,
   jitter: 0.25,
@@ -41,8 +43,8 @@ export type Answer =
 
 /** The delay of a level: 0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300 seconds by default. */
 export function delayOf(level: number, rules: BackoffRules): number {
-  const { baseMs, factor, capMs } = rules
-  return level <= 0 ? 0 : backoffMs(level - 1, () => 0, { baseMs, factor, maxMs: capMs, jitter: 0 })
+  const { baseMs, factor, maxMs } = rules
+  return level <= 0 ? 0 : backoffMs(level - 1, () => 0, { baseMs, factor, maxMs, jitter: 0 })
 }
 
 /** The state after an answer. Everything about when to try again is decided here, and nowhere else. */
@@ -80,7 +82,7 @@ export function next(
       const wanted =
         answer.kind === 'failure'
           ? spread(delayMs)
-          : Math.max(spread(Math.min(rules.capMs, 2 * delayMs)), requested(answer.retryAfterMs ?? 0, rules, random))
+          : Math.max(spread(Math.min(rules.maxMs, 2 * delayMs)), requested(answer.retryAfterMs ?? 0, rules, random))
       return {
         ...state,
         backoffLevel,
@@ -103,11 +105,9 @@ export function waitMs(state: FlushState, nowMs: number, rules: BackoffRules): n
   if (state.nextAttemptAfter === null) return 0
   const left = state.nextAttemptAfter - nowMs
   // No rule makes a wait as long as this: the clock was set back since, so the stored time is useless.
-  const longestMs = Math.max(rules.capMs, rules.maxRetryAfterMs, rules.notReadyMs) * (1 + rules.jitter)
+  const longestMs = Math.max(rules.maxMs, rules.maxRetryAfterMs, rules.notReadyMs) * (1 + rules.jitter)
   return left > longestMs ? 0 : Math.max(0, left)
 }
-
-export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /** The breaker has no state of its own: it follows from failures in a row and the timer. */
 export function breakerOf(state: FlushState, nowMs: number, rules: BackoffRules): BreakerState {

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import type { BreakerState } from '../../breaker/circuit.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { type FileSystem, quietly } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
 import { readWhole, replaceWhole } from '../files/whole-file.ts'
+import { breakerOf, defaultBackoff, waitMs } from './next.ts'
 import { type Capacity, type FlushState, freshState } from './state.ts'
 
 export const stateFileName = '.backpressure-state'
@@ -87,16 +90,38 @@ export class StateFile {
   }
 }
 
-/** The state of a buffer, without changing anything; undefined if there is none, or it is damaged. */
-export async function readState(dir: string, fs: FileSystem = nodeFiles): Promise<FlushState | undefined> {
-  return parseState((await readWhole(fs, join(dir, stateFileName)))?.toString() ?? '')
+/** The state of a buffer, and what follows from it now by the default backoff. */
+export interface BufferState extends FlushState {
+  readonly breaker: BreakerState
+  /** 0 when an attempt is due. */
+  readonly nextAttemptInMs: number
+  readonly maxBackoffLevel: number
+}
+
+/** The state of a buffer, without changing anything; the initial state if there is none, or it is damaged. */
+export async function readState(
+  dir: string,
+  { fs = nodeFiles }: { readonly fs?: FileSystem } = {},
+): Promise<BufferState> {
+  const state = await storedState(dir, fs)
+  const nowMs = Math.floor(systemClock().now() / 1000)
+  return {
+    ...state,
+    breaker: breakerOf(state, nowMs, defaultBackoff),
+    nextAttemptInMs: waitMs(state, nowMs, defaultBackoff),
+    maxBackoffLevel: defaultBackoff.maxLevel,
+  }
 }
 
 /**
  * Lets the next flush try at once: clears level, failures and the next attempt. A running shipper reads it with its
  * next pass. The refusals in a row stay: only a server that accepts an event again ends them.
  */
-export async function resetState(dir: string, fs: FileSystem = nodeFiles): Promise<void> {
-  const state = (await readState(dir, fs)) ?? freshState
+export async function resetState(dir: string, { fs = nodeFiles }: { readonly fs?: FileSystem } = {}): Promise<void> {
+  const state = await storedState(dir, fs)
   await new StateFile(fs, dir).save({ ...state, backoffLevel: 0, consecutiveFailures: 0, nextAttemptAfter: null })
+}
+
+async function storedState(dir: string, fs: FileSystem): Promise<FlushState> {
+  return parseState((await readWhole(fs, join(dir, stateFileName)))?.toString() ?? '') ?? freshState
 }

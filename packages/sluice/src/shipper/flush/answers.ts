@@ -95,11 +95,3 @@ export function readResults(body: unknown): readonly EventResult[] | undefined {
       typeof each === 'object' && each !== null && typeof each.id === 'string' && known.includes(each.status),
   )
 }
-
-/** The milliseconds that a `Retry-After` header asks for: a number of seconds, or a date. */
-export function parseRetryAfter(text: string | null | undefined, nowMs: number): number | undefined {
-  const trimmed = text?.trim() ?? ''
-  if (/^\d+(\.\d+)?$/.test(trimmed)) return Number(trimmed) * 1000
-  const at = /^[A-Za-z]{3}/.test(trimmed) ? Date.parse(trimmed) : Number.NaN
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
-}

@@ -1,5 +1,25 @@
-import type { BreakerState } from '../backoff/next.ts'
+import type { BreakerState } from '../../breaker/circuit.ts'
 import type { Capacity } from '../backoff/state.ts'
+
+/** The names of all events. */
+export const shipperEventNames: Readonly<Record<keyof ShipperEvents, true>> = {
+  stored: true,
+  refused: true,
+  sent: true,
+  capacityAnswered: true,
+  failed: true,
+  turnedAway: true,
+  breakerChanged: true,
+  rejected: true,
+  damaged: true,
+  lost: true,
+  dropped: true,
+  fullChanged: true,
+  storageFailed: true,
+  stateDamaged: true,
+  gzipRefused: true,
+  ownerChanged: true,
+}
 
 /** The events of a shipper. */
 export interface ShipperEvents {
@@ -8,7 +28,7 @@ export interface ShipperEvents {
   /** `ship` refused so many events; `code` is that of the error. */
   readonly refused: { readonly events: number; readonly code: string }
   /** A batch is complete. */
-  readonly batch: {
+  readonly sent: {
     readonly sent: number
     readonly duplicates: number
     readonly rejected: number
@@ -16,15 +36,15 @@ export interface ShipperEvents {
     readonly tookMs: number
   }
   /** The server reported how much it can take. */
-  readonly capacity: { readonly capacity: Capacity }
+  readonly capacityAnswered: { readonly capacity: Capacity }
   /** An attempt failed; nothing is lost, and the next one is due in `nextAttemptInMs`. */
-  readonly failure: { readonly reason: string; readonly backoffLevel: number; readonly nextAttemptInMs: number }
+  readonly failed: { readonly reason: string; readonly backoffLevel: number; readonly nextAttemptInMs: number }
   /**
    * The server rejects our credentials or account, or the address is wrong (401 to 405, 407, 410, 421, 426, 451): an
    * operator must fix it.
    */
   readonly turnedAway: { readonly reason: string }
-  readonly breaker: { readonly state: BreakerState }
+  readonly breakerChanged: { readonly state: BreakerState }
   /** The server will never accept this event. It was set aside. */
   readonly rejected: { readonly id: string; readonly reason: string }
   /** Part of a file is damaged; `savedAs` has its bytes. */
@@ -39,13 +59,13 @@ export interface ShipperEvents {
   /** `onFull: 'drop-oldest'` removed events that were not shipped. */
   readonly dropped: { readonly events: number; readonly fromMs: number; readonly toMs: number }
   /** The buffer is full, or has room again. */
-  readonly full: { readonly isFull: boolean }
+  readonly fullChanged: { readonly isFull: boolean }
   /** The disk failed; `what` names the step. */
-  readonly storageFailure: { readonly what: string; readonly error: unknown }
+  readonly storageFailed: { readonly what: string; readonly error: unknown }
   /** The state file was damaged and set aside. */
   readonly stateDamaged: { readonly savedAs: string }
   /** The server does not accept compressed bodies; they are sent uncompressed from now on. */
   readonly gzipRefused: Readonly<Record<string, never>>
   /** This process became, or is no longer, the one that ships from the directory. */
-  readonly owner: { readonly isOwner: boolean }
+  readonly ownerChanged: { readonly isOwner: boolean }
 }

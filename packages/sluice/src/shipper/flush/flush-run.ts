@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { FlushMemory } from '../backoff/memory.ts'
 import type { Capacity } from '../backoff/state.ts'
 import type { Reserve } from '../log/reserve.ts'
@@ -100,7 +101,7 @@ export class FlushRun {
     try {
       await reserve.use(() => memory.save(pending(), true))
     } catch (error) {
-      events.emit('storageFailure', { what: 'save the state', error })
+      events.emit('storageFailed', { what: 'save the state', error })
     }
   }
 
@@ -130,7 +131,7 @@ export class FlushRun {
       sinceAsked += events.length
       await this.#parts.reserve.use(() => memory.save(this.#parts.pending(), false))
       if (!(await this.#hasMore())) return this.#emptied()
-      if (capacity.delayBetweenBatches > 0) await sleep(clock, capacity.delayBetweenBatches, stop)
+      if (capacity.delayBetweenBatches > 0) await pause(capacity.delayBetweenBatches, clock, stop)
     }
   }
 
@@ -143,7 +144,7 @@ export class FlushRun {
     if (lastSuccessTime === null) return
     // A clock that was set back makes it look longer than it can be.
     const restMs = Math.min(delayBetweenBatches, lastSuccessTime + delayBetweenBatches - memory.nowMs)
-    if (restMs > 0) await sleep(clock, restMs, stop)
+    if (restMs > 0) await pause(restMs, clock, stop)
   }
 
   /** No more events can be taken. The result is `drained` only if all segments could be read. */
@@ -165,7 +166,7 @@ export class FlushRun {
     const answer: CapacityAnswer = await transport.capacity(pending(), abort)
     if (answer.kind !== 'capacity') return this.#failed(answer)
     const { capacity, retryAfterMs } = answer
-    events.emit('capacity', { capacity })
+    events.emit('capacityAnswered', { capacity })
     if (capacity.ready) {
       memory.apply({ kind: 'ready', capacity })
       return capacity
@@ -181,7 +182,7 @@ export class FlushRun {
       send: (part) => transport.send(part, abort),
       done: (part, rejections, refusalsInRow) => this.#done(part, rejections, refusalsInRow),
       async pause(retry) {
-        await sleep(clock, retryDelayMs(retry, delayBetweenBatches, random), stop)
+        await pause(retryDelayMs(retry, delayBetweenBatches, random), clock, stop)
         return !stop.aborted
       },
     }
@@ -193,7 +194,7 @@ export class FlushRun {
     this.#batchLimit = outcome.tooLarge
       ? Math.max(1, Math.floor(batch.length / 2))
       : Math.min(this.#parts.maxBatchEvents, this.#batchLimit * 2)
-    events.emit('batch', { sent, duplicates, rejected, pending: pending(), tookMs: clock.monotonic() - started })
+    events.emit('sent', { sent, duplicates, rejected, pending: pending(), tookMs: clock.monotonic() - started })
     return outcome
   }
 
@@ -220,27 +221,17 @@ export class FlushRun {
     this.#reason = answer.reason
     if (answer.kind === 'turned-away') events.emit('turnedAway', { reason: answer.reason })
     const { backoffLevel } = memory.state
-    events.emit('failure', { reason: answer.reason, backoffLevel, nextAttemptInMs: memory.waitMs })
+    events.emit('failed', { reason: answer.reason, backoffLevel, nextAttemptInMs: memory.waitMs })
     return 'failed'
   }
 
   #faulted(error: unknown): FlushOutcome {
     if (error instanceof OwnershipLost) return 'not-owner'
     this.#reason = messageOf(error)
-    this.#parts.events.emit('storageFailure', { what: 'flush', error })
+    this.#parts.events.emit('storageFailed', { what: 'flush', error })
     return this.#failed({ kind: 'failed', reason: this.#reason })
   }
 }
 
-function sleep(clock: Clock, ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (stop.aborted) return resolve()
-    const end = (): void => {
-      clock.clearTimeout(timer)
-      stop.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = clock.setTimeout(end, ms)
-    stop.addEventListener('abort', end)
-  })
-}
+/** Ends early, without an error, when no further batch should begin. */
+const pause = (ms: number, clock: Clock, stop: AbortSignal): Promise<void> => sleep(ms, clock, stop).catch(() => {})

@@ -22,7 +22,7 @@ async function setUp(answer: Intercept, options: Partial<ShipperOptions> = {}) {
   collector.intercept = (request, response) => (isBatch(request.path) ? answer(request, response) : false)
   const shipper = await createShipper({
     ...{ dir: mkdtempSync(join(tmpdir(), 'sluice-hostile-')), endpoint: collector.url, flushInterval: false },
-    ...{ timeout: 2000, backoff: { baseMs: 1, capMs: 2 } },
+    ...{ timeout: 2000, backoff: { base: 1, max: 2 } },
     ...options,
   })
   closers.push(() => shipper.close())
@@ -93,7 +93,7 @@ test.each<[string, unknown]>([
   })
   closers.push(() => own.close())
   const failures: unknown[] = []
-  own.on('storageFailure', (failure) => failures.push(failure))
+  own.on('storageFailed', (failure) => failures.push(failure))
   await ship(own, 3)
   expect(await own.flush()).toMatchObject({ outcome: 'failed', sent: 0, pending: 3 })
   expect(failures).toEqual([])
@@ -173,7 +173,7 @@ test.each<[string, unknown]>([
 })
 
 test('a server that asks for a wait of a century is tried again within the longest wait', async () => {
-  const { collector, shipper } = await setUp(() => false, { backoff: { maxRetryAfterMs: 60_000 } })
+  const { collector, shipper } = await setUp(() => false, { backoff: { maxRetryAfter: 60_000 } })
   collector.capacity = { ready: false, retryAfter: 3.2e9 }
   await ship(shipper, 1)
   const report = await shipper.flush()

@@ -1,7 +1,9 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import type { Clock } from '../../core/clock.ts'
-import { answerOf, capacityAnswerOf, parseRetryAfter, readResults, type SendAnswer } from './answers.ts'
+import { retryAfterMs } from '../../core/retry-after.ts'
+import { readBounded } from '../../runtime/bounded-body.ts'
+import { answerOf, capacityAnswerOf, readResults, type SendAnswer } from './answers.ts'
 import { batchBody } from './batch-body.ts'
 import { withTimeLimit } from './time-limit.ts'
 import { messageOf, type Transport } from './transport.ts'
@@ -59,7 +61,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
         status: isPage ? 502 : response.status,
         body: parse(text),
         reason: isPage ? 'answered with a web page' : reasonOf(response.status, text),
-        retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), options.clock.now() / 1000),
+        retryAfterMs: retryAfterMs(Object.fromEntries(response.headers), options.clock.now() / 1000),
       }
     })
 
@@ -110,14 +112,9 @@ function toAnswer({ status, body, reason, retryAfterMs }: Response): SendAnswer 
 }
 
 async function textOf(response: globalThis.Response): Promise<string> {
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of response.body ?? []) {
-    bytes += part.length
-    if (bytes > maxAnswerBytes) throw new Error(`the answer has more than ${maxAnswerBytes} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString()
+  const bytes = await readBounded(response.body, maxAnswerBytes)
+  if (bytes === undefined) throw new Error(`the answer has more than ${maxAnswerBytes} bytes`)
+  return Buffer.from(bytes.buffer).toString()
 }
 
 function parse(text: string): unknown {

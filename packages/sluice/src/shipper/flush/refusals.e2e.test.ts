@@ -30,7 +30,7 @@ async function setUp(count: number, answer: Intercept, maxBatchSize = 100, delay
   const dir = mkdtempSync(join(tmpdir(), 'sluice-refusals-'))
   const open = async (options: Partial<ShipperOptions> = {}): Promise<Shipper> => {
     const shipper = await createShipper({
-      ...{ dir, endpoint: collector.url, flushInterval: false, durability: 'os', backoff: { baseMs: 0 } },
+      ...{ dir, endpoint: collector.url, flushInterval: false, durability: 'os', backoff: { base: 0 } },
       ...options,
     })
     closers.push(() => shipper.close())

@@ -1,3 +1,5 @@
+import type { Clock } from '../../core/clock.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { Capacity } from '../backoff/state.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import type { StoredEvent } from '../log/segment/stored-event.ts'
@@ -21,7 +23,7 @@ export interface ResendingOptions {
   readonly transport: Transport
   readonly maxBatchEvents: number
   readonly maxRetries: number
-  readonly sleep: (ms: number) => Promise<void>
+  readonly clock: Clock
   readonly random: () => number
 }
 
@@ -49,7 +51,7 @@ export class Resending {
       if (capacity === undefined) break
       const { maxBatchSize, delayBetweenBatches } = capacity
       const batch = events.slice(at, at + Math.min(maxBatchSize, this.#options.maxBatchEvents)).map(toStored)
-      await this.#options.sleep(delayBetweenBatches)
+      await sleep(delayBetweenBatches, this.#options.clock)
       await this.#deliver(batch, delayBetweenBatches, done, reasons)
       at += batch.length
     }
@@ -70,7 +72,7 @@ export class Resending {
     done: Set<string>,
     reasons: Map<string, string>,
   ): Promise<void> {
-    const { transport, sleep, random, maxRetries } = this.#options
+    const { transport, clock, random, maxRetries } = this.#options
     const ports: DeliverPorts = {
       send: (part) => transport.send(part, new AbortController().signal),
       done: async (part, rejections) => {
@@ -81,7 +83,7 @@ export class Resending {
         }
       },
       async pause(retry) {
-        await sleep(retryDelayMs(retry, delayMs, random))
+        await sleep(retryDelayMs(retry, delayMs, random), clock)
         return true
       },
     }

@@ -1,4 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
+import { backgroundClock } from '../../runtime/background-clock.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 
 /**
  * Runs a function with a signal that is aborted when its time is up, or when the caller's signal is. It rejects then
@@ -11,24 +13,15 @@ export async function withTimeLimit<T>(
   outer: AbortSignal,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const controller = new AbortController()
-  const { signal } = controller
-  const timer = clock.setTimeout(() => controller.abort(new Error(`no answer within ${ms} ms`)), ms)
-  timer.unref?.()
-  // Not AbortSignal.any: the outer signal exists as long as the shipper, and would collect a dependent signal for every
-  // request.
-  const onAbort = (): void => controller.abort(outer.reason)
-  if (outer.aborted) onAbort()
-  outer.addEventListener('abort', onAbort)
-  try {
-    return await new Promise<T>((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error))
-      if (signal.aborted) reject(signal.reason as Error)
-      // A function in plain JavaScript may return its answer as it is.
-      else Promise.resolve(run(signal)).then(resolve, reject)
-    })
-  } finally {
-    clock.clearTimeout(timer)
-    outer.removeEventListener('abort', onAbort)
-  }
+  outer.throwIfAborted()
+  const own = new AbortController()
+  // A function in plain JavaScript may throw, or return its answer as it is.
+  const work = async (): Promise<T> => run(own.signal)
+  return withinTime(work(), {
+    ms,
+    clock: backgroundClock(clock),
+    late: () => new Error(`no answer within ${ms} ms`),
+    signal: outer,
+    givenUp: (reason) => own.abort(reason),
+  })
 }

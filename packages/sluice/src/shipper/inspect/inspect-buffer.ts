@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { checkOptionNames } from '../../core/check-options.ts'
+import { type Duration, parseDuration } from '../../core/duration.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
 import { codeOf, type FileSystem } from '../files/file-system.ts'
 import { nodeFiles } from '../files/node-files.ts'
@@ -47,13 +48,16 @@ export interface BufferReport {
   readonly checkpoint: Checkpoint
 }
 
-/** Reads a buffer without changing anything, also while a shipper works on it. */
+/**
+ * Reads a buffer without changing anything, also while a shipper works on it. `ownerTimeout` is that of the shipper.
+ */
 export async function inspectBuffer(
   dir: string,
-  options: { readonly fs?: FileSystem; readonly leaseMs?: number } = {},
+  options: { readonly fs?: FileSystem; readonly ownerTimeout?: Duration } = {},
 ): Promise<BufferReport> {
-  checkOptionNames('inspectBuffer', options, ['fs', 'leaseMs'])
-  const { fs = nodeFiles, leaseMs = 15_000 } = options
+  checkOptionNames('inspectBuffer', options, ['fs', 'ownerTimeout'])
+  const { fs = nodeFiles, ownerTimeout = '15s' } = options
+  const leaseMs = parseDuration(ownerTimeout, 'inspectBuffer.ownerTimeout')
   const files = (await fs.list(dir)).sort()
   const checkpoint = await readCheckpoint(fs, dir, files)
   const segments: SegmentReport[] = []

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { reserveBytes, reserveFile } from './reserve.ts'
 import { segmentHeaderBytes } from './segment/segment-header.ts'
@@ -86,7 +87,7 @@ export class Room {
         if (!(await dropOldest())) return false
         this.#measuredMs = Number.NEGATIVE_INFINITY
       } else {
-        await new Promise<void>((resolve) => clock.setTimeout(resolve, retryMs))
+        await sleep(retryMs, clock)
         this.#measuredMs = Number.NEGATIVE_INFINITY
       }
     }

@@ -75,7 +75,7 @@ export class Writer {
 
   append(payload: string): Promise<string> {
     if (this.#closed || this.#gathering.bytes > this.#options.maxWaitingBytes) {
-      const error = this.#closed ? new SluiceError('SLUICE_CLOSED', 'the shipper is closed') : tooManyWaiting()
+      const error = this.#closed ? closedError() : tooManyWaiting()
       this.#options.onRefused(1, error.code)
       return Promise.reject(error)
     }
@@ -242,6 +242,9 @@ export class Writer {
     return Math.floor(this.#options.clock.now() / 1000)
   }
 }
+
+const closedError = (): SluiceError =>
+  new SluiceError('SLUICE_CLOSED', 'The buffer is closed; open it again with createShipper or createAppender.')
 
 function tooManyWaiting(): SluiceError {
   const message = 'too many events wait for the disk; await ship() before the next one'

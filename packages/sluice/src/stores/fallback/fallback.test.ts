@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import type { LimiterOptions } from '../../limiter/options.ts'
+import type { LimiterOptions } from '../../limiter/limiter-options.ts'
 import { silentStore, switchedStore } from '../../testing/faulty-store.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { memoryStore } from '../memory/memory-store.ts'
@@ -79,7 +79,7 @@ test('a thousand callers at half-open send one probe, and its success closes the
   const store = switchedStore(wrapStore(memory, { decide: async (ask, withinMs) => memory.decide(ask, withinMs) }))
   const limiter = await limiterOn(store)
   const states: string[] = []
-  limiter.on('breaker', ({ state }) => states.push(state))
+  limiter.on('breakerChanged', ({ state }) => states.push(state))
   store.failing = 'timeout'
   await Promise.all(Array.from({ length: 5 }, () => limiter.take('a', { rule: 'open' })))
   store.failing = undefined
@@ -140,7 +140,7 @@ test('failures are announced by kind, with their error', async () => {
   const store = switchedStore(memoryStore())
   const limiter = await limiterOn(store)
   const kinds: string[] = []
-  limiter.on('storeFailure', ({ kind, error }) => kinds.push(`${kind} ${error.name}`))
+  limiter.on('storeFailed', ({ kind, error }) => kinds.push(`${kind} ${error.name}`))
   for (const kind of ['timeout', 'oom', 'readonly'] as const) {
     store.failing = kind
     await limiter.take('a', { rule: 'open' })

@@ -31,7 +31,7 @@ it('admits exactly the limit from several replicas, most of it without a round t
   const limit = 20_000
   const replicas = await Promise.all([1, 2, 3].map(() => replica(limit, 'exact')))
   let local = 0
-  for (const limiter of replicas) limiter.on('local', () => local++)
+  for (const limiter of replicas) limiter.on('answeredLocally', () => local++)
   let admitted = 0
   let denied = 0
   await Promise.all(
@@ -54,7 +54,7 @@ it('admits exactly the limit from several replicas, most of it without a round t
 it('spends the lease of a key for that key only, not for a text that spells it', async () => {
   const limiter = await replica(100_000, 'alike')
   let local = 0
-  limiter.on('local', () => local++)
+  limiter.on('answeredLocally', () => local++)
   let taken = 0
   await waitFor(async () => {
     await Promise.all(Array.from({ length: 50 }, () => limiter.take(['a', 'b'])))
@@ -72,7 +72,7 @@ it('spends the lease of a key for that key only, not for a text that spells it',
 it('gives units back when idle, and reports what it drew, returned and lost', async () => {
   const limiter = await replica(100_000, 'idle')
   const sums = { drawn: 0, returned: 0, stranded: 0 }
-  limiter.on('lease', ({ drawn, returned, stranded }) => {
+  limiter.on('leased', ({ drawn, returned, stranded }) => {
     sums.drawn += drawn
     sums.returned += returned
     sums.stranded += stranded
@@ -97,7 +97,7 @@ it('does not spend beyond its window', async () => {
   const policy = { service: 'window', rules: [{ name: 'hot', limits: { amount: 1000, per: '200ms' }, lease: true }] }
   const limiter = await createLimiter({ policy, store, clock, denyCache: false, replicas: 1 })
   let local = 0
-  limiter.on('local', () => local++)
+  limiter.on('answeredLocally', () => local++)
   for (let window = 0; window < 8; window++) {
     // By turns a quiet window, at whose end units are left over, and a busy one, in which those would come on top of
     // the limit.

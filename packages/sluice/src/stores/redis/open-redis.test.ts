@@ -1,9 +1,14 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createBreaker } from '../../breaker/create-breaker.ts'
 import { createCache } from '../../cache/create-cache.ts'
+import { createCapacity } from '../../capacity/create-capacity.ts'
+import { createIngest } from '../../capacity/ingest/create-ingest.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { openReports } from '../../reports/open-reports.ts'
+import { createShipper } from '../../shipper/create-shipper.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
+import { modelFiles } from '../../testing/shipper/model-files.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { openRedis } from './open-redis.ts'
 
@@ -56,6 +61,22 @@ describe('a Redis handle', () => {
     expect(found!.report.sections.map(({ kind }) => kind)).toContain('limiter')
     await limiter.close()
     expect(await reports.read('shop', 1000)).toEqual([])
+    await reports.close()
+    await redis.close()
+  })
+
+  test('reports the parts of the process that need no Redis beside those that do', async () => {
+    const redis = openRedis(client, { service: 'collector' })
+    const ingest = await createIngest({ accept: () => {}, redis })
+    const breaker = createBreaker({ name: 'model' })
+    const capacity = await createCapacity({ process: false })
+    const dir = '/var/buffer'
+    const shipper = await createShipper({ dir, fs: modelFiles(), send: async () => undefined, flushInterval: false })
+    const reports = openReports(redis)
+    const sections = await waitFor(async () => (await reports.read('collector', 1000))[0]?.report.sections)
+    const named = ['ingest', 'breaker model', 'capacity', 'shipper buffer']
+    expect(sections.map(({ kind, name }) => `${kind} ${name}`.trim())).toEqual(expect.arrayContaining(named))
+    await Promise.all([shipper.close(), capacity.close(), breaker.close(), ingest.close()])
     await reports.close()
     await redis.close()
   })

@@ -131,7 +131,7 @@ describe.each(Object.entries(single))('with %s', (_, client) => {
     const limiter = await open(client(redis.port))
     await waitFor(async () => !(await limiter.take('cold')).degraded)
     let drawn = 0
-    limiter.on('lease', (lease) => {
+    limiter.on('leased', (lease) => {
       drawn += lease.drawn
     })
     let admitted = 0

@@ -1,4 +1,5 @@
 import type { ChargeOptions, GuardOptions } from '../../http/guard/guard-options.ts'
+import type { GivenLimiter } from '../../http/guard/open-limiter.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { RuleSpec } from '../../policy/document/document.ts'
@@ -23,9 +24,11 @@ export interface HttpAppOptions extends GuardOptions<unknown, unknown> {
  * - `GET /bytes`: 1000 bytes
  * - `GET /hang`: nothing, ever
  * - `GET /own`: the text `hello`, charged as `own` says
+ *
+ * Its `close` also closes what the adapter opened. A mistake in the arguments is thrown, or rejects the promise.
  */
 export type StartHttpApp = (
-  limiter: Limiter,
+  limiter: GivenLimiter,
   options: HttpAppOptions,
   own: ChargeOptions<unknown>,
 ) => Promise<{ readonly port: number; close(): Promise<void> }>

@@ -111,7 +111,7 @@ export function claimOutcomes(using: UsingApp, it: AddTest): void {
   it('lets requests wait instead, up to a maximum', () => {
     const brief = minute(1, { limits: { name: 'brief', amount: 1, per: '300ms', algorithm: 'fixed-window' } })
     const long = minute(4, { name: 'long', key: 'ip' })
-    return using([brief, long], { maxDelayMs: 20_000 }, async ({ ask }) => {
+    return using([brief, long], { maxDelay: '20s' }, async ({ ask }) => {
       const answers = await Promise.all(Array.from({ length: 5 }, () => ask('/hello')))
       assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 200, 429])
     })
@@ -119,9 +119,9 @@ export function claimOutcomes(using: UsingApp, it: AddTest): void {
 
   it('stops waiting when the client goes away', () => {
     const brief = minute(1, { limits: { name: 'brief', amount: 1, per: '300ms', algorithm: 'fixed-window' } })
-    return using([brief], { maxDelayMs: 20_000 }, async ({ ask, port, limiter }) => {
+    return using([brief], { maxDelay: '20s' }, async ({ ask, port, limiter }) => {
       let decisions = 0
-      limiter.on('decision', () => decisions++)
+      limiter.on('decided', () => decisions++)
       await ask('/hello')
       const { leave } = exchange(port, '/hello')
       await waitFor(() => decisions === 2, { describe: 'the second request to wait' })

@@ -10,7 +10,7 @@ export function claimReading(using: UsingApp, it: AddTest): void {
     using([minute(2)], {}, async ({ port, limiter }) => {
       const decisions: (string | undefined)[] = []
       let allowed = 0
-      limiter.on('decision', ({ decision }) => {
+      limiter.on('decided', ({ decision }) => {
         decisions.push(decision.rule)
         if (decision.allowed) allowed++
       })

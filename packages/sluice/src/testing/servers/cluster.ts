@@ -2,10 +2,10 @@ import { checkOptionNames } from '../../core/check-options.ts'
 import { waitFor } from '../wait-for.ts'
 import { clusterView, owns, ownView } from './cluster-view.ts'
 import { withFreePorts } from './ports.ts'
-import { fields, type RedisOptions, type RedisServer, redisServerOptionNames, startRedisOn } from './redis.ts'
+import { fields, type RedisServer, type RedisServerOptions, redisServerOptionNames, startRedisOn } from './redis.ts'
 import { beginSlotMove, type SlotMove } from './slot-move.ts'
 
-export interface ClusterOptions extends RedisOptions {
+export interface ClusterOptions extends RedisServerOptions {
   /** How many masters share the slots; 3 unless said otherwise. */
   readonly masters?: number
   /** How many replicas each master has; 1 unless said otherwise. */
@@ -60,7 +60,7 @@ export function startCluster(options: ClusterOptions = {}): Promise<ClusterServe
   })
 }
 
-function nodeOptions(options: ClusterOptions, busPort: number): RedisOptions {
+function nodeOptions(options: ClusterOptions, busPort: number): RedisServerOptions {
   const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '500', '--cluster-port', `${busPort}`]
   // A replica always takes over, however long its link was down, and never moves to another master by itself.
   const steady = ['--cluster-replica-validity-factor', '0', '--cluster-migration-barrier', '99']

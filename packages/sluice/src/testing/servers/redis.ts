@@ -4,7 +4,7 @@ import { withFreePorts } from './ports.ts'
 import { type ServerProcess, startProcess } from './process.ts'
 import { type Reply, respClient } from './resp.ts'
 
-export interface RedisOptions {
+export interface RedisServerOptions {
   /** Further arguments, such as `['--maxmemory', '2mb']`. */
   readonly args?: readonly string[]
   /** The program to run: `'valkey-server'`, or a path. `redis-server` or else `valkey-server` unless said otherwise. */
@@ -41,19 +41,19 @@ export interface RedisServer {
  * await redis.cli('SET', 'a', 1)
  * await redis.stop()
  */
-export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+export function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   checkOptionNames('startRedis', options, redisServerOptionNames)
   return withFreePorts(1, ([port]) => startRedisOn(port!, options))
 }
 
 /** Starts a Redis on a port that the caller found to be free. */
-export async function startRedisOn(port: number, options: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedisOn(port: number, options: RedisServerOptions = {}): Promise<RedisServer> {
   const { args = [] } = options
   const always = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
   return startNode(port, { ...options, args: [...always, ...args] })
 }
 
-export interface NodeOptions extends RedisOptions {
+export interface NodeOptions extends RedisServerOptions {
   readonly prepare?: (folder: string) => void
 }
 

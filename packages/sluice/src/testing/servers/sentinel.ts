@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { checkOptionNames } from '../../core/check-options.ts'
 import { waitFor } from '../wait-for.ts'
 import { withFreePorts } from './ports.ts'
-import { type RedisOptions, type RedisServer, redisServerOptionNames, startNode, startRedisOn } from './redis.ts'
+import { type RedisServer, type RedisServerOptions, redisServerOptionNames, startNode, startRedisOn } from './redis.ts'
 import type { Reply } from './resp.ts'
 
-export interface SentinelOptions extends RedisOptions {
+export interface SentinelOptions extends RedisServerOptions {
   /**
    * How long a server may not answer before the sentinels hold it to be down; 500 ms unless said otherwise. On a busy
    * machine a master that was just promoted may not answer for longer than that, and is replaced as well. Give more

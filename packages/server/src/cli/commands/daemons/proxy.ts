@@ -5,12 +5,12 @@ import { knownVariables, type LogLevel } from '../../../config/config.ts'
 import { openSource, parsePolicyPlace } from '../../../config/policy/policy-place.ts'
 import { parseRedisUrl, redisClient } from '../../../config/redis-target.ts'
 import { credentialsOf } from '../../../config/secrets/credentials.ts'
+import { internalTokens } from '../../../config/secrets/tokens.ts'
 import { unknownVariables } from '../../../config/variables.ts'
 import { createLog } from '../../../log/create-log.ts'
 import { logEgress } from '../../../log/log-egress.ts'
 import { processRegistry } from '../../../metrics/process-registry.ts'
 import { closeAll, type Opened } from '../../../open-limiter.ts'
-import { tokensIn } from '../../../proxy/internal-token.ts'
 import { warningsFor } from '../../../proxy/open-proxy.ts'
 import { startProxy } from '../../../proxy/proxy.ts'
 import { checkRedis } from '../../../start-checks.ts'
@@ -32,7 +32,7 @@ export async function proxyCommand(input: Input, terminal: Terminal): Promise<Ex
   const maxBodyBytes = input.whole('max-body', 0) ?? 100 * 1024 * 1024
   const credentials = credentialsOf(input.many('credential'), env)
   if (typeof credentials === 'string') throw wrongUse(`--credential: ${credentials}`)
-  const tokens = tokensIn(env)
+  const tokens = internalTokens(env)
   const unknown = unknownVariables(env, knownVariables)
   const level = (input.text('log-level') ?? 'info') as LogLevel
   const log = createLog(level, live ? humanLog(terminal) : undefined)

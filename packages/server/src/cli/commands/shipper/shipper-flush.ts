@@ -24,7 +24,7 @@ export async function shipperFlush(input: Input, terminal: Terminal): Promise<Ex
   shipper.on('turnedAway', () => {
     turnedAway = true
   })
-  shipper.on('batch', (batch) => {
+  shipper.on('sent', (batch) => {
     sent += batch.sent + batch.duplicates + batch.rejected
     shown.at(
       sent / Math.max(1, sent + batch.pending),

@@ -1,4 +1,4 @@
-import { freshState, inspectBuffer, readState, resetState } from 'sluice/shipper'
+import { inspectBuffer, readState, resetState } from 'sluice/shipper'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../input.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
@@ -9,7 +9,7 @@ import type { Terminal } from '../../terminal/terminal.ts'
 export async function shipperStatus(input: Input, terminal: Terminal): Promise<ExitCode> {
   const dir = bufferDir(input)
   if (input.flag('reset')) await resetState(dir)
-  const [state, buffer] = [(await readState(dir)) ?? freshState, await inspectBuffer(dir)]
+  const [state, buffer] = [await readState(dir), await inspectBuffer(dir)]
   const nowMs = Date.now()
   const status = statusOf(dir, state, buffer, nowMs)
   terminal.result(status, () => {

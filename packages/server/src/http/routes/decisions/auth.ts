@@ -2,10 +2,10 @@ import type { Context } from 'hono'
 import type { RequestView } from 'sluice'
 import { clientAddress, limiterGuard } from 'sluice/http'
 import type { NodeEnv } from '../../access.ts'
-import type { Routes } from '../../api-parts.ts'
 import { type HeaderFamily, headerFamilies, originalRequest } from '../../original-request.ts'
 import { HttpProblem, problemResponse } from '../../problem.ts'
 import { readQuery } from '../../read-query.ts'
+import type { Routes } from '../../router.ts'
 
 const denyStatuses = ['401', '403', '429'] as const
 
@@ -13,7 +13,7 @@ const denyStatuses = ['401', '403', '429'] as const
  * `/v1/auth`: for nginx `auth_request`, HAProxy, Traefik ForwardAuth and Caddy `forward_auth`, which ask whether a
  * request may pass and send its method and target in headers.
  */
-export const authRoute: Routes = (app, { limiter, ring, identity: options }) => {
+export const authRoute: Routes = ({ proxies }, { limiter, ring, identity: options }) => {
   const addressOf = clientAddress(options)
   // Made when a proxy asks for the first time: it warns when no rule can apply to requests, which a daemon without
   // proxies may well want.
@@ -36,7 +36,7 @@ export const authRoute: Routes = (app, { limiter, ring, identity: options }) => 
     return new Response(c.req.method === 'HEAD' ? null : body, { status, headers: sent })
   }
 
-  app.all('/v1/auth', async function auth(c) {
+  proxies.all('/v1/auth', async function auth(c) {
     const query = readQuery(c, 'deny', 'headers')
     const deny = oneOf('deny', query.deny, denyStatuses)
     const family = oneOf<HeaderFamily>('headers', query.headers, headerFamilies)

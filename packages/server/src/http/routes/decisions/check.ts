@@ -3,39 +3,26 @@ import type { Decision } from 'sluice'
 import { type DecisionAnswer, decisionAnswers } from 'sluice/http'
 import { DecisionTurns } from '../../../decision-turns.ts'
 import { checkKey } from '../../../policy/check-key.ts'
-import { type NodeEnv, refuseOtherSites, refuseRebinding } from '../../access.ts'
-import type { ApiParts, Routes } from '../../api-parts.ts'
+import type { NodeEnv } from '../../access.ts'
+import type { ApiParts } from '../../api-parts.ts'
 import { decisionJson } from '../../decision-json.ts'
-import { failed } from '../../failed.ts'
 import { type CheckInput, maxChecks, readCheck } from '../../inputs.ts'
 import { madeInTime } from '../../overload.ts'
 import { HttpProblem } from '../../problem.ts'
 import { readJson } from '../../read-body.ts'
 import { readFlag, readQuery } from '../../read-query.ts'
+import type { Routes } from '../../router.ts'
 import { checkBatch } from './check-batch.ts'
 
 /** Fields that only a single check has. */
 const singleFields = new Set(['mirror'])
 const jsonHeaders = { 'content-type': 'application/json' }
 
-/**
- * `POST /v1/check`: decides on one key or request, or on many at once. It does by itself what middleware does for the
- * other routes: where Hono finds a single handler, it calls it without composing anything.
- */
-export const checkRoute: Routes = (app, parts) => {
+/** `POST /v1/check`: decides on one key or request, or on many at once. */
+export const checkRoute: Routes = ({ decide }, parts) => {
   const answerTo = decisionAnswers(parts.limiter)
   const turns = new DecisionTurns()
-  app.post('/v1/check', async function check(c) {
-    const counted = parts.metrics.begin()
-    try {
-      refuseOtherSites(c.env.incoming)
-      refuseRebinding(c.env.incoming)
-      parts.access.decide(c.env.incoming)
-      return answered(parts, counted, await answer(c, parts, turns, answerTo))
-    } catch (error) {
-      return answered(parts, counted, failed(parts, error))
-    }
-  })
+  decide.post('/v1/check', (c) => answer(c, parts, turns, answerTo))
 }
 
 async function answer(
@@ -78,16 +65,6 @@ function inPieces(pieces: Buffer[]): Response {
     },
   })
   return new Response(body, { headers: { ...jsonHeaders, 'content-length': `${bytes}` } })
-}
-
-function answered(
-  { isDraining }: ApiParts,
-  counted: (route: string, status: number) => void,
-  response: Response,
-): Response {
-  counted('/v1/check', response.status)
-  if (isDraining()) response.headers.set('connection', 'close')
-  return response
 }
 
 /** Decides on one key or request, and keeps it to try policies with. */

@@ -3,16 +3,17 @@ import type { Decision, Explanation, Key } from 'sluice'
 import { checkKey, whyNoRequestHas } from '../../../policy/check-key.ts'
 import { keyOrigin, keyShapes } from '../../../policy/key-shapes.ts'
 import type { NodeEnv } from '../../access.ts'
-import type { ApiParts, Routes } from '../../api-parts.ts'
+import type { ApiParts } from '../../api-parts.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { readCheck } from '../../inputs.ts'
 import { HttpProblem } from '../../problem.ts'
 import { readJson } from '../../read-body.ts'
 import { readQuery } from '../../read-query.ts'
+import type { Routes } from '../../router.ts'
 
 /** `POST /v1/explain`: which rules apply to a request or a key, why, and how they stand, without spending. */
-export const explainRoute: Routes = (app, parts) => {
-  app.post('/v1/explain', async function explain(c) {
+export const explainRoute: Routes = ({ admin }, parts) => {
+  admin.post('/v1/explain', async function explain(c) {
     readQuery(c)
     return c.json(explanationJson(await explained(c, parts)))
   })

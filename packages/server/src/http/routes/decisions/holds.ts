@@ -1,19 +1,19 @@
 import type { HoldOptions, Subject } from 'sluice'
 import { checkKey } from '../../../policy/check-key.ts'
-import type { Routes } from '../../api-parts.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { type CheckInput, readCheck, readText, readUnits, readWhole } from '../../inputs.ts'
 import { madeInTime } from '../../overload.ts'
 import { HttpProblem } from '../../problem.ts'
 import { readJson } from '../../read-body.ts'
 import { readQuery } from '../../read-query.ts'
+import type { Routes } from '../../router.ts'
 
 const reserveFields = new Set(['id', 'ttlMs', 'kind'])
 const settleFields = new Set(['id', 'actual'])
 
 /** `POST /v1/reserve` takes units whose final cost is not known yet; `POST /v1/settle` says what it was. */
-export const holdRoutes: Routes = (app, { limiter, policy, ring }) => {
-  app.post('/v1/reserve', async function reserve(c) {
+export const holdRoutes: Routes = ({ decide }, { limiter, policy, ring }) => {
+  decide.post('/v1/reserve', async function reserve(c) {
     readQuery(c)
     const body = await readJson(c)
     const input = readCheck(body, '', reserveFields)
@@ -24,7 +24,7 @@ export const holdRoutes: Routes = (app, { limiter, policy, ring }) => {
     const options: HoldOptions = {
       ...optionsOf(input),
       ...(id === undefined ? {} : { id }),
-      ...(ttlMs === undefined ? {} : { ttlMs }),
+      ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
     }
     if ('key' in input) checkKey(policy.current, input.key, input.rule)
     const atMs = Date.now()
@@ -34,7 +34,7 @@ export const holdRoutes: Routes = (app, { limiter, policy, ring }) => {
     return c.json({ id: hold.id, allowed: hold.allowed, decision: decisionJson(hold.decision) })
   })
 
-  app.post('/v1/settle', async function settle(c) {
+  decide.post('/v1/settle', async function settle(c) {
     readQuery(c)
     const body = await readJson(c)
     const input = readCheck(body, '', settleFields)

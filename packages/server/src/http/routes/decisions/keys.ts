@@ -3,18 +3,18 @@ import { checkKey } from '../../../policy/check-key.ts'
 import { writtenFor } from '../../../policy/edit-overrides.ts'
 import { isUnused } from '../../../policy/is-unused.ts'
 import { actorOf } from '../../actor.ts'
-import type { Routes } from '../../api-parts.ts'
 import { keyInPath } from '../../key-path.ts'
 import { readQuery } from '../../read-query.ts'
+import type { Routes } from '../../router.ts'
 
 const prefix = '/v1/keys/'
 
 /** `GET` and `DELETE /v1/keys/service/rule/part...`: where a key stands and why, and forgetting what it has used. */
-export const keyRoutes: Routes = (app, parts) => {
+export const keyRoutes: Routes = ({ admin }, parts) => {
   const { limiter, audit, policy } = parts
   const whoIs = actorOf(parts)
 
-  app.get(`${prefix}*`, async function inspect(c) {
+  admin.get(`${prefix}*`, async function inspect(c) {
     readQuery(c)
     const { rule, key } = keyInPath(c, prefix, limiter)
     checkKey(policy.current, key, rule)
@@ -23,7 +23,7 @@ export const keyRoutes: Routes = (app, parts) => {
     return c.json({ ...inspection, explanation: explanationOf(inspection), written, override })
   })
 
-  app.delete(`${prefix}*`, async function reset(c) {
+  admin.delete(`${prefix}*`, async function reset(c) {
     readQuery(c)
     const { rule, key, readable } = keyInPath(c, prefix, limiter)
     checkKey(policy.current, key, rule)

@@ -1,7 +1,7 @@
 import type { LiveEntry } from '../../../live/live-log.ts'
-import type { Routes } from '../../api-parts.ts'
 import { HttpProblem } from '../../problem.ts'
 import { readQuery } from '../../read-query.ts'
+import type { Routes } from '../../router.ts'
 
 const encoder = new TextEncoder()
 /** Messages a reader may lag behind. One that is slower is cut off, and resumes by its id. */
@@ -11,8 +11,8 @@ const maxLag = 64
  * `GET /v1/live`: the last 15 minutes by the second and what happened in them, and then everything as it comes. Whoever
  * comes back with the id of the last message (`Last-Event-ID`, or `?after=`) gets what it missed, once.
  */
-export const liveRoute: Routes = (app, { live, limiter, page, reports, startedAt, isDraining }) => {
-  app.get('/v1/live', function stream(c) {
+export const liveRoute: Routes = ({ admin }, { live, limiter, page, reports, startedAt, isDraining }) => {
+  admin.get('/v1/live', function stream(c) {
     const { after } = readQuery(c, 'after')
     if (live.isFull) throw new HttpProblem(503, 'Too many are watching already.')
     if (isDraining()) throw new HttpProblem(503, 'The daemon is ending.')
@@ -54,7 +54,7 @@ export const liveRoute: Routes = (app, { live, limiter, page, reports, startedAt
       { highWaterMark: maxLag },
     )
     return new Response(body, {
-      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+      headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
     })
   })
 }

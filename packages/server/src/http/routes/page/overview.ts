@@ -1,7 +1,7 @@
 import { fleetRules, refusedKeys, replicasOf } from '../../../live/overview.ts'
 import { sharedFor } from '../../../live/shared-for.ts'
-import type { Routes } from '../../api-parts.ts'
 import { readQuery } from '../../read-query.ts'
+import type { Routes } from '../../router.ts'
 import { policyStatus, storeStatus } from '../stats.ts'
 
 const topRefused = 8
@@ -9,10 +9,10 @@ const keysPerRule = 20
 const sharedMs = 1000
 
 /** `GET /v1/overview`: the present state of the service: denied keys, the store, the policy, and all processes. */
-export const overviewRoute: Routes = (app, parts) => {
+export const overviewRoute: Routes = ({ admin }, parts) => {
   const { limiter, live, counter, reports, startedAt, deadlineMs } = parts
   const refusedNow = sharedFor(sharedMs, () => refusedKeys(fleetRules(live, counter, keysPerRule), limiter, topRefused))
-  app.get('/v1/overview', async function overview(c) {
+  admin.get('/v1/overview', async function overview(c) {
     readQuery(c)
     const outage = live.outages.current
     const own = counter.stats()

@@ -1,6 +1,7 @@
-import type { Routes } from '../../api-parts.ts'
 import { openApi } from '../../openapi/document.ts'
 import { pageFiles } from '../../page-files.ts'
+import { HttpProblem } from '../../problem.ts'
+import type { Routes } from '../../router.ts'
 
 const security = {
   'content-security-policy':
@@ -12,15 +13,15 @@ const security = {
 }
 
 /** `/`: the page; and `/openapi.json`. */
-export const pageRoutes: Routes = (app) => {
+export const pageRoutes: Routes = ({ open }) => {
   const files = pageFiles()
   for (const path of ['/', '/assets/*']) {
-    app.get(path, function page(c) {
+    open.get(path, function page(c) {
       const file = files.find(c.req.path, c.req.header('accept-encoding') ?? '')
       if (file !== undefined) return c.body(file.body, 200, { ...security, ...file.headers })
-      if (c.req.path !== '/') return c.notFound()
+      if (c.req.path !== '/') throw new HttpProblem(404, `There is no ${c.req.path}.`)
       return c.text('The page has not been built: run npm run build. The API works; /openapi.json describes it.\n', 503)
     })
   }
-  app.get('/openapi.json', (c) => c.json(openApi))
+  open.get('/openapi.json', (c) => c.json(openApi))
 }

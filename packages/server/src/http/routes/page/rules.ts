@@ -4,14 +4,15 @@ import { fleetRules } from '../../../live/overview.ts'
 import { fullnessOf, maxSubjects, type RuleDescription, ruleDescriptions } from '../../../live/rule-details.ts'
 import { stepMs } from '../../../live/rule-history.ts'
 import { sharedFor } from '../../../live/shared-for.ts'
-import type { ApiParts, Routes } from '../../api-parts.ts'
+import type { ApiParts } from '../../api-parts.ts'
 import { HttpProblem } from '../../problem.ts'
 import { readQuery } from '../../read-query.ts'
+import type { Routes } from '../../router.ts'
 
 const sharedMs = 1000
 
 /** `GET /v1/rules`: every rule with what it decided in the last 15 minutes; `/v1/rules/{name}`: one with its keys. */
-export const rulesRoute: Routes = (app, parts) => {
+export const rulesRoute: Routes = ({ admin }, parts) => {
   const { limiter, policy, env, live } = parts
   const describe = ruleDescriptions(
     () => policy.document?.parsed,
@@ -21,14 +22,14 @@ export const rulesRoute: Routes = (app, parts) => {
 
   const statsNow = sharedFor(sharedMs, () => statsByRule(parts, leadingAmong))
 
-  app.get('/v1/rules', async function list(c) {
+  admin.get('/v1/rules', async function list(c) {
     readQuery(c)
     const stats = statsNow()
     const rules = [...(await describe()).values()].map((rule) => summary(parts, rule, stats.get(rule.name)))
     return c.json({ service: limiter.policy.service, stepMs, replicas: 1 + live.fleet.reports.length, rules })
   })
 
-  app.get('/v1/rules/:name', async function one(c) {
+  admin.get('/v1/rules/:name', async function one(c) {
     readQuery(c)
     const rule = (await describe()).get(c.req.param('name'))
     if (rule === undefined) throw new HttpProblem(404, `The policy has no rule ${JSON.stringify(c.req.param('name'))}.`)

@@ -1,13 +1,12 @@
-import type { Hono } from 'hono'
 import { compilePolicyInSlices, parseInBackground } from 'sluice/policy'
 import { editOverrides, writtenFor } from '../../../policy/edit-overrides.ts'
-import type { NodeEnv } from '../../access.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { keyInPath, type PathKey } from '../../key-path.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { PolicyPusher } from '../../push-policy.ts'
 import { readJson } from '../../read-body.ts'
 import { readQuery } from '../../read-query.ts'
+import type { GuardedRoutes } from '../../router.ts'
 
 const prefix = '/v1/policy/overrides/'
 
@@ -15,8 +14,8 @@ const prefix = '/v1/policy/overrides/'
  * `PUT` and `DELETE /v1/policy/overrides/service/rule/part...`: other limits for one key until a given time. The policy
  * is pushed with it, so that every replica takes it up, and only on top of the version that `If-Match` names.
  */
-export function overrideRoutes(app: Hono<NodeEnv>, parts: ApiParts, pusher: PolicyPusher): void {
-  app.put(`${prefix}*`, async function override(c) {
+export function overrideRoutes(admin: GuardedRoutes, parts: ApiParts, pusher: PolicyPusher): void {
+  admin.put(`${prefix}*`, async function override(c) {
     readQuery(c)
     const asked = keyInPath(c, prefix, parts.limiter)
     const body = await readJson(c, 'limits', 'until')
@@ -32,7 +31,7 @@ export function overrideRoutes(app: Hono<NodeEnv>, parts: ApiParts, pusher: Poli
     return c.json({ ...pushed, until })
   })
 
-  app.delete(`${prefix}*`, async function removeOverride(c) {
+  admin.delete(`${prefix}*`, async function removeOverride(c) {
     readQuery(c)
     const asked = keyInPath(c, prefix, parts.limiter)
     const make = (): unknown => {

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Routes } from '../../api-parts.ts'
 import { readQuery } from '../../read-query.ts'
+import type { Routes } from '../../router.ts'
 
 /** `GET /v1/policy/schema`: the JSON Schema of policies, for editors. */
-export const policySchemaRoute: Routes = (app) => {
+export const policySchemaRoute: Routes = ({ admin }) => {
   let schema: string | undefined
-  app.get('/v1/policy/schema', function read(c) {
+  admin.get('/v1/policy/schema', function read(c) {
     readQuery(c)
     schema ??= readFileSync(createRequire(import.meta.url).resolve('sluice/policy.schema.json'), 'utf8')
     return c.body(schema, 200, { 'content-type': 'application/schema+json', 'cache-control': 'private, max-age=300' })

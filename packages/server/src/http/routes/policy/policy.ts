@@ -3,12 +3,12 @@ import { type PolicyArchive, type PolicyVersion, withoutDatabaseFields } from 's
 import { stringify } from 'yaml'
 import { policyTag } from '../../../policy/policy-tag.ts'
 import type { NodeEnv } from '../../access.ts'
-import type { Routes } from '../../api-parts.ts'
 import { readWhole } from '../../inputs.ts'
 import { HttpProblem } from '../../problem.ts'
 import { PolicyPusher, readOnlyReason, standingOf, tried, triedPush, writable } from '../../push-policy.ts'
 import { parseJson, readJson, readText } from '../../read-body.ts'
 import { readFlag, readNumber, readQuery } from '../../read-query.ts'
+import type { Routes } from '../../router.ts'
 import { policyStatus } from '../stats.ts'
 import { overrideRoutes } from './overrides.ts'
 
@@ -17,12 +17,12 @@ const maxPolicyBytes = 16 * 1024 * 1024
 const maxVersions = 100
 
 /** `/v1/policy`: what is in force, checking and pushing a document, former versions, and going back to one. */
-export const policyRoutes: Routes = (app, parts) => {
+export const policyRoutes: Routes = ({ admin }, parts) => {
   const { limiter } = parts
   const pusher = new PolicyPusher(parts)
-  overrideRoutes(app, parts, pusher)
+  overrideRoutes(admin, parts, pusher)
 
-  app.get('/v1/policy', async function read(c) {
+  admin.get('/v1/policy', async function read(c) {
     readQuery(c)
     const { service, rules } = limiter.policy
     const standing = await standingOf(parts)
@@ -41,25 +41,25 @@ export const policyRoutes: Routes = (app, parts) => {
     })
   })
 
-  app.post('/v1/policy/validate', async function check(c) {
+  admin.post('/v1/policy/validate', async function check(c) {
     readQuery(c)
     return c.json(await tried(parts, await readDocument(c), c.req.raw.signal))
   })
 
-  app.put('/v1/policy', async function push(c) {
+  admin.put('/v1/policy', async function push(c) {
     const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
     const document = await readDocument(c)
     if (isDryRun) return c.json({ ...(await triedPush(parts, document, c.req.raw.signal)), pushed: false })
     return c.json(await pusher.push(c, () => document, { what: 'policy.push' }))
   })
 
-  app.get('/v1/policy/versions', async function versions(c) {
+  admin.get('/v1/policy/versions', async function versions(c) {
     const limit = readNumber('limit', readQuery(c, 'limit').limit, 20, 1, maxVersions)
     const history = await writable(parts).history(limit)
     return c.json({ versions: history.map(({ revision, createdAt }) => ({ revision, createdAt })) })
   })
 
-  app.get('/v1/policy/versions/:revision', async function version(c) {
+  admin.get('/v1/policy/versions/:revision', async function version(c) {
     readQuery(c)
     const given = c.req.param('revision')
     if (!/^\d+$/.test(given)) throw new HttpProblem(404, `${JSON.stringify(given)} is no revision; they are numbers.`)
@@ -67,7 +67,7 @@ export const policyRoutes: Routes = (app, parts) => {
     return c.json({ ...found, text: textOf(found.document) })
   })
 
-  app.post('/v1/policy/rollback', async function rollback(c) {
+  admin.post('/v1/policy/rollback', async function rollback(c) {
     const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
     const archive = writable(parts)
     const revision = readWhole((await readJson(c, 'revision')).revision, 'revision')

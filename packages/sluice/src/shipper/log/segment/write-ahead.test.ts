@@ -72,7 +72,7 @@ test('a disk that has space for the events but not for the zeros stores the even
   const fs = modelFiles()
   const { shipper, got } = await open(fs, { onFull: 'refuse' })
   const full: unknown[] = []
-  shipper.on('full', (change) => full.push(change))
+  shipper.on('fullChanged', (change) => full.push(change))
   // The write with the zeros fails; the space it took is released before the next one.
   let isFull = false
   fs.fault = (operation, path) => {

@@ -129,7 +129,7 @@ async function open(fs: ModelFiles, world: World, segmentBytes: number): Promise
     flushInterval: false,
     maxBatchEvents: batch,
     identity: deadProcess(),
-    backoff: { baseMs: 0 },
+    backoff: { base: 0 },
     send: async (events: readonly OutgoingEvent[]) => {
       for (const { id } of events) {
         // Every send succeeds, and no answer says retry: unless the disk refused to record that, once is enough.

@@ -1,0 +1,56 @@
+import { backgroundClock } from '../../runtime/background-clock.ts'
+import { Reachability } from '../../runtime/reachability.ts'
+import type { CacheMonitor } from '../monitor.ts'
+import type { ResolvedOptions } from '../options.ts'
+
+/** After so many failures in a row, Redis counts as down. */
+const failuresBeforeDown = 3
+const backoff = { baseMs: 200, maxMs: 2000 } as const
+
+/** Whether Redis answers. While it is down nothing is sent but probes. */
+export class RedisState {
+  readonly #monitor: CacheMonitor
+  readonly #reachability: Reachability
+  /** When Redis last answered, by the cache's clock. */
+  lastAnswerMs = 0
+
+  constructor({ clock, random }: ResolvedOptions, monitor: CacheMonitor, probe: () => void) {
+    this.#monitor = monitor
+    this.#reachability = new Reachability({
+      ...{ clock: backgroundClock(clock), random, probe, backoff, failures: failuresBeforeDown },
+    })
+  }
+
+  get isDown(): boolean {
+    return this.#reachability.isDown
+  }
+
+  /** Redis answered a call. Only a probe ends an outage: it also sends what could not be sent. */
+  answered(nowMs: number): void {
+    this.lastAnswerMs = nowMs
+    if (!this.#reachability.isDown) this.#reachability.answered()
+  }
+
+  /** Redis answered a probe: calls are sent again. */
+  recovered(nowMs: number): void {
+    this.lastAnswerMs = nowMs
+    if (this.#reachability.answered()) this.#monitor.events.emit('redisChanged', { state: 'up' })
+  }
+
+  failed(error: unknown): void {
+    if (this.#reachability.failed()) this.#wentDown(error)
+  }
+
+  /** Redis counts as down at once. */
+  lost(error?: unknown): void {
+    if (this.#reachability.lost()) this.#wentDown(error)
+  }
+
+  close(): void {
+    this.#reachability.close()
+  }
+
+  #wentDown(error: unknown): void {
+    this.#monitor.events.emit('redisChanged', { state: 'down', error })
+  }
+}
