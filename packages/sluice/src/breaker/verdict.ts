@@ -2,7 +2,7 @@ import { type ErrorCode, isSluiceError } from '../core/errors.ts'
 import type { CallOutcome } from './stats.ts'
 
 /** Errors of calls that were refused in this process: they show nothing about what would have been called. */
-const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['SLUICE_BREAKER_OPEN', 'SLUICE_BULKHEAD_FULL'])
+const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['SLUICE_BREAKER_OPEN', 'SLUICE_REFUSED'])
 
 /** Whether a breaker or a bulkhead refused the call. */
 export function isRefusal(error: unknown): boolean {

@@ -78,5 +78,5 @@ export async function invalidateScopes(
 
 /** The error of a change that Redis did not confirm. */
 export function notConfirmed(what: string, cause: unknown): SluiceError {
-  return new SluiceError('SLUICE_CACHE_UNREACHABLE', `Redis did not confirm ${what}`, { cause, transient: true })
+  return new SluiceError('SLUICE_STORE_FAILED', `Redis did not confirm ${what}`, { cause, transient: true })
 }

@@ -95,7 +95,7 @@ test('without Redis memory is answered as stale and the rest from the source; af
   expect(known).toMatchObject({ from: 'memory', stale: true })
   expect(await a!.lookup(keys.price('new'), fetch)).toMatchObject({ value: 'source', from: 'fetch' })
   await expect(a!.invalidate(keys.price('known'), { mode: 'strict' })).rejects.toMatchObject({
-    code: 'SLUICE_CACHE_UNREACHABLE',
+    code: 'SLUICE_STORE_FAILED',
   })
   expect(await a!.invalidate(keys.price('known'))).toEqual({ sent: false })
   server.thaw()

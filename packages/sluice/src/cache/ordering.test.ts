@@ -62,7 +62,7 @@ test.each(['strict', 'fast'] as const)(
     await new Promise((resolve) => setImmediate(resolve))
     link.fails = true
     const invalidating = reader.invalidate(xlm, { mode })
-    if (mode === 'strict') await expect(invalidating).rejects.toMatchObject({ code: 'SLUICE_CACHE_UNREACHABLE' })
+    if (mode === 'strict') await expect(invalidating).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' })
     else expect(await invalidating).toEqual({ sent: false })
     link.letGo()
     expect(await reading).toEqual([undefined])

@@ -71,7 +71,7 @@ test('it is rejected while the replica is away, in either mode, and this process
   await waitFor(async () => (await master.info('replication')).connected_slaves === '0')
   for (const mode of ['fast', 'strict'] as const)
     await expect(cache.invalidate(xlm, { mode, wait: 1 })).rejects.toMatchObject({
-      code: 'SLUICE_CACHE_UNREACHABLE',
+      code: 'SLUICE_STORE_FAILED',
       transient: true,
     })
   expect(await cache.getOrFetch(xlm, () => 'new')).toBe('new')
@@ -106,7 +106,7 @@ test('on Cluster it waits for the replica of the node that has the log, not of a
       redisDeadline: '300ms',
     })
     for (let i = 0; i < 6; i++)
-      await expect(impatient.invalidate(xlm, { wait: 1 })).rejects.toMatchObject({ code: 'SLUICE_CACHE_UNREACHABLE' })
+      await expect(impatient.invalidate(xlm, { wait: 1 })).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' })
     await impatient.close()
     for (const node of cluster.nodes) if (node.frozen) node.thaw()
     expect(await clustered.invalidate(xlm, { wait: 1 })).toEqual({ sent: true })

@@ -8,27 +8,25 @@ export const errorCodes = {
   SLUICE_WRONG_USE:
     'The call is not possible on this object, such as the use of a policy source that is already in use.',
   SLUICE_MISSING_PEER: 'An optional package that this part needs is not installed.',
-  SLUICE_STORE_FAILED: 'The store did not answer, or answered with an error; `kind` tells which.',
+  SLUICE_STORE_FAILED:
+    'The store, or the Redis of a part, did not answer, or answered with an error; `kind` tells which.',
   SLUICE_OVERLOADED: 'This process has more to do than it can do in time. Ask again later, or for less at once.',
   SLUICE_STORE_FULL: 'The memory store holds its maximum of subjects and every one of them is currently denied.',
   SLUICE_SOURCE_FAILED: 'The source of the policy could not be read.',
   SLUICE_POLICY_CHANGED:
     'A policy was not pushed, because another one had been pushed since the revision it was based on.',
   SLUICE_BREAKER_OPEN: 'The call was not made, because the breaker is open; `retryAfterMs` says for how much longer.',
-  SLUICE_BULKHEAD_FULL: 'The call was not made, because the maximum of calls is already running and waiting.',
-  SLUICE_TIMEOUT: 'A call did not settle within its time limit.',
-  SLUICE_REFUSED: 'A call was not given a grant in time; `reason`, `retryAfterMs` and `position` tell more.',
+  SLUICE_REFUSED:
+    'A call was not started, because too many run or wait already; `reason`, `retryAfterMs` and `position` tell more where they are known.',
+  SLUICE_TIMEOUT: 'A call, or the fetch of a cached value, did not settle within its time limit.',
   SLUICE_UPSTREAM_FAILED: 'A vendor could not be reached, ended the connection or took too long; `reason` tells which.',
   SLUICE_UNKNOWN_UPSTREAM: 'The policy in force has no upstream of that name or for that address.',
-  SLUICE_CACHE_BUSY: 'Too many fetches of one name were in flight, and this one could not start in time.',
-  SLUICE_FETCH_TIMEOUT: 'The fetch of a cached value took longer than its deadline.',
-  SLUICE_CACHE_UNREACHABLE: 'Redis did not confirm a write or a strict invalidation of the cache.',
   SLUICE_INVALID_EVENT: 'An event for the shipper cannot be written as JSON.',
   SLUICE_EVENT_TOO_LARGE: 'An event for the shipper has more bytes than `maxEventBytes`.',
   SLUICE_BUFFER_FULL: 'The buffer of the shipper is full, and `onFull` does not let the event wait.',
   SLUICE_BUFFER_FAILED: 'The disk of the shipper failed; the event was not stored.',
   SLUICE_REPORT_FAILED: 'A daemon did not take a report.',
-  SLUICE_CLOSED: 'The part or store was closed before the call.',
+  SLUICE_CLOSED: 'The part was closed before the call.',
 } as const
 
 /** A stable code that identifies what went wrong, whatever the message says. */

@@ -24,7 +24,7 @@ test('runs so many at a time, lets so many wait, first in first out, and refuses
   const limited = bulkhead(2, { queue: 2 })
   const call = limited(run)
   const calls = ['a', 'b', 'c', 'd'].map((name) => call(name))
-  await expect(call('e')).rejects.toMatchObject({ code: 'SLUICE_BULKHEAD_FULL', transient: true })
+  await expect(call('e')).rejects.toMatchObject({ code: 'SLUICE_REFUSED', transient: true })
   expect(limited.stats()).toEqual({ running: 2, waiting: 2, rejected: 1 })
   for (let i = 0; i < 4; i++) {
     started[i]!.end()

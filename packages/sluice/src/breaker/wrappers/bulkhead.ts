@@ -41,7 +41,7 @@ export function bulkhead(limit: number, options: BulkheadOptions = {}): Wrapper 
   const refusal = (why: 'full' | 'late'): SluiceError => {
     rejected += 1
     const reason = why === 'full' ? `${gate.waiting} wait, as many as may` : `this one has waited for ${maxWaitMs} ms`
-    return new SluiceError('SLUICE_BULKHEAD_FULL', `${limit} calls are running and ${reason}.`, { transient: true })
+    return new SluiceError('SLUICE_REFUSED', `${limit} calls are running and ${reason}.`, { transient: true })
   }
   const gate = new Gate({ limit, queue, maxWaitMs, clock, refusal })
 

@@ -132,7 +132,7 @@ describe.each(orders.map((order) => [order.join(' > '), order] as const))('%s', 
     expect(all.breaker.state).toBe('closed')
     own.abort(boom)
     const errors = await Promise.all(calls)
-    expect(errors.filter((error) => error.code === 'SLUICE_BULKHEAD_FULL')).toHaveLength(7)
+    expect(errors.filter((error) => error.code === 'SLUICE_REFUSED')).toHaveLength(7)
     expect(errors.filter((error) => error === boom)).toHaveLength(3)
     await all.clock.advance(0)
     expectIdle(all)

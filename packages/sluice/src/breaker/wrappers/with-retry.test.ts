@@ -81,7 +81,7 @@ test('a call that fails because its caller aborted it is not made again', async 
 
 test.each([
   ['a refusal of a breaker', new BreakerOpenError('a', () => 0)],
-  ['a full bulkhead', new SluiceError('SLUICE_BULKHEAD_FULL', 'full', { transient: true })],
+  ['a full bulkhead', new SluiceError('SLUICE_REFUSED', 'full', { transient: true })],
   ['an error that is not transient', new SluiceError('SLUICE_INVALID_KEY', 'wrong')],
 ])('does not retry %s', async (_, error) => {
   const fn = vi.fn(() => Promise.reject(error))

@@ -82,7 +82,7 @@ export class Fetches {
     const refusal = (): SluiceError => {
       this.#monitor.refused(name)
       const text = `${limit} fetches of ${name} are under way and none ended within ${maxWaitMs} ms`
-      return new SluiceError('SLUICE_CACHE_BUSY', text, { transient: true })
+      return new SluiceError('SLUICE_REFUSED', text, { transient: true })
     }
     const gate = new Gate({ limit, queue: Infinity, maxWaitMs, clock, refusal })
     this.#gates.set(name, gate)
@@ -118,5 +118,5 @@ class FetchArgument implements FetchContext {
 
 function tooLate(name: string, fetchDeadlineMs: number): SluiceError {
   const text = `the fetch of ${name} took longer than ${fetchDeadlineMs} ms`
-  return new SluiceError('SLUICE_FETCH_TIMEOUT', text, { transient: true })
+  return new SluiceError('SLUICE_TIMEOUT', text, { transient: true })
 }

@@ -40,9 +40,11 @@ export function ioredisConnection(
     if (isWrongDatabase) return
     lastError = error
     if (error.command?.name !== 'select') return
-    // ioredis would go on in database 0, among the counters of others. Its further errors are consequences.
+    // ioredis would go on in database 0, among the counters of others. Its further errors are consequences. Until it is
+    // ready it sends nothing of ours, and a socket that is destroyed during the handshake of ioredis 5 may be taken for
+    // a ready one for ever.
     isWrongDatabase = true
-    own.stream?.destroy(error)
+    if (own.status === 'ready') own.stream?.destroy(error)
   })
   own.on('connect', () => {
     isWrongDatabase = false
@@ -53,7 +55,10 @@ export function ioredisConnection(
   // A cluster emits '+node' for each node that it has connected to; other clients emit 'ready'.
   for (const event of ['ready', '+node']) {
     own.on(event, () => {
-      if (isWrongDatabase) return
+      if (isWrongDatabase) {
+        own.stream?.destroy(lastError!)
+        return
+      }
       generation += 1
       lastError = undefined
     })
