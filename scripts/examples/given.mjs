@@ -37,7 +37,7 @@ export const given = {
   readValues: 'declare function readValues(client: any, keys: readonly string[]): Promise<any>',
   clockOf: 'declare function clockOf(client: any): Promise<number>',
   writeOrDelete: 'declare function writeOrDelete(client: any, ...values: any[]): Promise<void>',
-  etcdStore: "declare function etcdStore(): import('sluice').Store",
+  etcdStore: "declare function etcdStore(): import('sluice/store').Store",
 }
 
 /** What an example in a comment may take for granted besides. */
@@ -49,7 +49,7 @@ export const givenInComments = {
   keys: "declare const keys: { price(assetId: string): import('sluice/cache').CacheKey }",
   shipper: "declare const shipper: import('sluice/shipper').Shipper",
   breakers: "declare const breakers: import('sluice/breaker').Breakers",
-  store: "declare const store: import('sluice').Store",
+  store: "declare const store: import('sluice/store').Store",
   hold: "declare const hold: import('sluice').HoldHandle",
   view: "declare const view: import('sluice').RequestView",
   document: "declare const document: import('sluice').PolicyDocument",

@@ -5,6 +5,8 @@ export interface Bundle {
   readonly code: string
   /** Modules that are still imported. */
   readonly imports: readonly string[]
+  /** Packages of others that are in it. */
+  readonly packages: readonly string[]
   /** Minified and compressed. */
   readonly kib: number
 }
@@ -39,5 +41,9 @@ export async function bundle(file: string, { external = [], later = true }: Bund
   const [output] = Object.values(metafile.outputs)
   const code = outputFiles[0]!.text
   const imports = [...new Set(output!.imports.map(({ path }) => path))]
-  return { code, imports, kib: gzipSync(code).length / 1024 }
+  const packages = Object.entries(output!.inputs).flatMap(([path, { bytesInOutput }]) => {
+    const [, name] = /node_modules\/([^/]+)/.exec(path) ?? []
+    return name !== undefined && bytesInOutput > 0 ? [name] : []
+  })
+  return { code, imports, packages: [...new Set(packages)], kib: gzipSync(code).length / 1024 }
 }

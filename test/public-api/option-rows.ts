@@ -24,7 +24,7 @@ import { mongoPolicy } from 'sluice/mongodb'
 import { type NestModuleOptions, ProtectGuard, RateLimit, RateLimitGuard, RateLimitModule } from 'sluice/nest'
 import * as node from 'sluice/node'
 import { traceDecisions } from 'sluice/opentelemetry'
-import { compilePolicy, compilePolicyInSlices, livePolicy } from 'sluice/policy'
+import { compilePolicy, compilePolicyInSlices, openPolicy } from 'sluice/policy'
 import { postgresPolicy } from 'sluice/postgres'
 import { createPresence, eventStream, sendEvents } from 'sluice/presence'
 import { openRedis, redisPolicy } from 'sluice/redis'
@@ -88,7 +88,6 @@ const pushed: Row = ['after', (options) => filePolicy('nowhere.yaml').archive.pu
 /** By subpath and name: all of the library that takes options. */
 export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   '.': {
-    'PolicyArchive.push': pushed,
     'Limiter.admit': ['ttl', (options) => limiter.admit('a', options)],
     'Limiter.check': ['cost', (options) => limiter.check(request, options)],
     'Limiter.take': ['cost', (options) => limiter.take('a', options)],
@@ -105,6 +104,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'createLimiter.denyCache': ['maxAge', (denyCache) => createLimiter({ limits: { rpm: 1 }, denyCache })],
     'createLimiter.lease': ['ahead', (lease) => createLimiter({ limits: { rpm: 1 }, lease })],
     limiterMetrics: ['decisionsOnly', (options) => limiterMetrics(limiter, options)],
+    openPolicy: ['fallbackPolicy', (options) => openPolicy({ service: 'options', upstreams }, options)],
     filePolicy: ['poll', (options) => filePolicy('sluice.yaml', options)],
     memoryStore: ['maxSubjects', memoryStore],
   },
@@ -115,7 +115,8 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './policy': {
     compilePolicy: ['functions', (options) => compilePolicy({}, options)],
     compilePolicyInSlices: ['functions', (options) => compilePolicyInSlices({}, options)],
-    livePolicy: ['fallback', livePolicy],
+    'PolicyArchive.push': pushed,
+    openPolicy: ['fallbackPolicy', (options) => openPolicy({ service: 'options', upstreams }, options)],
   },
   './egress': {
     createEgress: ['deadline', createEgress],
@@ -132,9 +133,8 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     ],
   },
   './store': { stateStore: ['transact', stateStore] },
-  './mongodb': { 'PolicyArchive.push': pushed, mongoPolicy: ['history', (options) => mongoPolicy(given, options)] },
+  './mongodb': { mongoPolicy: ['history', (options) => mongoPolicy(given, options)] },
   './postgres': {
-    'PolicyArchive.push': pushed,
     postgresPolicy: ['createTable', (options) => postgresPolicy(given, options)],
   },
   './express': adapterRows(

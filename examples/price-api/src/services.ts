@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client'
-import { createLimiter, filePolicy, type Limiter, limiterMetrics, type PolicyDocument, type PolicySource } from 'sluice'
+import { createLimiter, filePolicy, type Limiter, type LimiterOptions, limiterMetrics } from 'sluice'
 import {
   type Cache,
   type CacheOptions,
@@ -28,7 +28,7 @@ export interface Services {
 export interface ServiceOptions {
   readonly redis: RedisClient
   readonly database: Database
-  readonly policy?: PolicyDocument | PolicySource
+  readonly policy?: LimiterOptions['policy']
   readonly cache?: CacheOptions
 }
 

@@ -1,25 +1,16 @@
-import type { PolicyArchive, PolicyDocument, PolicySource } from 'sluice'
-import { createLimiter, type Limiter, memoryStore, type Store } from 'sluice'
+import { createLimiter, type Limiter, memoryStore, type PolicyDocument } from 'sluice'
+import { type LivePolicy, openPolicy, type PolicyArchive } from 'sluice/policy'
 import { openRedis, type RedisHandle } from 'sluice/redis'
-import { storeOf } from 'sluice/store'
+import { type Store, storeOf } from 'sluice/store'
 import type { ServerConfig } from './config/config.ts'
 import { examplePolicy } from './config/policy/example-policy.ts'
 import { archiveOf } from './config/policy/policy-archive.ts'
-import { openPolicy } from './config/policy/policy-place.ts'
-import { teePolicy } from './config/policy/tee-policy.ts'
+import { openSource } from './config/policy/policy-place.ts'
 import { redisClient } from './config/redis-target.ts'
 import { documentOf } from './policy/rule-changes.ts'
 
 /** What was opened, to be closed in reverse. */
 export type Opened = (() => unknown)[]
-
-/** The document in force; both are undefined while the built-in example stands in for it. */
-export interface PolicyInForce {
-  /** As it was written. */
-  readonly document: unknown
-  /** The same as an object. */
-  readonly parsed: unknown
-}
 
 export interface OpenLimiter {
   readonly limiter: Limiter
@@ -28,9 +19,8 @@ export interface OpenLimiter {
   readonly redis: RedisHandle | undefined
   readonly client: ReturnType<typeof redisClient> | undefined
   readonly archive: PolicyArchive | undefined
-  readonly policy: PolicyInForce
-  /** The source of the policy for another reader, beside the limiter. */
-  readonly policyForOthers: PolicySource
+  /** What the limiter and the proxy share. It has no document while the built-in example stands in for it. */
+  readonly policy: LivePolicy
   /** Whether the built-in example stands in for a policy that could not be read. */
   isExampleInstead(): boolean
   /** What is in force, for people. */
@@ -39,7 +29,7 @@ export interface OpenLimiter {
 
 /** Opens the policy and the store of a configuration and makes a limiter of them. */
 export async function openLimiter(config: ServerConfig, opened: Opened): Promise<OpenLimiter> {
-  const { source, close } = await openPolicy(config.policy)
+  const { source, close } = await openSource(config.policy)
   opened.push(close)
   const client = openClient(config, opened)
   // The daemon reports itself, with all its limiters together.
@@ -47,34 +37,28 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
   if (redis) opened.push(() => redis.close())
   const store = redis === undefined ? memoryStore() : storeOf(redis)
   opened.push(() => store.close())
-  const teed = teePolicy(source)
-  const limiter = await createLimiter({
-    policy: teed.first,
-    store,
-    deadline: config.deadlineMs,
-    ...(config.replicas === undefined ? {} : { replicas: config.replicas }),
+  const policy = await openPolicy(source, {
     env: config.env,
     ...(config.policy.optional ? { fallbackPolicy: exampleFor(config.policy) } : {}),
   })
+  opened.push(() => policy.close())
+  const limiter = await createLimiter({
+    policy,
+    store,
+    deadline: config.deadlineMs,
+    ...(config.replicas === undefined ? {} : { replicas: config.replicas }),
+  })
   opened.push(() => limiter.close())
-  const isExample = (): boolean => limiter.policy.document === undefined
+  const isExample = (): boolean => policy.document === undefined
   const archive = archiveOf(source)
-  const place = (): string => limiter.policy.status.source
+  const place = (): string => policy.status.source
   return {
     limiter,
     store,
     redis,
     client,
     archive,
-    policy: {
-      get document() {
-        return limiter.policy.document?.given
-      },
-      get parsed() {
-        return limiter.policy.document?.parsed
-      },
-    },
-    policyForOthers: teed.second,
+    policy,
     isExampleInstead: isExample,
     policySource: () => (isExample() ? `the built-in example, as ${place()} could not be read` : place()),
   }

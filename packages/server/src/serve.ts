@@ -82,12 +82,12 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     opened.push(logEvents(limiter, log), metrics.watch(limiter), () => counter.stop())
     const audit = new AuditLog(log)
     const hide = createHide()
-    const ring = openRing(limiter, policy, hide)
+    const ring = openRing(policy, hide)
     const reports = openReports(open, counter, opened)
     const { replica, readers } = reports
     const lookAt = sharedLook(readers)
     const look = (): Promise<FleetLook> => lookAt(limiter.policy.service)
-    const live = new Live({ limiter, counter, replica, look, document: () => policy.parsed })
+    const live = new Live({ limiter, counter, replica, look, document: () => policy.document?.parsed })
     opened.push(() => live.close())
     let draining = false
     const { trustedProxies, forwardedBy, env } = config
@@ -178,7 +178,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
 
 async function openGrpc(
   config: ServerConfig,
-  { limiter, store }: OpenLimiter,
+  { limiter, policy, store }: OpenLimiter,
   counter: LimiterCounter,
   metrics: DaemonMetrics,
   log: Logger,
@@ -191,5 +191,5 @@ async function openGrpc(
   }
   const overrides = new OverrideLimiters({ store, service, deadlineMs: config.deadlineMs, watch })
   opened.push(() => overrides.close())
-  return listenGrpc({ limiter, overrides, turns: new DecisionTurns() }, config, metrics.called, log)
+  return listenGrpc({ limiter, policy, overrides, turns: new DecisionTurns() }, config, metrics.called, log)
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import { type Limiter, StoreError } from 'sluice'
+import type { Limiter } from 'sluice'
+import { StoreError } from 'sluice/store'
 import type { ServerConfig } from './config/config.ts'
 import { redisClient } from './config/redis-target.ts'
 import { isAuthFailure, tryRedis } from './config/try-redis.ts'

@@ -16,9 +16,9 @@ export interface Validated {
 export async function validate(config: ServerConfig): Promise<Validated> {
   const opened: Opened = []
   try {
-    const { limiter } = await openLimiter(config, opened)
+    const { limiter, policy } = await openLimiter(config, opened)
     const health = await limiter.health()
-    const ofPolicy = policyWarnings(limiter.policy.compiled, Date.now())
+    const ofPolicy = policyWarnings(policy.current, Date.now())
     const warnings = [...config.warnings, ...health.warnings, ...ofPolicy]
     const { service, rules, status } = limiter.policy
     return { service, version: status.version, rules, policySource: status.source, store: health.store.name, warnings }

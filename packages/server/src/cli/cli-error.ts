@@ -1,4 +1,5 @@
-import { isSluiceError, StoreError } from 'sluice'
+import { isSluiceError } from 'sluice'
+import { StoreError } from 'sluice/store'
 import type { ExitCode } from './exit-codes.ts'
 
 /** Ends a command with a message for people and a code for scripts. */

@@ -1,5 +1,5 @@
 import { PolicyError } from 'sluice'
-import { nearestWord } from 'sluice/policy'
+import { nearestWord } from 'sluice/internal'
 import { version } from '../version.ts'
 import { CliError, toCliError, wrongUse } from './cli-error.ts'
 import type { Command } from './command.ts'

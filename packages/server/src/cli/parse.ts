@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { nearestWord } from 'sluice/policy'
+import { nearestWord } from 'sluice/internal'
 import { type Environment, readOptions } from '../config/read-options.ts'
 import { wrongUse } from './cli-error.ts'
 import type { Command } from './command.ts'

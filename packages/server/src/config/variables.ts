@@ -1,4 +1,4 @@
-import { nearestWord } from 'sluice/policy'
+import { nearestWord } from 'sluice/internal'
 import { wrongOption } from './option-error.ts'
 
 const prefix = 'SLUICE_'

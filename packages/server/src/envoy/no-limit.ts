@@ -1,6 +1,6 @@
-import type { MatchedRule } from 'sluice/policy'
+import type { CompiledPolicy } from 'sluice/policy'
 
-type Limits = MatchedRule['limits']['limits']
+type Limits = ReturnType<CompiledPolicy['match']>['rules'][number]['limits']['limits']
 
 /**
  * Limits that stand for no amount: rules with exactly these are answered without asking the store. No limit of Envoy's

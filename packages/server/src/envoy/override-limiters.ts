@@ -1,4 +1,5 @@
-import { createLimiter, type Decision, type Limiter, type Store } from 'sluice'
+import { createLimiter, type Decision, type Limiter } from 'sluice'
+import type { Store } from 'sluice/store'
 import type { Entry } from './descriptor.ts'
 import { limitOf, type Unit } from './units.ts'
 

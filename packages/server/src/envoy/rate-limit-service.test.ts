@@ -1,4 +1,5 @@
 import { createLimiter, memoryStore, type PolicyDocument } from 'sluice'
+import { openPolicy } from 'sluice/policy'
 import { afterEach, expect, test } from 'vitest'
 import { DecisionTurns } from '../decision-turns.ts'
 import { OverrideLimiters } from './override-limiters.ts'
@@ -10,13 +11,17 @@ afterEach(() => Promise.all(opened.splice(0).map((each) => each.close())))
 /** Asks a service with these rules about a tenant. */
 async function serviceOf(rules: PolicyDocument['rules']) {
   const store = memoryStore()
-  const limiter = await createLimiter({ policy: { service: 's', rules }, store })
+  const policy = await openPolicy({ service: 's', rules })
+  const limiter = await createLimiter({ policy, store })
   const overrides = new OverrideLimiters({ store, service: () => 's', deadlineMs: 500, watch: () => () => {} })
   const turns = new DecisionTurns()
-  opened.push(limiter, overrides, store)
+  opened.push(limiter, policy, overrides, store)
   return async (tenant: string, domain = 'shop', limit: { requestsPerUnit: number; unit: string } | null = null) => {
     const descriptors = [{ entries: [{ key: 'tenant', value: tenant }], limit, hitsAddend: null }]
-    const { statuses } = await shouldRateLimit({ limiter, overrides, turns }, { domain, descriptors, hitsAddend: 0 })
+    const { statuses } = await shouldRateLimit(
+      { limiter, policy, overrides, turns },
+      { domain, descriptors, hitsAddend: 0 },
+    )
     return `${statuses[0]!.code} ${statuses[0]!.currentLimit?.requestsPerUnit ?? 'without a limit'}`
   }
 }

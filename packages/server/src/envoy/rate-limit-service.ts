@@ -1,4 +1,5 @@
 import type { Decision, Limiter } from 'sluice'
+import type { LivePolicy } from 'sluice/policy'
 import type { DecisionTurns } from '../decision-turns.ts'
 import { descriptorView, type Entry } from './descriptor.ts'
 import { domainsOf } from './domains.ts'
@@ -39,6 +40,8 @@ const maxHits = 1e13
 
 export interface RateLimitParts {
   readonly limiter: Limiter
+  /** That of the limiter. */
+  readonly policy: LivePolicy
   readonly overrides: OverrideLimiters
   readonly turns: DecisionTurns
 }
@@ -61,7 +64,7 @@ async function decide(
   descriptor: Descriptor,
   hits: number,
 ): Promise<DescriptorStatus> {
-  const { limiter, overrides, turns } = parts
+  const { limiter, policy, overrides, turns } = parts
   await turns.begin()
   const { entries, limit } = descriptor
   const cost = Math.min(descriptor.hitsAddend?.value ?? hits, maxHits)
@@ -72,11 +75,11 @@ async function decide(
         `a limit's unit is ${JSON.stringify(unit)}; use one of ${Object.keys(unitSeconds).join(', ')}`,
       )
     // As in Envoy's service, a domain that is not configured has no limits, whatever its descriptors bring along.
-    if (!domainsOf(limiter.policy.document?.parsed).has(domain)) return unmatched
+    if (!domainsOf(policy.document?.parsed).has(domain)) return unmatched
     return spend((units) => overrides.take(domain, entries, unit as Unit, requestsPerUnit, units), cost)
   }
   const view = descriptorView(domain, entries)
-  const winner = limiter.policy.compiled.match(view, Date.now()).rules.find(({ rule }) => rule.forDescriptors)
+  const winner = policy.current.match(view, Date.now()).rules.find(({ rule }) => rule.forDescriptors)
   if (winner === undefined) return unmatched
   const meaning = meaningOf(winner.limits.limits)
   if (meaning !== undefined) return meaning === 'unlimited' ? unlimited : unmatched

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
-import type { Limiter, PolicyArchive } from 'sluice'
+import type { Limiter } from 'sluice'
 import type { PartHealth } from 'sluice/internal'
+import type { LivePolicy, PolicyArchive } from 'sluice/policy'
 import type { LimiterCounter } from 'sluice/reports'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { DataSources } from '../data-sources/data-sources.ts'
@@ -31,8 +32,8 @@ export interface ApiParts {
   readonly limiter: Limiter
   /** Undefined when the policy's source cannot be written to. */
   readonly archive: PolicyArchive | undefined
-  /** The document in force, as it was written and as an object; undefined when the source has given none. */
-  readonly policy: { readonly document: unknown; readonly parsed: unknown }
+  /** That of the limiter. It has no document when the source has given none. */
+  readonly policy: LivePolicy
   /** What is in force, for people: also says when the built-in example stands in. */
   readonly policySource: () => string
   /** Whether a policy can be pushed, as far as that is known without trying. */

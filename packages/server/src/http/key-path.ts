@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
-import { encodeKey, type Limiter, type ReadKeyPart } from 'sluice'
+import type { Limiter, ReadKeyPart } from 'sluice'
 import { pathOf } from 'sluice/http'
-import { parseReadableKey } from 'sluice/policy'
+import { encodeKey, parseReadableKey } from 'sluice/internal'
 import type { NodeEnv } from './access.ts'
 import { HttpProblem } from './problem.ts'
 

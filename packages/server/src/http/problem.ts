@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
-import { isSluiceError, PolicyError, StoreError } from 'sluice'
+import { isSluiceError, PolicyError } from 'sluice'
 import { problemType } from 'sluice/http'
+import { StoreError } from 'sluice/store'
 
 /** An answer that is an error, by RFC 9457: every part of the server answers errors in this form. */
 export interface Problem {

@@ -1,6 +1,12 @@
 import type { Context } from 'hono'
-import { type PolicyArchive, PolicyError } from 'sluice'
-import { type CompiledPolicy, compilePolicyInSlices, parseInBackground, policyWarnings } from 'sluice/policy'
+import { PolicyError } from 'sluice'
+import {
+  type CompiledPolicy,
+  compilePolicyInSlices,
+  type PolicyArchive,
+  parseInBackground,
+  policyWarnings,
+} from 'sluice/policy'
 import { diffDocuments } from '../policy/diff-documents.ts'
 import { locateInBackground } from '../policy/locate-in-background.ts'
 import { conflictOf, policyTag, type Standing } from '../policy/policy-tag.ts'
@@ -67,7 +73,7 @@ export async function tried(
 ): Promise<Record<string, unknown>> {
   const { limiter } = parts
   const { policy, parsed: after } = await checked(parts, document, signal)
-  const before = parts.policy.parsed
+  const before = parts.policy.document?.parsed
   return {
     valid: true,
     service: policy.service,
@@ -99,7 +105,7 @@ export async function triedPush(
 export async function standingOf({ limiter, policy, archive }: ApiParts): Promise<Standing> {
   const [newest] = (await archive?.history(1)) ?? []
   const { version, ageMs, lastError } = limiter.policy.status
-  return { version, ageMs, hasError: lastError !== undefined, document: policy.document, newest }
+  return { version, ageMs, hasError: lastError !== undefined, document: policy.document?.given, newest }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { Limiter } from 'sluice'
-import { parseReadableKey } from 'sluice/policy'
+import { parseReadableKey } from 'sluice/internal'
 import type { LimiterCounter, LimiterStats, ReceivedReport, RuleStats } from 'sluice/reports'
 import { fleetStats, isLimiter } from '../stats/fleet.ts'
 import type { Live } from './live.ts'

@@ -1,5 +1,6 @@
 import type { Limiter } from 'sluice'
-import { type CompiledPolicy, compilePolicyInSlices, parseReadableKey } from 'sluice/policy'
+import { parseReadableKey } from 'sluice/internal'
+import { type CompiledPolicy, compilePolicyInSlices } from 'sluice/policy'
 import type { HotKey } from 'sluice/reports'
 
 /** A rule as the policy has it, for people. */

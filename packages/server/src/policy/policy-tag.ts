@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { PolicyVersion } from 'sluice'
+import type { PolicyVersion } from 'sluice/policy'
 
 /** How long a version that was pushed may take to come into force before it no longer counts as on its way. */
 const pendingMs = 10_000

@@ -30,7 +30,7 @@ const maxBodyBytes = 100 * 1024 * 1024
 /** Opens the proxy of `--proxy-port`: on the daemon's policy and store, in its metrics and reports. */
 export async function openProxy(
   { proxyHost: host, proxyPort: port, proxyCredentials: credentials, tls, deadlineMs, replicas, env }: ServerConfig,
-  { policyForOthers: policy, redis }: OpenLimiter,
+  { policy, redis }: OpenLimiter,
   { metrics, reports, log, drainMs }: Shared,
   opened: Opened,
 ): Promise<DaemonProxy | undefined> {

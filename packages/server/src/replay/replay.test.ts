@@ -12,9 +12,8 @@ const hide = createHide()
 const allowed = { allowed: true }
 
 function ringFor(document: object, options: ConstructorParameters<typeof RequestRing>[2] = {}): RequestRing {
-  const { rules } = compilePolicy(document)
-  const policy = { reads: rules.flatMap(({ reads }) => reads) }
-  return new RequestRing(() => policy as never, hide, options)
+  const policy = compilePolicy(document)
+  return new RequestRing(() => policy, hide, options)
 }
 
 const byKey = {

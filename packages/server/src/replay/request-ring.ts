@@ -1,5 +1,5 @@
-import type { Decision, Key, Limiter, ReadKeyPart, RequestView } from 'sluice'
-import type { ReadField } from 'sluice/policy'
+import type { Decision, Key, ReadKeyPart, RequestView } from 'sluice'
+import type { CompiledPolicy, ReadField } from 'sluice/policy'
 import { keptText, keptView, maxFields, sizeOf } from './kept-view.ts'
 import { type Hide, isSecretSelector } from './secret-names.ts'
 
@@ -49,16 +49,16 @@ interface Slot {
  * looks at are kept, with secrets hidden. Bounded in number and in bytes.
  */
 export class RequestRing {
-  readonly #policyOf: () => Limiter['policy']
+  readonly #policyOf: () => CompiledPolicy
   readonly #hide: Hide
   readonly #options: Required<RingOptions>
   readonly #slots: (Slot | undefined)[] = []
   #oldest = 0
   #next = 0
   #bytes = 0
-  #known: { readonly policy: Limiter['policy']; readonly fields: readonly ReadField[] } | undefined
+  #known: { readonly policy: CompiledPolicy; readonly fields: readonly ReadField[] } | undefined
 
-  constructor(policyOf: () => Limiter['policy'], hide: Hide, options: RingOptions = {}) {
+  constructor(policyOf: () => CompiledPolicy, hide: Hide, options: RingOptions = {}) {
     this.#policyOf = policyOf
     this.#hide = hide
     this.#options = { ...defaults, ...options }
@@ -97,7 +97,7 @@ export class RequestRing {
   /** The same list for all requests under one policy. */
   #fields(): readonly ReadField[] {
     const policy = this.#policyOf()
-    if (this.#known?.policy !== policy) this.#known = { policy, fields: policy.reads.slice(0, maxFields) }
+    if (this.#known?.policy !== policy) this.#known = { policy, fields: readsOf(policy).slice(0, maxFields) }
     return this.#known.fields
   }
 
@@ -112,4 +112,10 @@ export class RequestRing {
     const { key } = asked
     return { ...asked, key: typeof key === 'string' ? (keptPart(key, 0) as string) : key.map(keptPart) }
   }
+}
+
+/** Every field of a request that some rule looks at, once. */
+function readsOf({ rules }: CompiledPolicy): readonly ReadField[] {
+  const fields = rules.flatMap(({ reads }) => reads)
+  return [...new Map(fields.map(({ root, path }) => [JSON.stringify([root, path]), { root, path }])).values()]
 }

@@ -1,10 +1,7 @@
 import { Emitter } from '../core/observe/emitter.ts'
 import { type CompiledCapacity, compileCapacity, defaultCapacity } from '../policy/capacity/compile-capacity.ts'
-import { compilePolicyInSlices } from '../policy/compile/compile-policy.ts'
 import { PolicyError, type PolicyIssue } from '../policy/document/policy-error.ts'
-import { type LivePolicy, livePolicy } from '../policy/live/live-policy.ts'
-import type { PolicySource } from '../policy/live/source.ts'
-import { staticPolicy } from '../policy/sources/static.ts'
+import { usePolicy } from '../policy/live/use-policy.ts'
 import { addProcessPart } from '../runtime/process-parts.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import { type Capacity, MeasuredCapacity } from './capacity.ts'
@@ -22,9 +19,10 @@ import { type CapacityOptions, checkOptions } from './options.ts'
 export async function createCapacity(options: CapacityOptions = {}): Promise<Capacity> {
   checkOptions(options)
   const events = new Emitter<CapacityEvents>(capacityEventNames)
-  const live = options.policy && (await follow(options.policy, events))
   const own = tableOf(options)
   const clock = options.clock ?? systemClock()
+  const policy = options.policy && (await usePolicy('createCapacity', options.policy, {}))
+  policy?.on('rejected', (event) => events.emit('policyRejected', event))
   const measured = options.process === false ? undefined : processSignals(clock)
   const signals = (inFlight: () => number): readonly Signal[] => [
     ...(measured?.signals ?? []),
@@ -38,13 +36,13 @@ export async function createCapacity(options: CapacityOptions = {}): Promise<Cap
     random: options.random ?? Math.random,
     signals,
     waitedMs: () => measured?.waitedMs() ?? 0,
-    table: live === undefined ? () => own : () => live.current.capacity ?? defaultCapacity,
-    policyError: () => live?.status.lastError,
+    table: policy === undefined ? () => own : () => policy.live.current.capacity ?? defaultCapacity,
+    policyError: () => policy?.live.status.lastError,
     events,
     async onClose() {
       endReport()
       measured?.stop()
-      await live?.close()
+      await policy?.close()
     },
   })
   return capacity
@@ -59,13 +57,4 @@ function tableOf(options: CapacityOptions): CompiledCapacity {
   )
   if (issues.length > 0) throw new PolicyError(issues)
   return compiled
-}
-
-function follow(policy: NonNullable<CapacityOptions['policy']>, events: Emitter<CapacityEvents>): Promise<LivePolicy> {
-  const source = 'start' in policy ? (policy as PolicySource) : staticPolicy(policy)
-  return livePolicy({
-    source,
-    compile: (document) => compilePolicyInSlices(document),
-    onRejected: (error) => events.emit('policyRejected', { source: source.description, error }),
-  })
 }

@@ -3,16 +3,15 @@ import type { Clock } from '../core/clock.ts'
 import type { Duration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { CapacitySpec } from '../policy/document/capacity-spec.ts'
-import type { PolicyDocument } from '../policy/document/document.ts'
-import type { PolicySource } from '../policy/live/source.ts'
+import type { PolicyInput } from '../policy/live/use-policy.ts'
 
 export interface CapacityOptions {
   /** The table, in place of a policy's section `capacity`. */
   readonly table?: CapacitySpec['table']
   /** When senders should try again after not ready, such as `'30s'`. */
   readonly retryAfter?: Duration
-  /** A policy whose section `capacity` has the table; changes are followed. */
-  readonly policy?: PolicyDocument | PolicySource
+  /** A policy whose section `capacity` has the table, in any form that `createLimiter` takes; changes are followed. */
+  readonly policy?: PolicyInput
   /** The most requests that should be in flight; the guard counts them. */
   readonly maxInFlight?: number
   /** How long work waits before it begins, in milliseconds, such as for a connection of a pool. */

@@ -2,12 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
 import { parseDuration } from '../core/duration.ts'
 import { Emitter } from '../core/observe/emitter.ts'
-import { compilePolicyInSlices } from '../policy/compile/compile-policy.ts'
-import type { CompiledPolicy } from '../policy/compiled-policy.ts'
-import type { PolicyDocument } from '../policy/document/document.ts'
-import { livePolicy } from '../policy/live/live-policy.ts'
-import type { PolicySource } from '../policy/live/source.ts'
-import { staticPolicy } from '../policy/sources/static.ts'
+import { usePolicy } from '../policy/live/use-policy.ts'
 import { reportPart } from '../redis/report-part.ts'
 import { useRedis } from '../redis/use-redis.ts'
 import { systemClock } from '../runtime/system-clock.ts'
@@ -38,28 +33,18 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
   const undici = await loadUndici()
   const clock = options.clock ?? systemClock()
   const events = new Emitter<EgressEvents>(egressEventNames)
-  const source = isSource(options.policy) ? options.policy : staticPolicy(options.policy)
-  let follow: ((policy: CompiledPolicy) => void) | undefined
-  const live = await livePolicy({
-    source,
-    clock,
-    compile: (document) => compilePolicyInSlices(document),
-    onLoaded: (policy) => {
-      follow?.(policy)
-      events.emit('policyLoaded', { version: policy.version, source: source.description })
-    },
-    onRejected: (error) => events.emit('policyRejected', { source: source.description, error }),
-  })
+  const policy = await usePolicy('createEgress', options.policy, { clock })
+  const { live } = policy
   let port: BookingPort
   try {
     checkHooks(options.hooks ?? {}, live.current.upstreams)
     port = portOf(options, live.current.service, clock)
   } catch (error) {
-    await live.close()
+    await policy.close()
     throw error
   }
   const egress: PolicyEgress = new PolicyEgress({
-    live,
+    policy,
     undici,
     clock,
     events,
@@ -78,7 +63,11 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
     service: live.current.service,
     stats: () => egress.stats(),
   })
-  follow = (policy) => egress.follow(policy)
+  policy.on('loaded', (event) => {
+    egress.follow(live.current)
+    events.emit('policyLoaded', event)
+  })
+  policy.on('rejected', (event) => events.emit('policyRejected', event))
   return egress
 }
 
@@ -95,8 +84,4 @@ function portOf({ redis, store }: EgressOptions, service: string, clock: Clock):
     listen: (upstream, owner, onAssigned) => store.listen(upstream, owner, onAssigned),
     close: async () => {},
   }
-}
-
-function isSource(policy: PolicyDocument | PolicySource): policy is PolicySource {
-  return typeof (policy as Partial<PolicySource>).start === 'function'
 }

@@ -3,8 +3,7 @@ import { callOptionCheck, checkFunction, checkOptionNames, checkWhole, optionNam
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
-import type { PolicyDocument } from '../policy/document/document.ts'
-import type { PolicySource } from '../policy/live/source.ts'
+import type { PolicyInput } from '../policy/live/use-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { RedisHandle } from '../redis/handle.ts'
 import type { CallOptions } from './egress.ts'
@@ -50,8 +49,8 @@ export interface UpstreamHooks {
 }
 
 export interface EgressOptions {
-  /** What to enforce: a plain policy object with `upstreams`, or a policy source. */
-  readonly policy: PolicyDocument | PolicySource
+  /** What to enforce: a plain policy object with `upstreams`, a policy source, or what `openPolicy` opened. */
+  readonly policy: PolicyInput
   /** Where the state of upstreams is shared by all replicas: a handle of `openRedis`. In this process when left out. */
   readonly redis?: RedisHandle
   /** Where the state of upstreams is kept, if neither in Redis nor in this egress alone. Its maker closes it. */

@@ -4,7 +4,7 @@ import { type Duration, parseDuration } from '../core/duration.ts'
 import { isSluiceError } from '../core/errors.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
-import type { LivePolicy } from '../policy/live/live-policy.ts'
+import type { UsedPolicy } from '../policy/live/use-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { type CloseOptions, closeWithinMs, HealthQuestion, type PartHealth } from '../runtime/part.ts'
 import { Call } from './call/call.ts'
@@ -33,7 +33,7 @@ import { UpstreamReports } from './upstream-reports.ts'
 import { UpstreamRuntime } from './upstream-runtime.ts'
 
 export interface PolicyEgressOptions {
-  readonly live: LivePolicy
+  readonly policy: UsedPolicy
   readonly undici: Undici
   readonly clock: Clock
   readonly events: Emitter<EgressEvents>
@@ -71,11 +71,11 @@ export class PolicyEgress implements Egress {
   }
 
   get upstreams(): readonly CompiledUpstream[] {
-    return this.#options.live.current.upstreams
+    return this.#options.policy.live.current.upstreams
   }
 
   get policy(): Egress['policy'] {
-    const { live } = this.#options
+    const { live } = this.#options.policy
     return { ...live.status, service: live.current.service }
   }
 
@@ -197,7 +197,7 @@ export class PolicyEgress implements Egress {
     // A dispatcher that was passed in belongs to the application.
     if (this.#options.dispatcher === undefined) await this.#closeDispatcher(withinMs)
     await this.#options.port.close()
-    await this.#options.live.close()
+    await this.#options.policy.close()
   }
 
   async #closeDispatcher(withinMs: number | undefined): Promise<void> {
@@ -261,10 +261,10 @@ export class PolicyEgress implements Egress {
   #runtime(upstream: CompiledUpstream): UpstreamRuntime {
     const known = this.#runtimes.get(upstream.name)
     if (known) return known
-    const { live, hooks, ...shared } = this.#options
+    const { policy, hooks, ...shared } = this.#options
     const reports = this.#reports.get(upstream.name) ?? new UpstreamReports(upstream.name, shared.events, shared.clock)
     this.#reports.set(upstream.name, reports)
-    const own = { ...shared, reports, service: live.current.service, hooks: hooks[upstream.name] ?? {} }
+    const own = { ...shared, reports, service: policy.live.current.service, hooks: hooks[upstream.name] ?? {} }
     const runtime = new UpstreamRuntime(upstream, own)
     this.#runtimes.set(upstream.name, runtime)
     return runtime

@@ -1,10 +1,6 @@
+import type { Clock } from '../core/clock.ts'
 import { Emitter } from '../core/observe/emitter.ts'
-import { compilePolicyInSlices } from '../policy/compile/compile-policy.ts'
-import type { CompiledPolicy } from '../policy/compiled-policy.ts'
-import type { PolicyDocument } from '../policy/document/document.ts'
-import { livePolicy } from '../policy/live/live-policy.ts'
-import type { PolicySource } from '../policy/live/source.ts'
-import { staticPolicy } from '../policy/sources/static.ts'
+import { type PolicyInput, UsedPolicy, usePolicy } from '../policy/live/use-policy.ts'
 import { reportPart } from '../redis/report-part.ts'
 import { fallback } from '../stores/fallback/fallback.ts'
 import { Replicas } from '../stores/fallback/replicas.ts'
@@ -15,8 +11,9 @@ import { storeOf } from '../stores/store-of.ts'
 import { type LimiterEvents, limiterEventNames } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import type { LimiterOptions } from './limiter-options.ts'
+import { limitsPolicy } from './limits-policy.ts'
 import { useNativeSha256 } from './native-sha256.ts'
-import { policyOf, resolveOptions } from './options.ts'
+import { resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
 
 /**
@@ -31,34 +28,24 @@ import { PolicyLimiter } from './policy-limiter.ts'
  * const limiter = await createLimiter({ limits: { rpm: 100 } })
  * const decision = await limiter.take('user:1')
  */
-export async function createLimiter<const Policy extends PolicyDocument | PolicySource>(
+export async function createLimiter<const Policy extends PolicyInput>(
   options: LimiterOptions<Policy>,
 ): Promise<Limiter<RuleNameOf<Policy>>> {
   // The names are known to the compiler only.
   return (await makeLimiter(options)) as Limiter<RuleNameOf<Policy>>
 }
 
-async function makeLimiter(options: LimiterOptions<PolicyDocument | PolicySource>): Promise<Limiter> {
+async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   const resolved = resolveOptions(options)
   const { clock } = resolved
   const store =
     options.store ?? (options.redis ? storeOf(options.redis, 'createLimiter.redis') : memoryStore({ clock }))
   useNativeSha256()
   const events = new Emitter<LimiterEvents>(limiterEventNames)
-  const policy = policyOf(options)
-  const source = isSource(policy) ? policy : staticPolicy(policy)
-  let countReplicas: ((policy: CompiledPolicy) => Promise<void>) | undefined
-  const live = await livePolicy({
-    source,
-    clock: resolved.clock,
-    compile: (document) => compilePolicyInSlices(document, { env: options.env, functions: options.functions }),
-    ...(options.fallbackPolicy === undefined ? {} : { fallback: options.fallbackPolicy }),
-    onLoaded: (policy) => {
-      events.emit('policyLoaded', { version: policy.version, source: source.description })
-      void countReplicas?.(policy)
-    },
-    onRejected: (error) => events.emit('policyRejected', { source: source.description, error }),
-  })
+  const policy = await policyOf(options, clock)
+  const { live } = policy
+  policy.on('loaded', (event) => events.emit('policyLoaded', event))
+  policy.on('rejected', (event) => events.emit('policyRejected', event))
   const release = store.use?.()
   const isInProcess = store.abilities?.inProcess === true
   const replicas = new Replicas(store, live.current.service, isInProcess ? '' : crypto.randomUUID(), clock)
@@ -72,16 +59,15 @@ async function makeLimiter(options: LimiterOptions<PolicyDocument | PolicySource
   const decider = withRecount ?? withFallback
   // In process there is nothing to save by answering before the store.
   const outermost = isInProcess ? decider : localAnswers(decider, resolved)
-  // Every replica sends its heartbeat, as a later version may be the first with a local rule. Only such a rule, or one
-  // that is recounted, needs to know their number from the start.
-  countReplicas = async ({ rules }) => {
-    if (resolved.replicas !== undefined || isInProcess) return
+  if (resolved.replicas === undefined && !isInProcess) {
+    // Every replica sends its heartbeat, as a later version may be the first with a local rule. Only such a rule, or
+    // one that is recounted, needs to know their number from the start.
     const started = replicas.start(resolved.deadlineMs)
+    const { rules } = live.current
     if (rules.some(({ onStoreFailure }) => onStoreFailure === 'local' || onStoreFailure === 'recount')) await started
   }
-  await countReplicas(live.current)
   const limiter = new PolicyLimiter({
-    live,
+    policy,
     store: outermost,
     fallback: withFallback,
     recounts,
@@ -116,6 +102,10 @@ export type RuleNameOf<Policy> = Policy extends {
   ? Name
   : string
 
-function isSource(policy: PolicyDocument | PolicySource): policy is PolicySource {
-  return typeof (policy as Partial<PolicySource>).start === 'function'
+/** The policy that the options ask for; limits alone are a policy of one rule. */
+async function policyOf(options: LimiterOptions, clock: Clock): Promise<UsedPolicy> {
+  const { policy, limits, service, redis, functions, env, fallbackPolicy } = options
+  const own = { functions, env, fallbackPolicy, clock }
+  if (limits === undefined) return usePolicy('createLimiter', policy!, own)
+  return new UsedPolicy(await limitsPolicy(limits, service ?? redis?.service ?? 'default', own), true)
 }

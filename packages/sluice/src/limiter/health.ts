@@ -1,6 +1,5 @@
 import type { ChargedRule } from '../core/engine/ask.ts'
 import { policyWarnings } from '../policy/compile/policy-warnings.ts'
-import type { ReadField } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
@@ -92,30 +91,14 @@ function recountWarnings(rules: readonly ChargedRule[], recounts: Recounts): str
 
 /** The policy that is in force now, as `limiter.policy` shows it. */
 export function describePolicy(live: LivePolicy): Limiter['policy'] {
-  const { current: compiled } = live
-  const { service, rules, readsBody } = compiled
+  const { service, rules, readsBody } = live.current
   return {
     get status() {
       return live.status
     },
-    get document() {
-      return live.document
-    },
-    compiled,
     service,
     rules: rules.map((rule) => rule.name),
     readsBody,
-    reads: distinct(rules.flatMap(({ reads }) => reads)),
     hasRequestRules: rules.some(({ keyed }) => keyed),
-    // The time matters to the limits of a rule only.
-    matchCount: (request) => live.current.match(request, 0).rules.length,
-    whyNoRequestHas(key, name) {
-      const rule = name === undefined ? (rules.length === 1 ? rules[0] : undefined) : live.current.rule(name)
-      return rule?.whyNoRequestHas(typeof key === 'string' ? [key] : key)
-    },
   }
-}
-
-function distinct(fields: readonly ReadField[]): readonly ReadField[] {
-  return [...new Map(fields.map(({ root, path }) => [JSON.stringify([root, path]), { root, path }])).values()]
 }

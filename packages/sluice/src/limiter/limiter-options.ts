@@ -2,14 +2,17 @@ import { optionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Duration } from '../core/duration.ts'
 import type { LimitsSpec, PolicyDocument } from '../policy/document/document.ts'
-import type { PolicySource } from '../policy/live/source.ts'
+import type { PolicyInput } from '../policy/live/use-policy.ts'
 import type { KeyFunctions } from '../policy/rule/key.ts'
 import type { RedisHandle } from '../redis/handle.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { Store } from '../stores/store.ts'
 
-export interface LimiterOptions<Policy extends PolicyDocument | PolicySource = PolicyDocument | PolicySource> {
-  /** What to enforce: a plain policy object, or a source such as `filePolicy('sluice.yaml')`. */
+export interface LimiterOptions<Policy extends PolicyInput = PolicyInput> {
+  /**
+   * What to enforce: a plain policy object, a source such as `filePolicy('sluice.yaml')`, or what `openPolicy` opened,
+   * which parts share.
+   */
   readonly policy?: Policy
   /**
    * In place of a policy: limits of one rule, `default`, such as `{ rpm: 100 }`. Requests are distinguished by their

@@ -3,8 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Duration } from '../core/duration.ts'
 import type { LimitStatus } from '../core/engine/ask.ts'
 import type { Key } from '../core/key.ts'
-import type { CompiledPolicy, ReadField } from '../policy/compiled-policy.ts'
-import type { LoadedDocument, PolicyStatus } from '../policy/live/live-policy.ts'
+import type { PolicyStatus } from '../policy/live/live-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
 import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
 import type { StoreHealth } from '../stores/store.ts'
@@ -168,25 +167,10 @@ export interface Limiter<Rule extends string = string> extends Part<LimiterEvent
   readonly clock: Clock
   readonly policy: {
     readonly status: PolicyStatus
-    /** The document in force; undefined while `fallbackPolicy` is. */
-    readonly document: LoadedDocument | undefined
-    /** The version in force, for tools that look at rules. It never changes: the next version is another object. */
-    readonly compiled: CompiledPolicy
     readonly service: string
     readonly rules: readonly Rule[]
     readonly readsBody: boolean
-    /** Every field of a request that some rule looks at. */
-    readonly reads: readonly ReadField[]
     /** Whether any rule can apply to requests; the others are used only by `take` and its like. */
     readonly hasRequestRules: boolean
-    /** How many rules apply to a request, without deciding on it: what many checks at once would cost. */
-    matchCount(request: RequestView): number
-    /**
-     * Why no request can have this key, in words: the key of the rule has another number of parts. Undefined when one
-     * can, or when callers give the keys of the rule. For tools in which people type keys.
-     *
-     * @example limiter.policy.whyNoRequestHas('acme', 'tenant-language')
-     */
-    whyNoRequestHas(key: Key, rule?: Rule): string | undefined
   }
 }

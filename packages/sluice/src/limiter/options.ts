@@ -2,8 +2,6 @@ import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
-import type { PolicyDocument } from '../policy/document/document.ts'
-import type { PolicySource } from '../policy/live/source.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import { checkRecounts } from '../stores/recount/check-recounts.ts'
 import { type LimiterOptions, limiterOptionNames } from './limiter-options.ts'
@@ -26,6 +24,7 @@ const nestedNames = {
 /** Checks the options and fills in the defaults, once. */
 export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   checkOptionNames('createLimiter', options, limiterOptionNames)
+  checkPolicy(options)
   if (options.store !== undefined && typeof options.store?.decide !== 'function') {
     throw invalidOption('createLimiter.store', options.store, 'pass memoryStore(), or redis: openRedis(client)')
   }
@@ -73,15 +72,15 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   }
 }
 
-/** The policy that the options ask for; limits alone are a policy of one rule. */
-export function policyOf({ policy, limits, service, redis }: LimiterOptions): PolicyDocument | PolicySource {
-  if (limits === undefined) {
-    if (service !== undefined)
-      throw invalidOption('createLimiter.service', service, 'it goes with limits; a policy names its service itself')
-    if (typeof policy === 'object' && policy !== null) return policy
-    const remedy = "pass a policy object, a source such as filePolicy('sluice.yaml'), or limits such as { rpm: 100 }"
-    throw invalidOption('createLimiter.policy', policy, remedy)
+/** Limits, or a policy: exactly one of them. */
+function checkPolicy({ policy, limits, service }: LimiterOptions): void {
+  if (limits !== undefined) {
+    if (policy !== undefined) throw invalidOption('createLimiter.limits', limits, 'give either limits or a policy')
+    return
   }
-  if (policy !== undefined) throw invalidOption('createLimiter.limits', limits, 'give either limits or a policy')
-  return { service: service ?? redis?.service ?? 'default', rules: [{ name: 'default', key: 'ip', limits }] }
+  if (service !== undefined)
+    throw invalidOption('createLimiter.service', service, 'it goes with limits; a policy names its service itself')
+  if (typeof policy === 'object' && policy !== null) return
+  const remedy = "pass a policy object, a source such as filePolicy('sluice.yaml'), or limits such as { rpm: 100 }"
+  throw invalidOption('createLimiter.policy', policy, remedy)
 }

@@ -4,6 +4,7 @@ import type { Key } from '../core/key.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
+import type { UsedPolicy } from '../policy/live/use-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
 import { type CloseOptions, HealthQuestion } from '../runtime/part.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
@@ -52,7 +53,7 @@ import { type LimiterStats } from './stats/limiter-stats.ts'
 import { watchStore } from './watch-store.ts'
 
 interface Parts {
-  readonly live: LivePolicy
+  readonly policy: UsedPolicy
   readonly store: CallbackStore
   readonly fallback: FallbackStore
   readonly recounts: Recounts
@@ -87,7 +88,7 @@ export class PolicyLimiter implements Limiter {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#live = parts.live
+    this.#live = parts.policy.live
     this.#store = parts.store
     this.#events = parts.events
     this.#deadlineMs = parts.deadlineMs
@@ -197,7 +198,8 @@ export class PolicyLimiter implements Limiter {
   health(): Promise<LimiterHealth> {
     const { dropped } = this.#names
     const askStore = () => this.#storeHealth.answer()
-    return limiterHealth({ ...this.#parts, askStore, dropped, sawRequests: this.#sawRequests, isClosed: this.#closed })
+    const [live, sawRequests, isClosed] = [this.#live, this.#sawRequests, this.#closed]
+    return limiterHealth({ ...this.#parts, live, askStore, dropped, sawRequests, isClosed })
   }
 
   stats(): LimiterStats {
@@ -219,7 +221,7 @@ export class PolicyLimiter implements Limiter {
     if (this.#closed) return
     this.#closed = true
     this.#counter?.stop()
-    await this.#live.close()
+    await this.#parts.policy.close()
     await this.#parts.beforeClose()
     await this.#store.close()
     this.#stopWatching?.()

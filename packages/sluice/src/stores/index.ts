@@ -21,7 +21,6 @@ export type {
   ExtendAsk,
   HoldRequest,
   KnownHold,
-  LimitStatus,
   OnStoreFailure,
   PeekAsk,
   RaiseAsk,

@@ -1,4 +1,4 @@
-import { nearestWord } from 'sluice/policy'
+import { nearestWord } from 'sluice/internal'
 import { wrongUse } from '../cli-error.ts'
 import type { Command } from '../command.ts'
 import { completionScript, shells } from '../completion.ts'

@@ -1,4 +1,4 @@
-import type { PolicyVersion } from 'sluice'
+import type { PolicyVersion } from 'sluice/policy'
 import { openArchive } from './open-archive.ts'
 import type { PolicyTarget } from './policy-target.ts'
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import type { PolicyArchive, PolicySource, PolicyVersion } from 'sluice'
 import { systemClock, withinTime } from 'sluice/internal'
+import type { PolicyArchive, PolicySource, PolicyVersion } from 'sluice/policy'
 import { archiveOf } from '../../config/policy/policy-archive.ts'
-import { openPolicy, parsePolicyPlace } from '../../config/policy/policy-place.ts'
+import { openSource, parsePolicyPlace } from '../../config/policy/policy-place.ts'
 import { outOfReach, wrongUse } from '../cli-error.ts'
 
 /** A source that is open to be written to. */
@@ -18,7 +18,7 @@ const patienceMs = 5000
 
 /** Opens the archive of the source that `--policy` names. */
 export async function openArchive(place: string): Promise<OpenArchive> {
-  const policy = await openPolicy(parsePolicyPlace(place, undefined, '--policy'))
+  const policy = await openSource(parsePolicyPlace(place, undefined, '--policy'))
   const archive = archiveOf(policy.source)
   if (archive === undefined) {
     await policy.close()
@@ -56,7 +56,7 @@ export async function readPlace(place: string): Promise<{ document: unknown; des
   const parsed = parsePolicyPlace(place, undefined, 'SOURCE')
   if (parsed.kind === 'file' && !existsSync(parsed.path))
     throw wrongUse(`there is no file ${JSON.stringify(parsed.path)}`)
-  const policy = await openPolicy(parsed)
+  const policy = await openSource(parsed)
   try {
     return { document: await readOnce(policy.source), description: policy.source.description }
   } finally {

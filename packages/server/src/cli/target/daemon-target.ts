@@ -1,4 +1,5 @@
-import { encodeKey, HashedPart } from 'sluice'
+import { HashedPart } from 'sluice'
+import { encodeKey } from 'sluice/internal'
 import type { Decision, Explanation, Inspection } from '../../http/shapes/decisions.ts'
 import type { Policy } from '../../http/shapes/policy.ts'
 import { CliError, wrongUse } from '../cli-error.ts'

@@ -1,6 +1,8 @@
 import { createLimiter, type Limiter } from 'sluice'
-import { openPolicy, parsePolicyPlace } from '../../config/policy/policy-place.ts'
+import { type LivePolicy, openPolicy } from 'sluice/policy'
+import { openSource, parsePolicyPlace } from '../../config/policy/policy-place.ts'
 import { decisionJson, explanationJson } from '../../http/decision-json.ts'
+import { closeAll, type Opened } from '../../open-limiter.ts'
 import { checkKey } from '../../policy/check-key.ts'
 import { wrongUse } from '../cli-error.ts'
 import type { Input } from '../input.ts'
@@ -17,34 +19,29 @@ export async function directTarget(input: Input, needsStore: boolean): Promise<T
   if (url === undefined && needsStore)
     throw wrongUse('without a daemon the counters are needed: --redis redis://HOST', 'a daemon is named with --url')
   const redis = url === undefined ? undefined : await openStore(url)
-  const policy = await openPolicy(parsePolicyPlace(place, undefined, '--policy'))
-  const close = async (): Promise<void> => {
-    await policy.close()
-    await redis?.close()
-  }
+  const opened: Opened = [() => redis?.close()]
   try {
-    const limiter = await createLimiter({
-      policy: policy.source,
-      denyCache: false,
-      ...(redis === undefined ? {} : { store: redis.open() }),
-    })
-    return limiterTarget(limiter, redis?.description ?? 'an empty store in memory', async () => {
-      await limiter.close()
-      await close()
-    })
+    const { source, close } = await openSource(parsePolicyPlace(place, undefined, '--policy'))
+    opened.push(close)
+    const policy = await openPolicy(source)
+    opened.push(() => policy.close())
+    const store = redis === undefined ? {} : { store: redis.open() }
+    const limiter = await createLimiter({ policy, denyCache: false, ...store })
+    opened.push(() => limiter.close())
+    const description = redis?.description ?? 'an empty store in memory'
+    return limiterTarget(limiter, policy, description, () => closeAll(opened))
   } catch (error) {
-    await policy.source.close()
-    await close()
+    await closeAll(opened)
     throw error
   }
 }
 
-function limiterTarget(limiter: Limiter, description: string, close: () => Promise<void>): Target {
+function limiterTarget(limiter: Limiter, policy: LivePolicy, description: string, close: () => Promise<void>): Target {
   const optionsOf = ({ service, rule, key }: NamedKey): { rule?: string } => {
     const { service: own } = limiter.policy
     if (service !== undefined && service !== own)
       throw wrongUse(`the key is of service ${JSON.stringify(service)}; the policy is of ${JSON.stringify(own)}`)
-    checkKey(limiter, key, rule)
+    checkKey(policy.current, key, rule)
     return rule === undefined ? {} : { rule }
   }
   return {

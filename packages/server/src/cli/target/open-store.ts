@@ -1,7 +1,6 @@
 import type { Cluster, Redis } from 'ioredis'
-import type { Store } from 'sluice'
 import { openRedis, type RedisHandle } from 'sluice/redis'
-import { storeOf } from 'sluice/store'
+import { type Store, storeOf } from 'sluice/store'
 import { parseRedisUrl, redisClient } from '../../config/redis-target.ts'
 import { hideUrl } from '../../config/secrets/hide-secrets.ts'
 import { isAuthFailure, tryRedis } from '../../config/try-redis.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ReadKeyPart, RequestView } from 'sluice'
 import { identity, pathOf, queryOf } from 'sluice/http'
-import { parseReadableKey, parseReadableParts } from 'sluice/policy'
+import { parseReadableKey, parseReadableParts } from 'sluice/internal'
 import { wrongUse } from '../cli-error.ts'
 import type { Input } from '../input.ts'
 

@@ -1,4 +1,5 @@
-import { type PolicyArchive, type PolicySource, type PolicyVersion, SluiceError, type SourceListener } from 'sluice'
+import { SluiceError } from 'sluice'
+import type { PolicyArchive, PolicySource, PolicyVersion, SourceListener } from 'sluice/policy'
 
 const versionsKept = 10
 

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { filePolicy, type PolicySource } from 'sluice'
+import { filePolicy } from 'sluice'
+import type { PolicySource } from 'sluice/policy'
 import { wrongOption } from '../option-error.ts'
 import { parseRedisUrl, type RedisTarget, redisClient } from '../redis-target.ts'
 import { hasSplitPassword, hideUrl, percentEncode } from '../secrets/hide-secrets.ts'
@@ -25,7 +26,7 @@ export type PolicyPlace = (
 }
 
 /** A source, and what was opened for it. */
-export interface OpenPolicy {
+export interface OpenSource {
   readonly source: PolicySource
   /** Closes the clients, once the source is closed. */
   close(): Promise<void>
@@ -105,7 +106,7 @@ export function isWritable(place: PolicyPlace): boolean {
 }
 
 /** Makes the source of a place. Drivers are loaded only when a place needs them. */
-export async function openPolicy(place: PolicyPlace): Promise<OpenPolicy> {
+export async function openSource(place: PolicyPlace): Promise<OpenSource> {
   const nothing = async (): Promise<void> => {}
   switch (place.kind) {
     case 'example':

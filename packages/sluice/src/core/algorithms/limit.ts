@@ -20,7 +20,7 @@ export interface Pace {
 }
 
 /**
- * An amount per period by an algorithm, ready to be decided on. Only `compileLimit` in `policy/` makes them.
+ * An amount per period by an algorithm, ready to be decided on. Only `readLimits` in `policy/` makes them.
  * All algorithms share one shape, so that the engine reads every limit through the same hidden class.
  */
 export interface Limit {

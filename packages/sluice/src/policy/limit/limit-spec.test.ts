@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compileLimit, compileLimits } from './limit-spec.ts'
+import { compileLimit, compileLimits } from './testing/compile-limits.ts'
 
 const names = (spec: unknown) => compileLimits(spec, 'limits').map(({ name }) => name)
 

@@ -2,11 +2,9 @@ import { isZone } from '../../core/algorithms/calendar-period.ts'
 import { type AlgorithmName, type Limit, maxConcurrency, maxPeriodMs } from '../../core/algorithms/limit.ts'
 import { formatDuration, parseDuration } from '../../core/duration.ts'
 import { maxLimitsPerRule } from '../../core/engine/limit-set.ts'
-import { invalidOption, SluiceError, show } from '../../core/errors.ts'
+import { SluiceError, show } from '../../core/errors.ts'
 import type { LimitSpec, LimitsSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
-import { limitsSpec } from '../document/schema/schema.ts'
-import { checkShape } from '../document/schema/schema-issues.ts'
 import { withPace } from './pace-spec.ts'
 import { shortForms } from './short-forms.ts'
 
@@ -19,25 +17,6 @@ export interface LimitDefaults {
 const calendarUnits = ['day', 'week', 'month'] as const
 const longestMs = { day: 90_000_000, week: 608_400_000, month: 2_682_000_000 }
 const longForm = ['amount', 'per', 'name'] as const
-
-/**
- * Makes the limits that an option in code asks for; throws at the first mistake.
- *
- * @example compileLimits({ rps: 20, rpm: 1000 }, 'limits')
- */
-export function compileLimits(spec: unknown, option: string, defaults: LimitDefaults = {}): readonly Limit[] {
-  const report: Report = (path, value, message) => {
-    throw invalidOption(path, value, message)
-  }
-  return readLimits(checkShape(limitsSpec, spec, option, report)!, option, defaults, report)
-}
-
-/** Makes the one limit that an option in code asks for; throws at the first mistake. */
-export function compileLimit(spec: unknown, option: string, defaults: LimitDefaults = {}): Limit {
-  const limits = compileLimits(spec, option, defaults)
-  if (limits.length !== 1) throw invalidOption(option, spec, 'give exactly one limit')
-  return limits[0]!
-}
 
 /**
  * Makes the limits of a rule, a tier or an override whose shape is already checked, and reports what makes no sense.

@@ -6,8 +6,6 @@ export interface SourcedDocument {
    * Grows with every change, where the source knows: a later one replaces an earlier one, never the other way round.
    */
   readonly revision: number | undefined
-  /** Parses `document` without blocking the process; given where it is a long text. */
-  readonly parse?: () => Promise<unknown>
 }
 
 /** Receives what a source reads. */

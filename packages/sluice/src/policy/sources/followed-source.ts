@@ -4,7 +4,6 @@ import { sha256 } from '../../core/sha256.ts'
 import { backgroundClock } from '../../runtime/background-clock.ts'
 import { Reachability } from '../../runtime/reachability.ts'
 import { longestTimerMs, systemClock } from '../../runtime/system-clock.ts'
-import { longText, parseInBackground } from '../document/parse/parse-in-background.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from '../live/source.ts'
 
 /** What one look at a place of storage found. */
@@ -161,9 +160,7 @@ class FollowedSource implements PolicySource {
     const hash = sha256(reading.text)
     if (hash === this.#delivered) return undefined
     this.#delivered = hash
-    const { document, revision } = reading
-    const parse = typeof document === 'string' && document.length > longText && (() => parseInBackground(document))
-    return { document, revision, ...(parse && { parse }) }
+    return { document: reading.document, revision: reading.revision }
   }
 
   /** The last reading was not taken: the next one is delivered, even if it finds the same. */

@@ -3,7 +3,7 @@ import type { Hold } from '../../core/algorithms/state.ts'
 import type { Answer, Ask, Charge, HoldRequest, LimitStatus } from '../../core/engine/ask.ts'
 import { limitSet } from '../../core/engine/limit-set.ts'
 import { StoreError } from '../../core/errors.ts'
-import { compileLimits } from '../../policy/limit/limit-spec.ts'
+import { compileLimits } from '../../policy/limit/testing/compile-limits.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { decideAcrossSlots } from './across-slots.ts'
 

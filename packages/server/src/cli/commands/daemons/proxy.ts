@@ -2,7 +2,7 @@ import { createEgress, type Egress, egressMetrics } from 'sluice/egress'
 import { prometheusMetrics } from 'sluice/prometheus'
 import { openRedis } from 'sluice/redis'
 import { credentialsFrom, knownVariables, type LogLevel } from '../../../config/config.ts'
-import { openPolicy, parsePolicyPlace } from '../../../config/policy/policy-place.ts'
+import { openSource, parsePolicyPlace } from '../../../config/policy/policy-place.ts'
 import { parseRedisUrl, redisClient } from '../../../config/redis-target.ts'
 import { internalTokens } from '../../../config/secrets/tokens.ts'
 import { unknownVariables } from '../../../config/variables.ts'
@@ -69,7 +69,7 @@ async function openEgress(
   opened: Opened,
 ): Promise<{ egress: Egress; store: 'redis' | 'memory'; trouble: readonly string[] }> {
   const place = parsePolicyPlace(input.text('policy') ?? 'sluice.yaml', undefined, '--policy')
-  const { source, close } = await openPolicy(place)
+  const { source, close } = await openSource(place)
   opened.push(close)
   const replicas = input.whole('replicas', 1)
   const own = replicas === undefined ? {} : { replicas }

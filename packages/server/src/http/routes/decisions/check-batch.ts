@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Decision, Limiter } from 'sluice'
+import type { Decision } from 'sluice'
+import type { LivePolicy } from 'sluice/policy'
 import type { BatchWork } from '../../batch-work.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { type CheckInput, checkInput, readInput } from '../../inputs.ts'
@@ -21,11 +22,11 @@ interface Portion {
  */
 export async function checkBatch(
   checks: readonly unknown[],
-  limiter: Limiter,
+  policy: LivePolicy,
   work: BatchWork,
   decide: (input: CheckInput) => Promise<Decision>,
 ): Promise<Buffer[]> {
-  const portions = await portionsOf(checks, limiter, work.maxCharges)
+  const portions = await portionsOf(checks, policy, work.maxCharges)
   const charges = portions.reduce((sum, portion) => sum + portion.charges, 0)
   if (!work.enter(charges)) throw overloaded()
   try {
@@ -44,14 +45,14 @@ export async function checkBatch(
 }
 
 /** Reads a batch and finds the rules of its requests, which takes time as well: others come in between. */
-async function portionsOf(checks: readonly unknown[], limiter: Limiter, maxCharges: number): Promise<Portion[]> {
+async function portionsOf(checks: readonly unknown[], policy: LivePolicy, maxCharges: number): Promise<Portion[]> {
   const portions: Portion[] = []
   let portion: Portion = { inputs: [], charges: 0 }
   let before = 0
   for (const [index, check] of checks.entries()) {
     const input = checkInput(readInput(BatchCheck, check, `checks[${index}]`))
-    // A check that no rule applies to costs something too.
-    const charges = 'request' in input ? Math.max(1, limiter.policy.matchCount(input.request)) : 1
+    // A check that no rule applies to costs something too. The time matters only to the limits of a rule.
+    const charges = 'request' in input ? Math.max(1, policy.current.match(input.request, 0).rules.length) : 1
     if (before + portion.charges + charges > maxCharges) throw tooMany(maxCharges)
     if (portion.inputs.length > 0 && portion.charges + charges > portionCharges) {
       portions.push(portion)

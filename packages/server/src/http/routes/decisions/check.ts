@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { Decision, Limiter } from 'sluice'
+import type { Decision } from 'sluice'
 import { type DecisionAnswer, decisionAnswers } from 'sluice/http'
 import { DecisionTurns } from '../../../decision-turns.ts'
 import { checkKey } from '../../../policy/check-key.ts'
@@ -36,7 +36,7 @@ async function answer(
     throw new HttpProblem(400, 'mirror cannot stand beside checks: one answer cannot have several statuses.')
   if (body.checks !== undefined) {
     const decideOne = (input: CheckInput) => decide(parts, input)
-    return inPieces(await checkBatch(checksOf(body), parts.limiter, parts.batches, decideOne))
+    return inPieces(await checkBatch(checksOf(body), parts.policy, parts.batches, decideOne))
   }
   const check = readInput(Check, body)
   const isMirrored = check.mirror === true || readFlag('mirror', mirror)
@@ -66,18 +66,18 @@ function inPieces(pieces: Buffer[]): Response {
 }
 
 /** Decides on one key or request, and keeps it to try policies with. */
-async function decide({ limiter, ring }: ApiParts, input: CheckInput): Promise<Decision> {
+async function decide(parts: ApiParts, input: CheckInput): Promise<Decision> {
   const atMs = Date.now()
-  const decision = madeInTime(await decided(limiter, input))
-  ring.add(input, decision, atMs)
+  const decision = madeInTime(await decided(parts, input))
+  parts.ring.add(input, decision, atMs)
   return decision
 }
 
-function decided(limiter: Limiter, input: CheckInput): Promise<Decision> {
+function decided({ limiter, policy }: ApiParts, input: CheckInput): Promise<Decision> {
   const cost = input.cost === undefined ? {} : { cost: input.cost }
   if ('request' in input) return limiter.check(input.request, cost)
   const { rule, tier } = input
-  checkKey(limiter, input.key, rule)
+  checkKey(policy.current, input.key, rule)
   return limiter.take(input.key, {
     ...cost,
     ...(rule === undefined ? {} : { rule }),

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { Decision, Explanation, Key } from 'sluice'
-import { checkKey } from '../../../policy/check-key.ts'
+import { checkKey, whyNoRequestHas } from '../../../policy/check-key.ts'
 import { keyOrigin, keyShapes } from '../../../policy/key-shapes.ts'
 import type { NodeEnv } from '../../access.ts'
 import type { ApiParts } from '../../api-parts.ts'
@@ -30,13 +30,13 @@ async function explainKey({ limiter, policy }: ApiParts, key: Key, only: string 
   const { service, rules, status } = limiter.policy
   if (only !== undefined && !rules.includes(only))
     throw new HttpProblem(404, `There is no rule ${JSON.stringify(only)}.`)
-  if (only !== undefined) checkKey(limiter, key, only)
-  const shapes = keyShapes(policy.parsed)
+  if (only !== undefined) checkKey(policy.current, key, only)
+  const shapes = keyShapes(policy.document?.parsed)
   const told = await Promise.all(
     (only === undefined ? rules : [only]).map(async (rule) => {
       const mode = shapes.get(rule)?.mode ?? 'enforce'
       const nothing = { rule, mode, tier: undefined, cost: undefined }
-      if (limiter.policy.whyNoRequestHas(key, rule) !== undefined)
+      if (whyNoRequestHas(policy.current, key, rule) !== undefined)
         return { ...nothing, matched: false, why: keyOrigin(shapes.get(rule)), key: undefined, limits: [] }
       const [inspection, decision] = await Promise.all([limiter.inspect(key, { rule }), limiter.peek(key, { rule })])
       const { limits } = inspection

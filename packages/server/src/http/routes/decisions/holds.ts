@@ -9,7 +9,7 @@ import type { Routes } from '../../router.ts'
 import { Reserve, Settle } from '../../shapes/decisions.ts'
 
 /** `POST /v1/reserve` takes units whose final cost is not known yet; `POST /v1/settle` says what it was. */
-export const holdRoutes: Routes = ({ decide }, { limiter, ring }) => {
+export const holdRoutes: Routes = ({ decide }, { limiter, policy, ring }) => {
   decide.post('/v1/reserve', async function reserve(c) {
     readQuery(c)
     const body = await readBody(c, Reserve)
@@ -20,7 +20,7 @@ export const holdRoutes: Routes = ({ decide }, { limiter, ring }) => {
       ...(id === undefined ? {} : { id }),
       ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
     }
-    if ('key' in input) checkKey(limiter, input.key, input.rule)
+    if ('key' in input) checkKey(policy.current, input.key, input.rule)
     const atMs = Date.now()
     const hold = await limiter[kind](subjectOf(input), options)
     madeInTime(hold.decision)

@@ -17,16 +17,16 @@ export const keyRoutes: Routes = ({ admin }, parts) => {
   admin.get(`${prefix}*`, async function inspect(c) {
     readQuery(c)
     const { rule, key } = keyInPath(c, prefix, limiter)
-    checkKey(limiter, key, rule)
+    checkKey(policy.current, key, rule)
     const inspection = await limiter.inspect(key, { rule })
-    const { limits: written, override } = writtenFor(policy.parsed, rule, key)
+    const { limits: written, override } = writtenFor(policy.document?.parsed, rule, key)
     return c.json({ ...inspection, explanation: explanationOf(inspection), written, override })
   })
 
   admin.delete(`${prefix}*`, async function reset(c) {
     readQuery(c)
     const { rule, key, readable } = keyInPath(c, prefix, limiter)
-    checkKey(limiter, key, rule)
+    checkKey(policy.current, key, rule)
     const before = await limiter.inspect(key, { rule })
     await limiter.reset(key, { rule })
     audit.add({ who: whoIs(c), what: 'key.reset', target: readable, before: usedOf(before), after: null })

@@ -16,7 +16,7 @@ const sharedMs = 1000
 export const rulesRoute: Routes = ({ admin }, parts) => {
   const { limiter, policy, env, live } = parts
   const describe = ruleDescriptions(
-    () => policy.parsed,
+    () => policy.document?.parsed,
     () => limiter.policy.status.version,
     env,
   )

@@ -34,7 +34,7 @@ export function overrideRoutes(admin: GuardedRoutes, parts: ApiParts, pusher: Po
     readQuery(c)
     const asked = keyInPath(c, prefix, parts.limiter)
     const make = (): unknown => {
-      if (writtenFor(parts.policy.parsed, asked.rule, asked.key).override === null)
+      if (writtenFor(parts.policy.document?.parsed, asked.rule, asked.key).override === null)
         throw new HttpProblem(404, `The policy has no override for ${JSON.stringify(asked.readable)}.`)
       return edited(parts, asked, undefined)
     }
@@ -47,7 +47,7 @@ function edited(
   { rule, key, readable }: PathKey,
   override: Parameters<typeof editOverrides>[3],
 ): unknown {
-  const next = editOverrides(policy.document, rule, key, override)
+  const next = editOverrides(policy.document?.given, rule, key, override)
   if (next === undefined)
     throw new HttpProblem(
       409,

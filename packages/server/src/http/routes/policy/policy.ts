@@ -1,6 +1,5 @@
 import type { Context } from 'hono'
-import type { PolicyArchive, PolicyVersion } from 'sluice'
-import { withoutDatabaseFields } from 'sluice/policy'
+import { type PolicyArchive, type PolicyVersion, withoutDatabaseFields } from 'sluice/policy'
 import { stringify } from 'yaml'
 import { policyTag } from '../../../policy/policy-tag.ts'
 import type { NodeEnv } from '../../access.ts'
@@ -33,12 +32,12 @@ export const policyRoutes: Routes = ({ admin }, parts) => {
       service,
       ...policyStatus(parts),
       rules,
-      upstreams: upstreamsOf(parts.policy.parsed),
+      upstreams: upstreamsOf(parts.policy.document?.parsed),
       writable: readOnly === null,
       readOnly,
       revision: standing.newest?.revision ?? null,
-      document: parts.policy.document ?? null,
-      text: textOf(parts.policy.document),
+      document: parts.policy.document?.given ?? null,
+      text: textOf(parts.policy.document?.given),
     })
   })
 

@@ -24,7 +24,7 @@ export const tryPolicyRoute: Routes = ({ admin }, parts) => {
     isBusy = true
     try {
       const requests = parts.ring.all()
-      const [running, tried] = [parts.policy.parsed, parsed].map((each) => hideInDocument(each, parts.hide))
+      const [running, tried] = [parts.policy.document?.parsed, parsed].map((each) => hideInDocument(each, parts.hide))
       const outcomes = [
         await replay(running!.document, requests, parts),
         await replay(tried!.document, requests, parts),

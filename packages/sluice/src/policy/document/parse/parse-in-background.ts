@@ -11,7 +11,7 @@ interface Message {
 }
 
 /** A longer text, in UTF-16 units, takes long enough to parse to be worth a thread. */
-export const longText = 100_000
+const longText = 100_000
 
 /**
  * `parseDocument`, for a long text in a thread of its own: YAML with ten thousand overrides takes a second to parse,

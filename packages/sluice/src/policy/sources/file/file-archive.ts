@@ -1,4 +1,3 @@
-import { stringify } from 'yaml'
 import { builtIn } from '../../built-in.ts'
 import { type PolicyArchive, type PolicyVersion, policyChanged, readPushOptions } from '../archive.ts'
 
@@ -40,7 +39,7 @@ export function fileArchive(file: string): PolicyArchive {
   return {
     async push(document, options) {
       const after = readPushOptions(options)
-      const text = asText(document, extension)
+      const text = await asText(document, extension)
       await mkdir(folder, { recursive: true })
       const [latest] = await revisions()
       if (after !== undefined && (latest ?? 0) !== after) throw policyChanged(after)
@@ -77,7 +76,9 @@ async function versionAt(path: string, revision: number): Promise<PolicyVersion>
   return { revision, createdAt: mtime, document }
 }
 
-function asText(document: unknown, extension: string): string {
+async function asText(document: unknown, extension: string): Promise<string> {
   if (typeof document === 'string') return document
-  return extension === '.json' ? `${JSON.stringify(document, null, 2)}\n` : stringify(document)
+  if (extension === '.json') return `${JSON.stringify(document, null, 2)}\n`
+  const { stringify } = await import('yaml')
+  return stringify(document)
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sourceConformance } from '../../../testing/source-conformance.ts'
 import { waitFor } from '../../../testing/wait-for.ts'
-import { compilePolicy } from '../../compile/compile-policy.ts'
-import { type LivePolicy, livePolicy } from '../../live/live-policy.ts'
+import type { LivePolicy } from '../../live/live-policy.ts'
+import { openPolicy } from '../../live/open-policy.ts'
 import { filePolicy } from './file.ts'
 
 const text = (version: string): string =>
@@ -41,7 +41,7 @@ describe('filePolicy', () => {
   })
 
   async function follow(path: string, pollMs = 3_600_000): Promise<LivePolicy> {
-    const policy = await livePolicy({ source: filePolicy(path, { poll: pollMs }), compile: compilePolicy })
+    const policy = await openPolicy(filePolicy(path, { poll: pollMs }))
     live.push(policy)
     return policy
   }

@@ -4,8 +4,7 @@ import { type MongodOptions, type MongodServer, startMongod } from '../../../tes
 import { findMongod } from '../../../testing/servers/mongod-binary.ts'
 import { type SourcePlace, sourceConformance } from '../../../testing/source-conformance.ts'
 import { waitFor } from '../../../testing/wait-for.ts'
-import { compilePolicy } from '../../compile/compile-policy.ts'
-import { livePolicy } from '../../live/live-policy.ts'
+import { openPolicy } from '../../live/open-policy.ts'
 import { mongoPolicy } from './mongodb.ts'
 import type { MongoHistory } from './mongodb-collection.ts'
 
@@ -73,7 +72,7 @@ describeMongo('mongoPolicy on a single server', () => {
     try {
       await mongoPolicy(policies, { service: 's' }).archive.push({ service: 's', ...policy('v1') })
       const source = mongoPolicy(policies, { service: 's', poll: 50 })
-      const live = await livePolicy({ source, compile: compilePolicy })
+      const live = await openPolicy(source)
       const before = seen.finds
       // The pauses before it would be asked for again add up to less than a second.
       await waitFor(() => seen.finds > before + 40, { timeoutMs: 20_000 })
@@ -103,7 +102,7 @@ describeMongo('mongoPolicy', () => {
       custom_rate_limits: { 'client-corp': { rpm: 500 } },
     } as Stored)
     const source = mongoPolicy(policies, { service: 'sentiment-service', poll: 3_600_000 })
-    const live = await livePolicy({ source, compile: compilePolicy })
+    const live = await openPolicy(source)
     expect(live.current.service).toBe('sentiment-service')
     const { version } = live.current
     await policies.updateOne({ _id: 'sentiment-service' }, { $set: { general_rate_limit: { rpm: 200 } } })
@@ -115,7 +114,7 @@ describeMongo('mongoPolicy', () => {
     const { policies } = mongo
     const source = mongoPolicy(policies, { service: 'older', poll: 3_600_000 })
     await source.archive.push(policy('v1'))
-    const live = await livePolicy({ source, compile: compilePolicy })
+    const live = await openPolicy(source)
     await policies.replaceOne({ _id: 'older' }, { ...policy('v0'), last_updated: new Date(0) })
     await waitFor(() => live.status.lastError, { describe: 'the older document to be reported' })
     expect(live.current.version).toBe('v1')
@@ -129,7 +128,7 @@ describeMongo('mongoPolicy', () => {
     const { policies } = mongo
     await policies.insertOne({ _id: 'copy', last_updated: new Date(1000), ...policy('v0'), ...{ service: 'original' } })
     const source = mongoPolicy(policies, { service: 'copy', poll: 3_600_000 })
-    await expect(livePolicy({ source, compile: compilePolicy })).rejects.toThrow(/asked for "copy"/)
+    await expect(openPolicy(source)).rejects.toThrow(/asked for "copy"/)
   })
 
   it('keeps versions, also the one that was there before', async () => {
@@ -195,7 +194,7 @@ describeMongo('mongoPolicy on three members', () => {
     try {
       const source = mongoPolicy(policies, { service: 'shop', poll: 3_600_000 })
       await source.archive.push(policy('v1'))
-      const live = await livePolicy({ source, compile: compilePolicy })
+      const live = await openPolicy(source)
       await server.stopPrimary()
       await waitFor(() => source.archive.push(policy('v2')), {
         timeoutMs: 20_000,

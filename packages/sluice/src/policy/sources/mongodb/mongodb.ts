@@ -6,7 +6,6 @@ import { followedSource, noDocument, type Push, type Reading } from '../followed
 import { mongoArchive } from './mongodb-archive.ts'
 import { type MongoCollection, type MongoHistory, revisionOf } from './mongodb-collection.ts'
 
-export type { ArchivedSource, PolicyArchive, PolicyVersion, PushOptions } from '../archive.ts'
 export type { MongoChangeStream, MongoCollection, MongoHistory } from './mongodb-collection.ts'
 
 export interface MongoPolicyOptions {

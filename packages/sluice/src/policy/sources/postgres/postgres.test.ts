@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../testing/servers/postgres.ts'
 import { sourceConformance } from '../../../testing/source-conformance.ts'
 import { waitFor } from '../../../testing/wait-for.ts'
-import { compilePolicy } from '../../compile/compile-policy.ts'
-import { livePolicy } from '../../live/live-policy.ts'
+import { openPolicy } from '../../live/open-policy.ts'
 import { postgresPolicy } from './postgres.ts'
 import { createTableSql } from './postgres-table.ts'
 
@@ -77,13 +76,13 @@ describe('postgresPolicy', () => {
 
   it('says that there is no table when it was not asked to create one', async () => {
     const source = postgresPolicy(pool, { service: 'shop', table: 'nowhere' })
-    await expect(livePolicy({ source, compile: compilePolicy })).rejects.toThrow(/"nowhere" does not exist/)
+    await expect(openPolicy(source)).rejects.toThrow(/"nowhere" does not exist/)
   })
 
   it('hears of a row that was written or changed by hand', async () => {
     const source = postgresPolicy(pool, { service: 'shop', table: 'by_hand', createTable: true, poll: 3_600_000 })
     await source.archive.push(policy('v1'))
-    const live = await livePolicy({ source, compile: compilePolicy })
+    const live = await openPolicy(source)
     await pool.query('INSERT INTO by_hand VALUES ($1, 2, $2)', ['shop', policy('v2')])
     await waitFor(() => live.current.version === 'v2')
     await pool.query('UPDATE by_hand SET document = $1 WHERE revision = 2', [policy('v3')])
@@ -96,7 +95,7 @@ describe('postgresPolicy', () => {
     const place = { service: 'shop', table: 'single', createTable: true, poll: 20 }
     const source = postgresPolicy(single, place)
     await source.archive.push(policy('v1'))
-    const live = await livePolicy({ source, compile: compilePolicy })
+    const live = await openPolicy(source)
     await source.archive.push(policy('v2'))
     await waitFor(() => live.current.version === 'v2')
     await live.close()
@@ -109,7 +108,7 @@ describe('postgresPolicy', () => {
     const place = { service: "o'brien", ...names, createTable: true, poll: 3_600_000 }
     const source = postgresPolicy(pool, place)
     await source.archive.push(policy('v1', "o'brien"))
-    const live = await livePolicy({ source, compile: compilePolicy })
+    const live = await openPolicy(source)
     await source.archive.push(policy('v2', "o'brien"))
     await waitFor(() => live.current.version === 'v2')
     await live.close()
@@ -146,7 +145,7 @@ describe('postgresPolicy', () => {
     const source = postgresPolicy(pool, place)
     for (let i = 1; i <= 3; i++) await source.archive.push(policy(`v${i}`))
     await pool.query('DELETE FROM late WHERE revision = 2')
-    const live = await livePolicy({ source, compile: compilePolicy })
+    const live = await openPolicy(source)
     await pool.query('INSERT INTO late VALUES ($1, 2, $2)', ['shop', policy('v2-late')])
     await postgresPolicy(pool, { ...place, service: 'other' }).archive.push(policy('other'))
     await source.archive.push(policy('v4'))
@@ -164,7 +163,7 @@ describe('postgresPolicy', () => {
       timeout: 300,
     })
     await source.archive.push(policy('v1'))
-    const live = await livePolicy({ source, compile: compilePolicy })
+    const live = await openPolicy(source)
     // A backend that is born while the others are being stopped would not be.
     const listening = `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND state = 'idle'`
     await waitFor(async () => own.totalCount === 2 && (await pool.query(listening)).rows.length > 0)

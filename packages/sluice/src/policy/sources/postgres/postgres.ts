@@ -7,7 +7,6 @@ import { postgresArchive } from './postgres-archive.ts'
 import { listen, type PostgresPool } from './postgres-client.ts'
 import { createTableSql, quoteName, quoteTable } from './postgres-table.ts'
 
-export type { ArchivedSource, PolicyArchive, PolicyVersion, PushOptions } from '../archive.ts'
 export type { PostgresClient, PostgresPool, PostgresResult } from './postgres-client.ts'
 
 export interface PostgresPolicyOptions {

@@ -10,8 +10,7 @@ import { startCluster } from '../../../testing/servers/cluster.ts'
 import { type RedisServer, startRedis } from '../../../testing/servers/redis.ts'
 import { type SourcePlace, sourceConformance } from '../../../testing/source-conformance.ts'
 import { waitFor } from '../../../testing/wait-for.ts'
-import { compilePolicy } from '../../compile/compile-policy.ts'
-import { livePolicy } from '../../live/live-policy.ts'
+import { openPolicy } from '../../live/open-policy.ts'
 import { redisPolicy } from './redis.ts'
 
 const handles = new Map<RedisClient, RedisHandle>()
@@ -105,7 +104,7 @@ describe('redisPolicy', () => {
   it('finds a change by polling when the message was missed', async () => {
     await push(handleOf(redis), { key: 'missed' }, policy('v0'))
     const source = redisPolicy(handleOf(redis), { key: 'missed', channel: 'nobody-speaks-here', poll: 20 })
-    const live = await livePolicy({ source, compile: compilePolicy })
+    const live = await openPolicy(source)
     await push(handleOf(redis), { key: 'missed' }, policy('v1'))
     await waitFor(() => live.current.version === 'v1')
     await live.close()
@@ -114,7 +113,7 @@ describe('redisPolicy', () => {
   it('reads a string that was set by hand, and keeps it as a version when a policy is published over it', async () => {
     await redis.set('by-hand', JSON.stringify(policy('v0')))
     const source = redisPolicy(handleOf(redis), { key: 'by-hand', poll: 20 })
-    const live = await livePolicy({ source, compile: compilePolicy })
+    const live = await openPolicy(source)
     expect(live.current.version).toBe('v0')
     await redis.set('by-hand', JSON.stringify(policy('v1')))
     await waitFor(() => live.current.version === 'v1')
@@ -130,10 +129,7 @@ describe('redisPolicy', () => {
     const prefixed = new Redis6(server.url, { keyPrefix: 'app:' })
     await push(handleOf(prefixed), { key: 'prefixed' }, policy('v0'))
     expect(await redis.exists('app:prefixed')).toBe(1)
-    const live = await livePolicy({
-      source: redisPolicy(handleOf(prefixed), { key: 'prefixed', poll: 3_600_000 }),
-      compile: compilePolicy,
-    })
+    const live = await openPolicy(redisPolicy(handleOf(prefixed), { key: 'prefixed', poll: 3_600_000 }))
     await push(handleOf(prefixed), { key: 'prefixed' }, policy('v1'))
     await waitFor(() => live.current.version === 'v1')
     await live.close()
@@ -165,17 +161,14 @@ describe('redisPolicy', () => {
     await redis.rpush('queue', 'work')
     await expect(push(handleOf(redis), { key: 'queue' }, policy('v0'))).rejects.toThrow(/WRONGTYPE/)
     expect(await redis.lrange('queue', 0, -1)).toEqual(['work'])
-    const live = livePolicy({ source: redisPolicy(handleOf(redis), { key: 'queue' }), compile: compilePolicy })
+    const live = openPolicy(redisPolicy(handleOf(redis), { key: 'queue' }))
     await expect(live).rejects.toMatchObject({ code: 'SLUICE_SOURCE_FAILED' })
   })
 
   it('does not pile up work while Redis hangs', async () => {
     await push(handleOf(redis), { key: 'hangs' }, policy('v0'))
     const client = new Redis6(server.url)
-    const live = await livePolicy({
-      source: redisPolicy(handleOf(client), { key: 'hangs', poll: 10, timeout: 200 }),
-      compile: compilePolicy,
-    })
+    const live = await openPolicy(redisPolicy(handleOf(client), { key: 'hangs', poll: 10, timeout: 200 }))
     await server.freeze()
     try {
       await waitFor(() => live.status.lastError, { describe: 'the silence to be noticed' })
@@ -204,8 +197,7 @@ describe('redisPolicy on a cluster', () => {
       await nodeRedis.connect()
       const options = { key: 'policy:shop', poll: 3_600_000 }
       await push(handleOf(ioredis), options, policy('v1'))
-      const follow = (client: RedisClient) =>
-        livePolicy({ source: redisPolicy(handleOf(client), options), compile: compilePolicy })
+      const follow = (client: RedisClient) => openPolicy(redisPolicy(handleOf(client), options))
       const both = await Promise.all([follow(ioredis), follow(nodeRedis)])
       for (const [client, version] of [
         [ioredis, 'v2'],

@@ -1,0 +1,35 @@
+import type { Clock } from '../core/clock.ts'
+import { buildSteps } from '../policy/compile/build-policy.ts'
+import type { CompiledPolicy } from '../policy/compiled-policy.ts'
+import type { LimitsSpec, PolicyDocument } from '../policy/document/document.ts'
+import { IssueList } from '../policy/document/issue-list.ts'
+import { PolicyError } from '../policy/document/policy-error.ts'
+import { arePlainLimits } from '../policy/limit/plain-limits.ts'
+import { followPolicy } from '../policy/live/followed-policy.ts'
+import type { LivePolicy } from '../policy/live/live-policy.ts'
+import { type OpenPolicyOptions, openPolicy } from '../policy/live/open-policy.ts'
+import { staticPolicy } from '../policy/live/static-policy.ts'
+import { runAtOnce } from '../policy/steps.ts'
+
+/** The policy of one rule that `limits` in code stand for. Plain ones are not checked as documents are. */
+export function limitsPolicy(
+  limits: LimitsSpec,
+  service: string,
+  own: OpenPolicyOptions & { readonly clock: Clock },
+): Promise<LivePolicy> {
+  const document: PolicyDocument = { service, rules: [{ name: 'default', key: 'ip', limits }] }
+  const isPlain = arePlainLimits(limits) && isServiceName(service) && own.fallbackPolicy === undefined
+  if (!isPlain) return openPolicy(document, own)
+  return followPolicy({ source: staticPolicy(document), compile: () => compile(document), clock: own.clock })
+}
+
+function isServiceName(service: unknown): boolean {
+  return typeof service === 'string' && service !== '' && service.length <= 200
+}
+
+function compile(document: PolicyDocument): CompiledPolicy {
+  const issues = new IssueList()
+  const policy = runAtOnce(buildSteps(document, {}, (path, value, message) => issues.add(path, value, message)))
+  if (issues.all.length > 0) throw new PolicyError(issues.all)
+  return policy
+}

@@ -1,0 +1,43 @@
+import { invalidOption } from '../../core/errors.ts'
+import type { PolicyDocument } from '../document/document.ts'
+import type { LivePolicy, PolicyEvents } from './live-policy.ts'
+import { type OpenPolicyOptions, openPolicy } from './open-policy.ts'
+import type { PolicySource } from './source.ts'
+
+/** What parts take as their policy. */
+export type PolicyInput = PolicyDocument | PolicySource | LivePolicy
+
+/** A policy as one part follows it: closing ends the listeners of this part, and the policy if it is the part's own. */
+export class UsedPolicy {
+  readonly live: LivePolicy
+  readonly #isOwn: boolean
+  readonly #stops: (() => void)[] = []
+
+  constructor(live: LivePolicy, isOwn: boolean) {
+    this.live = live
+    this.#isOwn = isOwn
+  }
+
+  on<Name extends keyof PolicyEvents>(name: Name, listener: (event: PolicyEvents[Name]) => void): void {
+    this.#stops.push(this.live.on(name, listener))
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop()
+    if (this.#isOwn) await this.live.close()
+  }
+}
+
+/** Opens what a part was given as its policy, unless it was given one that is open. */
+export async function usePolicy(maker: string, given: PolicyInput, own: OpenPolicyOptions): Promise<UsedPolicy> {
+  if (given instanceof Promise) throw invalidOption(`${maker}.policy`, given, 'wait for it: await openPolicy(source)')
+  if (!isOpen(given)) return new UsedPolicy(await openPolicy(given, own), true)
+  for (const name of ['functions', 'env', 'fallbackPolicy'] as const)
+    if (own[name] !== undefined)
+      throw invalidOption(`${maker}.${name}`, own[name], `the policy is shared; write openPolicy(source, { ${name} })`)
+  return new UsedPolicy(given, false)
+}
+
+function isOpen(given: PolicyInput): given is LivePolicy {
+  return typeof (given as Partial<LivePolicy>).on === 'function'
+}
