@@ -13,9 +13,9 @@ export interface PublicManifest {
 export const manifestOf = (folder: 'sluice' | 'server'): PublicManifest =>
   JSON.parse(read(`packages/${folder}/package.json`)) as PublicManifest
 
-/** Every entry point that is code: `sluice`, `sluice/redis`, ... */
+/** Every public entry point that is code: `sluice`, `sluice/redis`, ... */
 export const entryPoints: readonly string[] = Object.keys(manifestOf('sluice').exports)
-  .filter((subpath) => !subpath.endsWith('.json'))
+  .filter((subpath) => !subpath.endsWith('.json') && subpath !== './internal')
   .map((subpath) => `sluice${subpath.slice(1)}`)
 
 /** What each entry point needs besides `sluice` at run time, according to docs/install.md. */

@@ -1,10 +1,12 @@
+import { addUnits } from './add-units.ts'
 import { forgetAnswered, noteAnswered, noteUndated } from './answered-times.ts'
 import { allowed, clampUnits, unspend } from './capacity.ts'
 import { addToGroup, groupsOf, unitsIn } from './groups.ts'
 import type { BookedLimit, BookingRules, RegisterStep, Step, StepResult } from './messages.ts'
 import { pauseOf } from './pauses.ts'
 import { dequeue, enqueue, refundService } from './queue.ts'
-import { add, addCall, type CallRecord, type UpstreamState, type WaiterRecord } from './state.ts'
+import { addCall, type CallRecord, type UpstreamState } from './state.ts'
+import type { WaiterRecord } from './tenant-queue.ts'
 
 type StepOf<Op extends Step['op']> = Extract<Step, { op: Op }>
 
@@ -133,7 +135,7 @@ export function answered(
     const limit = limitOf(rules, key)
     const tick = ticks[key]
     // Units of a limit that the policy no longer has are freed at once.
-    if (limit === undefined || (limit.periodMs > 0 && tick === undefined)) add(state.used, key, -units)
+    if (limit === undefined || (limit.periodMs > 0 && tick === undefined)) addUnits(state.used, key, -units)
     else kept[key] = units
     if (limit && limit.periodMs > 0 && tick !== undefined) {
       addToGroup(state.groups, owner, key, tick, units)
@@ -154,7 +156,7 @@ function limitOf({ limits }: BookingRules, key: string): BookedLimit | undefined
 
 /** Returns what an answered call still occupies itself: its part of what is in flight. */
 export function releaseAnswered(state: UpstreamState, call: CallRecord): void {
-  for (const key in call.units) if (call.ticks[key] === undefined) add(state.used, key, -call.units[key]!)
+  for (const key in call.units) if (call.ticks[key] === undefined) addUnits(state.used, key, -call.units[key]!)
 }
 
 /** Ends a call: frees what was in flight and corrects its cost. */
@@ -196,7 +198,7 @@ function settle(
   if (tick !== undefined && kept !== undefined) changeGroup(state, owner, key, tick, Math.max(difference, -kept))
   else if (difference > 0 && nowTick !== undefined) {
     addToGroup(state.groups, owner, key, nowTick, difference)
-    add(state.used, key, difference)
+    addUnits(state.used, key, difference)
     noteAnswered(state, limit, difference, nowMs)
   }
 }
@@ -204,7 +206,7 @@ function settle(
 /** Corrects what a group has taken. */
 function changeGroup(state: UpstreamState, owner: string, limit: string, tick: string, change: number): void {
   addToGroup(state.groups, owner, limit, tick, change)
-  add(state.used, limit, change)
+  addUnits(state.used, limit, change)
   if (change > 0) noteUndated(state, limit, change)
   else forgetAnswered(state, limit, -change, 'newest')
 }
@@ -214,7 +216,7 @@ export function free(state: UpstreamState, owner: string, { limit, tick }: StepO
   const units = unitsIn(state.groups, owner, limit, tick)
   if (units === undefined) return { is: 'gone' }
   addToGroup(state.groups, owner, limit, tick, -units)
-  add(state.used, limit, -units)
+  addUnits(state.used, limit, -units)
   forgetAnswered(state, limit, units, 'oldest')
   return { is: 'ok' }
 }
@@ -242,7 +244,7 @@ export function register(
       // Of an answered call only what is in flight is its own; the rest is in groups.
       if (ticks !== undefined && !isInFlight && ticks[key] === undefined) continue
       named[key] = taken
-      if (ticks === undefined || isInFlight) add(state.used, key, taken)
+      if (ticks === undefined || isInFlight) addUnits(state.used, key, taken)
     }
     const phase = ticks === undefined ? 'held' : 'answered'
     const keptTicks = Object.fromEntries(Object.entries(ticks ?? {}).filter(([key]) => isPeriod(rules, key)))

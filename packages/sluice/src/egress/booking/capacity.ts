@@ -1,6 +1,7 @@
+import { addUnits } from './add-units.ts'
 import { backInMs } from './answered-times.ts'
 import type { BookedLimit, BookingRules, Units } from './messages.ts'
-import { add, rampMs, type UpstreamState } from './state.ts'
+import { rampMs, type UpstreamState } from './state.ts'
 
 /**
  * What a call occupies of each limit. A call that needs more than the whole limit gets the whole limit; otherwise it
@@ -49,11 +50,11 @@ export function fits(state: UpstreamState, rules: BookingRules, units: Units, no
 }
 
 export function spend(state: UpstreamState, units: Units): void {
-  for (const key in units) add(state.used, key, units[key]!)
+  for (const key in units) addUnits(state.used, key, units[key]!)
 }
 
 export function unspend(state: UpstreamState, units: Units): void {
-  for (const key in units) add(state.used, key, -units[key]!)
+  for (const key in units) addUnits(state.used, key, -units[key]!)
 }
 
 /** How long a call waits. */

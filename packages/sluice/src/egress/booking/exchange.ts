@@ -1,3 +1,4 @@
+import { addUnits } from './add-units.ts'
 import { noteAnswered } from './answered-times.ts'
 import {
   addAssigned,
@@ -19,7 +20,6 @@ import type { Adopted, BookingRules, BookStep, Exchange, ExchangeReply, Step, St
 import { forgetPauses, pause, pauseOf, payRetry, takeRetry } from './pauses.ts'
 import { aheadOf, dequeue, enqueue, nextTenant, serve } from './queue.ts'
 import {
-  add,
   addCall,
   type CallRecord,
   confirmMs,
@@ -29,8 +29,8 @@ import {
   rampMs,
   silentMs,
   type UpstreamState,
-  type WaiterRecord,
 } from './state.ts'
+import type { WaiterRecord } from './tenant-queue.ts'
 
 /** How often waiters are looked at while the rate rises. */
 const rampStepMs = 100
@@ -204,9 +204,9 @@ function orphan(
 ): void {
   for (const [key, units] of Object.entries(call.units)) {
     const limit = rules.limits.find((each) => each.key === key && each.periodMs > 0)
-    if (limit === undefined) add(state.used, key, -units)
+    if (limit === undefined) addUnits(state.used, key, -units)
     else {
-      add(orphaned, key, units)
+      addUnits(orphaned, key, units)
       noteAnswered(state, limit, units, nowMs)
     }
   }
@@ -226,7 +226,7 @@ function adopt(state: UpstreamState, { owner: heir, rules }: Exchange, nowMs: nu
   }
   for (const owner of gone.length > 0 ? state.groups.keys() : []) {
     if (state.owners.has(owner)) continue
-    for (const { limit, units } of groupsOf(state.groups, owner)) add(orphaned, limit, units)
+    for (const { limit, units } of groupsOf(state.groups, owner)) addUnits(orphaned, limit, units)
     state.groups.delete(owner)
   }
   expire(state, rules, nowMs, orphaned)

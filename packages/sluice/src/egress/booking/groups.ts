@@ -1,4 +1,4 @@
-import { add } from './state.ts'
+import { addUnits } from './add-units.ts'
 
 /** Units of answered calls, by process, limit and tick. The process frees each of them a period later. */
 export type Groups = Map<string, Map<string, Map<string, number>>>
@@ -20,7 +20,7 @@ export function addToGroup(groups: Groups, owner: string, limit: string, tick: s
     ticks = new Map()
     limits.set(limit, ticks)
   }
-  add(ticks, tick, units)
+  addUnits(ticks, tick, units)
   if (ticks.size > 0) return
   limits.delete(limit)
   if (limits.size === 0) groups.delete(owner)

@@ -1,4 +1,6 @@
-import { add, type TenantRecord, type UpstreamState, type WaiterRecord } from './state.ts'
+import { addUnits } from './add-units.ts'
+import type { TenantRecord, UpstreamState } from './state.ts'
+import type { WaiterRecord } from './tenant-queue.ts'
 import { TenantQueue } from './tenant-queue.ts'
 
 /**
@@ -31,7 +33,7 @@ export function enqueue(state: UpstreamState, waiter: WaiterRecord): number {
   state.active.set(waiter.tenant, tenant)
   state.waiters.set(waiter.id, waiter)
   state.waiting += 1
-  for (const [key, units] of Object.entries(waiter.units)) add(state.queued, key, units)
+  for (const [key, units] of Object.entries(waiter.units)) addUnits(state.queued, key, units)
   return ahead
 }
 
@@ -41,7 +43,7 @@ export function dequeue(state: UpstreamState, waiter: WaiterRecord): boolean {
   if (!tenant?.queue.remove(waiter)) return false
   if (tenant.queue.length === 0) state.active.delete(waiter.tenant)
   state.waiting -= 1
-  for (const [key, units] of Object.entries(waiter.units)) add(state.queued, key, -units)
+  for (const [key, units] of Object.entries(waiter.units)) addUnits(state.queued, key, -units)
   return true
 }
 

@@ -1,6 +1,6 @@
 import type { Groups } from './groups.ts'
 import type { Units } from './messages.ts'
-import type { TenantQueue } from './tenant-queue.ts'
+import type { TenantQueue, WaiterRecord } from './tenant-queue.ts'
 
 /** A call that has or had a place. */
 export interface CallRecord {
@@ -13,19 +13,6 @@ export interface CallRecord {
   units: Readonly<Record<string, number>>
   /** By limit, the group its units went to when it was answered. */
   ticks: Readonly<Record<string, string>>
-}
-
-export interface WaiterRecord {
-  readonly id: string
-  readonly owner: string
-  readonly tenant: string
-  readonly scope: string
-  /** Waiters of a tenant go by this, then by arrival. */
-  readonly order: number
-  readonly seq: number
-  readonly units: Readonly<Record<string, number>>
-  /** What its tenant pays for it in virtual time. */
-  readonly charge: number
 }
 
 /** A tenant that waits, or that was served a moment ago. */
@@ -132,12 +119,6 @@ export const rampMs = 4000
 export const leftMs = -1_000_000_000_000
 /** A step of the server's clock beyond what a process measured counts as a jump if it is at least this long. */
 export const leapMs = 1000
-
-export function add(counts: Map<string, number>, key: string, units: number): void {
-  const sum = (counts.get(key) ?? 0) + units
-  if (sum > 0) counts.set(key, sum)
-  else counts.delete(key)
-}
 
 /** The groups of a call that is not answered. */
 export const noTicks: CallRecord['ticks'] = Object.freeze({})

@@ -1,4 +1,15 @@
-import type { WaiterRecord } from './state.ts'
+export interface WaiterRecord {
+  readonly id: string
+  readonly owner: string
+  readonly tenant: string
+  readonly scope: string
+  /** Waiters of a tenant go by this, then by arrival. */
+  readonly order: number
+  readonly seq: number
+  readonly units: Readonly<Record<string, number>>
+  /** What its tenant pays for it in virtual time. */
+  readonly charge: number
+}
 
 const comesBefore = (a: WaiterRecord, b: WaiterRecord): boolean =>
   a.order < b.order || (a.order === b.order && a.seq < b.seq)

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import { decodeBody } from '../call/peeked-response.ts'
+import { decodeBody } from '../decode-body.ts'
 import { mergeUsage, type Usage, usageIn, withTotal } from './usage.ts'
 
 const mostJson = 1024 * 1024
