@@ -6,10 +6,6 @@ import { sourcesIn } from './read-source.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/**
- * Import cycles that are left, by folder. Each of these parts is being rewritten, and takes its line along when it is
- * done.
- */
 describe('the packages', () => {
   const sources = sourcesIn(root)
 
