@@ -17,18 +17,21 @@ export const limiterEventNames: Readonly<Record<keyof LimiterEvents, true>> = {
   answeredLocally: true,
 }
 
+export interface DecidedEvent {
+  readonly decision: Decision
+  /** The rules that were charged. */
+  readonly rules: readonly string[]
+  /** Readable keys, one for each of the rules. */
+  readonly subjects: readonly string[]
+  readonly cost: number
+  /** Only measured while there are listeners. */
+  readonly tookMs: number
+}
+
 /** Everything that can be watched. Metrics, logs and the dashboard all listen here. */
 export interface LimiterEvents {
-  /**
-   * After every decision. `subjects` are readable keys, one per charged rule; `tookMs` is only measured while there are
-   * listeners.
-   */
-  decided: {
-    readonly decision: Decision
-    readonly subjects: readonly string[]
-    readonly cost: number
-    readonly tookMs: number
-  }
+  /** After every decision. */
+  decided: DecidedEvent
   /** The store failed to decide. */
   storeFailed: { readonly kind: FailureKind; readonly error: Error }
   breakerChanged: { readonly state: BreakerState }

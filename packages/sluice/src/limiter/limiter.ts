@@ -160,7 +160,8 @@ export interface Limiter<Rule extends string = string> extends Part<LimiterEvent
   /** Gives leases back, ends timers and closes what Sluice opened. */
   close(options?: CloseOptions): Promise<void>
   /**
-   * How it stands and what it decided. Counting begins with the first call, as it costs a little with every decision.
+   * How it stands and what it decided. Counting begins with the first call. Of more than 400 decisions between two
+   * calls, every 32nd is counted and stands for all.
    */
   stats(): LimiterStats
   /** Its time; what waits for its decisions uses the same. */

@@ -50,6 +50,7 @@ import type {
 } from './limiter.ts'
 import { LimiterCounter } from './stats/limiter-counter.ts'
 import { type LimiterStats } from './stats/limiter-stats.ts'
+import { Sample } from './stats/sample.ts'
 import { watchStore } from './watch-store.ts'
 
 interface Parts {
@@ -82,6 +83,7 @@ export class PolicyLimiter implements Limiter {
   #described: { readonly current: CompiledPolicy; readonly policy: Limiter['policy'] } | undefined
   #stopWatching: (() => void) | undefined
   #counter: LimiterCounter | undefined
+  readonly #sample = new Sample()
   #closed = false
   /** Whether requests were checked, so that a policy that can match none deserves a warning. */
   #sawRequests = false
@@ -92,7 +94,7 @@ export class PolicyLimiter implements Limiter {
     this.#store = parts.store
     this.#events = parts.events
     this.#deadlineMs = parts.deadlineMs
-    this.#decider = new Decider(parts.store, parts, parts.deadlineMs, parts.inProcess)
+    this.#decider = new Decider(parts.store, { ...parts, sample: this.#sample }, parts.deadlineMs, parts.inProcess)
     this.#holder = new Holder(parts.store, this.#decider, this.#names, parts.deadlineMs)
     this.#storeHealth = new HealthQuestion((withinMs) => parts.fallback.health(withinMs), parts.clock)
     this.clock = parts.clock
@@ -203,7 +205,7 @@ export class PolicyLimiter implements Limiter {
   }
 
   stats(): LimiterStats {
-    this.#counter ??= new LimiterCounter(this)
+    this.#counter ??= new LimiterCounter(this, this.#sample)
     return this.#counter.stats()
   }
 

@@ -2,6 +2,7 @@ import type { Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
 import type { CompiledPolicy } from '../../policy/compiled-policy.ts'
 import type { CallbackStore } from '../../stores/callback-store.ts'
 import { type Charges, needsPermit } from './charges.ts'
+import { Decided } from './decided.ts'
 import type { Decision } from './decision.ts'
 import { type DecisionWatch, PendingDecision } from './pending-decision.ts'
 import { noShadow, promiseDecision, refused, toDecision, toShadow, unmatched } from './to-decision.ts'
@@ -38,9 +39,13 @@ export class Decider {
     if (!this.#inProcess) {
       const pending = new PendingDecision(policy.version, [charge], undefined, this.#watch)
       const known = this.#store.submit(pending, this.#deadlineMs, pending)
-      return known === undefined ? pending.promise(asItIs) : promiseDecision(charge, known, policy.version)
+      if (known === undefined) return pending.promise(asItIs)
+      return pending.isCounted
+        ? Promise.resolve(pending.conclude(known, noShadow))
+        : promiseDecision(charge, known, policy.version)
     }
-    // Nothing has to be kept for an answer that is there at once.
+    // Nothing has to be kept for an answer that is there at once, unless it is counted.
+    if (!this.#watch.sample.skips()) return this.submit(policy, [charge], asItIs)
     const answer = this.#store.decide(takeOf(charge, undefined), this.#deadlineMs)
     return answer instanceof Promise
       ? answer.then((later) => toDecision([charge], later, policy.version))
@@ -58,8 +63,10 @@ export class Decider {
 
   /** Announces a decision that no store took part in. */
   announce(decision: Decision): Decision {
-    const { events } = this.#watch
-    if (events.has('decided')) events.emit('decided', { decision, subjects: [], cost: 0, tookMs: 0 })
+    const { events, sample } = this.#watch
+    const weight = sample.next()
+    if (weight > 0) sample.count(new Decided(decision, [], 0), weight)
+    if (events.has('decided')) events.emit('decided', new Decided(decision, [], 0))
     return decision
   }
 

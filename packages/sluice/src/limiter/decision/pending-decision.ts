@@ -3,6 +3,8 @@ import type { Answer, Charge, HoldRequest, TakeAsk } from '../../core/engine/ask
 import type { Emitter } from '../../core/observe/emitter.ts'
 import type { AnswerCallback } from '../../stores/callback-store.ts'
 import type { LimiterEvents } from '../events.ts'
+import type { Sample } from '../stats/sample.ts'
+import { Decided } from './decided.ts'
 import type { Decision, ShadowDecision } from './decision.ts'
 import { noShadow, toDecision } from './to-decision.ts'
 
@@ -10,6 +12,8 @@ import { noShadow, toDecision } from './to-decision.ts'
 export interface DecisionWatch {
   readonly events: Emitter<LimiterEvents>
   readonly clock: Clock
+  /** Chooses what is counted for reports. */
+  readonly sample: Sample
 }
 
 /** A decision from the moment it is asked for until the store has answered: the ask and its callback in one object. */
@@ -21,6 +25,8 @@ export class PendingDecision implements TakeAsk, AnswerCallback {
   readonly #policyVersion: string
   readonly #watch: DecisionWatch
   readonly #startMs: number
+  /** How many decisions it stands for in reports. */
+  readonly #weight: number
   #resolve: ((decision: Decision) => void) | undefined
   #reject: ((error: unknown) => void) | undefined
 
@@ -29,8 +35,13 @@ export class PendingDecision implements TakeAsk, AnswerCallback {
     this.hold = hold
     this.#policyVersion = policyVersion
     this.#watch = watch
-    // The time, if a listener will want to know how long the decision took.
-    this.#startMs = watch.events.has('decided') ? watch.clock.monotonic() : 0
+    this.#weight = watch.sample.next()
+    // The time, if somebody will want to know how long the decision took.
+    this.#startMs = this.#weight > 0 || watch.events.has('decided') ? watch.clock.monotonic() : 0
+  }
+
+  get isCounted(): boolean {
+    return this.#weight > 0
   }
 
   /** Waits for what the store will answer; asked for only when it did not at once. */
@@ -52,15 +63,13 @@ export class PendingDecision implements TakeAsk, AnswerCallback {
   /** Makes the decision of an answer, and announces it. */
   conclude(answer: Answer, shadow: readonly ShadowDecision[]): Decision {
     const { charges } = this
-    const { events, clock } = this.#watch
+    const { events, clock, sample } = this.#watch
     const decision = toDecision(charges, answer, this.#policyVersion, shadow)
-    if (events.has('decided')) {
-      events.emit('decided', {
-        decision,
-        subjects: charges.map(({ rule, subject }) => rule.prefix + subject),
-        cost: charges[0]?.cost ?? 0,
-        tookMs: this.#startMs === 0 ? 0 : clock.monotonic() - this.#startMs,
-      })
+    if (this.#weight > 0 || events.has('decided')) {
+      const tookMs = this.#startMs === 0 ? 0 : clock.monotonic() - this.#startMs
+      const decided = new Decided(decision, charges, tookMs)
+      if (this.#weight > 0) sample.count(decided, this.#weight)
+      events.emit('decided', decided)
     }
     return decision
   }

@@ -1,5 +1,5 @@
 import { Latencies } from '../../runtime/latencies.ts'
-import type { LimiterEvents } from '../events.ts'
+import type { DecidedEvent } from '../events.ts'
 import type { HotKey } from './hot-keys.ts'
 import { RecentHotKeys } from './recent-hot-keys.ts'
 
@@ -101,30 +101,31 @@ export class DecisionStats {
       .sort((a, b) => b.allowed + b.denied - a.allowed - a.denied)
   }
 
-  count({ decision, subjects, cost, tookMs }: LimiterEvents['decided']): void {
+  /** `weight` is how many decisions this one stands for. */
+  count({ decision, rules, subjects, cost, tookMs }: DecidedEvent, weight = 1): void {
     const nowMs = this.#nowMs()
+    const present = this.#second(nowMs)
     this.#latencies.add(tookMs, nowMs)
     for (const { rule, allowed } of decision.shadow) {
       const counts = this.#rule(rule, nowMs)?.shadow
-      if (counts !== undefined) counts[allowed ? 'allowed' : 'denied']++
+      if (counts !== undefined) counts[allowed ? 'allowed' : 'denied'] += weight
     }
     const outcome = decision.allowed ? 'allowed' : 'denied'
-    const present = this.#second(nowMs)
-    this.#total[outcome]++
-    present[outcome]++
+    this.#total[outcome] += weight
+    present[outcome] += weight
     if (decision.degraded) {
-      this.#total.degraded++
-      present.degraded++
+      this.#total.degraded += weight
+      present.degraded += weight
     }
-    for (const subject of subjects) {
-      const name = ruleOf(subject)
+    for (let i = 0; i < rules.length; i++) {
+      const name = rules[i]!
       if (!decision.allowed && decision.rule !== name) continue
       const rule = this.#rule(name, nowMs)
       if (rule === undefined) continue
-      rule[outcome]++
-      if (decision.degraded) rule.degraded++
-      if (decision.allowed) rule.used.add(subject, cost, nowMs)
-      else rule.deniedKeys.add(subject, 1, nowMs)
+      rule[outcome] += weight
+      if (decision.degraded) rule.degraded += weight
+      if (decision.allowed) rule.used.add(subjects[i]!, cost * weight, nowMs)
+      else rule.deniedKeys.add(subjects[i]!, weight, nowMs)
     }
   }
 
@@ -152,10 +153,4 @@ export class DecisionStats {
 
 function none(): Counts {
   return { allowed: 0, denied: 0, degraded: 0 }
-}
-
-/** The rule of a readable key `service/rule/part...`. */
-function ruleOf(subject: string): string {
-  const start = subject.indexOf('/') + 1
-  return subject.slice(start, subject.indexOf('/', start))
 }

@@ -2,6 +2,7 @@ import type { RecountOutcome } from '../../stores/store.ts'
 import type { Limiter } from '../limiter.ts'
 import { DecisionStats } from './decision-stats.ts'
 import type { LimiterStats } from './limiter-stats.ts'
+import type { Sample } from './sample.ts'
 
 /** Keys of all rules together, and rules, in one look: a report must stay small. */
 const maxKeys = 120
@@ -18,15 +19,19 @@ const maxRules = 60
 export class LimiterCounter {
   readonly #limiter: Limiter
   readonly #counts: DecisionStats
+  readonly #sample: Sample | undefined
   readonly #ends: (() => void)[] = []
   #breaker: LimiterStats['breaker'] = 'closed'
   readonly #recounts = new Map<string, Record<RecountOutcome, number>>()
 
-  constructor(limiter: Limiter, counts: DecisionStats = new DecisionStats(() => limiter.clock.monotonic())) {
+  /** With a sample, the decisions that it chooses are counted instead of all. */
+  constructor(limiter: Limiter, sample?: Sample) {
     this.#limiter = limiter
-    this.#counts = counts
+    this.#counts = new DecisionStats(() => limiter.clock.monotonic())
+    this.#sample = sample
+    sample?.start((event, weight) => this.#counts.count(event, weight))
     this.#ends.push(
-      this.add(limiter),
+      sample === undefined ? this.add(limiter) : this.#addRecounts(limiter),
       limiter.on('breakerChanged', ({ state }) => {
         this.#breaker = state
       }),
@@ -35,13 +40,14 @@ export class LimiterCounter {
 
   /** Counts the decisions of another limiter, too, until the returned function is called. */
   add(limiter: Pick<Limiter, 'on'>): () => void {
-    const ends = [
-      limiter.on('decided', (event) => this.#counts.count(event)),
-      limiter.on('recounted', ({ rule, outcome }) => this.#countRecount(rule, outcome)),
-    ]
+    const ends = [limiter.on('decided', (event) => this.#counts.count(event)), this.#addRecounts(limiter)]
     return () => {
       for (const end of ends) end()
     }
+  }
+
+  #addRecounts(limiter: Pick<Limiter, 'on'>): () => void {
+    return limiter.on('recounted', ({ rule, outcome }) => this.#countRecount(rule, outcome))
   }
 
   get counts(): DecisionStats {
@@ -49,6 +55,7 @@ export class LimiterCounter {
   }
 
   stats(): LimiterStats {
+    this.#sample?.restart()
     const { version, source, ageMs, lastError } = this.#limiter.policy.status
     const rules = this.#counts.rules(maxKeys).slice(0, maxRules)
     const keysEach = Math.max(1, Math.floor(maxKeys / Math.max(1, rules.length)))
