@@ -92,11 +92,11 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
 
   /** ARGV of `decide.lua` after the deadline. */
   args(nowMs: number): readonly string[] {
-    if (this.#fast.isAll) return [this.#fast.encode(nowMs)]
+    if (this.#fast.isAll) return this.#fast.encode(nowMs)
     const list = new AskList()
     for (const [a, ask] of this.#asks.entries()) list.add(ask, [this.#subjects[a]!].flat())
     const sets = list.sets.map((set) => encodeLimitSet(set, nowMs).general)
-    return [`[${sets.join()}]`, String(list)]
+    return [`[[${sets.join()}],${list}]`]
   }
 
   replied(tookMs: number): void {

@@ -58,23 +58,34 @@ export class FastTakes {
     }
   }
 
-  /**
-   * The list of `lua/fast-takes.lua`. Subjects one after the other that are asked for the same make one run. `nowMs` is
-   * the server's time, as far as it is known.
-   */
-  encode(nowMs: number): string {
+  /** The arguments of `lua/fast-takes.lua`. `nowMs` is the server's time, as far as it is known. */
+  encode(nowMs: number): readonly string[] {
+    const cost = this.#costs[0]!
+    const copies = this.#copies[0]!
+    const { usual } = encodeLimitSet(this.#sets[0]!, nowMs)
+    if (usual === undefined || this.#runEnd(0) < this.#sets.length) return [this.#encodeList(nowMs)]
+    return cost === 1 && copies === 1 ? usual : [...usual, String(cost), String(copies)]
+  }
+
+  /** Subjects one after the other that are asked for the same make one run. Returns where the one from `first` ends. */
+  #runEnd(first: number): number {
     const sets = this.#sets
     const costs = this.#costs
     const copies = this.#copies
+    let end = first + 1
+    while (sets[end] === sets[first] && costs[end] === costs[first] && copies[end] === copies[first]) end += 1
+    return end
+  }
+
+  #encodeList(nowMs: number): string {
     const known: LimitSet[] = []
     const indices: number[] = []
     let end: number = constants.FIRST_SET
     let limits = ''
     let runs = ''
-    const usualRun = `,${sets.length},${end},1,1`
-    for (let first = 0, next = 1; first < sets.length; next++) {
-      const set = sets[first]!
-      if (sets[next] === set && costs[next] === costs[first] && copies[next] === copies[first]) continue
+    for (let first = 0; first < this.#sets.length; ) {
+      const set = this.#sets[first]!
+      const last = this.#runEnd(first)
       let s = known.indexOf(set)
       if (s < 0) {
         s = known.push(set) - 1
@@ -82,10 +93,10 @@ export class FastTakes {
         end += 1 + (set.paced ? constants.PACED_WIDTH : constants.WINDOW_WIDTH * set.limits.length)
         limits += `,${encodeLimitSet(set, nowMs).fast}`
       }
-      runs += `,${next},${indices[s]},${costs[first]},${copies[first]}`
-      first = next
+      runs += `,${last},${indices[s]},${this.#costs[first]},${this.#copies[first]}`
+      first = last
     }
-    return runs === usualRun ? `[${end}${limits}]` : `[${end}${limits}${runs}]`
+    return `[${end}${limits}${runs}]`
   }
 
   /**
@@ -99,18 +110,19 @@ export class FastTakes {
     nowUs: number,
     answers: Answer[],
   ): number | undefined {
-    const kept: State[] = []
+    let kept: State[] | undefined
     let granted = 0
     let read = 0
     for (let a = 0; a < asks.length; a++) {
       const ask = asks[a] as TakeAsk
       const subject = subjects[a]!
-      let state = kept[subject] ?? passingState
+      let state = kept?.[subject] ?? passingState
       if (subject >= read) {
         read += 1
         const set = this.#sets[subject]!
         if (this.#copies[subject] !== ask.copies) {
           state = { n: new Float64Array(set.fields), at: 0, extra: undefined }
+          kept ??= []
           kept[subject] = state
         }
         if (!readState(reader, set, state.n, nowUs)) return undefined

@@ -61,8 +61,8 @@
 --- @const PENDING = 3
 --- @const PERMITS_ONLY = 4 -- never stored: a request to acquire only where there is a concurrency limit
 
--- The number of arguments says what a call of decide.lua is: fast-takes.lua has only one after the deadline.
---- @const FAST_ARGUMENTS = 2
+-- A call of decide.lua with more arguments is the usual one of fast-takes.lua.
+--- @const JSON_ARGUMENTS = 2
 
 -- The kinds of asks.
 --- @const TAKE_EACH = 0
