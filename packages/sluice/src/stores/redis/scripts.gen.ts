@@ -68,6 +68,8 @@ export const constants = {
   WINDOW_LENGTH: 3,
   WINDOW_START: 4,
   RUN_WIDTH: 4,
+  ONE_WINDOW_FIELDS: 4,
+  PACED_FIELDS: 10,
   PACED: -1,
   PACED_TOTAL: 2,
   PACED_TAG: 3,
@@ -101,7 +103,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: 'd4c789bf50f93e2bbfe56932b26cd50a2a60c0ef',
+  sha1: '2e128166d272a3b7ddbe0ab5e3339c687a15e28a',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -152,9 +154,6 @@ if list then
 last, set, cost, copies = list[run], list[run + 1], list[run + 2], list[run + 3]
 windows = list[set]
 end
-local size = windows == -1 and 10 or 1 + 3 * windows
-local array = 144 + size
-local head = string.char(array) .. packed_clock
 if windows == -1 then
 local max, min, ceil = math.max, math.min, math.ceil
 local tag, total_amount, pace_tag = list[set + 1], list[set + 2], list[set + 3]
@@ -169,8 +168,10 @@ local value, granted, count, spent = raw, copies, 0, 0
 if values then value = raw[k] end
 local full, before, from = 0, 0, 0
 if value then
-local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2, before_2, from_2 = unpack_limit(value, size, 1)
-if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
+local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2, before_2, from_2 =
+unpack_limit(value, 10, 1)
+if byte(value) ~= 144 + 10 or rest ~= -1 or base <= 0 or base > clock then return nil end
+if tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
 local since = age - (clock_ms - floor(base / 1000))
 if not (age_1 >= -1 and age_2 >= -1) then return nil end
 if age_1 >= 0 and age_1 == since then count = count_1 end
@@ -194,7 +195,8 @@ if granted > 0 then
 local units = granted * cost
 total = total + granted
 full = min(4503599627370496, position + debt + units * interval)
-written = head .. pack(tag, age, count + units, pace_tag, age, spent + units, full, interval, position)
+written = '\\154' .. packed_clock
+.. pack(tag, age, count + units, pace_tag, age, spent + units, full, interval, position)
 life = (count == 0 or spent == 0) and left
 if values then values[k], lives[k] = written, life end
 end
@@ -209,8 +211,9 @@ local value, granted, age, count = raw, copies, -1, 0
 if values then value = raw[k] end
 if value then
 local rest, base, stored_tag
-rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
-if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
+rest, base, stored_tag, age, count = unpack_limit(value, 4, 1)
+if byte(value) ~= 144 + 4 or rest ~= -1 or stored_tag ~= tag then return nil end
+if not (base > 0 and base <= clock) then return nil end
 if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
 end
 local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
@@ -219,11 +222,15 @@ if not current then count = 0 elseif not (count >= 0 and count < 900719925474099
 if amount - count < granted * cost then granted = floor((amount - count) / cost) end
 if granted > 0 then
 total = total + granted
-written, life = head .. pack(tag, age, count + granted * cost), not current and length - age
+written = '\\148' .. packed_clock .. pack(tag, age, count + granted * cost)
+life = not current and length - age
 if values then values[k], lives[k] = written, life end
 end
 end
 else
+local size = 1 + 3 * windows
+local array = 144 + size
+local head = string.char(array) .. packed_clock
 for k = first, last do
 local value, p, ms = raw, nil, 0
 if values then value = raw[k] end

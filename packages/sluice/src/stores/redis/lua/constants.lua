@@ -84,6 +84,10 @@
 --- @const WINDOW_START = 4
 --- @const RUN_WIDTH = 4
 
+-- The values of a stored subject with one window, and of one with a calendar limit and its pace.
+--- @const ONE_WINDOW_FIELDS = 4
+--- @const PACED_FIELDS = 10
+
 -- A calendar limit and its pace in that list: PACED instead of the number of windows, then these, and last the end of
 -- the next period.
 --- @const PACED = -1

@@ -3,8 +3,8 @@
 -- ahead, a value that is not ours), nothing has been written, and the general path further down decides everything. Its
 -- functions are not even created before.
 --
--- The usual call is for one window, and for the same of each key. Its arguments after the deadline are plain numbers, as
--- few as possible: for Redis, an argument, or parsing a number from text, costs about a quarter of a command.
+-- The usual call takes the same of each key, under one window. Its arguments after the deadline are plain numbers, and
+-- few: for Redis, an argument, or parsing a number from text, costs about a quarter of a command.
 --   ARGV[2..3]   tag, which says all about a window but its amount, and the amount
 --   ARGV[4..5]   cost and copies, unless both are 1
 -- Any other call has
@@ -60,9 +60,6 @@ local function fast_takes(call, clock, list)
       last, set, cost, copies = list[run], list[run + 1], list[run + 2], list[run + 3]
       windows = list[set]
     end
-    local size = windows == PACED and 10 or 1 + 3 * windows
-    local array = EMPTY_ARRAY + size
-    local head = string.char(array) .. packed_clock
     if windows == PACED then
       local max, min, ceil = math.max, math.min, math.ceil
       local tag, total_amount, pace_tag = list[set + 1], list[set + PACED_TOTAL], list[set + PACED_TAG]
@@ -76,8 +73,10 @@ local function fast_takes(call, clock, list)
         if values then value = raw[k] end
         local full, before, from = 0, 0, 0
         if value then
-          local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2, before_2, from_2 = unpack_limit(value, size, 1)
-          if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
+          local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2, before_2, from_2 =
+            unpack_limit(value, PACED_FIELDS, 1)
+          if byte(value) ~= EMPTY_ARRAY + PACED_FIELDS or rest ~= -1 or base <= 0 or base > clock then return nil end
+          if tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
           local since = age - (clock_ms - floor(base / 1000))
           -- -1: there is no period in progress.
           if not (age_1 >= -1 and age_2 >= -1) then return nil end
@@ -96,7 +95,9 @@ local function fast_takes(call, clock, list)
           local units = granted * cost
           total = total + granted
           full = min(FARTHEST, position + debt + units * interval)
-          written = head .. pack(tag, age, count + units, pace_tag, age, spent + units, full, interval, position)
+          -- \154: an array of PACED_FIELDS values.
+          written = '\154' .. packed_clock
+            .. pack(tag, age, count + units, pace_tag, age, spent + units, full, interval, position)
           life = (count == 0 or spent == 0) and left
           if values then values[k], lives[k] = written, life end
         end
@@ -112,8 +113,9 @@ local function fast_takes(call, clock, list)
         if values then value = raw[k] end
         if value then
           local rest, base, stored_tag
-          rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
-          if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
+          rest, base, stored_tag, age, count = unpack_limit(value, ONE_WINDOW_FIELDS, 1)
+          if byte(value) ~= EMPTY_ARRAY + ONE_WINDOW_FIELDS or rest ~= -1 or stored_tag ~= tag then return nil end
+          if not (base > 0 and base <= clock) then return nil end
           if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
         end
         --- @inline window-rule.lua
@@ -121,11 +123,16 @@ local function fast_takes(call, clock, list)
         if amount - count < granted * cost then granted = floor((amount - count) / cost) end
         if granted > 0 then
           total = total + granted
-          written, life = head .. pack(tag, age, count + granted * cost), not current and length - age
+          -- \148: an array of ONE_WINDOW_FIELDS values.
+          written = '\148' .. packed_clock .. pack(tag, age, count + granted * cost)
+          life = not current and length - age
           if values then values[k], lives[k] = written, life end
         end
       end
     else
+      local size = 1 + 3 * windows
+      local array = EMPTY_ARRAY + size
+      local head = string.char(array) .. packed_clock
       for k = first, last do
         -- A state as in state.lua, with one more value before it: whether anything follows it.
         local value, p, ms = raw, nil, 0
