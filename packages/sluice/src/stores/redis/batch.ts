@@ -19,6 +19,9 @@ export const maxAsksPerCall = 1024
 /** An idle server starts with so many subjects, while this process gathers the rest. */
 const enoughToStart = 32
 
+/** What lists are before their first item. */
+const none: never[] = []
+
 /** Who makes batches, and learns what becomes of them. */
 export interface BatchOwner {
   readonly keyOf: (charge: Charge) => string
@@ -36,19 +39,21 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
   readonly deadlineMs: number
   readonly withinMs: number
   readonly #owner: BatchOwner
-  readonly #asks: Ask[] = []
-  readonly #callbacks: AnswerCallback[] = []
+  // Most batches are one ask. A list that is made with its only item takes as much memory as that; pushed into an empty
+  // one, it would take that of 17.
+  #asks: Ask[] = none
+  #callbacks: AnswerCallback[] = none
   /** For each ask, the indices of its subjects among the keys: a number when it has only one. */
-  readonly #subjects: (number | readonly number[])[] = []
+  #subjects: (number | readonly number[])[] = none
   readonly #fast = new FastTakes()
   /** The answer to each ask; undefined when one of its keys holds a value that is not ours. */
-  #answers: (Answer | undefined)[] = []
+  #answers: readonly (Answer | undefined)[] = none
   /** Undefined for a key that holds a value that is not ours. */
-  #stored: StoredSubjects = []
+  #stored: StoredSubjects = none
   /** Whether every callback has its answer or its failure. */
   #isAnswered = false
   #isOver = false
-  readonly #keys: string[] = []
+  #keys: string[] = none
   #first: Charge | undefined
   /**
    * The index of each subject among the keys, by the prefix of its rule; made for the second subject. Looked up by
@@ -85,18 +90,24 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
     const { charges } = ask
     const subjects = charges.length === 1 ? this.#indexOf(charges[0]!) : charges.map((charge) => this.#indexOf(charge))
     this.#fast.add(ask, typeof subjects === 'number' ? subjects : -1)
-    this.#subjects.push(subjects)
-    this.#asks.push(ask)
-    this.#callbacks.push(callback)
+    if (this.#asks.length === 0) {
+      this.#subjects = [subjects]
+      this.#asks = [ask]
+      this.#callbacks = [callback]
+    } else {
+      this.#subjects.push(subjects)
+      this.#asks.push(ask)
+      this.#callbacks.push(callback)
+    }
   }
 
   /** ARGV of `decide.lua` after the deadline. */
   args(nowMs: number): readonly string[] {
-    if (this.#fast.isAll) return [this.#fast.encode(nowMs)]
+    if (this.#fast.isAll) return this.#fast.encode(nowMs)
     const list = new AskList()
     for (const [a, ask] of this.#asks.entries()) list.add(ask, [this.#subjects[a]!].flat())
     const sets = list.sets.map((set) => encodeLimitSet(set, nowMs).general)
-    return [`[${sets.join()}]`, String(list)]
+    return [`[[${sets.join()}],${list}]`]
   }
 
   replied(tookMs: number): void {
@@ -130,7 +141,7 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
 
   #replayFast(reader: MsgpackReader, nowUs: number): number | undefined {
     if (!this.#fast.isAll) return undefined
-    const answers: Answer[] = []
+    const answers = new Array<Answer>(this.size)
     const start = reader.at
     const granted = this.#fast.replay(this.#asks, this.#subjects as number[], reader, nowUs, answers)
     if (granted === undefined) reader.at = start
@@ -142,11 +153,11 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
     const stored = this.#keys.map(() => storedSubject(reader.read()))
     this.#stored = stored
     let granted = 0
-    for (const [a, ask] of this.#asks.entries()) {
+    this.#answers = this.#asks.map((ask, a) => {
       const answer = replay(ask, this.#subjects[a]!, stored, nowUs)
       if (answer !== undefined && ask.kind === 'take') granted += answer.granted
-      this.#answers.push(answer)
-    }
+      return answer
+    })
     return granted
   }
 
@@ -169,7 +180,8 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
     const first = this.#first
     if (first === undefined) {
       this.#first = charge
-      return this.#keys.push(this.#owner.keyOf(charge)) - 1
+      this.#keys = [this.#owner.keyOf(charge)]
+      return 0
     }
     if (charge.subject === first.subject && charge.rule.prefix === first.rule.prefix) return 0
     const indices = this.#indicesOf(charge.rule.prefix)

@@ -11,6 +11,8 @@ export interface EncodedLimitSet {
   readonly general: string
   /** Items of the list for `lua/fast-takes.lua`; of use only for sets that it knows. */
   readonly fast: string
+  /** The arguments of its usual call, when the set is one window that its tag describes. */
+  readonly usual: readonly string[] | undefined
   /** Calendar periods change with time; everything else never changes. */
   readonly fromMs: number
   readonly untilMs: number
@@ -43,7 +45,9 @@ export function encodeLimitSet(set: LimitSet, nowMs: number): EncodedLimitSet {
     return [algorithmNames.indexOf(limit.algorithm), set.tags[l]!, first, limit.amount, limit.periodMs, ...own]
   })
   const fast = set.paced ? pacedNumbers(limits[0]!, limits[1]!) : windows
-  const made = { general: JSON.stringify(limits), fast: fast.join(), fromMs, untilMs }
+  const isUsual = set.limits.length === 1 && set.limits[0]!.algorithm === 'fixed-window'
+  const usual = isUsual ? [String(set.tags[0]), String(set.limits[0]!.amount)] : undefined
+  const made = { general: JSON.stringify(limits), fast: fast.join(), usual, fromMs, untilMs }
   encoded.set(set, made)
   return made
 }

@@ -1,5 +1,5 @@
 import type { State } from '../../core/algorithms/state.ts'
-import type { Answer, Ask, TakeAsk } from '../../core/engine/ask.ts'
+import type { Answer, Ask, Charge, TakeAsk } from '../../core/engine/ask.ts'
 import { takeOne } from '../../core/engine/engine.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'
@@ -11,6 +11,9 @@ const maxLimits = 4
 
 const nil = 0xc0
 
+/** What lists are before their first item, with which they are made: see `Batch`. */
+const none: never[] = []
+
 /** For subjects of which one ask is decided, and that need not be remembered for another. */
 const passingState: State = { n: new Float64Array(2 * maxLimits), at: 0, extra: undefined }
 
@@ -21,10 +24,9 @@ const passingState: State = { n: new Float64Array(2 * maxLimits), at: 0, extra: 
  * and a subject that is asked for only once needs no state of its own here.
  */
 export class FastTakes {
-  /** By subject. */
-  readonly #sets: LimitSet[] = []
-  readonly #costs: number[] = []
-  readonly #copies: number[] = []
+  /** By subject: what each of its asks charges, and how many copies they are for. */
+  #charges: Charge[] = none
+  #copies: number[] = none
   #isAll = true
   /** The set that was last found to be one of those. */
   #lastSet: LimitSet | undefined
@@ -42,55 +44,71 @@ export class FastTakes {
       this.#isAll = false
       return
     }
-    const { limits, cost } = ask.charges[0]!
-    if (subject === this.#copies.length) {
+    const charge = ask.charges[0]!
+    const { limits } = charge
+    if (subject === this.#charges.length) {
       if (limits !== this.#lastSet) {
         this.#isAll = limits.paced || (limits.windows && limits.limits.length <= maxLimits)
         this.#lastSet = limits
       }
-      this.#sets.push(limits)
-      this.#costs.push(cost)
-      this.#copies.push(ask.copies)
-    } else if (this.#sets[subject] === limits && this.#costs[subject] === cost) {
+      if (subject === 0) {
+        this.#charges = [charge]
+        this.#copies = [ask.copies]
+      } else {
+        this.#charges.push(charge)
+        this.#copies.push(ask.copies)
+      }
+    } else if (isSame(this.#charges[subject]!, charge)) {
       this.#copies[subject]! += ask.copies
     } else {
       this.#isAll = false
     }
   }
 
-  /**
-   * The list of `lua/fast-takes.lua`. Subjects one after the other that are asked for the same make one run. `nowMs` is
-   * the server's time, as far as it is known.
-   */
-  encode(nowMs: number): string {
-    const sets = this.#sets
-    const costs = this.#costs
+  /** The arguments of `lua/fast-takes.lua`. `nowMs` is the server's time, as far as it is known. */
+  encode(nowMs: number): readonly string[] {
+    const { limits, cost } = this.#charges[0]!
+    const copies = this.#copies[0]!
+    const { usual } = encodeLimitSet(limits, nowMs)
+    if (usual === undefined || this.#runEnd(0) < this.#charges.length) return [this.#encodeList(nowMs)]
+    return cost === 1 && copies === 1 ? usual : [...usual, String(cost), String(copies)]
+  }
+
+  /** Subjects one after the other that are asked for the same make one run. Returns where the one from `first` ends. */
+  #runEnd(first: number): number {
+    const charges = this.#charges
     const copies = this.#copies
+    let end = first + 1
+    while (end < charges.length && isSame(charges[end]!, charges[first]!) && copies[end] === copies[first]) end += 1
+    return end
+  }
+
+  #encodeList(nowMs: number): string {
     const known: LimitSet[] = []
     const indices: number[] = []
     let end: number = constants.FIRST_SET
-    let limits = ''
+    let sets = ''
     let runs = ''
-    const usualRun = `,${sets.length},${end},1,1`
-    for (let first = 0, next = 1; first < sets.length; next++) {
-      const set = sets[first]!
-      if (sets[next] === set && costs[next] === costs[first] && copies[next] === copies[first]) continue
+    for (let first = 0; first < this.#charges.length; ) {
+      const { limits: set, cost } = this.#charges[first]!
+      const last = this.#runEnd(first)
       let s = known.indexOf(set)
       if (s < 0) {
         s = known.push(set) - 1
         indices.push(end)
         end += 1 + (set.paced ? constants.PACED_WIDTH : constants.WINDOW_WIDTH * set.limits.length)
-        limits += `,${encodeLimitSet(set, nowMs).fast}`
+        sets += `,${encodeLimitSet(set, nowMs).fast}`
       }
-      runs += `,${next},${indices[s]},${costs[first]},${copies[first]}`
-      first = next
+      runs += `,${last},${indices[s]},${cost},${this.#copies[first]}`
+      first = last
     }
-    return runs === usualRun ? `[${end}${limits}]` : `[${end}${limits}${runs}]`
+    return `[${end}${sets}${runs}]`
   }
 
   /**
-   * Runs the asks on the states as the script found them, read one after the other. Returns how much was granted;
-   * undefined when the script went the general path, because a state was anything but the limits of its set.
+   * Runs the asks on the states as the script found them, read one after the other. Fills `answers` and returns how much
+   * was granted; undefined when the script went the general path, because a state was anything but the limits of its
+   * set.
    */
   replay(
     asks: readonly Ask[],
@@ -99,28 +117,33 @@ export class FastTakes {
     nowUs: number,
     answers: Answer[],
   ): number | undefined {
-    const kept: State[] = []
+    let kept: State[] | undefined
     let granted = 0
     let read = 0
     for (let a = 0; a < asks.length; a++) {
       const ask = asks[a] as TakeAsk
       const subject = subjects[a]!
-      let state = kept[subject] ?? passingState
+      let state = kept?.[subject] ?? passingState
       if (subject >= read) {
         read += 1
-        const set = this.#sets[subject]!
+        const set = this.#charges[subject]!.limits
         if (this.#copies[subject] !== ask.copies) {
           state = { n: new Float64Array(set.fields), at: 0, extra: undefined }
+          kept ??= []
           kept[subject] = state
         }
         if (!readState(reader, set, state.n, nowUs)) return undefined
       }
       const answer = takeOne(ask.charges[0]!, state, ask.copies, nowUs)
       granted += answer.granted
-      answers.push(answer)
+      answers[a] = answer
     }
     return granted
   }
+}
+
+function isSame(a: Charge, b: Charge): boolean {
+  return a.limits === b.limits && a.cost === b.cost
 }
 
 /** Reads a stored subject (see `lua/state.lua`) into `n`. Returns false when it is not for the fast path. */

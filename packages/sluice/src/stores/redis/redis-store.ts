@@ -18,13 +18,13 @@ import { keysUnder } from './keys.ts'
  *
  *     submit -> TickBatcher: all asks of one turn, by slot -> Batch -> SharedRedis, ScriptRunner: deadline, server time
  *                                                              |
- *               takes under windows or a pace: FastTakes.encode, one list -> fast-takes.lua
- *               anything else: AskList, sets and asks                     -> the rest of decide.lua
+ *               takes under windows or a pace: FastTakes.encode -> fast-takes.lua
+ *               anything else: AskList, sets and asks           -> the rest of decide.lua
  *                                                              |
  *     callback <- Batch.settle: FastTakes.replay, or replay <- the states before, and how much was granted
  *
- * Where a subject of a fast call has holds or other limits, the script makes the general form of the list and decides
- * that; the client notices by the states.
+ * Where a subject of a fast call has holds or other limits, the script makes the general form of it and decides that;
+ * the client notices by the states.
  */
 export class RedisStore implements Store {
   readonly name = 'redis'

@@ -51,7 +51,7 @@ export const constants = {
   RECEIPT: 2,
   PENDING: 3,
   PERMITS_ONLY: 4,
-  FAST_ARGUMENTS: 2,
+  JSON_ARGUMENTS: 2,
   TAKE_EACH: 0,
   TAKE: 1,
   SETTLE: 2,
@@ -68,6 +68,8 @@ export const constants = {
   WINDOW_LENGTH: 3,
   WINDOW_START: 4,
   RUN_WIDTH: 4,
+  ONE_WINDOW_FIELDS: 4,
+  PACED_FIELDS: 10,
   PACED: -1,
   PACED_TOTAL: 2,
   PACED_TAG: 3,
@@ -101,17 +103,32 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '353b606e86ca00618436b7b3142ea11003c71d52',
+  sha1: '2e128166d272a3b7ddbe0ab5e3339c687a15e28a',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
-local values, lives = {}, {}
-local function fast_takes(raw, packed_clock)
+local function fast_takes(call, clock, list)
 local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
-local list, clock_ms = cjson.decode(ARGV[2]), floor(clock / 1000)
-local set, runs = 2, list[1]
-if runs > #list then list[runs], list[runs + 1], list[runs + 2], list[runs + 3] = #KEYS, 2, 1, 1 end
+local clock_ms, packed_clock, last = floor(clock / 1000), pack(clock), #KEYS
+local runs, last_run, windows, cost, copies = 1, 1, 1, 1, 1
+local tag, amount, length, clock_age
+if not list then
+tag, amount, clock_age = ARGV[2] + 0, ARGV[3] + 0, -1
+if ARGV[4] then cost, copies = ARGV[4] + 0, ARGV[5] + 0 end
+local aligned
+if tag < 128 then
+local usual = tag % 4
+length = usual == 1 and 60000 or usual == 2 and 3600000 or usual == 3 and 86400000 or 1000
+aligned = tag >= 4
+else
+local rest = floor((tag - 128) / 128)
+length, aligned = floor(rest / 2), rest % 2 == 1
+end
+if aligned then clock_age = clock_ms % length end
+else
+runs, last_run = list[1], #list
+local set = 2
 while set < runs do
 local paced = list[set] == -1
 local last = set + (paced and 19 or 5 * list[set])
@@ -126,13 +143,18 @@ if start >= 0 then list[s + 4] = (clock_ms - start) % length end
 end
 set = last + 1
 end
+end
+local raw, written, life, values, lives
+if last == 1 then raw = call('GET', KEYS[1])
+else raw, values, lives = call('MGET', unpack(KEYS)), {}, {} end
 local total, first = 0, 1
-for run = runs, #list, 4 do
-local last, set, cost, copies = list[run], list[run + 1], list[run + 2], list[run + 3]
-local size = list[set] == -1 and 10 or 1 + 3 * list[set]
-local array = 144 + size
-local head = string.char(array) .. packed_clock
-if list[set] == -1 then
+for run = runs, last_run, 4 do
+local set
+if list then
+last, set, cost, copies = list[run], list[run + 1], list[run + 2], list[run + 3]
+windows = list[set]
+end
+if windows == -1 then
 local max, min, ceil = math.max, math.min, math.ceil
 local tag, total_amount, pace_tag = list[set + 1], list[set + 2], list[set + 3]
 local amount, burst, interval = list[set + 4], list[set + 5], list[set + 6]
@@ -140,13 +162,16 @@ local s, at_ms = set + 7, clock_ms
 local begins, ends, rises_from, rises_to = list[s], list[s + 1], list[s + 2], list[s + 3]
 local position = rises_from + floor((at_ms - begins) / (ends - begins) * (rises_to - rises_from))
 local most = min(amount, floor(amount * (position / 1125899906842624)) + burst)
-local age, life = clock_ms - list[s + 4], list[s + 5] - clock_ms
+local age, left = clock_ms - list[s + 4], list[s + 5] - clock_ms
 for k = first, last do
-local value, granted, count, spent = raw[k], copies, 0, 0
+local value, granted, count, spent = raw, copies, 0, 0
+if values then value = raw[k] end
 local full, before, from = 0, 0, 0
 if value then
-local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2, before_2, from_2 = unpack_limit(value, size, 1)
-if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
+local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2, before_2, from_2 =
+unpack_limit(value, 10, 1)
+if byte(value) ~= 144 + 10 or rest ~= -1 or base <= 0 or base > clock then return nil end
+if tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
 local since = age - (clock_ms - floor(base / 1000))
 if not (age_1 >= -1 and age_2 >= -1) then return nil end
 if age_1 >= 0 and age_1 == since then count = count_1 end
@@ -170,19 +195,25 @@ if granted > 0 then
 local units = granted * cost
 total = total + granted
 full = min(4503599627370496, position + debt + units * interval)
-values[k] = head .. pack(tag, age, count + units, pace_tag, age, spent + units, full, interval, position)
-if count == 0 or spent == 0 then lives[k] = life end
+written = '\\154' .. packed_clock
+.. pack(tag, age, count + units, pace_tag, age, spent + units, full, interval, position)
+life = (count == 0 or spent == 0) and left
+if values then values[k], lives[k] = written, life end
 end
 end
-elseif list[set] == 1 then
-local tag, amount = list[set + 1], list[set + 2]
-local length, clock_age = list[set + 3], list[set + 4]
+elseif windows == 1 then
+if list then
+tag, amount = list[set + 1], list[set + 2]
+length, clock_age = list[set + 3], list[set + 4]
+end
 for k = first, last do
-local value, granted, age, count = raw[k], copies, -1, 0
+local value, granted, age, count = raw, copies, -1, 0
+if values then value = raw[k] end
 if value then
 local rest, base, stored_tag
-rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
-if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
+rest, base, stored_tag, age, count = unpack_limit(value, 4, 1)
+if byte(value) ~= 144 + 4 or rest ~= -1 or stored_tag ~= tag then return nil end
+if not (base > 0 and base <= clock) then return nil end
 if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
 end
 local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
@@ -191,13 +222,18 @@ if not current then count = 0 elseif not (count >= 0 and count < 900719925474099
 if amount - count < granted * cost then granted = floor((amount - count) / cost) end
 if granted > 0 then
 total = total + granted
-values[k] = head .. pack(tag, age, count + granted * cost)
-if not current then lives[k] = length - age end
+written = '\\148' .. packed_clock .. pack(tag, age, count + granted * cost)
+life = not current and length - age
+if values then values[k], lives[k] = written, life end
 end
 end
 else
+local size = 1 + 3 * windows
+local array = 144 + size
+local head = string.char(array) .. packed_clock
 for k = first, last do
-local value, p, ms = raw[k], nil, 0
+local value, p, ms = raw, nil, 0
+if values then value = raw[k] end
 if value then
 p = { unpack_limit(value, size, 1) }
 if byte(value) ~= array or p[1] ~= -1 or not (p[2] > 0 and p[2] <= clock) then return nil end
@@ -235,72 +271,34 @@ end
 if granted > 0 then
 total = total + granted
 for o = 5, size + 1, 3 do p[o] = p[o] + granted * cost end
-values[k] = head .. pack(unpack(p, 3))
-if begun > kept then lives[k] = begun end
+written, life = head .. pack(unpack(p, 3)), begun > kept and begun
+if values then values[k], lives[k] = written, life end
 end
 end
 end
 first = last + 1
 end
-return total
+return raw, total, packed_clock, values or written, lives or life
 end
-if #ARGV == 2 then
-local raw, none, now = nil, nil, cmsgpack.pack(clock)
-if #KEYS == 1 then raw = { redis.pcall('GET', KEYS[1]) } else raw = call('MGET', unpack(KEYS)) end
-local ran, total = pcall(fast_takes, raw, now)
+local json = #ARGV == 2 and cjson.decode(ARGV[2])
+if not json or type(json[1]) == 'number' then
+local ran, raw, total, now, written, life = pcall(fast_takes, call, clock, json)
+if ran and total and #KEYS == 1 then
+if life then call('SET', KEYS[1], written, 'PX', life + 1)
+elseif written then call('SET', KEYS[1], written, 'KEEPTTL') end
+return '\\0' .. now .. (total == 1 and '\\1' or cmsgpack.pack(total)) .. (raw or '\\192')
+end
+local none = {}
+for k = 1, ran and total and #KEYS or 0 do
+if not raw[k] then raw[k], none[#none + 1] = '\\192', KEYS[k] end
+end
+if ran and total and (#none == 0 or call('EXISTS', unpack(none)) == 0) then
 for k = 1, #KEYS do
-if not raw[k] then
-raw[k] = '\\192'
-if #KEYS > 1 then
-none = none or {}
-none[#none + 1] = KEYS[k]
-end
-end
-end
-if ran and total and (not none or call('EXISTS', unpack(none)) == 0) then
-for k = 1, #KEYS do
-if lives[k] then call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)
-elseif values[k] then call('SET', KEYS[k], values[k], 'KEEPTTL') end
+if life[k] then call('SET', KEYS[k], written[k], 'PX', life[k] + 1)
+elseif written[k] then call('SET', KEYS[k], written[k], 'KEEPTTL') end
 end
 return '\\0' .. now .. cmsgpack.pack(total) .. table.concat(raw)
 end
-end
-local function numbers(list, first, count)
-return unpack(list, first, first + count - 1)
-end
-local function general_window(list, s, first)
-local tag, amount, length, start, next_length = numbers(list, s + 1, 5)
-if start <= 0 then return { 0, tag, first, amount, length, start + 1 } end
-return { 4, tag, first, amount, length, start, start + length, start + length + next_length }
-end
-local function general_pace(list, set)
-local tag, total, pace_tag, amount, burst, interval = numbers(list, set + 1, 7 - 1)
-local segment = set + 7
-local starts, ends = list[segment + 4], list[segment + 5]
-return {
-{ 4, tag, 1 + 2, total, ends - starts, starts, ends, list[set + 19] },
-{ 6, pace_tag, 1 + 5, amount, ends - starts, interval, burst, numbers(list, segment, 2 * 6) },
-}
-end
-local function general_form(list)
-local sets, asks, indices, set, first, runs = {}, {}, {}, 2, 1, list[1]
-if runs > #list then list[runs], list[runs + 1], list[runs + 2], list[runs + 3] = #KEYS, 2, 1, 1 end
-while set < runs do
-local limits = {}
-indices[set] = #sets + 1
-if list[set] == -1 then
-sets[#sets + 1], set = general_pace(list, set), set + 19 + 1
-else
-for w = 1, list[set] do limits[w] = general_window(list, set + (w - 1) * 5, 1 + 3 * w - 1) end
-sets[#sets + 1], set = limits, set + 5 * list[set] + 1
-end
-end
-for run = runs, #list, 4 do
-local last, set, cost, copies = numbers(list, run, 4)
-for _, number in ipairs({ 0, first, last, indices[set], cost, copies }) do asks[#asks + 1] = number end
-first = last + 1
-end
-return sets, asks
 end
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local widths = {
@@ -328,6 +326,51 @@ end
 limit = { algorithm, tag, 2, 0, period, aligned, of_pace = algorithm_of(tag) == 6 }
 limits_by_tag[tag] = limit
 return limit
+end
+local function numbers(list, first, count)
+return unpack(list, first, first + count - 1)
+end
+local function general_window(list, s, first)
+local tag, amount, length, start, next_length = numbers(list, s + 1, 5)
+if start <= 0 then return { 0, tag, first, amount, length, start + 1 } end
+return { 4, tag, first, amount, length, start, start + length, start + length + next_length }
+end
+local function general_pace(list, set)
+local tag, total, pace_tag, amount, burst, interval = numbers(list, set + 1, 7 - 1)
+local segment = set + 7
+local starts, ends = list[segment + 4], list[segment + 5]
+return {
+{ 4, tag, 1 + 2, total, ends - starts, starts, ends, list[set + 19] },
+{ 6, pace_tag, 1 + 5, amount, ends - starts, interval, burst, numbers(list, segment, 2 * 6) },
+}
+end
+local function general_usual()
+local tag = ARGV[2] + 0
+local window = limit_of_tag(tag)
+local set = { { 0, tag, 1 + 2, ARGV[3] + 0, window[5], window[6] } }
+return { set }, { 0, 1, #KEYS, 1, (ARGV[4] or 1) + 0, (ARGV[5] or 1) + 0 }
+end
+local function general_form(json)
+if not json then return general_usual() end
+if type(json[1]) == 'table' then return json[1], json[2] end
+local list = cjson.decode(ARGV[2])
+local sets, asks, indices, set, first, runs = {}, {}, {}, 2, 1, list[1]
+while set < runs do
+local limits = {}
+indices[set] = #sets + 1
+if list[set] == -1 then
+sets[#sets + 1], set = general_pace(list, set), set + 19 + 1
+else
+for w = 1, list[set] do limits[w] = general_window(list, set + (w - 1) * 5, 1 + 3 * w - 1) end
+sets[#sets + 1], set = limits, set + 5 * list[set] + 1
+end
+end
+for run = runs, #list, 4 do
+local last, set, cost, copies = numbers(list, run, 4)
+for _, number in ipairs({ 0, first, last, indices[set], cost, copies }) do asks[#asks + 1] = number end
+first = last + 1
+end
+return sets, asks
 end
 local function window_at(limit, now_ms)
 if limit[1] == 4 then
@@ -811,9 +854,7 @@ end
 end
 return raw, states
 end
-local sets, asks
-if #ARGV == 2 then sets, asks = general_form(cjson.decode(ARGV[2]))
-else sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3]) end
+local sets, asks = general_form(json)
 if not calendars_cover(sets, clock) then return cmsgpack.pack(1, clock) end
 measure(sets)
 local before, states = load_states()

@@ -61,8 +61,8 @@
 --- @const PENDING = 3
 --- @const PERMITS_ONLY = 4 -- never stored: a request to acquire only where there is a concurrency limit
 
--- The number of arguments says what a call of decide.lua is: fast-takes.lua has only one after the deadline.
---- @const FAST_ARGUMENTS = 2
+-- A call of decide.lua with more arguments is the usual one of fast-takes.lua.
+--- @const JSON_ARGUMENTS = 2
 
 -- The kinds of asks.
 --- @const TAKE_EACH = 0
@@ -83,6 +83,10 @@
 --- @const WINDOW_LENGTH = 3
 --- @const WINDOW_START = 4
 --- @const RUN_WIDTH = 4
+
+-- The values of a stored subject with one window, and of one with a calendar limit and its pace.
+--- @const ONE_WINDOW_FIELDS = 4
+--- @const PACED_FIELDS = 10
 
 -- A calendar limit and its pace in that list: PACED instead of the number of windows, then these, and last the end of
 -- the next period.

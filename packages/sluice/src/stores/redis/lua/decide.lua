@@ -2,20 +2,20 @@
 --
 -- KEYS      the subjects, each once
 -- ARGV[1]   the deadline, see deadline.lua
--- ARGV[2]   JSON: the limit sets. A set is a list of limits
+-- ARGV[2]   JSON: { sets, asks }
+--           A set is a list of limits
 --             { ALGORITHM, TAG, FIRST, AMOUNT, PERIOD, ... } and then, by algorithm:
 --             fixed-window: ALIGNED       sliding-log: TICK
 --             gcra: INTERVAL, BURST       calendar: START, MIDDLE, END
 --             pace: INTERVAL, BURST, SEGMENT...
--- ARGV[3]   JSON: the asks, flat. `charges` is: count, then key index, set index, cost for each.
+--           The asks are flat. `charges` is: count, then key index, set index, cost for each.
 --             TAKE_EACH: first key, last key, set, cost, copies: takes the same of one subject after the other
 --             TAKE: charges, hold id, hold ttl (us), hold kind (PERMITS_ONLY: ACQUIRE if there is a concurrency limit)
 --             SETTLE, RESIZE: charges, hold id  EXTEND: charges, hold id, ttl (us)
 --             REFUND: charges, taken at (us; -1 is now)
 --             RESET: charges                    DEBIT: one charge, units of each of its limits
 --             RAISE: one charge, units
--- The names are those of constants.lua. A call that fast-takes.lua can handle has its one argument instead of ARGV[2]
--- and ARGV[3]; their number tells which it is.
+-- The names are those of constants.lua. A call that fast-takes.lua can handle has its numbers instead of ARGV[2].
 --
 -- Reply: one string of MessagePack values: status (RAN, or NOT_RUN when it is too late or outside the calendar periods
 -- that were sent: then nothing was written), the time (us), how many copies were granted in all, and the previous state
@@ -28,15 +28,13 @@
 --- @include ../../../redis/lua/deadline.lua
 
 --- @include fast-takes.lua
---- @include general-form.lua
 --- @include tags.lua
+--- @include general-form.lua
 --- @include limits.lua
 --- @include holds.lua
 --- @include state.lua
 
-local sets, asks
-if #ARGV == FAST_ARGUMENTS then sets, asks = general_form(cjson.decode(ARGV[2]))
-else sets, asks = cjson.decode(ARGV[2]), cjson.decode(ARGV[3]) end
+local sets, asks = general_form(json)
 if not calendars_cover(sets, clock) then return cmsgpack.pack(NOT_RUN, clock) end
 measure(sets)
 

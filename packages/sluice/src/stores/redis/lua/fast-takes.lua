@@ -3,59 +3,80 @@
 -- ahead, a value that is not ours), nothing has been written, and the general path further down decides everything. Its
 -- functions are not even created before.
 --
--- ARGV[2]   JSON, the only argument after the deadline: { index of the first run, sets, runs }
---             set: how many windows, then for each: tag, amount, length (ms), start of one of them
---               (ms; -1: at the first hit; above 0: a calendar period), length of the next calendar period
---             paced set: PACED, then as in constants.lua
---             run: last key, index of the set, cost, copies. It begins after the last key of the run before. Without
---               runs, there is one of all keys, with the first set, cost 1 and one copy. That is the usual call, and
---               parsing a number costs as much as half of a GET
+-- The usual call takes the same of each key, under one window. Its arguments after the deadline are plain numbers, and
+-- few: for Redis, an argument, or parsing a number from text, costs about a quarter of a command.
+--   ARGV[2..3]   tag, which says all about a window but its amount, and the amount
+--   ARGV[4..5]   cost and copies, unless both are 1
+-- Any other call has
+--   ARGV[2]   JSON: { index of the first run, sets, runs }
+--               set: how many windows, then for each: tag, amount, length (ms), start of one of them
+--                 (ms; -1: at the first hit; above 0: a calendar period), length of the next calendar period
+--               paced set: PACED, then as in constants.lua
+--               run: last key, index of the set, cost, copies. It begins after the last key of the run before
 
--- By key: what to write, and for how many ms unless the stored value already expires later.
-local values, lives = {}, {}
-
--- Returns how many copies were granted in all, nil when the general path must decide.
-local function fast_takes(raw, packed_clock)
+-- Returns what is stored, how many copies were granted in all, the packed time, what to write, and for how many ms
+-- unless the stored value already expires later. What is stored, to write and for how long are tables by key, except of
+-- a lone key. Returns nil when the general path must decide.
+local function fast_takes(call, clock, list)
   local byte, floor, pack, unpack_limit = string.byte, math.floor, cmsgpack.pack, cmsgpack.unpack_limit
-  local list, clock_ms = cjson.decode(ARGV[2]), floor(clock / 1000)
-  local set, runs = FIRST_SET, list[1]
-  --- @inline usual-run.lua
-  while set < runs do
-    local paced = list[set] == PACED
-    local last = set + (paced and PACED_WIDTH or WINDOW_WIDTH * list[set])
-    if paced then
-      local segment = set + PACED_SEGMENT
-      if clock_ms < list[segment] or clock_ms >= list[segment + SEGMENT_END] then return nil end
+  local clock_ms, packed_clock, last = floor(clock / 1000), pack(clock), #KEYS
+  local runs, last_run, windows, cost, copies = 1, 1, 1, 1, 1
+  local tag, amount, length, clock_age
+  if not list then
+    -- `tonumber` would parse each text twice.
+    tag, amount, clock_age = ARGV[2] + 0, ARGV[3] + 0, -1
+    if ARGV[4] then cost, copies = ARGV[4] + 0, ARGV[5] + 0 end
+    --- @inline window-of-tag.lua
+    if aligned then clock_age = clock_ms % length end
+  else
+    runs, last_run = list[1], #list
+    local set = FIRST_SET
+    while set < runs do
+      local paced = list[set] == PACED
+      local last = set + (paced and PACED_WIDTH or WINDOW_WIDTH * list[set])
+      if paced then
+        local segment = set + PACED_SEGMENT
+        if clock_ms < list[segment] or clock_ms >= list[segment + SEGMENT_END] then return nil end
+      end
+      for s = set, paced and set - 1 or last - WINDOW_WIDTH, WINDOW_WIDTH do
+        -- Replaces the start by the age of the window that the clock is in, which is the same for all subjects.
+        local length, start = list[s + WINDOW_LENGTH], list[s + WINDOW_START]
+        if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
+        if start >= 0 then list[s + WINDOW_START] = (clock_ms - start) % length end
+      end
+      set = last + 1
     end
-    for s = set, paced and set - 1 or last - WINDOW_WIDTH, WINDOW_WIDTH do
-      -- Replaces the start by the age of the window that the clock is in, which is the same for all subjects.
-      local length, start = list[s + WINDOW_LENGTH], list[s + WINDOW_START]
-      if start > 0 and (clock_ms < start or clock_ms >= start + length) then return nil end
-      if start >= 0 then list[s + WINDOW_START] = (clock_ms - start) % length end
-    end
-    set = last + 1
   end
 
+  -- A lone key, as in most calls of a service whose requests come one at a time, is read by the cheaper command, which
+  -- raises an error for a key of another type; and it needs no tables.
+  local raw, written, life, values, lives
+  if last == 1 then raw = call('GET', KEYS[1])
+  else raw, values, lives = call('MGET', unpack(KEYS)), {}, {} end
   local total, first = 0, 1
-  for run = runs, #list, RUN_WIDTH do
-    local last, set, cost, copies = list[run], list[run + 1], list[run + 2], list[run + 3]
-    local size = list[set] == PACED and 10 or 1 + 3 * list[set]
-    local array = EMPTY_ARRAY + size
-    local head = string.char(array) .. packed_clock
-    if list[set] == PACED then
+  for run = runs, last_run, RUN_WIDTH do
+    local set
+    if list then
+      last, set, cost, copies = list[run], list[run + 1], list[run + 2], list[run + 3]
+      windows = list[set]
+    end
+    if windows == PACED then
       local max, min, ceil = math.max, math.min, math.ceil
       local tag, total_amount, pace_tag = list[set + 1], list[set + PACED_TOTAL], list[set + PACED_TAG]
       local amount, burst, interval = list[set + PACED_AMOUNT], list[set + PACED_BURST], list[set + PACED_INTERVAL]
       local s, at_ms = set + PACED_SEGMENT, clock_ms
       local begins, ends, rises_from, rises_to = list[s], list[s + SEGMENT_END], list[s + SEGMENT_FROM], list[s + SEGMENT_TO]
       --- @inline pace-plan.lua
-      local age, life = clock_ms - list[s + PERIOD_START], list[s + PERIOD_END] - clock_ms
+      local age, left = clock_ms - list[s + PERIOD_START], list[s + PERIOD_END] - clock_ms
       for k = first, last do
-        local value, granted, count, spent = raw[k], copies, 0, 0
+        local value, granted, count, spent = raw, copies, 0, 0
+        if values then value = raw[k] end
         local full, before, from = 0, 0, 0
         if value then
-          local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2, before_2, from_2 = unpack_limit(value, size, 1)
-          if byte(value) ~= array or rest ~= -1 or base <= 0 or base > clock or tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
+          local rest, base, tag_1, age_1, count_1, tag_2, age_2, count_2, full_2, before_2, from_2 =
+            unpack_limit(value, PACED_FIELDS, 1)
+          if byte(value) ~= EMPTY_ARRAY + PACED_FIELDS or rest ~= -1 or base <= 0 or base > clock then return nil end
+          if tag_1 ~= tag or tag_2 ~= pace_tag then return nil end
           local since = age - (clock_ms - floor(base / 1000))
           -- -1: there is no period in progress.
           if not (age_1 >= -1 and age_2 >= -1) then return nil end
@@ -74,20 +95,27 @@ local function fast_takes(raw, packed_clock)
           local units = granted * cost
           total = total + granted
           full = min(FARTHEST, position + debt + units * interval)
-          values[k] = head .. pack(tag, age, count + units, pace_tag, age, spent + units, full, interval, position)
-          if count == 0 or spent == 0 then lives[k] = life end
+          -- \154: an array of PACED_FIELDS values.
+          written = '\154' .. packed_clock
+            .. pack(tag, age, count + units, pace_tag, age, spent + units, full, interval, position)
+          life = (count == 0 or spent == 0) and left
+          if values then values[k], lives[k] = written, life end
         end
       end
-    elseif list[set] == 1 then
+    elseif windows == 1 then
       -- One limit, as most rules have, needs no table for its state: that saves a quarter of the time of a large batch.
-      local tag, amount = list[set + WINDOW_TAG], list[set + WINDOW_AMOUNT]
-      local length, clock_age = list[set + WINDOW_LENGTH], list[set + WINDOW_START]
+      if list then
+        tag, amount = list[set + WINDOW_TAG], list[set + WINDOW_AMOUNT]
+        length, clock_age = list[set + WINDOW_LENGTH], list[set + WINDOW_START]
+      end
       for k = first, last do
-        local value, granted, age, count = raw[k], copies, -1, 0
+        local value, granted, age, count = raw, copies, -1, 0
+        if values then value = raw[k] end
         if value then
           local rest, base, stored_tag
-          rest, base, stored_tag, age, count = unpack_limit(value, size, 1)
-          if byte(value) ~= array or rest ~= -1 or stored_tag ~= tag or not (base > 0 and base <= clock) then return nil end
+          rest, base, stored_tag, age, count = unpack_limit(value, ONE_WINDOW_FIELDS, 1)
+          if byte(value) ~= EMPTY_ARRAY + ONE_WINDOW_FIELDS or rest ~= -1 or stored_tag ~= tag then return nil end
+          if not (base > 0 and base <= clock) then return nil end
           if age >= 0 then age = age + clock_ms - floor(base / 1000) elseif age ~= -1 then return nil end
         end
         --- @inline window-rule.lua
@@ -95,14 +123,20 @@ local function fast_takes(raw, packed_clock)
         if amount - count < granted * cost then granted = floor((amount - count) / cost) end
         if granted > 0 then
           total = total + granted
-          values[k] = head .. pack(tag, age, count + granted * cost)
-          if not current then lives[k] = length - age end
+          -- \148: an array of ONE_WINDOW_FIELDS values.
+          written = '\148' .. packed_clock .. pack(tag, age, count + granted * cost)
+          life = not current and length - age
+          if values then values[k], lives[k] = written, life end
         end
       end
     else
+      local size = 1 + 3 * windows
+      local array = EMPTY_ARRAY + size
+      local head = string.char(array) .. packed_clock
       for k = first, last do
         -- A state as in state.lua, with one more value before it: whether anything follows it.
-        local value, p, ms = raw[k], nil, 0
+        local value, p, ms = raw, nil, 0
+        if values then value = raw[k] end
         if value then
           p = { unpack_limit(value, size, 1) }
           if byte(value) ~= array or p[1] ~= -1 or not (p[2] > 0 and p[2] <= clock) then return nil end
@@ -140,39 +174,36 @@ local function fast_takes(raw, packed_clock)
         if granted > 0 then
           total = total + granted
           for o = 5, size + 1, 3 do p[o] = p[o] + granted * cost end
-          values[k] = head .. pack(unpack(p, 3))
-          if begun > kept then lives[k] = begun end
+          written, life = head .. pack(unpack(p, 3)), begun > kept and begun
+          if values then values[k], lives[k] = written, life end
         end
       end
     end
     first = last + 1
   end
-  return total
+  return raw, total, packed_clock, values or written, lives or life
 end
 
-if #ARGV == FAST_ARGUMENTS then
-  local raw, none, now = nil, nil, cmsgpack.pack(clock)
-  -- One subject, as in most calls of a service whose requests come one at a time, is read by the cheaper command. Where
-  -- it is of another type, that returns an error, which is no value that the fast path knows.
-  if #KEYS == 1 then raw = { redis.pcall('GET', KEYS[1]) } else raw = call('MGET', unpack(KEYS)) end
-  local ran, total = pcall(fast_takes, raw, now)
-  for k = 1, #KEYS do
-    if not raw[k] then
-      raw[k] = '\192'
-      if #KEYS > 1 then
-        none = none or {}
-        none[#none + 1] = KEYS[k]
-      end
-    end
+local json = #ARGV == JSON_ARGUMENTS and cjson.decode(ARGV[2])
+if not json or type(json[1]) == 'number' then
+  local ran, raw, total, now, written, life = pcall(fast_takes, call, clock, json)
+  if ran and total and #KEYS == 1 then
+    -- One ms more, as Redis counts whole ms from before the script.
+    if life then call('SET', KEYS[1], written, 'PX', life + 1)
+    elseif written then call('SET', KEYS[1], written, 'KEEPTTL') end
+    -- \0: RAN. Small numbers are packed as the byte of their value.
+    return '\0' .. now .. (total == 1 and '\1' or cmsgpack.pack(total)) .. (raw or '\192')
+  end
+  local none = {}
+  for k = 1, ran and total and #KEYS or 0 do
+    if not raw[k] then raw[k], none[#none + 1] = '\192', KEYS[k] end
   end
   -- MGET returns nil also for keys of other types; other programs wrote those, and they must not be overwritten.
-  if ran and total and (not none or call('EXISTS', unpack(none)) == 0) then
+  if ran and total and (#none == 0 or call('EXISTS', unpack(none)) == 0) then
     for k = 1, #KEYS do
-      -- One ms more, as Redis counts whole ms from before the script.
-      if lives[k] then call('SET', KEYS[k], values[k], 'PX', lives[k] + 1)
-      elseif values[k] then call('SET', KEYS[k], values[k], 'KEEPTTL') end
+      if life[k] then call('SET', KEYS[k], written[k], 'PX', life[k] + 1)
+      elseif written[k] then call('SET', KEYS[k], written[k], 'KEEPTTL') end
     end
-    -- \0: RAN. Small numbers are packed as the byte of their value.
     return '\0' .. now .. cmsgpack.pack(total) .. table.concat(raw)
   end
 end

@@ -1,4 +1,4 @@
--- The sets and asks of decide.lua in what fast-takes.lua was sent, for subjects that it cannot decide.
+-- The sets and asks of decide.lua, also in what fast-takes.lua was sent, for subjects that it cannot decide.
 
 local function numbers(list, first, count)
   return unpack(list, first, first + count - 1)
@@ -20,9 +20,20 @@ local function general_pace(list, set)
   }
 end
 
-local function general_form(list)
+-- Of the usual call.
+local function general_usual()
+  local tag = ARGV[2] + 0
+  local window = limit_of_tag(tag)
+  local set = { { FIXED_WINDOW, tag, BASE + 2, ARGV[3] + 0, window[PERIOD], window[ALIGNED] } }
+  return { set }, { TAKE_EACH, 1, #KEYS, 1, (ARGV[4] or 1) + 0, (ARGV[5] or 1) + 0 }
+end
+
+local function general_form(json)
+  if not json then return general_usual() end
+  if type(json[1]) == 'table' then return json[1], json[2] end
+  -- Again, as fast-takes.lua has changed it.
+  local list = cjson.decode(ARGV[2])
   local sets, asks, indices, set, first, runs = {}, {}, {}, FIRST_SET, 1, list[1]
-  --- @inline usual-run.lua
   while set < runs do
     local limits = {}
     indices[set] = #sets + 1
