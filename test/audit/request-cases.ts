@@ -7,7 +7,7 @@ const places = `${lib}/testing/http-cases/places.ts`
 const outcomes = `${lib}/testing/http-cases/outcomes.ts`
 const fastify = `${lib}/http/fastify/fastify.test.ts`
 const mistakes = `${lib}/policy/compile/mistakes.test.ts`
-const live = `${lib}/policy/live/live-policy.test.ts`
+const live = `${lib}/policy/live/followed-policy.test.ts`
 const limiter = `${lib}/limiter/limiter.test.ts`
 const mixing = `${lib}/testing/store-cases/mixing.ts`
 

@@ -25,8 +25,13 @@ export function recogniseClient(
   client: unknown,
   option: string,
 ): { readonly ioredis: IoredisClient } | { readonly nodeRedis: NodeRedisClient } {
-  const given = client as { evalshaBuffer?: unknown; withTypeMapping?: unknown } | null | undefined
+  const given = client as { evalshaBuffer?: unknown; withTypeMapping?: unknown; duplicate?: unknown } | null | undefined
   if (typeof given?.evalshaBuffer === 'function') return { ioredis: client as IoredisClient }
-  if (typeof given?.withTypeMapping === 'function') return { nodeRedis: client as NodeRedisClient }
+  if (typeof given?.withTypeMapping === 'function') {
+    // That of createSentinel of node-redis 5.
+    if (typeof given.duplicate !== 'function')
+      throw invalidOption(option, client, 'it cannot be duplicated; use createSentinel of node-redis 6, or ioredis')
+    return { nodeRedis: client as NodeRedisClient }
+  }
   throw invalidOption(option, client, 'pass a client of ioredis (new Redis(...)) or of node-redis (createClient(...))')
 }

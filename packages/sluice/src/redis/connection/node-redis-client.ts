@@ -1,4 +1,3 @@
-import { invalidOption } from '../../core/errors.ts'
 import type { NodeRedisClient } from '../client.ts'
 import { type RedisArgument, reconnectDelayMs } from './connection.ts'
 
@@ -38,13 +37,6 @@ export function kindOf(client: NodeRedisClient): Kind {
 /** A client like the user's, with options that make it safe for counting. It is not connected yet. */
 export function duplicateOf(client: NodeRedisClient, capMs: number): OwnNodeRedis {
   const source = client as OwnNodeRedis & { options?: Options; _options?: { defaults?: Options } }
-  if (typeof source.duplicate !== 'function') {
-    throw invalidOption(
-      'client',
-      client,
-      'this client cannot be duplicated; use createSentinel of node-redis 6, or ioredis',
-    )
-  }
   switch (kindOf(client)) {
     case 'single':
       return source.duplicate(safe(source.options, capMs))

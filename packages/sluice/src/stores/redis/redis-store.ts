@@ -77,8 +77,8 @@ export class RedisStore implements Store {
 
   /** The store keeps the sockets of its handle open while limiters use it. */
   use(): () => Promise<void> {
-    if (this.#users === 0 && !this.#closed) {
-      this.#release = this.#redis.use()
+    if (!this.#closed) {
+      this.#hold()
       // Now, so that the first decision need not wait for it.
       this.#redis.connect()
     }
@@ -102,6 +102,7 @@ export class RedisStore implements Store {
 
   #submit(ask: Ask, withinMs: number, callback: AnswerCallback): undefined {
     if (this.#closed) throw closed()
+    if (this.#release === undefined) this.#hold()
     if (!this.#redis.isCluster) this.#batcher.add(noSlot, withinMs, ask, callback)
     else this.#submitToCluster(ask, withinMs, callback)
   }
@@ -124,6 +125,11 @@ export class RedisStore implements Store {
     await this.#batcher.drain()
     this.#deadlines.close()
     await this.#letGo()
+  }
+
+  /** Keeps the sockets open until the last user has gone, or, of a store that is asked directly, until it is closed. */
+  #hold(): void {
+    this.#release ??= this.#redis.use()
   }
 
   async #letGo(): Promise<void> {
