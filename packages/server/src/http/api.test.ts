@@ -127,7 +127,7 @@ describe('the HTTP API', () => {
   })
 
   test('holds units until they are settled', async () => {
-    const hold = await call('POST', '/v1/reserve', { key: 'h', rule: 'per-user', cost: 3, ttlMs: 60_000 })
+    const hold = await call('POST', '/v1/reserve', { key: 'h', rule: 'per-user', cost: 3, ttl: '60s' })
     expect(hold.body).toMatchObject({ allowed: true, id: expect.any(String) })
     expect((await call('POST', '/v1/check', { key: 'h', rule: 'per-user' })).body).toMatchObject({ allowed: false })
     const { id } = hold.body as { id: string }

@@ -55,7 +55,9 @@ export const Checks = object({ checks: z.array(BatchCheck).min(1).max(maxChecks)
 export const Reserve = object({
   ...subject,
   id: text.optional(),
-  ttlMs: z.int({ error: 'must be a whole number of milliseconds' }).optional(),
+  ttl: z
+    .union([z.int(), text], { error: 'must be a duration such as "30s", or a whole number of milliseconds' })
+    .optional(),
   kind: z
     .enum(['reserve', 'acquire'], { error: 'must be "reserve" or "acquire"' })
     .meta({ default: 'reserve' })

@@ -13,12 +13,12 @@ export const holdRoutes: Routes = ({ decide }, { limiter, policy, ring }) => {
   decide.post('/v1/reserve', async function reserve(c) {
     readQuery(c)
     const body = await readBody(c, Reserve)
-    const { kind = 'reserve', id, ttlMs } = body
+    const { kind = 'reserve', id, ttl } = body
     const input = checkInput(body)
     const options: HoldOptions = {
       ...optionsOf(input),
       ...(id === undefined ? {} : { id }),
-      ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
+      ...(ttl === undefined ? {} : { ttl }),
     }
     if ('key' in input) checkKey(policy.current, input.key, input.rule)
     const atMs = Date.now()
