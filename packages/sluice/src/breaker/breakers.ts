@@ -1,7 +1,7 @@
 import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { Emitter } from '../core/observe/emitter.ts'
-import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
+import { type CloseOptions, closeWithinMs, type Part, type PartHealth } from '../runtime/part.ts'
 import { addProcessPart } from '../runtime/process-parts.ts'
 import { Breaker } from './breaker.ts'
 import type { BreakerState } from './circuit.ts'
@@ -102,7 +102,7 @@ export class Breakers implements Part<BreakerEvents> {
 
   /** Refuses calls from now on. Those in flight go on; `within` is how long to wait for them, not at all by default. */
   async close(options: CloseOptions = {}): Promise<void> {
-    checkOptionNames('breakers.close', options, ['within'])
+    closeWithinMs('breakers.close', options)
     this.#isClosed = true
     this.#endReport()
     const entries = [...this.#tripped.values(), ...this.#closed.values()]

@@ -12,10 +12,7 @@ const refund = optionNames<RefundOptions>({ rule: true, cost: true, tier: true, 
 
 /** By method of the limiter: refuses options that it does not have. */
 export const checkCallOptions: Readonly<
-  Record<
-    'take' | 'peek' | 'check' | 'admit' | 'reserve' | 'acquire' | 'settle' | 'refund' | 'reset' | 'inspect' | 'close',
-    Check
-  >
+  Record<'take' | 'peek' | 'check' | 'admit' | 'reserve' | 'acquire' | 'settle' | 'refund' | 'reset' | 'inspect', Check>
 > = {
   take: callOptionCheck('limiter.take', take),
   peek: callOptionCheck('limiter.peek', take),
@@ -27,7 +24,6 @@ export const checkCallOptions: Readonly<
   refund: callOptionCheck('limiter.refund', refund),
   reset: callOptionCheck('limiter.reset', rule),
   inspect: callOptionCheck('limiter.inspect', rule),
-  close: callOptionCheck('limiter.close', ['within']),
 }
 
 /** When the units of a refund were taken, in microseconds since the epoch; undefined when that was not said. */

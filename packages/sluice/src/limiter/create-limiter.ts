@@ -7,6 +7,7 @@ import { Replicas } from '../stores/fallback/replicas.ts'
 import { localAnswers } from '../stores/local-answers/local-answers.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { recounting } from '../stores/recount/recounting.ts'
+import type { Store } from '../stores/store.ts'
 import { storeOf } from '../stores/store-of.ts'
 import { type LimiterEvents, limiterEventNames } from './events.ts'
 import type { Limiter } from './limiter.ts'
@@ -15,6 +16,7 @@ import { limitsPolicy } from './limits-policy.ts'
 import { useNativeSha256 } from './native-sha256.ts'
 import { resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
+import { shareLimits } from './shared-limits.ts'
 
 /**
  * Makes a limiter from a policy and a store.
@@ -42,7 +44,11 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     options.store ?? (options.redis ? storeOf(options.redis, 'createLimiter.redis') : memoryStore({ clock }))
   useNativeSha256()
   const events = new Emitter<LimiterEvents>(limiterEventNames)
-  const policy = await policyOf(options, clock)
+  const endSharing = shareIn(store, options)
+  const policy = await policyOf(options, clock).catch((error: unknown) => {
+    endSharing()
+    throw error
+  })
   const { live } = policy
   policy.on('loaded', (event) => events.emit('policyLoaded', event))
   policy.on('rejected', (event) => events.emit('policyRejected', event))
@@ -77,6 +83,7 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     inProcess: isInProcess,
     clock,
     beforeClose: async () => {
+      endSharing()
       await endReport()
       await replicas.close(resolved.deadlineMs)
     },
@@ -92,6 +99,8 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     service: live.current.service,
     stats: () => limiter.stats(),
   })
+  // What is reported is counted from the start.
+  if (options.redis !== undefined) limiter.stats()
   return limiter
 }
 
@@ -104,8 +113,17 @@ export type RuleNameOf<Policy> = Policy extends {
 
 /** The policy that the options ask for; limits alone are a policy of one rule. */
 async function policyOf(options: LimiterOptions, clock: Clock): Promise<UsedPolicy> {
-  const { policy, limits, service, redis, functions, env, fallbackPolicy } = options
+  const { policy, limits, functions, env, fallbackPolicy } = options
   const own = { functions, env, fallbackPolicy, clock }
   if (limits === undefined) return usePolicy('createLimiter', policy!, own)
-  return new UsedPolicy(await limitsPolicy(limits, service ?? redis?.service ?? 'default', own), true)
+  return new UsedPolicy(await limitsPolicy(limits, serviceOf(options), nameOf(options), own), true)
+}
+
+const serviceOf = ({ service, redis }: LimiterOptions): string => service ?? redis?.service ?? 'default'
+const nameOf = ({ name }: LimiterOptions): string => name ?? 'default'
+
+function shareIn(store: Store, options: LimiterOptions): () => void {
+  return options.limits === undefined
+    ? () => {}
+    : shareLimits(store, serviceOf(options), nameOf(options), options.limits)
 }

@@ -50,7 +50,10 @@ export interface LimiterOptions<Policy extends PolicyInput = PolicyInput> {
   readonly recount?: Recounts
   /** Where `RATE_LIMIT_TIER...` is read from; the process' environment when left out. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Distinguishes limiters of one process in reports and metrics. */
+  /**
+   * Tells limiters apart: in reports and, with `limits`, in what they count. `default` when left out: limiters of a
+   * service with the same `limits` then share a counter, and others are refused.
+   */
   readonly name?: string
   /** Where time comes from, for tests and simulations; a store has its own. The system's time when left out. */
   readonly clock?: Clock

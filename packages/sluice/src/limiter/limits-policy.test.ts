@@ -15,7 +15,7 @@ describe('limits in code', () => {
     [[{ rps: 5 }, { amount: 10, per: 'day', zone: 'Europe/Berlin' }], 'shop'],
     [{ amount: 100, per: 'day', pace: { burst: 2 } }, 'shop'],
   ])('are the policy that a document with them would be: %j', async (limits, service) => {
-    const live = await limitsPolicy(limits, service, { clock: systemClock() })
+    const live = await limitsPolicy(limits, service, 'default', { clock: systemClock() })
     const expected = compilePolicy(documentOf(limits, service))
     const shown = ({ service: of, version, rules }: typeof expected) => ({
       of,

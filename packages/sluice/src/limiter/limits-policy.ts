@@ -15,16 +15,17 @@ import { runAtOnce } from '../policy/steps.ts'
 export function limitsPolicy(
   limits: LimitsSpec,
   service: string,
+  name: string,
   own: OpenPolicyOptions & { readonly clock: Clock },
 ): Promise<LivePolicy> {
-  const document: PolicyDocument = { service, rules: [{ name: 'default', key: 'ip', limits }] }
-  const isPlain = arePlainLimits(limits) && isServiceName(service) && own.fallbackPolicy === undefined
+  const document: PolicyDocument = { service, rules: [{ name, key: 'ip', limits }] }
+  const isPlain = arePlainLimits(limits) && isName(service) && isName(name) && own.fallbackPolicy === undefined
   if (!isPlain) return openPolicy(document, own)
   return followPolicy({ source: staticPolicy(document), compile: () => compile(document), clock: own.clock })
 }
 
-function isServiceName(service: unknown): boolean {
-  return typeof service === 'string' && service !== '' && service.length <= 200
+function isName(name: unknown): boolean {
+  return typeof name === 'string' && /^[\w.-]{1,64}$/.test(name)
 }
 
 function compile(document: PolicyDocument): CompiledPolicy {

@@ -2,6 +2,7 @@ import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
+import { insideOf } from '../redis/use-redis.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import { checkRecounts } from '../stores/recount/check-recounts.ts'
 import { type LimiterOptions, limiterOptionNames } from './limiter-options.ts'
@@ -28,6 +29,7 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   if (options.store !== undefined && typeof options.store?.decide !== 'function') {
     throw invalidOption('createLimiter.store', options.store, 'pass memoryStore(), or redis: openRedis(client)')
   }
+  if (options.redis !== undefined) insideOf(options.redis, 'createLimiter.redis')
   if (options.store !== undefined && options.redis !== undefined) {
     throw invalidOption('createLimiter.store', options.store.name, 'give either redis or a store')
   }

@@ -6,7 +6,7 @@ import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import type { UsedPolicy } from '../policy/live/use-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
-import { type CloseOptions, HealthQuestion } from '../runtime/part.ts'
+import { type CloseOptions, closeWithinMs, HealthQuestion } from '../runtime/part.ts'
 import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
@@ -219,7 +219,7 @@ export class PolicyLimiter implements Limiter {
   }
 
   async close(options?: CloseOptions): Promise<void> {
-    checkCallOptions.close(options)
+    closeWithinMs('limiter.close', options ?? {})
     if (this.#closed) return
     this.#closed = true
     this.#counter?.stop()

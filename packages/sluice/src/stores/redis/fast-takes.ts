@@ -106,9 +106,9 @@ export class FastTakes {
   }
 
   /**
-   * Runs the asks on the states as the script found them, read one after the other. Fills `answers` and returns how much
-   * was granted; undefined when the script went the general path, because a state was anything but the limits of its
-   * set.
+   * Runs the asks on the states as the script found them, read one after the other. Fills `answers` and returns how
+   * much was granted; undefined when the script went the general path, because a state was anything but the limits of
+   * its set.
    */
   replay(
     asks: readonly Ask[],

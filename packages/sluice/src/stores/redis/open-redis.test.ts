@@ -81,6 +81,41 @@ describe('a Redis handle', () => {
     await redis.close()
   })
 
+  test('tells limiters from `limits` apart by their names, and refuses other limits under the same name', async () => {
+    const redis = openRedis(client, { service: 'names', reports: false })
+    const all = await createLimiter({ limits: { rpm: 100 }, redis })
+    const replica = await createLimiter({ limits: { rpm: 100 }, redis })
+    const login = await createLimiter({ limits: { rpm: 1 }, name: 'login', redis })
+    for (let i = 0; i < 3; i++) await all.take('k')
+    expect((await replica.peek('k')).limits[0]!.remaining).toBe(97)
+    expect((await login.take('k')).allowed).toBe(true)
+    await expect(createLimiter({ limits: { rpm: 5 }, redis })).rejects.toThrow(
+      'createLimiter.name is "default"; another limiter has other limits under this name; give it its own',
+    )
+    for (const each of [all, replica, login]) await each.close()
+    await (await createLimiter({ limits: { rpm: 5 }, redis })).close()
+    await redis.close()
+  })
+
+  test('that is closed before its parts lets them go on, and nothing new begin', async () => {
+    const redis = openRedis(client, { reports: false })
+    const limiter = await createLimiter({ policy, redis })
+    await redis.close()
+    expect(await limiter.take('early')).toMatchObject({ allowed: true, degraded: false })
+    await limiter.close()
+    await waitFor(async () => Number((await server.info('clients')).connected_clients) === 1)
+  })
+
+  test('counts what it reports from the start', async () => {
+    const redis = openRedis(client)
+    const limiter = await createLimiter({ limits: { rpm: 1000 }, name: 'counted', redis })
+    for (let i = 0; i < 5; i++) await limiter.take('bob')
+    expect(limiter.stats().decisions).toEqual({ allowed: 5, denied: 0, degraded: 0 })
+    await expect(limiter.close({ within: '5x' })).rejects.toThrow('limiter.close within')
+    await limiter.close()
+    await redis.close()
+  })
+
   test('lets a process end without being closed itself, once its parts are', async () => {
     const redis = openRedis(client)
     const limiter = await createLimiter({ policy, redis })

@@ -4,7 +4,6 @@ import { type RedisOptions, type ResolvedRedisOptions, resolveRedisOptions } fro
 import { SharedRedis } from '../../redis/shared-redis.ts'
 import { type InsideRedis } from '../../redis/use-redis.ts'
 import { ProcessReports } from '../../reports/process-reports.ts'
-import type { Store } from '../store.ts'
 import { RedisStore } from './redis-store.ts'
 
 /**
@@ -29,7 +28,7 @@ class OpenRedis implements RedisHandle {
   readonly [inside]: InsideRedis
   readonly #redis: SharedRedis
   readonly #reports: ProcessReports | undefined
-  #store: Store | undefined
+  #store: RedisStore | undefined
 
   constructor(redis: SharedRedis, { service, prefix, reports }: ResolvedRedisOptions) {
     this.service = service ?? 'default'
@@ -49,7 +48,8 @@ class OpenRedis implements RedisHandle {
 
   async close(): Promise<void> {
     await this.#reports?.close()
-    await this.#store?.close()
+    // Limiters that still use it go on until they are closed.
+    if (this.#store?.isUsed === false) await this.#store.close()
     await this.#redis.close()
   }
 

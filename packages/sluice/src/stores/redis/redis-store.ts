@@ -94,6 +94,11 @@ export class RedisStore implements Store {
     }
   }
 
+  /** Whether limiters use it. */
+  get isUsed(): boolean {
+    return this.#users > 0
+  }
+
   decide(ask: Ask, withinMs: number): Promise<Answer> {
     return new Promise((answered, failed) => {
       this.#submit(ask, withinMs, { answered, failed })
