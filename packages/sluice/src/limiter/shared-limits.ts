@@ -10,8 +10,8 @@ interface Shared {
 const shared = new WeakMap<object, Map<string, Shared>>()
 
 /**
- * Limiters with the same `limits` share a counter, as replicas do. Others on the same store need a name of their own, or
- * each would spend what the other allows. The returned function ends the use of the name.
+ * Limiters with the same `limits` share a counter, as replicas do. Others on the same store need a name of their own,
+ * or each would spend what the other allows. The returned function ends the use of the name.
  */
 export function shareLimits(store: object, service: string, name: string, limits: LimitsSpec): () => void {
   const names = shared.get(store) ?? new Map<string, Shared>()
