@@ -40,7 +40,6 @@ export async function benchEgress(effort: Effort, only: string): Promise<CaseRes
   const steps = [
     { title: inProcess.title, run: () => runCase(inProcess, undefined, effort) },
     { title: 'one Redis, strict', run: () => runFleets('one Redis, strict', {}, 5, effort) },
-    { title: 'one Redis, estimated', run: () => runFleets('one Redis, estimated', { isEstimated: true }, 20, effort) },
   ]
   const results = await collect(steps, only)
   const others = [

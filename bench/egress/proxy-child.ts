@@ -38,7 +38,14 @@ const kinds: Record<string, () => Promise<string>> = {
   async sluice() {
     const upstreams = [{ name: 'vendor', origin: vendor, limits: { amount: 1_000_000, per: '1s' } }]
     const egress = await createEgress({ policy: { service: 'bench', upstreams } })
-    const config = { host: '127.0.0.1', port: 0, tokens: [], credentials: {}, maxBodyBytes: 1e7, drainMs: 0 }
+    const config = {
+      host: '127.0.0.1',
+      port: 0,
+      tokens: { current: [] },
+      credentials: { current: {} },
+      maxBodyBytes: 1e7,
+      drainMs: 0,
+    }
     // As in production, one log line per call.
     const log = pino(pino.destination({ dest: '/dev/null', sync: false }))
     return (await startProxy(egress, config, log)).url

@@ -42,12 +42,10 @@ class Answer {
 }
 
 /** Grants of Sluice. Limits are so wide that they are never reached. */
-export async function open({ redisUrl, prefix, isEstimated }: Setup): Promise<Contender<boolean>> {
+export async function open({ redisUrl, prefix }: Setup): Promise<Contender<boolean>> {
   const client = redisUrl === '' ? undefined : new Redis(redisUrl, { lazyConnect: true })
-  const bound = isEstimated
-    ? { bound: 'estimated' as const, limits: { rps: 1_000_000 } }
-    : { limits: client ? places : manyPlaces }
-  const upstream = { name: 'vendor', origin, ...bound, retry: false as const }
+  const limits = client ? places : manyPlaces
+  const upstream = { name: 'vendor', origin, limits, retry: false as const }
   const egress = await createEgress({
     policy: { service: prefix, upstreams: [upstream] },
     ...(client ? { redis: openRedis(client) } : {}),

@@ -18,7 +18,7 @@ export async function startCountingVendor(calls: readonly RandomCall[]): Promise
     const id = Number(request.url!.slice(1))
     const execution = (executions.get(id) ?? 0) + 1
     executions.set(id, execution)
-    void react(calls[id]!, execution, request, response)
+    void react(calls[id]!, execution, request, response).catch(() => {})
   })
   server.keepAliveTimeout = 30_000
   server.listen(0, '127.0.0.1')
@@ -42,8 +42,9 @@ async function react(
 ): Promise<void> {
   const reaction = call.reactions[execution - 1]!
   const { status, retryAfter, cut } = reaction
-  for await (const _ of request);
-  if (cut === 'before the head') {
+  if (cut !== 'before the body is read') for await (const _ of request);
+  if (cut === 'never answers') return
+  if (cut === 'before the head' || cut === 'before the body is read') {
     request.socket.destroy()
     return
   }

@@ -21,6 +21,7 @@ const headersOf = ({ hasKey, id }: RandomCall): Record<string, string> => (hasKe
 function bodyOf({ body }: RandomCall): string | Buffer | Readable | null {
   if (body === 'none') return null
   if (body === 'text') return content
+  if (body === 'long stream') return Readable.from(Array.from({ length: 20 }, () => Buffer.alloc(64 * 1024)))
   return body === 'buffer' ? Buffer.from(content) : Readable.from([content.slice(0, 6), content.slice(6)])
 }
 
@@ -56,7 +57,14 @@ export const ways: Readonly<Record<string, (egress: Egress, origin: string) => P
   }),
 
   'the proxy': async (egress) => {
-    const settings = { host: '127.0.0.1', port: 0, tokens: [], credentials: {}, maxBodyBytes: 1e6, drainMs: 2000 }
+    const settings = {
+      host: '127.0.0.1',
+      port: 0,
+      tokens: { current: [] },
+      credentials: { current: {} },
+      maxBodyBytes: 1e7,
+      drainMs: 2000,
+    }
     const proxy = await startProxy(egress, settings, createLog('silent'))
     const agent = new Agent({ keepAlive: true })
     return {
@@ -66,7 +74,7 @@ export const ways: Readonly<Record<string, (egress: Egress, origin: string) => P
           const path = `/vendor/${call.id}`
           // Node's client frames the body of a DELETE only when it is told how.
           const inMemory = { 'content-length': call.body === 'none' ? 0 : content.length }
-          const framing = call.body === 'stream' ? { 'transfer-encoding': 'chunked' } : inMemory
+          const framing = call.body.endsWith('stream') ? { 'transfer-encoding': 'chunked' } : inMemory
           const headers = { ...headersOf(call), ...framing }
           const to = { host: '127.0.0.1', port: proxy.port, path, method: call.method, headers, agent }
           const sent = request(to, (response) => {

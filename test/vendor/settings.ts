@@ -21,3 +21,24 @@ export interface WorkerReport {
   storeFailures: number
   stats?: UpstreamStats
 }
+
+export interface VendorSettings {
+  /** How long the vendor takes to answer. */
+  readonly answerMs: number
+  /** A relay in front of the vendor delays what it passes on by up to this. */
+  readonly relayMs?: number
+  /** The vendor counts requests by itself, and reports what is left. */
+  readonly reports?: { readonly amount: number; readonly periodMs: number }
+}
+
+export interface VendorReport {
+  /** By the clock of the machine. */
+  readonly arrivals: readonly number[]
+  /** By how much the vendor itself was late at most. */
+  readonly lateMs: number
+}
+
+/** A clock that is the same in all processes of the machine, in milliseconds. */
+export function machineMs(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000
+}

@@ -11,7 +11,7 @@ test.each([
   const origin = 'http://vendor.example'
   const documentOf = (more: object): unknown => ({
     service: 's',
-    upstreams: [{ name: 'vendor', origin, limits: { amount: 2, per: '1s' }, ...more }],
+    upstreams: [{ name: 'vendor', origin, limits: { amount: 2, per: '1s' }, arrival: 'response', ...more }],
   })
   let listener: SourceListener | undefined
   const policy: PolicySource = {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
 import { parseDuration } from '../core/duration.ts'
 import { Emitter } from '../core/observe/emitter.ts'
@@ -6,7 +6,7 @@ import { usePolicy } from '../policy/live/use-policy.ts'
 import { reportPart } from '../redis/report-part.ts'
 import { useRedis } from '../redis/use-redis.ts'
 import { systemClock } from '../runtime/system-clock.ts'
-import { loadUndici } from './call/load-undici.ts'
+import { loadUndici } from './connection/load-undici.ts'
 import type { Egress } from './egress.ts'
 import { type EgressEvents, egressEventNames } from './events.ts'
 import { checkHooks, checkOptions, type EgressOptions } from './options.ts'
@@ -49,9 +49,10 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
     clock,
     events,
     port,
-    newOwner: port.inProcess ? () => `p${++ownersInProcess}` : () => randomUUID(),
+    newOwner: 'inProcess' in port ? () => `p${++ownersInProcess}` : () => randomBytes(9).toString('base64url'),
     hooks: options.hooks ?? {},
     dispatcher: options.dispatcher,
+    connect: undici.buildConnector({ ...options.connect, allowH2: false }),
     deadlineMs: parseDuration(options.deadline ?? '500ms', 'createEgress.deadline'),
     replicas: options.replicas,
     random: options.random ?? Math.random,
@@ -59,7 +60,7 @@ export async function createEgress(options: EgressOptions): Promise<Egress> {
   })
   const endReport = reportPart(options.redis, {
     kind: 'egress',
-    name: options.name ?? '',
+    name: options.name ?? 'default',
     service: live.current.service,
     stats: () => egress.stats(),
   })
@@ -81,7 +82,6 @@ function portOf({ redis, store }: EgressOptions, service: string, clock: Clock):
   return {
     name: store.name,
     exchange: (upstream, asked, withinMs) => store.exchange(upstream, asked, withinMs),
-    listen: (upstream, owner, onAssigned) => store.listen(upstream, owner, onAssigned),
     close: async () => {},
   }
 }

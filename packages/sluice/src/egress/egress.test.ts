@@ -15,13 +15,14 @@ async function start(
   answer?: Parameters<typeof startVendor>[0],
 ): Promise<{ vendor: Vendor; egress: Egress }> {
   const vendor = await startVendor(answer)
-  const upstream = { name: 'vendor', origin: vendor.origin, ...spec }
+  // The vendor is in this process, so a busy event loop delays its arrivals.
+  const upstream = { name: 'vendor', origin: vendor.origin, arrival: 'response' as const, ...spec }
   const egress = await createEgress({ policy: { service: 'ingest', upstreams: [upstream] } })
   opened.push(egress, vendor)
   return { vendor, egress }
 }
 
-describe('in process, strict', () => {
+describe('in process', () => {
   test('never sends more than the limit in any rolling period, and keeps the rate up', async () => {
     const { vendor, egress } = await start({ limits: { amount: 25, per: '200ms' } })
     const began = performance.now()
@@ -84,7 +85,9 @@ describe('in process, strict', () => {
     const results = await Promise.all(calls)
     expect(results.slice(0, 3)).toEqual([200, 200, 200])
     expect(results[3]).toMatchObject({ code: 'SLUICE_REFUSED', reason: 'wait-too-long' })
-    expect(results[4]).toMatchObject({ code: 'SLUICE_REFUSED', reason: 'queue-full', position: 4, retryAfterMs: 1600 })
+    expect(results[4]).toMatchObject({ code: 'SLUICE_REFUSED', reason: 'queue-full', position: 4 })
+    expect(results[4].retryAfterMs).toBeGreaterThanOrEqual(1500)
+    expect(results[4].retryAfterMs).toBeLessThan(1700)
   })
 
   test('an unknown origin is refused and never reached', async () => {
@@ -177,9 +180,7 @@ describe('options that cannot be meant are refused', () => {
     ['no limit at all', { limits: undefined }],
     ['credentials in the origin', { origin: 'https://user:secret@v.example' }],
     ['an origin that is none', { origin: 'ftp://v.example' }],
-    ['concurrency under an estimated bound', { bound: 'estimated', concurrency: 3 }],
-    ['weights under an estimated bound', { bound: 'estimated', weights: { a: 2 } }],
-    ['the length of a queue under an estimated bound', { bound: 'estimated', maxQueue: 10 }],
+    ['an arrival that is no time', { arrival: 'soon' }],
   ])('a policy with %s', async (_, changed) => {
     const policy = { service: 's', upstreams: [{ ...upstream, ...changed }] }
     await expect(createEgress({ policy })).rejects.toMatchObject({ code: 'SLUICE_INVALID_POLICY' })

@@ -4,13 +4,15 @@ import type { Duration } from '../core/duration.ts'
 import type { PolicyStatus } from '../policy/live/live-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { CloseOptions, Part } from '../runtime/part.ts'
-import type { PlatformRequest } from './call/platform-request.ts'
+import type { PlatformRequest } from './call/fetch-request.ts'
 import type { EgressEvents } from './events.ts'
 
 /** Options of one call. */
 export interface CallOptions {
   /** The tenant whose share of the upstream it uses, where `fairBy` does not decide. */
   readonly tenant?: string
+  /** Who calls, such as one client of a proxy: shares are fair between callers first, then between their tenants. */
+  readonly caller?: string
   /**
    * Moves the call forward in the queue, as if it had arrived this much earlier, in milliseconds; negative is later.
    */
@@ -19,6 +21,14 @@ export interface CallOptions {
   readonly maxWait?: Duration
   /** What it is expected to cost: units for all limits that do not count requests, or by unit. */
   readonly cost?: number | Readonly<Record<string, number>>
+}
+
+/** Options of one piece of work. */
+export interface RunOptions extends CallOptions {
+  /** Aborts: work that waits leaves the queue; the signal of work that has begun is aborted. */
+  readonly signal?: AbortSignal
+  /** How often to try when the work throws; 1 by default, as a throw does not tell whether anything was done. */
+  readonly attempts?: number
 }
 
 /** A request to one upstream, as a proxy receives it. */
@@ -30,7 +40,7 @@ export interface UpstreamRequest {
   readonly method: string
   /** Names and values alternating, or an object by name. Framing headers are derived from the body, not from these. */
   readonly headers?: readonly string[] | Readonly<Record<string, string | readonly string[]>>
-  /** Read only once the call is granted. A stream can be sent once; a body in memory can be sent again. */
+  /** Up to 1 MB are read before the call is booked, and can be sent again; what is longer is sent as it comes, once. */
   readonly body?: Readable | Uint8Array | string | null
   /** Aborts: a waiting call leaves the queue; one that is already written is ended once its response begins. */
   readonly signal?: AbortSignal
@@ -91,9 +101,14 @@ export interface UpstreamStats {
     readonly periodMs: number
   }[]
   readonly pausedMs: number
-  /** What an estimated bound keeps free for the spread of delays. */
-  readonly marginMs: number
-  readonly recovering: boolean
+  /** How long a small request counts as being on its way; undefined where only its response proves that it arrived. */
+  readonly arrivalMs: number | undefined
+  /** For how much longer nothing is granted because shared state was lost. */
+  readonly recoveringMs: number
+  /** For how much longer a limit is paced because calls before the loss are not known. */
+  readonly pacedMs: number
+  /** What a request counts as its arrival at least, since the vendor refused although there was room; 0 if not. */
+  readonly widenedMs: number
   /** Whether shared state cannot be reached. */
   readonly degraded: boolean
   readonly granted: number
@@ -121,6 +136,14 @@ export interface Egress extends Part<EgressEvents> {
    * `signal` does.
    */
   send(request: Omit<UpstreamRequest, 'signal'>, receiver: ResponseReceiver): (reason: Error) => void
+  /**
+   * Calls `work` within the limits of an upstream: for SDKs, gRPC, mail or a database. It counts as one call, also if
+   * it throws, and is not repeated unless `attempts` is given.
+   *
+   * @example
+   * const rows = await egress.run('warehouse', (signal) => fetch('http://warehouse.example/rows', { signal }))
+   */
+  run<T>(upstream: string, work: (signal: AbortSignal) => T, options?: RunOptions): Promise<Awaited<T>>
   /**
    * An undici interceptor: every dispatch through it waits for a grant. `new Agent().compose(egress.interceptor())`.
    */

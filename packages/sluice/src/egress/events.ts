@@ -7,6 +7,7 @@ export const egressEventNames: Readonly<Record<keyof EgressEvents, true>> = {
   responded: true,
   failed: true,
   paused: true,
+  widened: true,
   retried: true,
   hookFailed: true,
   storeFailed: true,
@@ -39,12 +40,16 @@ export interface EgressEvents {
   failed: { readonly upstream: string; readonly tenant: string; readonly reason: FailureReason; readonly error: Error }
   /** The vendor asked us to wait. */
   paused: { readonly upstream: string; readonly scope: string; readonly ms: number; readonly status: number }
+  /** The vendor refused a call although our log had room for it: requests count as longer on their way from now on. */
+  widened: { readonly upstream: string; readonly arrivalMs: number }
   /** A call is made again. */
   retried: { readonly upstream: string; readonly attempt: number; readonly delayMs: number; readonly reason: string }
   /** `classify` or `settle` threw or returned what cannot be; it counts as no answer. */
   hookFailed: { readonly upstream: string; readonly hook: string; readonly error: Error }
   /** Shared state could not be reached. */
   storeFailed: { readonly upstream: string; readonly error: Error }
+  /** A new policy is in force. */
   policyLoaded: { readonly version: string; readonly source: string }
+  /** A document was refused, or the source cannot be reached; the last good policy stays. */
   policyRejected: { readonly source: string; readonly error: Error }
 }

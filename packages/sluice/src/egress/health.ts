@@ -1,24 +1,30 @@
+import { formatDuration } from '../core/duration.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { PartHealth } from '../runtime/part.ts'
+import type { ExchangeReply } from './booking/messages.ts'
 import { type OutageMode, outageMode } from './places/outage.ts'
 
 const outageTexts: Readonly<Record<OutageMode, string>> = {
-  held: 'calls go on with the places that this process holds',
   closed: 'nothing is granted',
   local: "this replica's share of the limits is granted, and the bound is not promised",
   open: 'everything is granted, and no bound is kept',
 }
 
-/** Whether calls can be granted now. `outageOf` tells what an upstream with calls has noticed by itself. */
+/** What an upstream with calls has noticed by itself. */
+export interface Noticed {
+  readonly outage: OutageMode | undefined
+  readonly last: ExchangeReply | undefined
+}
+
+/** Whether calls can be granted now. */
 export function egressHealth(
   upstreams: readonly CompiledUpstream[],
-  outageOf: (name: string) => OutageMode | undefined,
+  noticedBy: (name: string) => Noticed | undefined,
   isReachable: boolean,
   replicas: number | undefined,
 ): PartHealth {
   const away = upstreams.flatMap(({ name, onStoreFailure }) => {
-    // One that has made no call holds nothing.
-    const mode = outageOf(name) ?? (isReachable ? undefined : outageMode(-1, 0, onStoreFailure, replicas))
+    const mode = noticedBy(name)?.outage ?? (isReachable ? undefined : outageMode(onStoreFailure, replicas))
     return mode === undefined ? [] : [{ name, mode }]
   })
   const textOf = ({ name, mode }: (typeof away)[number]): string =>
@@ -27,6 +33,23 @@ export function egressHealth(
   return {
     ready: stopped.length === 0,
     reasons: stopped.map(textOf),
-    warnings: away.filter(({ mode }) => mode !== 'closed').map(textOf),
+    warnings: [
+      ...away.filter(({ mode }) => mode !== 'closed').map(textOf),
+      ...upstreams.flatMap(({ name }) => waitTexts(name, noticedBy(name)?.last)),
+    ],
   }
+}
+
+/** Why calls of an upstream wait longer than its limits make them, and until when. */
+function waitTexts(name: string, last: ExchangeReply | undefined): readonly string[] {
+  if (last === undefined) return []
+  const { recoveringMs, pacedMs, pausedMs, widenedMs, widenedForMs } = last
+  const texts = [
+    recoveringMs > 0 && `lost its shared state; nothing is granted for ${formatDuration(recoveringMs)}`,
+    recoveringMs === 0 && pacedMs > 0 && `lost its shared state; calls are paced for ${formatDuration(pacedMs)}`,
+    pausedMs > 0 && `is paused by its vendor for ${formatDuration(pausedMs)}`,
+    widenedMs > 0 &&
+      `was refused although there was room; requests count as ${widenedMs} ms on their way for ${formatDuration(widenedForMs)}`,
+  ]
+  return texts.filter((text) => text !== false).map((text) => `The upstream ${name} ${text}.`)
 }

@@ -1,17 +1,17 @@
 export type { UpstreamLimitSpec, UpstreamSpec } from '../policy/document/upstream-spec.ts'
 export type {
   AdaptiveConcurrency,
-  Bound,
   CompiledUpstream,
   UpstreamLimit,
   UpstreamRetry,
 } from '../policy/upstream/upstream.ts'
-export type { PlatformRequest } from './call/platform-request.ts'
+export type { PlatformRequest } from './call/fetch-request.ts'
 export { createEgress } from './create-egress.ts'
 export type {
   CallOptions,
   Egress,
   ResponseReceiver,
+  RunOptions,
   UpstreamHead,
   UpstreamRequest,
   UpstreamResponse,
@@ -21,5 +21,5 @@ export { type FailureReason, type RefusalReason, RefusedError, UpstreamError } f
 export type { EgressEvents } from './events.ts'
 export { egressMetrics, egressMetricTable } from './metrics.ts'
 export type { Classification, EgressOptions, IncomingResponse, OutgoingRequest, UpstreamHooks } from './options.ts'
-export type { BookingPort, InProcessBooking, PlainCall } from './places/ports/booking-port.ts'
-export { inspectUpstream, type UpstreamInspection } from './places/ports/inspect-upstream.ts'
+export type { BookingPort } from './places/ports/booking-port.ts'
+export { inspectUpstream, type LimitInspection, type UpstreamInspection } from './places/ports/inspect-upstream.ts'

@@ -12,13 +12,14 @@ test('metrics show waits, refusals, responses and the use of limits', async () =
     origin: vendor.origin,
     limits: { amount: 2, per: '300ms' },
     maxQueue: 1,
+    arrival: 'response' as const,
     maxWait: '5s',
   }
   const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] } })
   const registry = new Registry()
   const metrics = prometheusMetrics(registry, [egressMetrics(egress)])
   const calls = Array.from({ length: 4 }, () => egress.fetch(vendor.origin).catch(() => undefined))
-  await new Promise((resolve) => setImmediate(resolve))
+  await expect.poll(() => egress.stats()[0]!.depth).toBeGreaterThan(0)
   const text = await registry.metrics()
   expect(text).toMatch(/sluice_egress_queue_depth\{upstream="vendor"\} 1/)
   expect(text).toMatch(/sluice_egress_limit_used\{upstream="vendor",limit="per-300ms"\} 2/)

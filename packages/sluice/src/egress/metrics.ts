@@ -72,9 +72,9 @@ const table = {
     help: 'For how much longer the upstream is paused.',
     labels: ['upstream'],
   },
-  sluice_egress_margin_seconds: {
+  sluice_egress_arrival_seconds: {
     type: 'gauge',
-    help: 'What an estimated bound keeps free for the spread of delays; 0 under a strict one.',
+    help: 'How long a small request counts as being on its way; absent where only its response proves that it arrived.',
     labels: ['upstream'],
   },
   sluice_egress_degraded: {
@@ -120,8 +120,8 @@ export function egressMetrics(egress: Egress): PartMetrics {
     reporter.gauge('sluice_egress_paused_seconds', (set) => {
       for (const { name, pausedMs } of egress.stats()) set(pausedMs / 1000, name)
     })
-    reporter.gauge('sluice_egress_margin_seconds', (set) => {
-      for (const { name, marginMs } of egress.stats()) set(marginMs / 1000, name)
+    reporter.gauge('sluice_egress_arrival_seconds', (set) => {
+      for (const { name, arrivalMs } of egress.stats()) if (arrivalMs !== undefined) set(arrivalMs / 1000, name)
     })
     reporter.gauge('sluice_egress_degraded', (set) => {
       for (const { name, degraded } of egress.stats()) set(degraded ? 1 : 0, name)

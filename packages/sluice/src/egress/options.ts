@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici'
+import type { buildConnector, Dispatcher } from 'undici'
 import { callOptionCheck, checkFunction, checkOptionNames, checkWhole, optionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
@@ -6,7 +6,7 @@ import { invalidOption } from '../core/errors.ts'
 import type { PolicyInput } from '../policy/live/use-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { RedisHandle } from '../redis/handle.ts'
-import type { CallOptions } from './egress.ts'
+import type { CallOptions, RunOptions } from './egress.ts'
 import type { BookingPort } from './places/ports/booking-port.ts'
 
 /** A request before it is sent, as passed to hooks. */
@@ -60,10 +60,12 @@ export interface EgressOptions {
   /** By the name of the upstream. */
   readonly hooks?: Readonly<Record<string, UpstreamHooks>>
   /**
-   * What requests are sent through, such as an `Agent` of the application. It must use HTTP/1.1 with one request per
-   * connection at a time.
+   * What requests are sent through instead of connections of egress, such as a `ProxyAgent`. It must use HTTP/1.1 with
+   * one request per connection at a time. Egress cannot see its connections: `arrival: auto` is `response` through it.
    */
   readonly dispatcher?: Dispatcher
+  /** How connections are opened, as in undici's `Agent`: `ca`, `cert`, `key`, `localAddress` and the like. */
+  readonly connect?: buildConnector.BuildOptions
   /** Within what time shared state must answer. 500 ms by default. */
   readonly deadline?: Duration
   /**
@@ -76,9 +78,12 @@ export interface EgressOptions {
   readonly random?: () => number
 }
 
-const callNames = optionNames<CallOptions>({ tenant: true, priority: true, maxWait: true, cost: true })
+const callFields = { tenant: true, caller: true, priority: true, maxWait: true, cost: true } as const
+const callNames = optionNames<CallOptions>(callFields)
+const runNames = optionNames<RunOptions>({ ...callFields, signal: true, attempts: true })
 
 const checkCallNames = callOptionCheck('egress call', callNames)
+const checkRunNames = callOptionCheck('egress run', runNames)
 
 /**
  * Refuses call options that make no sense. What is no number would fail the exchange with shared state, and with it the
@@ -86,13 +91,35 @@ const checkCallNames = callOptionCheck('egress call', callNames)
  */
 export function checkCallOptions(options: CallOptions): void {
   checkCallNames(options)
-  const { priority, maxWait } = options
+  checkValues(options)
+}
+
+/** The same for `egress.run`. */
+export function checkRunOptions(options: RunOptions): void {
+  checkRunNames(options)
+  checkValues(options)
+  if (options.attempts !== undefined) checkWhole('egress run.attempts', options.attempts, 1, 'attempts')
+}
+
+function checkValues({ priority, maxWait }: CallOptions): void {
   if (priority !== undefined && !Number.isFinite(priority))
     throw invalidOption('egress call.priority', priority, 'use a number of milliseconds')
   if (maxWait !== undefined) parseDuration(maxWait, 'egress call.maxWait')
 }
 
-const known = ['policy', 'redis', 'store', 'name', 'hooks', 'dispatcher', 'deadline', 'replicas', 'clock', 'random']
+const known = [
+  'policy',
+  'redis',
+  'store',
+  'name',
+  'hooks',
+  'dispatcher',
+  'connect',
+  'deadline',
+  'replicas',
+  'clock',
+  'random',
+]
 const knownHooks = ['cost', 'settle', 'classify', 'scope', 'fairBy']
 
 /** Refuses options that make no sense. */
@@ -116,6 +143,8 @@ export function checkOptions(options: EgressOptions): void {
   )
   if (options.replicas !== undefined) checkWhole('createEgress.replicas', options.replicas, 1, 'replicas')
   if (options.dispatcher !== undefined) checkDispatcher(options.dispatcher)
+  if (options.dispatcher !== undefined && options.connect !== undefined)
+    throw invalidOption('createEgress.connect', options.connect, 'give it to the dispatcher instead')
 }
 
 /** Requests that share a connection at the same time delay each other after the grant, where egress cannot see it. */
@@ -142,12 +171,4 @@ export function checkHooks(
     hooks,
     upstreams.map(({ name }) => name),
   )
-  for (const { name, bound } of upstreams) {
-    if (bound === 'estimated' && hooks[name]?.fairBy)
-      throw invalidOption(
-        `createEgress.hooks.${name}.fairBy`,
-        'a function',
-        'only bound: strict has a queue that can be fair',
-      )
-  }
 }

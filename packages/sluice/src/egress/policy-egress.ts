@@ -1,33 +1,35 @@
-import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
+import type { buildConnector, Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
-import { isSluiceError } from '../core/errors.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { UsedPolicy } from '../policy/live/use-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
-import { type CloseOptions, closeWithinMs, HealthQuestion, type PartHealth } from '../runtime/part.ts'
+import { type CloseOptions, closeInTime, closeWithinMs, HealthQuestion, type PartHealth } from '../runtime/part.ts'
+import { arrivalWarning } from './arrival/arrival-warning.ts'
 import { Call } from './call/call.ts'
-import type { CallContext } from './call/call-context.ts'
-import type { Undici } from './call/load-undici.ts'
-import { encodeForm, type PlatformRequest, splitRequest } from './call/platform-request.ts'
+import type { CallContext, ResponseAbout } from './call/call-context.ts'
+import { DeferredCall, onceThen } from './call/deferred-call.ts'
+import { fetchRequest, type PlatformRequest } from './call/fetch-request.ts'
 import { ReceivedResponse } from './call/received-response.ts'
 import { toResponseHandler } from './call/response-handler.ts'
+import type { Undici } from './connection/load-undici.ts'
 import type {
   CallOptions,
   Egress,
   ResponseReceiver,
+  RunOptions,
   UpstreamRequest,
   UpstreamResponse,
   UpstreamStats,
 } from './egress.ts'
 import { RefusedError } from './egress-error.ts'
 import type { EgressEvents } from './events.ts'
-import { egressHealth } from './health.ts'
-import { checkCallOptions, type UpstreamHooks } from './options.ts'
-import type { OutageMode } from './places/outage.ts'
+import { egressHealth, type Noticed } from './health.ts'
+import { checkCallOptions, checkRunOptions, type UpstreamHooks } from './options.ts'
 import type { BookingPort } from './places/ports/booking-port.ts'
 import { pathAt, Routes } from './route.ts'
+import { runWithGrant } from './run/run-with-grant.ts'
 import { statsOf } from './stats.ts'
 import { UpstreamReports } from './upstream-reports.ts'
 import { UpstreamRuntime } from './upstream-runtime.ts'
@@ -42,6 +44,7 @@ export interface PolicyEgressOptions {
   readonly newOwner: () => string
   readonly hooks: Readonly<Record<string, UpstreamHooks>>
   readonly dispatcher: Dispatcher | undefined
+  readonly connect: buildConnector.connector
   readonly deadlineMs: number
   readonly replicas: number | undefined
   readonly random: () => number
@@ -49,14 +52,36 @@ export interface PolicyEgressOptions {
 }
 
 const noOptions: CallOptions = Object.freeze({})
+const noAbout: ResponseAbout = Object.freeze({ waitMs: 0, attempts: 0, fields: [] })
 
-/** Egress that follows a policy: one runtime per upstream, made when it is first called. */
+/**
+ * Egress that follows a policy: one runtime per upstream, made when it is first called. The way of one call:
+ *
+ *     fetch, request, send, interceptor                     run
+ *       |  route: by origin and path, or by name             |    route.ts
+ *       |  the body is read, up to 1 MB                      |    call/read-ahead.ts
+ *       v                                                    |
+ *     Call <- hooks: tenant, scope, cost                    Run   call/call.ts, run/
+ *       |                                                    |
+ *       +----------------------> Turn <---------------------+     call/turn.ts
+ *                                 |  breaker -> connection ready -> booked -> granted
+ *                                 |         connection/             places/ -> booking/ (shared state)
+ *              late: books again  v
+ *       +---------------------- Attempt: written, answered, finished -> the grant     call/attempt.ts, arrival/
+ *       |                         |
+ *       |  retried, if it may be  v
+ *       +--------------------- judged once: pause, retry or pass on      vendor/, retry/, call/held-response.ts
+ *                                 |
+ *                                 v
+ *                              the caller
+ */
 export class PolicyEgress implements Egress {
   readonly #options: PolicyEgressOptions
   readonly #runtimes = new Map<string, UpstreamRuntime>()
   /** They outlive a runtime whose upstream leaves the policy and comes back. */
   readonly #reports = new Map<string, UpstreamReports>()
-  readonly #dispatcher: Dispatcher
+  /** What requests are sent through; undefined for our own connections. */
+  readonly #transport: Dispatcher['dispatch'] | undefined
   readonly #reachable: HealthQuestion<boolean>
   readonly #routes: Routes
   #closed = false
@@ -67,7 +92,8 @@ export class PolicyEgress implements Egress {
     this.#routes = new Routes(() => this.upstreams)
     const { port, clock } = options
     this.#reachable = new HealthQuestion(async (withinMs) => (await port.isReachable?.(withinMs)) ?? true, clock)
-    this.#dispatcher = options.dispatcher ?? new options.undici.Agent({ pipelining: 1, allowH2: false })
+    const { dispatcher } = options
+    this.#transport = dispatcher && ((request, handler) => dispatcher.dispatch(request, handler))
   }
 
   get upstreams(): readonly CompiledUpstream[] {
@@ -83,70 +109,62 @@ export class PolicyEgress implements Egress {
     input: RequestInfo | PlatformRequest,
     init?: RequestInit & { readonly sluice?: CallOptions },
   ): Promise<Response> {
-    const { sluice = {}, ...given } = init ?? {}
+    const { sluice = noOptions, ...given } = init ?? {}
     checkCallOptions(sluice)
     const { undici } = this.#options
-    const { url, init: own } = await splitRequest(input, (each) => each instanceof undici.Request)
-    const rest = await encodeForm({ ...own, ...given }, (each) => each instanceof undici.FormData)
-    const body = inMemory(rest.body)
-    const dispatcher = this.#dispatcherFor((request, handler) =>
+    const { url, init: rest, bytes } = await fetchRequest(input, given, undici)
+    const { method = 'GET', headers = null, signal } = rest
+    const { origin, pathname, search } = url
+    const asked = { origin, path: pathname + search, method: method.toUpperCase(), headers, body: bytes ?? null }
+    const runtime = this.#runtime(this.#routes.of(asked as Dispatcher.DispatchOptions))
+    const context = { runtime, transport: this.#transport, options: sluice }
+    return this.#defer(asked as Dispatcher.DispatchOptions, signal, context, (first) => {
       // A redirect may drop the body.
-      this.#dispatch(body === undefined || !request.body ? request : { ...request, body }, handler, sluice),
-    )
-    try {
-      return await undici.fetch(url, { redirect: 'manual', ...rest, dispatcher })
-    } catch (error) {
-      // `fetch` wraps every error of a dispatcher; a refusal is thrown unwrapped.
-      const { cause } = error as { cause?: unknown }
-      throw isSluiceError(cause) ? cause : error
-    }
+      const following: Dispatcher['dispatch'] = (next, handler) =>
+        this.#dispatch(next.body && bytes !== undefined ? { ...next, body: bytes } : next, handler, sluice)
+      return undici.fetch(url, { redirect: 'manual', ...rest, dispatcher: onceThen(first, following) })
+    })
   }
 
   async request(request: UpstreamRequest): Promise<UpstreamResponse> {
-    const { upstream: name, path, method, headers = {}, body = null, signal, sluice = {}, timeout } = request
-    checkCallOptions(sluice)
-    const upstream = this.#routes.named(name)
-    let about = { waitMs: 0, attempts: 0 }
-    const dispatcher = this.#dispatcherFor((asked, handler) =>
-      this.#start(this.#runtime(upstream), asked, handler, sluice, this.#transport, timeoutOf(timeout), (reported) => {
-        about = { waitMs: reported.waitMs, attempts: reported.attempts }
-      }),
-    )
-    const response = await this.#options.undici.request(upstream.origin, {
-      path: pathAt(upstream, path),
-      method: method as Dispatcher.HttpMethod,
-      headers: headers as string[],
-      body: body as Dispatcher.DispatchOptions['body'],
-      signal: signal ?? null,
-      responseHeaders: 'raw',
-      dispatcher: dispatcher as Dispatcher,
-    } as never)
-    return {
-      status: response.statusCode,
-      rawHeaders: response.headers as unknown as readonly Buffer[],
-      body: response.body,
-      trailers: response.trailers,
-      upstream: name,
-      ...about,
+    const { upstream, path, method, headers = {}, body = null, signal, sluice = noOptions, timeout } = request
+    let about = noAbout
+    const context = this.#contextOf(upstream, sluice, timeout)
+    const { origin } = context.runtime.upstream
+    const asked = { origin, path: pathAt(context.runtime.upstream, path), method, headers, body }
+    context.onResponse = (given) => {
+      about = given
     }
+    return this.#defer(asked as Dispatcher.DispatchOptions, signal, context, async (dispatch) => {
+      const options = { ...asked, signal: signal ?? null, responseHeaders: 'raw', dispatcher: { dispatch } }
+      const response = await this.#options.undici.request(origin, options as never)
+      const { waitMs, attempts } = about
+      return {
+        status: response.statusCode,
+        rawHeaders: response.headers as unknown as readonly Buffer[],
+        body: response.body,
+        trailers: response.trailers,
+        ...{ upstream, waitMs, attempts },
+      }
+    })
   }
 
   send(request: Omit<UpstreamRequest, 'signal'>, receiver: ResponseReceiver): (reason: Error) => void {
-    const { upstream: name, path, method, headers = {}, body = null, sluice = noOptions, timeout } = request
-    checkCallOptions(sluice)
-    const upstream = this.#routes.named(name)
+    const { upstream, path, method, headers = {}, body = null, sluice = noOptions, timeout } = request
+    const context = this.#contextOf(upstream, sluice, timeout)
+    const { origin } = context.runtime.upstream
     const response = new ReceivedResponse(receiver)
-    const asked = { origin: upstream.origin, path: pathAt(upstream, path), method, headers, body, headersTimeout: 0 }
-    this.#start(
-      this.#runtime(upstream),
-      asked as Dispatcher.DispatchOptions,
-      response as unknown as Dispatcher.DispatchHandler,
-      sluice,
-      this.#transport,
-      timeoutOf(timeout),
-      (about) => response.describe(about),
-    )
+    const asked = { origin, path: pathAt(context.runtime.upstream, path), method, headers, body, headersTimeout: 0 }
+    context.onResponse = (about) => response.describe(about)
+    this.#start(asked as Dispatcher.DispatchOptions, response as unknown as Dispatcher.DispatchHandler, context)
     return (reason) => response.abort(reason)
+  }
+
+  async run<T>(name: string, work: (signal: AbortSignal) => T, options: RunOptions = {}): Promise<Awaited<T>> {
+    checkRunOptions(options)
+    const runtime = this.#runtime(this.#routes.named(name))
+    if (this.#closed) throw new RefusedError('closed', runtime.name)
+    return runWithGrant(runtime, work, options)
   }
 
   interceptor(options: CallOptions = {}): Dispatcher.DispatcherComposeInterceptor {
@@ -166,17 +184,24 @@ export class PolicyEgress implements Egress {
     if (this.#closed) return { ready: false, reasons: ['The egress is closed.'], warnings: [] }
     // Without calls nothing else would notice that Redis is gone.
     const isReachable = await this.#reachable.answer()
-    const outageOf = (name: string): OutageMode | undefined => this.#runtimes.get(name)?.booking.outage
-    return egressHealth(this.upstreams, outageOf, isReachable, this.#options.replicas)
+    const noticedBy = (name: string): Noticed | undefined => this.#runtimes.get(name)?.booking
+    const health = egressHealth(this.upstreams, noticedBy, isReachable, this.#options.replicas)
+    const hints = this.upstreams.map((upstream) => {
+      const { roundTripMs, reports } = this.#runtime(upstream)
+      const { leastFirstByteMs } = reports.counts
+      return arrivalWarning(upstream, this.#transport !== undefined, roundTripMs, leastFirstByteMs)
+    })
+    return { ...health, warnings: [...health.warnings, ...hints.filter((text) => text !== undefined)] }
   }
 
   /** Another version of the policy is in force: upstreams that stay keep their booking. */
   follow({ upstreams }: CompiledPolicy): void {
     for (const upstream of upstreams) this.#runtimes.get(upstream.name)?.update(upstream)
-    for (const [name, { booking }] of this.#runtimes) {
+    for (const [name, { booking, connections }] of this.#runtimes) {
       if (upstreams.some((upstream) => upstream.name === name)) continue
       this.#runtimes.delete(name)
       void booking.close()
+      void connections.close()
     }
   }
 
@@ -192,57 +217,52 @@ export class PolicyEgress implements Egress {
 
   async #close(withinMs: number | undefined): Promise<void> {
     this.#closed = true
-    await this.#options.beforeClose()
-    await Promise.all(Array.from(this.#runtimes.values(), ({ booking }) => booking.close()))
-    // A dispatcher that was passed in belongs to the application.
-    if (this.#options.dispatcher === undefined) await this.#closeDispatcher(withinMs)
-    await this.#options.port.close()
-    await this.#options.policy.close()
+    const { beforeClose, port, policy, clock } = this.#options
+    const inTime = closeInTime(withinMs, clock)
+    const endMs = clock.monotonic() + (withinMs ?? Infinity)
+    await inTime(beforeClose())
+    await inTime(Promise.all(Array.from(this.#runtimes.values(), ({ booking }) => booking.close())))
+    await this.#closeConnections(withinMs, endMs)
+    await inTime(port.close())
+    await inTime(policy.close())
   }
 
-  async #closeDispatcher(withinMs: number | undefined): Promise<void> {
+  /** Those of the application's dispatcher belong to the application. */
+  async #closeConnections(withinMs: number | undefined, endMs: number): Promise<void> {
     const { clock } = this.#options
-    const bookings = Array.from(this.#runtimes.values(), ({ booking }) => booking)
-    const isBusy = (): boolean => bookings.some(({ inFlight }) => inFlight > 0)
-    // An agent that is closing can no longer be destroyed, as it dropped its connections. So wait before closing it.
-    const endMs = clock.monotonic() + (withinMs ?? Infinity)
+    const runtimes = [...this.#runtimes.values()]
+    const isBusy = (): boolean => runtimes.some(({ booking }) => booking.inFlight > 0)
     while (withinMs !== undefined && isBusy() && clock.monotonic() < endMs)
       await new Promise<void>((resolve) => clock.setTimeout(resolve, Math.min(20, withinMs)))
-    if (withinMs !== undefined && isBusy()) await this.#dispatcher.destroy()
-    else await this.#dispatcher.close()
+    const isAtOnce = withinMs !== undefined
+    await Promise.all(runtimes.map(({ connections }) => connections.close(isAtOnce)))
   }
-
-  readonly #transport: Dispatcher['dispatch'] = (request, handler) => this.#dispatcher.dispatch(request, handler)
 
   #dispatch(
     request: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
     options: CallOptions,
-    transport: Dispatcher['dispatch'] = this.#transport,
+    transport: Dispatcher['dispatch'] | undefined = this.#transport,
   ): boolean {
-    let upstream: CompiledUpstream
     try {
-      upstream = this.#routes.of(request)
+      const runtime = this.#runtime(this.#routes.of(request))
+      return this.#start(request, handler, { runtime, transport, options })
     } catch (error) {
       this.#refuse(handler, error as Error)
       return true
     }
-    return this.#start(this.#runtime(upstream), request, handler, options, transport)
   }
 
-  #start(
-    runtime: UpstreamRuntime,
-    request: Dispatcher.DispatchOptions,
-    handler: Dispatcher.DispatchHandler,
-    options: CallOptions,
-    transport: Dispatcher['dispatch'],
-    timeoutMs?: number,
-    onResponse?: CallContext['onResponse'],
-  ): boolean {
-    const { undici } = this.#options
+  #contextOf(name: string, options: CallOptions, timeout: Duration | undefined): CallContext {
+    checkCallOptions(options)
+    const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout, 'egress request.timeout')
+    const runtime = this.#runtime(this.#routes.withOrigin(name))
+    return { runtime, transport: this.#transport, options, timeoutMs }
+  }
+
+  #start(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, context: CallContext): boolean {
     try {
-      if (this.#closed) throw new RefusedError('closed', runtime.name)
-      const context = { runtime, undici, transport, options, timeoutMs, onResponse }
+      if (this.#closed) throw new RefusedError('closed', context.runtime.name)
       new Call(context, request, handler).start()
     } catch (error) {
       this.#refuse(handler, error as Error)
@@ -250,12 +270,22 @@ export class PolicyEgress implements Egress {
     return true
   }
 
-  #refuse(handler: Dispatcher.DispatchHandler, error: Error): void {
-    toResponseHandler(handler, this.#options.undici).onError(error)
+  /** Starts a call whose request is made when it is granted. */
+  #defer<R>(
+    request: Dispatcher.DispatchOptions,
+    signal: AbortSignal | null | undefined,
+    context: CallContext,
+    make: (dispatch: Dispatcher['dispatch']) => Promise<R>,
+  ): Promise<R> {
+    return new Promise((resolve, reject) => {
+      const deferred = new DeferredCall(signal, make, resolve, reject)
+      context.deferred = deferred
+      this.#start(request, deferred as unknown as Dispatcher.DispatchHandler, context)
+    })
   }
 
-  #dispatcherFor(dispatch: Dispatcher['dispatch']): Dispatcher {
-    return { dispatch } as Dispatcher
+  #refuse(handler: Dispatcher.DispatchHandler, error: Error): void {
+    toResponseHandler(handler, this.#options.undici).onError(error)
   }
 
   #runtime(upstream: CompiledUpstream): UpstreamRuntime {
@@ -270,14 +300,3 @@ export class PolicyEgress implements Egress {
     return runtime
   }
 }
-
-/** A body that can be sent again, where `fetch` would make a stream of it. */
-function inMemory(body: RequestInit['body']): string | Uint8Array | undefined {
-  if (typeof body === 'string' || body instanceof Uint8Array) return body
-  if (body instanceof URLSearchParams) return body.toString()
-  if (body instanceof ArrayBuffer) return new Uint8Array(body)
-  return undefined
-}
-
-const timeoutOf = (timeout: Duration | undefined): number | undefined =>
-  timeout === undefined ? undefined : parseDuration(timeout, 'egress request.timeout')

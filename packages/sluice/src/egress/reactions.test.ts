@@ -138,6 +138,24 @@ describe('cost that is known afterwards', () => {
     expect((await egress.fetch(vendor.origin, { sluice: { cost: 10_000 } })).status).toBe(200)
   })
 
+  test('is expected to be what the model answered lately, and at least a paragraph, where no maximum is given', async () => {
+    const answer = JSON.stringify({ usage: { prompt_tokens: 4, completion_tokens: 600, total_tokens: 604 } })
+    let seen = 0
+    const spec = { limits: [{ amount: 100_000, per: '1m', unit: 'tokens' }] }
+    const { vendor, egress } = await start(spec, (_, response) => {
+      seen = used(egress)
+      response.end(answer)
+    })
+    const body = JSON.stringify({ model: 'm', prompt: 'hello' })
+    const input = Math.ceil(body.length / 4)
+    const ask = async () => (await egress.fetch(vendor.origin, { method: 'POST', body })).text()
+    await ask()
+    expect(seen).toBe(input + 256)
+    await expect.poll(() => used(egress)).toBe(604)
+    await ask()
+    expect(seen).toBe(604 + input + 600)
+  })
+
   test('settles once when a stream is cut', async () => {
     const { vendor, egress } = await start({ limits }, (_, response) => {
       response.setHeader('content-type', 'text/event-stream')
@@ -159,9 +177,12 @@ test('a breaker stops calling a vendor that keeps failing', async () => {
 })
 
 test('a call that is aborted after it was written keeps its place until the response begins', async () => {
-  const { vendor, egress } = await start({ limits: { amount: 1, per: '300ms' } }, (_, response) => {
-    setTimeout(() => response.end('ok'), 400)
-  })
+  const { vendor, egress } = await start(
+    { limits: { amount: 1, per: '300ms' }, arrival: 'response' },
+    (_, response) => {
+      setTimeout(() => response.end('ok'), 400)
+    },
+  )
   const given = egress.fetch(vendor.origin, { signal: AbortSignal.timeout(100) })
   await expect(given).rejects.toMatchObject({ name: 'TimeoutError' })
   await egress.fetch(vendor.origin)

@@ -11,7 +11,10 @@ export function routeOf(upstreams: readonly CompiledUpstream[], url: URL): Compi
     if (best === undefined || upstream.pathPrefix.length > best.pathPrefix.length) best = upstream
   }
   if (best === undefined) {
-    const known = upstreams.map(({ origin, pathPrefix }) => origin + pathPrefix).join(', ')
+    const known = upstreams
+      .filter(({ origin }) => origin !== '')
+      .map(({ origin, pathPrefix }) => origin + pathPrefix)
+      .join(', ')
     throw new SluiceError(
       'SLUICE_UNKNOWN_UPSTREAM',
       `no upstream covers ${url.origin}${url.pathname}; known are ${known}`,
@@ -41,6 +44,13 @@ export class Routes {
     const known = [...this.#byName.keys()].join(', ')
     const message = `there is no upstream ${JSON.stringify(name)}; known are ${known}`
     throw new SluiceError('SLUICE_UNKNOWN_UPSTREAM', message)
+  }
+
+  /** The same for a request, which needs an address. */
+  withOrigin(name: string): CompiledUpstream {
+    const upstream = this.named(name)
+    if (upstream.origin !== '') return upstream
+    throw new SluiceError('SLUICE_UNKNOWN_UPSTREAM', `the upstream ${name} has no origin; call it with egress.run`)
   }
 
   /** Where a request goes. If a whole origin is one upstream, the rest of the URL is not parsed. */

@@ -2,13 +2,13 @@ import type { UpstreamStats } from './egress.ts'
 import type { UpstreamRuntime } from './upstream-runtime.ts'
 
 /** The state of an upstream, as seen by this process. */
-export function statsOf({ upstream, booking, name, clock, reports }: UpstreamRuntime): UpstreamStats {
+export function statsOf(runtime: UpstreamRuntime): UpstreamStats {
+  const { upstream, booking, name, clock, reports } = runtime
   const { counts } = reports
   const { last } = booking
   return {
     name,
-    // Under an estimated bound there is no shared queue; then only the queue of this process is known.
-    depth: upstream.bound === 'strict' ? (last?.depth ?? 0) : booking.waiting,
+    depth: last?.depth ?? 0,
     waiting: booking.waiting,
     inFlight: booking.inFlight,
     limits: upstream.limits.map(({ name: limit, amount, periodMs }, index) => ({
@@ -18,8 +18,10 @@ export function statsOf({ upstream, booking, name, clock, reports }: UpstreamRun
       periodMs,
     })),
     pausedMs: last?.pausedMs ?? 0,
-    marginMs: booking.marginMs,
-    recovering: last?.recovering ?? false,
+    arrivalMs: runtime.arrivalMs(0),
+    recoveringMs: last?.recoveringMs ?? 0,
+    pacedMs: last?.pacedMs ?? 0,
+    widenedMs: last?.widenedMs ?? 0,
     degraded: booking.outage !== undefined,
     granted: counts.granted,
     refused: counts.refused,

@@ -31,6 +31,28 @@ const connections = async (): Promise<number> => {
   return clients.filter((line) => !line.includes('cmd=client')).length
 }
 
+test('closing egress takes no longer than asked for, also while Redis is frozen', async () => {
+  const frozen = await startRedis()
+  try {
+    const redis = openRedis(new Redis({ port: frozen.port, lazyConnect: true }))
+    const [bounded, other] = [
+      await createEgress({ policy: policy(), redis }),
+      await createEgress({ policy: policy(), redis }),
+    ]
+    for (const egress of [bounded, other]) expect((await egress.fetch(vendor.origin)).status).toBe(200)
+    await frozen.freeze()
+    const ended: string[] = []
+    const unbounded = other.close().then(() => ended.push('by the deadlines of Redis'))
+    await bounded.close({ within: 20 }).then(() => ended.push('in time'))
+    await unbounded
+    frozen.thaw()
+    await redis.close()
+    expect(ended).toEqual(['in time', 'by the deadlines of Redis'])
+  } finally {
+    await frozen.stop()
+  }
+})
+
 describe('what was passed to egress', () => {
   test('stays open for its other users when egress closes', async () => {
     const client = new Redis(server.url, { lazyConnect: true })
@@ -56,7 +78,7 @@ describe('what was passed to egress', () => {
     await redis.close()
     await expect(createEgress({ policy: policy(), redis })).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
     client.disconnect()
-  }, 30_000)
+  })
 
   test('is shared by all egresses of a process, also as a store of another kind', async () => {
     const store = memoryPort(systemClock())

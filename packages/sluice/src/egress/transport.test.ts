@@ -77,7 +77,7 @@ describe('dispatchers of the application', () => {
 
 test('1,500 calls that abort at once all settle, leave no listener, and cost nothing', async () => {
   const vendor = await vendorOf((_, response) => response.end('ok'))
-  const egress = await egressTo(vendor.origin, { limits: { amount: 1, per: '500ms' }, maxWait: '1h', maxQueue: 2000 })
+  const egress = await egressTo(vendor.origin, { limits: { amount: 1, per: '2s' }, maxWait: '2h', maxQueue: 2000 })
   await (await egress.fetch(vendor.origin)).text()
   const controller = new AbortController()
   const calls = Array.from({ length: 1500 }, () =>
@@ -124,7 +124,7 @@ test('an interim response does not free a place', async () => {
       setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'), 400)
     })
   })
-  const egress = await egressTo(origin, { limits: { amount: 1, per: '200ms' } })
+  const egress = await egressTo(origin, { limits: { amount: 1, per: '200ms' }, arrival: 'response' })
   const calls = [egress.fetch(origin), egress.fetch(origin)]
   for (const call of calls) expect(await (await call).text()).toBe('ok')
   expect(heads[1]! - heads[0]!).toBeGreaterThanOrEqual(600)
@@ -136,7 +136,12 @@ test('a vendor that takes too long ends with a timeout, and its place is free a 
     socket.on('error', () => undefined)
     socket.on('data', () => heads.push(performance.now()))
   })
-  const spec = { limits: { amount: 1, per: '200ms' }, timeout: '300ms', retry: false as const }
+  const spec = {
+    limits: { amount: 1, per: '200ms' },
+    timeout: '300ms',
+    retry: false as const,
+    arrival: 'response' as const,
+  }
   const egress = await egressTo(origin, spec)
   const calls = [egress.fetch(origin), egress.fetch(origin)]
   for (const call of calls) await expect(call).rejects.toMatchObject({ reason: 'timeout', written: true })

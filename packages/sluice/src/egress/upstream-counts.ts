@@ -7,6 +7,8 @@ const rateSeconds = 10
 export class UpstreamCounts {
   granted = 0
   retries = 0
+  /** The shortest time from the head of a request to the head of its response. */
+  leastFirstByteMs: number = Infinity
   readonly refused: Record<string, number> = {}
   readonly responses: Record<string, number> = {}
   readonly failures: Record<string, number> = {}

@@ -20,21 +20,22 @@ export class UpstreamReports {
     this.#clock = clock
   }
 
-  granted(tenant: string, arrivedMs: number, waitMs: number, attempt: number): void {
-    this.counts.grantedAfter(waitMs, arrivedMs + waitMs)
+  granted(tenant: string, waitMs: number, attempt: number, nowMs: number): void {
+    this.counts.grantedAfter(waitMs, nowMs)
     if (this.#events.has('granted')) this.#events.emit('granted', { upstream: this.#upstream, tenant, waitMs, attempt })
   }
 
-  refused(tenant: string, arrivedMs: number, { reason }: RefusedError): void {
-    const waitMs = this.#clock.monotonic() - arrivedMs
+  /** A call that asked for a grant at `arrivedMs`, if it could. */
+  refused(tenant: string, arrivedMs: number | undefined, { reason }: RefusedError): void {
+    const waitMs = arrivedMs === undefined ? 0 : this.#clock.monotonic() - arrivedMs
     this.counts.count('refused', reason)
     this.#events.emit('refused', { upstream: this.#upstream, tenant, reason, waitMs })
   }
 
-  responded(tenant: string, writtenMs: number, status: number, waitMs: number, attempt: number): void {
+  responded(tenant: string, firstByteMs: number, status: number, waitMs: number, attempt: number): void {
     this.counts.count('responses', status)
+    if (firstByteMs < this.counts.leastFirstByteMs) this.counts.leastFirstByteMs = firstByteMs
     if (!this.#events.has('responded')) return
-    const firstByteMs = this.#clock.monotonic() - writtenMs
     this.#events.emit('responded', { upstream: this.#upstream, tenant, status, waitMs, firstByteMs, attempt })
   }
 
@@ -50,6 +51,10 @@ export class UpstreamReports {
 
   paused(scope: string, ms: number, status: number): void {
     this.#events.emit('paused', { upstream: this.#upstream, scope, ms, status })
+  }
+
+  widened(arrivalMs: number): void {
+    this.#events.emit('widened', { upstream: this.#upstream, arrivalMs })
   }
 
   hookFailed(hook: string, error: Error): void {

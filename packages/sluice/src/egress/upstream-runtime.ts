@@ -1,16 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { buildConnector } from 'undici'
+import { RecentOutputs } from '../admission/usage/recent-outputs.ts'
 import { Circuit, type Pass } from '../breaker/circuit.ts'
 import { failuresInARow } from '../breaker/strategy.ts'
 import type { Clock } from '../core/clock.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { Deadlines } from '../runtime/deadlines.ts'
 import { AdaptiveBooker } from './adaptive/adaptive-booker.ts'
+import { arrivalMs, longestArrivalMs } from './arrival/arrival.ts'
+import { Handshakes } from './arrival/handshakes.ts'
 import type { BookingRules, Units } from './booking/messages.ts'
 import { type Cost, unitsOf } from './call/units.ts'
+import { Connections } from './connection/connections.ts'
+import type { Undici } from './connection/load-undici.ts'
+import { spareConnections } from './connection/spare-connections.ts'
 import type { UpstreamHooks } from './options.ts'
 import type { Booker, BookerOptions } from './places/booker.ts'
-import { BookingClient, graceMs } from './places/booking-client.ts'
-import { InstantClient } from './places/instant-client.ts'
+import { BookingClient } from './places/booking-client.ts'
 import type { BookingPort } from './places/ports/booking-port.ts'
 import type { UpstreamReports } from './upstream-reports.ts'
 
@@ -24,6 +30,9 @@ export interface RuntimeOptions {
   readonly deadlineMs: number
   readonly replicas: number | undefined
   readonly random: () => number
+  readonly undici: Undici
+  /** How connections are opened. */
+  readonly connect: buildConnector.connector
 }
 
 /** One upstream in this process: its settings, which follow the policy, and its booker. */
@@ -36,7 +45,13 @@ export class UpstreamRuntime {
   readonly random: () => number
   /** When requests that were written are given up. */
   readonly timeouts: Deadlines
-  readonly #options: Omit<BookerOptions, 'owner'>
+  readonly #handshakes = new Handshakes()
+  /** How long the answers of its models were, where it is a language model. */
+  readonly outputs: RecentOutputs = new RecentOutputs()
+  readonly undici: Undici
+  readonly #connect: buildConnector.connector
+  #connections: Connections
+  readonly #options: Omit<BookerOptions, 'owner' | 'state'>
   readonly #newOwner: () => string
   #upstream: CompiledUpstream
   #rules: BookingRules
@@ -52,7 +67,10 @@ export class UpstreamRuntime {
     this.timeouts = new Deadlines(options.clock)
     this.#newOwner = options.newOwner
     this.#upstream = upstream
-    this.#rules = rulesOf(upstream, this.hooks)
+    this.undici = options.undici
+    this.#connect = options.connect
+    this.#connections = this.#newConnections()
+    this.#rules = rulesOf(upstream)
     this.#circuit = circuitOf(upstream)
     this.#plainUnits = plainUnitsOf(upstream)
     this.#options = {
@@ -74,6 +92,29 @@ export class UpstreamRuntime {
 
   get upstream(): CompiledUpstream {
     return this.#upstream
+  }
+
+  get connections(): Connections {
+    return this.#connections
+  }
+
+  /** How long a handshake with the vendor takes; undefined while none was seen. */
+  get roundTripMs(): number | undefined {
+    return this.#handshakes.roundTripMs(this.clock.monotonic())
+  }
+
+  /**
+   * How long a request of this size may be on its way; undefined where only its response proves that it arrived.
+   * `bytes` is undefined where that is not known, or where another dispatcher has the connection.
+   */
+  arrivalMs(bytes: number | undefined): number | undefined {
+    if (bytes === undefined && typeof this.#upstream.arrival !== 'number') return undefined
+    return arrivalMs(this.#upstream, { bytes, roundTripMs: this.roundTripMs, widenedMs: this.#booking.widenedMs })
+  }
+
+  /** The most that `arrivalMs` will answer for a request of about this size. */
+  longestArrivalMs(bytes: number | undefined): number | undefined {
+    return this.arrivalMs(bytes) === undefined ? undefined : this.#rules.arrivalMs
   }
 
   /** Whether a limit counts something other than requests, so that costs matter. */
@@ -114,19 +155,34 @@ export class UpstreamRuntime {
       this.#circuit = circuitOf(upstream)
     const before = this.#upstream
     this.#upstream = upstream
-    this.#rules = rulesOf(upstream, this.hooks)
+    this.#rules = rulesOf(upstream)
     this.#plainUnits = plainUnitsOf(upstream)
-    const isSame = before.bound === upstream.bound && isDeepStrictEqual(before.adaptive, upstream.adaptive)
-    if (isSame) return
+    if (before.origin !== upstream.origin) {
+      void this.#connections.close()
+      this.#connections = this.#newConnections()
+    }
+    if (before.account === upstream.account && isDeepStrictEqual(before.adaptive, upstream.adaptive)) return
     void this.#booking.close()
     this.#booking = this.#newBooking()
   }
 
+  #newConnections(): Connections {
+    return new Connections({
+      undici: this.undici,
+      connect: this.#connect,
+      origin: this.#upstream.origin,
+      clock: this.clock,
+      handshakes: this.#handshakes,
+      spare: () => spareConnections(this.#upstream.limits, this.roundTripMs ?? 0),
+    })
+  }
+
   /** Each booker is an owner of its own: the calls of the one before it may still hold their places. */
   #newBooking(): Booker {
-    const { bound, adaptive, maxQueue, name } = this.#upstream
-    const options = { ...this.#options, owner: this.#newOwner() }
-    const inner = bound === 'strict' ? new BookingClient(options) : new InstantClient(options)
+    const { adaptive, maxQueue, name, account } = this.#upstream
+    const state = account === undefined ? name : `@${account}`
+    const options = { ...this.#options, owner: this.#newOwner(), state }
+    const inner = new BookingClient(options)
     if (adaptive === undefined) return inner
     return new AdaptiveBooker({ inner, clock: this.clock, upstream: name, bounds: adaptive, maxQueue: () => maxQueue })
   }
@@ -142,16 +198,15 @@ function circuitOf({ breaker }: CompiledUpstream): Circuit | undefined {
   return new Circuit({ strategy: failuresInARow(breaker.failures), cooldownMs: () => breaker.cooldownMs })
 }
 
-function rulesOf(upstream: CompiledUpstream, hooks: UpstreamHooks): BookingRules {
-  const { limits, maxQueue, maxQueuePerTenant, timeoutMs, retry } = upstream
+function rulesOf(upstream: CompiledUpstream): BookingRules {
+  const { limits, maxQueue, maxQueuePerTenant, timeoutMs, retry, afterLoss } = upstream
   return {
     limits: limits.map(({ key, amount, periodMs }) => ({ key, amount, periodMs })),
     maxQueue,
-    // One tenant that fills the whole queue would keep all others out of it.
-    maxQueuePerTenant: hooks.fairBy && maxQueuePerTenant === maxQueue ? Math.ceil(maxQueue / 2) : maxQueuePerTenant,
-    heldMs: graceMs + timeoutMs,
-    spacing: upstream.spacing,
-    marginMs: 0,
+    maxQueuePerTenant: maxQueuePerTenant ?? -1,
+    arrivalMs: longestArrivalMs(upstream),
+    timeoutMs,
+    afterLoss,
     retryPerCall: Math.round((retry?.budgetPercent ?? 0) * 10),
     retryPerSecond: Math.round((retry?.floorPerSecond ?? 0) * 1000),
   }

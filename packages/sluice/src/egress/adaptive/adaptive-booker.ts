@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { AdaptiveConcurrency } from '../../policy/upstream/upstream.ts'
-import type { ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
+import type { ExchangeReply, Step, StepResult } from '../booking/messages.ts'
 import { RefusedError } from '../egress-error.ts'
 import type { Booker, Booking, BookingObserver } from '../places/booker.ts'
-import { Grant, type GrantOwner } from '../places/grant.ts'
+import type { Grant, GrantWatcher } from '../places/grant.ts'
 import type { OutageMode } from '../places/outage.ts'
 import { afterLatency, afterRefusal, type Gradient, limitOf, newGradient } from './gradient.ts'
 
@@ -13,11 +13,6 @@ interface Waiter {
   readonly leave: Timer
   /** Cancels its booking. */
   giveUp: (() => void) | undefined
-}
-
-interface Held {
-  readonly inner: Grant
-  readonly sinceMs: number
 }
 
 export interface AdaptiveOptions {
@@ -32,10 +27,10 @@ export interface AdaptiveOptions {
  * Holds back calls of this process beyond a limit in flight that follows the vendor's latency, before they book. Each
  * process finds its own limit; a vendor that gets slower for all of them slows down all of them.
  */
-export class AdaptiveBooker implements Booker, GrantOwner {
+export class AdaptiveBooker implements Booker, GrantWatcher {
   readonly #options: AdaptiveOptions
   readonly #waiters = new Set<Waiter>()
-  readonly #held = new Map<Grant, Held>()
+  #inFlight = 0
   #booking = 0
   #gradient: Gradient
 
@@ -54,19 +49,19 @@ export class AdaptiveBooker implements Booker, GrantOwner {
   }
 
   get inFlight(): number {
-    return this.#held.size
+    return this.#inFlight
   }
 
   get last(): ExchangeReply | undefined {
     return this.#options.inner.last
   }
 
-  get outage(): OutageMode | undefined {
-    return this.#options.inner.outage
+  get widenedMs(): number {
+    return this.#options.inner.widenedMs
   }
 
-  get marginMs(): number {
-    return this.#options.inner.marginMs
+  get outage(): OutageMode | undefined {
+    return this.#options.inner.outage
   }
 
   book(booking: Booking, observer: BookingObserver, nowMs: number): () => void {
@@ -109,26 +104,18 @@ export class AdaptiveBooker implements Booker, GrantOwner {
     await this.#options.inner.close()
   }
 
-  cancelled(grant: Grant): void {
-    this.#held.get(grant)?.inner.cancel()
-    this.#release(grant)
+  answered({ receivedMs }: Grant): void {
+    const latencyMs = this.#options.clock.monotonic() - receivedMs
+    this.#gradient = afterLatency(this.#gradient, latencyMs, this.#inFlight, this.#options.bounds)
   }
 
-  answered(grant: Grant): void {
-    const held = this.#held.get(grant)
-    if (held === undefined) return
-    const latencyMs = this.#options.clock.monotonic() - held.sinceMs
-    this.#gradient = afterLatency(this.#gradient, latencyMs, this.#held.size, this.#options.bounds)
-    held.inner.answer()
-  }
-
-  done(grant: Grant, units: Units | undefined): void {
-    this.#held.get(grant)?.inner.finish(units)
-    this.#release(grant)
+  over(): void {
+    this.#inFlight -= 1
+    this.#next()
   }
 
   get #isFree(): boolean {
-    return this.#held.size + this.#booking < this.limit
+    return this.#inFlight + this.#booking < this.limit
   }
 
   #start(booking: Booking, observer: BookingObserver, nowMs: number): () => void {
@@ -141,11 +128,11 @@ export class AdaptiveBooker implements Booker, GrantOwner {
       return true
     }
     const waiting = {
-      granted: (inner: Grant) => {
+      granted: (grant: Grant) => {
         end()
-        const outer = new Grant(this, inner)
-        this.#held.set(outer, { inner, sinceMs: this.#options.clock.monotonic() })
-        observer.granted(outer)
+        this.#inFlight += 1
+        grant.watcher = this
+        observer.granted(grant)
       },
       refused: (error: Error) => {
         end()
@@ -158,11 +145,6 @@ export class AdaptiveBooker implements Booker, GrantOwner {
       giveUp()
       if (end()) this.#next()
     }
-  }
-
-  #release(grant: Grant): void {
-    this.#held.delete(grant)
-    this.#next()
   }
 
   #next(): void {

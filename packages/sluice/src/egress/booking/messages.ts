@@ -1,80 +1,63 @@
-/**
- * The key of one limit of an upstream in shared state, and how much it allows. A period of 0 counts what is in flight.
- */
+/** A limit of an upstream: its key in shared state, and how much it allows. A period of 0 counts what is in flight. */
 export interface BookedLimit {
   readonly key: string
   readonly amount: number
   readonly periodMs: number
 }
 
-/** Units by the key of the limit. */
+/** By unit, without requests: every call is one of those. */
 export type Units = Readonly<Record<string, number>>
-/** Groups of answered calls by the key of the limit. */
-export type Ticks = Readonly<Record<string, string>>
 
-/**
- * A step that a process sends to the shared state of an upstream. All steps of one exchange run at one instant, in
- * order.
- */
+/** A step that a process sends to the shared state of an upstream. All steps of one exchange run in one instant. */
 export type Step =
   | BookStep
-  /** Cancels a waiter, or returns a place on which nothing was written. */
+  /** Takes a waiter out of the queue. */
   | { readonly op: 'cancel'; readonly id: string }
-  /**
-   * The final response of a call began. `ticks` name, by limit, the group of answered calls that the owner will free.
-   */
-  | { readonly op: 'answered'; readonly id: string; readonly ticks: Ticks }
-  /**
-   * The call is over. `units` are what it actually cost; without them the reservation stays. `ticks` are for the cost
-   * beyond the reservation.
-   */
-  | { readonly op: 'done'; readonly id: string; readonly units?: Units; readonly ticks: Ticks }
-  /** A period has passed since the answered calls of a group began to be answered. */
-  | { readonly op: 'free'; readonly limit: string; readonly tick: string }
+  /** Nothing was written on a grant, and nothing will be. */
+  | { readonly op: 'back'; readonly grant: string }
+  | ReportStep
   | PauseStep
+  /** The vendor refused although the log had room: requests take longer to arrive than was assumed. */
+  | { readonly op: 'refusedWithRoom' }
   /** Asks for one retry of the fleet's budget. */
   | { readonly op: 'retry' }
   | RegisterStep
-  | InstantsStep
-  | ReturnStep
-  /** A period has passed since this process noticed the loss of state. */
-  | { readonly op: 'recovered'; readonly epoch: string }
   /** The process leaves; its waiters are dropped. */
   | { readonly op: 'leave' }
-
-/** Steps that report what happened to a call that held a place. */
-export type SettlingStep = Extract<Step, { readonly op: 'answered' | 'done' }>
 
 export interface BookStep {
   readonly op: 'book'
   readonly id: string
-  readonly tenant: string
-  readonly weight: number
+  /** What is left out here and below is empty, a weight of 1, or no priority: a step is sent for each call. */
+  readonly caller?: string | undefined
+  readonly tenant?: string | undefined
+  readonly weight?: number | undefined
   /** The call is ordered as if it had arrived this much earlier. */
-  readonly priorityMs: number
+  readonly priorityMs?: number | undefined
   /** How long it has waited already, by the process' monotonic clock. */
   readonly waitedMs: number
   /** How much longer it may wait. */
   readonly maxWaitMs: number
-  readonly scope: string
-  readonly units: Units
+  readonly scope?: string | undefined
+  readonly units?: Units | undefined
+  /** The most that it is on its way once it is written; -1 if only its response proves that it arrived. */
+  readonly arrivalUs: number
   /** The first try of a call pays into the retry budget. */
   readonly first: boolean
 }
 
-/** Asks for the instants of several calls of the same size, under an estimated bound. */
-export interface InstantsStep {
-  readonly op: 'instants'
-  readonly ids: readonly string[]
-  readonly units: Units
-  readonly maxWaitsMs: readonly number[]
-}
-
-/** Returns an instant on which nothing was sent. */
-export interface ReturnStep {
-  readonly op: 'return'
-  readonly atUs: number
-  readonly units: Units
+/** By when the call of a grant has arrived. It replaces what is recorded only where that is later, or with `late`. */
+export interface ReportStep {
+  readonly op: 'report'
+  readonly grant: string
+  /** From now; negative when it has arrived already. */
+  readonly inUs: number
+  /** Nothing more will be reported. */
+  readonly final: boolean
+  /** It was written later than its grant allowed for, so it is entered again; `units` are its own. */
+  readonly late?: boolean
+  /** What it actually cost, by unit. */
+  readonly units?: Units
 }
 
 export interface PauseStep {
@@ -87,29 +70,46 @@ export interface PauseStep {
   /** From 0 to 1, for a pause without a stated length. */
   readonly chance: number
   readonly maxMs: number
+  /** The vendor refused a call: the rate rises slowly afterwards. Otherwise it is full at once. */
+  readonly refused: boolean
 }
 
 /**
- * All that a process knows to be taken by it, sent after state was lost or exchanges failed. It replaces what was
- * recorded of this process before; everything is by id, so sending it twice changes nothing.
+ * What a process knows when it meets a state that does not know it: its calls that were granted by earlier states, and
+ * its copies of the logs of long limits.
  */
 export interface RegisterStep {
   readonly op: 'register'
-  /** Those that were answered have `ticks`: most of their units are in groups. */
-  readonly calls: readonly { readonly id: string; readonly units: Units; readonly ticks?: Ticks }[]
-  readonly groups: readonly { readonly limit: string; readonly tick: string; readonly units: number }[]
+  readonly inFlight: number
+  readonly grants: readonly RegisteredGrant[]
+  readonly mirrors: readonly Mirror[]
+}
+
+export interface RegisteredGrant {
+  readonly grant: string
+  readonly agoUs: number
+  /** From now until it has surely arrived. */
+  readonly inUs: number
+  readonly units: Units
+}
+
+/** The log of a limit as it was some time ago: units, and from now until each has surely arrived. */
+export interface Mirror {
+  readonly key: string
+  readonly agoUs: number
+  readonly entries: readonly (readonly [inUs: number, units: number])[]
 }
 
 /** Settings of the upstream that decide; every exchange carries those of the policy in force in its process. */
 export interface BookingRules {
   readonly limits: readonly BookedLimit[]
   readonly maxQueue: number
+  /** -1: half of `maxQueue` as soon as tenants are named. */
   readonly maxQueuePerTenant: number
-  /** From a confirmed grant until a request written on it has surely arrived, should its holder die. */
-  readonly heldMs: number
-  /** Estimated bounds: how instants are spaced, and what is kept free for the spread of delays. */
-  readonly spacing: 'even' | 'burst'
-  readonly marginMs: number
+  /** The most that most calls are on their way, and how long one can be of which only the response proves it. */
+  readonly arrivalMs: number
+  readonly timeoutMs: number
+  readonly afterLoss: 'pace' | 'wait'
   /** Thousandths of a retry that each call pays into the budget, and that each second does. */
   readonly retryPerCall: number
   readonly retryPerSecond: number
@@ -118,60 +118,77 @@ export interface BookingRules {
 /** One exchange of a process with the state of an upstream. */
 export interface Exchange {
   readonly owner: string
-  /** By its monotonic clock: since it sent its last exchange that was answered; -1 when there was none. */
-  readonly sinceMs: number
+  /** Grows with every exchange of a process. What was granted after `answered` and before it was not received. */
+  readonly no: number
+  readonly answered: number
+  /** Of the state that the process last heard of; '' at first. */
+  readonly marker: string
+  /** The shared time by the monotonic clock of the process, and the epoch in which it learned that; -1 at first. */
+  readonly expectUs: number
+  readonly epoch: number
+  /** What shared time had been cut by when it learned that. */
+  readonly lostUs: number
+  /** Its wall clock. */
+  readonly wallMs: number
+  readonly jump?: Jump
+  /** How many of its calls are over, since it began. */
+  readonly ended: number
+  /** Asks for the logs of long limits. */
+  readonly mirror: boolean
   readonly rules: BookingRules
   readonly steps: readonly Step[]
 }
 
-/**
- * The result of a step. `earliestMs` is how long until a call is likely to be served, if those in flight are answered
- * now. The result is `too-long` if it would be too late even if they returned their places unused.
- */
+/** Shared time is ahead of what the process verified, seen when the server's clock was corrected by `offsetUs`. */
+export interface Jump {
+  readonly offsetUs: number
+  readonly us: number
+  /** The server's clock gained for certain. Otherwise nobody verified so much, and it is given up. */
+  readonly isGain: boolean
+}
+
+/** The result of a step. `earliestMs` is how long until the call is likely to be granted. */
 export type StepResult =
-  | { readonly is: 'held' }
-  | { readonly is: 'queued'; readonly ahead: number; readonly earliestMs: number }
-  | { readonly is: 'full'; readonly ahead: number; readonly earliestMs: number }
-  | { readonly is: 'too-long'; readonly ahead: number; readonly earliestMs: number }
+  | { readonly is: 'queued' | 'full' | 'too-long'; readonly ahead: number; readonly earliestMs: number }
   /** The scope of the call is paused; it was not queued. */
   | { readonly is: 'paused'; readonly ms: number }
   | { readonly is: 'gone' }
-  /** When each call may be sent (us, in the time used for decisions), or `-1 - wait` (ms) for one that is refused. */
-  | { readonly is: 'instants'; readonly at: readonly number[] }
   | { readonly is: 'ok' }
   | { readonly is: 'no' }
 
-/** Units whose period no process measures any more; this process does so from the moment it learned of them. */
-export interface Adopted {
-  readonly limit: string
-  readonly tick: string
-  readonly units: number
-}
-
 export interface ExchangeReply {
-  /** The time used for decisions. */
-  readonly nowMs: number
-  /** Changes when state was lost; a process that sees a new one registers what it knows. */
-  readonly epoch: string
-  /** Nothing is granted until a process sends `recovered`. */
-  readonly recovering: boolean
-  /** Whether the state had a record of this process before. */
+  /** Changes when state was lost. */
+  readonly marker: string
+  /** False: the state does not know this process. It did nothing, and the process must register and book again. */
   readonly known: boolean
+  /** Shared time, the part of it that is verified, its epoch, and how much the server's clock is corrected by. */
+  readonly timeUs: number
+  readonly verifiedUs: number
+  readonly epoch: number
+  readonly offsetUs: number
+  /** What shared time was cut by because nobody verified it: all processes subtract that. */
+  readonly lostUs: number
   readonly results: readonly StepResult[]
-  /** Waiters of this process that hold a place now. Every exchange confirms what was assigned to its process. */
-  readonly held: readonly string[]
-  /** Waiters of this process whose scope was paused before they held a place; they are no longer queued. */
+  /** Waiters of this process that may be sent now, and the numbers of their grants. */
+  readonly grants: readonly { readonly id: string; readonly number: number }[]
+  /** Waiters of this process whose scope was paused; they are no longer queued. */
   readonly paused: readonly { readonly id: string; readonly ms: number }[]
-  readonly adopted: readonly Adopted[]
-  /** When waiters should be looked at again although nothing is freed; -1 if that is not needed. */
-  readonly wakeMs: number
+  /** Calls of this process that were granted in exchanges it had no answer to; those grants are void. */
+  readonly voided: readonly string[]
+  /** When the first waiter of this process can have its turn at the earliest; -1 if none waits. */
+  readonly askInUs: number
+  /** For how much longer nothing is granted because state was lost, and some limit is paced for that reason. */
+  readonly recoveringMs: number
+  readonly pacedMs: number
   /** How long everything is paused. */
   readonly pausedMs: number
+  /** What counts as arrival at least, since the vendor refused although the log had room, and for how much longer. */
+  readonly widenedMs: number
+  readonly widenedForMs: number
   readonly depth: number
   /** How many processes share the upstream, this one included. */
   readonly processes: number
   /** By limit of the exchange. */
   readonly used: readonly number[]
-  /** Other processes whose waiters were assigned places, to be notified. */
-  readonly notify: readonly { readonly owner: string; readonly ids: readonly string[] }[]
+  readonly mirrors: readonly { readonly key: string; readonly entries: Mirror['entries'] }[]
 }

@@ -1,88 +1,174 @@
-import { addUnits } from './add-units.ts'
-import type { TenantRecord, UpstreamState } from './state.ts'
-import type { WaiterRecord } from './tenant-queue.ts'
-import { TenantQueue } from './tenant-queue.ts'
+import { TenantQueue, type WaiterRecord } from './tenant-queue.ts'
 
-/**
- * Start-time fair queueing. Each tenant has a tag in virtual time; the smallest one is served next and moves on by what
- * the service costs, divided by the tenant's weight. A tenant that was idle starts at the present virtual time: it has
- * no credit from before.
- */
-export function nextTenant(state: UpstreamState): [string, TenantRecord] | undefined {
-  let best: [string, TenantRecord] | undefined
-  for (const entry of state.active) {
-    const [name, { tag }] = entry
-    if (best === undefined || tag < best[1].tag || (tag === best[1].tag && isBefore(name, best[0]))) best = entry
+/** A caller or a tenant that waits, or that was served a moment ago. */
+interface Share {
+  /** In virtual time, where its next service starts. */
+  tag: number
+  waiting: number
+}
+
+interface TenantShare extends Share {
+  readonly queue: TenantQueue
+}
+
+interface CallerShare extends Share {
+  readonly tenants: Shares<TenantShare>
+}
+
+/** Those that share something, and virtual time among them: the start of the service given last. */
+interface Shares<Each extends Share> {
+  readonly all: Map<string, Each>
+  /** Those of them that wait. */
+  readonly active: Map<string, Each>
+  virtual: number
+}
+
+/** Who waits: fair between callers first, then between the tenants of one caller, in order within a tenant. */
+export interface FairQueue {
+  waiting: number
+  /** How many tenants wait. */
+  tenants: number
+  readonly callers: Shares<CallerShare>
+  /** Units that wait, by unit. */
+  readonly units: Map<string, number>
+}
+
+export function newQueue(): FairQueue {
+  return { waiting: 0, tenants: 0, callers: newShares(), units: new Map() }
+}
+
+function newShares<Each extends Share>(): Shares<Each> {
+  return { all: new Map(), active: new Map(), virtual: 0 }
+}
+
+/** One that was idle starts at the present virtual time: it has no credit from before. */
+function join<Each extends Share>(shares: Shares<Each>, name: string, make: () => Each): Each {
+  let share = shares.all.get(name)
+  if (share === undefined) {
+    if (shares.all.size >= 1000) forgetIdle(shares)
+    share = make()
+    shares.all.set(name, share)
   }
-  return best
+  if (share.waiting === 0) {
+    share.tag = Math.max(share.tag, shares.virtual)
+    shares.active.set(name, share)
+  }
+  share.waiting += 1
+  return share
 }
 
-/** By bytes, as Redis compares. */
-function isBefore(a: string, b: string): boolean {
-  return a < b
+function leave<Each extends Share>(shares: Shares<Each>, name: string, share: Each): void {
+  share.waiting -= 1
+  if (share.waiting === 0) shares.active.delete(name)
 }
 
-/** Adds a waiter; returns how many calls are ahead of it, at most. */
-export function enqueue(state: UpstreamState, waiter: WaiterRecord): number {
-  let tenant = state.tenants.get(waiter.tenant)
-  if (tenant === undefined) {
-    tenant = { tag: state.virtual, queue: new TenantQueue() }
-    state.tenants.set(waiter.tenant, tenant)
-  } else if (tenant.queue.length === 0) tenant.tag = Math.max(tenant.tag, state.virtual)
-  const ahead = tenant.queue.add(waiter)
-  state.active.set(waiter.tenant, tenant)
-  state.waiters.set(waiter.id, waiter)
-  state.waiting += 1
-  for (const [key, units] of Object.entries(waiter.units)) addUnits(state.queued, key, units)
-  return ahead
+/** A new one would start at the same point, so what it was charged before no longer matters. */
+function forgetIdle<Each extends Share>({ all, virtual }: Shares<Each>): void {
+  for (const [name, { tag, waiting }] of all) if (waiting === 0 && tag <= virtual) all.delete(name)
 }
 
-/** Takes a waiter out of the queue; false when it is not in it, such as one that is assigned. */
-export function dequeue(state: UpstreamState, waiter: WaiterRecord): boolean {
-  const tenant = state.tenants.get(waiter.tenant)
-  if (!tenant?.queue.remove(waiter)) return false
-  if (tenant.queue.length === 0) state.active.delete(waiter.tenant)
-  state.waiting -= 1
-  for (const [key, units] of Object.entries(waiter.units)) addUnits(state.queued, key, -units)
+/** By tag; names that are the same there go by their bytes, as Redis compares. */
+function first<Each extends Share>({ active }: Shares<Each>): Each | undefined {
+  let best: [string, Each] | undefined
+  for (const entry of active) {
+    const difference = best === undefined ? -1 : entry[1].tag - best[1].tag
+    if (difference < 0 || (difference === 0 && entry[0] < best![0])) best = entry
+  }
+  return best?.[1]
+}
+
+const callerOf = ({ callers }: FairQueue, { caller }: WaiterRecord): CallerShare | undefined => callers.all.get(caller)
+
+export function enqueue(queue: FairQueue, waiter: WaiterRecord): void {
+  const caller = join<CallerShare>(queue.callers, waiter.caller, () => ({ tag: 0, waiting: 0, tenants: newShares() }))
+  const tenant = join<TenantShare>(caller.tenants, waiter.tenant, () => ({
+    tag: 0,
+    waiting: 0,
+    queue: new TenantQueue(),
+  }))
+  if (tenant.waiting === 1) queue.tenants += 1
+  tenant.queue.add(waiter)
+  queue.waiting += 1
+  for (const [unit, units] of Object.entries(waiter.units)) queue.units.set(unit, (queue.units.get(unit) ?? 0) + units)
+}
+
+/** Takes a waiter out of the queue; false when it is not in it. */
+export function dequeue(queue: FairQueue, waiter: WaiterRecord): boolean {
+  const caller = callerOf(queue, waiter)
+  const tenant = caller?.tenants.all.get(waiter.tenant)
+  if (!caller || !tenant?.queue.remove(waiter)) return false
+  leave(caller.tenants, waiter.tenant, tenant)
+  leave(queue.callers, waiter.caller, caller)
+  if (tenant.waiting === 0) queue.tenants -= 1
+  queue.waiting -= 1
+  for (const [unit, units] of Object.entries(waiter.units)) queue.units.set(unit, queue.units.get(unit)! - units)
   return true
 }
 
+/** Whose turn it is. */
+export function firstWaiter(queue: FairQueue): WaiterRecord | undefined {
+  const caller = first(queue.callers)
+  return caller && first(caller.tenants)?.queue.first
+}
+
+/** Charges the caller and the tenant of a waiter for its turn, while it still waits. */
+export function charge(queue: FairQueue, waiter: WaiterRecord): void {
+  const caller = callerOf(queue, waiter)!
+  const tenant = caller.tenants.all.get(waiter.tenant)!
+  // Virtual time always moves on, so that new waiters come after those who already waited.
+  queue.callers.virtual = Math.max(queue.callers.virtual + 1, caller.tag)
+  caller.tenants.virtual = Math.max(caller.tenants.virtual + 1, tenant.tag)
+  caller.tag += waiter.charge
+  tenant.tag += waiter.tenantCharge
+}
+
+/** Undoes the charge for a turn that was not used. */
+export function refund(queue: FairQueue, waiter: WaiterRecord): void {
+  const caller = callerOf(queue, waiter)
+  const tenant = caller?.tenants.all.get(waiter.tenant)
+  if (caller) caller.tag -= waiter.charge
+  if (tenant) tenant.tag -= waiter.tenantCharge
+}
+
+/** How many of one caller wait, or of one of its tenants. */
+export function waitingOf({ callers }: FairQueue, caller: string, tenant?: string): number {
+  const own = callers.all.get(caller)
+  return (tenant === undefined ? own : own?.tenants.all.get(tenant))?.waiting ?? 0
+}
+
 /**
- * Charges a tenant for a service. Virtual time always moves on, so that new waiters come after those who already
- * waited.
+ * How many calls are served before one, if all tenants weigh the same: those of its own tenant, and as many of each
+ * other one.
  */
-export function serve(state: UpstreamState, tenantName: string, charge: number): void {
-  let tenant = state.tenants.get(tenantName)
-  if (tenant === undefined) {
-    forgetIdle(state)
-    tenant = { tag: state.virtual, queue: new TenantQueue() }
-    state.tenants.set(tenantName, tenant)
-  }
-  const start = tenant.queue.length === 0 ? Math.max(tenant.tag, state.virtual) : tenant.tag
-  state.virtual = Math.max(state.virtual + 1, start)
-  tenant.tag = start + charge
+export function aheadOf(queue: FairQueue, waiter: WaiterRecord): number {
+  const tenant = callerOf(queue, waiter)?.tenants.all.get(waiter.tenant)
+  const [own, rank] = [tenant?.waiting ?? 0, tenant?.queue.rankOf(waiter) ?? 0]
+  const others = queue.tenants - (own > 0 ? 1 : 0)
+  return rank + Math.min(queue.waiting - own, (rank + 1) * others)
 }
 
-/** Undoes the charge of a service that was not used. */
-export function refundService(state: UpstreamState, tenantName: string, charge: number): void {
-  const tenant = state.tenants.get(tenantName)
-  if (tenant !== undefined) tenant.tag -= charge
-}
-
-/** Removes tenants that do not wait and whose tag has passed: a new tenant would start at the same point. */
-function forgetIdle(state: UpstreamState): void {
-  if (state.tenants.size < 1000) return
-  for (const [name, { tag, queue }] of state.tenants) {
-    if (queue.length === 0 && tag <= state.virtual) state.tenants.delete(name)
-  }
-}
+/** No more than this are looked at to find the first waiter of a process. */
+const mostLooked = 64
 
 /**
- * How many calls are served before one that has `rank` calls of its own tenant before it, if all tenants weigh the
- * same.
+ * How many come before the first waiter of a process, at least: in the only tenant of the only caller all those before
+ * it; otherwise one of each that is served before.
  */
-export function aheadOf(state: UpstreamState, tenantName: string, rank: number): number {
-  const own = state.tenants.get(tenantName)?.queue.length ?? 0
-  const others = state.active.size - (own > 0 ? 1 : 0)
-  return rank + Math.min(state.waiting - own, (rank + 1) * others)
+export function leastAhead(queue: FairQueue, owner: string): number {
+  const { active: callers } = queue.callers
+  const [only] = callers.values()
+  if (only === undefined) return 0
+  const heads =
+    callers.size > 1
+      ? sorted(callers).map((caller) => first(caller.tenants)!.queue.first!)
+      : only.tenants.active.size > 1
+        ? sorted(only.tenants.active).map((tenant) => tenant.queue.first!)
+        : first(only.tenants)!.queue.upTo(mostLooked)
+  const at = heads.findIndex((head) => head.owner === owner)
+  return at < 0 ? heads.length : at
+}
+
+function sorted<Each extends Share>(active: ReadonlyMap<string, Each>): readonly Each[] {
+  const entries = [...active].sort(([a, x], [b, y]) => x.tag - y.tag || (a < b ? -1 : 1))
+  return entries.slice(0, mostLooked).map(([, share]) => share)
 }

@@ -5,10 +5,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MsgpackReader } from '../../redis/msgpack.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { readReply, upstreamKeys } from '../places/ports/redis-port.ts'
-import { randomHistory } from '../testing/random-history.ts'
+import { RandomHistory } from '../testing/random-history.ts'
+import { silenceUs } from './capacity.ts'
 import { exchange } from './exchange.ts'
 import type { Exchange, ExchangeReply } from './messages.ts'
-import { newState } from './state.ts'
+import { newState, type UpstreamState } from './state.ts'
 
 const generator = '../../../../../scripts/lua.mjs'
 const { scriptSource } = (await import(generator)) as {
@@ -18,7 +19,7 @@ const { scriptSource } = (await import(generator)) as {
 /** The script with its time taken from an argument. */
 const source = scriptSource(fileURLToPath(new URL('lua/exchange.lua', import.meta.url)), (file) =>
   file.endsWith('/redis/lua/server.lua')
-    ? 'local call = redis.call\nlocal clock = tonumber(ARGV[4])\n'
+    ? 'local call = redis.call\nlocal clock = tonumber(ARGV[3])\n'
     : readFileSync(file, 'utf8'),
 )
 const histories = Number(process.env.SLUICE_BOOKING_HISTORIES ?? 100)
@@ -36,9 +37,9 @@ afterAll(async () => {
 
 const sha = async (): Promise<string> => (await client.script('LOAD', source)) as string
 
-async function inRedis(script: string, name: string, asked: Exchange, nowMs: number): Promise<ExchangeReply> {
+async function inRedis(script: string, name: string, asked: Exchange, rawUs: number): Promise<ExchangeReply> {
   const keys = upstreamKeys('histories', name, 'sluice:')
-  const args = ['9e15', JSON.stringify(asked), 'channel:', `${nowMs * 1000}`]
+  const args = ['9e15', JSON.stringify(asked), `${rawUs}`]
   const reader = new MsgpackReader(
     (await client.callBuffer('EVALSHA', script, keys.length, ...keys, ...args)) as Buffer,
   )
@@ -50,21 +51,18 @@ async function inRedis(script: string, name: string, asked: Exchange, nowMs: num
 test('the script in Redis does step for step what the engine does', async () => {
   const script = await sha()
   for (let seed = 1; seed <= histories; seed++) {
-    const history = randomHistory(seed)
-    let nowMs = 1_000_000
-    const { rules } = history[0]!
-    const first = await inRedis(script, `h${seed}`, { owner: 'z', sinceMs: -1, rules, steps: [] }, nowMs)
-    const { epoch } = first
-    expect(first).toMatchObject({ recovering: true, known: false })
-    const state = newState(nowMs, epoch, true)
-    exchange(state, { owner: 'z', sinceMs: -1, rules, steps: [] }, nowMs)
-    const begin: Exchange = { owner: 'z', sinceMs: -1, rules, steps: [{ op: 'recovered', epoch }, { op: 'leave' }] }
-    expect(await inRedis(script, `h${seed}`, begin, nowMs)).toEqual(exchange(state, begin, nowMs))
-    for (const [at, { waitMs, ...asked }] of history.entries()) {
-      nowMs += waitMs
-      const wanted = exchange(state, asked, nowMs)
-      const found = await inRedis(script, `h${seed}`, asked, nowMs)
-      expect(found, `seed ${seed}, exchange ${at}: ${JSON.stringify(asked.steps)}`).toEqual(wanted)
+    const history = new RandomHistory(seed)
+    let state: UpstreamState | undefined
+    for (let at = 0; at < 60; at++) {
+      const { asked, answered } = history.next()
+      const found = await inRedis(script, `h${seed}`, asked, history.rawUs)
+      if (state === undefined) {
+        state = newState(history.rawUs, found.marker, history.rawUs, history.rawUs + silenceUs(asked.rules))
+        state.time.wallMs = asked.wallMs
+      }
+      const wanted = exchange(state, asked, history.rawUs)
+      expect(found, `seed ${seed}, exchange ${at}: ${JSON.stringify(asked)}`).toEqual(wanted)
+      answered(found)
     }
     if (seed % 50 === 0) await client.flushall()
   }

@@ -4,819 +4,1219 @@ import type { Script } from '../../redis/script.ts'
 export const constants = {
   RAN: 0,
   NOT_RUN: 1,
-  SILENT_MS: 3000,
-  CONFIRM_MS: 2000,
-  RAMP_MS: 4000,
-  RAMP_STEP_MS: 100,
-  LEAP_MS: 1000,
-  LEFT: -1000000000000,
-  IDLE: 4503599627370496,
-  PARTS_OF_PERIOD: 16,
-  MOST_ENTRIES: 32,
-  FIRST_PAUSE_MS: 1000,
+  OTHER_FORMAT: 193,
+  GONE_US: 3000000,
+  GUARD_US: 2000,
+  UNVERIFIED_US: 1500000,
+  EXACT_AMOUNT: 64,
+  PARTS_OF_PERIOD: 128,
+  STATED_US: 10000000,
+  HOLD_US: 1000000,
+  RAMP_US: 4000000,
+  RAMP_STEP_US: 100000,
+  IN_FLIGHT_US: 10000,
+  MOST_SILENCE_US: 3000000,
+  FIRST_MS: 1000,
   LONGEST_UNSAID_MS: 60000,
-  GRAIN_MS: 1000,
+  GRAIN_US: 1000000,
   MOST_TOKENS: 100000,
-  MOST_SINGLE: 100,
+  WIDENED_FOR_US: 600000000,
+  SAME_REFUSAL_US: 1000000,
+  MOST_LOOKED: 64,
+  ORDER_FROM: 4000000000000000,
+  SLACK_US: 500000,
+  MIRROR_LASTS_US: 4000000,
+  CLAIM_US: 25000,
+  SILENT_US: 2000000,
+  MOST_TURNS: 128,
+  MOST_SHOWN: 1000,
 } as const
 
 export const exchange: Script = {
   name: 'exchange',
-  sha1: 'fb90dd90abcef65c4b8924a01139c4284f27a822',
+  sha1: '378266c42611f961cd537e1f114db35fa55d190a',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
-local S, Q, T, E = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local function is_later(value) return value and string.byte(value) == 193 end
+local function refuse_later(key)
+return redis.error_reply('FORMAT A newer version of Sluice wrote a Redis key in a format that this one does not know: ' .. key)
+end
+local S, Q = KEYS[1], KEYS[2]
 local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
 local asked = cjson.decode(ARGV[2])
-local owner, rules, limits = asked.owner, asked.rules, asked.rules.limits
-local server_ms = floor(clock / 1000)
+local owner, rules = asked.owner, asked.rules
 local function load(field)
 local packed = call('HGET', S, field)
 return packed and cmsgpack.unpack(packed) or nil
 end
-local limit_of = {}
-for _, limit in ipairs(limits) do limit_of[limit.key] = limit end
-local owners, pauses = load('O') or {}, load('p') or {}
-local meta
+local function put(field, value)
+if value then call('HSET', S, field, cmsgpack.pack(value)) else call('HDEL', S, field) end
+end
+local function whole(number) return string.format('%.0f', number) end
+local META = {
+'run', 'marker', 'time', 'verified', 'offset', 'epoch', 'raw', 'wall', 'start', 'open', 'seq', 'numbers', 'long',
+'widened', 'widened_until', 'tokens', 'retry', 'waiting', 'tenants', 'virtual', 'limits', 'lost',
+}
+local meta, is_new, has_state = {}, false, false
+if is_later(call('HGET', S, 'm')) then return refuse_later(S) end
 do
 local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
 local m = load('m')
-if m then
-meta = { run = m[1], epoch = m[2], recovering = m[3], last = m[4], skew = m[5], seq = m[6], virtual = m[7], tokens = m[8], retry_ms = m[9] }
-else
-meta = { run = '', last = server_ms, skew = 0, seq = 0, virtual = 0, tokens = 0, retry_ms = server_ms - 1000 }
-end
+has_state = m ~= nil
+if m then for at, name in ipairs(META) do meta[name] = m[at] end end
 if meta.run ~= run then
-meta.run, meta.epoch, meta.recovering = run, run .. ':' .. server_ms, 1
-meta.skew = server_ms - meta.last
-for _, id in ipairs(call('ZRANGE', E, 0, -1)) do call('ZADD', E, meta.last + rules.heldMs, id) end
+is_new = true
+meta.kept = m and meta.time or 0
+if not m then meta = { kept = 0, time = clock, verified = clock, offset = 0, lost = 0, epoch = 0, raw = clock, wall = asked.wallMs } end
+meta.run, meta.marker = run, string.sub(run, 1, 6) .. string.format('%x', floor(clock / 1000))
+for _, name in ipairs({ 'seq', 'numbers', 'long', 'widened', 'widened_until', 'tokens', 'waiting', 'tenants', 'virtual', 'limits' }) do meta[name] = 0 end
 end
 end
-if owners[owner] and asked.sinceMs >= 0 then
-local leap = server_ms - meta.skew - owners[owner] - ceil(asked.sinceMs)
-if leap > 1000 and owners[owner] ~= -1000000000000 then meta.skew = meta.skew + leap end
+local owners, pauses, due, queued = load('O') or {}, load('p') or {}, load('D') or {}, load('u') or {}
+local grants_of, grants_changed = {}, {}
+local function grants(process)
+if not grants_of[process] then grants_of[process] = load('g' .. process) or {} end
+return grants_of[process]
 end
-if server_ms - meta.skew < meta.last then meta.skew = server_ms - meta.last end
-meta.last = server_ms - meta.skew
-local now = meta.last
-local counts, changed = {}, {}
-local function count(field)
-local n = counts[field]
+local function save()
+local m = {}
+for at, name in ipairs(META) do m[at] = meta[name] end
+call('HSET', S, 'm', cmsgpack.pack(m), 'O', cmsgpack.pack(owners), 'D', cmsgpack.pack(due), 'u', cmsgpack.pack(queued))
+put('p', next(pauses) and pauses)
+for process in pairs(grants_changed) do put('g' .. process, next(grants_of[process]) and grants_of[process]) end
+end
+if is_new then
+for _, field in ipairs(call('HKEYS', S)) do
+local kind = string.sub(field, 1, 1)
+if kind ~= 'l' and kind ~= 'p' and kind ~= 'g' then call('HDEL', S, field) end
+end
+due, queued = {}, {}
+for _, o in pairs(owners) do o.gone = true end
+end
+local function forget_unverified()
+meta.time = meta.verified
+meta.offset = meta.time - clock
+meta.epoch = meta.epoch + 1
+end
+local function resume()
+local passed = max(0, min(clock - meta.raw, (asked.wallMs - meta.wall) * 1000))
+meta.verified = max(meta.verified, min(meta.time, meta.verified + passed))
+forget_unverified()
+meta.raw, meta.wall = clock, asked.wallMs
+end
+local function has_living()
+for _, o in pairs(owners) do if not o.gone then return true end end
+return false
+end
+local was_set_back = false
+do
+local epoch, lost_us, jump = asked.epoch, asked.lostUs, asked.jump
+local known = asked.marker == meta.marker and asked.expectUs >= 0
+if known and jump and jump.offsetUs == meta.offset then
+was_set_back = true
+meta.offset = meta.offset - jump.us
+if jump.isGain then meta.epoch, epoch = meta.epoch + 1, epoch + 1
+else meta.lost, lost_us = meta.lost + jump.us, lost_us + jump.us end
+meta.time = max(clock + meta.offset, meta.verified)
+end
+local lost = clock + meta.offset < meta.time
+meta.time = clock + meta.offset
+local current = known and epoch == meta.epoch and not lost
+local expect = asked.expectUs - (meta.lost - lost_us)
+if current and expect <= meta.time + 2000 then
+meta.verified = max(meta.verified, min(meta.time, expect))
+meta.raw, meta.wall = clock, asked.wallMs
+elseif not has_living() or clock - meta.raw > 1500000 then resume()
+elseif lost or current or not known then forget_unverified() end
+end
+local now, time = meta.verified, meta.time
+local function limit_of(key, amount)
+local unit, period = string.match(key, '^(.*)/(%d+)$')
+period = tonumber(period or 0)
+local width = amount > 64 and max(1, floor(period * 1000 / 128)) or 1
+return { key = key, unit = unit or 'requests', period = period, amount = amount, width = width, counted = floor(period * 2001 / 2) + 2000 }
+end
+local function place_of(limit, at) return ceil(at / limit.width) * limit.width end
+local function enter(log, limit, at, units, least)
+if units <= 0 then return end
+local arrives, e = place_of(limit, at), log.entries
+local to = #e + 1
+while to > 1 and e[to - 3] > arrives do to = to - 3 end
+log.total, log.changed, log.frees = log.total + units, true, nil
+if least >= at then least = arrives end
+if e[to - 3] == arrives then
+e[to - 2], e[to - 1] = e[to - 2] + units, min(e[to - 1], least)
+return
+end
+for from = #e, to, -1 do e[from + 3] = e[from] end
+e[to], e[to + 1], e[to + 2] = arrives, units, least
+end
+local function remove_at(e, at)
+for to = at, #e do e[to] = e[to + 3] end
+end
+local function take_out(log, limit, at, units)
+local arrives, e = place_of(limit, at), log.entries
+for i = #e - 2, 1, -3 do
+if e[i] == arrives then
+local taken = min(units, e[i + 1])
+e[i + 1], log.total, log.changed, log.frees = e[i + 1] - taken, log.total - taken, true, nil
+if e[i + 1] == 0 then remove_at(e, i) end
+return taken
+end
+end
+return 0
+end
+local function expire(log, limit)
+local past, e, gone = now - limit.counted, log.entries, 0
+while e[gone + 1] and e[gone + 1] <= past do
+log.total = log.total - e[gone + 2]
+gone = gone + 3
+end
+if gone == 0 then return end
+log.changed, log.frees = true, nil
+local size = #e
+for at = 1, size do e[at] = e[at + gone] end
+end
+local function cut_log(log, limit, latest)
+local e, late = log.entries, {}
+while #e > 0 and e[#e - 2] > latest do
+late[#late + 1] = { e[#e - 1], e[#e] }
+log.total = log.total - e[#e - 1]
+e[#e], e[#e - 1], e[#e - 2] = nil, nil, nil
+end
+for i = #late, 1, -1 do enter(log, limit, latest, late[i][1], late[i][2]) end
+end
+local function frees_of(log)
+local frees, e, sum = {}, log.entries, 0
+for i = 1, #e, 3 do frees[#frees + 1] = { e[i + 2], e[i + 1], e[i + 2] < e[i] } end
+table.sort(frees, function(a, b) return a[1] < b[1] end)
+for _, free in ipairs(frees) do
+sum = sum + free[2]
+free[4] = sum
+end
+return frees
+end
+local function free_in(log, limit, units, give_back)
+if units <= 0 then return 0 end
+local rounds = floor((units - 1) / limit.amount)
+local left, into = units - rounds * limit.amount, limit.counted
+log.frees = log.frees or frees_of(log)
+local frees, low, high = log.frees, 1, #log.frees
+if give_back then
+for _, free in ipairs(frees) do if free[3] then left = left - free[2] end end
+if left <= 0 then return rounds * limit.counted end
+for _, free in ipairs(frees) do
+if not free[3] then
+left = left - free[2]
+if left <= 0 then return rounds * limit.counted + max(0, free[1] + limit.counted - now) end
+end
+end
+return rounds * limit.counted + into
+end
+while low <= high do
+local middle = floor((low + high) / 2)
+if frees[middle][4] >= left then high = middle - 1 else low = middle + 1 end
+end
+if frees[low] then into = max(0, frees[low][1] + limit.counted - now) end
+return rounds * limit.counted + into
+end
+local function limits_in_force()
+local texts, strictest, found = {}, {}, {}
+for _, o in pairs(owners) do if now - o.seen < 10000000 then texts[o.limits] = true end end
+for text in pairs(texts) do
+for key, amount in string.gmatch(text, '(%S+)=(%d+)') do
+strictest[key] = min(strictest[key] or math.huge, tonumber(amount))
+end
+end
+for key, amount in pairs(strictest) do found[#found + 1] = limit_of(key, amount) end
+table.sort(found, function(a, b) return a.key < b.key end)
+return found
+end
+local logs, limits = {}, {}
+local function read_log(key)
+local l = load('l' .. key)
+return l and { total = l[1], since = l[2], mirrored = l[3], entries = l[4] }
+end
+local function filled_log(limit, kept, is_first)
+local log = { total = 0, since = is_first and meta.start or time, mirrored = 0, entries = {}, changed = true }
+local source
+for _, key in ipairs(kept) do
+local other = limit_of(key, 1)
+if other.unit == limit.unit and other.period > 0 then
+if not source then source = other
+elseif source.period < limit.period then if other.period > source.period then source = other end
+elseif other.period >= limit.period and other.period < source.period then source = other end
+end
+end
+if not source then return log end
+local known = logs[source.key]
+local e = known.entries
+for i = 1, #e, 3 do enter(log, limit, e[i], e[i + 1], e[i + 2]) end
+log.since = source.period >= limit.period and known.since or max(known.since, now - source.period * 1000)
+return log
+end
+local function keep_logs()
+limits = limits_in_force()
+local kept, is_kept, keys, missing = {}, {}, '', false
+for _, limit in ipairs(limits) do
+if limit.period > 0 then
+logs[limit.key] = read_log(limit.key)
+is_kept[limit.key] = true
+keys, missing = keys .. ' ' .. limit.key, missing or not logs[limit.key]
+end
+end
+if missing or keys ~= meta.limits then
+for _, field in ipairs(call('HKEYS', S)) do
+if string.sub(field, 1, 1) == 'l' then
+local key = string.sub(field, 2)
+kept[#kept + 1] = key
+if not logs[key] then logs[key] = read_log(key) end
+end
+end
+table.sort(kept)
+local is_first = #kept == 0
+for _, limit in ipairs(limits) do
+if limit.period > 0 and not logs[limit.key] then
+logs[limit.key] = filled_log(limit, kept, is_first)
+end
+end
+for key in pairs(logs) do
+if not is_kept[key] then
+logs[key] = nil
+call('HDEL', S, 'l' .. key)
+end
+end
+meta.limits = keys
+end
+for _, limit in ipairs(limits) do if logs[limit.key] then expire(logs[limit.key], limit) end end
+end
+local function save_logs()
+for key, log in pairs(logs) do
+if log.changed then put('l' .. key, { log.total, log.since, log.mirrored, log.entries }) end
+end
+end
+local reserved = {}
+local function cost_of(limit, units)
+if limit.unit == 'requests' then return 1 end
+return min(units[limit.unit] or 1, limit.amount)
+end
+local function used_of(limit)
+if limit.period > 0 then return logs[limit.key] and logs[limit.key].total or 0 end
+local in_flight = 0
+for _, o in pairs(owners) do in_flight = in_flight + max(0, o.granted - o.ended) end
+return in_flight
+end
+local function paced_until(log, limit) return log.since == 0 and 0 or log.since + limit.counted end
+local function is_ramping()
+local p = pauses['']
+return p and p.refused and now < p.until_us + 4000000 and p
+end
+local function allowed(limit)
+local log, most = logs[limit.key], limit.amount
+if not log then return most end
+local p = is_ramping()
+if p then most = max(1, floor(limit.amount * (0.25 + 0.75 * (now - p.until_us) / 4000000))) end
+if now >= paced_until(log, limit) then return most end
+if rules.afterLoss == 'wait' then return 0 end
+return min(most, max(1, floor(limit.amount * (now - log.since) / limit.counted)))
+end
+local function closed_us() return max(0, meta.open - now, (pauses[''] and pauses[''].until_us or 0) - now) end
+local function fits(units)
+if closed_us() > 0 then return false end
+for _, limit in ipairs(limits) do
+local taken, most = used_of(limit) + (reserved[limit.key] or 0), allowed(limit)
+if taken + cost_of(limit, units) > most and (taken > 0 or most <= 0) then return false end
+end
+return true
+end
+local function paced_in(log, limit, wanted)
+local left = paced_until(log, limit) - now
+if left <= 0 then return 0 end
+if rules.afterLoss == 'wait' then return left end
+if wanted <= 1 then return 0 end
+return max(0, log.since + ceil(min(wanted, limit.amount) * limit.counted / limit.amount) - now)
+end
+local function turn_in(units, ahead, ahead_units, least)
+local into = closed_us()
+for _, limit in ipairs(limits) do
+local before = limit.unit == 'requests' and ahead or ahead_units[limit.unit] or 0
+local wanted = used_of(limit) + (least and 0 or reserved[limit.key] or 0) + before + cost_of(limit, units)
+local log = logs[limit.key]
+if log then
+into = max(into, free_in(log, limit, wanted - limit.amount, least), paced_in(log, limit, wanted))
+if not least and is_ramping() and wanted > allowed(limit) then into = max(into, 100000) end
+elseif wanted > limit.amount and not least then
+into = max(into, 10000)
+end
+end
+return into
+end
+local function charge_of(units, weight)
+local share = 0
+for _, limit in ipairs(limits) do share = max(share, cost_of(limit, units) / limit.amount) end
+return ceil(share * 1e6 / weight)
+end
+local function silence()
+local shortest
+for _, limit in ipairs(rules.limits) do
+if limit.periodMs > 0 then shortest = min(shortest or math.huge, limit.periodMs) end
+end
+local counted = shortest and floor(shortest * 2001 / 2) + 2000 or 0
+return min(3000000, 1000000 + rules.arrivalMs * 1000 + counted)
+end
+local function pause(step)
+local before = pauses[step.scope]
+local same = before and now - step.sentAgoMs * 1000 <= before.started
+if same and (step.ms < 0 or now + step.ms * 1000 <= before.until_us + 1000000) then
+if step.refused then before.refused = true end
+return { 'no' }
+end
+local level = 0
+if same then level = before.level
+elseif before and now < before.until_us + 60000 * 1000 and before.refused then level = before.level + 1 end
+local unsaid = min(60000, 1000 * 2 ^ min(level, 10))
+local wanted = step.ms >= 0 and step.ms or min(60000, floor(unsaid + unsaid / 2 * step.chance))
+local until_us = max(before and before.until_us or 0, now + min(step.maxMs, wanted) * 1000)
+local refused = step.refused or (before ~= nil and now < before.until_us and before.refused)
+pauses[step.scope] = { started = same and before.started or now, until_us = until_us, level = level, refused = refused }
+return { 'paused', ceil((until_us - now) / 1000) }
+end
+local function paused_ms(scope) return max(0, ceil(((pauses[scope] and pauses[scope].until_us or 0) - now) / 1000)) end
+local function forget_pauses()
+for scope, each in pairs(pauses) do
+if now > each.until_us + 60000 * 1000 then pauses[scope] = nil end
+end
+end
+local function take_retry()
+local passed = max(0, now - meta.retry)
+meta.retry = now
+meta.tokens = min(100000, meta.tokens + floor(rules.retryPerSecond * passed / 1e6))
+if meta.tokens < 1000 then return { 'no' } end
+meta.tokens = meta.tokens - 1000
+return { 'ok' }
+end
+local function widen()
+local shortest = math.huge
+for _, limit in ipairs(limits) do if limit.period > 0 then shortest = min(shortest, limit.period * 1000) end end
+if shortest == math.huge then return { 'no' } end
+if meta.widened > 0 and now < meta.widened_until - 600000000 + 1000000 then return { 'no' } end
+local before = now < meta.widened_until and meta.widened or 0
+meta.widened = min(floor(shortest / 4), max(floor(shortest / 20), before * 2))
+meta.widened_until = now + 600000000
+return { 'ok' }
+end
+local function tagged(tag) return string.format('%016.0f', tag) end
+local function first_of(from, to, count) return call('ZRANGEBYLEX', Q, '[' .. from, '(' .. to, 'LIMIT', 0, count or 1) end
+local function waiter_member(w)
+local order = string.format('%016.0f%012.0f', w.order + 4000000000000000, w.seq)
+return 'w' .. w.caller .. '\\0' .. w.tenant .. '\\0' .. order .. '\\0' .. w.id .. '\\0' .. w.owner
+end
+local nodes, changed, removed = {}, {}, {}
+local function member_of(n)
+if n.tenant then return (n.waiting > 0 and 't' or 'j') .. n.caller .. '\\0' .. tagged(n.tag) .. '\\0' .. n.tenant end
+return (n.waiting > 0 and 'c' or 'i') .. tagged(n.tag) .. '\\0' .. n.caller
+end
+local function node(field, caller, tenant)
+local n = nodes[field]
 if not n then
-n = tonumber(call('HGET', S, field) or 0)
-counts[field] = n
+local l = load(field)
+n = { tag = l and l[1] or 0, waiting = l and l[2] or 0, virtual = l and l[3] or 0, caller = caller, tenant = tenant }
+if l then n.member = member_of(n) end
+nodes[field] = n
 end
 return n
 end
-local function add(field, units)
-counts[field] = max(0, count(field) + units)
-changed[field] = true
+local function caller_node(w) return node('n' .. w.caller, w.caller) end
+local function tenant_node(w) return node('N' .. w.caller .. '\\0' .. w.tenant, w.caller, w.tenant) end
+local function change(n, tag, waiting) n.tag, n.waiting, changed[n] = tag, waiting, true end
+local function flush()
+if #removed > 0 then call('ZREM', Q, unpack(removed)) end
+removed = {}
+for n in pairs(changed) do
+local member = member_of(n)
+if n.member and n.member ~= member then call('ZREM', Q, n.member) end
+if n.member ~= member then call('ZADD', Q, 0, member) end
+n.member = member
 end
-local calls, call_changed = {}, {}
-local function find_call(id)
-if calls[id] == nil then
-local c = load('c' .. id)
-calls[id] = c and { owner = c[1], phase = c[2], until_ms = tonumber(call('ZSCORE', E, id)), units = c[3], ticks = c[4] } or false
-end
-return calls[id] or nil
-end
-local function put_call(id, c)
-calls[id], call_changed[id] = c or false, true
 end
 local waiters, waiter_changed = {}, {}
 local function find_waiter(id)
 if waiters[id] == nil then
 local w = load('w' .. id)
-waiters[id] = w
-and { id = id, owner = w[1], tenant = w[2], scope = w[3], order = w[4], seq = w[5], units = w[6], charge = w[7] }
-or false
+waiters[id] = w and {
+id = id, owner = w[1], caller = w[2], tenant = w[3], scope = w[4], order = w[5], seq = w[6], units = w[7],
+arrival = w[8], charge = w[9], tenant_charge = w[10],
+} or false
 end
 return waiters[id] or nil
 end
 local function put_waiter(id, w)
 waiters[id], waiter_changed[id] = w or false, true
 end
-local assigned, assigned_changed = {}, {}
-local function assigned_to(process)
-if not assigned[process] then assigned[process] = load('a' .. process) or {} end
-return assigned[process]
+local function packed_waiter(w)
+return { w.owner, w.caller, w.tenant, w.scope, w.order, w.seq, w.units, w.arrival, w.charge, w.tenant_charge }
 end
-local function put(field, value)
-if value then call('HSET', S, field, value) else call('HDEL', S, field) end
-end
-local function save()
-for field in pairs(changed) do put(field, counts[field] > 0 and counts[field]) end
-for id in pairs(call_changed) do
-local c = calls[id]
-put('c' .. id, c and cmsgpack.pack({ c.owner, c.phase, c.units, c.ticks }))
-if c then call('ZADD', E, c.until_ms, id) else call('ZREM', E, id) end
-end
-for id in pairs(waiter_changed) do
-local w = waiters[id]
-put('w' .. id, w and cmsgpack.pack({ w.owner, w.tenant, w.scope, w.order, w.seq, w.units, w.charge }))
-end
-for process in pairs(assigned_changed) do
-local ids = assigned[process]
-put('a' .. process, next(ids) and cmsgpack.pack(ids))
-end
-call('HSET', S, 'm', cmsgpack.pack({ meta.run, meta.epoch, meta.recovering, meta.last, meta.skew, meta.seq, meta.virtual, meta.tokens, meta.retry_ms }),
-'O', cmsgpack.pack(owners))
-put('p', next(pauses) and cmsgpack.pack(pauses))
-local keep = 604800000
-for _, limit in ipairs(limits) do keep = max(keep, 2 * limit.periodMs) end
-for k = 1, 4 do call('PEXPIRE', KEYS[k], keep) end
-end
-local function waiting() return call('ZCARD', Q) end
-local function member(w)
-return w.tenant .. '\\0' .. string.format('%016.0f%016.0f', w.order + 1e15, w.seq) .. '\\0' .. w.id
-end
-local function length_of(tenant) return call('ZLEXCOUNT', Q, '[' .. tenant .. '\\0', '(' .. tenant .. '\\1') end
-local function rank_of(w) return call('ZLEXCOUNT', Q, '[' .. w.tenant .. '\\0', '(' .. member(w)) end
-local function tag_of(tenant)
-local score = tonumber(call('ZSCORE', T, tenant) or nil)
-if not score then return nil, false end
-if score >= 4503599627370496 then return score - 4503599627370496, false end
-return score, true
-end
-local function set_tag(tenant, tag, is_waiting) call('ZADD', T, is_waiting and tag or tag + 4503599627370496, tenant) end
 local function enqueue(w)
-local tag, is_waiting = tag_of(w.tenant)
-if not tag then tag = meta.virtual
-elseif not is_waiting then tag = max(tag, meta.virtual) end
-local rank = rank_of(w)
-call('ZADD', Q, 0, member(w))
-set_tag(w.tenant, tag, true)
-put_waiter(w.id, w)
-for key, units in pairs(w.units) do add('q' .. key, units) end
-return rank
+local c, t = caller_node(w), tenant_node(w)
+if t.waiting == 0 then meta.tenants = meta.tenants + 1 end
+local caller_tag = c.waiting == 0 and max(c.tag, meta.virtual) or c.tag
+local tenant_tag = t.waiting == 0 and max(t.tag, c.virtual) or t.tag
+change(c, caller_tag, c.waiting + 1)
+change(t, tenant_tag, t.waiting + 1)
+call('ZADD', Q, 0, waiter_member(w))
+meta.waiting = meta.waiting + 1
+for unit, units in pairs(w.units) do queued[unit] = (queued[unit] or 0) + units end
+end
+local function forget_node(field, member)
+call('ZREM', Q, member)
+if nodes[field] then changed[nodes[field]] = nil end
+nodes[field] = nil
+call('HDEL', S, field)
+end
+local function forget_idle(w)
+flush()
+local from = 'j' .. w.caller .. '\\0'
+for _, member in ipairs(first_of(from, from .. tagged(caller_node(w).virtual + 1), 2)) do
+forget_node('N' .. w.caller .. '\\0' .. string.match(member, '%z([^%z]*)$'), member)
+end
+for _, member in ipairs(first_of('i', 'i' .. tagged(meta.virtual + 1), 2)) do
+local caller = string.match(member, '%z([^%z]*)$')
+if #first_of('j' .. caller .. '\\0', 'j' .. caller .. '\\1') == 0 then forget_node('n' .. caller, member) end
+end
+end
+local function left_queue(w)
+local c, t = caller_node(w), tenant_node(w)
+change(c, c.tag, c.waiting - 1)
+change(t, t.tag, t.waiting - 1)
+if t.waiting == 0 then
+meta.tenants = meta.tenants - 1
+forget_idle(w)
+end
+meta.waiting = meta.waiting - 1
+for unit, units in pairs(w.units) do queued[unit] = queued[unit] - units end
 end
 local function dequeue(w)
-if call('ZREM', Q, member(w)) == 0 then return false end
-if length_of(w.tenant) == 0 then set_tag(w.tenant, (tag_of(w.tenant)), false) end
-for key, units in pairs(w.units) do add('q' .. key, -units) end
+if call('ZREM', Q, waiter_member(w)) == 0 then return false end
+left_queue(w)
 return true
 end
-local function serve(tenant, charge)
-local tag, is_waiting = tag_of(tenant)
-local start = is_waiting and tag or max(tag or meta.virtual, meta.virtual)
-meta.virtual = max(meta.virtual + 1, start)
-set_tag(tenant, start + charge, is_waiting)
-call('ZREMRANGEBYSCORE', T, 4503599627370496, string.format('(%.0f', 4503599627370496 + meta.virtual))
+local function last_name(member) return string.match(member, '%z([^%z]*)$') end
+local function head_of(caller, tenant)
+local from = 'w' .. caller .. '\\0' .. tenant
+return first_of(from .. '\\0', from .. '\\1')[1]
 end
-local function refund_service(tenant, charge)
-local tag, is_waiting = tag_of(tenant)
-if tag then set_tag(tenant, tag - charge, is_waiting) end
+local function id_of(member) return string.match(member, '%z([^%z]*)%z[^%z]*$') end
+local function first_tenant(caller)
+local found = first_of('t' .. caller .. '\\0', 't' .. caller .. '\\1')[1]
+return found and last_name(found)
 end
-local function ahead_of(tenant, rank)
-local own = length_of(tenant)
-local others = call('ZCOUNT', T, '-inf', string.format('(%.0f', 4503599627370496)) - (own > 0 and 1 or 0)
-return rank + min(waiting() - own, (rank + 1) * others)
+local heads, at_head = {}, 1
+local function first_waiter()
+if meta.tenants ~= 1 or not heads[at_head] then
+flush()
+local found = first_of('c', 'd')[1]
+local caller = found and last_name(found)
+local tenant = caller and first_tenant(caller)
+local from = tenant and 'w' .. caller .. '\\0' .. tenant
+heads, at_head = from and first_of(from .. '\\0', from .. '\\1', meta.tenants == 1 and 64 or 1) or {}, 1
 end
-local answered_at, answered_changed = {}, {}
-local function entries_of(key)
-if not answered_at[key] then answered_at[key] = load('r' .. key) or {} end
-return answered_at[key]
+return heads[at_head] and find_waiter(id_of(heads[at_head]))
 end
-local function note_answered(limit, units)
-if units <= 0 then return end
-local entries = entries_of(limit.key)
-local last = entries[#entries]
-answered_changed[limit.key] = true
-if last and now - last[1] < limit.periodMs / 16 then last[2] = last[2] + units
-else entries[#entries + 1] = { now, units } end
-if #entries <= 32 then return end
-local oldest = table.remove(entries, 1)
-entries[1] = { oldest[1], oldest[2] + entries[1][2] }
+local function dequeue_first(w)
+removed[#removed + 1] = heads[at_head]
+at_head = at_head + 1
+left_queue(w)
 end
-local function note_undated(key, units)
-local entries = entries_of(key)
-answered_changed[key] = true
-if entries[1] and entries[1][1] == 0 then entries[1][2] = entries[1][2] + units
-else table.insert(entries, 1, { 0, units }) end
+local function charge(w)
+local c, t = caller_node(w), tenant_node(w)
+meta.virtual = max(meta.virtual + 1, c.tag)
+c.virtual = max(c.virtual + 1, t.tag)
+change(c, c.tag + w.charge, c.waiting)
+change(t, t.tag + w.tenant_charge, t.waiting)
 end
-local function forget_answered(key, units, from_newest)
-local entries, left = entries_of(key), units
-while left > 0 and #entries > 0 do
-local at = from_newest and #entries or 1
-local taken = min(left, entries[at][2])
-left = left - taken
-entries[at][2] = entries[at][2] - taken
-answered_changed[key] = true
-if entries[at][2] <= 0 then table.remove(entries, at) end
+local function refund(w)
+local c, t = caller_node(w), tenant_node(w)
+if c.tag >= w.charge then change(c, c.tag - w.charge, c.waiting) end
+if t.tag >= w.tenant_charge then change(t, t.tag - w.tenant_charge, t.waiting) end
 end
+local function ahead_of(w)
+local own = tenant_node(w).waiting
+local from = 'w' .. w.caller .. '\\0' .. w.tenant .. '\\0'
+local rank = own > 0 and call('ZLEXCOUNT', Q, '[' .. from, '(' .. waiter_member(w)) or 0
+local others = meta.tenants - (own > 0 and 1 or 0)
+return rank + min(meta.waiting - own, (rank + 1) * others)
 end
-local function after_ms(entries, period_ms, lacking)
-local left = lacking
-if left <= 0 then return 0 end
-for _, entry in ipairs(entries) do
-left = left - entry[2]
-if left <= 0 then return max(0, entry[1] + period_ms - now) end
-end
-return period_ms
-end
-local function back_in_ms(limit, units)
-local used, entries = count('u' .. limit.key), entries_of(limit.key)
-if units > used then return limit.periodMs, limit.periodMs end
-local in_flight = used
-for _, entry in ipairs(entries) do in_flight = in_flight - entry[2] end
-return after_ms(entries, limit.periodMs, units - max(0, in_flight)), after_ms(entries, limit.periodMs, units)
-end
-local function save_answered()
-for key in pairs(answered_changed) do
-put('r' .. key, next(answered_at[key]) and cmsgpack.pack(answered_at[key]))
-end
-end
-local function pause_of(scope) return (pauses[scope] and pauses[scope].until_ms or 0) - now end
-local function clamp_units(units)
-local clamped = {}
-for _, limit in ipairs(limits) do clamped[limit.key] = min(units[limit.key] or 0, limit.amount) end
-return clamped
-end
-local function allowed(limit)
-local p = limit.periodMs > 0 and pauses['']
-if not p or now >= p.until_ms + 4000 then return limit.amount end
-if now < p.until_ms then return 0 end
-local share = 0.25 + (0.75 * (now - p.until_ms)) / 4000
-return max(1, floor(limit.amount * share))
-end
-local function fits(units)
-for _, limit in ipairs(limits) do
-local used, most = count('u' .. limit.key), allowed(limit)
-if used + (units[limit.key] or 0) > most and not (used == 0 and most > 0) then return false end
-end
-return true
-end
-local function spend(units)
-for key, amount in pairs(units) do add('u' .. key, amount) end
-end
-local function unspend(units)
-for key, amount in pairs(units) do add('u' .. key, -amount) end
-end
-local function wait_of(units, ahead)
-local least, depth = max(0, pause_of('')), waiting()
-local likely = least
-for _, limit in ipairs(limits) do
-local queued = count('q' .. limit.key)
-local before = ahead >= depth and queued or floor((queued * ahead) / depth)
-local lacking = before + (units[limit.key] or 0) - (limit.amount - count('u' .. limit.key))
-if lacking > 0 and limit.periodMs > 0 then
-local rounds = floor((lacking - 1) / limit.amount)
-local back_least, back_likely = back_in_ms(limit, lacking - rounds * limit.amount)
-least = max(least, rounds * limit.periodMs + back_least)
-likely = max(likely, rounds * limit.periodMs + back_likely)
-end
-end
-return least, likely
-end
-local function charge_of(units, weight)
-local share = 0
-for _, limit in ipairs(limits) do share = max(share, (units[limit.key] or 0) / limit.amount) end
-return ceil((share * 1e6) / weight)
-end
-local function pause(step)
-local before = pauses[step.scope]
-local same = before and now - step.sentAgoMs <= before.started_ms
-local following = before and now < before.until_ms + 60000
-if same and (step.ms < 0 or now + step.ms <= before.until_ms + 1000) then return { 'no' } end
-local level = same and before.level or following and before.level + 1 or 0
-local unsaid = min(60000, 1000 * 2 ^ min(level, 10))
-local wanted = step.ms >= 0 and step.ms or floor(unsaid / 2 + (unsaid / 2) * step.chance)
-local until_ms = max(before and before.until_ms or 0, now + min(step.maxMs, wanted))
-pauses[step.scope] = { started_ms = same and before.started_ms or now, until_ms = until_ms, level = level }
-return { 'paused', until_ms - now }
-end
-local function forget_pauses()
-for scope, p in pairs(pauses) do
-if now > p.until_ms + 60000 then pauses[scope] = nil end
-end
-end
-local function take_retry()
-local passed = max(0, now - meta.retry_ms)
-meta.retry_ms = now
-meta.tokens = min(100000, meta.tokens + floor((rules.retryPerSecond * passed) / 1000))
-if meta.tokens < 1000 then return { 'no' } end
-meta.tokens = meta.tokens - 1000
-return { 'ok' }
-end
-local function group(limit, process, tick) return 'g' .. limit .. ' ' .. process .. ' ' .. tick end
-local function drop_assigned(process, id)
-local ids = assigned_to(process)
-for at, each in ipairs(ids) do
-if each == id then
-table.remove(ids, at)
-assigned_changed[process] = true
-return
-end
-end
-end
-local function add_assigned(w)
-local ids = assigned_to(w.owner)
-ids[#ids + 1] = w.id
-assigned_changed[w.owner] = true
-end
-local function pass_over(w)
-dequeue(w)
-add_assigned(w)
-end
-local function lapse(id, c)
-local w = find_waiter(id)
-put_call(id, nil)
-unspend(c.units)
-if w then refund_service(w.tenant, w.charge) else drop_assigned(c.owner, id) end
-end
-local function forget_assigned(process)
-local ids = {}
-for at, id in ipairs(assigned_to(process)) do ids[at] = id end
-for _, id in ipairs(ids) do
-local c = find_call(id)
-if c then lapse(id, c) end
-put_waiter(id, nil)
-end
-if #ids > 0 then assigned[process], assigned_changed[process] = {}, true end
-end
-local function unassign(id, c)
-local w = find_waiter(id)
-put_call(id, nil)
-drop_assigned(c.owner, id)
-unspend(c.units)
-if not w then return end
-refund_service(w.tenant, w.charge)
-enqueue(w)
-end
-local function cancel(process, id)
-local w, c = find_waiter(id), find_call(id)
-local of = w or c
-if not of or of.owner ~= process then return { 'gone' } end
-if c and c.phase == 'answered' then return { 'no' } end
-if w then
-if not dequeue(w) and c then refund_service(w.tenant, w.charge) end
-put_waiter(id, nil)
-end
-if c then
-unspend(c.units)
-put_call(id, nil)
-end
-drop_assigned(process, id)
-return { 'ok' }
-end
-local function is_over(c)
-for _, limit in ipairs(limits) do
-local used = count('u' .. limit.key)
-if used > allowed(limit) and used > (c.units[limit.key] or 0) then return true end
-end
-return false
-end
-local function confirm_all()
-local held, paused, ids = {}, {}, {}
-for at, id in ipairs(assigned_to(owner)) do ids[at] = id end
-table.sort(ids)
-for _, id in ipairs(ids) do
-local c, w = find_call(id), find_waiter(id)
-local scope = w and w.scope or ''
-local paused_ms = scope == '' and 0 or pause_of(scope)
-if not c then
-drop_assigned(owner, id)
-if w then enqueue(w) end
-elseif paused_ms > 0 then
-cancel(owner, id)
-paused[#paused + 1] = { id, paused_ms }
-elseif meta.recovering == 1 or pause_of('') > 0 or is_over(c) then
-unassign(id, c)
+local function least_ahead()
+flush()
+local callers = first_of('c', 'd', 64)
+if #callers == 0 then return 0 end
+local heads, caller = {}, last_name(callers[1])
+if #callers > 1 then
+for at, each in ipairs(callers) do heads[at] = head_of(last_name(each), first_tenant(last_name(each))) end
 else
-put_waiter(id, nil)
-drop_assigned(owner, id)
-put_call(id, { owner = owner, phase = 'held', until_ms = now + rules.heldMs, units = c.units, ticks = c.ticks })
-held[#held + 1] = id
+local tenants = first_of('t' .. caller .. '\\0', 't' .. caller .. '\\1', 64)
+if #tenants > 1 then
+for at, each in ipairs(tenants) do heads[at] = head_of(caller, last_name(each)) end
+else
+local from = 'w' .. caller .. '\\0' .. last_name(tenants[1])
+heads = first_of(from .. '\\0', from .. '\\1', 64)
 end
 end
-return held, paused
+for at, head in ipairs(heads) do if last_name(head) == owner then return at - 1 end end
+return #heads
 end
-local function answered(step)
-local c = find_call(step.id)
-if not c or c.owner ~= owner then return { 'gone' } end
-if c.phase ~= 'held' then return { c.phase == 'answered' and 'ok' or 'gone' } end
-local kept, kept_ticks = {}, {}
-for key, units in pairs(c.units) do
-local limit, tick = limit_of[key], step.ticks[key]
-if not limit or (limit.periodMs > 0 and not tick) then add('u' .. key, -units) else kept[key] = units end
-if limit and limit.periodMs > 0 and tick then
-add(group(key, owner, tick), units)
-note_answered(limit, units)
-kept_ticks[key] = tick
+if not call('ZSCORE', Q, '!' .. meta.marker) then
+call('DEL', Q)
+call('ZADD', Q, 0, '!' .. meta.marker)
+meta.waiting, meta.tenants, meta.virtual, queued = 0, 0, 0, {}
+local is_due = {}
+for _, each in ipairs(due) do is_due[each[1]] = true end
+local ids = {}
+for _, field in ipairs(call('HKEYS', S)) do
+local kind = string.sub(field, 1, 1)
+if kind == 'n' or kind == 'N' then call('HDEL', S, field)
+elseif kind == 'w' and not is_due[string.sub(field, 2)] then ids[#ids + 1] = string.sub(field, 2) end
+end
+for _, id in ipairs(ids) do enqueue(find_waiter(id)) end
+end
+local function save_queue()
+flush()
+for n in pairs(changed) do
+put(n.tenant and 'N' .. n.caller .. '\\0' .. n.tenant or 'n' .. n.caller, { n.tag, n.waiting, n.virtual })
+end
+for id in pairs(waiter_changed) do put('w' .. id, waiters[id] and packed_waiter(waiters[id])) end
+end
+local function enter_all(at, units, least)
+for _, limit in ipairs(limits) do
+local log = logs[limit.key]
+if log then enter(log, limit, at, cost_of(limit, units), least) end
 end
 end
-put_call(step.id, { owner = owner, phase = 'answered', until_ms = c.until_ms, units = kept, ticks = kept_ticks })
+local function take_out_of_all(g)
+for _, limit in ipairs(limits) do
+local log = logs[limit.key]
+if log then take_out(log, limit, g.arrives, cost_of(limit, g.units)) end
+end
+end
+local function put_grant(process, name, g)
+grants(process)[name], grants_changed[process] = g, true
+end
+local function grant(w)
+meta.numbers = meta.numbers + 1
+local arrives = time + 1000000 + (w.arrival < 0 and rules.timeoutMs * 1000 or max(w.arrival, meta.widened))
+if arrives > time + 1000000 + rules.arrivalMs * 1000 then meta.long = max(meta.long, arrives) end
+enter_all(arrives, w.units, time)
+local name = meta.marker .. '.' .. whole(meta.numbers)
+put_grant(w.owner, name, { arrives = arrives, no = asked.no, units = w.units, id = w.id })
+owners[w.owner].granted = owners[w.owner].granted + 1
+return meta.numbers
+end
+local function void_unreceived()
+local voided = {}
+for name, g in pairs(grants(owner)) do
+if g.no > asked.answered and g.no < asked.no then
+take_out_of_all(g)
+owners[owner].granted = owners[owner].granted - 1
+put_grant(owner, name, nil)
+voided[#voided + 1] = g.id
+end
+end
+table.sort(voided)
+return voided
+end
+local function give_back(step)
+local g = grants(owner)[step.grant]
+if not g then return { 'gone' } end
+take_out_of_all(g)
+put_grant(owner, step.grant, nil)
 return { 'ok' }
 end
-local function release_answered(c)
-for key, units in pairs(c.units) do
-if not c.ticks[key] then add('u' .. key, -units) end
+local function settle(g, units)
+for _, limit in ipairs(limits) do
+local log, actual = logs[limit.key], units[limit.unit]
+if log and actual and limit.unit ~= 'requests' then
+local more = actual - cost_of(limit, g.units)
+if more < 0 then take_out(log, limit, g.arrives, -more) else enter(log, limit, time, more, time) end
 end
 end
-local function change_group(key, at, change)
-add(at, change)
-add('u' .. key, change)
-if change > 0 then note_undated(key, change) else forget_answered(key, -change, true) end
 end
-local function settle(limit, difference, tick, now_tick)
-local key = limit.key
-local at = tick and group(key, owner, tick)
-local kept = at and count(at) or 0
-if kept > 0 then
-change_group(key, at, max(difference, -kept))
-elseif difference > 0 and now_tick then
-add(group(key, owner, now_tick), difference)
-add('u' .. key, difference)
-note_answered(limit, difference)
+local function move_down(name, g, at)
+if at >= g.arrives then return end
+for _, limit in ipairs(limits) do
+local log = logs[limit.key]
+if log then enter(log, limit, at, take_out(log, limit, g.arrives, cost_of(limit, g.units)), at) end
 end
+g.arrives = at
+put_grant(owner, name, g)
 end
-local function done(step)
-local c = find_call(step.id)
-if not c or c.owner ~= owner or c.phase ~= 'answered' then return { 'gone' } end
-release_answered(c)
-for _, limit in ipairs(step.units and limits or {}) do
-local key, units = limit.key, step.units[limit.key]
-if units and limit.periodMs > 0 then settle(limit, units - (c.units[key] or 0), c.ticks[key], step.ticks[key]) end
-end
-put_call(step.id, nil)
+local function report(step)
+local g, at = grants(owner)[step.grant], time + step.inUs
+if step.late then
+if g then take_out_of_all(g) end
+local units = g and g.units or step.units or {}
+enter_all(at, units, at)
+put_grant(owner, step.grant, not step.final and { arrives = at, no = 0, units = units } or nil)
+meta.long = max(meta.long, at)
 return { 'ok' }
 end
-local function free(step)
-local at = group(step.limit, owner, step.tick)
-local units = count(at)
-if units == 0 then return { 'gone' } end
-add(at, -units)
-add('u' .. step.limit, -units)
-forget_answered(step.limit, units, false)
+if not g then return { 'gone' } end
+move_down(step.grant, g, at)
+if step.units then settle(g, step.units) end
+if step.final then put_grant(owner, step.grant, nil) end
 return { 'ok' }
 end
-local function drop(id, c)
-if c.phase == 'answered' then release_answered(c) else unspend(c.units) end
-put_call(id, nil)
-put_waiter(id, nil)
-drop_assigned(c.owner, id)
-end
-local function all_fields()
-local fields = {}
-for _, field in ipairs(call('HKEYS', S)) do fields[field] = true end
-for field in pairs(changed) do fields[field] = true end
-for id in pairs(call_changed) do fields['c' .. id] = true end
-return fields
-end
-local function register(step, confirmed)
-local told, kept = {}, {}
-for _, each in ipairs(step.calls) do told[each.id] = true end
-for _, id in ipairs(confirmed) do told[id] = true end
-for _, each in ipairs(step.groups) do kept[group(each.limit, owner, each.tick)] = true end
-for field in pairs(all_fields()) do
-local kind, rest = string.sub(field, 1, 1), string.sub(field, 2)
-if kind == 'c' and not told[rest] then
-local c = find_call(rest)
-if c and c.owner == owner then drop(rest, c) end
-elseif kind == 'g' and not kept[field] then
-local limit, process = string.match(rest, '^(%S+) (%S+) %S+$')
-if process == owner then
-change_group(limit, field, -count(field))
+local function enter_mirrors(step)
+for _, mirror in ipairs(step.mirrors) do
+local log = logs[mirror.key]
+if log and log.mirrored == 0 and mirror.agoUs <= 4000000 then
+log.mirrored, log.since, log.changed = time - mirror.agoUs, 0, true
+for _, limit in ipairs(limits) do
+if limit.key == mirror.key then
+for _, entry in ipairs(mirror.entries) do enter(log, limit, time + entry[1], entry[2], time + entry[1]) end
 end
 end
 end
-for _, each in ipairs(step.calls) do
-local before = find_call(each.id)
-if before then drop(each.id, before) end
-local named, ticks = {}, {}
-for key, taken in pairs(clamp_units(each.units)) do
-local in_flight = limit_of[key].periodMs == 0
-if not each.ticks or in_flight or each.ticks[key] then
-named[key] = taken
-if not each.ticks or in_flight then add('u' .. key, taken) end
 end
 end
-for key, tick in pairs(each.ticks or {}) do
-if limit_of[key] and limit_of[key].periodMs > 0 then ticks[key] = tick end
+local function register(step, is_first)
+local o = owners[owner]
+o.granted, o.left = o.ended + step.inFlight, false
+if not is_first then return { 'ok' } end
+if now < meta.open then enter_mirrors(step) end
+local kept = {}
+for name, g in pairs(grants(owner)) do kept[name] = g end
+for _, each in ipairs(step.grants) do
+local at, before = time + each.inUs, kept[each.grant]
+if before then
+if each.inUs <= 0 then move_down(each.grant, before, at) end
+kept[each.grant] = nil
+else
+for _, limit in ipairs(limits) do
+local log = logs[limit.key]
+if log and not (log.mirrored > 0 and time - each.agoUs < log.mirrored - 500000) then
+enter(log, limit, at, cost_of(limit, each.units), min(time, at))
 end
-local phase = each.ticks and 'answered' or 'held'
-put_call(each.id, { owner = owner, phase = phase, until_ms = now + rules.heldMs, units = named, ticks = ticks })
 end
-for _, each in ipairs(step.groups) do
-local at = group(each.limit, owner, each.tick)
-change_group(each.limit, at, each.units - count(at))
+if each.inUs > 0 then put_grant(owner, each.grant, { arrives = at, no = 0, units = each.units }) end
+end
+end
+for name, g in pairs(kept) do
+move_down(name, g, time)
+put_grant(owner, name, nil)
 end
 return { 'ok' }
 end
-local function queued(w, ahead)
-local _, likely = wait_of(w.units, ahead)
-return { 'queued', ahead, likely }
+local function units_ahead(ahead)
+local before = {}
+for unit, units in pairs(queued) do
+before[unit] = ahead >= meta.waiting and units or floor(units * ahead / meta.waiting)
 end
-local function book(step)
-local c = find_call(step.id)
-if c then return c.phase == 'assigned' and { 'queued', 0, 0 } or { 'held' } end
+return before
+end
+local function wait_of(w)
+local ahead = ahead_of(w) + #due
+return ahead, max(1, ceil(turn_in(w.units, ahead, units_ahead(ahead), false) / 1000))
+end
+local function may_pass()
+if meta.waiting > 0 then return false end
+for _, each in ipairs(due) do if each[2] == owner then return false end end
+return true
+end
+local function is_full(w)
+local own, half = tenant_node(w).waiting, ceil(rules.maxQueue / 2)
+local named = w.caller ~= '' or w.tenant ~= '' or meta.tenants > (own > 0 and 1 or 0)
+local share = (w.caller == '' or w.tenant == '') and half or ceil(half / 2)
+local most = rules.maxQueuePerTenant >= 0 and rules.maxQueuePerTenant or named and share or rules.maxQueue
+return meta.waiting >= rules.maxQueue or own >= most or (w.caller ~= '' and caller_node(w).waiting >= half)
+end
+local function book(step, given)
 local w = find_waiter(step.id)
-if w then return queued(w, ahead_of(w.tenant, rank_of(w))) end
-local paused_ms = step.scope == '' and 0 or pause_of(step.scope)
-if paused_ms > 0 then return { 'paused', paused_ms } end
-local units = clamp_units(step.units)
-local charge = charge_of(units, step.weight)
-if step.first then meta.tokens = min(100000, meta.tokens + rules.retryPerCall) end
-if waiting() == 0 and meta.recovering == 0 and fits(units) then
-serve(step.tenant, charge)
-spend(units)
-put_call(step.id, { owner = owner, phase = 'held', until_ms = now + rules.heldMs, units = units, ticks = {} })
-return { 'held' }
+if w then
+local ahead, earliest = wait_of(w)
+return { 'queued', ahead, earliest }
 end
+local ms = (step.scope or '') ~= '' and paused_ms(step.scope) or 0
+if ms > 0 then return { 'paused', ms } end
+if step.first then meta.tokens = min(100000, meta.tokens + rules.retryPerCall) end
 meta.seq = meta.seq + 1
 w = {
-id = step.id, owner = owner, tenant = step.tenant, scope = step.scope, units = units, charge = charge,
-order = now - floor(step.waitedMs) - step.priorityMs, seq = meta.seq,
+id = step.id, owner = owner, caller = step.caller or '', tenant = step.tenant or '', scope = step.scope or '',
+order = floor(now / 1000) - floor(step.waitedMs) - (step.priorityMs or 0), seq = meta.seq, arrival = step.arrivalUs,
+units = step.units or {}, charge = charge_of(step.units or {}, 1),
 }
-local ahead = ahead_of(step.tenant, rank_of(w))
-local least, likely = wait_of(units, ahead)
-if waiting() >= rules.maxQueue or length_of(step.tenant) >= rules.maxQueuePerTenant then return { 'full', ahead, likely } end
-if least > step.maxWaitMs then return { 'too-long', ahead, likely } end
-enqueue(w)
-return { 'queued', ahead, likely }
-end
-local instants, instants_changed = nil, false
-local function load_instants()
-if not instants then
-local i = load('i') or { {}, 0 }
-instants = { next_us = i[1], last_us = i[2], logs = {}, returned = load('r') or {} }
-end
-instants_changed = true
-end
-local function log_of(key)
-if not instants.logs[key] then instants.logs[key] = load('l' .. key) or {} end
-return instants.logs[key]
-end
-local function same_units(a, b)
-for _, limit in ipairs(limits) do
-if (a[limit.key] or 0) ~= (b[limit.key] or 0) then return false end
-end
-return true
-end
-local function width_us(limit) return (limit.periodMs + rules.marginMs) * 1000 end
-local function amount_at(limit, at)
-local p = pauses['']
-local ended = p and at - p.until_ms * 1000 or math.huge
-if ended >= 4000 * 1000 then return limit.amount end
-return max(1, floor(limit.amount * (0.25 + (0.75 * max(0, ended)) / (4000 * 1000))))
-end
-local function earliest_of(limit, units)
-if rules.spacing == 'even' then return instants.next_us[limit.key] or 0 end
-local width, log, kept, taken = width_us(limit), log_of(limit.key), {}, 0
-for k = 1, #log, 2 do
-if log[k] > now * 1000 - width then
-kept[#kept + 1], kept[#kept + 2] = log[k], log[k + 1]
-taken = taken + log[k + 1]
-end
-end
-instants.logs[limit.key] = kept
-local at = 0
-for k = 1, #kept, 2 do
-if taken + min(units, limit.amount) <= limit.amount then break end
-taken = taken - kept[k + 1]
-at = kept[k] + width
-end
-return at
-end
-local function record(limit, units, at)
-if rules.spacing == 'even' then
-instants.next_us[limit.key] = at + ceil((units * width_us(limit)) / amount_at(limit, at))
-return
-end
-local log = log_of(limit.key)
-local n = #log
-if n > 0 and limit.amount > 100 and at - log[n - 1] < limit.periodMs then
-log[n - 1], log[n] = at, log[n] + units
-else
-log[n + 1], log[n + 2] = at, units
-end
-end
-local function book_one(units, max_wait)
-for at, each in ipairs(instants.returned) do
-if same_units(each[2], units) then
-if each[1] - now * 1000 <= max_wait * 1000 then
-table.remove(instants.returned, at)
-return each[1]
-end
-break
-end
-end
-local at = max(now * 1000, (pauses[''] and pauses[''].until_ms or 0) * 1000, instants.last_us)
-for _, limit in ipairs(limits) do at = max(at, earliest_of(limit, units[limit.key] or 0)) end
-local wait = ceil((at - now * 1000) / 1000)
-if wait > max_wait then return -1 - wait end
-for _, limit in ipairs(limits) do record(limit, units[limit.key] or 0, at) end
-instants.last_us = at
-return at
-end
-local function book_instants(step)
-load_instants()
-local before, booked, at, kept = load('x' .. owner) or {}, {}, {}, {}
-for _, each in ipairs(instants.returned) do
-if each[1] >= now * 1000 then kept[#kept + 1] = each end
-end
-instants.returned = kept
-for k, id in ipairs(step.ids) do
-at[k] = before[id] or book_one(step.units, step.maxWaitsMs[k])
-if at[k] >= 0 then booked[id] = at[k] end
-end
-put('x' .. owner, next(booked) and cmsgpack.pack(booked))
-return { 'instants', at }
-end
-local function return_instant(step)
-if step.atUs < now * 1000 then return { 'no' } end
-load_instants()
-local at = #instants.returned + 1
-while at > 1 and instants.returned[at - 1][1] > step.atUs do at = at - 1 end
-table.insert(instants.returned, at, { step.atUs, step.units })
+w.tenant_charge = step.weight and charge_of(w.units, step.weight) or w.charge
+if may_pass() and fits(w.units) then
+given[#given + 1] = { w.id, grant(w) }
 return { 'ok' }
 end
-local function save_instants()
-if not instants_changed then return end
-put('i', cmsgpack.pack({ instants.next_us, instants.last_us }))
-put('r', next(instants.returned) and cmsgpack.pack(instants.returned))
-for key, log in pairs(instants.logs) do put('l' .. key, next(log) and cmsgpack.pack(log)) end
+local ahead, earliest = wait_of(w)
+if is_full(w) then return { 'full', ahead, earliest } end
+if earliest > step.maxWaitMs and turn_in(w.units, ahead, units_ahead(ahead), true) > step.maxWaitMs * 1000 then
+return { 'too-long', ahead, earliest }
 end
-local function orphan_call(c, orphaned)
-for key, units in pairs(c.units) do
-if limit_of[key] and limit_of[key].periodMs > 0 then
-orphaned[key] = (orphaned[key] or 0) + units
-note_answered(limit_of[key], units)
+enqueue(w)
+put_waiter(w.id, w)
+return { 'queued', ahead, earliest }
+end
+local function drop_due(is_dropped)
+local kept = {}
+for _, each in ipairs(due) do
+if not is_dropped(each) then kept[#kept + 1] = each end
+end
+due = kept
+end
+local function cancel(id)
+local w = find_waiter(id)
+if not w or w.owner ~= owner then return { 'gone' } end
+put_waiter(id, nil)
+if not dequeue(w) then
+drop_due(function(each) return each[1] == id end)
+refund(w)
+end
+return { 'ok' }
+end
+local function reserve(units)
+for _, limit in ipairs(limits) do reserved[limit.key] = (reserved[limit.key] or 0) + cost_of(limit, units) end
+end
+local function reserve_due()
+for _, each in ipairs(due) do
+if each[2] ~= owner and now - each[3] <= 25000 then reserve(each[4]) end
+end
+end
+local function give_own(w, given, paused)
+local ms = w.scope == '' and 0 or paused_ms(w.scope)
+if ms == 0 and not fits(w.units) then return 'full' end
+put_waiter(w.id, nil)
+if ms > 0 then
+paused[#paused + 1] = { w.id, ms }
+return 'paused'
+end
+given[#given + 1] = { w.id, grant(w) }
+return 'granted'
+end
+local function give_turns(given, paused)
+local first, gone = nil, {}
+for _, each in ipairs(due) do
+if each[2] == owner and not first then
+local w = find_waiter(each[1])
+if w and give_own(w, given, paused) == 'full' then first = w else gone[each[1]] = true end
+end
+end
+drop_due(function(each) return gone[each[1]] end)
+local turns = 0
+while not first do
+local w = first_waiter()
+if not w then return -1 end
+if turns == 128 then return 0 end
+turns = turns + 1
+local o = owners[w.owner]
+if not o or o.gone then
+dequeue_first(w)
+put_waiter(w.id, nil)
+elseif w.owner == owner then
+local turn = give_own(w, given, paused)
+if turn == 'full' then break end
+if turn == 'granted' then charge(w) end
+dequeue_first(w)
 else
-add('u' .. key, -units)
+local silent = now - o.seen >= 2000000
+if not silent and not fits(w.units) then break end
+charge(w)
+dequeue_first(w)
+due[#due + 1] = { w.id, w.owner, silent and 0 or now, w.units }
+if not silent then reserve(w.units) end
+end
+end
+local into = turn_in(first and first.units or {}, first and 0 or least_ahead(), {}, false)
+return into > 0 and into or 25000
+end
+if is_new then
+meta.start, meta.open, meta.retry = time, now + silence(), now - 1000000
+for _, field in ipairs(call('HKEYS', S)) do
+if string.sub(field, 1, 1) == 'l' then
+local l = load(field)
+put(field, { l[1], l[2], meta.kept, l[4] })
 end
 end
 end
-local function adopt()
-local orphaned, gone = {}, false
-for process, seen in pairs(owners) do
-if process ~= owner and now - seen >= 3000 then
+local results, given, paused, mirrors, voided, ask_in = {}, {}, {}, {}, {}, nil
+local before = owners[owner]
+local registers = asked.steps[1] and asked.steps[1].op == 'register'
+local known = asked.marker == meta.marker and before and not before.gone
+local runs = (known or registers) and asked.no > (before and before.no or 0)
+local function text_of(list)
+local parts = {}
+for at, limit in ipairs(list) do parts[at] = limit.key .. '=' .. whole(limit.amount) end
+return table.concat(parts, ' ')
+end
+local function cut_all()
+local latest = max(time + 1000000 + rules.arrivalMs * 1000, meta.long)
+for _, limit in ipairs(limits) do if logs[limit.key] then cut_log(logs[limit.key], limit, latest) end end
+for process in pairs(owners) do
+for name, g in pairs(grants(process)) do
+if g.arrives > latest then
+g.arrives = latest
+put_grant(process, name, g)
+end
+end
+end
+end
+local function drop_gone()
+for process, o in pairs(owners) do
+local silent = now - o.seen
+local ending = o.left and o.granted > o.ended and silent < rules.timeoutMs * 1000
+if silent >= 3000000 and not ending then
+if not o.gone then
+o.gone = true
+grants_of[process], grants_changed[process] = {}, true
+for _, each in ipairs(due) do if each[2] == process then put_waiter(each[1], nil) end end
+drop_due(function(each) return each[2] == process end)
+end
+if silent >= 10000000 and (o.granted <= o.ended or silent >= rules.timeoutMs * 1000) then
 owners[process] = nil
-put('x' .. process, nil)
-forget_assigned(process)
-gone = true
-end
-end
-if gone then
-for field in pairs(all_fields()) do
-local limit, process = string.match(field, '^g(%S+) (%S+) %S+$')
-if limit and not owners[process] then
-local units = count(field)
-if units > 0 then
-add(field, -units)
-orphaned[limit] = (orphaned[limit] or 0) + units
+grants_of[process], grants_changed[process] = {}, true
 end
 end
 end
 end
-for _, id in ipairs(call('ZRANGEBYSCORE', E, '-inf', now)) do
-local c = find_call(id)
-if c and c.until_ms <= now then
-if c.phase == 'assigned' then lapse(id, c)
-elseif owners[c.owner] then
-put_call(id, { owner = c.owner, phase = c.phase, until_ms = now + rules.heldMs, units = c.units, ticks = c.ticks })
-else
-put_call(id, nil)
-if c.phase == 'answered' then release_answered(c) else orphan_call(c, orphaned) end
+local function run(step)
+local op = step.op
+if op == 'book' then return book(step, given)
+elseif op == 'cancel' then return cancel(step.id)
+elseif op == 'back' then return give_back(step)
+elseif op == 'report' then return report(step)
+elseif op == 'pause' then return pause(step)
+elseif op == 'refusedWithRoom' then return widen()
+elseif op == 'retry' then return take_retry()
+elseif op == 'register' then return register(step, not before or before.gone) end
+owners[owner].left = true
+return { 'ok' }
+end
+local function copy_logs()
+for _, limit in ipairs(limits) do
+local log = logs[limit.key]
+if log and 1000000 + rules.arrivalMs * 1000 + limit.counted > 3000000 and now >= paced_until(log, limit) then
+local entries, e = {}, log.entries
+for i = 1, #e, 3 do entries[#entries + 1] = { e[i] - time, e[i + 1] } end
+mirrors[#mirrors + 1] = { limit.key, entries }
 end
 end
 end
-local keys, adopted = {}, {}
-for key, units in pairs(orphaned) do if units > 0 then keys[#keys + 1] = key end end
-table.sort(keys)
-local tick = string.format('adopted-%.0f', now)
-for at, key in ipairs(keys) do
-add(group(key, owner, tick), orphaned[key])
-adopted[at] = { key, tick, orphaned[key] }
+if runs then
+local o = before or { granted = asked.ended, ended = asked.ended, left = false }
+owners[owner] = {
+seen = now, no = asked.no, granted = o.granted, ended = max(o.ended, asked.ended), left = o.left, gone = false,
+limits = text_of(rules.limits),
+}
+keep_logs()
+if was_set_back then cut_all() end
+if now >= meta.widened_until then meta.widened = 0 end
+drop_gone()
+voided = void_unreceived()
+reserve_due()
+for at, step in ipairs(asked.steps) do results[at] = run(step) end
+ask_in = #voided > 0 and 0 or give_turns(given, paused)
+if owners[owner].left and owners[owner].granted <= owners[owner].ended then
+owners[owner] = nil
+grants_of[owner], grants_changed[owner] = {}, true
 end
-return adopted
-end
-local function assign(held)
-local notify, at_of = {}, {}
-if meta.recovering == 1 then return notify end
-while true do
-local best = call('ZRANGEBYSCORE', T, '-inf', string.format('(%.0f', 4503599627370496), 'LIMIT', 0, 1)[1]
-if not best then return notify end
-local first = call('ZRANGEBYLEX', Q, '[' .. best .. '\\0', '(' .. best .. '\\1', 'LIMIT', 0, 1)[1]
-local id = first and string.match(first, '%z([^%z]*)$')
-local w = id and find_waiter(id)
-if not w then
-if first then call('ZREM', Q, first) else set_tag(best, (tag_of(best)), false) end
-elseif not owners[w.owner] then
-dequeue(w)
-put_waiter(id, nil)
-elseif now - owners[w.owner] >= 2000 then
-pass_over(w)
-elseif not fits(w.units) then
-return notify
-else
-serve(w.tenant, w.charge)
-dequeue(w)
-spend(w.units)
-local mine = w.owner == owner
-local phase, until_ms = mine and 'held' or 'assigned', now + (mine and rules.heldMs or 2000)
-put_call(id, { owner = w.owner, phase = phase, until_ms = until_ms, units = w.units, ticks = {} })
-if mine then
-put_waiter(id, nil)
-held[#held + 1] = id
-else
-add_assigned(w)
-if not at_of[w.owner] then
-notify[#notify + 1] = { owner = w.owner, ids = {} }
-at_of[w.owner] = #notify
-end
-local told = notify[at_of[w.owner]].ids
-told[#told + 1] = id
-end
-end
-end
-end
-local known = owners[owner] ~= nil
-owners[owner] = now
-local held, paused = confirm_all()
-local results, confirmed = {}, {}
-for at, id in ipairs(held) do confirmed[at] = id end
-for at, step in ipairs(asked.steps) do
-local op, result = step.op, nil
-if op == 'book' then result = book(step)
-elseif op == 'cancel' then result = cancel(owner, step.id)
-elseif op == 'answered' then result = answered(step)
-elseif op == 'done' then result = done(step)
-elseif op == 'free' then result = free(step)
-elseif op == 'pause' then result = pause(step)
-elseif op == 'retry' then result = take_retry()
-elseif op == 'register' then result = register(step, confirmed)
-elseif op == 'instants' then result = book_instants(step)
-elseif op == 'return' then result = return_instant(step)
-elseif op == 'recovered' then
-if step.epoch == meta.epoch then meta.recovering = 0 end
-result = { 'ok' }
-else
-owners[owner] = -1000000000000
-result = { 'ok' }
-end
-results[at] = result
-end
-local adopted = adopt()
-local notify = assign(held)
-local paused_until = pauses[''] and pauses[''].until_ms or 0
 forget_pauses()
-local depth = waiting()
-local wake = -1
-if depth > 0 and paused_until > 0 and now < paused_until + 4000 then
-wake = now < paused_until and paused_until - now or 100
+if asked.mirror then copy_logs() end
+save_logs()
+save_queue()
 end
-local processes = 0
-for _ in pairs(owners) do processes = processes + 1 end
-local used = {}
-for at, limit in ipairs(limits) do used[at] = count('u' .. limit.key) end
-save_instants()
-save_answered()
+local function left_ms(until_us) return max(0, ceil((until_us - now) / 1000)) end
+local used, paced, processes = {}, 0, 0
+for at, each in ipairs(rules.limits) do
+local limit = limit_of(each.key, each.amount)
+used[at] = runs and used_of(limit) or 0
+if logs[each.key] then paced = max(paced, paced_until(logs[each.key], limit)) end
+end
+for _, o in pairs(owners) do if not o.gone then processes = processes + 1 end end
+local closed = closed_us()
 save()
-local notified = {}
-for at, each in ipairs(notify) do
-call('PUBLISH', ARGV[3] .. each.owner, #each.ids)
-notified[at] = { each.owner, each.ids }
-end
-return cmsgpack.pack(0, clock, now, meta.epoch, meta.recovering, known and 1 or 0, results, held, paused, adopted, wake,
-math.max(0, paused_until - now), depth, processes, used, notified)
+local keep = 604800000
+for _, limit in ipairs(limits) do keep = max(keep, 2 * limit.period) end
+call('PEXPIRE', S, keep)
+call('PEXPIRE', Q, keep)
+return cmsgpack.pack(0, clock, meta.marker, runs and 1 or 0, time, now, meta.epoch, meta.offset, meta.lost, results, given, paused,
+voided, ask_in or (closed > 0 and closed or -1), left_ms(meta.open), left_ms(paced), paused_ms(''), ceil(meta.widened / 1000),
+meta.widened > 0 and left_ms(meta.widened_until) or 0, meta.waiting + #due, processes, used, mirrors)
 `,
 }
 
 export const inspect: Script = {
   name: 'inspect',
-  sha1: '95b282d16a5957fa8b0ae59ca3c00a6011fe99ca',
+  sha1: '57b9daab33f5ed4778532d19678b9da5a654f958',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local function is_later(value) return value and string.byte(value) == 193 end
+local function refuse_later(key)
+return redis.error_reply('FORMAT A newer version of Sluice wrote a Redis key in a format that this one does not know: ' .. key)
+end
 local S, Q = KEYS[1], KEYS[2]
+local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
+local asked = cjson.decode(ARGV[2])
+local owner, rules = asked.owner, asked.rules
 local function load(field)
 local packed = call('HGET', S, field)
 return packed and cmsgpack.unpack(packed) or nil
 end
-local m = load('m')
-if not m then return cmsgpack.pack(0, clock, '') end
-local now = math.floor(clock / 1000) - m[5]
-local told = {
-epoch = m[2], recovering = m[3] == 1, waiting = call('ZCARD', Q),
-limits = {}, processes = {}, pauses = {}, calls = { assigned = 0, held = 0, answered = 0 },
+local function put(field, value)
+if value then call('HSET', S, field, cmsgpack.pack(value)) else call('HDEL', S, field) end
+end
+local function whole(number) return string.format('%.0f', number) end
+local META = {
+'run', 'marker', 'time', 'verified', 'offset', 'epoch', 'raw', 'wall', 'start', 'open', 'seq', 'numbers', 'long',
+'widened', 'widened_until', 'tokens', 'retry', 'waiting', 'tenants', 'virtual', 'limits', 'lost',
 }
-for process, seen in pairs(load('O') or {}) do told.processes[process] = math.max(0, now - seen) end
-for scope, pause in pairs(load('p') or {}) do
-if pause.until_ms > now then told.pauses[scope] = pause.until_ms - now end
+local meta, is_new, has_state = {}, false, false
+if is_later(call('HGET', S, 'm')) then return refuse_later(S) end
+do
+local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
+local m = load('m')
+has_state = m ~= nil
+if m then for at, name in ipairs(META) do meta[name] = m[at] end end
+if meta.run ~= run then
+is_new = true
+meta.kept = m and meta.time or 0
+if not m then meta = { kept = 0, time = clock, verified = clock, offset = 0, lost = 0, epoch = 0, raw = clock, wall = asked.wallMs } end
+meta.run, meta.marker = run, string.sub(run, 1, 6) .. string.format('%x', floor(clock / 1000))
+for _, name in ipairs({ 'seq', 'numbers', 'long', 'widened', 'widened_until', 'tokens', 'waiting', 'tenants', 'virtual', 'limits' }) do meta[name] = 0 end
 end
-local fields = call('HGETALL', S)
-for at = 1, #fields, 2 do
-local kind, name = string.sub(fields[at], 1, 1), string.sub(fields[at], 2)
-if kind == 'u' then told.limits[name] = tonumber(fields[at + 1])
-elseif kind == 'c' then
-local phase = cmsgpack.unpack(fields[at + 1])[2]
-told.calls[phase] = told.calls[phase] + 1
+end
+local owners, pauses, due, queued = load('O') or {}, load('p') or {}, load('D') or {}, load('u') or {}
+local grants_of, grants_changed = {}, {}
+local function grants(process)
+if not grants_of[process] then grants_of[process] = load('g' .. process) or {} end
+return grants_of[process]
+end
+local function save()
+local m = {}
+for at, name in ipairs(META) do m[at] = meta[name] end
+call('HSET', S, 'm', cmsgpack.pack(m), 'O', cmsgpack.pack(owners), 'D', cmsgpack.pack(due), 'u', cmsgpack.pack(queued))
+put('p', next(pauses) and pauses)
+for process in pairs(grants_changed) do put('g' .. process, next(grants_of[process]) and grants_of[process]) end
+end
+local now, time
+local function limit_of(key, amount)
+local unit, period = string.match(key, '^(.*)/(%d+)$')
+period = tonumber(period or 0)
+local width = amount > 64 and max(1, floor(period * 1000 / 128)) or 1
+return { key = key, unit = unit or 'requests', period = period, amount = amount, width = width, counted = floor(period * 2001 / 2) + 2000 }
+end
+local function place_of(limit, at) return ceil(at / limit.width) * limit.width end
+local function enter(log, limit, at, units, least)
+if units <= 0 then return end
+local arrives, e = place_of(limit, at), log.entries
+local to = #e + 1
+while to > 1 and e[to - 3] > arrives do to = to - 3 end
+log.total, log.changed, log.frees = log.total + units, true, nil
+if least >= at then least = arrives end
+if e[to - 3] == arrives then
+e[to - 2], e[to - 1] = e[to - 2] + units, min(e[to - 1], least)
+return
+end
+for from = #e, to, -1 do e[from + 3] = e[from] end
+e[to], e[to + 1], e[to + 2] = arrives, units, least
+end
+local function remove_at(e, at)
+for to = at, #e do e[to] = e[to + 3] end
+end
+local function take_out(log, limit, at, units)
+local arrives, e = place_of(limit, at), log.entries
+for i = #e - 2, 1, -3 do
+if e[i] == arrives then
+local taken = min(units, e[i + 1])
+e[i + 1], log.total, log.changed, log.frees = e[i + 1] - taken, log.total - taken, true, nil
+if e[i + 1] == 0 then remove_at(e, i) end
+return taken
 end
 end
-return cmsgpack.pack(0, clock, cjson.encode(told))
+return 0
+end
+local function expire(log, limit)
+local past, e, gone = now - limit.counted, log.entries, 0
+while e[gone + 1] and e[gone + 1] <= past do
+log.total = log.total - e[gone + 2]
+gone = gone + 3
+end
+if gone == 0 then return end
+log.changed, log.frees = true, nil
+local size = #e
+for at = 1, size do e[at] = e[at + gone] end
+end
+local function cut_log(log, limit, latest)
+local e, late = log.entries, {}
+while #e > 0 and e[#e - 2] > latest do
+late[#late + 1] = { e[#e - 1], e[#e] }
+log.total = log.total - e[#e - 1]
+e[#e], e[#e - 1], e[#e - 2] = nil, nil, nil
+end
+for i = #late, 1, -1 do enter(log, limit, latest, late[i][1], late[i][2]) end
+end
+local function frees_of(log)
+local frees, e, sum = {}, log.entries, 0
+for i = 1, #e, 3 do frees[#frees + 1] = { e[i + 2], e[i + 1], e[i + 2] < e[i] } end
+table.sort(frees, function(a, b) return a[1] < b[1] end)
+for _, free in ipairs(frees) do
+sum = sum + free[2]
+free[4] = sum
+end
+return frees
+end
+local function free_in(log, limit, units, give_back)
+if units <= 0 then return 0 end
+local rounds = floor((units - 1) / limit.amount)
+local left, into = units - rounds * limit.amount, limit.counted
+log.frees = log.frees or frees_of(log)
+local frees, low, high = log.frees, 1, #log.frees
+if give_back then
+for _, free in ipairs(frees) do if free[3] then left = left - free[2] end end
+if left <= 0 then return rounds * limit.counted end
+for _, free in ipairs(frees) do
+if not free[3] then
+left = left - free[2]
+if left <= 0 then return rounds * limit.counted + max(0, free[1] + limit.counted - now) end
+end
+end
+return rounds * limit.counted + into
+end
+while low <= high do
+local middle = floor((low + high) / 2)
+if frees[middle][4] >= left then high = middle - 1 else low = middle + 1 end
+end
+if frees[low] then into = max(0, frees[low][1] + limit.counted - now) end
+return rounds * limit.counted + into
+end
+local function limits_in_force()
+local texts, strictest, found = {}, {}, {}
+for _, o in pairs(owners) do if now - o.seen < 10000000 then texts[o.limits] = true end end
+for text in pairs(texts) do
+for key, amount in string.gmatch(text, '(%S+)=(%d+)') do
+strictest[key] = min(strictest[key] or math.huge, tonumber(amount))
+end
+end
+for key, amount in pairs(strictest) do found[#found + 1] = limit_of(key, amount) end
+table.sort(found, function(a, b) return a.key < b.key end)
+return found
+end
+local logs, limits = {}, {}
+local function read_log(key)
+local l = load('l' .. key)
+return l and { total = l[1], since = l[2], mirrored = l[3], entries = l[4] }
+end
+local function filled_log(limit, kept, is_first)
+local log = { total = 0, since = is_first and meta.start or time, mirrored = 0, entries = {}, changed = true }
+local source
+for _, key in ipairs(kept) do
+local other = limit_of(key, 1)
+if other.unit == limit.unit and other.period > 0 then
+if not source then source = other
+elseif source.period < limit.period then if other.period > source.period then source = other end
+elseif other.period >= limit.period and other.period < source.period then source = other end
+end
+end
+if not source then return log end
+local known = logs[source.key]
+local e = known.entries
+for i = 1, #e, 3 do enter(log, limit, e[i], e[i + 1], e[i + 2]) end
+log.since = source.period >= limit.period and known.since or max(known.since, now - source.period * 1000)
+return log
+end
+local function keep_logs()
+limits = limits_in_force()
+local kept, is_kept, keys, missing = {}, {}, '', false
+for _, limit in ipairs(limits) do
+if limit.period > 0 then
+logs[limit.key] = read_log(limit.key)
+is_kept[limit.key] = true
+keys, missing = keys .. ' ' .. limit.key, missing or not logs[limit.key]
+end
+end
+if missing or keys ~= meta.limits then
+for _, field in ipairs(call('HKEYS', S)) do
+if string.sub(field, 1, 1) == 'l' then
+local key = string.sub(field, 2)
+kept[#kept + 1] = key
+if not logs[key] then logs[key] = read_log(key) end
+end
+end
+table.sort(kept)
+local is_first = #kept == 0
+for _, limit in ipairs(limits) do
+if limit.period > 0 and not logs[limit.key] then
+logs[limit.key] = filled_log(limit, kept, is_first)
+end
+end
+for key in pairs(logs) do
+if not is_kept[key] then
+logs[key] = nil
+call('HDEL', S, 'l' .. key)
+end
+end
+meta.limits = keys
+end
+for _, limit in ipairs(limits) do if logs[limit.key] then expire(logs[limit.key], limit) end end
+end
+local function save_logs()
+for key, log in pairs(logs) do
+if log.changed then put('l' .. key, { log.total, log.since, log.mirrored, log.entries }) end
+end
+end
+if not has_state then return cmsgpack.pack(0, clock, '') end
+time = clock + meta.offset
+now = time
+local function left_ms(until_us) return max(0, ceil((until_us - time) / 1000)) end
+local shown = {
+marker = meta.marker, recoveringMs = left_ms(meta.open), waiting = meta.waiting + #due,
+widenedMs = time < meta.widened_until and ceil(meta.widened / 1000) or 0, widenedForMs = left_ms(meta.widened_until),
+limits = {}, processes = {}, pauses = {}, queue = {},
+}
+local in_flight, amounts = 0, {}
+for _, limit in ipairs(limits_in_force()) do amounts[limit.key] = limit.amount end
+for name, o in pairs(owners) do
+in_flight = in_flight + max(0, o.granted - o.ended)
+shown.processes[name] = { seenMs = max(0, ceil((time - o.seen) / 1000)), inFlight = max(0, o.granted - o.ended) }
+end
+if amounts['in-flight'] then
+shown.limits['in-flight'] = { used = in_flight, amount = amounts['in-flight'], nextFreeMs = 0, pacedMs = 0 }
+end
+for _, field in ipairs(call('HKEYS', S)) do
+local key = string.match(field, '^l(.*)$')
+if key then
+local limit, log = limit_of(key, amounts[key] or 1), read_log(key)
+expire(log, limit)
+local next_free = log.entries[1] and left_ms(log.entries[1] + limit.counted) or 0
+local paced = log.since == 0 and 0 or left_ms(log.since + limit.counted)
+shown.limits[key] = { used = log.total, amount = amounts[key], nextFreeMs = next_free, pacedMs = paced }
+end
+end
+for scope, each in pairs(pauses) do
+if each.until_us > time then shown.pauses[scope] = left_ms(each.until_us) end
+end
+local at_of = {}
+local function show_waiter(caller, tenant, order)
+local name = caller .. '\\0' .. tenant
+if not at_of[name] then
+at_of[name] = #shown.queue + 1
+shown.queue[at_of[name]] = { caller = caller, tenant = tenant, waiting = 0, sinceMs = 0 }
+end
+local q = shown.queue[at_of[name]]
+q.waiting, q.sinceMs = q.waiting + 1, max(q.sinceMs, max(0, floor(time / 1000) - order))
+end
+for _, member in ipairs(call('ZRANGEBYLEX', Q, '[w', '(x', 'LIMIT', 0, 1000)) do
+local caller, tenant, order = string.match(member, '^w([^%z]*)%z([^%z]*)%z(%d+)')
+show_waiter(caller, tenant, string.sub(order, 1, 16) - 4000000000000000)
+end
+for _, each in ipairs(due) do
+local w = load('w' .. each[1])
+if w then show_waiter(w[2], w[3], w[5]) end
+end
+return cmsgpack.pack(0, clock, cjson.encode(shown))
 `,
 }

@@ -1,14 +1,20 @@
+import type { Units } from './messages.ts'
+
+/** A call that waits, or that was granted. */
 export interface WaiterRecord {
   readonly id: string
   readonly owner: string
+  readonly caller: string
   readonly tenant: string
   readonly scope: string
   /** Waiters of a tenant go by this, then by arrival. */
   readonly order: number
   readonly seq: number
-  readonly units: Readonly<Record<string, number>>
-  /** What its tenant pays for it in virtual time. */
+  readonly units: Units
+  readonly arrivalUs: number
+  /** What it costs its caller and its tenant in virtual time. */
   readonly charge: number
+  readonly tenantCharge: number
 }
 
 const comesBefore = (a: WaiterRecord, b: WaiterRecord): boolean =>
@@ -27,12 +33,15 @@ export class TenantQueue {
     return this.#waiters[this.#head]
   }
 
-  /** Adds a waiter; returns how many are before it. */
-  add(waiter: WaiterRecord): number {
+  /** The first of them, at most so many. */
+  upTo(count: number): readonly WaiterRecord[] {
+    return this.#waiters.slice(this.#head, this.#head + count)
+  }
+
+  add(waiter: WaiterRecord): void {
     const at = this.#placeOf(waiter)
     if (at === this.#waiters.length) this.#waiters.push(waiter)
     else this.#waiters.splice(at, 0, waiter)
-    return at - this.#head
   }
 
   /** How many would be before it. */

@@ -1,5 +1,6 @@
 import type { Deadline } from '../../runtime/deadlines.ts'
 import type { Units } from '../booking/messages.ts'
+import type { Connection } from '../connection/connection.ts'
 import { UpstreamError } from '../egress-error.ts'
 import type { Grant } from '../places/grant.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
@@ -21,20 +22,34 @@ export interface AttemptObserver {
   actualUnits(reserved: Units, isCut: boolean): Units | undefined
 }
 
+export interface AttemptOptions {
+  /** Longest time without a byte of the request going out, and from its last byte to the head of the response. */
+  readonly timeoutMs: number
+  /** The body is written together with the head, as undici does with what is in memory. */
+  readonly isInMemory: boolean
+  /** Undefined where the application's own dispatcher has it. */
+  readonly connection: Connection | undefined
+}
+
 /**
- * One dispatch on one grant. It reports to the grant when the request has surely arrived at the vendor:
+ * One dispatch on one grant. It reports to the grant what is known about when the request arrived at the vendor:
  *
- *     written -> final response begins, body sent        answered then
- *             -> peer closes or resets                   answered then
- *             -> timeout, or we end the connection       answered at written + timeout
+ *     the kernel has its last byte                       written, it arrives within `arrival` of that
+ *     final response begins, body sent                   answered
+ *     the vendor closes or resets                        answered
  *     nothing written (DNS, connect, TLS, late grant)    cancelled
+ *     timeout, or we end the connection                  nothing more: what was written may still be on its way
  */
 export class Attempt implements ResponseHandler {
   readonly #runtime: UpstreamRuntime
   readonly #grant: Grant
   readonly #observer: AttemptObserver
+  readonly #options: AttemptOptions
   #writtenMs: number | undefined
-  #timeoutMs: number
+  #firstByteMs = 0
+  /** When the last byte went out so far. */
+  #sentMs = 0
+  #bytesBefore = 0
   #timeout: Deadline | undefined
   #abort: ((reason?: Error) => void) | undefined
   #isBodySent: boolean
@@ -45,28 +60,22 @@ export class Attempt implements ResponseHandler {
   #isDiscarded = false
   #discardedBytes = 0
 
-  /** `isBodyInMemory`: the body is written together with the head, as undici does with what is in memory. */
-  constructor(
-    runtime: UpstreamRuntime,
-    grant: Grant,
-    observer: AttemptObserver,
-    timeoutMs: number,
-    isBodyInMemory: boolean,
-  ) {
+  constructor(runtime: UpstreamRuntime, grant: Grant, observer: AttemptObserver, options: AttemptOptions) {
     this.#runtime = runtime
     this.#grant = grant
     this.#observer = observer
-    this.#timeoutMs = timeoutMs
-    this.#isBodySent = isBodyInMemory
-  }
-
-  get isWritten(): boolean {
-    return this.#writtenMs !== undefined
+    this.#options = options
+    this.#isBodySent = options.isInMemory
   }
 
   /** When the head was written, by the monotonic clock. */
   get writtenMs(): number | undefined {
     return this.#writtenMs
+  }
+
+  /** From the head of the request to that of its response. */
+  get firstByteMs(): number {
+    return this.#firstByteMs
   }
 
   /**
@@ -92,29 +101,43 @@ export class Attempt implements ResponseHandler {
 
   onConnect(abort: (reason?: Error) => void): void {
     const { clock, timeouts, name } = this.#runtime
-    const { notAfterMs, arriveByMs } = this.#grant
     if (this.#isDetached) throw new UpstreamError('aborted', name, false, undefined)
     const nowMs = clock.monotonic()
-    if (nowMs > notAfterMs || nowMs >= arriveByMs) throw new LateGrant()
+    if (nowMs > this.#grant.writeByMs) throw new LateGrant()
     this.#abort = abort
     this.#writtenMs = nowMs
-    this.#timeoutMs = Math.min(this.#timeoutMs, arriveByMs - nowMs)
-    this.#timeout = timeouts.add(nowMs + this.#timeoutMs, () => this.#timedOut())
+    this.#sentMs = nowMs
+    this.#bytesBefore = this.#options.connection?.socket.bytesWritten ?? 0
+    this.#timeout = timeouts.add(nowMs + this.#options.timeoutMs, () => this.#timedOut())
   }
 
-  onBodySent(): void {}
+  onBodySent(): void {
+    this.#sentMs = this.#runtime.clock.monotonic()
+  }
 
+  /** Everything was given to the socket, which may not have passed all of it to the kernel yet. */
   onRequestSent(): void {
     this.#isBodySent = true
-    if (this.#hasResponse) this.#grant.answer()
+    this.#sentMs = this.#runtime.clock.monotonic()
+    if (this.#hasResponse) {
+      this.#answer()
+      return
+    }
+    const { connection, isInMemory } = this.#options
+    const socket = connection?.socket
+    const bytes = socket && isInMemory ? socket.bytesWritten - this.#bytesBefore : undefined
+    if (socket === undefined || socket.writableLength === 0) this.#written(bytes)
+    else socket.write('', (error) => error ?? this.#written(bytes))
   }
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
     // An interim response does not show that the request was counted.
     if (status < 200) return true
+    const nowMs = this.#runtime.clock.monotonic()
     this.#hasResponse = true
+    this.#firstByteMs = nowMs - this.#writtenMs!
     this.#timeout?.cancel()
-    if (this.#isBodySent) this.#grant.answer()
+    if (this.#isBodySent) this.#grant.answer(nowMs)
     if (this.#isDetached) {
       this.#abort?.(new UpstreamError('aborted', this.#runtime.name, true, undefined))
       return true
@@ -132,37 +155,47 @@ export class Attempt implements ResponseHandler {
 
   onComplete(trailers: Buffer[] | null): void {
     if (this.#isOver) return
-    this.#isOver = true
-    this.#grant.answer()
-    this.#finish(false)
+    if (!this.#isBodySent) this.#answer()
+    this.#end(false)
     if (!this.#isDetached) this.#observer.ended(trailers)
   }
 
   onError(error: Error): void {
     if (this.#isOver) return
-    this.#isOver = true
-    const { clock } = this.#runtime
-    const grant = this.#grant
-    this.#timeout?.cancel()
-    if (this.#writtenMs === undefined) grant.cancel()
-    else if (this.#hasResponse || isPeersDoing(error)) this.#finish(true)
-    else {
-      // We ended the connection, so what was written may still be on its way.
-      const leftMs = Math.max(0, this.#writtenMs + this.#timeoutMs - clock.monotonic())
-      const timer = clock.setTimeout(() => grant.finish(), leftMs)
-      timer.unref?.()
-    }
+    if (this.#writtenMs === undefined) this.#grant.cancel()
+    else if (this.#hasResponse || isPeersDoing(error)) this.#answer()
+    this.#end(true)
     if (!this.#isDetached) this.#observer.failed(error, this.#writtenMs !== undefined)
   }
 
-  #finish(isCut: boolean): void {
-    const units = this.#isDiscarded ? undefined : this.#observer.actualUnits(this.#grant.units, isCut)
-    this.#grant.finish(units)
+  #answer(): void {
+    this.#grant.answer(this.#runtime.clock.monotonic())
   }
 
+  #written(bytes: number | undefined): void {
+    if (this.#isOver || this.#hasResponse) return
+    const { clock } = this.#runtime
+    this.#sentMs = clock.monotonic()
+    this.#grant.written(this.#sentMs, this.#runtime.arrivalMs(bytes))
+  }
+
+  #end(isCut: boolean): void {
+    this.#isOver = true
+    this.#timeout?.cancel()
+    const { connection } = this.#options
+    if (connection) this.#runtime.connections.giveBack(connection)
+    if (this.#writtenMs === undefined) return
+    const isCounted = this.#hasResponse && !this.#isDiscarded
+    this.#grant.finish(isCounted ? this.#observer.actualUnits(this.#grant.units, isCut) : undefined)
+  }
+
+  /** What is written piece by piece may take as long as pieces go out. */
   #timedOut(): void {
     if (this.#isOver || this.#hasResponse) return
-    this.#abort?.(new UpstreamError('timeout', this.#runtime.name, true, undefined))
+    const { clock, timeouts, name } = this.#runtime
+    const endsMs = this.#sentMs + this.#options.timeoutMs
+    if (endsMs > clock.monotonic()) this.#timeout = timeouts.add(endsMs, () => this.#timedOut())
+    else this.#abort?.(new UpstreamError('timeout', name, true, undefined))
   }
 }
 

@@ -3,18 +3,25 @@ import { encodeKey } from '../../core/key.ts'
 import type { CallOptions } from '../egress.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
 import type { HeaderFields } from './header-fields.ts'
-import type { Undici } from './load-undici.ts'
 
 /** What a call needs besides its request. */
 export interface CallContext {
   readonly runtime: UpstreamRuntime
-  readonly undici: Undici
-  /** What the request is sent through once it has its grant. */
-  readonly transport: Dispatcher['dispatch']
+  /** What the request is sent through once it has its grant; our own connections when left out. */
+  readonly transport?: Dispatcher['dispatch'] | undefined
   readonly options: CallOptions
   readonly timeoutMs?: number | undefined
+  /** Makes the request of a call that was booked without it. */
+  deferred?: { begin(call: BookedCall): void }
   /** What the caller receives besides the response itself. */
-  readonly onResponse: ((about: ResponseAbout) => void) | undefined
+  onResponse?: (about: ResponseAbout) => void
+}
+
+/** A call that has its grant and needs its request. One of the two is called. */
+export interface BookedCall {
+  adopt(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void
+  /** There will be no request. */
+  abandon(): void
 }
 
 /** About a response that is passed on. */

@@ -1,61 +1,66 @@
 import type { Dispatcher } from 'undici'
-import { parseDuration } from '../../core/duration.ts'
+import type { UsageReader } from '../../admission/usage/usage-reader.ts'
+import { SluiceError } from '../../core/errors.ts'
 import { toError } from '../../core/to-error.ts'
 import type { Units } from '../booking/messages.ts'
+import type { Connection } from '../connection/connection.ts'
 import type { CallOptions } from '../egress.ts'
-import { RefusedError, UpstreamError } from '../egress-error.ts'
+import { UpstreamError } from '../egress-error.ts'
 import type { OutgoingRequest } from '../options.ts'
-import type { BookingObserver } from '../places/booker.ts'
 import type { Grant } from '../places/grant.ts'
 import { type AttemptOutcome, nextAttemptMs } from '../retry/may-retry.ts'
-import { estimateTokens } from '../usage/estimate.ts'
-import { type UsageReader, usageReader } from '../usage/usage-reader.ts'
 import type { VendorSignal } from '../vendor/vendor-signal.ts'
 import { Attempt, type AttemptObserver, LateGrant } from './attempt.ts'
-import { type CallContext, nameOf } from './call-context.ts'
+import { type BookedCall, type CallContext, nameOf } from './call-context.ts'
 import { headerFields } from './header-fields.ts'
+import { HeldResponse } from './held-response.ts'
 import { hookAnswer } from './hooks.ts'
 import { isInMemory, outgoingRequest, withoutHeadersTimeout } from './outgoing-request.ts'
-import { PeekedResponse } from './peeked-response.ts'
+import { comesInPieces, readAhead } from './read-ahead.ts'
 import { reportedUnits } from './reported-units.ts'
 import { type ResponseHandler, toResponseHandler } from './response-handler.ts'
 import { mayBeRepeated, needsBody, pauseUpstream, ResponseHead, signalOf } from './response-head.ts'
+import { estimateRequest, readerOf } from './tokens.ts'
+import { Turn, type TurnUser } from './turn.ts'
+
+/** About the size of the head of a request. */
+const usualHead = 1000
 
 /** One dispatch as its caller sees it: booked, sent, and sent again where that is allowed. */
-export class Call implements AttemptObserver, BookingObserver {
+export class Call implements AttemptObserver, BookedCall, TurnUser {
   readonly #context: CallContext
-  readonly #request: Dispatcher.DispatchOptions
-  readonly #handler: ResponseHandler
-  readonly #arrivedMs: number
+  #request: Dispatcher.DispatchOptions
+  #handler: ResponseHandler
   #outgoing: OutgoingRequest | undefined
   readonly #tenant: string
   readonly #scope: string
+  readonly #turn: Turn
+  /** What it was granted, until its request is there. */
+  #granted: { readonly grant: Grant; readonly connection: Connection | undefined } | undefined
+  #isMade: boolean
   #attempt: Attempt | undefined
-  #expected: CallOptions['cost']
-  #attempts = 0
-  #waitMs = 0
-  #giveUp: (() => void) | undefined
-  #peeked: PeekedResponse | undefined
+  #retryTimer: ReturnType<CallContext['runtime']['clock']['setTimeout']> | undefined
   #reader: UsageReader | undefined
+  #model: string | undefined
   #response: ResponseHead | undefined
-  #pass: number | undefined
-  /** The response is passed on as it arrives. */
-  #isPassing = false
+  #held: HeldResponse | undefined
   /** What to do about the current attempt is decided, once: two decisions on one refusal would send two retries. */
-  #isDecided = false
-  /** How the attempt failed after it was decided, while its response was still held back. */
-  #lateFailure: UpstreamError | undefined
+  #isJudged = false
+  #isPassing = false
   #isOver = false
 
   constructor(context: CallContext, request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
-    const { hooks, clock } = context.runtime
+    const { runtime, options, transport } = context
+    const { hooks } = runtime
     this.#context = context
     this.#request = request
-    this.#handler = toResponseHandler(handler, context.undici)
-    this.#arrivedMs = clock.monotonic()
+    this.#handler = toResponseHandler(handler, runtime.undici)
+    this.#isMade = context.deferred === undefined
     const fair = hooks.fairBy ? hookAnswer('fairBy', hooks.fairBy(this.#about)) : undefined
-    this.#tenant = fair ?? context.options.tenant ?? ''
+    this.#tenant = fair ?? options.tenant ?? ''
     this.#scope = hooks.scope ? nameOf(hookAnswer('scope', hooks.scope(this.#about))) : ''
+    const needsConnection = transport === undefined
+    this.#turn = new Turn({ runtime, options, tenant: this.#tenant, scope: this.#scope, needsConnection }, this)
   }
 
   /** What is passed to hooks of the request; most calls need none of it. */
@@ -64,88 +69,118 @@ export class Call implements AttemptObserver, BookingObserver {
     return this.#outgoing
   }
 
+  get bytes(): number | undefined {
+    const { body } = this.#request
+    if (this.#context.transport !== undefined || !isInMemory(body)) return undefined
+    return usualHead + (body ? Buffer.byteLength(body as string | Uint8Array) : 0)
+  }
+
   start(): void {
     // The caller can abort from now on, not only once its request is written.
     this.#handler.onConnect((reason) => this.#abort(reason ?? new Error('aborted')))
-    if (!this.#isOver) this.#book(this.#arrivedMs)
+    if (this.#isOver) return
+    if (comesInPieces(this.#request.body)) void this.#readBody(this.#request.body)
+    else this.#turn.begin(this.#cost())
+  }
+
+  async #readBody(body: AsyncIterable<Uint8Array | string>): Promise<void> {
+    try {
+      this.#request = { ...this.#request, body: (await readAhead(body)) as Buffer }
+      if (!this.#isOver) this.#turn.begin(this.#cost())
+    } catch (error) {
+      this.#end(toError(error))
+    }
+  }
+
+  /** Asked for once: what the hook throws refuses the call, but a later attempt has nobody to throw to. */
+  #cost(): CallOptions['cost'] {
+    const { runtime, options } = this.#context
+    if (!runtime.countsUnits) return undefined
+    if (options.cost !== undefined) return options.cost
+    const { cost } = runtime.hooks
+    return cost ? hookAnswer('cost', cost(this.#about)) : this.#tokens()
+  }
+
+  #tokens(): CallOptions['cost'] {
+    const estimate = estimateRequest(this.#about, this.#context.runtime.outputs)
+    this.#model = estimate?.model
+    return (
+      estimate && {
+        tokens: estimate.input + estimate.output,
+        'input-tokens': estimate.input,
+        'output-tokens': estimate.output,
+      }
+    )
   }
 
   #abort(reason: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#context.runtime.leaveBreaker(this.#pass, 'cancelled')
-    this.#giveUp?.()
+    const { clock } = this.#context.runtime
+    clock.clearTimeout(this.#retryTimer)
+    this.#turn.leave()
+    this.#turn.end('cancelled')
+    this.#returnGrant()
     this.#attempt?.giveUp(reason)
     this.#handler.onError(reason)
   }
 
-  #book(nowMs: number): void {
-    const { runtime, options } = this.#context
-    const { upstream } = runtime
-    this.#pass = runtime.enterBreaker()
-    if (this.#pass === undefined) {
-      const retryAfterMs = runtime.breakerOpenMs
-      this.refused(new RefusedError('breaker-open', runtime.name, { retryAfterMs, tenant: this.#tenant }))
-      return
-    }
-    const booking = {
-      tenant: nameOf(this.#tenant),
-      weight: upstream.weights[this.#tenant] ?? 1,
-      priorityMs: Math.round(options.priority ?? 0),
-      arrivedMs: this.#arrivedMs,
-      maxWaitMs: this.#maxWaitMs,
-      scope: this.#scope,
-      units: runtime.unitsOf(runtime.countsUnits ? this.#cost() : undefined),
-      first: this.#attempts === 0,
-    }
-    this.#attempt = undefined
-    const giveUp = runtime.booking.book(booking, this, nowMs)
-    // The grant may have come synchronously, before this line.
-    if (this.#attempt === undefined) this.#giveUp = giveUp
-  }
-
-  get #maxWaitMs(): number {
-    const { runtime, options } = this.#context
-    const { maxWait = runtime.upstream.maxWaitMs } = options
-    return Math.min(parseDuration(maxWait, 'egress call.maxWait'), runtime.upstream.maxWaitMs)
-  }
-
-  #cost(): CallOptions['cost'] {
-    const { runtime, options } = this.#context
-    if (options.cost !== undefined) return options.cost
-    // Once for all attempts: what it throws refuses the call, but a later attempt has nobody to throw to.
-    if (runtime.hooks.cost) {
-      this.#expected ??= hookAnswer('cost', runtime.hooks.cost(this.#about))
-      return this.#expected
-    }
-    return runtime.countsUnits ? estimateTokens(this.#about) : undefined
-  }
+  // What its turn brings.
 
   refused(error: Error): void {
-    const { runtime } = this.#context
-    if (error instanceof RefusedError) runtime.reports.refused(this.#tenant, this.#arrivedMs, error)
-    runtime.leaveBreaker(this.#pass, 'cancelled')
     this.#end(error)
   }
 
-  granted(grant: Grant): void {
-    this.#giveUp = undefined
-    if (this.#isOver) {
-      grant.cancel()
-      return
+  unreachable(error: Error): void {
+    this.failed(error, false)
+  }
+
+  granted(grant: Grant, connection: Connection | undefined): void {
+    this.#granted = { grant, connection }
+    if (this.#isMade) this.#send()
+    else {
+      this.#isMade = true
+      this.#context.deferred!.begin(this)
     }
+  }
+
+  adopt(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    const { body } = this.#request
+    this.#request = body ? { ...request, body } : request
+    this.#handler = toResponseHandler(handler, this.#context.runtime.undici)
+    this.#handler.onConnect((reason) => this.#abort(reason ?? new Error('aborted')))
+    if (!this.#isOver) this.#send()
+  }
+
+  abandon(): void {
+    if (this.#attempt === undefined) this.#abort(new Error('there is no request'))
+  }
+
+  #returnGrant(): void {
+    const { grant, connection } = this.#granted ?? {}
+    this.#granted = undefined
+    grant?.cancel()
+    if (connection) this.#context.runtime.connections.giveBack(connection)
+  }
+
+  #send(): void {
     const { runtime, transport, timeoutMs } = this.#context
-    this.#attempts += 1
-    this.#isDecided = false
-    this.#waitMs = grant.waitedMs
-    runtime.reports.granted(this.#tenant, this.#arrivedMs, this.#waitMs, this.#attempts)
-    const allowedMs = Math.min(timeoutMs ?? Infinity, runtime.upstream.timeoutMs)
-    this.#attempt = new Attempt(runtime, grant, this, allowedMs, isInMemory(this.#request.body))
+    const { grant, connection } = this.#granted!
+    this.#granted = undefined
+    this.#isJudged = false
+    const attempt = new Attempt(runtime, grant, this, {
+      timeoutMs: Math.min(timeoutMs ?? Infinity, runtime.upstream.timeoutMs),
+      isInMemory: isInMemory(this.#request.body),
+      connection,
+    })
+    this.#attempt = attempt
+    // The time to the first byte is measured by the attempt, which also knows what was written.
+    const request = withoutHeadersTimeout(this.#request)
     try {
-      // The time to the first byte is measured by the attempt, which also knows when to return the place.
-      transport(withoutHeadersTimeout(this.#request), this.#attempt as unknown as Dispatcher.DispatchHandler)
+      if (connection) connection.dispatch(request, attempt as unknown as Dispatcher.DispatchHandler)
+      else transport!(request, attempt as unknown as Dispatcher.DispatchHandler)
     } catch (error) {
-      this.#attempt.onError(toError(error))
+      attempt.onError(toError(error))
     }
   }
 
@@ -154,85 +189,80 @@ export class Call implements AttemptObserver, BookingObserver {
   responded(status: number, rawHeaders: Buffer[], resume: () => void, statusText: string): boolean {
     const { runtime } = this.#context
     const head = new ResponseHead(status, headerFields(rawHeaders))
-    const writtenMs = this.#attempt?.writtenMs ?? 0
+    const { waitMs, attempts } = this.#turn
     this.#response = head
-    runtime.leaveBreaker(this.#pass, status >= 500 && status !== 503 ? 'failed' : 'succeeded')
-    runtime.reports.responded(this.#tenant, writtenMs, status, this.#waitMs, this.#attempts)
-    if (runtime.countsUnits) this.#reader = usageReader(head.headers['content-type'], head.headers['content-encoding'])
-    // The response is held back only where its body decides, or where the call may be made again.
-    const signal = needsBody(runtime, head) ? undefined : signalOf(runtime, head, undefined)
-    if (signal && !signal.limited && !mayBeRepeated(status)) {
-      if (signal.pauses) pauseUpstream(runtime, this.#scope, signal, status, writtenMs)
-      this.#isPassing = true
-      this.#emitResponse()
-      return this.#handler.onHeaders(status, rawHeaders, resume, statusText) !== false
-    }
-    this.#peeked = new PeekedResponse(status, rawHeaders, resume, statusText)
-    if (signal) this.#decide(signal)
-    return true
+    this.#held = new HeldResponse(status, rawHeaders, resume, statusText)
+    this.#turn.end(status >= 500 && status !== 503 ? 'failed' : 'succeeded')
+    runtime.reports.responded(this.#tenant, this.#attempt!.firstByteMs, status, waitMs, attempts)
+    if (runtime.countsUnits) this.#reader = readerOf(head)
+    if (!needsBody(runtime, head)) this.#judge(signalOf(runtime, head, undefined))
+    return this.#held.wantsMore
   }
 
   data(chunk: Buffer): boolean {
     this.#reader?.read(chunk)
-    // Only `false` means that the receiver is not ready for more; some handlers return nothing.
-    if (this.#isPassing) return this.#handler.onData(chunk) !== false
-    const isWanted = this.#peeked!.add(chunk)
-    if (this.#isDecided || !this.#peeked!.isFull) return isWanted
-    this.#decide(signalOf(this.#context.runtime, this.#response!, undefined))
-    return true
+    const wantsMore = this.#held!.add(chunk)
+    if (this.#isJudged || !this.#held!.isFull) return wantsMore
+    this.#judge(signalOf(this.#context.runtime, this.#response!, undefined))
+    return this.#held!.wantsMore
   }
 
   ended(trailers: Buffer[] | null): void {
-    if (this.#isPassing) {
-      this.#isOver = true
-      this.#handler.onComplete(trailers)
-      return
-    }
-    const peeked = this.#peeked!
-    peeked.end(trailers)
-    if (peeked.isPassing) this.#isOver = true
-    else if (!this.#isDecided) {
-      const body = peeked.text(this.#response!.headers['content-encoding'])
-      this.#decide(signalOf(this.#context.runtime, this.#response!, body))
-    }
+    const held = this.#held!
+    this.#isOver = this.#isPassing
+    held.end({ trailers })
+    if (this.#isJudged) return
+    const body = held.text(this.#response!.headers['content-encoding'])
+    this.#judge(signalOf(this.#context.runtime, this.#response!, body))
   }
 
   failed(error: Error, written: boolean): void {
     if (error instanceof LateGrant) {
-      // Nothing was written. It books again and keeps its position in the queue.
-      this.#attempts -= 1
-      this.#book(this.#context.runtime.clock.monotonic())
+      this.#turn.again()
       return
     }
-    const { runtime } = this.#context
-    if (!(error instanceof UpstreamError && error.reason === 'aborted')) runtime.leaveBreaker(this.#pass, 'failed')
-    const failure =
-      error instanceof UpstreamError
-        ? error
-        : new UpstreamError(written ? 'reset' : 'unreachable', runtime.name, written, error)
-    if (failure.reason === 'timeout') runtime.refused('timeout')
-    // Once the response has been passed on, it cannot be taken back.
-    if (this.#isPassing || this.#peeked?.isPassing) this.#end(failure)
-    else if (this.#isDecided) this.#lateFailure = failure
+    const failure = this.#failureOf(error, written)
+    const isVendors = failure instanceof UpstreamError && failure.reason !== 'aborted'
+    this.#turn.end(isVendors ? 'failed' : 'cancelled')
+    if (!(failure instanceof UpstreamError)) {
+      this.#end(failure)
+      return
+    }
+    if (failure.reason === 'timeout') this.#context.runtime.refused('timeout')
+    // What is passed on cannot be taken back; what was judged is not judged again.
+    if (this.#isPassing) this.#endHeld(failure)
+    else if (this.#isJudged && this.#held) this.#held.end(failure)
     else this.#retryOr({ kind: 'failure', written }, 0, failure.reason, () => this.#end(failure))
+  }
+
+  #failureOf(error: Error, written: boolean): Error {
+    if (error instanceof SluiceError) return error
+    const { code, message } = error as { code?: unknown } & Error
+    if (code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
+      return new SluiceError('SLUICE_WRONG_USE', 'the content-length of the request is not the length of its body')
+    if (code === 'UND_ERR_INVALID_ARG' && !written)
+      return new SluiceError('SLUICE_WRONG_USE', `the request cannot be sent: ${message}`)
+    return new UpstreamError(written ? 'reset' : 'unreachable', this.#context.runtime.name, written, error)
   }
 
   actualUnits(reserved: Units, isCut: boolean): Units | undefined {
     const { runtime } = this.#context
     if (this.#response === undefined || !runtime.countsUnits) return undefined
+    const output = isCut ? undefined : this.#reader?.usage()?.['output-tokens']
+    if (output !== undefined && this.#model !== undefined) runtime.outputs.record(this.#model, output)
     return reportedUnits(runtime, this.#response, this.#reader, isCut ? reserved : undefined)
   }
 
   // What a response means.
 
-  #decide(signal: VendorSignal): void {
+  #judge(signal: VendorSignal): void {
+    this.#isJudged = true
     const { runtime } = this.#context
     const { status } = this.#response!
-    if (signal.pauses) pauseUpstream(runtime, this.#scope, signal, status, this.#attempt?.writtenMs ?? 0)
+    if (signal.pauses) pauseUpstream(runtime, this.#scope, signal, status, this.#attempt!.writtenMs!)
     if (signal.limited || status === 503) runtime.refused('limited')
     const { limited, mayRetry: vendorAllows } = signal
-    const isRefusal = limited || mayBeRepeated(status)
-    if (!isRefusal) this.#passOn()
+    if (!limited && !mayBeRepeated(status)) this.#passOn()
     else {
       const outcome: AttemptOutcome = { kind: 'status', status, limited, vendorAllows }
       this.#retryOr(outcome, signal.waitMs ?? 0, `status ${status}`, () => this.#passOn())
@@ -241,16 +271,15 @@ export class Call implements AttemptObserver, BookingObserver {
 
   /** Makes the call again if that is safe, in time and within the fleet's retry budget; otherwise calls `otherwise`. */
   #retryOr(outcome: AttemptOutcome, waitMs: number, reason: string, otherwise: () => void): void {
-    this.#isDecided = true
+    this.#isJudged = true
     const { runtime } = this.#context
     const request = {
       method: this.#about.method,
       hasIdempotencyKey: this.#about.headers['idempotency-key'] !== undefined,
       canRepeat: isInMemory(this.#request.body) || (outcome.kind === 'failure' && !outcome.written),
     }
-    const { retry } = runtime.upstream
-    const delayMs = nextAttemptMs(retry, request, outcome, this.#attempts, waitMs, runtime.random)
-    const leftMs = this.#maxWaitMs - (runtime.clock.monotonic() - this.#arrivedMs)
+    const { attempts, leftMs } = this.#turn
+    const delayMs = nextAttemptMs(runtime.upstream.retry, request, outcome, attempts, waitMs, runtime.random)
     if (delayMs > leftMs) {
       otherwise()
       return
@@ -261,35 +290,33 @@ export class Call implements AttemptObserver, BookingObserver {
         otherwise()
         return
       }
-      runtime.reports.retried(this.#attempts + 1, delayMs, reason)
+      runtime.reports.retried(attempts + 1, delayMs, reason)
       this.#attempt?.discard()
-      this.#peeked = undefined
+      this.#attempt = undefined
+      this.#held = undefined
       this.#reader = undefined
       this.#response = undefined
-      this.#lateFailure = undefined
-      const timer = runtime.clock.setTimeout(() => {
-        if (!this.#isOver) this.#book(runtime.clock.monotonic())
-      }, delayMs)
-      this.#giveUp = () => runtime.clock.clearTimeout(timer)
+      this.#retryTimer = runtime.clock.setTimeout(() => this.#turn.begin(), delayMs)
     })
   }
 
   #passOn(): void {
-    this.#isDecided = true
     if (this.#isOver) return
-    if (this.#lateFailure) {
-      this.#end(this.#lateFailure)
-      return
-    }
-    const peeked = this.#peeked!
-    this.#emitResponse()
-    this.#isOver = peeked.hasEnded
-    peeked.passTo(this.#handler)
+    const held = this.#held!
+    const { runtime, onResponse } = this.#context
+    const { waitMs, attempts } = this.#turn
+    onResponse?.({ waitMs, attempts, fields: this.#response!.fields })
+    this.#isPassing = true
+    this.#isOver = held.hasEnded
+    if (held.failure instanceof UpstreamError) runtime.reports.failed(this.#tenant, held.failure)
+    held.passTo(this.#handler)
   }
 
-  #emitResponse(): void {
-    const { onResponse } = this.#context
-    onResponse?.({ waitMs: this.#waitMs, attempts: this.#attempts, fields: this.#response!.fields })
+  #endHeld(failure: UpstreamError): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#context.runtime.reports.failed(this.#tenant, failure)
+    this.#held!.end(failure)
   }
 
   #end(error: Error): void {

@@ -1,6 +1,7 @@
+import { withTotal } from '../../admission/usage/usage.ts'
+import type { UsageReader } from '../../admission/usage/usage-reader.ts'
 import type { Units } from '../booking/messages.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
-import type { UsageReader } from '../usage/usage-reader.ts'
 import { answerAfter, hookAnswer } from './hooks.ts'
 import type { ResponseHead } from './response-head.ts'
 import { actualUnitsOf, raiseUnits } from './units.ts'
@@ -21,6 +22,6 @@ export function reportedUnits(
     ? answerAfter(runtime, 'settle', () =>
         actualUnitsOf(limits, hookAnswer('settle', settle({ status, headers, body: reader?.text() }))),
       )
-    : actualUnitsOf(limits, reader?.usage())
+    : actualUnitsOf(limits, withTotal(reader?.usage()))
   return reserved && units ? raiseUnits(units, reserved) : units
 }

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import type { Undici } from './load-undici.ts'
+import type { Undici } from '../connection/load-undici.ts'
 
 /** Both forms of a handler: undici calls the one with `onConnect`, which also learns when the body was sent. */
 export interface ResponseHandler {

@@ -50,14 +50,32 @@ export function signalOf(runtime: UpstreamRuntime, head: ResponseHead, body: str
 export function pauseUpstream(
   runtime: UpstreamRuntime,
   scope: string,
-  { waitMs }: VendorSignal,
+  { waitMs, limited }: VendorSignal,
   status: number,
   writtenMs: number,
 ): void {
   const sentAgoMs = Math.ceil(runtime.clock.monotonic() - writtenMs)
   const [ms, maxMs] = [waitMs === undefined ? -1 : Math.ceil(waitMs), runtime.upstream.maxPauseMs]
-  const asked = runtime.booking.ask({ op: 'pause', scope, ms, sentAgoMs, chance: runtime.random(), maxMs })
-  void asked.then((result) => {
-    if (result?.is === 'paused') runtime.reports.paused(scope, result.ms, status)
+  const asked = runtime.booking.ask({
+    op: 'pause',
+    scope,
+    ms,
+    sentAgoMs,
+    chance: runtime.random(),
+    maxMs,
+    refused: limited,
   })
+  void asked.then((result) => {
+    if (result?.is !== 'paused') return
+    runtime.reports.paused(scope, result.ms, status)
+    if (status === 429 && scope === '' && runtime.upstream.arrival === 'auto') void widen(runtime)
+  })
+}
+
+/** Each call was granted because the log had room for it: a refusal says that calls arrived later than was assumed. */
+async function widen({ booking, reports }: UpstreamRuntime): Promise<void> {
+  const beforeMs = booking.widenedMs
+  await booking.ask({ op: 'refusedWithRoom' })
+  const widenedMs = booking.widenedMs
+  if (widenedMs > beforeMs) reports.widened(widenedMs)
 }

@@ -31,6 +31,7 @@ test('a thousand requests in flight need one timer, and each times out at its ow
     dispatch({ origin, path: '/', method: 'GET' }, { onConnect() {}, onError })
   }
   send()
+  await new Promise((resolve) => setImmediate(resolve))
   const timers = clock.pending
   for (let sent = 1; sent < 500; sent++) send()
   expect(clock.pending).toBe(timers)

@@ -5,22 +5,22 @@ import type { Units } from '../booking/messages.ts'
 export type Cost = number | Readonly<Record<string, number>>
 
 /**
- * What a call occupies of each limit: one request, and of other units what its cost specifies. A missing cost counts as
- * one unit, so that nothing is free by mistake.
+ * What a call occupies of each unit besides requests, of which it is one: what its cost specifies. A missing cost
+ * counts as one unit, so that nothing is free by mistake.
  */
 export function unitsOf(limits: readonly UpstreamLimit[], cost: Cost | undefined): Units {
   const units: Record<string, number> = {}
-  for (const { key, unit } of limits) units[key] = unit === 'requests' ? 1 : (costIn(cost, unit) ?? 1)
+  for (const { unit } of limits) if (unit !== 'requests') units[unit] = costIn(cost, unit) ?? 1
   return units
 }
 
-/** The limits that a response's usage corrects; undefined when it reports none. */
+/** The units that a response's usage corrects; undefined when it reports none. */
 export function actualUnitsOf(limits: readonly UpstreamLimit[], usage: Cost | undefined): Units | undefined {
   if (usage === undefined) return undefined
   const units: Record<string, number> = {}
-  for (const { key, unit } of limits) {
+  for (const { unit } of limits) {
     const amount = unit === 'requests' ? undefined : costIn(usage, unit)
-    if (amount !== undefined) units[key] = amount
+    if (amount !== undefined) units[unit] = amount
   }
   return units
 }
@@ -35,5 +35,5 @@ function costIn(cost: Cost | undefined, unit: string): number | undefined {
 
 /** Each of the units, but no less than another amount of it. */
 export function raiseUnits(units: Units, least: Units): Units {
-  return Object.fromEntries(Object.entries(units).map(([key, amount]) => [key, Math.max(amount, least[key] ?? 0)]))
+  return Object.fromEntries(Object.entries(units).map(([unit, amount]) => [unit, Math.max(amount, least[unit] ?? 0)]))
 }

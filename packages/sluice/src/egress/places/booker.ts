@@ -3,17 +3,20 @@ import type { BookingRules, ExchangeReply, Step, StepResult, Units } from '../bo
 import type { Grant } from './grant.ts'
 import type { OutageMode } from './outage.ts'
 import type { BookingPort } from './ports/booking-port.ts'
+import type { MemoryPort } from './ports/memory-port.ts'
 
-/** What both kinds of booker need. */
+/** What a booker needs. */
 export interface BookerOptions {
-  readonly port: BookingPort
+  readonly port: BookingPort | MemoryPort
   readonly clock: Clock
   /** Names this booker in shared state; new for every booker, as calls may outlive theirs. */
   readonly owner: string
   readonly upstream: string
+  /** Names its state: that of the account at the vendor where several services share one. */
+  readonly state: string
   /** From the policy in force. */
   readonly rules: () => BookingRules
-  readonly onStoreFailure: () => 'open' | 'closed' | 'local'
+  readonly onStoreFailure: () => OutageMode
   /** How many replicas share the limits, if the application configured it. */
   readonly replicas: number | undefined
   readonly deadlineMs: number
@@ -22,6 +25,8 @@ export interface BookerOptions {
 
 export interface Booking {
   readonly tenant: string
+  /** Whose tenant it is: grants are fair between callers first, then between the tenants of one caller. */
+  readonly caller?: string
   readonly weight: number
   readonly priorityMs: number
   /** When the call arrived, by the monotonic clock; it keeps its position in the queue when it books again. */
@@ -29,6 +34,11 @@ export interface Booking {
   readonly maxWaitMs: number
   readonly scope: string
   readonly units: Units
+  /**
+   * The most that `written` of its grant will state, in milliseconds. Left out: only the response proves that the call
+   * arrived, so it counts until its timeout should this process die.
+   */
+  readonly arrivalMs?: number | undefined
   readonly first: boolean
 }
 
@@ -45,11 +55,12 @@ export interface Booker {
   readonly waiting: number
   /** How many calls of this process hold a grant and are not over. */
   readonly inFlight: number
+  /** Of the last exchange, for people who want to know: a state in this process is asked for it. */
   readonly last: ExchangeReply | undefined
+  /** What refusals have widened `arrival` to, for all processes; 0 if nothing has. */
+  readonly widenedMs: number
   /** Which mode decides while shared state cannot be reached; undefined while it can. */
   readonly outage: OutageMode | undefined
-  /** What is kept free for the spread of delays. */
-  readonly marginMs: number
   /**
    * Requests a grant, at `nowMs` of the monotonic clock. The returned function cancels; the observer is not called
    * after it.

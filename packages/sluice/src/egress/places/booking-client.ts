@@ -1,84 +1,82 @@
 import type { Clock, Timer } from '../../core/clock.ts'
-import type { BookStep, ExchangeReply, SettlingStep, Step, StepResult, Units } from '../booking/messages.ts'
-import { noTicks } from '../booking/state.ts'
+import { unitOf } from '../booking/limit.ts'
+import type { BookingRules, BookStep, ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
 import { type RefusalReason, RefusedError } from '../egress-error.ts'
 import type { Booker, BookerOptions, Booking, BookingObserver } from './booker.ts'
-import { ExchangeLoop, type GrantBounds, type PendingStep } from './exchange-loop.ts'
-import { Grant, type GrantOwner } from './grant.ts'
-import { heldUnits, recoveryMs } from './held-units.ts'
-import type { OutageMode } from './outage.ts'
-import { PlaceReturns } from './place-returns.ts'
-import type { InProcessBooking } from './ports/booking-port.ts'
+import { BookingSide } from './booking-side.ts'
+import type { PendingStep } from './exchange-loop.ts'
+import { type OutageMode, outageMode, outageRules } from './outage.ts'
+import { memoryPort } from './ports/memory-port.ts'
+import { ReplicaCount } from './replica-count.ts'
 import type { Waiter } from './waiter.ts'
 
 const nothing = (): void => {}
 
-/** A grant may be used for this long after it was requested; then it is returned and the call books again. */
-export const graceMs = 1000
 /** How often a process renews itself while it has anything in shared state. */
-const renewMs = 1000
-
+const renewMs = 500
 /**
- * This process' side of the booking of one upstream: which calls wait here, which places are held here, and when they
- * are free again.
+ * After a loss of state, a process whose calls wait asks so often: time that nobody has verified is lost for all when
+ * the next process registers.
  */
-export class BookingClient implements Booker, GrantOwner {
+const recoveringMs = 100
+
+/** This process' side of the booking of one upstream: which calls wait here, and what becomes of those granted. */
+export class BookingClient implements Booker {
   readonly #options: BookerOptions
   readonly #clock: Clock
-  readonly #loop: ExchangeLoop
-  readonly #inProcess: InProcessBooking | undefined
+  readonly #shared: BookingSide
+  /** Decides while shared state cannot be reached, where something may be granted then. */
+  #local: BookingSide | undefined
+  #outage: OutageMode | undefined
+  readonly #replicas: ReplicaCount
   readonly #waiters = new Map<string, Waiter>()
-  readonly #grants = new Map<string, Grant>()
-  readonly #returns: PlaceReturns
-  readonly #stopListening: () => void
-  /** Of the exchange whose reply is being read. */
-  #bounds: GrantBounds = { sentMs: 0, arriveByMs: Infinity }
+  #inFlight = 0
+  /** The rules of the last exchange that was made for a grant in process. */
+  #rulesSeen: BookingRules | undefined
   #sequence = 0
-  #recovering: string | undefined
+  #outages = 0
   #renewTimer: Timer | undefined
-  #wakeTimer: Timer | undefined
-  /** Whether places were taken without an exchange. */
-  #hasHeld = false
+  #askTimer: Timer | undefined
   #closed = false
   #last: ExchangeReply | undefined
 
   constructor(options: BookerOptions) {
     this.#options = options
     this.#clock = options.clock
-    this.#inProcess = options.port.inProcess?.(options.upstream, options.owner)
-    this.#loop = new ExchangeLoop({
+    this.#replicas = new ReplicaCount(options.replicas)
+    const side: BookingSide = new BookingSide({
       ...options,
-      known: () => this.#known(),
-      held: () => heldUnits(this.#options.rules().limits, this.#returns.all(), this.#grants.values()),
-      onBounds: (bounds) => {
-        this.#bounds = bounds
+      waiting: () => this.#bookAll(() => this.#shared),
+      onEnd: () => this.#ended(side),
+      onReply: (reply, sentMs, receivedMs) => {
+        this.#replicas.seen(reply.processes, sentMs)
+        this.#endOutage()
+        this.#replied(side, reply, sentMs, receivedMs)
       },
-      onReply: (reply) => this.#replied(reply),
-      onFailure: (error) => {
-        for (const waiter of this.#waiters.values()) this.#armLeave(waiter)
-        options.onFailure(error)
-      },
+      onFailure: (error) => this.#failed(error),
     })
-    this.#returns = new PlaceReturns(options.clock, (limit, tick) => this.#loop.add({ op: 'free', limit, tick }))
-    this.#stopListening = options.port.listen(options.upstream, options.owner, () => this.#loop.exchangeSoon())
+    this.#shared = side
   }
-
-  readonly marginMs = 0
 
   get waiting(): number {
     return this.#waiters.size
   }
 
   get inFlight(): number {
-    return this.#grants.size
+    return this.#inFlight
   }
 
   get last(): ExchangeReply | undefined {
+    if (this.#shared.inProcess && this.#last && !this.#closed) this.#shared.loop.exchangeNow()
     return this.#last
   }
 
+  get widenedMs(): number {
+    return this.#last?.widenedMs ?? 0
+  }
+
   get outage(): OutageMode | undefined {
-    return this.#loop.mode
+    return this.#outage
   }
 
   book(booking: Booking, observer: BookingObserver, nowMs: number): () => void {
@@ -86,10 +84,14 @@ export class BookingClient implements Booker, GrantOwner {
       observer.refused(new RefusedError('closed', this.#options.upstream))
       return nothing
     }
-    const id = `${this.#options.owner}.${(++this.#sequence).toString(36)}`
     // Calls that already wait here come first.
-    if (this.#waiters.size === 0 && this.#holdNow(id, booking, observer, nowMs)) return nothing
+    if (this.#waiters.size === 0 && this.#shared.inProcess && this.#grantNow(booking, observer, nowMs)) return nothing
+    const id = `${this.#options.owner}.${(++this.#sequence).toString(36)}`
     const waiter: Waiter = { id, booking, observer, leave: undefined, ahead: 0, likelyMs: 0, parked: undefined }
+    if (this.#waiters.size >= this.#mostWaiting) {
+      this.#refuse(waiter, 'queue-full', this.#waiters.size, this.#drainMs())
+      return nothing
+    }
     this.#waiters.set(id, waiter)
     // An answer takes no longer than this; only then is it certain that the call waits.
     if (booking.maxWaitMs < this.#options.deadlineMs * 2) this.#armLeave(waiter)
@@ -97,26 +99,40 @@ export class BookingClient implements Booker, GrantOwner {
     return () => {
       if (!this.#waiters.has(id)) return
       this.#forget(waiter)
-      this.#loop.add({ op: 'cancel', id })
+      this.#cancel(id)
     }
   }
 
-  /** In process a place that is free is taken at once. */
-  #holdNow(id: string, booking: Booking, observer: BookingObserver, nowMs: number): boolean {
-    if (this.#inProcess === undefined) return false
-    const { units, arrivedMs } = booking
-    if (!this.#inProcess.hold(this.#options.rules(), id, booking, nowMs)) return false
-    this.#hasHeld = true
-    const about = { id, units, waitedMs: nowMs - arrivedMs, notAfterMs: nowMs + graceMs, arriveByMs: Infinity }
-    const grant = new Grant(this, about)
-    this.#grants.set(id, grant)
+  /** More than this cannot wait here, whatever shared state answers: the queue, and what may be granted at once. */
+  get #mostWaiting(): number {
+    const { limits, maxQueue } = this.#options.rules()
+    return maxQueue + Math.min(...limits.map(({ amount }) => amount))
+  }
+
+  /** In process, what is free is granted at once. */
+  #grantNow(booking: Booking, observer: BookingObserver, nowMs: number): boolean {
+    const side = this.#shared
+    const inProcess = side.inProcess!
+    const rules = this.#options.rules()
+    let record = inProcess.grant(rules, booking, nowMs)
+    if (record === undefined && this.#rulesSeen !== rules) {
+      this.#rulesSeen = rules
+      side.loop.exchangeNow()
+      record = inProcess.grant(rules, booking, nowMs)
+    }
+    if (record === undefined) return false
+    this.#inFlight += 1
+    const grant = side.issue(0, record, booking, nowMs, nowMs)
     if (this.#renewTimer === undefined) this.#armRenew()
     observer.granted(grant)
     return true
   }
 
   ask(step: Step): Promise<StepResult | undefined> {
-    return new Promise((resolve) => this.#loop.add(step, resolve))
+    return new Promise((resolve) => {
+      const isKept = step.op === 'pause'
+      this.#shared.loop.add({ step, settle: resolve, isKept })
+    })
   }
 
   async close(): Promise<void> {
@@ -124,71 +140,77 @@ export class BookingClient implements Booker, GrantOwner {
     this.#closed = true
     for (const waiter of [...this.#waiters.values()]) {
       this.#forget(waiter)
-      this.#loop.add({ op: 'cancel', id: waiter.id })
+      this.#cancel(waiter.id)
       waiter.observer.refused(new RefusedError('closed', this.#options.upstream))
     }
-    this.#returns.close()
-    for (const timer of [this.#renewTimer, this.#wakeTimer]) this.#clock.clearTimeout(timer)
-    this.#loop.close()
-    if (this.#loop.hasBegun || this.#hasHeld) await this.ask({ op: 'leave' })
-    this.#stopListening()
+    for (const timer of [this.#renewTimer, this.#askTimer]) this.#clock.clearTimeout(timer)
+    const { loop } = this.#shared
+    loop.close()
+    if (loop.hasBegun || loop.isAway) await this.ask({ op: 'leave' })
   }
 
-  // Reports of grants.
-
-  cancelled(grant: Grant): void {
-    this.#grants.delete(grant.id)
-    this.#loop.add({ op: 'cancel', id: grant.id })
+  #ended(side: BookingSide): void {
+    this.#inFlight -= 1
+    if (this.#isAwaited) side.loop.exchangeSoon()
   }
 
-  answered(grant: Grant): void {
-    const nowMs = this.#clock.monotonic()
-    grant.ticks = this.#returns.answered(this.#options.rules().limits, grant.units, nowMs)
-    this.#settle({ op: 'answered', id: grant.id, ticks: grant.ticks }, nowMs)
-  }
-
-  done(grant: Grant, units: Units | undefined): void {
-    this.#grants.delete(grant.id)
-    if (units === undefined) this.#settle({ op: 'done', id: grant.id, ticks: noTicks })
-    else {
-      const nowMs = this.#clock.monotonic()
-      const ticks = this.#returns.correct(this.#options.rules().limits, grant, units, nowMs)
-      this.#settle({ op: 'done', id: grant.id, units, ticks }, nowMs)
-    }
-  }
-
-  /** Reports what happened to a call: in process at once, otherwise with the next exchange. */
-  #settle(step: SettlingStep, nowMs?: number): void {
-    if (this.#inProcess === undefined) this.#loop.add(step)
-    else if (this.#inProcess.settle(this.#options.rules(), step, nowMs)) this.#loop.exchangeSoon()
+  /** Whether somebody waits for the end of a call: those who wait, or shared state for the last one of this process. */
+  get #isAwaited(): boolean {
+    if (this.#closed) return this.#inFlight === 0
+    const isWaiting = this.#waiters.size > 0 || (this.#last?.depth ?? 0) > 0
+    return isWaiting && this.#options.rules().limits.some(({ periodMs, key }) => periodMs === 0 || !isRequests(key))
   }
 
   // Waiters
 
   #request(waiter: Waiter): void {
     waiter.parked = undefined
-    this.#loop.add(this.#bookStep(waiter), (result) => this.#booked(waiter, result))
+    this.#shared.loop.add(this.#pending(waiter, this.#shared))
+    if (this.#local) this.#local.loop.add(this.#pending(waiter, this.#local))
+  }
+
+  #pending(waiter: Waiter, side: BookingSide): PendingStep {
+    const settle = (result: StepResult | undefined): void => this.#booked(waiter, result, side)
+    // Made when it is sent: it states how long the call has waited.
+    return { step: () => this.#bookStep(waiter), settle, isKept: true }
+  }
+
+  /** All that wait here; those whose scope is paused book by themselves. */
+  #bookAll(side: () => BookingSide): PendingStep[] {
+    const waiters = [...this.#waiters.values()].filter(({ parked }) => parked === undefined)
+    return waiters.map((waiter) => this.#pending(waiter, side()))
   }
 
   #bookStep({ id, booking }: Waiter): BookStep {
-    const { tenant, weight, priorityMs, arrivedMs, scope, units, first } = booking
-    const waitedMs = this.#clock.monotonic() - arrivedMs
-    const maxWaitMs = Math.max(0, this.#leftMs(booking))
-    return { op: 'book', id, tenant, weight, priorityMs, waitedMs, maxWaitMs, scope, units, first }
+    const { tenant, caller, weight, priorityMs, arrivedMs, maxWaitMs, scope, units, arrivalMs, first } = booking
+    const waitedMs = Math.floor(this.#clock.monotonic() - arrivedMs)
+    return {
+      op: 'book',
+      id,
+      caller: caller || undefined,
+      tenant: tenant || undefined,
+      weight: weight === 1 ? undefined : weight,
+      priorityMs: priorityMs || undefined,
+      waitedMs,
+      maxWaitMs: Math.max(0, maxWaitMs - waitedMs),
+      arrivalUs: arrivalMs === undefined ? -1 : Math.ceil(arrivalMs * 1000),
+      scope: scope || undefined,
+      units: hasAny(units) ? units : undefined,
+      first,
+    }
   }
 
   #leftMs({ maxWaitMs, arrivedMs }: Booking): number {
     return maxWaitMs - (this.#clock.monotonic() - arrivedMs)
   }
 
-  #booked(waiter: Waiter, result: StepResult | undefined): void {
+  #booked(waiter: Waiter, result: StepResult | undefined, side: BookingSide): void {
     if (result === undefined || !this.#waiters.has(waiter.id)) return
-    if (result.is === 'held') this.#grant(waiter.id)
-    else if (result.is === 'paused') this.#park(waiter, result.ms)
+    if (result.is === 'paused') this.#park(waiter, result.ms)
     else if (result.is === 'full' || result.is === 'too-long') {
       const reason = result.is === 'full' ? 'queue-full' : 'wait-too-long'
       this.#refuse(waiter, reason, result.ahead, result.earliestMs)
-    } else if (result.is === 'queued') {
+    } else if (result.is === 'queued' && side === this.#shared) {
       waiter.ahead = result.ahead
       waiter.likelyMs = this.#clock.monotonic() + result.earliestMs
       this.#armLeave(waiter)
@@ -200,14 +222,14 @@ export class BookingClient implements Booker, GrantOwner {
     if (ms > this.#leftMs(waiter.booking)) this.#refuse(waiter, 'wait-too-long', 0, ms)
     else {
       this.#armLeave(waiter)
-      waiter.parked = this.#clock.setTimeout(() => this.#request(waiter), ms + 1)
+      waiter.parked ??= this.#clock.setTimeout(() => this.#request(waiter), ms + 1)
     }
   }
 
   #refuse(waiter: Waiter, reason: RefusalReason, ahead: number, retryAfterMs: number): void {
     this.#forget(waiter)
     const { tenant } = waiter.booking
-    const about = { retryAfterMs, position: ahead + 1, tenant }
+    const about = { retryAfterMs: Math.max(1, Math.ceil(retryAfterMs)), position: ahead + 1, tenant }
     waiter.observer.refused(new RefusedError(reason, this.#options.upstream, about))
   }
 
@@ -216,9 +238,22 @@ export class BookingClient implements Booker, GrantOwner {
   }
 
   #leaveQueue(waiter: Waiter): void {
-    this.#loop.add({ op: 'cancel', id: waiter.id })
-    const retryAfterMs = Math.max(0, Math.ceil(waiter.likelyMs - this.#clock.monotonic()))
-    this.#refuse(waiter, 'wait-too-long', waiter.ahead, retryAfterMs)
+    this.#cancel(waiter.id)
+    const likelyMs = waiter.likelyMs - this.#clock.monotonic()
+    this.#refuse(waiter, 'wait-too-long', waiter.ahead, likelyMs > 0 ? likelyMs : this.#drainMs())
+  }
+
+  /** How long the calls that wait take, at the rate that the limits allow; at least until the next turn. */
+  #drainMs(): number {
+    const { limits } = this.#options.rules()
+    const { depth = 0, recoveringMs = 0, pausedMs = 0 } = this.#last ?? {}
+    const waiting = Math.max(depth, this.#waiters.size)
+    const rounds = limits.map(({ amount, periodMs }) => ((waiting + 1) * periodMs) / amount)
+    return Math.max(1, recoveringMs, pausedMs, ...rounds)
+  }
+
+  #cancel(id: string): void {
+    for (const side of [this.#shared, this.#local]) side?.loop.add({ step: { op: 'cancel', id }, isKept: true })
   }
 
   #forget(waiter: Waiter): void {
@@ -227,48 +262,67 @@ export class BookingClient implements Booker, GrantOwner {
     this.#clock.clearTimeout(waiter.parked)
   }
 
-  #grant(id: string): void {
-    const waiter = this.#waiters.get(id)
-    if (waiter === undefined) {
-      // The caller has cancelled; the cancel step may have been sent too late for this reply.
-      if (!this.#grants.has(id)) this.#loop.add({ op: 'cancel', id })
-      return
-    }
-    this.#forget(waiter)
-    const { sentMs, arriveByMs } = this.#bounds
-    const { units, arrivedMs } = waiter.booking
-    const waitedMs = this.#clock.monotonic() - arrivedMs
-    const grant = new Grant(this, { id, units, waitedMs, notAfterMs: sentMs + graceMs, arriveByMs })
-    this.#grants.set(id, grant)
-    waiter.observer.granted(grant)
-  }
-
-  #replied(reply: ExchangeReply): void {
+  #replied(side: BookingSide, reply: ExchangeReply, sentMs: number, receivedMs: number): void {
     this.#last = reply
-    for (const id of reply.held) this.#grant(id)
+    for (const { id, number } of reply.grants) {
+      const waiter = this.#waiters.get(id)
+      if (waiter === undefined) {
+        // The caller has cancelled, or the other side was faster; this grant is not used.
+        this.#inFlight += 1
+        side.received(number, undefined, sentMs, receivedMs).cancel()
+        continue
+      }
+      this.#forget(waiter)
+      if (this.#local) (side === this.#shared ? this.#local : this.#shared).loop.add(cancelStep(id))
+      this.#inFlight += 1
+      waiter.observer.granted(side.received(number, waiter.booking, sentMs, receivedMs))
+    }
     for (const { id, ms } of reply.paused) {
       const waiter = this.#waiters.get(id)
       if (waiter) this.#park(waiter, ms)
     }
-    if (reply.adopted.length > 0) this.#returns.adopt(this.#options.rules().limits, reply.adopted)
+    for (const id of reply.voided) {
+      const waiter = this.#waiters.get(id)
+      if (waiter) side.loop.add(this.#pending(waiter, side))
+    }
     this.#armRenew()
-    this.#armWake(reply)
-    this.#watchRecovery(reply)
+    const inMs = reply.askInUs / 1000 - (receivedMs - sentMs)
+    this.#armAsk(side, reply.recoveringMs > 0 ? Math.min(inMs, recoveringMs) : inMs)
   }
 
-  /** All that is taken here, and all that wait here; waiters whose scope is paused book by themselves. */
-  #known(): PendingStep[] {
-    const calls = Array.from(this.#grants.values(), ({ id, units, ticks, isAnswered }) => ({
-      ...{ id, units },
-      ...(isAnswered ? { ticks } : {}),
-    }))
-    const groups = this.#returns.all().map(({ limit, tick, units }) => ({ limit, tick, units }))
-    const steps: PendingStep[] = [{ step: { op: 'register', calls, groups }, settle: undefined }]
-    for (const waiter of this.#waiters.values()) {
-      if (waiter.parked !== undefined) continue
-      steps.push({ step: this.#bookStep(waiter), settle: (result) => this.#booked(waiter, result) })
-    }
-    return steps
+  // Outages
+
+  #failed(error: Error): void {
+    for (const waiter of this.#waiters.values()) this.#armLeave(waiter)
+    this.#options.onFailure(error)
+    if (this.#outage !== undefined || this.#closed) return
+    const replicas = this.#replicas.known
+    const mode = outageMode(this.#options.onStoreFailure(), replicas, error)
+    this.#outage = mode
+    if (mode === 'closed') return
+    const { clock, rules } = this.#options
+    // Its grants are reported by exchanges as well, as shared state counts them once it is back.
+    const { name, exchange, close } = memoryPort(clock, `outage${++this.#outages}-${this.#options.owner}`)
+    const none = { ...rules(), limits: [{ key: 'in-flight', amount: 0, periodMs: 0 }] }
+    const side: BookingSide = new BookingSide({
+      ...this.#options,
+      port: { name, exchange, close },
+      rules: () => outageRules(mode, rules(), replicas) ?? none,
+      waiting: () => this.#bookAll(() => side),
+      onEnd: () => this.#ended(side),
+      onReply: (reply, sentMs, receivedMs) => this.#replied(side, reply, sentMs, receivedMs),
+      onFailure: nothing,
+    })
+    this.#local = side
+    side.loop.exchangeSoon()
+  }
+
+  /** Calls that were granted meanwhile count in shared state from now on. */
+  #endOutage(): void {
+    this.#outage = undefined
+    if (this.#local === undefined) return
+    this.#shared.adopt(this.#local)
+    this.#local = undefined
   }
 
   // Timers. None keeps the process alive: every waiter has one that does.
@@ -276,26 +330,26 @@ export class BookingClient implements Booker, GrantOwner {
   #armRenew(): void {
     this.#clock.clearTimeout(this.#renewTimer)
     this.#renewTimer = undefined
-    if (this.#closed || (this.#waiters.size === 0 && this.#grants.size === 0 && this.#returns.size === 0)) return
-    this.#renewTimer = this.#clock.setTimeout(() => this.#loop.exchangeSoon(), renewMs)
+    const isUsed = this.#last?.used.some((units) => units > 0)
+    // While anything is taken, the logs of long limits are copied in case shared state is lost.
+    if (this.#closed || (this.#waiters.size === 0 && this.#shared.isIdle && !isUsed)) return
+    this.#renewTimer = this.#clock.setTimeout(() => this.#shared.loop.exchangeSoon(), renewMs)
     this.#renewTimer.unref?.()
   }
 
-  #armWake({ wakeMs }: ExchangeReply): void {
-    this.#clock.clearTimeout(this.#wakeTimer)
-    if (this.#closed || wakeMs < 0 || this.#waiters.size === 0) return
-    this.#wakeTimer = this.#clock.setTimeout(() => this.#loop.exchangeSoon(), wakeMs + 1)
-    this.#wakeTimer.unref?.()
-  }
-
-  /** Nothing is granted until a period has passed since a process noticed the loss, by that process' own clock. */
-  #watchRecovery({ recovering, epoch }: ExchangeReply): void {
-    if (!recovering || this.#recovering === epoch) return
-    this.#recovering = epoch
-    const waitMs = recoveryMs(this.#options.rules().limits)
-    const timer = this.#clock.setTimeout(() => {
-      if (!this.#closed) this.#loop.add({ op: 'recovered', epoch })
-    }, waitMs + 1)
-    timer.unref?.()
+  /** Asks when the first call that waits here can have its turn. Nobody wakes it up. */
+  #armAsk(side: BookingSide, inMs: number): void {
+    this.#clock.clearTimeout(this.#askTimer)
+    if (this.#closed || this.#waiters.size === 0) return
+    this.#askTimer = this.#clock.setTimeout(() => side.loop.exchangeSoon(), Math.max(0, Math.ceil(inMs + 0.3)))
+    this.#askTimer.unref?.()
   }
 }
+
+function hasAny(units: Units): boolean {
+  for (const _ in units) return true
+  return false
+}
+
+const isRequests = (key: string): boolean => unitOf(key) === 'requests'
+const cancelStep = (id: string): PendingStep => ({ step: { op: 'cancel', id }, isKept: true })

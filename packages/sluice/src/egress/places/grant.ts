@@ -1,58 +1,127 @@
-import type { Ticks, Units } from '../booking/messages.ts'
+import { holdUs, writeByMs } from '../booking/constants.ts'
+import type { Units } from '../booking/messages.ts'
+import type { GrantRecord } from '../booking/state.ts'
 
 /** Receives the reports of a grant. */
 export interface GrantOwner {
   cancelled(grant: Grant): void
-  answered(grant: Grant): void
-  done(grant: Grant, units: Units | undefined): void
+  written(grant: Grant): void
+  answered(grant: Grant, nowMs: number): void
+  done(grant: Grant): void
 }
 
-/** Permission to send one call. It is either cancelled, with nothing written, or answered and then done. */
+/** Wants to know how calls go that were granted. */
+export interface GrantWatcher {
+  answered(grant: Grant): void
+  over(): void
+}
+
+/** What a grant begins with. */
+export interface GrantAbout {
+  /** The state that granted it, and its number there. */
+  readonly marker: string
+  readonly number: number
+  /** In a state of this process, its record there. */
+  readonly record: GrantRecord | undefined
+  readonly booking: { readonly units: Units; readonly arrivedMs: number; readonly arrivalMs?: number | undefined }
+  /** How long a call counts of which only the response proves that it arrived. */
+  readonly timeoutMs: number
+  /** When it was requested and received. */
+  readonly sentMs: number
+  readonly receivedMs: number
+}
+
+/**
+ * Permission to send one call, and what is known about when that call arrived, in times of the monotonic clock. It is
+ * either cancelled, with nothing written, or finished.
+ */
 export class Grant {
-  readonly id: string
+  readonly marker: string
+  readonly number: number
+  readonly record: GrantRecord | undefined
   readonly units: Units
-  /** Until when the request may be written, by the monotonic clock. */
-  readonly notAfterMs: number
   readonly waitedMs: number
-  /** By when the request must have arrived; after that, others may use its place. */
-  readonly arriveByMs: number
-  /** The groups its units went to when it was answered. */
-  ticks: Ticks = {}
+  /** The request may begin to be written until this moment; later, cancel and book again. */
+  readonly writeByMs: number
+  readonly receivedMs: number
+  /** Shared state counts it until this at least, before anything is reported. */
+  readonly countedUntilMs: number
+  /** By when the call has surely arrived; Infinity while only its response can tell. */
+  arrivesMs: number = Infinity
+  /** By when it has arrived at the latest, whatever happens. */
+  latestMs: number
+  isLate = false
+  /** What it actually cost, once that is known. */
+  cost: Units | undefined
+  isReported = false
+  watcher: GrantWatcher | undefined
   readonly #owner: GrantOwner
+  readonly #timeoutMs: number
   #state: 'held' | 'answered' | 'over' = 'held'
 
-  constructor(owner: GrantOwner, about: Pick<Grant, 'id' | 'units' | 'notAfterMs' | 'waitedMs' | 'arriveByMs'>) {
+  constructor(owner: GrantOwner, about: GrantAbout) {
+    const { booking, timeoutMs, sentMs, receivedMs } = about
+    const worstMs = holdUs / 1000 + (booking.arrivalMs ?? timeoutMs)
     this.#owner = owner
-    this.id = about.id
-    this.units = about.units
-    this.notAfterMs = about.notAfterMs
-    this.waitedMs = about.waitedMs
-    this.arriveByMs = about.arriveByMs
+    this.#timeoutMs = timeoutMs
+    this.marker = about.marker
+    this.number = about.number
+    this.record = about.record
+    this.units = booking.units
+    this.waitedMs = receivedMs - booking.arrivedMs
+    this.writeByMs = sentMs + writeByMs
+    this.receivedMs = receivedMs
+    this.countedUntilMs = sentMs + worstMs
+    this.latestMs = receivedMs + worstMs
   }
 
-  get isAnswered(): boolean {
-    return this.#state === 'answered'
+  /** Its name in shared state. */
+  get name(): string {
+    return `${this.marker}.${this.number}`
   }
 
-  /** Nothing was written: the place is free at once. */
+  get isOver(): boolean {
+    return this.#state === 'over'
+  }
+
+  /** Nothing was written, for certain. */
   cancel(): void {
     if (this.#state !== 'held') return
     this.#state = 'over'
     this.#owner.cancelled(this)
+    this.watcher?.over()
   }
 
-  /** The request has surely arrived: its final response began, its connection ended, or its timeout passed. */
-  answer(): void {
+  /**
+   * The last byte of head and body was handed to the kernel at `atMs` of the monotonic clock. It arrives within
+   * `arrivalMs`; undefined if only the response proves that it arrived.
+   */
+  written(atMs: number, arrivalMs: number | undefined): void {
+    if (this.#state === 'over') return
+    const latestMs = atMs + (arrivalMs ?? this.#timeoutMs)
+    if (latestMs > this.countedUntilMs) {
+      this.isLate = true
+      this.latestMs = latestMs
+    }
+    if (arrivalMs !== undefined && latestMs < this.arrivesMs) this.arrivesMs = latestMs
+    this.#owner.written(this)
+  }
+
+  /** The final response began, or the peer closed the connection: the request arrived before `nowMs`. */
+  answer(nowMs: number): void {
     if (this.#state !== 'held') return
     this.#state = 'answered'
-    this.#owner.answered(this)
+    if (nowMs < this.arrivesMs) this.arrivesMs = nowMs
+    this.watcher?.answered(this)
+    this.#owner.answered(this, nowMs)
   }
 
   /** The call is over; `units` are what it actually cost. */
   finish(units?: Units): void {
     if (this.#state === 'over') return
-    this.answer()
     this.#state = 'over'
-    this.#owner.done(this, units)
+    this.cost = units
+    this.#owner.done(this)
+    this.watcher?.over()
   }
 }

@@ -1,5 +1,5 @@
 import { LiveReplicas } from '../../runtime/live-replicas.ts'
-import { silentMs } from '../booking/state.ts'
+import { goneUs } from '../booking/constants.ts'
 
 /** A count that was seen is kept at least this long. */
 const rememberMs = 10_000
@@ -29,7 +29,7 @@ export class ReplicaCount {
 
   /** Undefined while it is unknown. */
   get known(): number | undefined {
-    const isSettled = this.#firstMs !== undefined && this.#lastMs - this.#firstMs >= silentMs
+    const isSettled = this.#firstMs !== undefined && this.#lastMs - this.#firstMs >= goneUs / 1000
     if (!isSettled) return this.#configured
     return Math.max(this.#counted.count, this.#configured ?? 1)
   }

@@ -1,7 +1,7 @@
 import type { Timer } from '../../core/clock.ts'
 import type { Booking, BookingObserver } from './booker.ts'
 
-/** A call of this process that waits for its place. */
+/** A call of this process that waits for its grant. */
 export interface Waiter {
   readonly id: string
   readonly booking: Booking
@@ -9,7 +9,7 @@ export interface Waiter {
   /** At its maximum wait it leaves in any case. Most waiters are served before the timer is needed. */
   leave: Timer | undefined
   ahead: number
-  /** When its place is likely to come, by the monotonic clock. */
+  /** When its grant is likely to come, by the monotonic clock. */
   likelyMs: number
   parked: Timer | undefined
 }

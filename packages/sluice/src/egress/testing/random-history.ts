@@ -1,9 +1,4 @@
-import type { BookingRules, Exchange, Step } from '../booking/messages.ts'
-
-/** One exchange of a random history, and how long after the one before it comes. */
-export interface HistoryStep extends Exchange {
-  readonly waitMs: number
-}
+import type { BookedLimit, BookingRules, Exchange, ExchangeReply, Step, Units } from '../booking/messages.ts'
 
 /** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
 export function seeded(seed: number): () => number {
@@ -16,98 +11,178 @@ export function seeded(seed: number): () => number {
   }
 }
 
-/**
- * A random history of an upstream: several processes that book, send, settle, fall silent, and lose or repeat steps.
- */
-export function randomHistory(seed: number, length = 60): readonly HistoryStep[] {
-  const random = seeded(seed)
-  const below = (n: number): number => Math.floor(random() * n)
-  const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
-  const rules = randomRules(below, pick)
-  const owners = ['a', 'b', 'c'].slice(0, 1 + below(3))
-  const ids: Record<string, string[]> = { a: [], b: [], c: [] }
-  let next = 0
-  const idOf = (owner: string): string =>
-    ids[owner]!.length === 0 || below(20) === 0 ? 'x0' : pick(ids[owner]!.slice(-5))
-  const ticks = (): Record<string, string> => Object.fromEntries(rules.limits.map(({ key }) => [key, `${below(3)}`]))
-  const units = (most: number): Record<string, number> =>
-    Object.fromEntries(rules.limits.map(({ key, periodMs }) => [key, periodMs === 0 ? 1 : below(most)]))
-
-  const instants: number[] = [1_000_000_000]
-  const single = units(3)
-
-  const step = (owner: string): Step => {
-    const chance = below(100)
-    if (chance < 40) {
-      const id = below(8) === 0 ? idOf(owner) : `${owner}${next++}`
-      if (!ids[owner]!.includes(id)) ids[owner]!.push(id)
-      const [tenant, weight] = [pick(['', 'red', 'blue', 'z z']), pick([1, 1, 3, 0.5])]
-      const times = {
-        priorityMs: pick([0, 0, 500, -500]),
-        waitedMs: below(3) * 100.5,
-        maxWaitMs: pick([0, 3000, 60_000]),
-      }
-      return {
-        op: 'book',
-        id,
-        tenant,
-        weight,
-        ...times,
-        scope: pick(['', '', 'route']),
-        units: units(4),
-        first: below(2) === 0,
-      }
-    }
-    if (chance < 52) return { op: 'cancel', id: idOf(owner) }
-    if (chance < 68) return { op: 'answered', id: idOf(owner), ticks: ticks() }
-    if (chance < 78) {
-      const settled = below(3) > 0 ? { units: units(6) } : {}
-      return { op: 'done', id: idOf(owner), ...settled, ticks: ticks() }
-    }
-    if (chance < 90) return { op: 'free', limit: pick(rules.limits).key, tick: `${below(3)}` }
-    if (chance < 93) {
-      const [ms, maxMs] = [pick([-1, 0, 500, 5000]), pick([1000, 60_000])]
-      return { op: 'pause', scope: pick(['', 'route']), ms, sentAgoMs: pick([0, 100, 5000]), chance: random(), maxMs }
-    }
-    if (chance < 94) return { op: 'retry' }
-    if (chance < 96) {
-      if (below(4) === 0) return { op: 'return', atUs: pick(instants), units: single }
-      const ids = Array.from({ length: 1 + below(4) }, () => (below(6) === 0 ? 'same' : `${owner}i${next++}`))
-      const maxWaitsMs = ids.map(() => pick([0, 700, 60_000]))
-      for (const at of [0, 400, 900, 2500]) instants.push((1_000_000 + at) * 1000)
-      return { op: 'instants', ids: [...new Set(ids)], units: single, maxWaitsMs }
-    }
-    if (chance < 98) {
-      const calls = [{ id: `${owner}${next++}`, units: units(3), ...(below(2) === 0 ? { ticks: ticks() } : {}) }]
-      const groups = [{ limit: pick(rules.limits).key, tick: `${below(4)}`, units: 1 + below(3) }]
-      return { op: 'register', calls, groups }
-    }
-    return below(2) === 0 ? { op: 'leave' } : { op: 'recovered', epoch: pick(['', 'e1']) }
-  }
-
-  return Array.from({ length }, (): HistoryStep => {
-    const owner = pick(owners)
-    const steps = Array.from({ length: below(5) }, () => step(owner))
-    // Mostly too short for anything to expire.
-    const waitMs = below(12) === 0 ? pick([2000, 3100, 12_000, -2000]) : pick([0, 1, 10, 100, 300, 700, 1100])
-    return { owner, sinceMs: pick([-1, -1, -1, -1, 0, 100.25, 2000, 20_000]), rules, steps, waitMs }
-  })
+/** What a process of a random history knows. */
+interface Process {
+  no: number
+  answered: number
+  marker: string
+  offsetUs: number | undefined
+  epoch: number
+  lostUs: number
+  ended: number
+  ids: string[]
+  grants: string[]
+  known: boolean
 }
 
-function randomRules(below: (n: number) => number, pick: <T>(list: readonly T[]) => T): BookingRules {
-  const limits = [
-    { key: 'requests/1000', amount: 1 + below(5), periodMs: 1000 },
-    { key: 'tokens/60000', amount: 5 + below(10), periodMs: 60_000 },
-    { key: 'in-flight', amount: 1 + below(4), periodMs: 0 },
-  ].slice(0, 1 + below(3))
-  return {
-    limits,
-    maxQueue: pick([2, 5, 100]),
-    maxQueuePerTenant: pick([2, 100]),
-    heldMs: 4000,
-    spacing: pick(['even', 'burst']),
-    marginMs: pick([0, 30]),
-    retryPerCall: 100,
-    retryPerSecond: 1000,
+/**
+ * A random history of an upstream: several processes that book, report, fall silent, lose answers, restart and change
+ * their limits. What they send depends on what was answered, so it is made one exchange at a time.
+ */
+export class RandomHistory {
+  readonly #random: () => number
+  readonly #processes = new Map<string, Process>()
+  readonly #first: BookingRules
+  #rules: BookingRules
+  #next = 0
+  /** The server's clock, and that of all processes. */
+  rawUs = 1_000_000_000
+  #trueUs = 1_000_000_000
+
+  constructor(seed: number) {
+    this.#random = seeded(seed)
+    this.#first = this.#randomRules()
+    this.#rules = this.#first
+  }
+
+  /** The next exchange. `answered` passes its reply on, where that is not lost. */
+  next(): { readonly asked: Exchange; readonly answered: (reply: ExchangeReply) => void } {
+    this.#elapse()
+    if (this.#below(40) === 0) this.#rules = this.#below(2) === 0 ? this.#randomRules() : this.#first
+    const owner = this.#pick(['a', 'b', 'c'])
+    if (this.#below(60) === 0) this.#processes.delete(owner)
+    const process = this.#processes.get(owner) ?? this.#newProcess()
+    this.#processes.set(owner, process)
+    process.no += 1
+    const booked = new Set<string>()
+    const steps = Array.from({ length: this.#below(6) }, () => this.#step(owner, process)).filter(
+      // A process books a call once, until it learns what became of it.
+      (step) => step.op !== 'book' || (!booked.has(step.id) && booked.add(step.id)),
+    )
+    if (!process.known || this.#below(30) === 0) steps.unshift(this.#register(process))
+    process.ended += this.#below(3) === 0 ? 1 : 0
+    const { no, answered, marker, epoch, lostUs, ended } = process
+    const expectUs = process.offsetUs === undefined ? -1 : process.offsetUs + this.#trueUs
+    const jump =
+      this.#below(40) === 0
+        ? { jump: { offsetUs: this.#pick([0, -5000]), us: 5000, isGain: this.#below(2) === 0 } }
+        : {}
+    const asked: Exchange = {
+      ...{ owner, no, answered, marker, expectUs, epoch, lostUs, ...jump, ended },
+      ...{ wallMs: Math.floor(this.#trueUs / 1000), mirror: this.#below(4) === 0, rules: this.#rules, steps },
+    }
+    return { asked, answered: (reply) => this.#answered(process, no, reply) }
+  }
+
+  #answered(process: Process, no: number, reply: ExchangeReply): void {
+    if (this.#below(12) === 0) return
+    Object.assign(process, { answered: no, marker: reply.marker, epoch: reply.epoch, known: reply.known })
+    process.lostUs = reply.lostUs
+    process.offsetUs = reply.verifiedUs - this.#trueUs
+    for (const { id, number } of reply.grants) {
+      process.grants.push(`${reply.marker}.${number}`)
+      process.ids = process.ids.filter((each) => each !== id)
+    }
+  }
+
+  #newProcess(): Process {
+    const no = this.#next++ * 1000
+    return {
+      no,
+      answered: no,
+      marker: '',
+      offsetUs: undefined,
+      epoch: 0,
+      lostUs: 0,
+      ended: 0,
+      ids: [],
+      grants: [],
+      known: false,
+    }
+  }
+
+  /** Mostly too short for anything to expire; sometimes the server's clock jumps. */
+  #elapse(): void {
+    const us = this.#below(15) === 0 ? this.#pick([2_100_000, 3_100_000, 12_000_000]) : this.#below(9) ** 3 * 1000
+    this.#trueUs += us
+    this.rawUs += us + (this.#below(30) === 0 ? this.#pick([5_000_000, -3_000_000, 40_000]) : 0)
+  }
+
+  #step(owner: string, process: Process): Step {
+    const chance = this.#below(100)
+    const grant = (): string => this.#pick([...process.grants.slice(-6), 'none.1'])
+    if (chance < 45) return this.#book(owner, process)
+    if (chance < 55) return { op: 'cancel', id: this.#pick([...process.ids.slice(-6), 'none']) }
+    if (chance < 60) return { op: 'back', grant: grant() }
+    if (chance < 85) {
+      const about = { inUs: this.#pick([-40_000, -1000, 25_000, 500_000]), final: this.#below(3) > 0 }
+      const late = this.#below(8) === 0 ? { late: true, units: this.#units() } : {}
+      return { op: 'report', grant: grant(), ...about, ...(this.#below(4) === 0 ? { units: this.#units() } : late) }
+    }
+    if (chance < 89) {
+      const [ms, maxMs, scope] = [this.#pick([-1, 0, 500, 5000]), this.#pick([1000, 60_000]), this.#pick(['', 'route'])]
+      const about = { sentAgoMs: this.#pick([0, 100, 5000]), chance: this.#random(), refused: this.#below(2) === 0 }
+      return { op: 'pause', scope, ms, maxMs, ...about }
+    }
+    if (chance < 92) return { op: 'retry' }
+    if (chance < 95) return { op: 'refusedWithRoom' }
+    return chance < 97 ? { op: 'leave' } : { op: 'cancel', id: 'none' }
+  }
+
+  #book(owner: string, process: Process): Step {
+    const isOld = process.ids.length > 0 && this.#below(8) === 0
+    const id = isOld ? this.#pick(process.ids.slice(-5)) : `${owner}${this.#next++}`
+    if (!isOld) process.ids.push(id)
+    const [caller, tenant] = [this.#pick(['', '', 'x', 'y']), this.#pick(['', 'red', 'blue', 'z z'])]
+    const times = {
+      priorityMs: this.#pick([0, 0, 500, -500]),
+      waitedMs: this.#below(3) * 100.5,
+      maxWaitMs: this.#pick([0, 3000, 60_000]),
+      arrivalUs: this.#pick([-1, 25_000, 25_000, 250_000]),
+    }
+    const about = { weight: this.#pick([1, 1, 3, 0.5]), scope: this.#pick(['', '', 'route']), units: this.#units() }
+    return { op: 'book', id, caller, tenant, ...times, ...about, first: this.#below(2) === 0 }
+  }
+
+  #register(process: Process): Step {
+    const grants = Array.from({ length: this.#below(3) }, () => ({
+      grant: `old.${this.#next++}`,
+      ...{ agoUs: this.#below(3_000_000), inUs: this.#pick([-700_000, 20_000, 900_000]), units: this.#units() },
+    }))
+    process.grants.push(...grants.map(({ grant }) => grant))
+    const entries = [[-20_000_000, 3] as const, [-1_000_000, 1] as const, [40_000, 2] as const]
+    const mirrors = this.#below(2) === 0 ? [{ key: 'tokens/60000', agoUs: this.#below(6_000_000), entries }] : []
+    return { op: 'register', inFlight: this.#below(3), grants, mirrors }
+  }
+
+  #units(): Units {
+    return this.#below(3) === 0 ? {} : { tokens: 1 + this.#below(5) }
+  }
+
+  #randomRules(): BookingRules {
+    const limits: BookedLimit[] = [
+      { key: 'requests/1000', amount: 1 + this.#below(5), periodMs: 1000 },
+      { key: 'tokens/60000', amount: this.#pick([8, 200]), periodMs: 60_000 },
+      { key: 'requests/10000', amount: 6 + this.#below(10), periodMs: 10_000 },
+      { key: 'in-flight', amount: 1 + this.#below(6), periodMs: 0 },
+    ]
+    return {
+      limits: limits.filter(() => this.#below(2) === 0),
+      maxQueue: this.#pick([2, 5, 100]),
+      maxQueuePerTenant: this.#pick([-1, 2, 100]),
+      arrivalMs: this.#pick([25, 250]),
+      timeoutMs: 15_000,
+      afterLoss: this.#pick(['pace', 'pace', 'wait']),
+      retryPerCall: 100,
+      retryPerSecond: 1000,
+    }
+  }
+
+  #below(n: number): number {
+    return Math.floor(this.#random() * n)
+  }
+
+  #pick<T>(list: readonly T[]): T {
+    return list[this.#below(list.length)]!
   }
 }

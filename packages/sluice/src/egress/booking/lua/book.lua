@@ -1,35 +1,77 @@
--- Requests a grant. See `book` in exchange.ts.
+-- Requests a grant. See book.ts.
 
-local function queued(w, ahead)
-  local _, likely = wait_of(w.units, ahead)
-  return { 'queued', ahead, likely }
+local function units_ahead(ahead)
+  local before = {}
+  for unit, units in pairs(queued) do
+    before[unit] = ahead >= meta.waiting and units or floor(units * ahead / meta.waiting)
+  end
+  return before
 end
 
-local function book(step)
-  local c = find_call(step.id)
-  if c then return c.phase == 'assigned' and { 'queued', 0, 0 } or { 'held' } end
+local function wait_of(w)
+  local ahead = ahead_of(w) + #due
+  return ahead, max(1, ceil(turn_in(w.units, ahead, units_ahead(ahead), false) / 1000))
+end
+
+local function may_pass()
+  if meta.waiting > 0 then return false end
+  for _, each in ipairs(due) do if each[2] == owner then return false end end
+  return true
+end
+
+local function is_full(w)
+  local own, half = tenant_node(w).waiting, ceil(rules.maxQueue / 2)
+  local named = w.caller ~= '' or w.tenant ~= '' or meta.tenants > (own > 0 and 1 or 0)
+  local share = (w.caller == '' or w.tenant == '') and half or ceil(half / 2)
+  local most = rules.maxQueuePerTenant >= 0 and rules.maxQueuePerTenant or named and share or rules.maxQueue
+  return meta.waiting >= rules.maxQueue or own >= most or (w.caller ~= '' and caller_node(w).waiting >= half)
+end
+
+local function book(step, given)
   local w = find_waiter(step.id)
-  if w then return queued(w, ahead_of(w.tenant, rank_of(w))) end
-  local paused_ms = step.scope == '' and 0 or pause_of(step.scope)
-  if paused_ms > 0 then return { 'paused', paused_ms } end
-  local units = clamp_units(step.units)
-  local charge = charge_of(units, step.weight)
-  if step.first then meta.tokens = min(MOST_TOKENS, meta.tokens + rules.retryPerCall) end
-  if waiting() == 0 and meta.recovering == 0 and fits(units) then
-    serve(step.tenant, charge)
-    spend(units)
-    put_call(step.id, { owner = owner, phase = 'held', until_ms = now + rules.heldMs, units = units, ticks = {} })
-    return { 'held' }
+  if w then
+    local ahead, earliest = wait_of(w)
+    return { 'queued', ahead, earliest }
   end
+  local ms = (step.scope or '') ~= '' and paused_ms(step.scope) or 0
+  if ms > 0 then return { 'paused', ms } end
+  if step.first then meta.tokens = min(MOST_TOKENS, meta.tokens + rules.retryPerCall) end
   meta.seq = meta.seq + 1
   w = {
-    id = step.id, owner = owner, tenant = step.tenant, scope = step.scope, units = units, charge = charge,
-    order = now - floor(step.waitedMs) - step.priorityMs, seq = meta.seq,
+    id = step.id, owner = owner, caller = step.caller or '', tenant = step.tenant or '', scope = step.scope or '',
+    order = floor(now / 1000) - floor(step.waitedMs) - (step.priorityMs or 0), seq = meta.seq, arrival = step.arrivalUs,
+    units = step.units or {}, charge = charge_of(step.units or {}, 1),
   }
-  local ahead = ahead_of(step.tenant, rank_of(w))
-  local least, likely = wait_of(units, ahead)
-  if waiting() >= rules.maxQueue or length_of(step.tenant) >= rules.maxQueuePerTenant then return { 'full', ahead, likely } end
-  if least > step.maxWaitMs then return { 'too-long', ahead, likely } end
+  w.tenant_charge = step.weight and charge_of(w.units, step.weight) or w.charge
+  if may_pass() and fits(w.units) then
+    given[#given + 1] = { w.id, grant(w) }
+    return { 'ok' }
+  end
+  local ahead, earliest = wait_of(w)
+  if is_full(w) then return { 'full', ahead, earliest } end
+  if earliest > step.maxWaitMs and turn_in(w.units, ahead, units_ahead(ahead), true) > step.maxWaitMs * 1000 then
+    return { 'too-long', ahead, earliest }
+  end
   enqueue(w)
-  return { 'queued', ahead, likely }
+  put_waiter(w.id, w)
+  return { 'queued', ahead, earliest }
+end
+
+local function drop_due(is_dropped)
+  local kept = {}
+  for _, each in ipairs(due) do
+    if not is_dropped(each) then kept[#kept + 1] = each end
+  end
+  due = kept
+end
+
+local function cancel(id)
+  local w = find_waiter(id)
+  if not w or w.owner ~= owner then return { 'gone' } end
+  put_waiter(id, nil)
+  if not dequeue(w) then
+    drop_due(function(each) return each[1] == id end)
+    refund(w)
+  end
+  return { 'ok' }
 end

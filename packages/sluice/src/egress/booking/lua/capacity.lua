@@ -1,57 +1,88 @@
--- Whether a call fits. See capacity.ts.
+-- Whether a call fits, and when. See capacity.ts.
 
-local function pause_of(scope) return (pauses[scope] and pauses[scope].until_ms or 0) - now end
+--- @const HOLD_US = 1000000
+--- @const RAMP_US = 4000000
+--- @const RAMP_STEP_US = 100000
+--- @const IN_FLIGHT_US = 10000
+--- @const MOST_SILENCE_US = 3000000
 
-local function clamp_units(units)
-  local clamped = {}
-  for _, limit in ipairs(limits) do clamped[limit.key] = min(units[limit.key] or 0, limit.amount) end
-  return clamped
+local reserved = {}
+
+local function cost_of(limit, units)
+  if limit.unit == 'requests' then return 1 end
+  return min(units[limit.unit] or 1, limit.amount)
+end
+
+local function used_of(limit)
+  if limit.period > 0 then return logs[limit.key] and logs[limit.key].total or 0 end
+  local in_flight = 0
+  for _, o in pairs(owners) do in_flight = in_flight + max(0, o.granted - o.ended) end
+  return in_flight
+end
+
+local function paced_until(log, limit) return log.since == 0 and 0 or log.since + limit.counted end
+
+local function is_ramping()
+  local p = pauses['']
+  return p and p.refused and now < p.until_us + RAMP_US and p
 end
 
 local function allowed(limit)
-  local p = limit.periodMs > 0 and pauses['']
-  if not p or now >= p.until_ms + RAMP_MS then return limit.amount end
-  if now < p.until_ms then return 0 end
-  local share = 0.25 + (0.75 * (now - p.until_ms)) / RAMP_MS
-  return max(1, floor(limit.amount * share))
+  local log, most = logs[limit.key], limit.amount
+  if not log then return most end
+  local p = is_ramping()
+  if p then most = max(1, floor(limit.amount * (0.25 + 0.75 * (now - p.until_us) / RAMP_US))) end
+  if now >= paced_until(log, limit) then return most end
+  if rules.afterLoss == 'wait' then return 0 end
+  return min(most, max(1, floor(limit.amount * (now - log.since) / limit.counted)))
 end
 
+local function closed_us() return max(0, meta.open - now, (pauses[''] and pauses[''].until_us or 0) - now) end
+
 local function fits(units)
+  if closed_us() > 0 then return false end
   for _, limit in ipairs(limits) do
-    local used, most = count('u' .. limit.key), allowed(limit)
-    if used + (units[limit.key] or 0) > most and not (used == 0 and most > 0) then return false end
+    local taken, most = used_of(limit) + (reserved[limit.key] or 0), allowed(limit)
+    if taken + cost_of(limit, units) > most and (taken > 0 or most <= 0) then return false end
   end
   return true
 end
 
-local function spend(units)
-  for key, amount in pairs(units) do add('u' .. key, amount) end
+local function paced_in(log, limit, wanted)
+  local left = paced_until(log, limit) - now
+  if left <= 0 then return 0 end
+  if rules.afterLoss == 'wait' then return left end
+  if wanted <= 1 then return 0 end
+  return max(0, log.since + ceil(min(wanted, limit.amount) * limit.counted / limit.amount) - now)
 end
 
-local function unspend(units)
-  for key, amount in pairs(units) do add('u' .. key, -amount) end
-end
-
--- Returns least and likely.
-local function wait_of(units, ahead)
-  local least, depth = max(0, pause_of('')), waiting()
-  local likely = least
+local function turn_in(units, ahead, ahead_units, least)
+  local into = closed_us()
   for _, limit in ipairs(limits) do
-    local queued = count('q' .. limit.key)
-    local before = ahead >= depth and queued or floor((queued * ahead) / depth)
-    local lacking = before + (units[limit.key] or 0) - (limit.amount - count('u' .. limit.key))
-    if lacking > 0 and limit.periodMs > 0 then
-      local rounds = floor((lacking - 1) / limit.amount)
-      local back_least, back_likely = back_in_ms(limit, lacking - rounds * limit.amount)
-      least = max(least, rounds * limit.periodMs + back_least)
-      likely = max(likely, rounds * limit.periodMs + back_likely)
+    local before = limit.unit == 'requests' and ahead or ahead_units[limit.unit] or 0
+    local wanted = used_of(limit) + (least and 0 or reserved[limit.key] or 0) + before + cost_of(limit, units)
+    local log = logs[limit.key]
+    if log then
+      into = max(into, free_in(log, limit, wanted - limit.amount, least), paced_in(log, limit, wanted))
+      if not least and is_ramping() and wanted > allowed(limit) then into = max(into, RAMP_STEP_US) end
+    elseif wanted > limit.amount and not least then
+      into = max(into, IN_FLIGHT_US)
     end
   end
-  return least, likely
+  return into
 end
 
 local function charge_of(units, weight)
   local share = 0
-  for _, limit in ipairs(limits) do share = max(share, (units[limit.key] or 0) / limit.amount) end
-  return ceil((share * 1e6) / weight)
+  for _, limit in ipairs(limits) do share = max(share, cost_of(limit, units) / limit.amount) end
+  return ceil(share * 1e6 / weight)
+end
+
+local function silence()
+  local shortest
+  for _, limit in ipairs(rules.limits) do
+    if limit.periodMs > 0 then shortest = min(shortest or math.huge, limit.periodMs) end
+  end
+  local counted = shortest and floor(shortest * 2001 / 2) + GUARD_US or 0
+  return min(MOST_SILENCE_US, HOLD_US + rules.arrivalMs * 1000 + counted)
 end

@@ -13,10 +13,10 @@ const framework = { afterAll, beforeAll, describe, it }
 
 bookingConformance(framework, {
   name: 'memory',
-  histories: 300,
   async start() {
     const clock = virtualClock()
-    return { port: memoryPort(clock), advance: (ms) => clock.advance(`${ms}ms`), stop: async () => {} }
+    const nowMs = (): number => clock.monotonic()
+    return { port: memoryPort(clock), advance: (ms) => clock.advance(ms), nowMs, stop: async () => {} }
   },
 })
 
@@ -41,7 +41,6 @@ bookingConformance(framework, {
 
 bookingConformance(framework, {
   name: 'Redis Cluster',
-  histories: 10,
   async start() {
     const servers = await startCluster()
     const client = new Cluster(

@@ -18,12 +18,13 @@ test('shows what is taken and who waits in Redis, and the process exits when all
   expect(await inspectUpstream(handle, 'ingest', 'vendor')).toBeUndefined()
   const calls = Array.from({ length: 5 }, () => egress.fetch(vendor.origin).catch(({ code }: { code: string }) => code))
   await Promise.all(calls.slice(0, 2))
-  await waitFor(async () => (await inspectUpstream(handle, 'ingest', 'vendor'))?.calls.held === 0)
+  await waitFor(async () => (await inspectUpstream(handle, 'ingest', 'vendor'))?.waiting === 3)
   expect(await inspectUpstream(handle, 'ingest', 'vendor')).toMatchObject({
-    recovering: false,
+    recoveringMs: 0,
     waiting: 3,
-    limits: { 'requests/3000': 2 },
+    limits: { 'requests/3000': { used: 2, amount: 2 } },
     pauses: {},
+    queue: [{ caller: '', tenant: '', waiting: 3 }],
   })
   await egress.close()
   expect(await Promise.all(calls.slice(2))).toEqual(['SLUICE_CLOSED', 'SLUICE_CLOSED', 'SLUICE_CLOSED'])

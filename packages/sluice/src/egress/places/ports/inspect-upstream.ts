@@ -3,19 +3,41 @@ import { useRedis } from '../../../redis/use-redis.ts'
 import { inspect as inspectScript } from '../../booking/scripts.gen.ts'
 import { upstreamKeys } from './redis-port.ts'
 
+/** One limit of an upstream, as it stands. */
+export interface LimitInspection {
+  /** Units that are taken; of how many, while a process states the limit. */
+  readonly used: number
+  readonly amount?: number
+  /** In how long the next of them is free again (ms). */
+  readonly nextFreeMs: number
+  /** For how much longer it is paced because state was lost (ms). */
+  readonly pacedMs: number
+}
+
 /** The shared state of an upstream, for display. */
 export interface UpstreamInspection {
-  readonly epoch: string
-  readonly recovering: boolean
+  /** Changes when state was lost. */
+  readonly marker: string
+  /** For how much longer nothing is granted because state was lost (ms). */
+  readonly recoveringMs: number
+  /** What a request counts as its arrival at least, since the vendor refused although there was room (ms). */
+  readonly widenedMs: number
+  readonly widenedForMs: number
   /** Calls that wait, on all replicas. */
   readonly waiting: number
-  /** Units taken by limit, such as `requests/1000`. */
-  readonly limits: Readonly<Record<string, number>>
-  /** By process: for how long (ms) it was silent. */
-  readonly processes: Readonly<Record<string, number>>
+  /** By limit, such as `requests/1000`. */
+  readonly limits: Readonly<Record<string, LimitInspection>>
+  /** By process: when it was last seen (ms ago), and how many of its calls are in flight. */
+  readonly processes: Readonly<Record<string, { readonly seenMs: number; readonly inFlight: number }>>
   /** By scope: for how much longer (ms) it is paused; the empty scope is all of it. */
   readonly pauses: Readonly<Record<string, number>>
-  readonly calls: { readonly assigned: number; readonly held: number; readonly answered: number }
+  /** Who waits: how many calls, and since when the first of them (ms ago). */
+  readonly queue: readonly {
+    readonly caller: string
+    readonly tenant: string
+    readonly waiting: number
+    readonly sinceMs: number
+  }[]
 }
 
 /**
@@ -32,9 +54,12 @@ export async function inspectUpstream(
   const { redis, prefix, release } = useRedis(handle, 'inspectUpstream redis')
   try {
     const keys = upstreamKeys(service, upstream, prefix)
-    const { reply } = await redis.runScript({ script: inspectScript, keys, withinMs })
+    const { reply } = await redis.runScript({ script: inspectScript, keys, args: ['{}'], withinMs })
     const text = reply.read() as string
-    return text === '' ? undefined : (JSON.parse(text) as UpstreamInspection)
+    if (text === '') return undefined
+    const found = JSON.parse(text) as UpstreamInspection
+    // An empty list of Lua reads as an object.
+    return Array.isArray(found.queue) ? found : { ...found, queue: [] }
   } finally {
     await release()
   }

@@ -1,45 +1,77 @@
 import type { Clock } from '../../../core/clock.ts'
+import type { Decider } from '../../booking/capacity.ts'
 import { exchange } from '../../booking/exchange.ts'
-import { holdNow, settleNow } from '../../booking/hold-now.ts'
-import { newState, type UpstreamState } from '../../booking/state.ts'
+import { grantsOf } from '../../booking/grants.ts'
+import type { BookingRules, Units } from '../../booking/messages.ts'
+import { type DirectCall, deciderOf, grantNow, moveNow, settleNow } from '../../booking/now.ts'
+import { type GrantRecord, newState, type UpstreamState } from '../../booking/state.ts'
 import type { BookingPort } from './booking-port.ts'
 
-/** Keeps the state of upstreams in this process. */
-export function memoryPort(clock: Clock): BookingPort {
-  const states = new Map<string, UpstreamState>()
-  const listeners = new Map<string, () => void>()
-  // Since the epoch, but by the monotonic clock: a place is taken and returned without reading another clock.
-  const epochMs = clock.now() / 1000 - clock.monotonic()
-  const timeMs = (monotonicMs: number): number => Math.floor(epochMs + monotonicMs)
-  const stateOf = (upstream: string): UpstreamState => {
-    let state = states.get(upstream)
-    if (state === undefined) {
-      state = newState(timeMs(clock.monotonic()))
-      states.set(upstream, state)
+/** A port whose state is in this process. */
+export interface MemoryPort extends BookingPort {
+  /** For one user of an upstream. */
+  inProcess(upstream: string, owner: string): InProcessBooking
+}
+
+/** What needs no exchange where the state is in this process. Times are of the monotonic clock. */
+export interface InProcessBooking {
+  /** A grant where there is room and nobody waits; undefined if not, and then nothing was changed. */
+  grant(rules: BookingRules, call: DirectCall, nowMs: number): GrantRecord | undefined
+  /** The record of a grant of an exchange; it is not kept elsewhere any more. */
+  received(name: string): GrantRecord
+  /** The call arrives at this time. */
+  move(record: GrantRecord, atMs: number, nowMs: number): void
+  /** What the call cost; undefined if nothing was written. */
+  settle(record: GrantRecord, units: Units | undefined, nowMs: number): void
+  /** So many calls of this user are over. */
+  ended(count: number): void
+}
+
+interface Known {
+  readonly state: UpstreamState
+  /** Made by the last exchange. */
+  by: Decider | undefined
+}
+
+/** Keeps the state of upstreams in this process. Nothing is ever lost, and there is one clock. */
+export function memoryPort(clock: Clock, marker = 'm'): MemoryPort {
+  const states = new Map<string, Known>()
+  const timeUs = (monotonicMs: number): number => Math.floor(monotonicMs * 1000) + 1
+  const stateOf = (upstream: string): Known => {
+    let known = states.get(upstream)
+    if (known === undefined) {
+      known = { state: newState(timeUs(clock.monotonic()), marker), by: undefined }
+      states.set(upstream, known)
     }
-    return state
+    return known
   }
   return {
     name: 'memory',
     exchange(upstream, asked) {
-      const reply = exchange(stateOf(upstream), asked, timeMs(clock.monotonic()))
-      for (const { owner } of reply.notify) {
-        const listener = listeners.get(`${upstream} ${owner}`)
-        if (listener) queueMicrotask(listener)
-      }
+      const known = stateOf(upstream)
+      const reply = exchange(known.state, asked, timeUs(clock.monotonic()))
+      known.by = deciderOf(known.state, asked.rules)
       return reply
     },
     inProcess(upstream, owner) {
-      const state = stateOf(upstream)
+      const known = stateOf(upstream)
       return {
-        hold: (rules, id, call, nowMs) => holdNow(state, rules, owner, id, call, timeMs(nowMs)),
-        settle: (rules, step, nowMs) =>
-          settleNow(state, rules, owner, step, nowMs === undefined ? undefined : timeMs(nowMs)),
+        // Other rules than those of the last exchange need an exchange first.
+        grant: (rules, call, nowMs) =>
+          known.by?.rules === rules ? grantNow(known.by, owner, call, timeUs(nowMs)) : undefined,
+        received(name) {
+          const own = grantsOf(known.state, owner)
+          const record = own.get(name)!
+          own.delete(name)
+          return record
+        },
+        move: (record, atMs, nowMs) => moveNow(known.by!, record, timeUs(atMs), timeUs(nowMs)),
+        settle: (record, units, nowMs) => settleNow(known.by!, record, units, timeUs(nowMs)),
+        ended(count) {
+          const record = known.state.owners.get(owner)
+          if (record) record.ended = Math.max(record.ended, count)
+        },
       }
-    },
-    listen(upstream, owner, onAssigned) {
-      listeners.set(`${upstream} ${owner}`, onAssigned)
-      return () => listeners.delete(`${upstream} ${owner}`)
     },
     close: async () => {},
   }

@@ -2,58 +2,64 @@ import { encodeKey } from '../../../core/key.ts'
 import type { MsgpackReader, Packed } from '../../../redis/msgpack.ts'
 import { namespaceOf } from '../../../redis/namespaces.ts'
 import type { UsedRedis } from '../../../redis/use-redis.ts'
-import type { ExchangeReply, StepResult } from '../../booking/messages.ts'
+import type { ExchangeReply, Mirror, StepResult } from '../../booking/messages.ts'
 import { exchange as exchangeScript } from '../../booking/scripts.gen.ts'
 import type { BookingPort } from './booking-port.ts'
 
 /** Keeps the state of upstreams in Redis, where all replicas share it. */
 export function redisPort({ redis, prefix, release }: UsedRedis, service: string): BookingPort {
-  const keysOf = (upstream: string): readonly string[] => upstreamKeys(service, upstream, prefix)
-  const channelsOf = (upstream: string): string => `${keysOf(upstream)[0]}:places:`
   return {
     name: 'redis',
     async exchange(upstream, asked, withinMs) {
-      const args = [JSON.stringify(asked), channelsOf(upstream)]
-      const { reply } = await redis.runScript({ script: exchangeScript, keys: keysOf(upstream), args, withinMs })
+      const keys = upstreamKeys(service, upstream, prefix)
+      const { reply } = await redis.runScript({ script: exchangeScript, keys, args: [JSON.stringify(asked)], withinMs })
       return readReply(reply)
     },
-    listen: (upstream, owner, onAssigned) =>
-      redis.subscribe(channelsOf(upstream) + owner, { message: onAssigned, ready: onAssigned }),
     isReachable: async (withinMs) => (await redis.health(withinMs)).reachable,
     close: release,
   }
 }
 
-/** The keys of an upstream, all in one cluster slot: its places, who waits, tenants, and when calls expire. */
+/**
+ * The keys of an upstream, both in one cluster slot: its state, and who waits in which order. A name that begins with
+ * `@` is that of an account, which services share.
+ */
 export function upstreamKeys(service: string, upstream: string, prefix: string): readonly string[] {
-  const base = `${namespaceOf('upstream', service, prefix)}{${encodeKey(upstream)}}`
-  return [base, `${base}:queue`, `${base}:tenants`, `${base}:deadlines`]
+  const [owner, name] = upstream.startsWith('@') ? ['@', upstream.slice(1)] : [service, upstream]
+  const base = `${namespaceOf('upstream', owner, prefix)}{${encodeKey(name)}}`
+  return [base, `${base}:queue`]
 }
 
 /** Reads what `exchange.lua` returns after status and time. */
 export function readReply(reply: MsgpackReader): ExchangeReply {
   const next = <T>(): T => reply.read() as unknown as T
   return {
-    nowMs: next(),
-    epoch: next(),
-    recovering: next<number>() === 1,
+    marker: next(),
     known: next<number>() === 1,
+    timeUs: next(),
+    verifiedUs: next(),
+    epoch: next(),
+    offsetUs: next(),
+    lostUs: next(),
     results: next<Packed[][]>().map(toResult),
-    held: next(),
+    grants: next<[string, number][]>().map(([id, number]) => ({ id, number })),
     paused: next<[string, number][]>().map(([id, ms]) => ({ id, ms })),
-    adopted: next<[string, string, number][]>().map(([limit, tick, units]) => ({ limit, tick, units })),
-    wakeMs: next(),
+    voided: next(),
+    askInUs: next(),
+    recoveringMs: next(),
+    pacedMs: next(),
     pausedMs: next(),
+    widenedMs: next(),
+    widenedForMs: next(),
     depth: next(),
     processes: next(),
     used: next(),
-    notify: next<[string, string[]][]>().map(([owner, ids]) => ({ owner, ids })),
+    mirrors: next<[string, Mirror['entries']][]>().map(([key, entries]) => ({ key, entries })),
   }
 }
 
 function toResult([is, first, second]: Packed[]): StepResult {
   if (is === 'paused') return { is, ms: first as number }
-  if (is === 'instants') return { is, at: first as number[] }
   if (is === 'queued' || is === 'full' || is === 'too-long')
     return { is, ahead: first as number, earliestMs: second as number }
   return { is } as StepResult

@@ -1,0 +1,225 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { UpstreamSpec } from '../../policy/document/upstream-spec.ts'
+import { createEgress } from '../create-egress.ts'
+import type { Egress } from '../egress.ts'
+
+const opened: { close(): unknown }[] = []
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close()
+})
+
+const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+
+interface RawVendor {
+  readonly origin: string
+  readonly server: Server
+  readonly sockets: Set<Socket>
+  connections: number
+}
+
+/** A vendor on plain sockets. */
+async function vendorOf(speak: (socket: Socket) => void): Promise<RawVendor> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    vendor.connections += 1
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('close', () => sockets.delete(socket))
+    speak(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const vendor = {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    server,
+    sockets,
+    connections: 0,
+  }
+  opened.push({
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  })
+  return vendor
+}
+
+async function egressTo({ origin }: RawVendor, spec: Partial<UpstreamSpec> = {}): Promise<Egress> {
+  const upstream = { name: 'vendor', origin, limits: { rps: 1000 }, retry: false as const, ...spec }
+  const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] } })
+  opened.push({ close: () => egress.close({ within: 100 }) })
+  return egress
+}
+
+describe('connections', () => {
+  test('are used again, and as many are opened as calls can be granted at a time, not as many as wait', async () => {
+    const vendor = await vendorOf((socket) => socket.on('data', () => socket.write(ok)))
+    const egress = await egressTo(vendor, { limits: { amount: 5, per: '200ms' } })
+    await Promise.all(Array.from({ length: 40 }, async () => (await egress.fetch(vendor.origin)).text()))
+    expect(vendor.connections).toBeLessThan(20)
+  })
+
+  test('are given to the next call, one after the other', async () => {
+    const vendor = await vendorOf((socket) => socket.on('data', () => socket.write(ok)))
+    const egress = await egressTo(vendor)
+    for (let i = 0; i < 20; i++) await (await egress.fetch(vendor.origin)).text()
+    expect(vendor.connections).toBe(1)
+  })
+
+  test('that the vendor has closed are noticed before a POST is written to them', async () => {
+    const bodies: string[] = []
+    const vendor = await vendorOf((socket) => {
+      socket.on('data', (chunk) => {
+        bodies.push(String(chunk).split('\r\n\r\n')[1]!)
+        socket.write(ok)
+        setTimeout(() => socket.end(), 1)
+      })
+    })
+    const egress = await egressTo(vendor)
+    for (let i = 0; i < 30; i++) {
+      const response = await egress.fetch(vendor.origin, { method: 'POST', body: `${i}` })
+      expect(await response.text()).toBe('ok')
+      await expect.poll(() => vendor.sockets.size, { interval: 1 }).toBe(0)
+    }
+    expect(bodies).toEqual(Array.from({ length: 30 }, (_, i) => `${i}`))
+  })
+
+  test('are not used any more a while before the vendor closed others that were idle', async () => {
+    const times: number[] = []
+    const vendor = await vendorOf((socket) =>
+      socket.on('data', () => {
+        if (times.push(vendor.connections) === 1) setTimeout(() => socket.end(), 700)
+        socket.write(ok)
+      }),
+    )
+    const egress = await egressTo(vendor)
+    const call = async (): Promise<void> => void (await (await egress.fetch(vendor.origin)).text())
+    await call()
+    let idleMs = performance.now()
+    await expect.poll(() => vendor.sockets.size).toBe(0)
+    const closedMs = performance.now() - idleMs
+    await call()
+    expect(times).toEqual([1, 2])
+    idleMs = performance.now()
+    await expect.poll(() => performance.now() - idleMs, { timeout: closedMs + 5000 }).toBeGreaterThan(closedMs)
+    // The connection is open, and others were closed after that time.
+    await call()
+    expect(times).toEqual([1, 2, 3])
+  })
+
+  test('are there before a grant is asked for, so that a vendor that accepts late costs none', async () => {
+    const vendor = await vendorOf((socket) => socket.on('data', () => socket.write(ok)))
+    const egress = await egressTo({ ...vendor, origin: vendor.origin })
+    vendor.server.close()
+    await once(vendor.server, 'close')
+    await expect(egress.fetch(vendor.origin)).rejects.toMatchObject({ reason: 'unreachable', written: false })
+    expect(egress.stats()[0]).toMatchObject({ granted: 0, failures: { unreachable: 1 } })
+  })
+
+  test('that are ready do not keep a process alive', async () => {
+    const vendor = await vendorOf((socket) => socket.on('data', () => socket.write(ok)))
+    const egress = await egressTo(vendor)
+    await (await egress.fetch(vendor.origin)).text()
+    await new Promise((resolve) => setImmediate(resolve))
+    const active = process.getActiveResourcesInfo().filter((each) => each === 'TCPSocketWrap')
+    // The side of the vendor only.
+    expect(active).toHaveLength(1)
+  })
+})
+
+describe('an interim response that nobody asked for', () => {
+  test.each([
+    ['in one piece', [`HTTP/1.1 100 Continue\r\n\r\n${ok}`]],
+    ['twice, with headers', [`HTTP/1.1 100 Continue\r\nx: y\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${ok}`]],
+    ['byte by byte', [...`HTTP/1.1 100 Continue\r\n\r\n${ok}`]],
+    ['before another interim response', [`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n${ok}`]],
+  ])('is accepted: 100 Continue %s', async (_, pieces) => {
+    const vendor = await vendorOf((socket) => {
+      socket.setNoDelay(true)
+      socket.on('data', async () => {
+        for (const piece of pieces) {
+          socket.write(piece)
+          if (pieces.length > 1) await sleep(1)
+        }
+      })
+    })
+    const egress = await egressTo(vendor)
+    for (let i = 0; i < 2; i++) {
+      const response = await egress.fetch(vendor.origin, { method: 'POST', body: 'x' })
+      expect([response.status, await response.text()]).toEqual([200, 'ok'])
+    }
+  })
+})
+
+describe('a written request', () => {
+  test('counts from when the kernel has its last byte: a vendor that does not read delays that', async () => {
+    let reader: Socket | undefined
+    const vendor = await vendorOf((socket) => {
+      socket.pause()
+      reader = socket
+    })
+    const egress = await egressTo(vendor, { limits: { amount: 1, per: '300ms' }, arrival: '1ms' })
+    const body = Buffer.alloc(16 * 1024 * 1024)
+    const first = egress.fetch(vendor.origin, { method: 'POST', body })
+    const second = egress.fetch(vendor.origin, { method: 'POST', body: 'next' })
+    for (const call of [first, second]) call.catch(() => {})
+    await expect.poll(() => reader).toBeDefined()
+    const readyMs = performance.now()
+    await expect.poll(() => performance.now() - readyMs).toBeGreaterThan(700)
+    // More than two periods have passed, and the request is not with the kernel, so its place is not free.
+    expect(egress.stats()[0]).toMatchObject({ granted: 1, waiting: 1 })
+    reader!.resume()
+    await expect.poll(() => egress.stats()[0]!.granted).toBe(2)
+  })
+
+  test('of a steady upload may take longer than the timeout, and one without a byte may not', async () => {
+    const vendor = await vendorOf((socket) => {
+      let text = ''
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1')
+        if (text.endsWith('0\r\n\r\n')) socket.write(ok)
+      })
+    })
+    const egress = await egressTo(vendor, { timeout: '400ms' })
+    async function* upload(pauses: readonly number[]) {
+      yield Buffer.alloc(1_100_000)
+      for (const ms of pauses) {
+        await sleep(ms)
+        yield Buffer.from('x')
+      }
+    }
+    const post = (pauses: readonly number[]) =>
+      egress.fetch(vendor.origin, { method: 'POST', body: upload(pauses), duplex: 'half' })
+    expect((await post(Array.from({ length: 10 }, () => 80))).status).toBe(200)
+    await expect(post([2000])).rejects.toMatchObject({ reason: 'timeout' })
+  })
+
+  test('with a length that is not its own is refused, and the place returned', async () => {
+    const vendor = await vendorOf((socket) => socket.on('data', () => socket.write(ok)))
+    const egress = await egressTo(vendor, { limits: { amount: 1, per: '10s' } })
+    for (const length of ['3', '9']) {
+      const call = { upstream: 'vendor', path: '/', method: 'POST', headers: { 'content-length': length } }
+      await expect(egress.request({ ...call, body: 'hello' })).rejects.toMatchObject({ code: 'SLUICE_WRONG_USE' })
+    }
+    expect((await egress.fetch(vendor.origin)).status).toBe(200)
+  })
+})
+
+test('a caller that stalls in its body holds nothing', async () => {
+  const vendor = await vendorOf((socket) => socket.on('data', () => socket.write(ok)))
+  const egress = await egressTo(vendor, { limits: { amount: 1, per: '10s' }, concurrency: 1 })
+  async function* stalled() {
+    yield Buffer.from('abc')
+    await new Promise(() => {})
+  }
+  const leaving = new AbortController()
+  const calls = Array.from({ length: 3 }, () =>
+    egress.fetch(vendor.origin, { method: 'POST', body: stalled(), duplex: 'half', signal: leaving.signal }),
+  )
+  for (const call of calls) call.catch(() => {})
+  expect((await egress.fetch(vendor.origin)).status).toBe(200)
+  expect(egress.stats()[0]).toMatchObject({ granted: 1, waiting: 0 })
+})

@@ -1,0 +1,190 @@
+import type { Socket } from 'node:net'
+import type { buildConnector } from 'undici'
+import type { Clock } from '../../core/clock.ts'
+import type { Handshakes } from '../arrival/handshakes.ts'
+import { Connection } from './connection.ts'
+import type { Undici } from './load-undici.ts'
+import { openSocket } from './open-socket.ts'
+
+/** What needs a connection. One of the methods is called, once for each time that it asked. */
+export interface ConnectionUser {
+  /** One is ready now. */
+  connectionReady(): void
+  connected(connection: Connection): void
+  connectFailed(error: Error): void
+}
+
+export interface ConnectionsOptions {
+  readonly undici: Undici
+  readonly origin: string
+  readonly connect: buildConnector.connector
+  readonly clock: Clock
+  readonly handshakes: Handshakes
+  /** How many connections without a request are worth having. */
+  readonly spare: () => number
+}
+
+/** Vendors close idle connections after this time or more; a shorter time is learned. */
+const idleMs = 4000
+/** What a vendor closes earlier than this has other reasons than that it was idle. */
+const leastIdleMs = 500
+
+/**
+ * The connections to one vendor. A call asks twice:
+ *
+ *     whenReady   before it books: a handshake that takes seconds must not use up grants
+ *     take        once it is granted: the connection is its own until its response has ended
+ *
+ * Calls between the two have no connection of their own, as thousands may wait; as many are kept ready as can be
+ * granted at a time.
+ */
+export class Connections {
+  readonly #options: ConnectionsOptions
+  readonly #ready: Connection[] = []
+  readonly #all = new Set<Connection>()
+  readonly #before = new Set<ConnectionUser>()
+  readonly #granted = new Set<ConnectionUser>()
+  /** Calls that have asked whether one is ready and have not taken it. */
+  #expected = 0
+  #opening = 0
+  #returning = 0
+  #idleLimitMs = idleMs
+  #isClosed = false
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options
+  }
+
+  /** Whether one is ready; otherwise `user.connectionReady` is called when one is. Ended by `take` or `leave`. */
+  whenReady(user: ConnectionUser): boolean {
+    this.#expected += 1
+    this.#dropIdle()
+    this.#refill()
+    if (this.#ready.length > 0) return true
+    this.#before.add(user)
+    return false
+  }
+
+  /** A connection for a call that was granted; undefined when `user.connected` will be called with it. */
+  take(user: ConnectionUser): Connection | undefined {
+    this.#expected -= 1
+    this.#dropIdle()
+    const connection = this.#ready.pop()
+    if (connection) connection.setBusy()
+    else this.#granted.add(user)
+    this.#refill()
+    return connection
+  }
+
+  /** A user that was not answered needs none any more. */
+  leave(user: ConnectionUser): void {
+    if (!this.#granted.delete(user)) {
+      this.#before.delete(user)
+      this.#expected -= 1
+    }
+  }
+
+  /** The response has ended. */
+  giveBack(connection: Connection): void {
+    // Undici ends what cannot be used again after it has reported the end of the response.
+    this.#returning += 1
+    queueMicrotask(() => {
+      this.#returning -= 1
+      this.#add(connection)
+    })
+  }
+
+  /** Ends connections after the requests that they have, or at once. */
+  async close(isAtOnce = false): Promise<void> {
+    this.#isClosed = true
+    await Promise.all(Array.from(this.#all, (connection) => (isAtOnce ? connection.destroy() : connection.close())))
+  }
+
+  #add(connection: Connection): void {
+    if (this.#isClosed || !connection.isOpen) {
+      void connection.destroy()
+      this.#refill()
+      return
+    }
+    const [next] = this.#granted
+    if (next) {
+      this.#granted.delete(next)
+      connection.setBusy()
+      next.connected(connection)
+      return
+    }
+    connection.setIdle(this.#options.clock.monotonic())
+    this.#ready.push(connection)
+    const waiting = [...this.#before]
+    this.#before.clear()
+    for (const user of waiting) user.connectionReady()
+  }
+
+  /** Those that the vendor may be closing at this moment are not used: a request on them would be lost. */
+  #dropIdle(): void {
+    if (this.#ready.length === 0) return
+    const sinceMs = this.#options.clock.monotonic() - this.#idleLimitMs
+    const isFresh = (connection: Connection): boolean => connection.isOpen && connection.idleSinceMs > sinceMs
+    if (this.#ready.every(isFresh)) return
+    for (const old of this.#ready.filter((connection) => !isFresh(connection))) void old.destroy()
+    this.#ready.splice(0, this.#ready.length, ...this.#ready.filter(isFresh))
+  }
+
+  #refill(): void {
+    const target = this.#granted.size + Math.min(this.#expected, this.#options.spare())
+    const isShort = (): boolean => this.#ready.length + this.#opening + this.#returning < target
+    while (!this.#isClosed && isShort()) this.#open()
+  }
+
+  #open(): void {
+    const { undici, origin, connect, clock, handshakes } = this.#options
+    this.#opening += 1
+    openSocket(connect, addressOf(origin), clock, (error, opened) => {
+      this.#opening -= 1
+      if (opened === undefined) {
+        this.#failed(error!)
+        return
+      }
+      handshakes.add(opened.handshakeMs, clock.monotonic())
+      const connection = new Connection(undici, origin, opened.socket, connect)
+      this.#all.add(connection)
+      this.#watch(connection, opened.socket)
+      this.#add(connection)
+    })
+  }
+
+  #watch(connection: Connection, socket: Socket): void {
+    const { clock } = this.#options
+    socket.on('error', ignore)
+    socket.once('end', () => {
+      const idle = clock.monotonic() - connection.idleSinceMs
+      // It will not be used from 3/4 of that time on.
+      if (idle >= leastIdleMs) this.#idleLimitMs = Math.min(this.#idleLimitMs, (idle * 3) / 4)
+    })
+    socket.once('close', () => {
+      this.#all.delete(connection)
+      const at = this.#ready.indexOf(connection)
+      if (at >= 0) this.#ready.splice(at, 1)
+      this.#refill()
+    })
+  }
+
+  /** A granted call has a handshake of its own. The others fail with the last one, if none is ready then. */
+  #failed(error: Error): void {
+    const [next] = this.#granted
+    const failed = next ? [next] : this.#opening === 0 && this.#ready.length === 0 ? [...this.#before] : []
+    for (const user of failed) {
+      this.leave(user)
+      user.connectFailed(error)
+    }
+    this.#refill()
+  }
+}
+
+function addressOf(origin: string): buildConnector.Options {
+  const { protocol, host, hostname, port } = new URL(origin)
+  // Brackets are for URLs, not for sockets.
+  return { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port }
+}
+
+function ignore(): void {}
