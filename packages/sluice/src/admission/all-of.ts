@@ -1,5 +1,5 @@
 import type { Guard } from './guard.ts'
-import type { Denial, GuardOutcome, ResponseEnd } from './outcome.ts'
+import type { Denial, Finish, GuardOutcome, ResponseEnd } from './outcome.ts'
 
 export type DecidedByAll<Each> = Each extends Guard<never, infer Decided> ? Decided : never
 
@@ -40,10 +40,15 @@ export function allOf<Request, Guards extends readonly Guard<Request, unknown>[]
         decision: passing.findLast(({ decision }) => decision !== undefined)?.decision,
         headers: passing.flatMap(({ headers }) => headers),
         denial: undefined,
-        finish: finishing.length === 0 ? undefined : (end) => finishAll(finishing, end),
+        finish: finishing.length === 0 ? undefined : finishOf(finishing),
       }
     },
   }
+}
+
+function finishOf(outcomes: readonly GuardOutcome<unknown>[]): Finish {
+  const readUsage = outcomes.find(({ finish }) => finish?.readUsage)?.finish?.readUsage
+  return Object.assign((end: ResponseEnd) => finishAll(outcomes, end), { readUsage })
 }
 
 /** Calls all of them, also after one that throws: what the others hold would stay open. */

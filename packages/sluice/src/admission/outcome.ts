@@ -1,3 +1,6 @@
+import type { Usage } from './usage/usage.ts'
+import type { UsageReader } from './usage/usage-reader.ts'
+
 /** One header field: its name and its value. */
 export type Header = readonly [name: string, value: string]
 
@@ -11,6 +14,10 @@ export interface Problem {
   readonly code?: string
   /** The limits that denied, by the names they have in `RateLimit-Policy`. */
   readonly 'violated-policies'?: readonly string[]
+  /** The limit that denies for longest. `windowMs` is 0 for what is in flight. */
+  readonly limit?: { readonly name: string; readonly amount: number; readonly windowMs: number }
+  /** Seconds until the request would pass, as in `Retry-After`. */
+  readonly retryAfter?: number
 }
 
 /** The media type of a problem. */
@@ -38,6 +45,14 @@ export interface ResponseEnd {
   readonly bytes: number
   /** False when the client went away first. */
   readonly completed: boolean
+  /** The tokens that the response reports, where the guard wants to know them. */
+  readonly usage?: Usage | undefined
+}
+
+/** To be called when the response has ended. With `readUsage` its body is to be read by what that makes. */
+export interface Finish {
+  (end: ResponseEnd): void
+  readonly readUsage?: (() => UsageReader) | undefined
 }
 
 /** The status of a request whose client disconnected before there was one to send; nginx logs the same. */
@@ -51,7 +66,7 @@ export interface GuardOutcome<Decided = undefined> {
   readonly headers: readonly Header[]
   readonly denial: Denial<Decided> | undefined
   /** To be called when the response has ended, if it is there. Only the first call counts. */
-  readonly finish: ((end: ResponseEnd) => void) | undefined
+  readonly finish: Finish | undefined
 }
 
 /** The outcome of a guard that has nothing to say about a request. */

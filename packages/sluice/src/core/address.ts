@@ -108,6 +108,23 @@ function readGroups(text: string, mayEndInIpv4: boolean): number[] | undefined {
   return groups
 }
 
+/** A block of addresses; one address is a block of all its bits. */
+export interface Block {
+  readonly address: Address
+  readonly prefix: number
+}
+
+/** Reads a block such as `10.0.0.0/8`, `fd00::/8` or a single address. */
+export function parseBlock(text: string): Block | undefined {
+  const [host = '', bits, ...rest] = text.split('/')
+  const address = /[[\]%]/.test(host) ? undefined : parseAddress(host)
+  if (!address || rest.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return undefined
+  const isMapped = address.family === 4 && host.includes(':')
+  const longest = address.family === 4 ? 32 : 128
+  const prefix = bits === undefined ? longest : Number(bits) - (isMapped ? 96 : 0)
+  return prefix > longest || prefix < 0 ? undefined : { address, prefix }
+}
+
 /**
  * The one spelling of an address, or of the block of `ipv6Prefix` bits an IPv6 address is in.
  *

@@ -25,6 +25,10 @@ export const errorCodes = {
   SLUICE_EVENT_TOO_LARGE: 'An event for the shipper has more bytes than `maxEventBytes`.',
   SLUICE_BUFFER_FULL: 'The buffer of the shipper is full, and `onFull` does not let the event wait.',
   SLUICE_BUFFER_FAILED: 'The disk of the shipper failed; the event was not stored.',
+  SLUICE_INVALID_PIPELINE:
+    'A pipeline document, or its `execution`, does not make sense; `issues` lists every mistake.',
+  SLUICE_PIPELINE_FAILED:
+    'The run of a pipeline cannot go on, such as after too many rejected records; what was written stays, and its position too.',
   SLUICE_REPORT_FAILED: 'A daemon did not take a report.',
   SLUICE_CLOSED: 'The part was closed before the call.',
 } as const
@@ -68,6 +72,7 @@ export type FailureKind =
   | 'oom'
   | 'cluster'
   | 'wrongtype'
+  | 'format'
   | 'script'
   | 'auth'
   | 'full'
@@ -83,6 +88,9 @@ const codes: { readonly [Kind in FailureKind]?: ErrorCode } = {
   overload: 'SLUICE_OVERLOADED',
 }
 
+/** Of those that asking again does not end. */
+const lasting: readonly FailureKind[] = ['wrongtype', 'format', 'script', 'auth', 'closed']
+
 /**
  * A store that could not decide. The limiter turns it into a degraded decision; it reaches callers only of admin
  * operations.
@@ -94,7 +102,7 @@ export class StoreError extends SluiceError {
   constructor(kind: FailureKind, message: string, options: { cause?: unknown } = {}) {
     super(codes[kind] ?? 'SLUICE_STORE_FAILED', message, {
       ...options,
-      transient: kind !== 'wrongtype' && kind !== 'script' && kind !== 'auth' && kind !== 'closed',
+      transient: !lasting.includes(kind),
     })
     this.kind = kind
   }

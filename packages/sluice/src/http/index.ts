@@ -13,6 +13,7 @@ export {
 export { type DecisionAnswer, decisionAnswers } from './guard/decision-answers.ts'
 export type { ChargeOptions, GuardOptions, LimiterGuardOptions } from './guard/guard-options.ts'
 export { type LimiterGuard, limiterGuard } from './guard/limiter-guard.ts'
+export { llmCost } from './guard/llm-cost.ts'
 export type { GivenLimiter } from './guard/open-limiter.ts'
 export type { SkipOptions } from './guard/skip.ts'
 export type { HeaderVersion } from './headers/rate-limit-headers.ts'

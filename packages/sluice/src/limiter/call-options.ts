@@ -1,20 +1,31 @@
 import { callOptionCheck, optionNames } from '../core/check-options.ts'
 import { invalidOption } from '../core/errors.ts'
-import type { CheckOptions, HoldOptions, RefundOptions, TakeOptions } from './limiter.ts'
+import type { BlockOptions, CheckOptions, HoldOptions, RefundOptions, TakeOptions, WaitOptions } from './limiter.ts'
 
 type Check = (options: unknown) => void
 
 const rule: readonly string[] = ['rule']
-const take = optionNames<TakeOptions>({ rule: true, cost: true, tier: true })
+const take = optionNames<TakeOptions>({ rule: true, cost: true, tier: true, class: true })
 const check = optionNames<CheckOptions>({ rule: true, cost: true })
-const hold = optionNames<HoldOptions>({ rule: true, cost: true, tier: true, id: true, ttl: true })
-const refund = optionNames<RefundOptions>({ rule: true, cost: true, tier: true, takenAt: true })
+const wait = optionNames<WaitOptions>({
+  ...{ rule: true, cost: true, tier: true, class: true, maxWait: true, signal: true },
+})
+const hold = optionNames<HoldOptions>({
+  ...{ rule: true, cost: true, tier: true, class: true, id: true, ttl: true, renew: true, maxWait: true, signal: true },
+})
+const block = optionNames<BlockOptions>({ for: true, rule: true })
+const refund = optionNames<RefundOptions>({ rule: true, cost: true, tier: true, class: true, takenAt: true })
 
 /** By method of the limiter: refuses options that it does not have. */
 export const checkCallOptions: Readonly<
-  Record<'take' | 'peek' | 'check' | 'admit' | 'reserve' | 'acquire' | 'settle' | 'refund' | 'reset' | 'inspect', Check>
+  Record<
+    | ('take' | 'wait' | 'peek' | 'check' | 'admit' | 'reserve' | 'acquire' | 'settle' | 'refund' | 'reset')
+    | ('block' | 'unblock' | 'inspect'),
+    Check
+  >
 > = {
   take: callOptionCheck('limiter.take', take),
+  wait: callOptionCheck('limiter.wait', wait),
   peek: callOptionCheck('limiter.peek', take),
   check: callOptionCheck('limiter.check', check),
   admit: callOptionCheck('limiter.admit', hold),
@@ -23,7 +34,9 @@ export const checkCallOptions: Readonly<
   settle: callOptionCheck('limiter.settle', rule),
   refund: callOptionCheck('limiter.refund', refund),
   reset: callOptionCheck('limiter.reset', rule),
-  inspect: callOptionCheck('limiter.inspect', rule),
+  block: callOptionCheck('limiter.block', block),
+  unblock: callOptionCheck('limiter.unblock', rule),
+  inspect: callOptionCheck('limiter.inspect', ['rule', 'tier']),
 }
 
 /** When the units of a refund were taken, in microseconds since the epoch; undefined when that was not said. */

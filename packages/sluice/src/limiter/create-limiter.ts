@@ -4,9 +4,7 @@ import { type PolicyInput, UsedPolicy, usePolicy } from '../policy/live/use-poli
 import { reportPart } from '../redis/report-part.ts'
 import { fallback } from '../stores/fallback/fallback.ts'
 import { Replicas } from '../stores/fallback/replicas.ts'
-import { localAnswers } from '../stores/local-answers/local-answers.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import { recounting } from '../stores/recount/recounting.ts'
 import type { Store } from '../stores/store.ts'
 import { storeOf } from '../stores/store-of.ts'
 import { type LimiterEvents, limiterEventNames } from './events.ts'
@@ -37,6 +35,10 @@ export async function createLimiter<const Policy extends PolicyInput>(
   return (await makeLimiter(options)) as Limiter<RuleNameOf<Policy>>
 }
 
+// What a limiter in memory does not use, as at the edge, is loaded by those that do.
+const importRecount = () => import('../stores/recount/recounting.ts')
+const importLocalAnswers = () => import('../stores/local-answers/local-answers.ts')
+
 async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   const resolved = resolveOptions(options)
   const { clock } = resolved
@@ -44,12 +46,9 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     options.store ?? (options.redis ? storeOf(options.redis, 'createLimiter.redis') : memoryStore({ clock }))
   useNativeSha256()
   const events = new Emitter<LimiterEvents>(limiterEventNames)
-  const endSharing = shareIn(store, options)
-  const policy = await policyOf(options, clock).catch((error: unknown) => {
-    endSharing()
-    throw error
-  })
+  const policy = await policyOf(options, clock)
   const { live } = policy
+  const endSharing = await shareIn(store, options, policy)
   policy.on('loaded', (event) => events.emit('policyLoaded', event))
   policy.on('rejected', (event) => events.emit('policyRejected', event))
   const release = store.use?.()
@@ -61,10 +60,10 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   const withRecount =
     Object.keys(recounts).length === 0
       ? undefined
-      : recounting(withFallback, store, { recounts, replicas: replicaCount, clock })
+      : (await importRecount()).recounting(withFallback, store, { recounts, replicas: replicaCount, clock })
   const decider = withRecount ?? withFallback
   // In process there is nothing to save by answering before the store.
-  const outermost = isInProcess ? decider : localAnswers(decider, resolved)
+  const outermost = isInProcess ? decider : (await importLocalAnswers()).localAnswers(decider, resolved)
   if (resolved.replicas === undefined && !isInProcess) {
     // Every replica sends its heartbeat, as a later version may be the first with a local rule. Only such a rule, or
     // one that is recounted, needs to know their number from the start.
@@ -81,6 +80,8 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     events,
     deadlineMs: resolved.deadlineMs,
     inProcess: isInProcess,
+    line: store.abilities?.line,
+    maxWaiting: resolved.maxWaiting,
     clock,
     beforeClose: async () => {
       endSharing()
@@ -95,7 +96,7 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   })
   const endReport = reportPart(options.redis, {
     kind: 'limiter',
-    name: options.name ?? '',
+    name: nameOf(options),
     service: live.current.service,
     stats: () => limiter.stats(),
   })
@@ -113,17 +114,22 @@ export type RuleNameOf<Policy> = Policy extends {
 
 /** The policy that the options ask for; limits alone are a policy of one rule. */
 async function policyOf(options: LimiterOptions, clock: Clock): Promise<UsedPolicy> {
-  const { policy, limits, functions, env, fallbackPolicy } = options
-  const own = { functions, env, fallbackPolicy, clock }
-  if (limits === undefined) return usePolicy('createLimiter', policy!, own)
+  const { policy, limits, functions, lookups, env, fallbackPolicy } = options
+  const own = { functions, lookups, env, fallbackPolicy, clock }
+  if (limits === undefined) return usePolicy('createLimiter', policy!, own, {})
   return new UsedPolicy(await limitsPolicy(limits, serviceOf(options), nameOf(options), own), true)
 }
 
 const serviceOf = ({ service, redis }: LimiterOptions): string => service ?? redis?.service ?? 'default'
 const nameOf = ({ name }: LimiterOptions): string => name ?? 'default'
 
-function shareIn(store: Store, options: LimiterOptions): () => void {
-  return options.limits === undefined
-    ? () => {}
-    : shareLimits(store, serviceOf(options), nameOf(options), options.limits)
+async function shareIn(store: Store, options: LimiterOptions, policy: UsedPolicy): Promise<() => void> {
+  if (options.limits === undefined) return () => {}
+  const { limits } = policy.live.current.rules[0]!.limitsFor('', undefined, 0)
+  try {
+    return shareLimits(store, serviceOf(options), nameOf(options), limits)
+  } catch (error) {
+    await policy.close()
+    throw error
+  }
 }

@@ -15,6 +15,7 @@ export const limiterEventNames: Readonly<Record<keyof LimiterEvents, true>> = {
   storeAnswered: true,
   leased: true,
   answeredLocally: true,
+  waited: true,
 }
 
 export interface DecidedEvent {
@@ -28,12 +29,16 @@ export interface DecidedEvent {
   readonly tookMs: number
 }
 
+/** How a wait ended: with its turn, because that would have come too late, or by its signal. */
+export type WaitOutcome = 'admitted' | 'refused' | 'aborted'
+
 /** Everything that can be watched. Metrics, logs and the dashboard all listen here. */
 export interface LimiterEvents {
   /** After every decision. */
   decided: DecidedEvent
   /** The store failed to decide. */
   storeFailed: { readonly kind: FailureKind; readonly error: Error }
+  /** The breaker of the store changed its state. */
   breakerChanged: { readonly state: BreakerState }
   /** Redis has evicted keys to make room, perhaps counters among them: their subjects have their whole limit again. */
   evicted: { readonly keys: number }
@@ -49,4 +54,10 @@ export interface LimiterEvents {
   leased: { readonly rule: string; readonly drawn: number; readonly returned: number; readonly stranded: number }
   /** A denial or a lease answered without I/O. */
   answeredLocally: { readonly by: 'deny-cache' | 'lease'; readonly rule: string }
+  /** A wait has ended, also one that was admitted at once. */
+  waited: {
+    readonly outcome: WaitOutcome
+    readonly rule: string | undefined
+    readonly waitedMs: number
+  }
 }

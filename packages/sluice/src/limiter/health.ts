@@ -99,6 +99,7 @@ export function describePolicy(live: LivePolicy): Limiter['policy'] {
     service,
     rules: rules.map((rule) => rule.name),
     readsBody,
+    answers: new Map(rules.flatMap(({ name, answer }) => (answer ? [[name, answer] as const] : []))),
     hasRequestRules: rules.some(({ keyed }) => keyed),
   }
 }

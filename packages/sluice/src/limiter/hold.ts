@@ -1,6 +1,7 @@
 import { maxPeriodMs } from '../core/algorithms/limit.ts'
 import type { HoldKind } from '../core/algorithms/state.ts'
 import { asyncDispose } from '../core/async-dispose.ts'
+import type { Clock } from '../core/clock.ts'
 import { type Duration, formatDuration, parseDuration } from '../core/duration.ts'
 import type { ExtendAsk, SettleAsk } from '../core/engine/ask.ts'
 import { changeCharge } from '../core/engine/charge.ts'
@@ -10,6 +11,7 @@ import type { Decision } from './decision/decision.ts'
 import type { RuleCharge } from './decision/rule-charge.ts'
 import { actualCosts } from './decision/units.ts'
 import type { Admission, HoldHandle } from './limiter.ts'
+import type { Renewals } from './renewals.ts'
 
 /** How long a hold lives unless it says otherwise. */
 export const defaultTtl = '30s'
@@ -46,47 +48,129 @@ export async function askHeld(
   return (await done(enforced)) || (enforced.length === 0 && (await watched))
 }
 
+/** What the handle of a hold needs besides what it holds. */
+export interface HoldContext {
+  readonly id: string
+  readonly kind: HoldKind
+  readonly ttlMs: number
+  /** When it was asked for, by the monotonic clock. */
+  readonly askedMs: number
+  readonly settlement: Settlement
+  readonly store: Pick<Store, 'decide'>
+  readonly withinMs: number
+  readonly clock: Clock
+  /** Undefined for a hold that its owner extends. */
+  readonly renewals: Renewals | undefined
+}
+
 /** The handle of a hold that was asked for, allowed or not. */
-export function holdHandle(
-  id: string,
-  decision: Decision,
-  { enforced, shadow }: Held,
-  settlement: Settlement,
-  ttlMs: number,
-  store: Pick<Store, 'decide'>,
-  withinMs: number,
-  kind: HoldKind,
-): HoldHandle {
-  let open = decision.allowed && enforced.length + shadow.length > 0
-  const ask = (askOf: AskOf): Promise<boolean> => askHeld({ enforced, shadow }, askOf, store, withinMs)
-  const end = async (costOf: (charge: RuleCharge) => number): Promise<boolean> => {
-    if (!open) return false
-    open = false
-    try {
-      return await ask((charges) => settleAsk(charges, id, costOf))
-    } catch (error) {
-      // Nothing is lost by settling again later: the id makes it harmless.
-      open = true
-      throw error
-    }
-  }
-  const cancel = () => end(() => 0)
-  const release = () => end((charge) => charge.cost)
-  return {
+export function holdHandle(decision: Decision, held: Held, context: HoldContext): HoldHandle {
+  const { id, settlement, ttlMs, kind, renewals } = context
+  const isOpen = decision.allowed && held.enforced.length + held.shadow.length > 0
+  const hold = new OpenHold(isOpen, held, context)
+  const cancel = () => hold.end(() => 0)
+  const release = () => hold.end((charge) => charge.cost)
+  const handle: HoldHandle = {
     id,
     decision,
     allowed: decision.allowed,
-    settle: async (actual) => end(actualCosts(actual, settlement.isFor, settlement.checkRule)),
+    settle: async (actual) => hold.end(actualCosts(actual, settlement.isFor, settlement.checkRule)),
     cancel,
     release,
-    extend: async (ttl = ttlMs) => {
-      const ttlUs = readTtl(ttl) * 1000
-      return open && (await ask((charges) => ({ kind: 'extend', charges, id, ttlUs })))
-    },
+    extend: async (ttl = ttlMs) => hold.extend(readTtl(ttl)),
     [asyncDispose]: async () => {
       // A store that fails must not hide the error that a block ended with; the hold then ends when it expires.
       await (kind === 'reserve' ? cancel() : release()).catch(() => false)
     },
+  }
+  if (isOpen) renewals?.whenForgotten(handle, hold.stop)
+  return handle
+}
+
+/** Work that takes longer is given up. */
+const longestMs = 24 * 3_600_000
+
+/** What a handle has open, which is renewed until it ends. */
+class OpenHold {
+  readonly #held: Held
+  readonly #context: HoldContext
+  #isOpen: boolean
+  /** Until when it cannot have expired. */
+  #safeMs: number
+  /** Whether it was ended by its id, or may have been: then what it cost was, or may have been, charged there. */
+  #isEndedElsewhere = false
+  /** Ends the renewing. */
+  readonly stop: () => void
+
+  constructor(isOpen: boolean, held: Held, context: HoldContext) {
+    this.#held = held
+    this.#context = context
+    this.#isOpen = isOpen
+    this.#safeMs = context.askedMs + context.ttlMs
+    this.stop = (isOpen && context.renewals?.add(context.ttlMs, () => this.#renew())) || (() => {})
+  }
+
+  async extend(ttlMs: number): Promise<boolean> {
+    if (!this.#isOpen) return false
+    const { id, clock } = this.#context
+    const askedMs = clock.monotonic()
+    const isOpen = await this.#ask((charges) => ({ kind: 'extend', charges, id, ttlUs: ttlMs * 1000 }))
+    if (isOpen) this.#safeMs = askedMs + ttlMs
+    else if (clock.monotonic() < this.#safeMs) this.#isEndedElsewhere = true
+    return isOpen
+  }
+
+  async end(costOf: (charge: RuleCharge) => number): Promise<boolean> {
+    if (!this.#isOpen) return false
+    this.#isOpen = false
+    // If this fails, only what is still to be charged is kept; everything else comes back when the hold expires.
+    if (!this.#isOwed(costOf)) this.stop()
+    try {
+      const isSettled =
+        (await this.#ask((charges) => settleAsk(charges, this.#context.id, costOf))) || (await this.#charge(costOf))
+      this.stop()
+      return isSettled
+    } catch (error) {
+      // Nothing is lost by settling again later: the id makes it harmless.
+      this.#isOpen = true
+      this.#isEndedElsewhere = true
+      throw error
+    }
+  }
+
+  #isOwed(costOf: (charge: RuleCharge) => number): boolean {
+    const { enforced, shadow } = this.#held
+    return this.#context.kind === 'reserve' && [...enforced, ...shadow].some((charge) => costOf(charge) > 0)
+  }
+
+  #renew(): void {
+    if (!this.#isOpen) return
+    const { clock, askedMs, ttlMs } = this.#context
+    if (clock.monotonic() - askedMs > longestMs) this.stop()
+    else {
+      // A store that fails is asked again next time, and the limiter reports it as an event.
+      this.extend(ttlMs).then(
+        (isOpen) => isOpen || this.stop(),
+        () => {},
+      )
+    }
+  }
+
+  /** Charges what was used to a reservation that has expired, and so has given everything back. */
+  async #charge(costOf: (charge: RuleCharge) => number): Promise<boolean> {
+    const { kind, clock, store, withinMs } = this.#context
+    if (kind !== 'reserve' || this.#isEndedElsewhere || clock.monotonic() < this.#safeMs) return false
+    const debit = async (charge: RuleCharge): Promise<unknown> => {
+      const units = charge.limits.limits.map(() => costOf(charge))
+      return units[0] === 0 || store.decide({ kind: 'debit', charges: [charge], units }, withinMs)
+    }
+    const { enforced, shadow } = this.#held
+    await Promise.all([...enforced.map(debit), ...shadow.map((charge) => debit(charge).catch(() => {}))])
+    return this.#isOwed(costOf)
+  }
+
+  #ask(askOf: AskOf): Promise<boolean> {
+    return askHeld(this.#held, askOf, this.#context.store, this.#context.withinMs)
   }
 }
 

@@ -1,27 +1,47 @@
+import type { Clock } from '../core/clock.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
-import type { CallbackStore } from '../stores/callback-store.ts'
-import { type Charges, needsPermit } from './decision/charges.ts'
+import type { Store } from '../stores/store.ts'
+import { type Charges, isCounted, needsPermit } from './decision/charges.ts'
 import type { Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
 import type { RuleCharge } from './decision/rule-charge.ts'
 import type { RuleNames } from './decision/rule-names.ts'
-import { refused } from './decision/to-decision.ts'
 import { unitsAreFor } from './decision/units.ts'
-import { checkId, defaultTtl, type Held, holdHandle, nothing, readTtl, type Settlement, settleAsk } from './hold.ts'
+import {
+  checkId,
+  defaultTtl,
+  type Held,
+  type HoldContext,
+  holdHandle,
+  nothing,
+  readTtl,
+  type Settlement,
+  settleAsk,
+} from './hold.ts'
 import type { HoldHandle, HoldOptions } from './limiter.ts'
+import { Renewals } from './renewals.ts'
 
 /** Takes charges under an id, and makes the handle that ends or extends them. */
 export class Holder {
-  readonly #store: CallbackStore
+  readonly #store: Pick<Store, 'decide'>
   readonly #decider: Decider
   readonly #names: RuleNames
   readonly #deadlineMs: number
+  readonly #clock: Clock
+  readonly #renewals: Renewals
 
-  constructor(store: CallbackStore, decider: Decider, names: RuleNames, deadlineMs: number) {
+  constructor(store: Pick<Store, 'decide'>, decider: Decider, names: RuleNames, deadlineMs: number, clock: Clock) {
     this.#store = store
     this.#decider = decider
     this.#names = names
     this.#deadlineMs = deadlineMs
+    this.#clock = clock
+    this.#renewals = new Renewals(clock)
+  }
+
+  /** Nothing is renewed any more. */
+  close(): void {
+    this.#renewals.close()
   }
 
   /** With `permitsOnly`, what is not a permit is spent permanently instead of held. */
@@ -32,26 +52,39 @@ export class Holder {
     kind: 'reserve' | 'acquire',
     permitsOnly: boolean,
   ): Promise<HoldHandle> {
-    const id = options.id === undefined ? crypto.randomUUID() : checkId(options.id)
-    const ttlMs = readTtl(options.ttl ?? defaultTtl)
     const { enforced, shadow, refusedBy } = charges
-    const handleOf = (decision: Decision, held: Held): HoldHandle =>
-      holdHandle(id, decision, held, this.settlement(policy, charges), ttlMs, this.#store, this.#deadlineMs, kind)
-    if (refusedBy !== undefined) {
-      const decision = this.#decider.announce(refused(refusedBy, policy.version))
-      return handleOf(decision, nothing)
-    }
-    const decision = await this.#decider.withShadow(policy, enforced, shadow, {
+    const context = this.#context(this.settlement(policy, charges), options, kind)
+    const { id, ttlMs } = context
+    const handleOf = (decision: Decision, held: Held): HoldHandle => holdHandle(decision, held, context)
+    if (refusedBy !== undefined) return handleOf(this.#decider.refuse(policy, refusedBy), nothing)
+    const decision = await this.#decider.withShadow(policy, charges, {
       id,
       ttlUs: ttlMs * 1000,
       kind,
       permitsOnly,
       isNew: options.id === undefined,
     })
-    const heldOf = (all: readonly RuleCharge[]) => (permitsOnly ? all.filter(needsPermit) : all)
+    const heldOf = (all: readonly RuleCharge[]) => all.filter(permitsOnly ? needsPermit : isCounted)
     const held = { enforced: heldOf(enforced), shadow: heldOf(shadow) }
     if (!decision.allowed) this.#leave(held.shadow, id)
-    return handleOf(decision, decision.degraded ? nothing : held)
+    if (!decision.degraded) return handleOf(decision, held)
+    // While the store is away, only what this process counts by itself can be settled.
+    const locals = held.enforced.filter(({ rule }) => rule.onStoreFailure === 'local')
+    return handleOf(decision, decision.by === 'local' ? { enforced: locals, shadow: [] } : nothing)
+  }
+
+  /** The handle of a hold that was refused before it was asked for. */
+  refused(options: HoldOptions, decision: Decision): HoldHandle {
+    return holdHandle(decision, nothing, this.#context({ isFor: () => true, checkRule: () => {} }, options, 'reserve'))
+  }
+
+  #context(settlement: Settlement, options: HoldOptions, kind: 'reserve' | 'acquire'): HoldContext {
+    return {
+      ...{ id: options.id === undefined ? crypto.randomUUID() : checkId(options.id), kind, settlement },
+      ...{ ttlMs: readTtl(options.ttl ?? defaultTtl), askedMs: this.#clock.monotonic(), clock: this.#clock },
+      ...{ store: this.#store, withinMs: this.#deadlineMs },
+      renewals: options.renew === false ? undefined : this.#renewals,
+    }
   }
 
   settlement(policy: CompiledPolicy, { enforced, shadow }: Charges): Settlement {

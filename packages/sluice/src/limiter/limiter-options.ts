@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Duration } from '../core/duration.ts'
 import type { LimitsSpec, PolicyDocument } from '../policy/document/document.ts'
 import type { PolicyInput } from '../policy/live/use-policy.ts'
+import type { Lookups } from '../policy/lookup/lookup-options.ts'
 import type { KeyFunctions } from '../policy/rule/key.ts'
 import type { RedisHandle } from '../redis/handle.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
@@ -39,10 +40,17 @@ export interface LimiterOptions<Policy extends PolicyInput = PolicyInput> {
    * How long a denial may be repeated without asking the store, for how many subjects; false turns it off.
    */
   readonly denyCache?: { readonly maxAge?: Duration; readonly maxSubjects?: number } | false
+  /** The most that wait at once in this process, by `wait` or with `maxWait`; others are refused. 1000 by default. */
+  readonly maxWaiting?: number
   /** For rules with `lease: true`: how far ahead units are drawn, and the most drawn at once. */
   readonly lease?: { readonly ahead?: Duration; readonly maxUnits?: number }
   /** Functions that the policy can name as keys: `key: fn:tenantOf` calls `functions.tenantOf(request)`. */
   readonly functions?: KeyFunctions
+  /**
+   * What the policy can name as `tier: { lookup: plans }`: says the tier, or the limits, of a key. It is asked once for
+   * a key that is not known, and again in the background.
+   */
+  readonly lookups?: Lookups
   /**
    * By the names of rules with `onStoreFailure: recount`: asks the source of truth while the store cannot decide. A
    * function counts what was used; `{ take }` decides, and only that holds a limit across replicas then.
@@ -63,5 +71,5 @@ export interface LimiterOptions<Policy extends PolicyInput = PolicyInput> {
 export const limiterOptionNames: readonly string[] = optionNames<LimiterOptions>({
   ...{ policy: true, limits: true, service: true, fallbackPolicy: true, redis: true, store: true, deadline: true },
   ...{ breaker: true, replicas: true, denyCache: true, lease: true, functions: true, recount: true, env: true },
-  ...{ name: true, clock: true },
+  ...{ name: true, clock: true, maxWaiting: true, lookups: true },
 })

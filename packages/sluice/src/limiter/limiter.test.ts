@@ -261,6 +261,22 @@ it('does not tell of an outage once the store answers, also when nobody asked fo
   await limiter.close()
 })
 
+it('tells of an outage from the first decision that failed, also when health was asked a moment before', async () => {
+  const clock = virtualClock()
+  const store = switchedStore(memoryStore())
+  let reachable = true
+  const health = async (withinMs: number) => ({ ...(await memoryStore().health(withinMs)), reachable })
+  const limiter = await createLimiter({ limits: { rpm: 9 }, store: { ...store, health }, clock, replicas: 1 })
+  expect(await limiter.health()).toMatchObject({ ready: true })
+  clock.tick('100ms')
+  store.failing = 'timeout'
+  reachable = false
+  await limiter.take('a')
+  clock.tick('1ms')
+  expect(await limiter.health()).toMatchObject({ ready: false })
+  await limiter.close()
+})
+
 it('is not well once it is closed, and does not ask the store any more', async () => {
   let asked = 0
   const store = memoryStore()

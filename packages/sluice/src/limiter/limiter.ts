@@ -2,7 +2,9 @@ import type { BreakerState } from '../breaker/circuit.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Duration } from '../core/duration.ts'
 import type { LimitStatus } from '../core/engine/ask.ts'
+import type { FixedLimits } from '../core/engine/limit-set.ts'
 import type { Key } from '../core/key.ts'
+import type { RuleAnswer } from '../policy/document/document.ts'
 import type { PolicyStatus } from '../policy/live/live-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
 import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
@@ -21,6 +23,8 @@ export interface TakeOptions<Rule extends string = string> {
   readonly cost?: number
   /** The subject's tier, where the policy cannot derive it from the key. */
   readonly tier?: string
+  /** The class it counts for, where classes share the limit; the policy's default class unless said otherwise. */
+  readonly class?: string
 }
 
 export interface RefundOptions<Rule extends string = string> extends TakeOptions<Rule> {
@@ -31,11 +35,32 @@ export interface RefundOptions<Rule extends string = string> extends TakeOptions
   readonly takenAt?: number | Date
 }
 
+/** For how long something may wait for its turn. */
+export interface WaitOptions<Rule extends string = string> extends TakeOptions<Rule> {
+  /** The longest wait: what would take longer is refused at once. Without it, a wait has no bound. */
+  readonly maxWait?: Duration
+  /** Ends the wait; the promise rejects with its reason. */
+  readonly signal?: AbortSignal
+}
+
+export interface BlockOptions<Rule extends string = string> {
+  /** For how long, from now. */
+  readonly for: Duration
+  /** The rule whose bucket it is; may be left out when the policy has only one. */
+  readonly rule?: Rule
+}
+
 export interface HoldOptions<Rule extends string = string> extends TakeOptions<Rule> {
   /** Makes asking again with the same id harmless. Made up when left out. */
   readonly id?: string
-  /** How long the hold lives without `settle`, `cancel` or `extend`. 30 s by default. */
+  /** How long the hold lives when its process has died, or without `extend` if it is not renewed. 30 s by default. */
   readonly ttl?: Duration
+  /** Whether it is renewed for as long as somebody has its handle, at most a day. True by default. */
+  readonly renew?: boolean
+  /** Waits for it in turn, as `wait` does, for at most so long. Without it, a denial is returned at once. */
+  readonly maxWait?: Duration
+  /** With `maxWait`: ends the wait. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -56,7 +81,8 @@ export interface HoldHandle<Rule extends string = string> extends AsyncDisposabl
   readonly allowed: boolean
   /**
    * Ends the hold: what it really cost is spent, the rest comes back. A number is for the rules whose cost is read from
-   * the request, if any, and leaves others as they are; 0 gives everything back. True when the hold was still open.
+   * the request, if any, and leaves others as they are; 0 gives everything back. True when the hold was still open, or
+   * had expired and what it cost was charged now.
    *
    * @example await hold.settle(1240)
    * @example await hold.settle({ tpm: 1240 }) // by the name of the rule; those not named keep what they took
@@ -66,7 +92,7 @@ export interface HoldHandle<Rule extends string = string> extends AsyncDisposabl
   cancel(): Promise<boolean>
   /** Ends the hold and keeps what it took: frees the permit of a concurrency limit. */
   release(): Promise<boolean>
-  /** Lets the hold live for another `ttl` from now: the heartbeat of work that takes long. */
+  /** Lets the hold live for another `ttl` from now. Only one with `renew: false` needs it. */
   extend(ttl?: Duration): Promise<boolean>
 }
 
@@ -96,6 +122,12 @@ export interface Inspection {
   readonly key: string
   readonly rule: string
   readonly limits: readonly LimitStatus[]
+  /** What is decided for it without counting; undefined for limits that are counted. */
+  readonly fixed: FixedLimits | undefined
+  /**
+   * Whether the tier comes from the request and was not given: its limits are not known then, and none are shown.
+   */
+  readonly tierUnknown: boolean
   readonly holds: readonly { id: string; cost: number; expiresInMs: number }[]
 }
 
@@ -112,6 +144,7 @@ export interface Explanation {
     readonly tier: string | undefined
     readonly cost: number | undefined
     readonly limits: readonly LimitStatus[]
+    readonly fixed: FixedLimits | undefined
   }[]
   /** What `check` would decide now. */
   readonly decision: Decision
@@ -142,6 +175,17 @@ export interface Limiter<Rule extends string = string> extends Part<LimiterEvent
   check(request: RequestView, options?: CheckOptions<Rule>): Promise<Decision<Rule>>
   /** Spends from the bucket of a key. Like `check`, it takes no permit of a concurrency limit. */
   take(key: Key, options?: TakeOptions<Rule>): Promise<Decision<Rule>>
+  /**
+   * Like `take`, or for a request like `check`, but waits where those would deny: first in, first out. Resolves to a
+   * denial at once when the wait would be longer than `maxWait`, or too many wait (`maxWaiting`).
+   *
+   * @example
+   * for await (const mail of queue) {
+   *   await limiter.wait('mail') // at the rate of the rule
+   *   void send(mail)
+   * }
+   */
+  wait(subject: Subject, options?: WaitOptions<Rule>): Promise<Decision<Rule>>
   /** What `take` would say, without spending. */
   peek(key: Key, options?: TakeOptions<Rule>): Promise<Decision<Rule>>
   /** Takes units whose final cost is not known yet. Unsettled, they come back when the hold expires. */
@@ -154,7 +198,17 @@ export interface Limiter<Rule extends string = string> extends Part<LimiterEvent
   refund(key: Key, options?: RefundOptions<Rule>): Promise<void>
   /** Forgets everything a subject has used. */
   reset(key: Key, options?: { readonly rule?: Rule }): Promise<void>
-  inspect(key: Key, options?: { readonly rule?: Rule }): Promise<Inspection>
+  /**
+   * Lets nothing of a key pass for a while, in all processes; it takes the place of a block that there is. Reads as
+   * denials with the reason `blocked`.
+   *
+   * @example await limiter.block('203.0.113.7', { for: '15m' })
+   */
+  block(key: Key, options: BlockOptions<Rule>): Promise<void>
+  /** Ends the block of a key. False when there was none. */
+  unblock(key: Key, options?: { readonly rule?: Rule }): Promise<boolean>
+  /** How a subject stands. `tier` names its tier, where the policy cannot derive it from the key. */
+  inspect(key: Key, options?: { readonly rule?: Rule; readonly tier?: string }): Promise<Inspection>
   explain(request: RequestView): Promise<Explanation>
   health(): Promise<LimiterHealth>
   /** Gives leases back, ends timers and closes what Sluice opened. */
@@ -164,6 +218,8 @@ export interface Limiter<Rule extends string = string> extends Part<LimiterEvent
    * calls, every 32nd is counted and stands for all.
    */
   stats(): LimiterStats
+  /** How many wait now. */
+  readonly waiting: number
   /** Its time; what waits for its decisions uses the same. */
   readonly clock: Clock
   readonly policy: {
@@ -171,6 +227,8 @@ export interface Limiter<Rule extends string = string> extends Part<LimiterEvent
     readonly service: string
     readonly rules: readonly Rule[]
     readonly readsBody: boolean
+    /** By rule: what clients are told in place of the usual. */
+    readonly answers: ReadonlyMap<string, RuleAnswer>
     /** Whether any rule can apply to requests; the others are used only by `take` and its like. */
     readonly hasRequestRules: boolean
   }

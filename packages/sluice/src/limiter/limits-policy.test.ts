@@ -42,14 +42,19 @@ describe('limits in code', () => {
     [{ rpm: 1 }, ''],
     [{ rpm: 1 }, 7],
     [{ rpm: 1 }, 'x'.repeat(201)],
-  ])('are refused with the words of a document: %j of %j', async (limits, service) => {
-    let expected: unknown
-    try {
-      compilePolicy(documentOf(limits, service))
-    } catch (error) {
-      expected = error
-    }
-    expect(expected).toBeInstanceOf(Error)
-    await expect(createLimiter({ limits, service } as never)).rejects.toThrow((expected as Error).message)
-  })
+  ])(
+    'are refused with the words of a document, and without the rule that nobody wrote: %j of %j',
+    async (limits, service) => {
+      let expected: unknown
+      try {
+        compilePolicy(documentOf(limits, service))
+      } catch (error) {
+        expected = error
+      }
+      expect(expected).toBeInstanceOf(Error)
+      await expect(createLimiter({ limits, service } as never)).rejects.toThrow(
+        (expected as Error).message.replaceAll('rules[0].', ''),
+      )
+    },
+  )
 })

@@ -12,7 +12,7 @@ import { staticPolicy } from '../policy/live/static-policy.ts'
 import { runAtOnce } from '../policy/steps.ts'
 
 /** The policy of one rule that `limits` in code stand for. Plain ones are not checked as documents are. */
-export function limitsPolicy(
+export async function limitsPolicy(
   limits: LimitsSpec,
   service: string,
   name: string,
@@ -20,8 +20,18 @@ export function limitsPolicy(
 ): Promise<LivePolicy> {
   const document: PolicyDocument = { service, rules: [{ name, key: 'ip', limits }] }
   const isPlain = arePlainLimits(limits) && isName(service) && isName(name) && own.fallbackPolicy === undefined
-  if (!isPlain) return openPolicy(document, own)
-  return followPolicy({ source: staticPolicy(document), compile: () => compile(document), clock: own.clock })
+  try {
+    if (!isPlain) return await openPolicy(document, own)
+    return await followPolicy({ source: staticPolicy(document), compile: () => compile(document), clock: own.clock })
+  } catch (error) {
+    throw error instanceof PolicyError ? asWritten(error) : error
+  }
+}
+
+/** The caller wrote `limits` and a `name`, and no rule. */
+function asWritten({ issues, cause }: PolicyError): PolicyError {
+  const written = issues.map((issue) => ({ ...issue, path: issue.path.replace(/^rules\[0\]\./, '') }))
+  return new PolicyError(written, { cause })
 }
 
 function isName(name: unknown): boolean {

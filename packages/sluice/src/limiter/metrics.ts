@@ -6,7 +6,7 @@ import type { Limiter } from './limiter.ts'
 const table = {
   sluice_decisions_total: {
     type: 'counter',
-    help: 'Decisions, by the rule that decided ("none" when no rule applied), the outcome (allowed, quota, unavailable or missing-key), and whether the store took no part.',
+    help: 'Decisions, by the rule that decided ("none" when no rule applied), the outcome (allowed, quota, blocked, unavailable, missing-key or forbidden), and whether the store took no part.',
     labels: ['service', 'rule', 'outcome', 'degraded'],
   },
   sluice_shadow_decisions_total: {
@@ -52,6 +52,17 @@ const table = {
     help: 'Decisions made without asking the store, by what made them: deny-cache or lease.',
     labels: ['service', 'rule', 'by'],
   },
+  sluice_waiting: {
+    type: 'gauge',
+    help: 'How many wait for their turn now.',
+    labels: ['service'],
+  },
+  sluice_wait_duration_seconds: {
+    type: 'histogram',
+    help: 'How long waits took, by how they ended: admitted, refused or aborted.',
+    labels: ['service', 'rule', 'outcome'],
+    buckets: [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300],
+  },
   sluice_recounts_total: {
     type: 'counter',
     help: 'Times a source of truth was asked, by outcome: it allowed, it denied, it failed, or a store was raised to its count.',
@@ -92,6 +103,15 @@ const table = {
 /** The metrics of a limiter. */
 export const limiterMetricTable: MetricTable = table
 
+const byRule = [
+  'sluice_decisions_total',
+  'sluice_shadow_decisions_total',
+  'sluice_local_decisions_total',
+  'sluice_wait_duration_seconds',
+  'sluice_recounts_total',
+  'sluice_lease_units_total',
+] as const satisfies readonly (keyof typeof table)[]
+
 export interface LimiterMetricsOptions {
   /** For a second limiter of the same service: reports its decisions and leaves policy and breaker to the first. */
   readonly decisionsOnly?: boolean
@@ -114,15 +134,30 @@ export function limiterMetrics(limiter: Limiter, options: LimiterMetricsOptions 
     const failures = reporter.counter('sluice_store_failures_total')
     const local = reporter.counter('sluice_local_decisions_total')
     const recounts = reporter.counter('sluice_recounts_total')
+    const waits = reporter.histogram('sluice_wait_duration_seconds')
+    reporter.gauge('sluice_waiting', (set) => set(limiter.waiting, service))
+    const present = (): ReadonlySet<string> => new Set(['none', ...limiter.policy.rules])
+    // What is reported late of a rule that a new policy has no more would bring its series back.
+    let rules = present()
     const ends = [
+      limiter.on('policyLoaded', () => {
+        const former = rules
+        rules = present()
+        for (const rule of former) if (!rules.has(rule)) for (const name of byRule) reporter.forget(name, service, rule)
+      }),
       limiter.on('decided', ({ decision, tookMs }) => {
-        decisions(1, service, decision.rule ?? 'none', decision.reason, decision.degraded ? 'true' : 'false')
-        for (const { rule, allowed } of decision.shadow) shadows(1, service, rule, allowed ? 'allowed' : 'quota')
+        const { rule: decider = 'none', reason, degraded, shadow } = decision
+        if (rules.has(decider)) decisions(1, service, decider, reason, degraded ? 'true' : 'false')
+        for (const { rule, allowed } of shadow)
+          if (rules.has(rule)) shadows(1, service, rule, allowed ? 'allowed' : 'quota')
         duration(tookMs / 1000, service)
       }),
       limiter.on('storeFailed', ({ kind }) => failures(1, service, kind)),
-      limiter.on('answeredLocally', ({ by, rule }) => local(1, service, rule, by)),
-      limiter.on('recounted', ({ rule, outcome }) => recounts(1, service, rule, outcome)),
+      limiter.on('answeredLocally', ({ by, rule }) => rules.has(rule) && local(1, service, rule, by)),
+      limiter.on('waited', ({ rule = 'none', outcome, waitedMs }) => {
+        if (rules.has(rule)) waits(waitedMs / 1000, service, rule, outcome)
+      }),
+      limiter.on('recounted', ({ rule, outcome }) => rules.has(rule) && recounts(1, service, rule, outcome)),
     ]
     if (decisionsOnly) return ends
 
@@ -154,6 +189,7 @@ export function limiterMetrics(limiter: Limiter, options: LimiterMetricsOptions 
         breaker = state
       }),
       limiter.on('leased', ({ rule, drawn, returned, stranded }) => {
+        if (!rules.has(rule)) return
         leaseUnits(drawn, service, rule, 'drawn')
         leaseUnits(returned, service, rule, 'returned')
         leaseUnits(stranded, service, rule, 'stranded')

@@ -13,6 +13,7 @@ export interface ResolvedOptions {
   readonly replicas: number | undefined
   readonly denyCache: { readonly maxMs: number; readonly maxSubjects: number } | undefined
   readonly lease: { readonly aheadMs: number; readonly maxUnits: number }
+  readonly maxWaiting: number
   readonly clock: Clock
 }
 
@@ -70,6 +71,7 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
       aheadMs: ms('lease.ahead', lease?.ahead, 50),
       maxUnits: whole('lease.maxUnits', lease?.maxUnits ?? 10_000, 'units'),
     },
+    maxWaiting: whole('maxWaiting', options.maxWaiting ?? 1000, 'waits'),
     clock: options.clock ?? systemClock(),
   }
 }

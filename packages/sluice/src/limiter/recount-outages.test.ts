@@ -23,7 +23,7 @@ function wipeableStore(clock: ReturnType<typeof virtualClock>, afterAsk: AfterAs
   }
   return {
     name: 'wipeable',
-    abilities: { continuity: { placeOf: () => 0, connection: () => 0, intactSinceUs: async () => sinceUs } },
+    abilities: { continuity: { shardOf: () => 0, connection: () => 0, intactSinceUs: async () => sinceUs } },
     async decide(ask) {
       const answer = await inner.decide(ask, 0)
       await afterAsk(ask, wipe)

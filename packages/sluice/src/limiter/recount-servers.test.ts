@@ -45,7 +45,7 @@ describe('a cap whose source of truth is PostgreSQL', () => {
     await db.query(
       'create table delivered (customer text, day timestamptz, delivered int, primary key (customer, day))',
     )
-  }, 60_000)
+  })
   afterAll(async () => {
     await db?.end()
     await postgres?.stop()
@@ -166,7 +166,7 @@ describe('a cap whose source of truth is PostgreSQL', () => {
     expect((await deliverMany('e', 2)).filter(Boolean)).toHaveLength(2)
     await redis.freeze()
     expect((await deliverMany('e', 20)).filter(Boolean)).toHaveLength(3)
-  }, 30_000)
+  })
 
   it.each(['restarted', 'wiped'])('is not reset by a Redis that is %s, where the source only counts', async (how) => {
     const customer = `f-${how}`
@@ -193,5 +193,5 @@ describe('a cap whose source of truth is PostgreSQL', () => {
     } finally {
       postgres.thaw()
     }
-  }, 30_000)
+  })
 })

@@ -99,3 +99,33 @@ test('failures and the breaker are those of the limiter that met them', async ()
   await failing.take('a')
   expect(heard).toEqual(['failing'])
 })
+
+test('closing takes no longer than asked for, also while Redis is frozen', async () => {
+  const frozen = await startRedis()
+  try {
+    const redis = openRedis(new Redis({ port: frozen.port, lazyConnect: true }))
+    const limiter = await createLimiter({ limits: { rpm: 10 }, redis, deadline: '10s' })
+    await limiter.take('a')
+    await frozen.freeze()
+    const open = limiter.take('b')
+    const first = await Promise.race([limiter.close({ within: 20 }).then(() => 'closed'), open.then(() => 'taken')])
+    expect(first).toBe('closed')
+    await expect(limiter.take('c')).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+    await open
+    await redis.close()
+  } finally {
+    await frozen.stop()
+  }
+})
+
+test('limits that mean the same share a counter, however they are written; others are refused', async () => {
+  const store = memoryStore()
+  const first = await createLimiter({ limits: { amount: 3, per: '1m' }, store })
+  const second = await createLimiter({ limits: { per: '60s', amount: 3 }, store })
+  const third = await createLimiter({ limits: { rpm: 3 }, store })
+  for (const limiter of [first, second, third]) expect((await limiter.take('a')).allowed).toBe(true)
+  expect((await first.take('a')).allowed).toBe(false)
+  await expect(createLimiter({ limits: { rpm: 4 }, store })).rejects.toThrow('another limiter has other limits')
+  await Promise.all([first, second, third].map((limiter) => limiter.close()))
+  await (await createLimiter({ limits: { rpm: 4 }, store })).close()
+})

@@ -8,11 +8,18 @@ export interface Sample {
   readonly value: number
 }
 
+/** A histogram of a monitoring system. */
+export interface HistogramSink {
+  observe(value: number, labels: Readonly<Record<string, string>>): void
+  /** Ends the series that have these labels. */
+  forget(labels: Readonly<Record<string, string>>): void
+}
+
 /** A monitoring system. `samples` is read at each collection. */
 export interface MetricsBackend {
   counter(name: string, spec: MetricSpec, samples: () => Iterable<Sample>): void
   gauge(name: string, spec: MetricSpec, samples: () => Iterable<Sample>): void
-  histogram(name: string, spec: MetricSpec): (value: number, labels: Readonly<Record<string, string>>) => void
+  histogram(name: string, spec: MetricSpec): HistogramSink
   /** Whether what was opened under this name is still there. */
   has(name: string): boolean
 }
@@ -30,6 +37,7 @@ type GaugeReader = (set: MetricReport) => void
 interface Family {
   readonly spec: MetricSpec
   readonly report: MetricReport
+  forget(labels: readonly string[]): void
   readonly readers: Set<GaugeReader>
 }
 
@@ -73,6 +81,7 @@ export class Composer {
         readers.add(read)
         own.push(() => readers.delete(read))
       },
+      forget: (name: string, ...labels: readonly string[]) => family(name).forget(labels),
     }
     const ends = start(reporter as MetricReporter)
     return () => [...ends, ...own].forEach((end) => void end())
@@ -93,24 +102,26 @@ export class Composer {
     if (spec.type === 'counter') {
       const counter = new LabelCounter(spec.labels)
       this.#backend.counter(name, spec, () => counter)
-      return { spec, readers, report: (value, ...labels) => counter.add(value, ...labels) }
+      const report: MetricReport = (value, ...labels) => counter.add(value, ...labels)
+      return { spec, readers, report, forget: (labels) => counter.forget(labels) }
     }
     if (spec.type === 'histogram') {
-      const observe = this.#backend.histogram(name, spec)
-      return { spec, readers, report: (value, ...labels) => observe(value, labelled(spec, labels)) }
+      const sink = this.#backend.histogram(name, spec)
+      const report: MetricReport = (value, ...labels) => sink.observe(value, labelled(spec, labels))
+      return { spec, readers, report, forget: (labels) => sink.forget(labelled(spec, labels)) }
     }
     this.#backend.gauge(name, spec, () => {
       const samples: Sample[] = []
       for (const read of readers) read((value, ...labels) => samples.push({ labels: labelled(spec, labels), value }))
       return samples
     })
-    return { spec, readers, report: () => {} }
+    return { spec, readers, report: () => {}, forget: () => {} }
   }
 }
 
 function labelled({ labels }: MetricSpec, values: readonly string[]): Record<string, string> {
   const named: Record<string, string> = {}
-  for (let i = 0; i < labels.length; i++) named[labels[i]!] = values[i]!
+  for (let i = 0; i < values.length; i++) named[labels[i]!] = values[i]!
   return named
 }
 

@@ -29,6 +29,13 @@ export class LabelCounter {
     else leaf.sum += value
   }
 
+  /** Removes the sums whose first label values are these. */
+  forget(values: readonly string[]): void {
+    let branch: Branch | undefined = this.#root
+    for (const value of values.slice(0, -1)) branch = branch?.get(value) as Branch | undefined
+    branch?.delete(values.at(-1)!)
+  }
+
   *[Symbol.iterator](): Generator<{ readonly labels: Record<string, string>; readonly value: number }> {
     yield* this.#below(this.#root, 0, {})
   }

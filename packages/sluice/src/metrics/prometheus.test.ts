@@ -103,6 +103,60 @@ test('shows only the version in force, and counts what was refused', async () =>
   await limiter.close()
 })
 
+test('a rule that a new policy has no more leaves the metrics, and what is reported late does not bring it back', async () => {
+  const registry = new Registry()
+  let listener: SourceListener | undefined
+  let observer: StoreObserver = {}
+  const source = {
+    description: 'test',
+    start: async (given: SourceListener) => {
+      listener = given
+      return { document: policy, revision: undefined }
+    },
+    close: async () => {},
+  }
+  const store = {
+    ...wrapStore(memoryStore(), { name: 'observed' }),
+    watch: (given: StoreObserver) => {
+      observer = given
+      return () => {}
+    },
+  }
+  const limiter = await createLimiter({ policy: source, store })
+  prometheusMetrics(registry, [limiterMetrics(limiter)])
+  const use = async (): Promise<void> => {
+    for (const path of ['/a', '/b', '/c']) await limiter.check(view(path, '192.0.2.1'))
+    for (const rule of ['by-ip', 'needs-key']) await limiter.wait('192.0.2.9', { rule, maxWait: 0 })
+    observer.local!('lease', 'by-ip')
+    observer.lease!('by-ip', 100, 20, 5)
+  }
+  const series = async (rule: string) =>
+    (await registry.metrics()).match(new RegExp(`^sluice_\\w+(?=\\{.*rule="${rule}")`, 'gm'))
+  await use()
+  expect(new Set(await series('by-ip'))).toEqual(
+    new Set([
+      'sluice_decisions_total',
+      'sluice_local_decisions_total',
+      'sluice_lease_units_total',
+      'sluice_wait_duration_seconds_bucket',
+      'sluice_wait_duration_seconds_sum',
+      'sluice_wait_duration_seconds_count',
+    ]),
+  )
+  expect(await series('watched')).toEqual(['sluice_shadow_decisions_total'])
+  const kept = await series('needs-key')
+  const rules = policy.rules!.filter(({ name }) => name === 'needs-key')
+  listener!.changed({ document: { ...policy, version: 'two', rules }, revision: undefined })
+  await expect.poll(() => registry.metrics()).toContain('version="two"')
+  observer.local!('lease', 'by-ip')
+  observer.lease!('by-ip', 0, 80, 0)
+  await expect.poll(() => series('by-ip')).toBeNull()
+  expect(await series('watched')).toBeNull()
+  expect(await series('needs-key')).toEqual(kept)
+  expect(await series('none')).not.toBeNull()
+  await limiter.close()
+})
+
 test('registers nothing for parts that are not there', async () => {
   const registry = new Registry()
   prometheusMetrics(registry)

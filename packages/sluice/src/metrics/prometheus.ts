@@ -47,8 +47,19 @@ function prometheusBackend(registry: Registry): MetricsBackend {
     },
     histogram(name, { help, labels, buckets = [] }) {
       const histogram = new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers })
-      return (value, labels) => histogram.observe(labels, value)
+      return {
+        observe: (value, labels) => histogram.observe(labels, value),
+        forget: (labels) => void forgetSeries(histogram, labels),
+      }
     },
     has: (name) => registry.getSingleMetric(name) !== undefined,
   }
+}
+
+/** prom-client removes a series only by all of its labels. */
+async function forgetSeries(histogram: Histogram, labels: Readonly<Record<string, string>>): Promise<void> {
+  const { values } = await histogram.get()
+  for (const { labels: found, metricName } of values)
+    if (metricName?.endsWith('_count') && Object.keys(labels).every((name) => found[name] === labels[name]))
+      histogram.remove(found)
 }

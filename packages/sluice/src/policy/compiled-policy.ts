@@ -2,8 +2,11 @@ import type { ChargedRule } from '../core/engine/ask.ts'
 import type { LimitSet } from '../core/engine/limit-set.ts'
 import type { ReadKeyPart } from '../core/key.ts'
 import type { CompiledCapacity } from './capacity/compile-capacity.ts'
-import type { RuleMode } from './document/document.ts'
+import type { EnvoySpec, RuleAnswer, RuleMode } from './document/document.ts'
+import type { Term } from './document/term.ts'
+import type { LookupSource } from './lookup/lookup-options.ts'
 import type { RequestView } from './request-view.ts'
+import type { DelayTerms } from './rule/delay-spec.ts'
 import type { Selector } from './selector/selector.ts'
 import type { CompiledUpstream } from './upstream/upstream.ts'
 
@@ -13,31 +16,45 @@ export type ReadField = Pick<Selector, 'root' | 'path'>
 /** A rule, ready to be decided on. */
 export interface CompiledRule extends ChargedRule {
   readonly mode: RuleMode
+  /** What a client is told in place of the usual. */
+  readonly answer: RuleAnswer | undefined
+  /** How requests are slowed down before they are denied. */
+  readonly delay: DelayTerms | undefined
+  /** When it is in force. */
+  readonly term: Term
   /** Whether it is for descriptors, of whose rules only the first that matches is charged. */
   readonly forDescriptors: boolean
+  /** What it means to the other descriptors of a request of Envoy's. */
+  readonly envoy: EnvoySpec | undefined
   /** Whether it finds its key in requests; one that does not is used only through `take`. */
   readonly keyed: boolean
   /**
    * Whether its cost is read from the request: settling corrects it, and leaves rules with a fixed cost as they are.
    */
   readonly estimatesCost: boolean
-  /** Whether an override of the rule ends some day, so that the time matters to `limitsFor`. */
+  /** Whether the rule or an override of it begins or ends some day, so that the time matters to `limitsFor`. */
   readonly dated: boolean
   /** Whether subjects differ in their limits, by overrides or tiers. */
   readonly limitsVary: boolean
+  /** Whether some subject's limits are fixed, so that nothing is counted for it. */
+  readonly mayBeFixed: boolean
   /** What it looks at in requests: for its match, key, tier and cost. */
   readonly reads: readonly ReadField[]
   /**
-   * The limits in force for a subject: those of an override for exactly this subject, else of its tier, else the rule's
-   * own. `tier` names the subject's tier where the caller knows it.
+   * The limits in force for a subject: those of an override for it, else of its tier, else the rule's own.
+   * `tier` names the subject's tier where the caller knows it, and `of` the class, where classes share the limit.
    */
-  limitsFor(subject: string, tier: string | undefined, nowMs: number): LimitSet
+  limitsFor(subject: string, tier: string | undefined, nowMs: number, of?: string): LimitSet
+  /** The classes that share the limit. */
+  readonly classes: readonly string[] | undefined
   /** Why no request can have a key of so many parts, to find mistakes of people; undefined when one can. */
   whyNoRequestHas(parts: readonly ReadKeyPart[]): string | undefined
   /** What is probably not meant in the rule; with the time, also which overrides have ended. */
   warnings(nowMs: number | undefined): readonly string[]
+  /** Whether only a request says the tier of the subject, and no override makes it irrelevant. */
+  isTierUnknown(subject: string, nowMs: number): boolean
   /** Whether the subject has an override of its own, to explain its limits. */
-  overrideFor(subject: string, nowMs: number): 'in-force' | 'expired' | undefined
+  overrideFor(subject: string, nowMs: number): 'in-force' | 'expired' | 'pending' | undefined
 }
 
 /** A rule that applies to a request, with all that a charge needs. */
@@ -74,6 +91,8 @@ export interface CompiledPolicy {
   readonly version: string
   readonly rules: readonly CompiledRule[]
   rule(name: string): CompiledRule | undefined
+  /** What knows tiers by key; also what was met that it does not know yet. */
+  readonly lookups: Pick<LookupSource, 'takePending'> | undefined
   /** The vendors that this service calls. */
   readonly upstreams: readonly CompiledUpstream[]
   /** The capacity table, where the document has one. */
@@ -83,6 +102,10 @@ export interface CompiledPolicy {
   explain(request: RequestView, nowMs: number): readonly RuleTrace[]
   /** Whether a rule looks into the body, so that adapters can say when none was parsed. */
   readonly readsBody: boolean
-  /** Whether an override of some rule ends some day, so that the time matters to `match`. */
+  /** Whether some rule slows requests down. */
+  readonly delays: boolean
+  /** Whether some rule has subjects for which nothing is counted. */
+  readonly mayBeFixed: boolean
+  /** Whether the time matters to `match`: something begins, ends, or holds at some hours only. */
   readonly dated: boolean
 }

@@ -14,11 +14,12 @@ export function runAtOnce<Result>(steps: Steps<Result>): Result {
 
 /**
  * Runs the steps in slices of a few milliseconds, so that decisions go on meanwhile. Short work ends in its first
- * slice.
+ * slice. An abort ends them after the present step.
  */
-export async function runInSlices<Result>(steps: Steps<Result>): Promise<Result> {
+export async function runInSlices<Result>(steps: Steps<Result>, signal?: AbortSignal): Promise<Result> {
   let sliceEndMs = performance.now() + sliceMs
   for (;;) {
+    signal?.throwIfAborted()
     const { done, value } = steps.next()
     if (done) return value
     if (performance.now() < sliceEndMs) continue

@@ -26,7 +26,11 @@ export function recogniseClient(
   option: string,
 ): { readonly ioredis: IoredisClient } | { readonly nodeRedis: NodeRedisClient } {
   const given = client as { evalshaBuffer?: unknown; withTypeMapping?: unknown; duplicate?: unknown } | null | undefined
-  if (typeof given?.evalshaBuffer === 'function') return { ioredis: client as IoredisClient }
+  if (typeof given?.evalshaBuffer === 'function') {
+    if (typeof given.duplicate !== 'function')
+      throw invalidOption(option, client, 'it is a pipeline or a transaction; pass the client that it was made of')
+    return { ioredis: client as IoredisClient }
+  }
   if (typeof given?.withTypeMapping === 'function') {
     // That of createSentinel of node-redis 5.
     if (typeof given.duplicate !== 'function')

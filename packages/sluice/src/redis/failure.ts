@@ -14,17 +14,33 @@ const byPrefix: Readonly<Record<string, FailureKind>> = {
   CLUSTERDOWN: 'cluster',
   CROSSSLOT: 'cluster',
   WRONGTYPE: 'wrongtype',
+  // Of our scripts, see lua/format.lua.
+  FORMAT: 'format',
   NOAUTH: 'auth',
   WRONGPASS: 'auth',
   NOPERM: 'auth',
 }
 
-/** The kind of failure that an error of a Redis client is. */
-export function redisFailure(error: unknown): StoreError {
+/** The failure of what meets a value of a later format, see lua/format.lua. */
+export function unknownFormat(key: string): StoreError {
+  const message = `A newer version of Sluice wrote a Redis key in a format that this one does not know: ${key}`
+  return new StoreError('format', message)
+}
+
+/** The kind of failure that an error of a Redis client is. `source` is the script that was run, if any. */
+export function redisFailure(error: unknown, source?: string): StoreError {
   if (error instanceof StoreError) return error
   const { message = String(error), code } = (error ?? {}) as { message?: string; code?: string }
   const kind = byPrefix[/^(?:ERR |-)?([A-Z]+)\b/.exec(message)?.[1] ?? ''] ?? connectionKind(message, code)
-  return new StoreError(kind, `Redis: ${message}`, { cause: error })
+  const refused = kind === 'auth' && source !== undefined ? refusedCommands(message, source) : ''
+  return new StoreError(kind, `Redis: ${message}${refused}`, { cause: error })
+}
+
+/** Redis names the line of a script whose command the account may not run, but not the command. */
+function refusedCommands(message: string, source: string): string {
+  const line = source.split('\n')[Number(/user_script:(\d+)/.exec(message)?.[1]) - 1] ?? ''
+  const names = [...line.matchAll(/call\('([A-Z]+)'/g)].map(([, name]) => name)
+  return names.length === 0 ? '' : ` (${names.join(' or ')})`
 }
 
 /** Whether Redis does not have the script, which therefore did not run. */

@@ -10,6 +10,7 @@ const namespaces = {
   upstream: '#upstream/',
   report: '#report/',
   capacity: '#capacity/',
+  pipeline: '#pipeline/',
 } as const
 
 export type Namespace = keyof typeof namespaces

@@ -54,19 +54,13 @@ export interface Redis {
   subscribe(channel: string, subscriber: Subscriber): () => void
   /** Sends a message to every subscriber of a channel; returns how many of them the asked node knows. */
   publish(channel: string, text: string): Promise<number>
-  /**
-   * The server's time (ms since the epoch) as learned from replies, never ahead of it; undefined while it is not known.
-   */
-  serverTimeMs(key?: string): number | undefined
-  /**
-   * Which run of which server serves a key: it changes when a server is restarted or replaced, and may then be empty.
-   */
-  runId(key: string, withinMs: number): Promise<string>
   /** Grows with every new connection of a lane, as it may lead to another server than the one before. */
   connection(lane?: Lane): number
-  /** Which run of which server serves a key, and how many keys it has evicted since it started. */
+  /**
+   * Which run of which server serves a key, which changes when a server is restarted or replaced, and how many keys it
+   * has evicted since it started.
+   */
   nodeFacts(key: string, withinMs: number): Promise<NodeFacts>
-  slotOf(key: string): number
   /** The node that serves a key, as far as the client knows; '' when there is only one. */
   nodeOf(key: string): string
   health(withinMs: number): Promise<StoreHealth>

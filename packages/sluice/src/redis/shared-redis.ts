@@ -22,7 +22,7 @@ import type { ReadCall } from './runner/read-call.ts'
 import type { ScriptCall } from './runner/script-call.ts'
 import { ScriptRunner } from './runner/script-runner.ts'
 import { nodeFacts as nodeFactsScript } from './scripts.gen.ts'
-import { noSlot, slotOf } from './slots.ts'
+import { slotOf } from './slots.ts'
 
 /** How long a command may take that was given no time. */
 const commandMs = 5000
@@ -142,14 +142,6 @@ export class SharedRedis implements Redis {
     return Number(await this.command(['PUBLISH', channel, text]))
   }
 
-  serverTimeMs(key = ''): number | undefined {
-    return this.#channels.commands?.runner.serverTimeMs(this.#slotIn(key), this.#clock.monotonic())
-  }
-
-  async runId(key: string, withinMs: number): Promise<string> {
-    return (await this.nodeFacts(key, withinMs)).runId
-  }
-
   async nodeFacts(key: string, withinMs: number): Promise<NodeFacts> {
     const { reply } = await this.runScript({ script: nodeFactsScript, keys: [key], withinMs })
     return { runId: String(reply.read()), evictedKeys: Number(reply.read()) }
@@ -157,10 +149,6 @@ export class SharedRedis implements Redis {
 
   connection(lane: Lane = 'commands'): number {
     return this.#closed ? -1 : this.#channel(lane).connection.generation
-  }
-
-  slotOf(key: string): number {
-    return slotOf(key)
   }
 
   nodeOf(key: string): string {
@@ -175,10 +163,6 @@ export class SharedRedis implements Redis {
   async close(): Promise<void> {
     this.#closing = true
     if (this.#users === 0) await this.#closeSockets()
-  }
-
-  #slotIn(key: string): number {
-    return this.isCluster ? slotOf(key) : noSlot
   }
 
   #assertOpen(): void {

@@ -14,9 +14,9 @@ export interface DaemonReportsOptions {
  * startReports({ service: 'shop', to: daemonReports('http://127.0.0.1:8440', { token }), parts })
  */
 export function daemonReports(url: string, options: DaemonReportsOptions): ReportDestination {
-  checkOptionNames('daemonReports', options, ['token'])
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw invalidOption('daemonReports url', url, 'use http://HOST:PORT')
+  checkOptionNames('daemonReports', options, ['token'])
   if (typeof options.token !== 'string' || options.token === '')
     throw invalidOption('daemonReports.token', '***', "give the daemon's token")
   const { origin, pathname } = new URL(url)
@@ -31,7 +31,7 @@ export function daemonReports(url: string, options: DaemonReportsOptions): Repor
         transient: true,
       })
     })
-    // What it says besides the status is of no use, and may break off.
+    // Read so that the socket can be used again; its content does not matter, and it may break off.
     await response.arrayBuffer().catch(() => undefined)
     if (!response.ok)
       throw new SluiceError('SLUICE_REPORT_FAILED', `${base} answered ${response.status}.`, {

@@ -96,9 +96,21 @@ describe('reporting', () => {
     [{ service: '' }, /startReports\.service/],
     [{ every: 20_000 }, /startReports\.every is 20000; use 100 ms to 5 s/],
     [{ part: [] }, /startReports\.part .*did you mean "parts"/],
+    [{ to: undefined }, /startReports\.to is undefined; give daemonReports/],
+    [{ parts: undefined }, /startReports\.parts is undefined; give a list/],
   ])('refuses %j', (options, message) => {
     const all = { service: 's', to: memoryReports(), parts: [], ...options } as never
     expect(() => startReports(all)).toThrow(message)
+  })
+
+  test('parts and daemons that are none are refused where they are named', () => {
+    const promise = Promise.resolve({ stats: () => 1 })
+    for (const part of [undefined, promise])
+      expect(() => partReport('limiter', part as never)).toThrow(
+        /partReport\("limiter"\) part is .*pass the part itself/,
+      )
+    expect(() => daemonReports('nope', undefined as never)).toThrow(/daemonReports url is "nope"; use http/)
+    expect(() => daemonReports('http://a.example', undefined as never)).toThrow(/daemonReports options is undefined/)
   })
 })
 

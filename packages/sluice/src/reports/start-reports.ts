@@ -55,6 +55,10 @@ export function startReports(options: ReportsOptions): Reports {
   const { service, to, every = reportEveryMs, clock = systemClock() } = options
   if (typeof service !== 'string' || service === '')
     throw invalidOption('startReports.service', service, "give the service's name")
+  if (typeof to?.send !== 'function')
+    throw invalidOption('startReports.to', to, 'give daemonReports(url, { token }); a Redis handle reports by itself')
+  if (!Array.isArray(options.parts))
+    throw invalidOption('startReports.parts', options.parts, "give a list such as [partReport('limiter', limiter)]")
   const everyMs = parseDuration(every, 'startReports.every')
   if (!(everyMs >= 100 && everyMs <= 5000))
     throw invalidOption('startReports.every', every, 'use 100 ms to 5 s: a report is forgotten after 10 s')
@@ -90,6 +94,12 @@ export function startReports(options: ReportsOptions): Reports {
  *
  * @example partReport('cache', prices, 'prices')
  */
-export function partReport(kind: PartKind | (string & {}), part: { stats(): unknown }, name = ''): ReportPart {
+export function partReport(kind: PartKind | (string & {}), part: { stats(): unknown }, name = 'default'): ReportPart {
+  if (typeof part?.stats !== 'function')
+    throw invalidOption(
+      `partReport(${JSON.stringify(kind)}) part`,
+      part,
+      'pass the part itself, such as await createLimiter(...)',
+    )
   return { kind, name, stats: () => part.stats() }
 }

@@ -1,6 +1,7 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
+import { withinTime } from './within-time.ts'
 
 /** How a part is, for readiness probes and people. */
 export interface PartHealth {
@@ -17,7 +18,7 @@ export interface CloseOptions {
   readonly within?: Duration
 }
 
-/** What every part has: limiter, egress, cache, presence, shipper, capacity, breaker. */
+/** What every part has: limiter, egress, cache, presence, shipper, capacity, breaker, pipeline. */
 export interface Part<Events> extends AsyncDisposable {
   /** Adds a listener; the returned function removes it. A name that the part does not have is refused. */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void
@@ -33,6 +34,19 @@ export interface Part<Events> extends AsyncDisposable {
 export function closeWithinMs(owner: string, options: CloseOptions): number | undefined {
   checkOptionNames(owner, options, ['within'])
   return options.within === undefined ? undefined : parseDuration(options.within, `${owner} within`)
+}
+
+/**
+ * Waits for the steps of a close, for so long in all; without a bound, until each has ended. What is not done by then
+ * ends on its own.
+ */
+export function closeInTime(withinMs: number | undefined, clock: Clock): (step: Promise<unknown>) => Promise<unknown> {
+  if (withinMs === undefined) return (step) => step
+  const endMs = clock.monotonic() + withinMs
+  return (step) => {
+    const ms = Math.max(0, endMs - clock.monotonic())
+    return withinTime(step, { ms, clock, late: () => undefined }).catch(() => undefined)
+  }
 }
 
 /** How long an answer of a dependency counts, and how long it may take. */
@@ -51,9 +65,11 @@ export class HealthQuestion<T> {
     this.#clock = clock
   }
 
-  async answer(): Promise<T> {
+  /** `maxAgeMs`: where it is known that an older answer is no longer true. */
+  async answer(maxAgeMs: number = answerCountsMs): Promise<T> {
     const known = this.#answer
-    if (known !== undefined && this.#clock.monotonic() - known.atMs < answerCountsMs) return known.value
+    if (known !== undefined && this.#clock.monotonic() - known.atMs < Math.min(maxAgeMs, answerCountsMs))
+      return known.value
     this.#asking ??= this.#askNow()
     return this.#asking
   }

@@ -5,6 +5,7 @@ import type { Answer, Ask, Charge } from '../core/engine/ask.ts'
 import { decide, setEndUs } from '../core/engine/engine.ts'
 import { packState, unpackState } from '../core/engine/pack-state.ts'
 import { StoreError } from '../core/errors.ts'
+import { runInMicrotask } from '../runtime/microtask.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import type { Store, StoreHealth } from './store.ts'
 
@@ -25,7 +26,8 @@ export interface StateStoreOptions {
   /**
    * Reads the values of distinct keys, calls `decideOn` with them and the time of the database, and writes what that
    * returns. All of it is one transaction: no other transaction reads or writes these keys in between. After a conflict
-   * it may do all of it again. When it rejects, nothing must have been written.
+   * it may do all of it again. When it rejects, nothing must have been written. Asks of the same moment come together,
+   * so the keys may be of several; up to four transactions run at once, never two with a key in common.
    */
   transact(keys: readonly string[], decideOn: DecideOnValues, withinMs: number): Promise<void> | void
   health?(withinMs: number): Promise<StoreHealth>
@@ -56,13 +58,30 @@ export function stateStore(options: StateStoreOptions): Store {
   return new StateStore(options)
 }
 
+/** One ask that waits for its transaction. */
+interface Pending {
+  readonly ask: Ask
+  readonly keys: readonly string[]
+  /** Until when somebody waits for it, by the monotonic clock. */
+  readonly endMs: number
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Most transactions at once, and most keys of one. */
+const [maxTransactions, maxKeys] = [4, 500]
+
 class StateStore implements Store {
   readonly name: string
   readonly #options: StateStoreOptions
   readonly #clock: Clock
-  /** By key: the last ask about it that has not ended. Asks about one key are decided in the order of asking. */
-  readonly #tails = new Map<string, Promise<unknown>>()
+  #waiting: Pending[] = []
+  /** The keys of the transactions that run. */
+  readonly #busy = new Set<string>()
+  #running = 0
+  #isScheduled = false
   #closed = false
+  #whenIdle: (() => void) | undefined
 
   constructor(options: StateStoreOptions) {
     this.name = options.name
@@ -71,17 +90,14 @@ class StateStore implements Store {
   }
 
   decide(ask: Ask, withinMs: number): Promise<Answer> {
+    if (this.#closed) return Promise.reject(new StoreError('closed', `The store ${this.name} is closed.`))
     const keys = ask.charges.map(({ rule, subject }) => rule.prefix + subject)
     const endMs = this.#clock.monotonic() + withinMs
-    const before = keys.flatMap((key) => this.#tails.get(key) ?? [])
-    const deciding = this.#closed
-      ? Promise.reject(new StoreError('closed', `The store ${this.name} is closed.`))
-      : Promise.all(before).then(() => this.#decide(ask, keys, endMs))
-    const ended = deciding.then(ignore, ignore).then(() => {
-      for (const key of keys) if (this.#tails.get(key) === ended) this.#tails.delete(key)
+    const decided = new Promise<Answer>((resolve, reject) => {
+      this.#waiting.push({ ask, keys, endMs, resolve, reject })
     })
-    for (const key of keys) this.#tails.set(key, ended)
-    return deciding
+    this.#schedule()
+    return decided
   }
 
   async health(withinMs: number): Promise<StoreHealth> {
@@ -91,56 +107,139 @@ class StateStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    await Promise.all(this.#tails.values())
+    if (this.#running > 0 || this.#waiting.length > 0) {
+      await new Promise<void>((resolve) => {
+        this.#whenIdle = resolve
+      })
+    }
     await this.#options.close?.()
   }
 
-  async #decide(ask: Ask, keys: readonly string[], endMs: number): Promise<Answer> {
-    const withinMs = endMs - this.#clock.monotonic()
-    // Nobody waits for it any more, so nothing must be charged.
-    if (withinMs <= 0) throw new StoreError('timeout', `The store ${this.name} was busy until the deadline.`)
-    let answer: Answer | undefined
+  /** Asks of one turn share a transaction, and so do those that come while all transactions run. */
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    runInMicrotask(() => {
+      this.#isScheduled = false
+      while (this.#running < maxTransactions) {
+        const batch = this.#nextBatch()
+        if (batch.length === 0) break
+        void this.#run(batch)
+      }
+      if (this.#running === 0 && this.#waiting.length === 0) this.#whenIdle?.()
+    })
+  }
+
+  /** The asks that can be decided now. Those about one key are decided in the order of asking. */
+  #nextBatch(): Pending[] {
+    const [batch, later]: [Pending[], Pending[]] = [[], []]
+    const [own, skipped] = [new Set<string>(), new Set(this.#busy)]
+    for (const pending of this.#waiting) {
+      const { keys } = pending
+      if (own.size >= maxKeys || keys.some((key) => skipped.has(key))) {
+        later.push(pending)
+        for (const key of keys) skipped.add(key)
+      } else {
+        batch.push(pending)
+        for (const key of keys) own.add(key)
+      }
+    }
+    this.#waiting = later
+    return batch
+  }
+
+  async #run(batch: readonly Pending[]): Promise<void> {
+    const keys = [...new Set(batch.flatMap((pending) => pending.keys))]
+    this.#running += 1
+    for (const key of keys) this.#busy.add(key)
+    await this.#transact(batch, keys)
+    this.#running -= 1
+    for (const key of keys) this.#busy.delete(key)
+    this.#schedule()
+  }
+
+  async #transact(batch: readonly Pending[], keys: readonly string[]): Promise<void> {
+    const withinMs = Math.max(...batch.map(({ endMs }) => endMs)) - this.#clock.monotonic()
+    let outcomes: readonly Outcome[] | undefined
     const decideOn: DecideOnValues = (values, nowUs) => {
-      const decided = decideOnValues(ask, keys, values, nowUs)
-      answer = decided.answer
+      const decided = decideOnValues(batch, keys, values, nowUs, (pending) => this.#checkTime(pending))
+      outcomes = decided.outcomes
       return decided.writes
     }
     try {
+      for (const pending of withinMs > 0 ? [] : batch) this.#checkTime(pending)
       await this.#options.transact(keys, decideOn, withinMs)
+      if (outcomes === undefined) throw new Error('transact did not decide')
     } catch (error) {
-      if (error instanceof StoreError) throw error
-      throw new StoreError('other', `${this.name}: ${(error as Error)?.message ?? error}`, { cause: error })
+      const failure =
+        error instanceof StoreError
+          ? error
+          : new StoreError('other', `${this.name}: ${(error as Error)?.message ?? error}`, { cause: error })
+      for (const { reject } of batch) reject(failure)
+      return
     }
-    if (answer === undefined) throw new StoreError('other', `transact of the store ${this.name} did not decide.`)
-    return answer
+    for (const [b, { resolve, reject }] of batch.entries()) {
+      const outcome = outcomes[b]!
+      if (outcome instanceof StoreError) reject(outcome)
+      else resolve(outcome)
+    }
+  }
+
+  /** Nobody waits for what is late any more, so nothing must be charged. */
+  #checkTime({ endMs }: Pending): void {
+    if (this.#clock.monotonic() >= endMs)
+      throw new StoreError('timeout', `The store ${this.name} was busy until the deadline.`)
   }
 }
 
-function ignore(): void {}
+type Outcome = Answer | StoreError
 
+/** Decides one ask after the other, each on what those before it have left. */
 function decideOnValues(
-  ask: Ask,
+  batch: readonly Pending[],
   keys: readonly string[],
   values: readonly (string | undefined)[],
   clockUs: number,
-): { answer: Answer; writes: StateWrite[] } {
+  checkTime: (pending: Pending) => void,
+): { readonly outcomes: readonly Outcome[]; readonly writes: readonly StateWrite[] } {
+  const present = new Map(keys.map((key, k) => [key, values[k]]))
+  const writes = new Map<string, StateWrite>()
+  const outcomes = batch.map((pending): Outcome => {
+    try {
+      checkTime(pending)
+      return decideOne(pending, present, writes, clockUs)
+    } catch (error) {
+      if (error instanceof StoreError) return error
+      throw error
+    }
+  })
+  return { outcomes, writes: [...writes.values()] }
+}
+
+function decideOne(
+  { ask, keys }: Pending,
+  present: Map<string, string | undefined>,
+  writes: Map<string, StateWrite>,
+  clockUs: number,
+): Answer {
   let nowUs = Math.floor(clockUs)
   const states = ask.charges.map((charge, c) => {
-    const found = read(charge, keys[c]!, values[c], ask.kind === 'reset')
+    const found = read(charge, keys[c]!, present.get(keys[c]!), ask.kind === 'reset')
     // A clock that went back must not repeat a window.
     nowUs = Math.max(nowUs, found.writtenUs)
     return found.state
   })
   const answer = decide(ask, states, nowUs)
-  const writes: StateWrite[] = []
-  if (ask.kind !== 'peek') {
-    for (const [c, { limits }] of ask.charges.entries()) {
-      const expiresUs = setEndUs(limits, states[c]!, nowUs)
-      const value = expiresUs <= nowUs ? undefined : packState(limits, states[c]!, nowUs)
-      if (value !== undefined || values[c] !== undefined) writes.push({ key: keys[c]!, value, expiresUs })
-    }
+  if (ask.kind === 'peek') return answer
+  for (const [c, { limits }] of ask.charges.entries()) {
+    const key = keys[c]!
+    const expiresUs = setEndUs(limits, states[c]!, nowUs)
+    const value = expiresUs <= nowUs ? undefined : packState(limits, states[c]!, nowUs)
+    if (value === undefined && present.get(key) === undefined && !writes.has(key)) continue
+    present.set(key, value)
+    writes.set(key, { key, value, expiresUs })
   }
-  return { answer, writes }
+  return answer
 }
 
 function read(

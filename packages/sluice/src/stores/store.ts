@@ -33,12 +33,33 @@ export interface AnswerCallback {
 
 /** Shows whether a store may have lost writes, so that an absent counter does not count as zero. */
 export interface Continuity {
-  /** Which part of the store keeps a subject; a part is lost as a whole. */
-  placeOf(charge: Charge): number
+  /** Which shard of the store keeps a subject; a shard is lost as a whole. */
+  shardOf(charge: Charge): number
   /** Changes with every new connection, behind which another server may be. */
   connection(): number
-  /** Since when this part has kept everything, in the store's time in microseconds. Rejects with a `StoreError`. */
-  intactSinceUs(place: number, withinMs: number): number | Promise<number>
+  /** Since when this shard has kept everything, in the store's time in microseconds. Rejects with a `StoreError`. */
+  intactSinceUs(shard: number, withinMs: number): number | Promise<number>
+}
+
+/** Of those that wait in a process: so many units up to and with one of them, and for how long that one has waited. */
+export interface Waits {
+  readonly units: number
+  readonly forUs: number
+}
+
+/** Knows which processes wait for the same units, so that each can leave to the others what they waited longer for. */
+export interface WaitLine {
+  /**
+   * Says what waits in this process, longest first, for `forMs` from now; nothing waits any more when it is empty.
+   * Resolves to the same of each other process. Rejects with a `StoreError`.
+   */
+  stand(
+    key: string,
+    process: string,
+    waits: readonly Waits[],
+    forMs: number,
+    withinMs: number,
+  ): Promise<readonly (readonly Waits[])[]>
 }
 
 /** What a store can do beyond `decide`. What is not declared is not assumed. */
@@ -57,6 +78,8 @@ export interface StoreAbilities {
   readonly submit?: (ask: Ask, withinMs: number, callback: AnswerCallback) => Answer | undefined
   /** Without it, every subject of a rule with `onStoreFailure: recount` is recounted once by each process. */
   readonly continuity?: Continuity
+  /** Without it, `limiter.wait` keeps the order within a process, and not between processes. */
+  readonly line?: WaitLine
 }
 
 /**

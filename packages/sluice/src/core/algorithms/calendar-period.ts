@@ -5,6 +5,13 @@ export type CalendarUnit = 'day' | 'week' | 'month'
 export interface Period {
   readonly startMs: number
   readonly endMs: number
+  readonly dates: PeriodDates
+}
+
+/** The same for people: the period ends before `end`. */
+export interface PeriodDates {
+  readonly start: Date
+  readonly end: Date
 }
 
 const dayMs = 86_400_000
@@ -44,7 +51,17 @@ export function isZone(zone: string): boolean {
 }
 
 function periodFrom(unit: CalendarUnit, zone: string, first: number): Period {
-  return { startMs: midnight(zone, first), endMs: midnight(zone, nextPeriod(unit, first)) }
+  const [startMs, endMs] = [midnight(zone, first), midnight(zone, nextPeriod(unit, first))]
+  // Decisions share it, so a date that its user changes is a copy.
+  const dates = {
+    get start() {
+      return new Date(startMs)
+    },
+    get end() {
+      return new Date(endMs)
+    },
+  }
+  return { startMs, endMs, dates }
 }
 
 // Days are counted from 1970-01-01, a Thursday; day 4 was a Monday.

@@ -1,4 +1,5 @@
 import type { Algorithm } from './algorithm.ts'
+import { hasPermit } from './state.ts'
 
 /**
  * Counts what is in flight: the holds that are open on the subject.
@@ -12,7 +13,7 @@ export const concurrency: Algorithm = {
   room(state, _i, limit, now) {
     let held = 0
     for (const hold of state.extra?.holds ?? []) {
-      if (hold.kind !== 'receipt' && hold.expiresUs > now) held += hold.cost
+      if (hasPermit(hold) && hold.expiresUs > now) held += hold.cost
     }
     return Math.max(0, limit.amount - held)
   },
@@ -23,13 +24,13 @@ export const concurrency: Algorithm = {
 
   endUs(state, _i, _limit, now) {
     let end = now
-    for (const hold of state.extra?.holds ?? []) if (hold.kind !== 'receipt') end = Math.max(end, hold.expiresUs)
+    for (const hold of state.extra?.holds ?? []) if (hasPermit(hold)) end = Math.max(end, hold.expiresUs)
     return end
   },
 
   waitUs(state, i, limit, cost, now) {
     let room = this.room(state, i, limit, now)
-    const open = (state.extra?.holds ?? []).filter((hold) => hold.kind !== 'receipt' && hold.expiresUs > now)
+    const open = (state.extra?.holds ?? []).filter((hold) => hasPermit(hold) && hold.expiresUs > now)
     for (const hold of open.sort((a, b) => a.expiresUs - b.expiresUs)) {
       room += hold.cost
       if (room >= cost) return hold.expiresUs - now

@@ -3,6 +3,7 @@ import { concurrency } from './concurrency.ts'
 import { gcra } from './gcra.ts'
 import type { LimitAlgorithm } from './limit.ts'
 import { pace } from './pace.ts'
+import { share } from './share.ts'
 import { slidingLog } from './sliding-log.ts'
 import { slidingWindow } from './sliding-window.ts'
 import { window } from './window.ts'
@@ -16,6 +17,7 @@ export const algorithms: Readonly<Record<LimitAlgorithm, Algorithm>> = {
   calendar: window,
   concurrency,
   pace,
+  share,
 }
 
 /** The algorithms' names; the index of one is its code. */

@@ -3,8 +3,11 @@ import type { CalendarUnit } from './calendar-period.ts'
 /** The algorithms a limit can use. Each file under `algorithms/` states what it admits at most. */
 export type AlgorithmName = 'fixed-window' | 'sliding-window' | 'sliding-log' | 'gcra' | 'calendar' | 'concurrency'
 
-/** The algorithms of limits that are decided on: a paced limit is a `calendar` limit and one with `pace` beside it. */
-export type LimitAlgorithm = AlgorithmName | 'pace'
+/**
+ * The algorithms of limits that are decided on: a paced limit is a `calendar` limit and one with `pace` beside it, one
+ * that classes share a window and the `share` of a class beside it.
+ */
+export type LimitAlgorithm = AlgorithmName | 'pace' | 'share'
 
 /**
  * How a calendar limit is spread over its period. A position on the curve is the part of the amount that is planned
@@ -41,6 +44,8 @@ export interface Limit {
   readonly zone: string | undefined
   /** `pace`: along which curve. */
   readonly pace: Pace | undefined
+  /** `share`: of which class, and how many units it is guaranteed in each window. */
+  readonly share: { readonly class: string; readonly guaranteed: number } | undefined
 }
 
 /** How long calendar periods are in the usual case; a month is given as its longest. */

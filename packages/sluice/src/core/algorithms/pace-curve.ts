@@ -8,7 +8,7 @@ import type { Limit, Pace } from './limit.ts'
 export const curveEnd: number = 2 ** 50
 
 /** A stretch of a period with one planned rate. */
-export interface Segment extends Period {
+export interface Segment extends Omit<Period, 'dates'> {
   /** Positions at the start and at the end. */
   readonly from: number
   readonly to: number
@@ -82,7 +82,8 @@ function hourly(weights: readonly number[], zone: string, period: Period): Segme
   let total = 0
   for (let startMs = period.startMs; startMs < period.endMs; ) {
     const localMs = startMs + offsetMs(zone, startMs)
-    const endMs = Math.min(period.endMs, startMs + hourMs - (((localMs % hourMs) + hourMs) % hourMs))
+    const fullMs = Math.min(period.endMs, startMs + hourMs - (((localMs % hourMs) + hourMs) % hourMs))
+    const endMs = offsetEnd(zone, startMs, fullMs)
     const weight = weights[Math.floor((((localMs % dayMs) + dayMs) % dayMs) / hourMs)]! * (endMs - startMs)
     hours.push({ startMs, endMs, weight })
     total += weight
@@ -96,6 +97,19 @@ function hourly(weights: readonly number[], zone: string, period: Period): Segme
     const to = h === hours.length - 1 ? curveEnd : total === 0 ? 0 : Math.floor((sum / total) * curveEnd)
     return { startMs, endMs, from, to, period }
   })
+}
+
+/** When the clock changes between two instants; the later one when it does not. Some zones change within an hour. */
+function offsetEnd(zone: string, startMs: number, endMs: number): number {
+  const before = offsetMs(zone, startMs)
+  if (offsetMs(zone, endMs) === before) return endMs
+  let [from, to] = [startMs, endMs]
+  while (to - from > 1) {
+    const middle = Math.floor((from + to) / 2)
+    if (offsetMs(zone, middle) === before) from = middle
+    else to = middle
+  }
+  return to
 }
 
 const hourMs = 3_600_000

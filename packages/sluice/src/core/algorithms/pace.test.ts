@@ -59,6 +59,9 @@ const days = [
   ['Australia/Lord_Howe', '2026-10-04T00:00:00Z', 23.5],
   ['Africa/Cairo', '2026-04-24T12:00:00Z', 23],
   ['America/Santiago', '2026-09-06T15:00:00Z', 23],
+  // The clock changes within an hour, from 02:45 to 03:45 and back.
+  ['Pacific/Chatham', '2026-09-27T00:00:00Z', 23],
+  ['Pacific/Chatham', '2026-04-05T00:00:00Z', 25],
   ['Asia/Kathmandu', '2026-06-01T12:00:00Z', 24],
 ] as const
 const weights = fc.array(fc.oneof(fc.nat(9), fc.double({ min: 0, max: 3, noNaN: true })), {
@@ -130,6 +133,25 @@ describe('a paced limit', () => {
       }),
       { numRuns: 25 },
     )
+  })
+
+  it.each(days)('plans every minute of the day in %s at %s by the hour that clocks show', (zone, at) => {
+    const curve = Array.from({ length: 24 }, (_, hour) => (hour * 7) % 5)
+    const { limit } = new Subject({ amount: 1_000_000, per: 'day', zone, pace: { curve } })
+    const period = calendarPeriod('day', zone, Date.parse(at))
+    const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, hourCycle: 'h23', hour: 'numeric' })
+    const minutes = Array.from(
+      { length: (period.endMs - period.startMs) / 60_000 },
+      (_, minute) => period.startMs + minute * 60_000,
+    )
+    const weights = minutes.map((atMs) => curve[Number(format.format(atMs))]!)
+    const total = weights.reduce((sum, weight) => sum + weight)
+    let sum = 0
+    for (const [m, atMs] of minutes.entries()) {
+      const planned = plannedAt(limit, positionAt(segmentAt(limit, atMs), atMs))
+      expect(Math.abs(planned - (1_000_000 * sum) / total), new Date(atMs).toISOString()).toBeLessThan(2)
+      sum += weights[m]!
+    }
   })
 
   it.each(days)('spreads the whole amount over the day in %s at %s, which has %d hours', (zone, at, hours) => {

@@ -13,12 +13,19 @@ export interface Hold {
    * `reserve`: when it expires its units come back. `acquire`: it has a permit, and what else it spent stays spent.
    * `receipt`: a decision over several slots that is not confirmed yet; it has none, and comes back when it
    * expires. `pending`: an acquisition of such a decision; it has its permit, comes back when it expires, and
-   * becomes `acquire` when it is confirmed by extending it.
+   * becomes `acquire` when it is confirmed by extending it. The others hold nothing, see `block.ts`.
    */
   kind: HoldKind
 }
 
-export type HoldKind = 'reserve' | 'acquire' | 'receipt' | 'pending'
+export type HoldKind = 'reserve' | 'acquire' | 'receipt' | 'pending' | BlockMark
+
+export type BlockMark = 'block' | 'strikes' | 'last-block'
+
+/** Whether a hold occupies a permit. */
+export function hasPermit({ kind }: Hold): boolean {
+  return kind === 'reserve' || kind === 'acquire' || kind === 'pending'
+}
 
 /** The entries of one sliding log, oldest first. */
 export interface Log {

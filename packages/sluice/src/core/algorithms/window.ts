@@ -4,8 +4,8 @@ import type { Limit } from './limit.ts'
 
 /**
  * `fixed-window` and `calendar`: counts units per window. A window starts at the first hit, at multiples of the period
- * (`aligned`), or with a day, week or month of a calendar, in UTC or a zone. One from which everything was given back
- * never was.
+ * (`aligned`), or with a day, week or month of a calendar, in UTC or a zone. A window whose units were all given
+ * back is forgotten.
  *
  * Bound: at most `amount` in each window, hence at most twice `amount` in any stretch as long as the period.
  * State: the window's start (ms) and its count.
@@ -63,7 +63,7 @@ export function countAt(limit: Limit, startMs: number, count: number, nowMs: num
 }
 
 /** Whether the window that began at `startMs` is still in progress. */
-function isCurrent(limit: Limit, startMs: number, nowMs: number): boolean {
+export function isCurrent(limit: Limit, startMs: number, nowMs: number): boolean {
   if (limit.aligned || limit.calendar !== undefined) return startMs === startAt(limit, nowMs)
   return nowMs < startMs + limit.periodMs
 }

@@ -1,4 +1,5 @@
-import type { PaceStatus } from '../algorithms/algorithm.ts'
+import type { PaceStatus, ShareStatus } from '../algorithms/algorithm.ts'
+import type { PeriodDates } from '../algorithms/calendar-period.ts'
 import type { Hold, HoldKind } from '../algorithms/state.ts'
 import type { FailureKind } from '../errors.ts'
 import type { LimitSet } from './limit-set.ts'
@@ -61,9 +62,20 @@ export interface KnownHold {
  * - `refund`: return the charges' costs, spent at `takenUs` or just now. `reset`: forget the subjects.
  * - `debit`: spend `units[l]` of limit `l` of the one charge, whether they fit or not: they were spent while the store
  *   was away.
+ * - `block`: let nothing of the subjects pass for `forUs` from now; 0 ends their blocks, and `granted` is how many.
  * - `raise`: let each calendar limit of the one charge have at least `units` spent in its present period.
  */
-export type Ask = TakeAsk | PeekAsk | SettleAsk | ResizeAsk | ExtendAsk | RefundAsk | ResetAsk | DebitAsk | RaiseAsk
+export type Ask =
+  | TakeAsk
+  | PeekAsk
+  | SettleAsk
+  | ResizeAsk
+  | ExtendAsk
+  | RefundAsk
+  | ResetAsk
+  | DebitAsk
+  | RaiseAsk
+  | BlockAsk
 
 export interface TakeAsk {
   readonly kind: 'take'
@@ -113,6 +125,12 @@ export interface RaiseAsk {
   readonly units: number
 }
 
+export interface BlockAsk {
+  readonly kind: 'block'
+  readonly charges: readonly Charge[]
+  readonly forUs: number
+}
+
 /** Where one limit of one subject stands after a decision. Times are whole milliseconds, rounded up. */
 export interface LimitStatus {
   readonly rule: string
@@ -125,8 +143,14 @@ export interface LimitStatus {
   readonly resetMs: number
   /** Until this cost would pass: 0 when it passes now, `Infinity` (in JSON: null) when it never can. */
   readonly retryAfterMs: number
+  /** The calendar period of a limit per day, week or month. */
+  readonly period?: PeriodDates
   /** Where a limit that is paced stands on its curve. */
   readonly pace?: PaceStatus
+  /** What a class has of the limit, which it shares with others. */
+  readonly share?: ShareStatus
+  /** Set where it is no limit: the subject is blocked until `resetMs` is over. `windowMs` is how long the block is. */
+  readonly block?: true
 }
 
 /** What gave an answer; `store` when nothing else did. */

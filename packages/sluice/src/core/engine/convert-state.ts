@@ -41,7 +41,7 @@ export function forgetEnded(state: State, now: number): void {
 }
 
 function moveLimit(source: State, offset: number, tag: number, fields: number, made: State, to: LimitSet): void {
-  // A limit without fields has no place of its own: at its offset stands the next one.
+  // A limit without fields has no fields of its own: at its offset begins the next one.
   if (fields === 0) return
   const l = to.tags.indexOf(tag)
   if (l >= 0) copyLimit(source, offset, made, to.offsets[l]!, fields)

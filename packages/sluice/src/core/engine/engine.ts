@@ -1,12 +1,15 @@
 import { windowMsOf } from '../algorithms/limit.ts'
-import type { State } from '../algorithms/state.ts'
+import type { Hold, State } from '../algorithms/state.ts'
+import { msOf } from '../algorithms/window.ts'
 import type { Answer, Ask, Charge, ChargeTerms, HoldRequest, LimitStatus } from './ask.ts'
+import { blockFor, blockOf, fitBeforeBlock, strike } from './block.ts'
 import { keptEndUs } from './convert-state.ts'
 import { addTaking, dueOf, expireHolds, extend, isToHold, knownHold, openHolds, resize, settle } from './holds.ts'
 import { type LimitSet, maxLimitsPerRule } from './limit-set.ts'
 import { spend } from './spend.ts'
 import { takePaced } from './take-paced.ts'
 import { takeWindows } from './take-windows.ts'
+import { withPeriod } from './with-period.ts'
 
 /**
  * Decides one ask on the states of its charges, and leaves the states as they are after it. This is the whole meaning
@@ -20,7 +23,7 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
   }
   switch (ask.kind) {
     case 'take': {
-      if (charges.length === 1 && ask.hold === undefined && !charges[0]!.limits.needsHold)
+      if (charges.length === 1 && ask.hold === undefined && charges[0]!.limits.plain && !blockOf(states[0]!))
         return takeOne(charges[0]!, states[0]!, ask.copies, now)
       const known = ask.hold && states.map((state) => knownHold(state, ask.hold!.id))
       const due = known === undefined ? charges : dueOf(charges, known, ask.hold!)
@@ -67,6 +70,11 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
     case 'raise':
       raise(charges[0]!, states[0]!, ask.units, now)
       return done(ask, states, now, 1)
+    case 'block': {
+      const granted = count(states, (state) => blockFor(state, ask.forUs, now))
+      const statuses = statusesOf(charges, states, false, now)
+      return { allowed: granted === charges.length, granted, nowUs: now, statuses }
+    }
     case 'reset':
       for (const [c, state] of states.entries()) clear(state, charges[c]!.limits.fields)
       return done(ask, states, now, charges.length)
@@ -128,14 +136,52 @@ function take(
   now: number,
 ): number {
   const granted = copiesThatFit(charges, states, copies, now)
-  if (granted === 0) return 0
+  if (granted < copies) strikeDenied(charges, states, copies, granted, now)
+  if (granted > 0) spendAll(charges, states, granted, hold, now)
+  if (granted < copies) noteDenial(charges, states, now)
+  return granted
+}
+
+function spendAll(
+  charges: readonly Charge[],
+  states: readonly State[],
+  granted: number,
+  hold: HoldRequest | undefined,
+  now: number,
+): void {
   for (let c = 0; c < charges.length; c++) {
     const state = states[c]!
     const charge = charges[c]!
     spend(charge, state, granted * charge.cost, now)
     if (hold !== undefined && isToHold(charge, hold)) addTaking(state, charge, hold, now)
+    else if (charge.limits.block?.counts === 'charges' && charge.cost > 0)
+      strike(charge.limits.block, state, granted, now)
   }
-  return granted
+}
+
+/** Lets the shares that were a reason for a denial know of it. */
+function noteDenial(charges: readonly Charge[], states: readonly State[], now: number): void {
+  for (const [c, { limits: set, cost }] of charges.entries()) {
+    if (!set.shared) continue
+    const state = states[c]!
+    for (const [l, limit] of set.limits.entries())
+      set.algorithms[l]!.deny?.(state, state.at + set.offsets[l]!, limit, cost, now)
+  }
+}
+
+/** Counts a denial for each subject that was a reason for it. */
+function strikeDenied(
+  charges: readonly Charge[],
+  states: readonly State[],
+  copies: number,
+  granted: number,
+  now: number,
+): void {
+  for (const [c, charge] of charges.entries()) {
+    if (charge.limits.block?.counts !== 'denials') continue
+    const fit = charges.length === 1 ? granted : copiesThatFit([charge], [states[c]!], copies, now)
+    if (fit < copies) strike(charge.limits.block, states[c]!, copies - fit, now)
+  }
 }
 
 function copiesThatFit(charges: readonly Charge[], states: readonly State[], copies: number, now: number): number {
@@ -144,6 +190,8 @@ function copiesThatFit(charges: readonly Charge[], states: readonly State[], cop
     const { cost, limits: set } = charges[c]!
     if (cost === 0) continue
     const state = states[c]!
+    fit = fitBeforeBlock(set.block, state, fit)
+    if (fit === 0) return 0
     for (let l = 0; l < set.limits.length; l++) {
       const room = set.algorithms[l]!.room(state, state.at + set.offsets[l]!, set.limits[l]!, now)
       // Copies take no permit: where one fits, all do.
@@ -208,10 +256,12 @@ function statusesOf(
 /** The status of every limit of a charge. When it has passed, nothing is to be waited for. */
 function statusOf(charge: Charge, state: State, passed: boolean, now: number): LimitStatus[] {
   const { limits, algorithms, offsets } = charge.limits
-  return limits.map((limit, l) => {
+  const statuses = limits.map((limit, l) => {
     const remaining = algorithms[l]!.room(state, state.at + offsets[l]!, limit, now)
     return statusOfLimit(charge, l, state, remaining, passed, now)
   })
+  const block = passed ? undefined : blockOf(state)
+  return block === undefined ? statuses : [...statuses, blockStatus(charge.rule.name, block, now)]
 }
 
 function statusOfLimit(
@@ -229,14 +279,24 @@ function statusOfLimit(
   if (!passed && remaining < charge.cost) {
     waitUs = charge.cost > limit.burst ? Infinity : algorithm.waitUs(state, i, limit, charge.cost, now)
   }
+  const resetUs = algorithm.resetUs?.(state, i, limit, now) ?? algorithm.endUs(state, i, limit, now)
   const status = {
     rule: charge.rule.name,
     name: limit.name,
     amount: limit.amount,
     remaining,
     windowMs: windowMsOf(limit),
-    resetMs: Math.ceil((algorithm.endUs(state, i, limit, now) - now) / 1000),
+    resetMs: Math.ceil((resetUs - now) / 1000),
     retryAfterMs: Math.ceil(waitUs / 1000),
   }
-  return algorithm.pace === undefined ? status : { ...status, pace: algorithm.pace(state, i, limit, now) }
+  const dated = limit.calendar === undefined ? status : withPeriod(status, limit, msOf(now))
+  if (algorithm.pace !== undefined) return { ...dated, pace: algorithm.pace(state, i, limit, now) }
+  return algorithm.share === undefined ? dated : { ...dated, share: algorithm.share(state, i, limit, now) }
+}
+
+/** What a block looks like among the limits. */
+function blockStatus(rule: string, { cost, expiresUs }: Hold, now: number): LimitStatus {
+  const leftMs = Math.ceil((expiresUs - now) / 1000)
+  const times = { windowMs: cost, resetMs: leftMs, retryAfterMs: leftMs }
+  return { rule, name: 'block', amount: 0, remaining: 0, ...times, block: true }
 }

@@ -1,6 +1,7 @@
 import { algorithms } from '../algorithms/index.ts'
 import { extraOf, type Hold, type State } from '../algorithms/state.ts'
 import type { Charge, HoldRequest, KnownHold } from './ask.ts'
+import { strike } from './block.ts'
 import { changeCharge } from './charge.ts'
 import { spend } from './spend.ts'
 import { limitOfTag } from './tag.ts'
@@ -73,6 +74,8 @@ export function settle(charge: Charge, state: State, id: string, now: number): b
   if (lacking > 0) spend(charge, state, lacking, now)
   else giveBackLast(charge, state, takings, -lacking, now)
   state.extra!.holds = state.extra!.holds.filter((each) => each.id !== id)
+  const { block } = charge.limits
+  if (block?.counts === 'charges' && charge.cost > 0) strike(block, state, 1, now)
   return true
 }
 
@@ -134,6 +137,7 @@ export function knownHold(state: State, id: string): KnownHold | undefined {
 export function openHolds(state: State): Hold[] {
   const open = new Map<string, Hold>()
   for (const taking of state.extra?.holds ?? []) {
+    if (taking.id === '') continue
     const first = open.get(taking.id)
     if (first === undefined) open.set(taking.id, { ...taking })
     else first.cost += taking.cost

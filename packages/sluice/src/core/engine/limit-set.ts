@@ -2,9 +2,10 @@ import type { Algorithm } from '../algorithms/algorithm.ts'
 import { algorithms } from '../algorithms/index.ts'
 import type { Limit } from '../algorithms/limit.ts'
 import { invalidOption } from '../errors.ts'
+import type { BlockTerms } from './block.ts'
 import { tagOf } from './tag.ts'
 
-/** The limits of one rule for one subject, with the place of each in the subject's state worked out once. */
+/** The limits of one rule for one subject, with the offset of each in the subject's state worked out once. */
 export interface LimitSet {
   readonly limits: readonly Limit[]
   readonly algorithms: readonly Algorithm[]
@@ -18,20 +19,34 @@ export interface LimitSet {
   readonly layout: string
   /** Whether a limit needs an open hold to count, so that `take` makes no sense. */
   readonly needsHold: boolean
-  /** Whether all limits count per window. */
+  /** When a subject is blocked. */
+  readonly block: BlockTerms | undefined
+  /** The same limits for what waits for its turn: to be denied meanwhile counts for no block. */
+  readonly waiting: LimitSet | undefined
+  /** Whether a limit is shared by classes, so that a denial may have to be written down. */
+  readonly shared: boolean
+  /** Whether a take without a hold is no more than spending what fits. */
+  readonly plain: boolean
+  /** Whether all limits count per window, and nothing else is to be looked at. */
   readonly windows: boolean
   /** Whether it is one calendar limit and its pace. */
   readonly paced: boolean
   /** Whether no limit looks at anything finer than a millisecond. */
   readonly coarse: boolean
+  /** What is decided without counting: such a set never reaches a store. */
+  readonly fixed: FixedLimits | undefined
 }
+
+/** Limits that need no counter: nothing is denied, or everything is. */
+export type FixedLimits = 'unlimited' | 'deny'
 
 export const maxLimitsPerRule = 16
 
 const windows: ReadonlySet<string> = new Set(['fixed-window', 'calendar'])
+const coarse: ReadonlySet<string> = new Set([...windows, 'sliding-window', 'pace', 'share'])
 
 /** Puts limits together that are decided as one. */
-export function limitSet(limits: readonly Limit[]): LimitSet {
+export function limitSet(limits: readonly Limit[], fixed?: FixedLimits, block?: BlockTerms): LimitSet {
   if (limits.length > maxLimitsPerRule)
     throw invalidOption('limits', limits, `use at most ${maxLimitsPerRule} limits in a rule`)
   const offsets: number[] = []
@@ -42,6 +57,8 @@ export function limitSet(limits: readonly Limit[]): LimitSet {
     fields += algorithms[limit.algorithm].fields
     tags.push(tagOf(limit, tags))
   }
+  const needsHold = limits.some((limit) => limit.algorithm === 'concurrency')
+  const shared = limits.some((limit) => limit.share !== undefined)
   return {
     limits,
     algorithms: limits.map((limit) => algorithms[limit.algorithm]),
@@ -49,13 +66,22 @@ export function limitSet(limits: readonly Limit[]): LimitSet {
     fields,
     tags,
     layout: tags.join(),
-    needsHold: limits.some((limit) => limit.algorithm === 'concurrency'),
-    windows: limits.every(({ algorithm }) => windows.has(algorithm)),
-    paced: isPaced(limits),
-    coarse: limits.every(
-      ({ algorithm }) => windows.has(algorithm) || algorithm === 'sliding-window' || algorithm === 'pace',
-    ),
+    needsHold,
+    block,
+    waiting: block?.counts === 'denials' ? limitSet(limits, fixed) : undefined,
+    shared,
+    plain: !needsHold && block === undefined && !shared,
+    windows: block === undefined && limits.every(({ algorithm }) => windows.has(algorithm)),
+    paced: block === undefined && isPaced(limits),
+    coarse: limits.every(({ algorithm }) => coarse.has(algorithm)),
+    fixed,
   }
+}
+
+/** The two sets without limits. */
+export const fixedLimits: Readonly<Record<FixedLimits, LimitSet>> = {
+  unlimited: limitSet([], 'unlimited'),
+  deny: limitSet([], 'deny'),
 }
 
 function isPaced([first, second, ...more]: readonly Limit[]): boolean {

@@ -1,3 +1,4 @@
+import { calendarPeriod } from '../algorithms/calendar-period.ts'
 import { windowMsOf } from '../algorithms/limit.ts'
 import { drawFrom, fill, pace, paceRoom } from '../algorithms/pace.ts'
 import { plannedAt, positionAt, segmentAt } from '../algorithms/pace-curve.ts'
@@ -40,6 +41,7 @@ export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State
   left -= units
   room -= units
   const resetMs = endMs - nowMs
+  const period = calendarPeriod(total.calendar!, total.zone!, nowMs).dates
   let waitMs = 0
   if (!passed && room < cost) {
     waitMs = cost > paced.burst ? Infinity : Math.ceil(pace.waitUs(state, i + 2, paced, cost, now) / 1000)
@@ -53,6 +55,7 @@ export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State
       windowMs: windowMsOf(total),
       resetMs: count > 0 ? resetMs : 0,
       retryAfterMs: passed || left >= cost ? 0 : cost > total.burst ? Infinity : resetMs,
+      period,
     },
     {
       rule: rule.name,
@@ -62,6 +65,7 @@ export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State
       windowMs: windowMsOf(paced),
       resetMs: n[i + 2] === startMs ? resetMs : 0,
       retryAfterMs: waitMs,
+      period,
       pace: { planned, spent, burst: paced.burst },
     },
   ]

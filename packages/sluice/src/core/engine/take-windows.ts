@@ -2,6 +2,7 @@ import { windowMsOf } from '../algorithms/limit.ts'
 import type { State } from '../algorithms/state.ts'
 import { countAt, endOf, msOf, startAt } from '../algorithms/window.ts'
 import type { Answer, ChargeTerms, LimitStatus } from './ask.ts'
+import { withPeriod } from './with-period.ts'
 
 /**
  * `take` of one subject whose limits are all windows and which has no holds, as nearly all have. Says what the engine
@@ -49,6 +50,7 @@ export function takeWindows(
       resetMs,
       retryAfterMs,
     }
+    if (limit.calendar !== undefined) statuses[l] = withPeriod(statuses[l]!, limit, nowMs)
   }
   return { allowed: passed, granted, nowUs: now, statuses: [statuses] }
 }

@@ -43,6 +43,11 @@ export interface MetricReporter<Table extends MetricTable = MetricTable> {
   histogram<Name extends MetricNames<Table, 'histogram'>>(name: Name): MetricReport<Table[Name]>
   /** `read` is called at each collection and sets the present values. */
   gauge<Name extends MetricNames<Table, 'gauge'>>(name: Name, read: (set: MetricReport<Table[Name]>) => void): void
+  /**
+   * Ends the series of a counter or histogram whose first labels have these values, as they are no longer in use.
+   * OpenTelemetry keeps those of histograms.
+   */
+  forget(name: MetricNames<Table, 'counter' | 'histogram'>, ...labels: readonly string[]): void
 }
 
 /** The metrics of one part, ready to be composed by `prometheusMetrics` or `opentelemetryMetrics`. */

@@ -2,7 +2,7 @@
 export const reportVersion = 1
 
 /** The parts that can report. Others may use a name of their own. */
-export type PartKind = 'limiter' | 'egress' | 'cache' | 'presence' | 'breaker' | 'shipper' | 'capacity'
+export type PartKind = 'limiter' | 'egress' | 'cache' | 'presence' | 'breaker' | 'shipper' | 'capacity' | 'pipeline'
 
 /** What contributes one section to the reports of a process. */
 export interface ReportPart {

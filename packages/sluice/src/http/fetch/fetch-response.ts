@@ -1,4 +1,4 @@
-import { clientClosedRequest, type Denial, type Header, type ResponseEnd } from '../../admission/outcome.ts'
+import { clientClosedRequest, type Denial, type Finish, type Header } from '../../admission/outcome.ts'
 
 /** The response for a denial. */
 export function denialResponse({ status, headers, body }: Denial<unknown>, method: string): Response {
@@ -18,10 +18,11 @@ export function withHeaders(response: Response, headers: readonly Header[]): Res
 }
 
 /** The response with a body that calls `finish` when it has been read to its end, or given up. */
-export function withEnd(response: Response, finish: (end: ResponseEnd) => void): Response {
+export function withEnd(response: Response, finish: Finish): Response {
+  const reader = finish.readUsage?.()
   const { status, body } = response
   let bytes = 0
-  const end = (completed: boolean) => finish({ status, bytes, completed })
+  const end = (completed: boolean) => finish({ status, bytes, completed, ...(reader && { usage: reader.usage() }) })
   if (body === null) {
     end(true)
     return response
@@ -29,6 +30,7 @@ export function withEnd(response: Response, finish: (end: ResponseEnd) => void):
   const counting = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       bytes += chunk.byteLength
+      reader?.read(chunk)
       controller.enqueue(chunk)
     },
   })
@@ -40,7 +42,7 @@ export function withEnd(response: Response, finish: (end: ResponseEnd) => void):
 }
 
 /** Calls `finish` when the client goes away, also when there is no response yet. */
-export function onGone(signal: AbortSignal, finish: (end: ResponseEnd) => void): void {
+export function onGone(signal: AbortSignal, finish: Finish): void {
   const end = () => finish({ status: clientClosedRequest, bytes: 0, completed: false })
   if (signal.aborted) end()
   else signal.addEventListener('abort', end, { once: true })

@@ -25,7 +25,23 @@ export function checkedOptions<Request>(options: LimiterGuardOptions<Request>): 
   waitMs('retryAfterJitter', options.retryAfterJitter)
   const { maxDelayed = 1000 } = options
   checkWhole('maxDelayed', maxDelayed, 0, 'requests')
-  return { ...options, maxDelayed, maxDelayMs: waitMs('maxDelay', options.maxDelay), isSkipped: skips(options.skip) }
+  const chargeWhen = chargeBy(options)
+  return {
+    ...options,
+    ...(chargeWhen ? { chargeWhen } : {}),
+    maxDelayed,
+    maxDelayMs: waitMs('maxDelay', options.maxDelay),
+    isSkipped: skips(options.skip),
+  }
+}
+
+/** What is charged by outcome; the two names are for what most services want. */
+function chargeBy<Request>(options: LimiterGuardOptions<Request>): LimiterGuardOptions<Request>['chargeWhen'] {
+  const { chargeWhen, skipFailed, skipSuccessful } = options
+  const given = Object.entries({ chargeWhen, skipFailed, skipSuccessful }).filter(([, value]) => value)
+  if (given.length > 1) throw invalidOption(given[1]![0], given[1]![1], `give either it or ${given[0]![0]}`)
+  if (skipFailed) return ({ status }) => status < 400
+  return skipSuccessful ? ({ status }) => status >= 400 : chargeWhen
 }
 
 /** An option that says how long something waits; nothing when it is left out. */

@@ -42,20 +42,18 @@ export function decisionAnswers(
   const nameOf: NameOf =
     options.policyName ?? ((limit) => (limiter.policy.rules.length > 1 ? `${limit.rule}/${limit.name}` : limit.name))
   const writeHeaders = rateLimitHeaders(version, nameOf, limiter.clock)
-  const problemText = problemTexts(nameOf)
-
-  function retryAfter(decision: Decision): Header {
-    const jitterMs = maxJitterMs > 0 ? Math.random() * maxJitterMs : 0
-    return ['Retry-After', `${retryAfterSeconds(decision, jitterMs)}`]
-  }
+  const problemText = problemTexts(nameOf, (rule) => limiter.policy.answers.get(rule))
 
   return function answerTo(decision, partition = '') {
     const limitHeaders = writeHeaders(decision, partition)
     if (decision.allowed) return { headers: limitHeaders, denial: undefined }
-    const { problem, json } = problemText(decision)
+    const seconds = retryAfterSeconds(decision, maxJitterMs > 0 ? Math.random() * maxJitterMs : 0)
+    const { problem, json } = problemText(decision, seconds)
     const { status } = problem
     const type: Header = ['Content-Type', problemType]
-    const headers: Header[] = status === 400 ? [...limitHeaders, type] : [...limitHeaders, retryAfter(decision), type]
+    const isFinal = decision.reason === 'missing-key' || decision.reason === 'forbidden'
+    const retryAfter: Header[] = isFinal ? [] : [['Retry-After', `${seconds}`]]
+    const headers: Header[] = [...limitHeaders, ...retryAfter, type]
     return { headers, denial: { status, headers, body: json, problem, decision } }
   }
 }

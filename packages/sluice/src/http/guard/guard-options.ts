@@ -1,4 +1,5 @@
 import type { ResponseEnd } from '../../admission/outcome.ts'
+import type { UsageReader } from '../../admission/usage/usage-reader.ts'
 import { checkOptionNames, optionNames, pickOptions } from '../../core/check-options.ts'
 import type { Duration } from '../../core/duration.ts'
 import type { Key } from '../../core/key.ts'
@@ -66,9 +67,15 @@ export interface LimiterGuardOptions<Request> extends ChargeOptions<Request> {
    * rateLimit(limiter, { chargeWhen: (_, request) => ({ tpm: tokensOf(request) }) })
    */
   readonly chargeWhen?: (end: ResponseEnd, request: Request, decision: Decision) => boolean | Units
+  /** Makes what reads the tokens that a response reports, for `usage` of `chargeWhen`; see `llmCost`. */
+  readonly readUsage?: () => UsageReader
+  /** Charges only what succeeded: a response of 400 and above gives its cost back. In place of `chargeWhen`. */
+  readonly skipFailed?: boolean
+  /** Charges only what failed, such as failed log-ins: a response below 400 gives its cost back. */
+  readonly skipSuccessful?: boolean
   /**
-   * Whether a request occupies a place of the `concurrency` limits it meets until its response has ended. True by
-   * default; false only asks that a place is free, for guards that never see the end of the response.
+   * Whether a request occupies a permit of the `concurrency` limits it meets until its response has ended. True by
+   * default; false only asks that one is free, for guards that never see the end of the response.
    */
   readonly inFlight?: boolean
 }
@@ -96,6 +103,9 @@ export const limiterGuardOptionNames: readonly string[] = optionNames<LimiterGua
   maxDelay: true,
   maxDelayed: true,
   chargeWhen: true,
+  readUsage: true,
+  skipFailed: true,
+  skipSuccessful: true,
   inFlight: true,
 })
 

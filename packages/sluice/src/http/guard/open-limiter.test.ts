@@ -11,7 +11,7 @@ function run(program: string): Promise<{ code: unknown; stdout: string; stderr: 
   const text = `import { rateLimit } from ${JSON.stringify(adapter)}\n${program}`
   const args = ['--import', 'tsx', '--conditions', 'sluice-source', '--input-type=module', '-e', text]
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { timeout: 30_000 }, (error, stdout, stderr) =>
+    execFile(process.execPath, args, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : (error.code ?? error.signal), stdout, stderr }),
     )
   })
@@ -41,7 +41,13 @@ describe('what is no limiter', () => {
   it.each([
     [{ windowMs: 900_000, max: 100 }, "write rateLimit({ limits: { amount: 100, per: '15m' } })"],
     [{ limit: 20 }, "write rateLimit({ limits: { amount: 20, per: '1m' } })"],
-    [{ windowMs: 1000, limit: () => 3 }, "write rateLimit({ limits: { amount: 5, per: '1s' } })"],
+    [{ windowMs: 1000, limit: () => 3 }, 'an amount that depends on the request is a tier of a policy'],
+    [{ windowMs: 1000, max: 0 }, "write rateLimit({ limits: { amount: 0, per: '1s' } })"],
+    [{ keyGenerator: () => 'a' }, 'rateLimit.keyGenerator is a function; write { key: (request) => ... }'],
+    [{ handler: () => {} }, 'write { onDenied: (denial) => ... } beside the limiter'],
+    [{ message: 'Too many' }, 'write { onDenied: (denial) => ... } beside the limiter'],
+    [{ standardHeaders: true }, "write { headers: 'draft-11' } beside the limiter"],
+    [{ skipSuccessfulRequests: true }, 'write { chargeWhen: ({ status }) => status >= 400 } beside the limiter'],
     [{ max: 100, timeWindow: '1 minute' }, "write rateLimit({ limits: { amount: 100, per: '1m' } })"],
     [{ ttl: 60_000, limit: 10 }, "write rateLimit({ limits: { amount: 10, per: '1m' } })"],
     [{ limits: { rpm: 1 }, headers: false }, 'rateLimit.headers is false; it belongs to the adapter'],
@@ -49,5 +55,10 @@ describe('what is no limiter', () => {
     ['100', 'the limiter of rateLimit(...) is "100"; pass a limiter'],
   ])('%j is refused with what to write', (given, message) => {
     expect(() => openLimiter(given as never, call)).toThrow(message)
+  })
+
+  it('a promise of options is refused as such', async () => {
+    const { limiter } = openLimiter(Promise.resolve({ limits: { rpm: 1 } }) as never, call)
+    await expect(limiter).rejects.toThrow('await options before you pass them')
   })
 })

@@ -46,7 +46,14 @@ function awaited(given: PromiseLike<Limiter>, call: string): Promise<Limiter> {
   if (known !== undefined) return known
   const limiter = Promise.resolve(given).then((made) => {
     if (isLimiter(made)) return made
-    throw noLimiter(made, call)
+    const isOptions = typeof made === 'object' && made !== null && Object.keys(made).some(isLimiterOption)
+    throw isOptions
+      ? invalidOption(
+          `the limiter of ${call}`,
+          made,
+          'await options before you pass them: a promise is one of a limiter',
+        )
+      : noLimiter(made, call)
   })
   limiter.catch((error) => {
     console.error(`sluice: ${call} has no limiter and answers with 503: ${String(error).replaceAll(/\s+/g, ' ')}`)
@@ -55,6 +62,8 @@ function awaited(given: PromiseLike<Limiter>, call: string): Promise<Limiter> {
   opening.set(limiter, limiter)
   return limiter
 }
+
+const isLimiterOption = (name: string): boolean => limiterOptionNames.includes(name)
 
 function refuseAdapterOptions(given: object): void {
   const names = [...limiterGuardOptionNames, ...adapterOptionNames()]

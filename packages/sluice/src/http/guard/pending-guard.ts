@@ -33,20 +33,24 @@ export function pendingGuard<Request>(
   }
 }
 
-/** Refuses everything that is not skipped. The error itself may name addresses, so clients see only its code. */
+/** Refuses everything that is not skipped. */
 function refusing<Request>(error: unknown, isSkipped: Skips<Request>): Guard<Request, Decision> {
-  const { code } = (error ?? {}) as { code?: unknown }
-  const problem = {
-    ...{ type: 'about:blank', title: 'Service Unavailable', status: 503 },
-    detail: 'The limiter of this service could not be made; its log tells why.',
-    ...(typeof code === 'string' ? { code } : {}),
-  }
-  const outcome = refusal<Decision>(problem, [], {
-    ...{ allowed: false, reason: 'unavailable', rule: '', limits: [], shadow: [], policyVersion: '' },
-    ...{ retryAfterMs: Number.POSITIVE_INFINITY, by: 'closed', degraded: true, failure: 'other' },
-  })
+  const outcome = withoutLimiter(error, 'The limiter of this service could not be made; its log tells why.')
   return {
     decide: async (view, request): Promise<GuardOutcome<Decision>> =>
       isSkipped(request, view) === true ? passed : outcome,
   }
+}
+
+/** The outcome where there is no limiter. The error itself may name addresses, so clients see only its code. */
+export function withoutLimiter(error: unknown, detail: string): GuardOutcome<Decision> {
+  const { code } = (error ?? {}) as { code?: unknown }
+  const problem = {
+    ...{ type: 'about:blank', title: 'Service Unavailable', status: 503, detail },
+    ...(typeof code === 'string' ? { code } : {}),
+  }
+  return refusal<Decision>(problem, [], {
+    ...{ allowed: false, reason: 'unavailable', rule: '', limits: [], shadow: [], policyVersion: '' },
+    ...{ retryAfterMs: Number.POSITIVE_INFINITY, by: 'closed', degraded: true, failure: 'closed' },
+  })
 }

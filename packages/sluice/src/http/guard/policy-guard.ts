@@ -1,6 +1,7 @@
 import type { Guard } from '../../admission/guard.ts'
-import { type GuardOutcome, passed, type ResponseEnd } from '../../admission/outcome.ts'
+import { type Finish, type GuardOutcome, passed, type ResponseEnd } from '../../admission/outcome.ts'
 import { maxUnits } from '../../core/algorithms/limit.ts'
+import { backoffMs } from '../../core/backoff.ts'
 import { pickOptions } from '../../core/check-options.ts'
 import { isSluiceError, SluiceError, show } from '../../core/errors.ts'
 import { warnOnce } from '../../core/observe/warn-once.ts'
@@ -14,12 +15,15 @@ import { carriesBody } from '../request/request-views.ts'
 import { charging } from './charging.ts'
 import type { CheckedOptions } from './checked-options.ts'
 import { answerOptionNames, decisionAnswers } from './decision-answers.ts'
-import { delays } from './delay.ts'
-import { OpenHolds } from './open-holds.ts'
+import { withoutLimiter } from './pending-guard.ts'
 import { asPreflight } from './skip.ts'
 import { turns } from './turn.ts'
 
 const passing: Promise<GuardOutcome<Decision>> = Promise.resolve(passed)
+/** How often a settlement is tried again, over about a minute, and how many wait for that at most. */
+const mostTries = 9
+const mostUnsettled = 10_000
+const closedDetail = 'The limiter of this service was closed.'
 
 /**
  * The guard that enforces the policy of a limiter, with options that were checked. It knows requests only as views, and
@@ -30,14 +34,14 @@ export function policyGuard<Request>(
   options: CheckedOptions<Request>,
   bodyHint: string,
 ): Guard<Request, Decision> {
-  const { maxDelayMs, maxDelayed, isSkipped, chargeWhen, partition } = options
+  const { maxDelayMs, maxDelayed, isSkipped, chargeWhen, readUsage, partition } = options
   const answerTo = decisionAnswers(limiter, pickOptions(options, answerOptionNames))
   const isOwn = options.rule !== undefined || options.key !== undefined
   const partitionOf = partition === undefined ? () => '' : partitions(partition)
-  const delay = maxDelayMs > 0 ? delays(maxDelayMs, maxDelayed, limiter.clock) : undefined
-  const holds = new OpenHolds(limiter.clock)
+  let delayed = 0
+  let unsettled = 0
   const presentTurn = turns<GuardOutcome<Decision>>()
-  const ask = charging(limiter, options, holds.ttlMs)
+  const ask = charging(limiter, options)
   const warnOfBody = warnOnce('SLUICE_BODY_NOT_PARSED')
   const warnOfCharge = warnOnce('SLUICE_CHARGE_WHEN_FAILED')
   const warnOfRules = warnOnce('SLUICE_NO_RULE_FOR_REQUESTS')
@@ -55,10 +59,9 @@ export function policyGuard<Request>(
   checkPolicy(limiter.policy)
 
   /** What is held is ended by what the response turned out to be. */
-  function finishOf(hold: HoldHandle, request: Request): (end: ResponseEnd) => void {
-    holds.add(hold)
+  function finishOf(hold: HoldHandle, request: Request): Finish {
     let hasEnded = false
-    return (end) => {
+    const finish = (end: ResponseEnd): void => {
       // A body that is given up can end twice: for its reader, and for its source.
       if (hasEnded) return
       hasEnded = true
@@ -68,13 +71,27 @@ export function policyGuard<Request>(
       } catch (error) {
         warnOfCharge(`chargeWhen failed, so the full cost was spent: ${error}`)
       }
-      holds.end(hold, (open) => {
-        // A client that hung up may have had what it wanted, such as a guess at a password: only a whole response is
-        // free.
-        if (charge === false && end.completed) return open.cancel()
-        return typeof charge === 'boolean' ? open.release() : settle(open, charge)
+      // A client that hung up may have had what it wanted, such as a guess at a password.
+      const isFree = charge === false && end.completed
+      endHold(() => {
+        if (isFree) return hold.cancel()
+        return typeof charge === 'boolean' ? hold.release() : settle(hold, charge)
       })
     }
+    return readUsage ? Object.assign(finish, { readUsage }) : finish
+  }
+
+  /** A store that fails is asked again for a while: what a response cost is known to nobody else. */
+  function endHold(end: () => Promise<boolean>, attempt = 0): void {
+    end().catch((error) => {
+      if (!isSluiceError(error) || !error.transient || attempt === mostTries || unsettled === mostUnsettled) return
+      unsettled += 1
+      const again = (): void => {
+        unsettled -= 1
+        endHold(end, attempt + 1)
+      }
+      limiter.clock.setTimeout(again, backoffMs(attempt, Math.random, { baseMs: 500 })).unref?.()
+    })
   }
 
   /** What names no rule of the policy is a mistake in `chargeWhen`; a store that fails is not. */
@@ -106,13 +123,24 @@ export function policyGuard<Request>(
     request: Request,
     gone?: () => AbortSignal,
   ): Promise<GuardOutcome<Decision>> {
-    if (delay === undefined || answer.decision.allowed) return conclude(answer, view, request)
-    return conclude(await delay(answer, () => ask(view, request), gone?.()), view, request)
+    const { allowed, reason } = answer.decision
+    if (allowed || reason !== 'quota' || delayed >= maxDelayed) return conclude(answer, view, request)
+    const signal = gone?.()
+    delayed += 1
+    try {
+      const waiting = { maxWait: maxDelayMs, ...(signal === undefined ? {} : { signal }) }
+      return conclude((await ask(view, request, waiting)) ?? answer, view, request)
+    } catch (error) {
+      if (signal?.aborted) return conclude(answer, view, request)
+      throw error
+    } finally {
+      delayed -= 1
+    }
   }
 
   return {
     get readsBody() {
-      return limiter.policy.readsBody
+      return limiter.policy.readsBody || readUsage !== undefined
     },
     decide(seen, request, gone) {
       try {
@@ -129,15 +157,19 @@ export function policyGuard<Request>(
         if (asked === undefined) return passing
         const turn = presentTurn()
         return new Promise((resolve, reject) => {
+          const failed = (error: unknown): void => {
+            if (isSluiceError(error) && error.code === 'SLUICE_CLOSED') resolve(withoutLimiter(error, closedDetail))
+            else reject(error)
+          }
           asked.then((answer) => {
             try {
               if (answer === undefined) resolve(passed)
-              else if (delay === undefined) turn.resolve(resolve, conclude(answer, view, request))
-              else resolve(waited(answer, view, request, gone))
+              else if (maxDelayMs === 0) turn.resolve(resolve, conclude(answer, view, request))
+              else waited(answer, view, request, gone).then(resolve, failed)
             } catch (error) {
-              reject(error)
+              failed(error)
             }
-          }, reject)
+          }, failed)
         })
       } catch (error) {
         return Promise.reject(error)

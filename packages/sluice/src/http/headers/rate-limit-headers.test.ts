@@ -31,6 +31,24 @@ function written(
   return Object.fromEntries(rateLimitHeaders(version, nameOf)(decisionOf(limits), partition))
 }
 
+describe('the form of OpenAI', () => {
+  it('shows requests and tokens apart, with times as Go writes them', () => {
+    const tokens = limit({ rule: 'tpm', name: 'rpm', amount: 90_000, remaining: 10, resetMs: 360_000 })
+    expect(written('openai', [limit(), limit({ name: 'rpd', remaining: 900 }), tokens])).toEqual({
+      'x-ratelimit-limit-requests': '1000',
+      'x-ratelimit-remaining-requests': '50',
+      'x-ratelimit-reset-requests': '30s',
+      'x-ratelimit-limit-tokens': '90000',
+      'x-ratelimit-remaining-tokens': '10',
+      'x-ratelimit-reset-tokens': '6m0s',
+    })
+    expect(written('openai', [limit({ resetMs: 120 })])).toMatchObject({ 'x-ratelimit-reset-requests': '120ms' })
+    expect(written('openai', [limit({ resetMs: 3_600_000 })])['x-ratelimit-reset-requests']).toBe('1h0m0s')
+    expect(Object.keys(written('openai', [tokens]))).toHaveLength(3)
+    expect(written('openai', [limit({ name: 'in-flight', amount: 3, windowMs: 0 })])).toEqual({})
+  })
+})
+
 describe('draft 11', () => {
   it('writes what the draft shows', () => {
     expect(written('draft-11', [limit()])).toEqual({

@@ -4,13 +4,14 @@ import { systemClock } from '../../runtime/system-clock.ts'
 import { draft11 } from './draft-11.ts'
 import type { HeaderWriter, NameOf } from './header-writer.ts'
 import { draft6, draft7 } from './older-drafts.ts'
+import { openAi } from './openai.ts'
 import { xRateLimit, xRateLimitEpoch } from './x-rate-limit.ts'
 
 /**
  * A form of the rate-limit headers. The IETF's draft still moves, so the form is chosen by its number. `x-ratelimit`
- * counts its reset from now, `x-ratelimit-epoch` from 1970.
+ * counts its reset from now, `x-ratelimit-epoch` from 1970; `openai` is `x-ratelimit-limit-requests`, `-tokens`.
  */
-export type HeaderVersion = 'draft-11' | 'draft-7' | 'draft-6' | 'x-ratelimit' | 'x-ratelimit-epoch'
+export type HeaderVersion = 'draft-11' | 'draft-7' | 'draft-6' | 'x-ratelimit' | 'x-ratelimit-epoch' | 'openai'
 
 const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf, clock: TimeSource) => HeaderWriter>> = {
   'draft-11': draft11,
@@ -18,6 +19,7 @@ const versions: Readonly<Record<HeaderVersion, (nameOf: NameOf, clock: TimeSourc
   'draft-6': draft6,
   'x-ratelimit': () => xRateLimit,
   'x-ratelimit-epoch': (_, clock) => xRateLimitEpoch(clock),
+  openai: () => openAi,
 }
 
 /**
@@ -34,7 +36,10 @@ export function rateLimitHeaders(
   const [only] = writers
   return function writeHeaders(decision, partition) {
     if (only === undefined || decision.limits.length === 0) return []
-    return writers.length === 1 ? only(decision, partition) : writers.flatMap((write) => write(decision, partition))
+    // A block is no quota: `Retry-After` says when it ends.
+    const shown =
+      decision.reason === 'blocked' ? { ...decision, limits: decision.limits.filter(({ block }) => !block) } : decision
+    return writers.length === 1 ? only(shown, partition) : writers.flatMap((write) => write(shown, partition))
   }
 }
 

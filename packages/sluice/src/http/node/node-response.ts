@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { clientClosedRequest, type Denial, type Header, type ResponseEnd } from '../../admission/outcome.ts'
+import { clientClosedRequest, type Denial, type Finish, type Header } from '../../admission/outcome.ts'
 
 /** Sets headers, unless something else (such as a time-out) has answered already. */
 export function setHeaders(response: ServerResponse, headers: readonly Header[]): void {
@@ -20,13 +20,15 @@ export function writeDenial(response: ServerResponse, { status, headers, body }:
 }
 
 /** Calls `finish` once: when the response has been sent, or when the client is gone. */
-export function onResponseEnd(response: ServerResponse, finish: (end: ResponseEnd) => void): void {
-  const bytes = countBytes(response)
+export function onResponseEnd(response: ServerResponse, finish: Finish): void {
+  const reader = finish.readUsage?.()
+  const bytes = countBytes(response, reader && ((chunk) => reader.read(chunk)))
   onClose(response, () =>
     finish({
       status: response.headersSent ? response.statusCode : clientClosedRequest,
       bytes: bytes(),
       completed: isComplete(response),
+      ...(reader && { usage: reader.usage() }),
     }),
   )
 }
@@ -100,7 +102,7 @@ function waitingOn(carrier: Carrier): Set<() => void> {
 type Write = (chunk?: unknown, ...rest: unknown[]) => unknown
 
 /** Node does not expose the length of a body, so the bytes are counted as they are written. */
-function countBytes(response: ServerResponse): () => number {
+function countBytes(response: ServerResponse, read?: (chunk: Uint8Array) => void): () => number {
   let bytes = 0
   let isWriting = false
   const counted = (write: Write): Write =>
@@ -109,6 +111,8 @@ function countBytes(response: ServerResponse): () => number {
       if (isWriting) return write.call(this, chunk, ...rest)
       if (typeof chunk === 'string') bytes += Buffer.byteLength(chunk, rest[0] as BufferEncoding)
       else if (chunk instanceof Uint8Array) bytes += chunk.byteLength
+      if (typeof chunk === 'string') read?.(Buffer.from(chunk, rest[0] as BufferEncoding))
+      else if (chunk instanceof Uint8Array) read?.(chunk)
       isWriting = true
       try {
         return write.call(this, chunk, ...rest)

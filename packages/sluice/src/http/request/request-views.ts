@@ -59,7 +59,7 @@ export function requestViews<Source, Request>(
   }
   return (method, path, source) => new LazyView(method, path, source, parts)
 
-  /** What throws here is malformed for rules that read it, and so never skips one. */
+  /** If it throws, rules that read it put the request into their shared bucket: throwing cannot bypass a rule. */
   function contextOf(tell: NonNullable<typeof context>, request: Request): RequestView['context'] {
     try {
       return refusePromise('context', tell(request))

@@ -1,5 +1,6 @@
 import type { TimeSource } from '../../core/clock.ts'
 import type { ChargeTerms } from '../../core/engine/ask.ts'
+import { changeCharge } from '../../core/engine/charge.ts'
 import { encodeKey, type Key } from '../../core/key.ts'
 import type { CompiledPolicy, CompiledRule, MatchedRule } from '../../policy/compiled-policy.ts'
 import type { RequestView } from '../../policy/request-view.ts'
@@ -14,8 +15,17 @@ export interface Charges {
   readonly enforced: readonly RuleCharge[]
   /** Watched, each for itself. */
   readonly shadow: readonly RuleCharge[]
-  /** The rule that refuses the request because it lacks the rule's key. */
-  readonly refusedBy: string | undefined
+  /** Of enforced rules: what passes without being counted. */
+  readonly unlimited: readonly RuleCharge[]
+  readonly refusedBy: Refusal | undefined
+}
+
+/** A rule that refuses without counting. */
+export interface Refusal {
+  readonly rule: string
+  readonly reason: 'missing-key' | 'forbidden'
+  /** What would have been charged, where the rule has a key for it. */
+  readonly charge: RuleCharge | undefined
 }
 
 const none: readonly RuleCharge[] = Object.freeze([])
@@ -29,7 +39,8 @@ export function chargeTo(
 ): RuleCharge {
   const cost = costOf(options)
   const subject = encodeKey(key)
-  return { rule, subject, limits: rule.limitsFor(subject, options?.tier, rule.dated ? nowMs(clock) : 0), cost }
+  const limits = rule.limitsFor(subject, options?.tier, rule.dated ? nowMs(clock) : 0, options?.class)
+  return { rule, subject, limits, cost }
 }
 
 /** Charges a key to a rule for a take that holds nothing. */
@@ -54,14 +65,43 @@ export function chargesOfRequest(
   const { rules, refusedBy } = policy.match(request, policy.dated ? nowMs(clock) : 0, only)
   // What a rule matched is a charge already, unless the caller knows the cost.
   const charges = cost === undefined ? rules : withCost(rules, checkCost(cost, 'cost'))
-  const refused = refusedBy?.name
-  if (rules.every(({ rule }) => rule.mode === 'enforce')) return { enforced: charges, shadow: none, refusedBy: refused }
+  // Nothing is charged to a request that is refused.
+  if (refusedBy) return { ...noCharges, refusedBy: { rule: refusedBy.name, reason: 'missing-key', charge: undefined } }
+  const all = rules.every(({ rule }) => rule.mode === 'enforce')
+    ? { enforced: charges, shadow: none, unlimited: none, refusedBy: undefined }
+    : byMode(charges)
+  return policy.mayBeFixed ? withoutFixed(all) : all
+}
+
+function byMode(charges: readonly RuleCharge[]): Charges {
   const of = (mode: string): RuleCharge[] => charges.filter(({ rule }) => rule.mode === mode)
-  return { enforced: of('enforce'), shadow: of('shadow'), refusedBy: refused }
+  return { enforced: of('enforce'), shadow: of('shadow'), unlimited: none, refusedBy: undefined }
+}
+
+/** Takes out of what is enforced whatever needs no store. */
+function withoutFixed({ enforced, shadow }: Charges): Charges {
+  const denied = enforced.find(({ limits }) => limits.fixed === 'deny')
+  if (denied) return { ...noCharges, refusedBy: { rule: denied.rule.name, reason: 'forbidden', charge: denied } }
+  const unlimited = enforced.filter(({ limits }) => limits.fixed === 'unlimited')
+  return { enforced: enforced.filter(isCounted), shadow, unlimited, refusedBy: undefined }
+}
+
+/** The charges of what waits for its turn: to be denied meanwhile counts for no block. */
+export function whileWaiting(charges: Charges): Charges {
+  if (charges.enforced.every(({ limits }) => limits.waiting === undefined)) return charges
+  const enforced = charges.enforced.map((charge) =>
+    charge.limits.waiting === undefined ? charge : changeCharge(charge, { limits: charge.limits.waiting }),
+  )
+  return { ...charges, enforced }
+}
+
+/** Whether a charge needs a store. */
+export function isCounted({ limits }: ChargeTerms): boolean {
+  return limits.fixed === undefined
 }
 
 /** What a request or a key is charged when its rule was dropped. */
-export const noCharges: Charges = Object.freeze({ enforced: none, shadow: none, refusedBy: undefined })
+export const noCharges: Charges = Object.freeze({ enforced: none, shadow: none, unlimited: none, refusedBy: undefined })
 
 /** Charges a key to a rule; nothing is charged to a rule that a newer version of the policy has dropped. */
 export function chargesOfKey(
@@ -76,7 +116,8 @@ export function chargesOfKey(
   }
   const charge = chargeTo(rule, key, options, clock)
   const watched = rule.mode === 'shadow'
-  return { enforced: watched ? none : [charge], shadow: watched ? [charge] : none, refusedBy: undefined }
+  const charges = watched ? { ...noCharges, shadow: [charge] } : { ...noCharges, enforced: [charge] }
+  return rule.mayBeFixed ? withoutFixed(charges) : charges
 }
 
 /** Whether a charge needs a permit of a concurrency limit. */

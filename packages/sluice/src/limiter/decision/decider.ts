@@ -1,11 +1,11 @@
 import type { Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
 import type { CompiledPolicy } from '../../policy/compiled-policy.ts'
 import type { CallbackStore } from '../../stores/callback-store.ts'
-import { type Charges, needsPermit } from './charges.ts'
+import { type Charges, isCounted, needsPermit, type Refusal } from './charges.ts'
 import { Decided } from './decided.ts'
-import type { Decision } from './decision.ts'
+import type { Decision, ShadowDecision } from './decision.ts'
 import { type DecisionWatch, PendingDecision } from './pending-decision.ts'
-import { noShadow, promiseDecision, refused, toDecision, toShadow, unmatched } from './to-decision.ts'
+import { noShadow, promiseDecision, refused, toDecision, toShadow, unlimited, unmatched } from './to-decision.ts'
 
 /**
  * Puts charges to a store and makes decisions of its answers. Everything that decides goes through here, and is
@@ -27,9 +27,9 @@ export class Decider {
   /** Decides without holding anything. */
   decide<T>(policy: CompiledPolicy, charges: Charges, resultOf: (decision: Decision) => T): Promise<T> {
     const { enforced, shadow, refusedBy } = charges
-    if (refusedBy !== undefined) return Promise.resolve(resultOf(this.announce(refused(refusedBy, policy.version))))
-    if (shadow.length > 0) return this.withShadow(policy, enforced, shadow).then(resultOf)
-    if (enforced.length === 0) return Promise.resolve(resultOf(this.announce(unmatched(policy.version))))
+    if (refusedBy !== undefined) return Promise.resolve(resultOf(this.refuse(policy, refusedBy)))
+    if (shadow.length > 0) return this.withShadow(policy, charges).then(resultOf)
+    if (enforced.length === 0) return Promise.resolve(resultOf(this.#pass(policy, charges.unlimited, noShadow)))
     return this.submit(policy, enforced, resultOf)
   }
 
@@ -61,12 +61,24 @@ export class Decider {
       : Promise.resolve(resultOf(pending.conclude(answer, noShadow)))
   }
 
-  /** Announces a decision that no store took part in. */
-  announce(decision: Decision): Decision {
+  /** Refuses without a store. */
+  refuse(policy: CompiledPolicy, refusal: Refusal): Decision {
+    return this.announce(refused(refusal, policy.version), refusal.charge ? [refusal.charge] : [])
+  }
+
+  /** Lets pass what nothing has to be counted for. */
+  #pass(policy: CompiledPolicy, passed: readonly Charge[], shadow: readonly ShadowDecision[]): Decision {
+    const [first] = passed
+    if (!first) return this.announce(unmatched(policy.version, shadow), passed)
+    return this.announce(unlimited(first.rule.name, policy.version, shadow), passed)
+  }
+
+  /** Announces a decision; without charges, one that no store took part in. */
+  announce(decision: Decision, charges: readonly Charge[] = [], tookMs = 0): Decision {
     const { events, sample } = this.#watch
     const weight = sample.next()
-    if (weight > 0) sample.count(new Decided(decision, [], 0), weight)
-    if (events.has('decided')) events.emit('decided', new Decided(decision, [], 0))
+    if (weight > 0) sample.count(new Decided(decision, charges, tookMs), weight)
+    if (events.has('decided')) events.emit('decided', new Decided(decision, charges, tookMs))
     return decision
   }
 
@@ -75,19 +87,19 @@ export class Decider {
    */
   async withShadow(
     policy: CompiledPolicy,
-    charges: readonly Charge[],
-    watched: readonly Charge[],
+    { enforced, shadow: watched, unlimited }: Charges,
     hold?: HoldRequest,
   ): Promise<Decision> {
-    const pending = new PendingDecision(policy.version, charges, hold, this.#watch)
-    const real = charges.length === 0 ? undefined : this.#store.decide(pending, this.#deadlineMs)
+    const pending = new PendingDecision(policy.version, enforced, hold, this.#watch)
+    const real = enforced.length === 0 ? undefined : this.#store.decide(pending, this.#deadlineMs)
     const shadow = await Promise.all(
       watched.map(async (charge) => {
+        if (!isCounted(charge)) return toShadow(charge, undefined)
         const ask = takeOf(charge, hold?.permitsOnly === true && !needsPermit(charge) ? undefined : hold)
         return toShadow(charge, await this.#store.decide(ask, this.#deadlineMs))
       }),
     )
-    return real === undefined ? this.announce(unmatched(policy.version, shadow)) : pending.conclude(await real, shadow)
+    return real === undefined ? this.#pass(policy, unlimited, shadow) : pending.conclude(await real, shadow)
   }
 }
 
@@ -95,7 +107,7 @@ function takeOf(charge: Charge, hold: HoldRequest | undefined): TakeAsk {
   return { kind: 'take', charges: [charge], copies: 1, hold }
 }
 
-/** The result of a decision that holds nothing is the decision. */
+/** For calls without a hold: the result is the decision. */
 export function asItIs(decision: Decision): Decision {
   return decision
 }

@@ -4,15 +4,16 @@ import type { FailureKind } from '../../core/errors.ts'
 /**
  * Why a request was denied. `quota`: a limit is used up. `unavailable`: the store failed and the rule is closed.
  * `missing-key`: the request lacks what the rule's key is made of, and the rule says `onMissing: deny`.
+ * `forbidden`: the policy says `limits: deny` for the key. `blocked`: the key is blocked for a while.
  */
-export type DenialReason = 'quota' | 'unavailable' | 'missing-key'
+export type DenialReason = 'quota' | 'blocked' | 'unavailable' | 'missing-key' | 'forbidden'
 
 export type Reason = 'allowed' | DenialReason
 
 /**
  * What decided. `store`, or without a round trip a `lease` or the `deny-cache`; while the store fails, by the rules'
- * `onStoreFailure`: `local`, `recount`, `open` or `closed`. `policy`: no rule applied, or a key was missing, so that
- * nothing had to be counted.
+ * `onStoreFailure`: `local`, `recount`, `open` or `closed`. `policy`: no rule applied, a key was missing, or the
+ * limits are `unlimited` or `deny`, so that nothing had to be counted.
  */
 export type DecidedBy = AnsweredBy | 'policy'
 

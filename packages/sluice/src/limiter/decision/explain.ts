@@ -3,7 +3,9 @@ import type { CompiledPolicy, RuleTrace } from '../../policy/compiled-policy.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Explanation } from '../limiter.ts'
-import { refused, toDecision, unmatched } from './to-decision.ts'
+import { isCounted } from './charges.ts'
+import type { Decision } from './decision.ts'
+import { noShadow, refused, toDecision, unlimited, unmatched } from './to-decision.ts'
 
 /** Which rules apply to a request, why, and what is left of their limits, without spending. */
 export async function explain(
@@ -17,7 +19,9 @@ export async function explain(
   const charges = traces.map(chargeOf)
   const answers = await Promise.all(
     charges.map((charge) =>
-      charge === undefined ? undefined : store.decide({ kind: 'peek', charges: [charge] }, withinMs),
+      charge === undefined || !isCounted(charge)
+        ? undefined
+        : store.decide({ kind: 'peek', charges: [charge] }, withinMs),
     ),
   )
   const rules = traces.map((trace, t) => ({
@@ -29,17 +33,29 @@ export async function explain(
     tier: trace.match?.tier,
     cost: trace.match?.cost,
     limits: answers[t]?.statuses[0] ?? [],
+    fixed: charges[t]?.limits.fixed,
   }))
-  const enforced = charges.filter(
-    (charge, t): charge is Charge => charge !== undefined && traces[t]!.mode === 'enforce',
-  )
-  const refusing = traces.find((trace) => trace.refuses)
-  const decision = refusing
-    ? refused(refusing.rule, policy.version)
-    : enforced.length === 0
-      ? unmatched(policy.version)
-      : toDecision(enforced, await store.decide({ kind: 'peek', charges: enforced }, withinMs), policy.version)
+  const applied = charges.filter((charge, t): charge is Charge => charge !== undefined && traces[t]!.mode === 'enforce')
+  const missing = traces.find((trace) => trace.refuses)
+  const decision = missing
+    ? refused({ rule: missing.rule, reason: 'missing-key' }, policy.version)
+    : await peekAt(applied, policy.version, store, withinMs)
   return { service: policy.service, policyVersion: policy.version, rules, decision }
+}
+
+/** What would be decided on charges now. */
+export async function peekAt(
+  charges: readonly Charge[],
+  policyVersion: string,
+  store: Pick<Store, 'decide'>,
+  withinMs: number,
+): Promise<Decision> {
+  const denied = charges.find(({ limits }) => limits.fixed === 'deny')
+  if (denied) return refused({ rule: denied.rule.name, reason: 'forbidden' }, policyVersion)
+  const counted = charges.filter(isCounted)
+  if (counted.length > 0)
+    return toDecision(counted, await store.decide({ kind: 'peek', charges: counted }, withinMs), policyVersion)
+  return charges[0] ? unlimited(charges[0].rule.name, policyVersion, noShadow) : unmatched(policyVersion)
 }
 
 function chargeOf({ match }: RuleTrace): Charge | undefined {

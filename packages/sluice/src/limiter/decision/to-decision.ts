@@ -1,4 +1,5 @@
 import type { Answer, ChargeTerms, LimitStatus, OnStoreFailure } from '../../core/engine/ask.ts'
+import type { Refusal } from './charges.ts'
 import type { DecidedBy, Decision, Reason, ShadowDecision } from './decision.ts'
 
 /** Of most decisions: no shadow rule took part. */
@@ -10,9 +11,14 @@ export function unmatched(policyVersion: string, shadow: readonly ShadowDecision
   return make(true, 'allowed', undefined, noLimits, 0, 'policy', undefined, shadow, policyVersion)
 }
 
-/** The decision when a rule's key cannot be made and the rule says `onMissing: deny`. */
-export function refused(rule: string, policyVersion: string): Decision {
-  return make(false, 'missing-key', rule, noLimits, Infinity, 'policy', undefined, noShadow, policyVersion)
+/** The decision when nothing has to be counted: the rules that apply are unlimited. */
+export function unlimited(rule: string, policyVersion: string, shadow: readonly ShadowDecision[]): Decision {
+  return make(true, 'allowed', rule, noLimits, 0, 'policy', undefined, shadow, policyVersion)
+}
+
+/** The decision when a rule refuses without counting: its key is missing, or its limits are `deny`. */
+export function refused({ rule, reason }: Pick<Refusal, 'rule' | 'reason'>, policyVersion: string): Decision {
+  return make(false, reason, rule, noLimits, Infinity, 'policy', undefined, noShadow, policyVersion)
 }
 
 /** Makes the decision for the caller from an answer of the store. */
@@ -27,9 +33,14 @@ export function toDecision(
   if (answer.allowed)
     return make(true, 'allowed', charges[0]!.rule.name, limits, 0, by, answer.failure, shadow, policyVersion)
   let denying: LimitStatus | undefined
-  for (const status of limits) if (status.retryAfterMs > (denying?.retryAfterMs ?? 0)) denying = status
-  const reason = denying === undefined && answer.failure !== undefined ? 'unavailable' : 'quota'
-  const rule = denying?.rule ?? closedRule(charges) ?? charges[0]!.rule.name
+  let block: LimitStatus | undefined
+  for (const status of limits) {
+    if (status.block) block = status
+    if (status.retryAfterMs > (denying?.retryAfterMs ?? 0)) denying = status
+  }
+  const without = denying === undefined && answer.failure !== undefined
+  const reason = block ? 'blocked' : without ? 'unavailable' : 'quota'
+  const rule = (block ?? denying)?.rule ?? closedRule(charges) ?? charges[0]!.rule.name
   return make(false, reason, rule, limits, denying?.retryAfterMs ?? 0, by, answer.failure, shadow, policyVersion)
 }
 
@@ -41,8 +52,14 @@ export function promiseDecision({ rule }: ChargeTerms, answer: Answer, policyVer
   const { allowed, failure } = answer
   const limits = answer.statuses[0]!
   let retryAfterMs = 0
-  if (!allowed) for (const status of limits) if (status.retryAfterMs > retryAfterMs) retryAfterMs = status.retryAfterMs
-  const denial = retryAfterMs === 0 && failure !== undefined ? 'unavailable' : 'quota'
+  let denial: Reason = 'quota'
+  if (!allowed) {
+    for (const status of limits) {
+      if (status.block) denial = 'blocked'
+      if (status.retryAfterMs > retryAfterMs) retryAfterMs = status.retryAfterMs
+    }
+    if (retryAfterMs === 0 && failure !== undefined) denial = 'unavailable'
+  }
   // With the fields in the order of `make`, it has the same hidden class.
   return Promise.resolve({
     allowed,
@@ -58,9 +75,10 @@ export function promiseDecision({ rule }: ChargeTerms, answer: Answer, policyVer
   } as Decision)
 }
 
-/** The decision on a request whose only rules watch. */
-export function toShadow(charge: ChargeTerms, answer: Answer): ShadowDecision {
-  return { rule: charge.rule.name, allowed: answer.allowed, limits: answer.statuses[0]! }
+/** What a shadow rule would have done; without an answer, by limits that need none. */
+export function toShadow({ rule, limits }: ChargeTerms, answer: Answer | undefined): ShadowDecision {
+  if (!answer) return { rule: rule.name, allowed: limits.fixed === 'unlimited', limits: noLimits }
+  return { rule: rule.name, allowed: answer.allowed, limits: answer.statuses[0]! }
 }
 
 function closedRule(charges: readonly ChargeTerms[]): string | undefined {

@@ -44,9 +44,9 @@ export class SimulatedLink {
       abilities: {
         keepsDeadlines: true,
         continuity: {
-          placeOf: () => 0,
+          shardOf: () => 0,
           connection: () => this.#connection,
-          intactSinceUs: (_place, withinMs) => this.#call(() => this.#server.intactSinceUs(), withinMs),
+          intactSinceUs: (_shard, withinMs) => this.#call(() => this.#server.intactSinceUs(), withinMs),
         },
       },
       decide: (ask: Ask, withinMs: number): Promise<Answer> => this.#call(() => this.#server.execute(ask), withinMs),

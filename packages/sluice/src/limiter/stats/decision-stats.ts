@@ -1,6 +1,7 @@
 import { Latencies } from '../../runtime/latencies.ts'
 import type { DecidedEvent } from '../events.ts'
 import type { HotKey } from './hot-keys.ts'
+import { RecentDenials } from './recent-denials.ts'
 import { RecentHotKeys } from './recent-hot-keys.ts'
 
 /** Most keys counted for each rule, and most rules counted. */
@@ -46,6 +47,8 @@ export class DecisionStats {
   readonly #nowMs: () => number
   readonly #total: Counts = none()
   readonly #latencies: Latencies
+  /** The last denials that were counted. */
+  readonly denials: RecentDenials = new RecentDenials()
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs
@@ -113,6 +116,7 @@ export class DecisionStats {
     const outcome = decision.allowed ? 'allowed' : 'denied'
     this.#total[outcome] += weight
     present[outcome] += weight
+    if (!decision.allowed) this.denials.add(decision, subjects[rules.indexOf(decision.rule)] ?? '', cost, nowMs)
     if (decision.degraded) {
       this.#total.degraded += weight
       present.degraded += weight
@@ -131,9 +135,9 @@ export class DecisionStats {
 
   #second(nowMs: number): Counts {
     const second = Math.floor(nowMs / 1000)
-    const place = this.#seconds[second % seconds]!
-    if (place.second !== second) Object.assign(place, none(), { second })
-    return place
+    const counts = this.#seconds[second % seconds]!
+    if (counts.second !== second) Object.assign(counts, none(), { second })
+    return counts
   }
 
   #rule(name: string, nowMs: number): RuleCounts | undefined {

@@ -9,13 +9,13 @@ interface Entry {
   readonly key: string
   count: number
   error: number
-  /** Its place in the heap. */
+  /** Its index in the heap. */
   at: number
 }
 
 /**
  * The most frequent keys of a stream, in bounded memory ("space-saving", Metwally and others, 2005): when a new key
- * comes and all places are taken, it takes over the place and the count of the least frequent one. Every key with more
+ * comes and there is no room, it replaces the least frequent one and takes over its count. Every key with more
  * than 1/capacity of the total is there.
  */
 export class HotKeys {

@@ -1,4 +1,5 @@
 import type { RecountOutcome } from '../../stores/store.ts'
+import type { WaitOutcome } from '../events.ts'
 import type { Limiter } from '../limiter.ts'
 import { DecisionStats } from './decision-stats.ts'
 import type { LimiterStats } from './limiter-stats.ts'
@@ -22,6 +23,7 @@ export class LimiterCounter {
   readonly #sample: Sample | undefined
   readonly #ends: (() => void)[] = []
   #breaker: LimiterStats['breaker'] = 'closed'
+  readonly #waits: Record<WaitOutcome, number> = { admitted: 0, refused: 0, aborted: 0 }
   readonly #recounts = new Map<string, Record<RecountOutcome, number>>()
 
   /** With a sample, the decisions that it chooses are counted instead of all. */
@@ -34,6 +36,9 @@ export class LimiterCounter {
       sample === undefined ? this.add(limiter) : this.#addRecounts(limiter),
       limiter.on('breakerChanged', ({ state }) => {
         this.#breaker = state
+      }),
+      limiter.on('waited', ({ outcome }) => {
+        this.#waits[outcome] += 1
       }),
     )
   }
@@ -71,7 +76,9 @@ export class LimiterCounter {
         hottest: rule.hottest.slice(0, keysEach),
         mostDenied: rule.mostDenied.slice(0, keysEach),
       })),
+      denials: this.#counts.denials.list(this.#limiter.clock.monotonic()),
       recounts: [...this.#recounts].map(([rule, counts]) => ({ rule, ...counts })),
+      waits: { waiting: this.#limiter.waiting, ...this.#waits },
       hotKeysOverMs: 120_000,
     }
   }

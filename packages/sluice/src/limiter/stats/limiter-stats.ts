@@ -1,5 +1,7 @@
 import type { RecountOutcome } from '../../stores/store.ts'
+import type { WaitOutcome } from '../events.ts'
 import type { DecisionCounts, RuleStats } from './decision-stats.ts'
+import type { ReportedDenial } from './recent-denials.ts'
 
 /** How a limiter stands, and what it decided since it is counted. */
 export interface LimiterStats {
@@ -21,8 +23,12 @@ export interface LimiterStats {
   readonly latency: readonly number[]
   /** The busiest rules; with many rules each has fewer keys. */
   readonly rules: readonly RuleStats[]
+  /** The last denials, the oldest first. */
+  readonly denials: readonly ReportedDenial[]
   /** Rules whose source of truth was asked. */
   readonly recounts: readonly RecountStats[]
+  /** How many wait now, and how waits ended. */
+  readonly waits: { readonly waiting: number } & Readonly<Record<WaitOutcome, number>>
   /** Over how long keys are counted, in milliseconds. */
   readonly hotKeysOverMs: number
 }

@@ -42,7 +42,8 @@ function opentelemetryBackend(meter: Meter): MetricsBackend {
       const [otelName, options] = named(name, spec)
       const advice = { explicitBucketBoundaries: [...(spec.buckets ?? [])] }
       const histogram = meter.createHistogram(otelName, { ...options, advice })
-      return (value, labels) => histogram.record(value, labels)
+      // It has no way to end a series of its own.
+      return { observe: (value, labels) => histogram.record(value, labels), forget: () => {} }
     },
     has: () => true,
   }

@@ -54,6 +54,7 @@ export function traceDecisions(limiter: Limiter, options: TracingOptions = {}): 
   return {
     check: (...args) => sampled('check', () => limiter.check(...args), itself),
     take: (...args) => sampled('take', () => limiter.take(...args), itself),
+    wait: (...args) => sampled('wait', () => limiter.wait(...args), itself),
     admit: (...args) => sampled('admit', () => limiter.admit(...args), within),
     reserve: (...args) => sampled('reserve', () => limiter.reserve(...args), within),
     acquire: (...args) => sampled('acquire', () => limiter.acquire(...args), within),
@@ -61,12 +62,17 @@ export function traceDecisions(limiter: Limiter, options: TracingOptions = {}): 
     settle: (...args) => limiter.settle(...args),
     refund: (...args) => limiter.refund(...args),
     reset: (...args) => limiter.reset(...args),
+    block: (...args) => limiter.block(...args),
+    unblock: (...args) => limiter.unblock(...args),
     inspect: (...args) => limiter.inspect(...args),
     explain: (...args) => limiter.explain(...args),
     health: () => limiter.health(),
     stats: () => limiter.stats(),
     on: (...args) => limiter.on(...args),
     clock: limiter.clock,
+    get waiting() {
+      return limiter.waiting
+    },
     get policy() {
       return limiter.policy
     },

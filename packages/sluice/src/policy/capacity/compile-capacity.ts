@@ -7,6 +7,7 @@ export interface CompiledCapacityRow {
   readonly below: number
   readonly maxBatchSize: number
   readonly delayMs: number
+  readonly maxInFlight: number
 }
 
 /** A capacity table, ready to be looked up. */
@@ -18,10 +19,10 @@ export interface CompiledCapacity {
 /** What holds when nothing else is said. */
 export const defaultCapacity: CompiledCapacity = Object.freeze({
   rows: Object.freeze([
-    { below: 40, maxBatchSize: 100, delayMs: 100 },
-    { below: 60, maxBatchSize: 50, delayMs: 1000 },
-    { below: 80, maxBatchSize: 20, delayMs: 2000 },
-    { below: 95, maxBatchSize: 10, delayMs: 5000 },
+    { below: 40, maxBatchSize: 100, delayMs: 100, maxInFlight: 8 },
+    { below: 60, maxBatchSize: 50, delayMs: 1000, maxInFlight: 1 },
+    { below: 80, maxBatchSize: 20, delayMs: 2000, maxInFlight: 1 },
+    { below: 95, maxBatchSize: 10, delayMs: 5000, maxInFlight: 1 },
   ]),
   retryAfterMs: 30_000,
 })
@@ -37,10 +38,10 @@ export function compileCapacity(spec: CapacitySpec, path: string, report: Report
       return 0
     }
   }
-  const rows = spec.table?.map(({ below, maxBatchSize, delay }, i) => {
+  const rows = spec.table?.map(({ below, maxBatchSize, delay, maxInFlight = 1 }, i) => {
     if (i > 0 && below <= spec.table![i - 1]!.below)
       report(`${path}.table[${i}].below`, below, 'list the rows by rising load')
-    return { below, maxBatchSize, delayMs: duration(delay, `${path}.table[${i}].delay`) }
+    return { below, maxBatchSize, delayMs: duration(delay, `${path}.table[${i}].delay`), maxInFlight }
   })
   const { retryAfter } = spec
   return {

@@ -1,8 +1,10 @@
-import { compileCapacity } from '../capacity/compile-capacity.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import type { CompiledPolicy } from '../compiled-policy.ts'
-import type { PolicyDocument } from '../document/document.ts'
+import { compileLists } from '../condition/lists.ts'
+import type { PolicyDocument, RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { versionSteps } from '../document/version.ts'
+import type { LookupSource } from '../lookup/lookup-options.ts'
 import { explainRequest } from '../match/explain-request.ts'
 import { isForAll, matchOnly, matchRequest } from '../match/match-request.ts'
 import { RuleIndex } from '../match/rule-index.ts'
@@ -13,41 +15,55 @@ import { SharedParts } from '../rule/shared-parts.ts'
 import type { Environment } from '../rule/tier-environment.ts'
 import { builtInTiers, withTiers } from '../rule/tiers.ts'
 import type { Steps } from '../steps.ts'
-import { compileUpstreams } from '../upstream/compile-upstreams.ts'
 
 export interface CompileOptions {
   /** Where tiers by environment are looked up; the environment of the process unless said otherwise. */
   readonly env?: Environment | undefined
   /** Functions that the document can name as keys, `key: fn:name`: by name, or what finds them. */
   readonly functions?: KeyFunctions | KeyFunctionLookup | undefined
+  /** What rules can name as `tier: { lookup }`. Without them any name is accepted, and such tiers are not known. */
+  readonly lookups?: LookupSource | undefined
 }
 
-/** Makes a policy of a document whose shape is known to be right, and reports what makes no sense. */
+/**
+ * Makes a policy of the rules of a document whose shape is known to be right, and reports what makes no sense. Limits
+ * in code need no more; its upstreams and its capacity are added by `compileSteps`.
+ */
 export function* buildSteps(document: PolicyDocument, options: CompileOptions, report: Report): Steps<CompiledPolicy> {
   const { service } = document
   const sets = new LimitSets()
-  const tiers = withTiers(builtInTiers, document.tiers, 'tiers')
+  const tiers = withTiers(builtInTiers, document.tiers, 'tiers', report)
   const env = options.env ?? globalThis.process?.env ?? {}
   const functions = options.functions ?? {}
-  const context = { service, tiers, sets, shared: new SharedParts(), env, functions, report }
+  const lists = yield* compileLists(document.lists, report)
+  const { lookups } = options
+  const context = { service, tiers, lists, sets, shared: new SharedParts(), env, functions, lookups, report }
   const specs = document.rules ?? []
   if (document.rules === undefined && document.upstreams === undefined)
     report('rules', document.rules, 'list at least one rule, or upstreams')
   const rules: RuleParts[] = []
   for (const [index, spec] of specs.entries()) {
     rules.push(yield* compileRule(spec, `rules[${index}]`, context))
+    yield
   }
   // Tiers that no rule reads are checked by themselves; elsewhere the rule's algorithm has its say.
   if (!specs.some(({ tier }) => tier !== undefined)) {
-    for (const { spec, path } of tiers.values()) if (path !== undefined) sets.read(spec, path, {}, report)
+    for (const { specs: tier, path } of tiers.values()) if (path !== undefined) sets.readTier(tier, path, {}, report)
   }
   const byName = new Map(rules.map(({ rule }) => [rule.name, rule]))
   const first = new Map([...rules].reverse().map(({ rule }) => [rule.name, rule]))
   for (const [index, { rule }] of rules.entries()) {
     if (byName.get(rule.name) !== rule || first.get(rule.name) !== rule)
       report(`rules[${index}].name`, rule.name, 'another rule has this name; give it its own')
+    for (const [i, name] of (rule.envoy?.replaces ?? []).entries()) {
+      if (byName.has(name)) continue
+      report(
+        `rules[${index}].envoy.replaces[${i}]`,
+        name,
+        `no rule has this name; ${didYouMean(name, [...byName.keys()])}name one of this policy`,
+      )
+    }
   }
-  const upstreams = compileUpstreams(document.upstreams ?? [], report)
   const version = yield* versionSteps(document)
   const only = rules.length === 1 && isForAll(rules[0]!) ? rules[0]! : undefined
   const index = new RuleIndex(rules.map(({ key, matcher }) => (key ? matcher : undefined)))
@@ -56,13 +72,20 @@ export function* buildSteps(document: PolicyDocument, options: CompileOptions, r
     version,
     rules: rules.map(({ rule }) => rule),
     rule: (name) => byName.get(name),
-    upstreams,
-    capacity: document.capacity && compileCapacity(document.capacity, 'capacity', report),
+    upstreams: [],
+    lookups: specs.some(hasLookup) ? lookups : undefined,
+    capacity: undefined,
     match: only
       ? (request, nowMs) => matchOnly(only, request, nowMs)
       : (request, nowMs, name) => matchRequest(rules, index, request, nowMs, name),
     explain: (request, nowMs) => explainRequest(rules, request, nowMs),
     readsBody: rules.some(({ readsBody }) => readsBody),
-    dated: rules.some(({ rule }) => rule.dated),
+    delays: rules.some(({ rule }) => rule.delay !== undefined),
+    mayBeFixed: rules.some(({ rule }) => rule.mayBeFixed),
+    dated: rules.some(({ rule, matcher }) => rule.dated || matcher.conditions.some(({ dated }) => dated)),
   }
+}
+
+function hasLookup({ tier }: RuleSpec): boolean {
+  return typeof tier === 'object' && tier.lookup !== undefined
 }

@@ -25,10 +25,62 @@ describe('a policy that would not do what was meant is refused with the remedy',
     [{ match: { method: 'pots' } }, /did you mean "POST"/],
     [{ limits: { amount: 5, per: 60 } }, /say the unit: "60s" for seconds, "60ms" for milliseconds/],
     [{ overrides: [{ key: '1.2.3.4', limits: { rpm: 2 }, until: '2027-02-31' }] }, /no such day in the calendar/],
+    [{ envoy: { quota: true } }, /rules\[0\]\.envoy .* only rules for descriptors have it; add match\.method: RLS/],
+    [
+      { match: { method: 'RLS' }, envoy: { replaces: ['gone'] } },
+      /replaces\[0\] is "gone"; no rule has this name; name one/,
+    ],
     [{ overrides: [{ key: 2 ** 64, limits: { rpm: 2 } }] }, /not exact; write it as text/],
-    [{ key: ['headers.a', 'headers.b'], overrides: [{ key: ['x', '*'], limits: { rpm: 2 } }] }, /no wildcards/],
+    [{ key: ['headers.a', 'headers.b'], overrides: [{ key: ['*', '*'], limits: { rpm: 2 } }] }, /this is every key/],
     [{ key: 'ip | subnet', overrides: [{ key: 'not-an-address', limits: { rpm: 2 } }] }, /give a value for each part/],
   ])('%j', (rule, message) => expect(mistakesIn(policyWith(rule))).toMatch(message))
+
+  const shares = { by: 'context.class', of: { prod: '70%', dev: '30%' }, default: 'dev' }
+  it.each([
+    [{ shares: { ...shares, of: { prod: '70%', dev: '31%' } } }, /shares\.of .*together; use at most 100%/s],
+    [{ shares: { ...shares, of: { prod: '70.5%', dev: '1%' } } }, /shares\.of\.prod .*use a whole percentage from 0%/s],
+    [{ shares: { ...shares, of: { prod: 70, dev: '1%' } } }, /shares\.of\.prod .*such as 70%/s],
+    [{ shares: { ...shares, of: { prod: '170%', dev: '1%' } } }, /use a whole percentage from 0% to 100%/],
+    [{ shares: { ...shares, default: 'prd' } }, /shares\.default .*did you mean "prod"\? known are prod, dev/s],
+    [{ shares: { ...shares, default: undefined } }, /shares\.default/],
+    [{ shares: { ...shares, by: 'contxt.class' } }, /shares\.by/],
+    [{ shares: { ...shares, by: 'key[0]' } }, /each key has limits of its own: read the class from the request/],
+    [
+      { shares: { ...shares, of: Object.fromEntries([...'abcdefghijklmnopq'].map((of) => [of, '1%'])), default: 'a' } },
+      /use at most 16 classes/,
+    ],
+    [{ shares, algorithm: 'gcra' }, /rules\[0\]\.limits .*fixed-window or calendar limit, not gcra; change it/s],
+    [{ shares, algorithm: 'sliding-window' }, /not sliding-window/],
+    [{ shares, algorithm: 'sliding-log' }, /not sliding-log/],
+    [{ shares, limits: { amount: 5, algorithm: 'concurrency' } }, /not concurrency/],
+    [{ shares, limits: { rpm: 1, rpd: 2 } }, /shares are of exactly one limit, without pace/],
+    [{ shares, limits: { amount: 9, per: 'day', pace: {} } }, /shares are of exactly one limit, without pace/],
+    [
+      { shares, overrides: [{ key: '192.0.2.1', limits: { rps: 1, rpm: 2 } }] },
+      /overrides\[0\]\.limits .*exactly one limit/s,
+    ],
+    [{ shares, tiers: { gold: { rps: 1, rpm: 2 } }, tier: 'context.plan' }, /tiers\.gold .*exactly one limit/s],
+    [{ shares, lease: true }, /rules\[0\]\.shares .*leave lease or shares out/s],
+    [
+      { shares, limits: { amount: 9, per: 'day' }, onStoreFailure: 'recount' },
+      /rules\[0\]\.shares .*leave shares or recount out/s,
+    ],
+    [{ shares, key: undefined }, /rules\[0\]\.shares .*add a key/s],
+    [{ share: shares }, /did you mean "?shares/],
+  ])('%j', (rule, message) => expect(mistakesIn(policyWith(rule))).toMatch(message))
+
+  it('refuses a block where nothing is counted', () => {
+    expect(mistakesIn(policyWith({ limits: 'unlimited', block: { for: '1m' } }))).toContain(
+      'nothing is counted with limits: unlimited',
+    )
+  })
+
+  it('accepts shares of one window or calendar limit, of less than the whole, and unlimited subjects', () => {
+    expect(mistakesIn(policyWith({ shares }))).toBe('')
+    expect(mistakesIn(policyWith({ shares, limits: { amount: 9, per: 'month' } }))).toBe('')
+    expect(mistakesIn(policyWith({ shares: { ...shares, of: { dev: '0%' } } }))).toBe('')
+    expect(mistakesIn(policyWith({ shares, overrides: [{ key: '192.0.2.1', limits: 'unlimited' }] }))).toBe('')
+  })
 
   it('accepts params that a framework captured when the rule captures none itself', () => {
     expect(mistakesIn(policyWith({ match: { path: '/v1/*' }, key: 'params.uid' }))).toBe('')

@@ -1,62 +1,87 @@
-import { show } from '../../core/errors.ts'
-import type { ConditionSpec } from '../document/document.ts'
+import type { ConditionSpec, MatchSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import type { RequestView } from '../request-view.ts'
 import { compileSelector, type Selector } from '../selector/selector.ts'
-import { textOf } from '../selector/text-of.ts'
+import { compileTest, type FieldTest } from './field-test.ts'
+import type { Lists } from './lists.ts'
+import { compileTime } from './time-window.ts'
 
-/** What one field of a request must be. */
+/** What one field of a request, or the time, must be. */
 export interface Condition {
-  readonly selector: Selector
-  /** The values it may have; undefined when it only has to be there, or must not. */
+  /** Undefined for a condition on the time. */
+  readonly selector: Selector | undefined
+  /** The values it may have; undefined for every other kind of condition. */
   readonly values: ReadonlySet<string> | undefined
   /** True also where the field could not be read, as it may be what is wanted: nobody gets around a rule that way. */
-  holds(request: RequestView): boolean
+  holds(request: RequestView, nowMs: number): boolean
   /** What is wanted, in words. */
   readonly wanted: string
+  /** Whether the time matters to it. */
+  readonly dated: boolean
 }
 
-/** Makes the conditions on the headers, the query or the body. */
-export function compileConditions(
-  root: 'headers' | 'query' | 'body',
-  specs: Readonly<Record<string, ConditionSpec>> | undefined,
-  path: string,
-  report: Report,
-): readonly Condition[] {
-  return Object.entries(specs ?? {}).flatMap(([field, spec]) => {
-    const at = `${path}.${root}.${field}`
-    const selector = compileSelector(`${root}.${field}`)
-    if (typeof selector === 'string' || !selector.plain) {
-      report(at, spec, typeof selector === 'string' ? selector : 'name a field, without defaults and transforms')
-      return []
-    }
-    const condition = compileCondition(selector, spec)
-    if (!condition) report(at, spec, 'use texts, numbers or booleans that are not empty')
-    return condition ?? []
+const roots = ['headers', 'query', 'body', 'cookies', 'context'] as const
+
+/** Makes the conditions of `match`, in the order in which they are cheap to look at. */
+export function compileConditions(spec: MatchSpec, path: string, lists: Lists, report: Report): readonly Condition[] {
+  const fields = roots.flatMap((root) =>
+    Object.entries(spec[root] ?? {}).map(([field, wanted]) => [`${root}.${field}`, wanted] as const),
+  )
+  const bare = (['ip', 'host'] as const).flatMap((root) => {
+    const wanted = spec[root]
+    return wanted === undefined ? [] : [[root, wanted] as const]
   })
+  const conditions = [...fields, ...bare].flatMap(([text, wanted]) => {
+    const at = `${path}.${text}`
+    const selector = compileSelector(text)
+    if (typeof selector !== 'string' && selector.plain)
+      return compileCondition(selector, wanted, at, lists, report) ?? []
+    report(at, wanted, typeof selector === 'string' ? selector : 'name a field, without defaults and transforms')
+    return []
+  })
+  if (spec.time === undefined) return conditions
+  const { holds, wanted } = compileTime(spec.time, `${path}.time`, report)
+  const time: Condition = {
+    ...{ selector: undefined, values: undefined, wanted, dated: true },
+    holds: (_, nowMs) => holds(nowMs),
+  }
+  return [...conditions, time]
 }
 
-function compileCondition(selector: Selector, spec: ConditionSpec): Condition | undefined {
-  if (typeof spec === 'object' && 'exists' in spec) {
-    const { exists } = spec
-    return {
-      selector,
-      values: undefined,
-      holds: (request) => selector.has(request) === exists || selector.isUnreadable(request),
-      wanted: `${selector.text} ${exists ? 'to be there' : 'to be absent'}`,
-    }
-  }
-  const texts = (Array.isArray(spec) ? spec : [spec]).map(textOf)
-  if (texts.some((text) => text === undefined)) return undefined
-  const values = new Set(texts as string[])
+function compileCondition(
+  selector: Selector,
+  spec: ConditionSpec,
+  path: string,
+  lists: Lists,
+  report: Report,
+): Condition | undefined {
+  const test = compileTest(spec, path, { lists, isAddress: selector.root === 'ip', report })
+  if (!test) return undefined
   return {
     selector,
-    values,
-    holds: (request) => {
-      const text = selector.read(request, undefined)
-      if (text !== undefined) return values.has(text)
-      return selector.texts(request).some((each) => values.has(each)) || selector.isUnreadable(request)
-    },
-    wanted: `${selector.text} to be ${[...values].slice(0, 5).map(show).join(' or ')}${values.size > 5 ? ' or others' : ''}`,
+    values: test.values,
+    holds: test.values
+      ? hasOneOf(test, test.values, selector)
+      : (request, nowMs) => holdsFor(test, selector, request, nowMs),
+    wanted: `${selector.text} ${test.wanted}`,
+    dated: test.dated,
   }
+}
+
+/** Most conditions are values, and most fields have a text: these two are looked up at once. */
+function hasOneOf(test: FieldTest, values: ReadonlySet<string>, selector: Selector): Condition['holds'] {
+  return (request, nowMs) => {
+    const text = selector.read(request, undefined)
+    return text === undefined ? holdsFor(test, selector, request, nowMs) : values.has(text)
+  }
+}
+
+/** Of a field that comes several times, a handler may take any. */
+function holdsFor(test: FieldTest, selector: Selector, request: RequestView, nowMs: number): boolean {
+  const text = selector.read(request, undefined)
+  if (text !== undefined) return test.of(text, true, nowMs) !== false
+  if (selector.isUnreadable(request)) return true
+  const texts = selector.texts(request)
+  if (texts.length > 0) return texts.some((each) => test.of(each, true, nowMs) !== false)
+  return test.of(undefined, selector.has(request), nowMs) !== false
 }

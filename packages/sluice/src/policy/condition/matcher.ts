@@ -3,6 +3,7 @@ import type { MatchSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import type { RequestView } from '../request-view.ts'
 import { type Condition, compileConditions } from './condition.ts'
+import type { Lists } from './lists.ts'
 import { isServed, knownMethods } from './methods.ts'
 import { type PathPattern, parsePattern } from './path-pattern.ts'
 
@@ -20,12 +21,8 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}$/
 const none: readonly Condition[] = []
 
 /** Compiles `match`; a rule without it applies to every request. */
-export function compileMatch(spec: MatchSpec | undefined, path: string, report: Report): Matcher {
-  const conditions = [
-    ...compileConditions('headers', spec?.headers, path, report),
-    ...compileConditions('query', spec?.query, path, report),
-    ...compileConditions('body', spec?.body, path, report),
-  ]
+export function compileMatch(spec: MatchSpec | undefined, path: string, lists: Lists, report: Report): Matcher {
+  const conditions = spec === undefined ? none : compileConditions(spec, path, lists, report)
   return {
     methods: spec?.method === undefined ? undefined : compileMethods(spec.method, `${path}.method`, report),
     patterns: spec?.path === undefined ? undefined : compilePatterns(spec.path, `${path}.path`, report),

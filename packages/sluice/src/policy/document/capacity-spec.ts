@@ -3,6 +3,8 @@ export interface CapacityRowSpec {
   readonly below: number
   readonly maxBatchSize: number
   readonly delay: string
+  /** Batches that a shipper may have in flight at a time; 1 when left out. */
+  readonly maxInFlight?: number | undefined
 }
 
 /** How much shippers may send to a service. */

@@ -2,25 +2,22 @@ import type { Steps } from '../steps.ts'
 import type { OverrideSpec, PolicyDocument, RuleSpec } from './document.ts'
 import { mostIssues, type Report } from './policy-error.ts'
 import { salvageDocument } from './salvage-document.ts'
-import { overrideSchema, policySchema } from './schema/schema.ts'
+import { overrideSchema, policySchema, ruleSchema } from './schema/schema.ts'
 import { checkShape } from './schema/schema-issues.ts'
 
-/** Shorter lists of overrides are checked with the rest of the document. */
+/** Shorter lists of rules and overrides are checked with the rest of the document. */
 const long = 64
 
 /**
- * Checks the shape of a document, its long lists of overrides one by one. Mistakes go to `report`; what is right is
- * kept.
+ * Checks the shape of a document, its long lists of rules and overrides one by one. Mistakes go to `report`; what is
+ * right is kept.
  */
 export function* checkDocument(document: unknown, report: Report): Steps<PolicyDocument> {
-  const lists = longOverrides(document)
-  if (lists.size === 0) return checkWhole(document, report)
-  const rules = (document as { rules: readonly object[] }).rules
-  const rest = {
-    ...(document as object),
-    rules: rules.map((rule, r) => (lists.has(r) ? { ...rule, overrides: [] } : rule)),
-  }
-  const checked = checkWhole(rest, report)
+  const rules = rulesOf(document)
+  const lists = longOverrides(rules)
+  if (lists.size === 0 && rules.length <= long) return yield* checkWhole(document, [], report)
+  const short = lists.size === 0 ? rules : rules.map((rule, r) => (lists.has(r) ? { ...rule, overrides: [] } : rule))
+  const checked = yield* checkWhole({ ...(document as object), rules: short.slice(0, long) }, short.slice(long), report)
   const overrides = new Map<number, OverrideSpec[]>()
   for (const [r, list] of lists) {
     const good: OverrideSpec[] = []
@@ -36,24 +33,40 @@ export function* checkDocument(document: unknown, report: Report): Steps<PolicyD
   return { ...checked, rules: (checked.rules ?? []).map(withOverrides) }
 }
 
-function checkWhole(document: unknown, report: Report): PolicyDocument {
+/** Checks a document, and the rules that follow its own. */
+function* checkWhole(document: unknown, rest: readonly object[], report: Report): Steps<PolicyDocument> {
   let mistakes = 0
   const counted: Report = (...mistake) => {
     mistakes++
     report(...mistake)
   }
   const checked = checkShape(policySchema, document, '', counted)
-  if (checked !== undefined) return checked
+  const rules: RuleSpec[] = []
+  for (const [i, rule] of rest.entries()) {
+    if (mistakes >= mostIssues) break
+    const one = checkShape(ruleSchema, rule, `rules[${i + long}]`, counted)
+    if (one) rules.push(one)
+    yield
+  }
+  if (checked !== undefined && mistakes === 0) return rest.length === 0 ? checked : withRules(checked, rules)
   // With the list full, there is no use in looking for mistakes of meaning.
-  return salvageDocument(mistakes < mostIssues ? document : undefined)
+  const all = rest.length === 0 ? document : withRules(document as PolicyDocument, rest as readonly RuleSpec[])
+  return yield* salvageDocument(mistakes < mostIssues ? all : undefined)
 }
 
-function longOverrides(document: unknown): ReadonlyMap<number, readonly unknown[]> {
-  const lists = new Map<number, readonly unknown[]>()
+function withRules(document: PolicyDocument, more: readonly RuleSpec[]): PolicyDocument {
+  return { ...document, rules: [...(document.rules ?? []), ...more] }
+}
+
+function rulesOf(document: unknown): readonly RuleSpec[] {
   const rules: unknown = typeof document === 'object' && document !== null && 'rules' in document && document.rules
-  if (!Array.isArray(rules)) return lists
+  return Array.isArray(rules) ? rules : []
+}
+
+function longOverrides(rules: readonly RuleSpec[]): ReadonlyMap<number, readonly unknown[]> {
+  const lists = new Map<number, readonly unknown[]>()
   for (const [r, rule] of rules.entries()) {
-    const list: unknown = typeof rule === 'object' && rule !== null ? (rule as RuleSpec).overrides : undefined
+    const list: unknown = typeof rule === 'object' && rule !== null ? rule.overrides : undefined
     if (Array.isArray(list) && list.length > long) lists.set(r, list)
   }
   return lists

@@ -1,8 +1,10 @@
 import type { AlgorithmName } from '../../core/algorithms/limit.ts'
 import type { OnStoreFailure } from '../../core/engine/ask.ts'
+import type { FixedLimits } from '../../core/engine/limit-set.ts'
 import type { KeyPart } from '../../core/key.ts'
 import type { RequestView } from '../request-view.ts'
 import type { CapacitySpec } from './capacity-spec.ts'
+import type { TermSpec } from './term.ts'
 import type { UpstreamSpec } from './upstream-spec.ts'
 
 /** Whether a rule denies, or only watches. */
@@ -40,7 +42,8 @@ export interface PaceSpec {
   readonly catchUp?: number | undefined
 }
 
-export type LimitsSpec = LimitSpec | readonly LimitSpec[]
+/** One limit or several; or none at all: everything passes, or nothing does. */
+export type LimitsSpec = LimitSpec | readonly LimitSpec[] | FixedLimits
 
 /** Says in code whose bucket a request spends from; null when the request has no such key. */
 export type KeyFunction = (request: RequestView) => string | readonly string[] | null
@@ -49,8 +52,41 @@ export type KeyFunction = (request: RequestView) => string | readonly string[] |
 export type KeySpec = KeyAlternative | { readonly first: readonly KeyAlternative[] }
 export type KeyAlternative = string | readonly string[] | KeyFunction
 
-/** What a field must be: a value, one of several values, or there at all. Values are compared as text. */
-export type ConditionSpec = KeyPart | readonly KeyPart[] | { readonly exists: boolean }
+/** What a field must be: a value, one of several values, or what operators say. Values are compared as text. */
+export type ConditionSpec =
+  | KeyPart
+  | readonly KeyPart[]
+  | (OperatorsSpec & { readonly not?: KeyPart | readonly KeyPart[] | OperatorsSpec | undefined })
+
+/** All that is said must hold. */
+export interface OperatorsSpec {
+  readonly exists?: boolean | undefined
+  readonly is?: KeyPart | readonly KeyPart[] | undefined
+  readonly prefix?: string | readonly string[] | undefined
+  /** A text with a `*` for any characters, also none, or several such texts. */
+  readonly like?: string | readonly string[] | undefined
+  /** The name of a list of the policy, or several. */
+  readonly in?: string | readonly string[] | undefined
+  /** For `is`, `prefix`, `like` and `in`. */
+  readonly ignoreCase?: boolean | undefined
+  readonly above?: number | undefined
+  readonly atLeast?: number | undefined
+  readonly below?: number | undefined
+  readonly atMost?: number | undefined
+}
+
+/** Hours (`09:00-17:00`) and days (`mon-fri`) on the wall clock of a zone; UTC unless said otherwise. */
+export interface TimeWindowSpec {
+  readonly hours?: string | readonly string[] | undefined
+  readonly days?: string | readonly string[] | undefined
+  readonly zone?: string | undefined
+}
+export type TimeSpec = TimeWindowSpec | { readonly not: TimeWindowSpec }
+
+/** A text, a prefix (`acme-*`) or a network; with an end, or only from some day. */
+export type ListEntrySpec =
+  | KeyPart
+  | (TermSpec & { readonly value: KeyPart; readonly description?: string | undefined })
 
 /** Which requests a rule applies to; all that is said must hold. */
 export interface MatchSpec {
@@ -59,6 +95,12 @@ export interface MatchSpec {
   readonly headers?: Readonly<Record<string, ConditionSpec>> | undefined
   readonly query?: Readonly<Record<string, ConditionSpec>> | undefined
   readonly body?: Readonly<Record<string, ConditionSpec>> | undefined
+  readonly cookies?: Readonly<Record<string, ConditionSpec>> | undefined
+  readonly context?: Readonly<Record<string, ConditionSpec>> | undefined
+  readonly host?: ConditionSpec | undefined
+  /** Addresses and networks, such as `10.0.0.0/8`. */
+  readonly ip?: ConditionSpec | undefined
+  readonly time?: TimeSpec | undefined
 }
 
 /** A selector that yields the name of a tier, or an id (`by`, else the first part of the key) that is looked up. */
@@ -69,20 +111,74 @@ export type TierSpec =
       readonly map?: Readonly<Record<string, string>> | undefined
       /** `true` for `RATE_LIMIT_TIER`, or another prefix. */
       readonly env?: boolean | string | undefined
+      /** The name of a function or table that says the tier, or the limits, of an id. */
+      readonly lookup?: string | undefined
       readonly default?: string | undefined
     }
 
-/** Other limits for exactly one key, in place of the rule's and the tier's. */
-export interface OverrideSpec {
+/** What a request costs by the value of a selector; `default`, or 1, for every other value and for none. */
+export interface CostMapSpec {
+  readonly by: string
+  readonly map: Readonly<Record<string, number>>
+  readonly default?: number | undefined
+}
+
+/** The limits of a tier; with `extends`, those of another tier and in their place or beside them its own. */
+export type TierLimitsSpec =
+  | LimitsSpec
+  | (LimitSpec & { readonly extends: string; readonly limits?: Exclude<LimitsSpec, string> | undefined })
+
+/** What a client is told when a rule refuses it, in place of the usual. */
+export interface RuleAnswer {
+  /** 400 to 599. */
+  readonly status?: number | undefined
+  readonly title?: string | undefined
+  readonly detail?: string | undefined
+}
+
+/** When a key is blocked: after so many denials, or charges, within a time. */
+export interface BlockSpec {
+  /** 1 unless said otherwise. */
+  readonly after?: number | undefined
+  readonly within?: string | undefined
+  /** How long the first block is. */
+  readonly for: string
+  /** Each block is so many times as long as the one before; 1 unless said otherwise. */
+  readonly grow?: number | undefined
+  /** The longest block, and how long one is remembered after its end; a day unless said otherwise. */
+  readonly max?: string | undefined
+  /** What counts: denials, or charges such as failed log-ins; denials unless said otherwise. */
+  readonly count?: 'denials' | 'charges' | undefined
+}
+
+/** Slows requests down before they are denied: each one beyond `after` waits a little longer. */
+export interface DelaySpec {
+  /** So many units of the rule's first limit pass at once. */
+  readonly after: number
+  readonly each: string
+  /** The longest delay; 10 s unless said otherwise. */
+  readonly max?: string | undefined
+}
+
+/** Guarantees classes of requests a part of the rule's limit. What a class leaves, others may use. */
+export interface SharesSpec {
+  /** A selector that yields the class, such as `context.class`. */
+  readonly by: string
+  /** By class, what it is guaranteed: whole percentages such as `70%`, at most 100 % together. */
+  readonly of: Readonly<Record<string, string>>
+  /** The class of requests whose own is missing or not listed. */
+  readonly default: string
+}
+
+/** Other limits for one key, or for all that begin alike (`acme-*`), in place of the rule's and the tier's. */
+export interface OverrideSpec extends TermSpec {
   /** For people: documents in JSON and in databases have no comments. */
   readonly description?: string | undefined
   readonly key: KeyPart | readonly KeyPart[]
   readonly limits: LimitsSpec
-  /** Until when: an ISO date or time with a zone, or milliseconds since 1970. */
-  readonly until?: string | number | Date | undefined
 }
 
-export interface RuleSpec {
+export interface RuleSpec extends TermSpec {
   readonly name: string
   /** For people: documents in JSON and in databases have no comments. */
   readonly description?: string | undefined
@@ -92,14 +188,27 @@ export interface RuleSpec {
   readonly limits?: LimitsSpec | undefined
   readonly tier?: TierSpec | undefined
   /** Tiers that mean something else in this rule than in the rest of the policy. */
-  readonly tiers?: Readonly<Record<string, LimitsSpec>> | undefined
+  readonly tiers?: Readonly<Record<string, TierLimitsSpec>> | undefined
   readonly overrides?: readonly OverrideSpec[] | undefined
-  readonly cost?: number | string | ((request: RequestView) => number) | undefined
+  readonly cost?: number | string | CostMapSpec | ((request: RequestView) => number) | undefined
   readonly algorithm?: AlgorithmName | undefined
   readonly burst?: number | undefined
   readonly onStoreFailure?: OnStoreFailure | undefined
   readonly mode?: RuleMode | undefined
+  readonly answer?: RuleAnswer | undefined
+  readonly block?: BlockSpec | undefined
+  readonly delay?: DelaySpec | undefined
+  readonly shares?: SharesSpec | undefined
   readonly lease?: boolean | undefined
+  /** For rules with the method `RLS`: what they mean to the other descriptors of a request of Envoy's. */
+  readonly envoy?: EnvoySpec | undefined
+}
+
+export interface EnvoySpec {
+  /** Over this limit, a request is denied only if it is over all its limits that say so. */
+  readonly quota?: boolean | undefined
+  /** Rules by name that are not charged for a request with a descriptor of this rule. */
+  readonly replaces?: readonly string[] | undefined
 }
 
 /** What one service enforces, as people write it. */
@@ -109,7 +218,9 @@ export interface PolicyDocument {
   /** For people: documents in JSON and in databases have no comments. */
   readonly description?: string | undefined
   readonly version?: string | number | undefined
-  readonly tiers?: Readonly<Record<string, LimitsSpec>> | undefined
+  readonly tiers?: Readonly<Record<string, TierLimitsSpec>> | undefined
+  /** Keys and networks by the name of their list, for `in`. */
+  readonly lists?: Readonly<Record<string, readonly ListEntrySpec[]>> | undefined
   /** What comes in. A policy has rules, upstreams or both. */
   readonly rules?: readonly RuleSpec[] | undefined
   /** What goes out. A limiter ignores them, as egress ignores rules. */

@@ -23,7 +23,7 @@ const legacySchema = z.strictObject(
   { error: (issue) => (issue.code === 'unrecognized_keys' ? known : undefined) },
 )
 
-/** Whether a document has the form of the original design. */
+/** Whether a document has `general_rate_limit` and `custom_rate_limits`, as in MongoDB, in place of rules. */
 export function isLegacyDocument(document: unknown): boolean {
   if (typeof document !== 'object' || document === null || Object.hasOwn(document, 'rules')) return false
   return Object.hasOwn(document, 'general_rate_limit') || Object.hasOwn(document, 'custom_rate_limits')
@@ -50,7 +50,8 @@ export function readLegacyDocument(document: unknown, report: Report): PolicyDoc
   }
   const limits = limitsOf(legacy.general_rate_limit, 'general_rate_limit')
   const overrides = Object.entries(legacy.custom_rate_limits ?? {}).map(([key, given]) => ({
-    key,
+    // Keys of the original form are exact: a star at the end is a part of the key.
+    key: key.replace(/\*$/, '\\*'),
     limits: limitsOf(given, `custom_rate_limits.${key}`),
   }))
   if (!complete) return undefined

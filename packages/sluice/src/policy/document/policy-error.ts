@@ -21,15 +21,16 @@ export class PolicyError extends SluiceError {
   readonly issues: readonly PolicyIssue[]
 
   constructor(issues: readonly PolicyIssue[], options: { cause?: unknown } = {}) {
-    super('SLUICE_INVALID_POLICY', describe(issues), options)
+    super('SLUICE_INVALID_POLICY', describeIssues('policy', issues), options)
     this.issues = issues.slice(0, mostIssues)
   }
 }
 
-function describe(issues: readonly PolicyIssue[]): string {
+/** All mistakes in a document of this kind, one line for each. */
+export function describeIssues(kind: string, issues: readonly PolicyIssue[]): string {
   const lines = issues.slice(0, mostPrinted).map(describeIssue)
   if (issues.length > mostPrinted) lines.push(more(issues.length))
-  return issues.length === 1 ? `policy refused: ${lines[0]}` : `policy refused:\n- ${lines.join('\n- ')}`
+  return issues.length === 1 ? `${kind} refused: ${lines[0]}` : `${kind} refused:\n- ${lines.join('\n- ')}`
 }
 
 function more(count: number): string {

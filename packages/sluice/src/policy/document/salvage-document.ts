@@ -1,15 +1,22 @@
+import type { Steps } from '../steps.ts'
 import type { PolicyDocument, RuleSpec } from './document.ts'
-import { ruleFields, tiersSchema } from './schema/schema.ts'
+import { listsSchema, ruleFields, tiersSchema } from './schema/schema.ts'
 
 /**
  * What is left of a document of the wrong shape when everything of the wrong shape is taken out. It is never put in
  * force: reading it finds the mistakes of meaning beside those of shape, so that one look lists them all.
  */
-export function salvageDocument(document: unknown): PolicyDocument {
+export function* salvageDocument(document: unknown): Steps<PolicyDocument> {
   const fields = fieldsOf(document)
   const tiers = tiersSchema.safeParse(fields.tiers)
   const rules = Array.isArray(fields.rules) ? fields.rules : []
-  return { service: 'refused', tiers: tiers.data, rules: Array.from(rules, salvageRule) }
+  const lists = listsSchema.safeParse(fields.lists)
+  const salvaged: RuleSpec[] = []
+  for (const [index, rule] of rules.entries()) {
+    salvaged.push(salvageRule(rule, index))
+    yield
+  }
+  return { service: 'refused', tiers: tiers.data, lists: lists.data, rules: salvaged }
 }
 
 function salvageRule(rule: unknown, index: number): RuleSpec {

@@ -16,11 +16,18 @@ export interface UpstreamLimitSpec {
 /** One vendor that this service calls, and how much of it all replicas together may use. */
 export interface UpstreamSpec {
   readonly name: string
-  /** Scheme and host, optionally with a path prefix: `https://api.vendor.example/v2`. */
-  readonly origin: string
+  /** Scheme and host, optionally with a path prefix: `https://api.vendor.example/v2`. Not needed for `egress.run`. */
+  readonly origin?: string | undefined
   readonly limits?: UpstreamLimitSpec | readonly UpstreamLimitSpec[] | undefined
-  readonly bound?: 'strict' | 'estimated' | undefined
-  readonly spacing?: 'even' | 'burst' | undefined
+  /**
+   * How long a request that was written may be on its way to the vendor: a duration, `auto` to derive it from
+   * handshakes, or `response` where only the response proves that it arrived.
+   */
+  readonly arrival?: Duration | 'auto' | 'response' | undefined
+  /** After shared state was lost and no process knew it: pace calls for one period, or wait it out. */
+  readonly afterLoss?: 'pace' | 'wait' | undefined
+  /** Names the account at the vendor: upstreams of other services with the same account share its limits. */
+  readonly account?: string | undefined
   /** Most calls in flight, or `{ adaptive: true }` to follow the vendor's latency. */
   readonly concurrency?:
     | number

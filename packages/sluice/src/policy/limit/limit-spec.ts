@@ -21,7 +21,12 @@ const longForm = ['amount', 'per', 'name'] as const
 /**
  * Makes the limits of a rule, a tier or an override whose shape is already checked, and reports what makes no sense.
  */
-export function readLimits(spec: LimitsSpec, path: string, defaults: LimitDefaults, report: Report): readonly Limit[] {
+export function readLimits(
+  spec: Exclude<LimitsSpec, string>,
+  path: string,
+  defaults: LimitDefaults,
+  report: Report,
+): readonly Limit[] {
   const list = Array.isArray(spec) ? (spec as readonly LimitSpec[]) : undefined
   const limits = list
     ? list.flatMap((one, index) => readOne(one, `${path}[${index}]`, defaults, report))
@@ -111,6 +116,7 @@ function readLong(
     calendar: unit,
     zone: algorithm === 'calendar' ? (zone ?? 'UTC') : undefined,
     pace: undefined,
+    share: undefined,
   }
 }
 

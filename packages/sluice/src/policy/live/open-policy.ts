@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { invalidOption } from '../../core/errors.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
 import type { PolicyDocument } from '../document/document.ts'
+import type { LookupSource, Lookups } from '../lookup/lookup-options.ts'
 import type { KeyFunctions } from '../rule/key.ts'
 import type { Environment } from '../rule/tier-environment.ts'
 import { followPolicy } from './followed-policy.ts'
@@ -13,6 +14,8 @@ import { staticPolicy } from './static-policy.ts'
 export interface OpenPolicyOptions {
   /** Functions that the policy can name as keys: `key: fn:tenantOf` calls `functions.tenantOf(request)`. */
   readonly functions?: KeyFunctions | undefined
+  /** What rules can name as `tier: { lookup: plans }`: says the tier, or the limits, of a key. */
+  readonly lookups?: Lookups | undefined
   /** Where `RATE_LIMIT_TIER...` is read from; the process' environment when left out. */
   readonly env?: Environment | undefined
   /** A policy to begin with when the source has none at start. Without it, that is an error. */
@@ -21,7 +24,9 @@ export interface OpenPolicyOptions {
   readonly clock?: Clock | undefined
 }
 
-const names = optionNames<OpenPolicyOptions>({ functions: true, env: true, fallbackPolicy: true, clock: true })
+const names = optionNames<OpenPolicyOptions>({
+  ...{ functions: true, lookups: true, env: true, fallbackPolicy: true, clock: true },
+})
 
 /**
  * Opens a policy that several parts share: it is read, parsed and compiled once, and all of them change to a new
@@ -40,6 +45,7 @@ export async function openPolicy(
   if (typeof source !== 'object' || source === null)
     throw invalidOption('openPolicy source', source, "pass a source such as filePolicy('sluice.yaml'), or an object")
   const { functions, env, fallbackPolicy, clock = systemClock() } = options
+  const lookups = options.lookups && (await openLookups(options.lookups, clock))
   for (const [name, key] of Object.entries(functions ?? {}))
     if (typeof key !== 'function')
       throw invalidOption(`openPolicy.functions.${name}`, key, 'pass a function from a request to its key')
@@ -48,11 +54,20 @@ export async function openPolicy(
     // Loaded with the first document, so that a program with `limits` alone contains neither zod nor yaml.
     compile: async (document) => {
       const { compilePolicyInSlices } = await import('../compile/compile-policy.ts')
-      return compilePolicyInSlices(document, { functions, env })
+      return compilePolicyInSlices(document, { functions, lookups, env })
     },
     fallback: fallbackPolicy,
     clock,
   })
+}
+
+/** None, for what has none: rules that name one are refused. */
+const noLookups: LookupSource = { names: [], find: () => undefined, takePending: () => undefined }
+
+async function openLookups(lookups: Lookups, clock: Clock): Promise<LookupSource> {
+  if (Object.keys(lookups).length === 0) return noLookups
+  const { LookupSet } = await import('../lookup/lookup-options.ts')
+  return new LookupSet(lookups, clock)
 }
 
 function isSource(given: PolicySource | PolicyDocument): given is PolicySource {

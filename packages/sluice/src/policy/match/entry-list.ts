@@ -5,7 +5,7 @@ import type { Selector } from '../selector/selector.ts'
 /** One way into a rule: one of its patterns, or the lack of any. */
 export interface Entry {
   readonly index: number
-  /** The place of the pattern among those of the rule. */
+  /** The index of the pattern among those of the rule. */
   readonly order: number
   readonly matcher: Matcher
   readonly names: readonly string[]
@@ -24,7 +24,8 @@ export class EntryList {
       this.#plain.push(entry)
       return
     }
-    const { selector, values } = condition
+    const { values } = condition
+    const selector = condition.selector!
     this.#fields ??= []
     let field = this.#fields.find((known) => known.selector.text === selector.text)
     if (!field) {

@@ -8,6 +8,8 @@ import type { RuleParts } from '../rule/compile-rule.ts'
 import type { Captured } from '../selector/selector.ts'
 import { chargeOf, refuses } from './match-request.ts'
 
+const said = { unlimited: 'nothing is limited (limits: unlimited)', deny: 'nothing passes (limits: deny)' }
+
 /** Why each rule does or does not apply. Each rule is tried by itself, so this costs more than matching. */
 export function explainRequest(rules: readonly RuleParts[], request: RequestView, nowMs: number): readonly RuleTrace[] {
   const isDescriptor = request.method === descriptorMethod
@@ -24,8 +26,10 @@ export function explainRequest(rules: readonly RuleParts[], request: RequestView
       match: undefined,
     })
     if (!key) return not('has no key, so only take() and its like use it')
+    if (nowMs < rule.term.fromMs) return not(`begins ${new Date(rule.term.fromMs).toISOString()}`)
+    if (nowMs >= rule.term.untilMs) return not(`ended ${new Date(rule.term.untilMs).toISOString()}`)
     const path = matchedPath(matcher, request)
-    const failed = failedCondition(matcher, request, path !== undefined)
+    const failed = failedCondition(matcher, request, nowMs, path !== undefined)
     if (failed !== undefined || !path) return not(failed ?? '')
     if (isGrouped && decidedBy !== undefined)
       return not(`the rule ${decidedBy} comes first and decides on the descriptor`)
@@ -36,12 +40,16 @@ export function explainRequest(rules: readonly RuleParts[], request: RequestView
     }
     if (isGrouped) decidedBy = rule.name
     const override = rule.overrideFor(match.subject, nowMs)
+    const share = match.limits.limits.at(-1)?.share
     const why = [
       ...saidBy(matcher, path.pattern, request),
       key.subject(request, path.captured) === undefined
         ? `in the bucket of all requests without a usable value of ${key.lacking(request, path.captured)}`
         : `key from ${keyText(parts)}`,
+      ...(match.limits.fixed ? [said[match.limits.fixed]] : []),
+      ...(share ? [`class ${share.class}, which is guaranteed ${share.guaranteed}`] : []),
       ...(override === 'in-force' ? ['limits from an override for this key'] : []),
+      ...(override === 'pending' ? ['an override for this key is yet to begin'] : []),
       ...(override === 'expired' ? ['an override for this key has expired'] : []),
     ].join(', ')
     return { rule: rule.name, mode: rule.mode, matched: true, refuses: false, why, match }
@@ -69,6 +77,7 @@ function matchedPath({ patterns }: Matcher, request: RequestView): MatchedPath |
 function failedCondition(
   { methods, patterns, conditions }: Matcher,
   request: RequestView,
+  nowMs: number,
   pathFits: boolean,
 ): string | undefined {
   if (request.preflight && !patterns) return 'the request is a CORS preflight; the rule names no path'
@@ -76,7 +85,7 @@ function failedCondition(
     return `method is ${show(request.method)}; the rule wants ${[...methods!].join(' or ')}`
   if (!pathFits)
     return `path is ${show(request.path)}; the rule wants ${patterns!.map(({ text }) => text).join(' or ')}`
-  const failed = conditions.find((condition) => !condition.holds(request))
+  const failed = conditions.find((condition) => !condition.holds(request, nowMs))
   return failed && `the rule wants ${failed.wanted}`
 }
 
@@ -89,9 +98,9 @@ function saidBy(
     ...(methods ? [`method is ${[...methods].join(' or ')}`] : []),
     ...(pattern === undefined ? [] : [`path fits ${pattern}`]),
     ...conditions.map(({ wanted, selector }) =>
-      selector.isUnreadable(request)
+      selector?.isUnreadable(request)
         ? `${selector.text} could not be read and may be anything`
-        : wanted.replace(' to be ', ' is '),
+        : wanted.replace(/ (?:not )?to be /, (words) => (words.startsWith(' not') ? ' is not ' : ' is ')),
     ),
   ]
   return said.length === 0 ? ['applies to every request'] : said

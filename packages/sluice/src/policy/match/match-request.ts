@@ -1,5 +1,6 @@
 import type { CompiledRule, Matched, MatchedRule } from '../compiled-policy.ts'
 import { descriptorMethod } from '../condition/methods.ts'
+import { isWithin } from '../document/term.ts'
 import type { RequestView } from '../request-view.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'
 import type { Captured } from '../selector/selector.ts'
@@ -17,9 +18,10 @@ export function matchRequest(
   let refusedBy: CompiledRule | undefined
   const isDescriptor = request.method === descriptorMethod
   let isDecided = false
-  for (const { index: place, captured } of index.find(request)) {
-    const parts = rules[place]!
+  for (const { index: position, captured } of index.find(request, nowMs)) {
+    const parts = rules[position]!
     if (only !== undefined && parts.rule.name !== only) continue
+    if (parts.isDated && !isWithin(parts.rule.term, nowMs)) continue
     const isGrouped = isDescriptor && parts.rule.forDescriptors
     if (isGrouped && isDecided) continue
     const found = chargeOf(parts, request, captured, nowMs)
@@ -39,21 +41,26 @@ export function matchOnly(parts: RuleParts, request: RequestView, nowMs: number)
 }
 
 /** Whether a rule is one for every request. */
-export function isForAll({ key, matcher }: RuleParts): boolean {
-  return key !== undefined && !matcher.methods && !matcher.patterns && matcher.conditions.length === 0
+export function isForAll({ key, matcher, isDated }: RuleParts): boolean {
+  return !isDated && key !== undefined && !matcher.methods && !matcher.patterns && matcher.conditions.length === 0
 }
 
 /** What a rule whose `match` holds charges the request; undefined when the request lacks the key. */
 export function chargeOf(
-  { rule, key, tier, cost, denyMissing }: RuleParts,
+  { rule, key, tier, shares, cost, denyMissing, missing }: RuleParts,
   request: RequestView,
   captured: Captured | undefined,
   nowMs: number,
 ): MatchedRule | undefined {
   const subject = key?.subject(request, captured) ?? (denyMissing ? undefined : key?.sharedSubject(request, captured))
-  if (subject === undefined) return undefined
+  if (subject === undefined) {
+    missing?.missed()
+    return undefined
+  }
+  missing?.found()
   const name = tier?.ofRequest(request, captured, subject)
-  return { rule, subject, limits: rule.limitsFor(subject, name, nowMs), cost: cost(request, captured), tier: name }
+  const limits = rule.limitsFor(subject, name, nowMs, shares?.ofRequest(request, captured))
+  return { rule, subject, limits, cost: cost(request, captured), tier: name }
 }
 
 /** Whether a request without the key is denied. A shadow rule never denies. */

@@ -5,7 +5,7 @@ import { comparedSegment, couldBeAny, decodeSegment, isStrange, pathSpellings } 
 import type { Captured } from '../selector/selector.ts'
 import { type Entry, EntryList } from './entry-list.ts'
 
-/** A rule whose `match` holds, by its place in the policy. */
+/** A rule whose `match` holds, by its index in the policy. */
 export interface Candidate {
   readonly index: number
   /** Which of the rule's patterns it was: the first one that fits counts. */
@@ -33,12 +33,12 @@ export class RuleIndex {
   }
 
   /** The rules whose `match` holds, in the order of the policy. */
-  find(request: RequestView): readonly Candidate[] {
+  find(request: RequestView, nowMs: number): readonly Candidate[] {
     const path = typeof request.path === 'string' ? request.path : ''
     const found: Candidate[] = []
-    if (!this.#root.hasChildren || !isStrange(path)) walk(this.#root, path, 0, [], request, found)
-    else if (couldBeAny(path)) collect(this.#all, noCaptures, request, found)
-    else for (const spelling of pathSpellings(path)) walk(this.#root, spelling, 0, [], request, found)
+    if (!this.#root.hasChildren || !isStrange(path)) walk(this.#root, path, 0, [], request, nowMs, found)
+    else if (couldBeAny(path)) collect(this.#all, noCaptures, request, nowMs, found)
+    else for (const spelling of pathSpellings(path)) walk(this.#root, spelling, 0, [], request, nowMs, found)
     if (found.length < 2) return found
     // The sort is stable: of several spellings of the path that fit one pattern, the one that was sent counts.
     found.sort((a, b) => a.index - b.index || a.order - b.order)
@@ -110,13 +110,14 @@ function walk(
   from: number,
   captures: string[],
   request: RequestView,
+  nowMs: number,
   found: Candidate[],
 ): void {
-  if (node.below) collect(node.below, captures, request, found)
+  if (node.below) collect(node.below, captures, request, nowMs, found)
   let start = from
   while (path.charCodeAt(start) === slash) start++
   if (start >= path.length) {
-    if (node.here) collect(node.here, captures, request, found)
+    if (node.here) collect(node.here, captures, request, nowMs, found)
     return
   }
   if (!node.any && !node.children) return
@@ -124,18 +125,24 @@ function walk(
   const end = next < 0 ? path.length : next
   const segment = path.slice(start, end)
   const child = node.children?.get(comparedSegment(segment))
-  if (child) walk(child, path, end, captures, request, found)
+  if (child) walk(child, path, end, captures, request, nowMs, found)
   if (node.any) {
     captures.push(decodeSegment(segment))
-    walk(node.any, path, end, captures, request, found)
+    walk(node.any, path, end, captures, request, nowMs, found)
     captures.pop()
   }
 }
 
-function collect(list: EntryList, captures: readonly string[], request: RequestView, found: Candidate[]): void {
+function collect(
+  list: EntryList,
+  captures: readonly string[],
+  request: RequestView,
+  nowMs: number,
+  found: Candidate[],
+): void {
   list.each(request, ({ index, order, matcher, names }) => {
     if (!hasMethod(matcher.methods, request) || (request.preflight && !matcher.patterns)) return
-    for (const condition of matcher.conditions) if (!condition.holds(request)) return
+    for (const condition of matcher.conditions) if (!condition.holds(request, nowMs)) return
     found.push({ index, order, captured: names.length === 0 ? undefined : { names, values: captures.slice() } })
   })
 }

@@ -1,19 +1,27 @@
-import { type LimitSet, limitSet } from '../../core/engine/limit-set.ts'
+import { fixedLimits, type LimitSet, limitSet } from '../../core/engine/limit-set.ts'
 import { keyPrefix } from '../../core/key.ts'
 import type { CompiledRule } from '../compiled-policy.ts'
+import type { Lists } from '../condition/lists.ts'
 import { compileMatch, type Matcher } from '../condition/matcher.ts'
 import { descriptorMethod } from '../condition/methods.ts'
 import { captureNames } from '../condition/path-pattern.ts'
 import type { LimitsSpec, RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
+import { isDated, isWithin, readTerm } from '../document/term.ts'
+import { isLimitsText, readLimitsText } from '../lookup/limits-text.ts'
+import type { LookupSource } from '../lookup/lookup-options.ts'
 import type { Selector } from '../selector/selector.ts'
 import type { Steps } from '../steps.ts'
+import { compileBlock } from './block-spec.ts'
 import { type CostReader, compileCost } from './cost.ts'
+import { compileDelay } from './delay-spec.ts'
 import { compileKey, type KeyFunctionLookup, type KeyFunctions, type RuleKey, whyNoRequestHas } from './key.ts'
-import type { LimitSets } from './limit-sets.ts'
+import { LimitSets } from './limit-sets.ts'
+import { MissingKeys } from './missing-keys.ts'
 import { compileOverrides, type Overrides } from './overrides.ts'
 import { ruleWarnings } from './rule-warnings.ts'
 import type { SharedParts } from './shared-parts.ts'
+import { checkShared, compileShares, type Shares } from './shares.ts'
 import { compileTier, type TierFinder } from './tier.ts'
 import type { Environment } from './tier-environment.ts'
 import { type Tiers, withTiers } from './tiers.ts'
@@ -25,19 +33,26 @@ export interface RuleParts {
   /** Undefined for a rule that only `take` uses. */
   readonly key: RuleKey | undefined
   readonly denyMissing: boolean
+  /** Counts requests without the key, where the document does not say that they may pass. */
+  readonly missing: MissingKeys | undefined
   readonly cost: CostReader
   readonly tier: TierFinder | undefined
+  readonly shares: Shares | undefined
   readonly readsBody: boolean
+  /** Whether the rule itself begins or ends some day. */
+  readonly isDated: boolean
 }
 
 /** What the rules of a policy share while they are compiled. */
 export interface RuleContext {
   readonly service: string
   readonly tiers: Tiers
+  readonly lists: Lists
   readonly sets: LimitSets
   readonly shared: SharedParts
   readonly env: Environment
   readonly functions: KeyFunctions | KeyFunctionLookup
+  readonly lookups: LookupSource | undefined
   readonly report: Report
 }
 
@@ -53,15 +68,34 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
   if (!key) checkKeyless(spec, path, report)
   if (spec.lease && spec.onStoreFailure === 'recount')
     report(`${path}.lease`, spec.lease, 'units that are drawn ahead cannot be recounted; leave lease out')
-  const match = compileMatch(spec.match, `${path}.match`, report)
+  if (spec.lease && spec.block)
+    report(
+      `${path}.block`,
+      spec.block,
+      'what is spent ahead of the store is denied without it; leave lease or block out',
+    )
+  if (spec.block && typeof spec.limits === 'string')
+    report(`${path}.block`, spec.block, `nothing is counted with limits: ${spec.limits}; give limits that are`)
+  if (spec.shares) checkBeside(spec, path, report)
+  const match = compileMatch(spec.match, `${path}.match`, context.lists, report)
   const matcher = match.methods ? { ...match, methods: shared.methods(match.methods) } : match
+  const forDescriptors = matcher.methods?.has(descriptorMethod) ?? false
+  if (spec.envoy && !forDescriptors)
+    report(`${path}.envoy`, spec.envoy, `only rules for descriptors have it; add match.method: ${descriptorMethod}`)
+  const term = readTerm(spec, path, report)
   const cost = compileCost(spec, `${path}.cost`, report)
-  const { tier, limitsFor, overrideFor, overrides } = yield* compileLimitsInForce(spec, key, path, context)
+  const { tier, shares, limitsFor, overrideFor, overrides, mayBeFixed } = yield* compileLimitsInForce(
+    spec,
+    key,
+    path,
+    context,
+  )
   const selectors = key?.alternatives.flatMap(({ selectors }) => selectors ?? []) ?? []
   checkCaptures(selectors, matcher, path, report)
-  const looks = [...selectors, ...matcher.conditions.map(({ selector }) => selector), cost.selector, tier?.selector]
+  const conditions = matcher.conditions.map(({ selector }) => selector)
+  const looks = [...selectors, ...conditions, cost.selector, tier?.selector, shares?.selector]
   const reads = looks.filter((selector) => selector !== undefined)
-  const warned = { name: spec.name, key, methods: matcher.methods, overrides }
+  const warned = { name: spec.name, key, methods: matcher.methods, overrides, term }
   let lasting: readonly string[] | undefined
   return {
     rule: {
@@ -70,15 +104,26 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
       onStoreFailure: spec.onStoreFailure ?? 'open',
       lease: spec.lease ?? false,
       mode: spec.mode ?? 'enforce',
-      forDescriptors: matcher.methods?.has(descriptorMethod) ?? false,
+      answer: spec.answer,
+      delay: spec.delay && compileDelay(spec.delay, `${path}.delay`, report),
+      term,
+      forDescriptors,
+      envoy: spec.envoy,
       keyed: spec.key !== undefined,
       estimatesCost: cost.isEstimate,
-      dated: spec.overrides?.some(({ until }) => until !== undefined) ?? false,
-      limitsVary: (overrides?.size ?? 0) > 0 || spec.tier !== undefined,
+      dated: isDated(spec) || (spec.overrides?.some(isDated) ?? false),
+      limitsVary: isDated(spec) || !!spec.tier || !!spec.shares || (overrides !== undefined && !overrides.isEmpty),
+      classes: shares?.classes,
+      mayBeFixed: isDated(spec) || mayBeFixed,
       reads,
       whyNoRequestHas: (parts) => key && whyNoRequestHas(key, parts),
-      limitsFor,
+      // Out of its term a rule limits nothing, also where code names it.
+      limitsFor: isDated(spec)
+        ? (subject, name, nowMs, of) =>
+            isWithin(term, nowMs) ? limitsFor(subject, name, nowMs, of) : fixedLimits.unlimited
+        : limitsFor,
       overrideFor,
+      isTierUnknown: (subject, nowMs) => (tier?.isUnknown ?? false) && overrideFor(subject, nowMs) !== 'in-force',
       warnings(nowMs) {
         if (nowMs !== undefined) return ruleWarnings(warned, nowMs)
         // Every health check asks for these, and there may be very many overrides.
@@ -89,9 +134,12 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
     matcher,
     key,
     denyMissing: spec.onMissing === 'deny',
+    missing: spec.onMissing === undefined && spec.key !== undefined ? new MissingKeys(spec.name) : undefined,
     cost: cost.read,
     tier,
+    shares,
     readsBody: reads.some(({ root }) => root === 'body'),
+    isDated: isDated(spec),
   }
 }
 
@@ -107,7 +155,7 @@ function checkCaptures(selectors: readonly Selector[], { patterns = [] }: Matche
 }
 
 function checkKeyless(spec: RuleSpec, path: string, report: Report): void {
-  for (const field of ['match', 'onMissing'] as const) {
+  for (const field of ['match', 'onMissing', 'shares'] as const) {
     if (spec[field] === undefined) continue
     report(
       `${path}.${field}`,
@@ -120,9 +168,18 @@ function checkKeyless(spec: RuleSpec, path: string, report: Report): void {
   }
 }
 
+// Both count units without saying of which class they were.
+function checkBeside({ lease, onStoreFailure, shares }: RuleSpec, path: string, report: Report): void {
+  if (lease) report(`${path}.shares`, shares, 'units that are drawn ahead have no class; leave lease or shares out')
+  if (onStoreFailure === 'recount')
+    report(`${path}.shares`, shares, 'a recount does not tell classes apart; leave shares or recount out')
+}
+
 interface LimitsInForce extends Pick<CompiledRule, 'limitsFor' | 'overrideFor'> {
   readonly tier: TierFinder | undefined
+  readonly shares: Shares | undefined
   readonly overrides: Overrides | undefined
+  readonly mayBeFixed: boolean
 }
 
 /** Works out which limits are in force for whom: an override's, else the tier's, else the rule's own. */
@@ -130,36 +187,48 @@ function* compileLimitsInForce(
   spec: RuleSpec,
   key: RuleKey | undefined,
   path: string,
-  { tiers: known, sets, env, report }: RuleContext,
+  { tiers: known, sets, env, lookups, report }: RuleContext,
 ): Steps<LimitsInForce> {
-  const read = (limits: LimitsSpec, at: string): LimitSet | undefined => {
-    const set = sets.read(limits, at, spec, report)
-    if (set && spec.lease) checkLease(set, limits, at, report)
-    if (set && spec.onStoreFailure === 'recount') checkRecount(set, limits, at, report)
+  let mayBeFixed = false
+  const block = spec.block && compileBlock(spec.block, `${path}.block`, report)
+  const shares = spec.shares && compileShares(spec.shares, `${path}.shares`, report)
+  const defaults = { algorithm: spec.algorithm, burst: spec.burst, block }
+  const read = (limits: LimitsSpec, at: string): LimitSet | undefined => readTier([limits], at)
+  const readTier = (specs: readonly LimitsSpec[], at: string, told = report, from = sets): LimitSet | undefined => {
+    const set = from.readTier(specs, at, defaults, told)
+    const limits = specs.at(-1)!
+    if (set?.fixed) {
+      mayBeFixed = true
+      return set
+    }
+    if (set && spec.lease) checkLease(set, limits, at, told)
+    if (set && spec.onStoreFailure === 'recount') checkRecount(set, limits, at, told)
+    if (set && shares) checkShared(set, limits, at, told)
     return set
   }
   const own = spec.limits && read(spec.limits, `${path}.limits`)
   const overrides = spec.overrides && (yield* compileOverrides(spec.overrides, key, read, `${path}.overrides`, report))
-  const overrideFor: CompiledRule['overrideFor'] = (subject, nowMs) => {
-    const override = overrides?.get(subject)
-    return override && (nowMs < override.untilMs ? 'in-force' : 'expired')
-  }
+  const overrideFor: CompiledRule['overrideFor'] = (subject, nowMs) => overrides?.stateOf(subject, nowMs)
   if (spec.tier === undefined) {
     if (spec.tiers) report(`${path}.tiers`, spec.tiers, 'say with tier how the tier of a request is found')
     if (!spec.limits) report(`${path}.limits`, spec.limits, 'give at least one limit, or a tier')
     checkBurst(spec, [own], path, report)
-    return { tier: undefined, limitsFor: withOverrides(overrides, () => own ?? noLimits), overrideFor, overrides }
+    const limitsFor = withShares(
+      shares,
+      withOverrides(overrides, () => own ?? noLimits),
+    )
+    return { tier: undefined, shares, limitsFor, overrideFor, overrides, mayBeFixed }
   }
-  const tiers = withTiers(known, spec.tiers, `${path}.tiers`)
+  const tiers = withTiers(known, spec.tiers, `${path}.tiers`, report)
   const byTier = new Map<string, LimitSet>()
   const names = new Set(tiers.keys())
-  for (const [name, { spec: limits, path: at }] of tiers) {
+  for (const [name, { specs, path: at }] of tiers) {
     // A built-in tier that makes no sense with the rule's algorithm is not there.
-    const set = at === undefined ? sets.read(limits, name, spec, () => {}) : read(limits, at)
+    const set = at === undefined ? sets.readTier(specs, name, defaults, () => {}) : readTier(specs, at)
     if (set) byTier.set(name, set)
     else if (at === undefined) names.delete(name)
   }
-  const tier = compileTier(spec.tier, key, names, env, `${path}.tier`, report)
+  const tier = compileTier(spec.tier, key, names, env, lookups, `${path}.tier`, report)
   if (!spec.limits && tier.otherwise === undefined) {
     report(
       `${path}.tier`,
@@ -169,20 +238,28 @@ function* compileLimitsInForce(
   }
   checkBurst(spec, [own, ...byTier.values()], path, report)
   const otherwise = (tier.otherwise === undefined ? own : byTier.get(tier.otherwise)) ?? noLimits
-  const limitsFor: CompiledRule['limitsFor'] = (subject, name) =>
-    byTier.get(name ?? tier.ofSubject(subject) ?? '') ?? otherwise
-  return { tier, limitsFor: withOverrides(overrides, limitsFor), overrideFor, overrides }
+  const limitsByText = readLimitsText(otherwise, spec.name, (limits, told) =>
+    readTier([limits], 'limits', told, new LimitSets()),
+  )
+  const limitsFor: CompiledRule['limitsFor'] = (subject, given) => {
+    const name = given ?? tier.ofSubject(subject) ?? ''
+    return byTier.get(name) ?? (isLimitsText(name) ? limitsByText(name) : otherwise)
+  }
+  const inForce = withShares(shares, withOverrides(overrides, limitsFor))
+  return { tier, shares, limitsFor: inForce, overrideFor, overrides, mayBeFixed }
+}
+
+function withShares(shares: Shares | undefined, limitsFor: CompiledRule['limitsFor']): CompiledRule['limitsFor'] {
+  if (!shares) return limitsFor
+  return (subject, tier, nowMs, of) => shares.limitsOf(limitsFor(subject, tier, nowMs), of)
 }
 
 function withOverrides(
   overrides: Overrides | undefined,
   otherwise: CompiledRule['limitsFor'],
 ): CompiledRule['limitsFor'] {
-  if (!overrides || overrides.size === 0) return otherwise
-  return (subject, tier, nowMs) => {
-    const override = overrides.get(subject)
-    return override && nowMs < override.untilMs ? override.limits : otherwise(subject, tier, nowMs)
-  }
+  if (!overrides || overrides.isEmpty) return otherwise
+  return (subject, tier, nowMs) => overrides.find(subject, nowMs)?.limits ?? otherwise(subject, tier, nowMs)
 }
 
 // Units drawn ahead must be spent in the window they were debited from, and only these two have windows that both ends

@@ -2,7 +2,7 @@ import { maxUnits } from '../../core/algorithms/limit.ts'
 import { show } from '../../core/errors.ts'
 import { isIgnoredPromise } from '../../core/ignored-promise.ts'
 import { warnOnce } from '../../core/observe/warn-once.ts'
-import type { RuleSpec } from '../document/document.ts'
+import type { CostMapSpec, RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import type { RequestView } from '../request-view.ts'
 import { type Captured, compileSelector, type Selector } from '../selector/selector.ts'
@@ -29,6 +29,7 @@ export function compileCost(
 ): CompiledCost {
   if (spec === undefined || spec === 1) return { read: one, selector: undefined, isEstimate: false }
   if (typeof spec === 'number') return { read: () => spec, selector: undefined, isEstimate: false }
+  if (typeof spec === 'object') return byMap(spec, path, report)
   if (typeof spec === 'function') return { read: byFunction(spec, name), selector: undefined, isEstimate: true }
   const selector = compileSelector(spec)
   if (typeof selector === 'string' || selector.root === 'key') {
@@ -46,6 +47,21 @@ export function compileCost(
 }
 
 const one: CostReader = () => 1
+
+/** What a request costs by its kind, such as the model it asks for. It is a price, not an estimate. */
+function byMap({ by, map, default: otherwise = 1 }: CostMapSpec, path: string, report: Report): CompiledCost {
+  const selector = compileSelector(by)
+  if (typeof selector === 'string' || selector.root === 'key') {
+    report(`${path}.by`, by, typeof selector === 'string' ? selector : 'a cost cannot come from the key')
+    return { read: one, selector: undefined, isEstimate: false }
+  }
+  const costs = new Map(Object.entries(map))
+  return {
+    read: (request, captured) => costs.get(selector.read(request, captured) ?? '') ?? otherwise,
+    selector,
+    isEstimate: false,
+  }
+}
 
 const decimal = /^\d{1,400}(?:\.\d{1,400})?(?:e\+?\d{1,4})?$/i
 

@@ -29,7 +29,7 @@ const malformed = false
 /** Whose bucket: from a request to the subject of a rule. */
 export interface RuleKey {
   readonly alternatives: readonly Alternative[]
-  /** Whether subjects begin with the place of the alternative, so that those of different alternatives never meet. */
+  /** Whether subjects begin with the index of the alternative, so that alternatives never share a bucket. */
   readonly numbered: boolean
   subject(request: RequestView, captured: Captured | undefined): string | undefined
   /**
@@ -74,21 +74,17 @@ export function compileKey(
 }
 
 /**
- * A key that a policy names, as the subject that requests with this key have. Undefined when no request could have it.
- * Requests carry text, so `42` in the policy means the text.
+ * A key that a policy names, as the parts of the subject that requests with this key have. Undefined when no request
+ * could have it. Requests carry text, so `42` in the policy means the text.
  */
-export function subjectOf(key: RuleKey | undefined, value: KeyPart | readonly KeyPart[]): string | undefined {
-  const parts = Array.isArray(value) ? (value as readonly KeyPart[]) : [value as KeyPart]
+export function partsOfSubject(key: RuleKey | undefined, parts: readonly KeyPart[]): readonly KeyPart[] | undefined {
   if (parts.some((part) => typeof part === 'number' && !Number.isFinite(part))) return undefined
-  if (!key) return encodeKey(parts)
-  if (!key.numbered) {
-    const read = fits(key.alternatives[0]!, parts) ? asRead(key.alternatives[0]!, parts) : undefined
-    return read && encodeKey(read)
-  }
-  const [place, ...rest] = parts
-  const alternative = typeof place === 'number' ? key.alternatives[place] : undefined
+  if (!key) return parts
+  if (!key.numbered) return fits(key.alternatives[0]!, parts) ? asRead(key.alternatives[0]!, parts) : undefined
+  const [index, ...rest] = parts
+  const alternative = typeof index === 'number' ? key.alternatives[index] : undefined
   const read = alternative && rest.length > 0 && fits(alternative, rest) ? asRead(alternative, rest) : undefined
-  return read && encodeKey([place!, ...read])
+  return read && [index!, ...read]
 }
 
 /**
@@ -105,8 +101,8 @@ export function whyNoRequestHas(key: RuleKey, parts: readonly ReadKeyPart[]): st
     const { length } = only!.selectors ?? []
     return `its keys have ${length} ${length === 1 ? 'part' : 'parts'}, ${partNames(only!)}; ${given}`
   }
-  const [place] = parts
-  const alternative = typeof place === 'number' ? key.alternatives[place] : undefined
+  const [index] = parts
+  const alternative = typeof index === 'number' ? key.alternatives[index] : undefined
   if (alternative && isCounted(alternative, parts.length - 1)) return undefined
   const forms = key.alternatives.map((one, i) => `#${i}/${partNames(one).replaceAll(', ', '/')}`)
   return `its keys begin with the number of an alternative: ${forms.join(' or ')} (in JSON the number itself)`

@@ -1,7 +1,12 @@
 import { didYouMean } from '../../core/did-you-mean.ts'
+import { show } from '../../core/errors.ts'
 import { decodeKey } from '../../core/key.ts'
+import { warnOnce } from '../../core/observe/warn-once.ts'
 import type { TierSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
+import { isLimitsText } from '../lookup/limits-text.ts'
+import type { Lookup } from '../lookup/lookup.ts'
+import type { LookupSource } from '../lookup/lookup-options.ts'
 import type { RequestView } from '../request-view.ts'
 import { type Captured, compileSelector, type Selector } from '../selector/selector.ts'
 import type { RuleKey } from './key.ts'
@@ -17,6 +22,8 @@ export interface TierFinder {
   readonly otherwise: string | undefined
   /** What the id is read with, where it is read from the request and not found in the key. */
   readonly selector: Selector | undefined
+  /** Whether a key alone does not tell the tier: only a request does, or a lookup that is not here. */
+  readonly isUnknown: boolean
 }
 
 const nothing: RequestView = Object.freeze({ method: '', path: '', headers: {} })
@@ -27,6 +34,7 @@ export function compileTier(
   key: RuleKey | undefined,
   names: ReadonlySet<string>,
   env: Environment,
+  lookups: LookupSource | undefined,
   path: string,
   report: Report,
 ): TierFinder {
@@ -45,8 +53,19 @@ export function compileTier(
     environment?.otherwise ??
     (form.default !== undefined ? known(form.default, `${path}.default`) : undefined) ??
     (fromText !== undefined ? known(fromText, path) : undefined)
+  const lookup = form.lookup === undefined ? undefined : findLookup(form.lookup, lookups, `${path}.lookup`, report)
+  for (const other of form.lookup === undefined ? [] : (['map', 'env'] as const))
+    if (form[other]) report(`${path}.${other}`, form[other], 'the lookup says the tier; leave this or the lookup out')
+  const warn = warnOnce('SLUICE_UNKNOWN_TIER')
+  const found = (id: string): string | undefined => {
+    const name = lookup?.tierOf(id)
+    if (name === undefined || names.has(name) || isLimitsText(name)) return name
+    warn(`The lookup ${form.lookup} said ${show(name)}, which is no tier of the policy, so that the default holds.`)
+    return undefined
+  }
   const nameOf = (id: string | undefined): string | undefined => {
     if (id === undefined) return otherwise
+    if (form.lookup !== undefined) return found(id) ?? otherwise
     if (!mapped && !environment) return names.has(id) ? id : otherwise
     return mapped?.get(id) ?? environment?.of(id) ?? otherwise
   }
@@ -54,16 +73,25 @@ export function compileTier(
   return {
     otherwise,
     selector: by?.selector,
+    isUnknown: (by?.isFromRequest ?? false) || (form.lookup !== undefined && lookups === undefined),
     ofSubject,
     ofRequest: (request, captured, subject) =>
       by?.selector ? nameOf(by.selector.read(request, captured)) : ofSubject(subject),
   }
 }
 
+function findLookup(name: string, lookups: LookupSource | undefined, path: string, report: Report): Lookup | undefined {
+  const lookup = lookups?.find(name)
+  if (lookups && !lookup)
+    report(path, name, `no lookup of that name was given; known are ${lookups.names.join(', ') || 'none'}`)
+  return lookup
+}
+
 interface By {
   /** Reads the id from a request; undefined when only the key has it. */
   readonly selector: Selector | undefined
   ofSubject(subject: string): string | undefined
+  readonly isFromRequest: boolean
 }
 
 // The id is a part of the key (`key[1]`, the first unless said otherwise), or read from the request. A selector that
@@ -76,14 +104,19 @@ function compileBy(text: string | undefined, key: RuleKey | undefined, path: str
   }
   if (selector.root === 'key') {
     if (!Number.isInteger(selector.part)) report(path, text, 'write the place of a part, such as key[0]')
-    return { selector: undefined, ofSubject: (subject) => selector.finish(partOf(subject, selector.part, key)) }
+    return {
+      selector: undefined,
+      isFromRequest: false,
+      ofSubject: (subject) => selector.finish(partOf(subject, selector.part, key)),
+    }
   }
-  const place = key?.numbered ? -1 : (key?.alternatives[0]?.selectors?.findIndex((part) => part.text === text) ?? -1)
+  const index = key?.numbered ? -1 : (key?.alternatives[0]?.selectors?.findIndex((part) => part.text === text) ?? -1)
   if (!key) report(path, text, 'a rule without a key cannot read requests; use key[0], the first part of the key')
-  return { selector, ofSubject: (subject) => (place < 0 ? undefined : partOf(subject, place, key)) }
+  const isFromRequest = index < 0 && selector.root !== 'const'
+  return { selector, isFromRequest, ofSubject: (subject) => (index < 0 ? undefined : partOf(subject, index, key)) }
 }
 
-function partOf(subject: string, place: number, key: RuleKey | undefined): string | undefined {
-  const part = decodeKey(subject)[key?.numbered ? place + 1 : place]
+function partOf(subject: string, index: number, key: RuleKey | undefined): string | undefined {
+  const part = decodeKey(subject)[key?.numbered ? index + 1 : index]
   return part === undefined || part === '' ? undefined : String(part)
 }

@@ -5,6 +5,8 @@ import { type Transform, transformNames, transformOf } from './transforms.ts'
 /** Where in a request a selector reads. */
 export type SelectorRoot =
   | 'headers'
+  | 'cookies'
+  | 'host'
   | 'query'
   | 'params'
   | 'body'
@@ -29,11 +31,12 @@ export interface ParsedSelector {
   readonly steps: readonly SelectorStep[]
 }
 
-const bareRoots = ['ip', 'method', 'route', 'path'] as const
+const bareRoots = ['ip', 'host', 'method', 'route', 'path'] as const
 const fieldRoots = ['query', 'params', 'body', 'context'] as const
-const rootWords = ['headers.', 'query.', 'params.', 'body.', 'context.', ...bareRoots, 'const:']
+const rootWords = ['headers.', 'cookies.', 'query.', 'params.', 'body.', 'context.', ...bareRoots, 'const:']
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-const looksSelected = /^(?:(?:headers|query|params|body|context|key)[.[]|const:|(?:ip|method|route|path|key)$)/
+const looksSelected =
+  /^(?:(?:headers|cookies|query|params|body|context|key)[.[]|const:|(?:ip|host|method|route|path|key)$)/
 
 /**
  * Takes a selector apart: a source, then any number of `?? default` and `| transform`, which apply from left to right.
@@ -68,6 +71,12 @@ function parseSource(text: string): Omit<ParsedSelector, 'steps'> | string {
       ? { root: 'headers', path: [name], constant: undefined }
       : 'write the name of a header after headers.'
   }
+  if (text.startsWith('cookies.')) {
+    const name = text.slice(8)
+    return headerName.test(name)
+      ? { root: 'cookies', path: [name], constant: undefined }
+      : 'write the name of a cookie after cookies.'
+  }
   if (text === 'key') return { root: 'key', path: ['0'], constant: undefined }
   const root = [...fieldRoots, 'key' as const].find(
     (name) => text.startsWith(`${name}.`) || text.startsWith(`${name}[`),
@@ -79,7 +88,8 @@ function parseSource(text: string): Omit<ParsedSelector, 'steps'> | string {
       ? { root, path, constant: undefined }
       : `write the path of a field after ${root}, such as ${root}.items[0].id`
   }
-  if (fieldRoots.some((name) => name === text) || text === 'headers') return `name one field of it, such as ${text}.id`
+  if (fieldRoots.some((name) => name === text) || text === 'headers' || text === 'cookies')
+    return `name one field of it, such as ${text}.id`
   // With the sign after it, as the words have it that need one.
   const [word = ''] = /^[^.[:]*[.[:]?/.exec(text) ?? []
   return `no such thing in a request; ${didYouMean(word, rootWords)}use ${rootWords.join(', ')}; a constant is written const:${

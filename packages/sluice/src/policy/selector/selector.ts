@@ -1,3 +1,4 @@
+import { cookieOf, hostOf } from '../../core/from-headers.ts'
 import { type RequestView, unreadableBody } from '../request-view.ts'
 import { type ParsedSelector, parseSelector, type SelectorRoot } from './parse-selector.ts'
 import { canonicalPath } from './path-spellings.ts'
@@ -49,7 +50,7 @@ export function compileSelector(text: string): Selector | string {
     read: finish ? (request, captured) => finish(source(request, captured)) : source,
     has: (request) => isThere(parsed, request),
     isMalformed: (request, captured) => source(request, captured) === undefined && isSet(parsed, request, captured),
-    isUnreadable: (request) => isUnreadable(parsed.root, part(request, parsed.root as keyof RequestView)),
+    isUnreadable: (request) => isUnreadable(parsed.root, part(request, partOf(parsed.root))),
     texts: (request) => textsIn(rawValue(parsed, request)),
     plain: finish === undefined,
     finish: finish ?? ((value) => value),
@@ -66,6 +67,10 @@ function sourceOf({ root, path, constant }: ParsedSelector): Source {
       return () => undefined
     case 'headers':
       return (request) => headerText(request, path[0]!)
+    case 'cookies':
+      return (request) => textOfRepeated(cookieOf(part(request, 'headers'), path[0]!))
+    case 'host':
+      return (request) => hostOf(part(request, 'headers'))
     case 'params':
       return (request, captured) => textOf(valueAt(part(request, 'params'), path)) ?? capturedText(captured, path)
     case 'query':
@@ -98,8 +103,8 @@ function isThere(parsed: ParsedSelector, request: RequestView): boolean {
  * threw when it was read, any field may have been.
  */
 function isSet(parsed: ParsedSelector, request: RequestView, captured: Captured | undefined): boolean {
-  const whole = part(request, parsed.root as keyof RequestView)
-  if (isUnreadable(parsed.root, whole) || valueAt(whole, parsed.path, fieldsOf(parsed.root)) !== undefined) return true
+  if (isUnreadable(parsed.root, part(request, partOf(parsed.root))) || rawValue(parsed, request) !== undefined)
+    return true
   return parsed.root === 'params' && (captured?.names.includes(parsed.path[0]!) ?? false)
 }
 
@@ -113,7 +118,14 @@ function isUnreadable(root: SelectorRoot, whole: unknown): boolean {
 }
 
 function rawValue({ root, path }: ParsedSelector, request: RequestView): unknown {
-  return valueAt(part(request, root as keyof RequestView), path, fieldsOf(root))
+  const whole = part(request, partOf(root))
+  if (root === 'cookies') return cookieOf(whole, path[0]!)
+  return root === 'host' ? hostOf(whole) : valueAt(whole, path, fieldsOf(root))
+}
+
+/** The part of a request that a root is read from. */
+function partOf(root: SelectorRoot): keyof RequestView {
+  return root === 'cookies' || root === 'host' ? 'headers' : (root as keyof RequestView)
 }
 
 function textsIn(value: unknown): readonly string[] {
@@ -138,8 +150,8 @@ function pathText(path: unknown): string | undefined {
 }
 
 function capturedText(captured: Captured | undefined, path: readonly string[]): string | undefined {
-  const place = captured && path.length === 1 ? captured.names.indexOf(path[0]!) : -1
-  return place < 0 ? undefined : textOf(captured!.values[place])
+  const index = captured && path.length === 1 ? captured.names.indexOf(path[0]!) : -1
+  return index < 0 ? undefined : textOf(captured!.values[index])
 }
 
 // A view may read lazily from its framework, so even its own fields can throw.

@@ -18,23 +18,15 @@ const defaults = Object.freeze({
   maxQueue: 10_000,
 })
 
+const noOrigin = Object.freeze({ origin: '', pathPrefix: '/' })
+
 /** Makes an upstream whose shape is already checked ready, and reports what makes no sense. */
 export function compileUpstream(spec: UpstreamSpec, path: string, report: Report): CompiledUpstream {
   const duration = (field: keyof UpstreamSpec, value: unknown, otherwise: number): number =>
     readDuration(value, `${path}.${field}`, otherwise, report)
-  const { origin, pathPrefix } = parseOrigin(spec.origin, `${path}.origin`, report)
-  const bound = spec.bound ?? 'strict'
-  if (spec.spacing !== undefined && bound === 'strict')
-    report(
-      `${path}.spacing`,
-      spec.spacing,
-      'only bound: estimated is spaced; under strict a place is used once it is back',
-    )
+  const { origin, pathPrefix } =
+    spec.origin === undefined ? noOrigin : parseOrigin(spec.origin, `${path}.origin`, report)
   const limits = readLimits(spec, path, report)
-  if (bound === 'estimated') {
-    refuseUncountable(limits, path, report)
-    refuseQueue(spec, path, report)
-  }
   const maxWaitMs = duration('maxWait', spec.maxWait, defaults.maxWaitMs)
   const maxQueue = spec.maxQueue ?? mostUseful(limits, maxWaitMs)
   const { retry, breaker, concurrency } = spec
@@ -45,12 +37,13 @@ export function compileUpstream(spec: UpstreamSpec, path: string, report: Report
     origin,
     pathPrefix,
     limits,
-    bound,
-    spacing: spec.spacing ?? (bound === 'strict' ? 'burst' : 'even'),
+    arrival: readArrival(spec.arrival, `${path}.arrival`, report),
+    afterLoss: spec.afterLoss ?? 'pace',
+    account: spec.account,
     adaptive: typeof concurrency === 'object' ? { ...defaults.adaptive, ...withoutUndefined(concurrency) } : undefined,
     maxWaitMs,
     maxQueue,
-    maxQueuePerTenant: spec.maxQueuePerTenant ?? maxQueue,
+    maxQueuePerTenant: spec.maxQueuePerTenant,
     timeoutMs: duration('timeout', spec.timeout, defaults.timeoutMs),
     maxPauseMs: duration('maxPause', spec.maxPause, defaults.maxPauseMs),
     retry:
@@ -69,28 +62,16 @@ export function compileUpstream(spec: UpstreamSpec, path: string, report: Report
           cooldownMs: readDuration(breaker.cooldown, `${path}.breaker.cooldown`, defaults.breaker.cooldownMs, report),
         }
       : undefined,
-    onStoreFailure: spec.onStoreFailure ?? (bound === 'strict' ? 'closed' : 'local'),
+    onStoreFailure: spec.onStoreFailure ?? 'closed',
     vendor: spec.vendor,
     weights: spec.weights ?? {},
   }
 }
 
-/** Instants are given before calls are made: they cannot depend on when calls end or on what they turn out to cost. */
-function refuseUncountable(limits: readonly UpstreamLimit[], path: string, report: Report): void {
-  for (const { unit, periodMs, amount } of limits) {
-    if (periodMs === 0) report(`${path}.concurrency`, amount, 'only bound: strict counts what is in flight')
-    else if (unit !== 'requests')
-      report(`${path}.limits`, unit, 'bound: estimated counts requests only; use bound: strict')
-  }
-}
-
-/** Under an estimated bound each call gets its instant at once: there is no queue to share out or to bound. */
-function refuseQueue(spec: UpstreamSpec, path: string, report: Report): void {
-  for (const field of ['maxQueue', 'maxQueuePerTenant', 'weights'] as const) {
-    if (spec[field] === undefined) continue
-    const why = 'bound: estimated has no queue; maxWait bounds how many calls wait. Use bound: strict'
-    report(`${path}.${field}`, spec[field], why)
-  }
+function readArrival(value: UpstreamSpec['arrival'], path: string, report: Report): CompiledUpstream['arrival'] {
+  return value === undefined || value === 'auto' || value === 'response'
+    ? (value ?? 'auto')
+    : readDuration(value, path, 0, report)
 }
 
 /** More calls than can be granted within the longest wait need not queue. */

@@ -28,23 +28,25 @@ export interface AdaptiveConcurrency {
   readonly max: number
 }
 
-/** How an upstream's limits are kept: proven at the vendor, or estimated with a margin. */
-export type Bound = 'strict' | 'estimated'
-
 /** One vendor, ready to be called. */
 export interface CompiledUpstream {
   readonly name: string
-  /** Scheme, host and port, e.g. `https://api.vendor.example`. */
+  /** Scheme, host and port, e.g. `https://api.vendor.example`; empty for one that only `egress.run` calls. */
   readonly origin: string
   /** The path that every call begins with; `/` for all of them. */
   readonly pathPrefix: string
   readonly limits: readonly UpstreamLimit[]
-  readonly bound: Bound
-  readonly spacing: 'even' | 'burst'
+  /** How long a written request may be on its way, in milliseconds; or how to find out. */
+  readonly arrival: number | 'auto' | 'response'
+  /** What happens for one period after shared state was lost and no process knew it. */
+  readonly afterLoss: 'pace' | 'wait'
+  /** The account at the vendor that several services share; undefined where it belongs to this upstream alone. */
+  readonly account: string | undefined
   readonly adaptive: AdaptiveConcurrency | undefined
   readonly maxWaitMs: number
   readonly maxQueue: number
-  readonly maxQueuePerTenant: number
+  /** Undefined: half of `maxQueue` as soon as tenants are named. */
+  readonly maxQueuePerTenant: number | undefined
   readonly timeoutMs: number
   readonly maxPauseMs: number
   readonly retry: UpstreamRetry | undefined

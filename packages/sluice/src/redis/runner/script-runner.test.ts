@@ -51,11 +51,11 @@ function setUp() {
         fail: reject,
       }),
     )
-  return { clock, runner, pending, ended, deadlinesUs, read, script }
+  return { clock, pending, ended, deadlinesUs, read, script }
 }
 
 test('a read is one TIME and one MGET, and ends with the bytes and the time', async () => {
-  const { pending, ended, read, runner, clock } = setUp()
+  const { pending, ended, read, script, deadlinesUs, clock } = setUp()
   read(1000, 'a', 'b')
   await clock.advance(1)
   expect(pending.map(({ words }) => words)).toEqual([['TIME'], ['MGET', 'a', 'b']])
@@ -63,7 +63,10 @@ test('a read is one TIME and one MGET, and ends with the bytes and the time', as
   pending[1]!.reply([Buffer.from('x'), null])
   await clock.advance(1)
   expect(ended).toEqual([{ values: [Buffer.from('x'), null], nowUs: 1_700_000_000_000_250 }])
-  expect(runner.serverTimeMs(-1, clock.monotonic())).toBeGreaterThan(1_699_999_999_000)
+  // The next script has a deadline by the clock of the server.
+  script(1000).catch(() => undefined)
+  await clock.advance(1)
+  expect(deadlinesUs[0]).toBeGreaterThan(1_699_999_999_000_000)
 })
 
 test('a read fails at its deadline, once, and what comes later is dropped', async () => {

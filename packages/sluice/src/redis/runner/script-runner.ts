@@ -78,11 +78,6 @@ export class ScriptRunner {
     this.#inTurn(flight, () => this.#sendRead(flight))
   }
 
-  /** The server's time for an instant of the monotonic clock, never ahead of it; undefined while it is not known. */
-  serverTimeMs(slot: number, monotonicMs: number): number | undefined {
-    return this.#nodeOf(slot).time.at(monotonicMs)
-  }
-
   #begin<Call extends ScriptCall | ReadCall>(call: Call, slot: number): Flight<Call> {
     const askedMs = call.withinMs === undefined ? this.#clock.monotonic() : call.deadlineMs - call.withinMs
     const flight: Flight<Call> = { call, slot, askedMs, sentMs: Infinity, expiry: undefined }
@@ -158,7 +153,7 @@ export class ScriptRunner {
       this.#replied(flight, call, attempt, time, sentMs, reply)
     }
     const failed = (error: unknown): void => {
-      this.#failInTurn(flight, redisFailure(error))
+      this.#failInTurn(flight, redisFailure(error, call.script.source))
       ended()
     }
     this.#connection

@@ -60,48 +60,50 @@ test('open allows, closed denies for its own reason, local decides on the share;
   expect(denied).toMatchObject({ allowed: false, degraded: true, reason: 'quota' })
 })
 
-test('after five failures in a row the store is not asked, and after the cooldown it is asked once', async () => {
+test('after five failures in a row callers no longer reach the store; one probe does, after each cooldown', async () => {
   const store = switchedStore(memoryStore())
   const limiter = await limiterOn(store, { breaker: { cooldown: 60_000 } })
   store.failing = 'refused'
   for (let i = 0; i < 5; i++) expect((await limiter.take('a', { rule: 'open' })).failure).toBe('refused')
   const { asked } = store
-  const decisions = await Promise.all(Array.from({ length: 1000 }, () => limiter.take('a', { rule: 'open' })))
-  expect(new Set(decisions.map(({ failure }) => failure))).toEqual(new Set(['breaker']))
+  const many = () => Promise.all(Array.from({ length: 1000 }, () => limiter.take('a', { rule: 'open' })))
+  expect(new Set((await many()).map(({ failure }) => failure))).toEqual(new Set(['breaker']))
+  await expect(limiter.reset('a', { rule: 'open' })).rejects.toMatchObject({ kind: 'breaker' })
   expect(store.asked).toBe(asked)
-  await clock.advance('60s')
-  await Promise.all(Array.from({ length: 1000 }, () => limiter.take('a', { rule: 'open' })))
-  expect(store.asked).toBe(asked + 1)
+  for (let probes = 1; probes <= 3; probes++) {
+    await clock.advance('60s')
+    expect(new Set((await many()).map(({ failure }) => failure))).toEqual(new Set(['breaker']))
+    expect(store.asked).toBe(asked + probes)
+  }
 })
 
-test('a thousand callers at half-open send one probe, and its success closes the breaker', async () => {
+test('when the store is back a probe has found out before anybody asks: nobody is refused, and nothing is spent', async () => {
   const memory = memoryStore()
   const store = switchedStore(wrapStore(memory, { decide: async (ask, withinMs) => memory.decide(ask, withinMs) }))
   const limiter = await limiterOn(store)
   const states: string[] = []
   limiter.on('breakerChanged', ({ state }) => states.push(state))
   store.failing = 'timeout'
-  await Promise.all(Array.from({ length: 5 }, () => limiter.take('a', { rule: 'open' })))
+  await Promise.all(Array.from({ length: 5 }, () => limiter.take('a', { rule: 'closed' })))
   store.failing = undefined
   const { asked } = store
   await clock.advance(20)
-  const burst = await Promise.all(Array.from({ length: 1000 }, () => limiter.take('a', { rule: 'open' })))
-  expect(burst.filter(({ degraded }) => !degraded)).toHaveLength(1)
   expect(store.asked).toBe(asked + 1)
+  const burst = await Promise.all(Array.from({ length: 50 }, () => limiter.take('a', { rule: 'closed' })))
+  expect(burst.filter(({ allowed, degraded }) => allowed && !degraded)).toHaveLength(50)
+  expect((await limiter.peek('a', { rule: 'closed' })).limits[0]!.remaining).toBe(50)
   expect(states).toEqual(['open', 'half-open', 'closed'])
-  expect((await limiter.take('a', { rule: 'open' })).degraded).toBe(false)
 })
 
-test('a probe that fails for whoever resets still ends the probe', async () => {
+test('a closed limiter probes no more', async () => {
   const store = switchedStore(memoryStore())
   const limiter = await limiterOn(store)
   store.failing = 'timeout'
   await Promise.all(Array.from({ length: 5 }, () => limiter.take('a', { rule: 'open' })))
-  await clock.advance(20)
-  await expect(limiter.reset('a', { rule: 'open' })).rejects.toMatchObject({ kind: 'timeout' })
-  store.failing = undefined
-  await clock.advance(20)
-  expect((await limiter.take('a', { rule: 'open' })).degraded).toBe(false)
+  await limiter.close()
+  const { asked } = store
+  await clock.advance('1m')
+  expect(store.asked).toBe(asked)
 })
 
 test('a store that answers at once can close the breaker too', async () => {
@@ -134,6 +136,18 @@ test('a store that never answers is not waited for', async () => {
   const decision = limiter.take('a', { rule: 'closed' })
   await clock.advance(20)
   expect(await decision).toMatchObject({ reason: 'unavailable', failure: 'timeout' })
+})
+
+test('a store that never answers does not keep the limiter from closing', async () => {
+  const limiter = await limiterOn(silentStore(memoryStore()), { deadline: 20 })
+  for (let i = 0; i < 3; i++) {
+    const decision = limiter.take('a', { rule: 'local' })
+    await clock.advance(20)
+    expect(await decision).toMatchObject({ by: 'local' })
+  }
+  const closed = limiter.close()
+  await clock.advance(20)
+  await closed
 })
 
 test('failures are announced by kind, with their error', async () => {

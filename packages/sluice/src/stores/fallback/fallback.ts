@@ -1,9 +1,10 @@
 import { type BreakerState, Circuit, type Pass } from '../../breaker/circuit.ts'
 import { failuresInARow } from '../../breaker/strategy.ts'
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
 import type { Answer, Ask, Charge, OnStoreFailure } from '../../core/engine/ask.ts'
 import { changeCharge } from '../../core/engine/charge.ts'
 import { type FailureKind, StoreError } from '../../core/errors.ts'
+import { backgroundClock } from '../../runtime/background-clock.ts'
 import { Deadlines } from '../../runtime/deadlines.ts'
 import { type AnswerCallback, type CallbackStore, toPromise } from '../callback-store.ts'
 import { Observers } from '../observers.ts'
@@ -26,9 +27,16 @@ export interface FallbackStore extends CallbackStore {
 }
 
 /** Faults of one key or one call say nothing about the store as a whole. */
-const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'full', 'script', 'closed'])
+const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'format', 'full', 'script', 'closed'])
 
-/** Of one charge about which nothing is known. Thousands may be answered so at the same moment. */
+/**
+ * Of failures that whole groups of subjects can have while the store is well: they must not let everything through. An
+ * overloaded process must not let more in, as anybody could then open it by asking for enough; and a subject that a
+ * newer version keeps is counted on this replica's share meanwhile.
+ */
+const atLeast: { readonly [Kind in FailureKind]?: OnStoreFailure } = { overload: 'closed', format: 'local' }
+
+/** Shared by all degraded answers to one charge, of which there may be thousands at the same moment. */
 const noStatuses: Answer['statuses'] = Object.freeze([Object.freeze([])])
 
 /**
@@ -45,6 +53,7 @@ const breakerOpen = new StoreError('breaker', 'The store has failed repeatedly a
 /**
  * Puts a breaker before a store, and answers by each rule's `onStoreFailure` when the store cannot: `open` allows,
  * `closed` denies, `local` decides on this replica's share. Only `take` and `peek` are answered so; other asks reject.
+ * While the breaker is open, a probe in the background finds out when the store is back: no caller is refused for it.
  */
 export function fallback(store: Store, options: FallbackOptions): FallbackStore {
   return new StoreWithFallback(store, options)
@@ -61,8 +70,13 @@ class StoreWithFallback implements FallbackStore {
   readonly #abilities: StoreAbilities
   readonly #inProcess: boolean
   readonly #observers = new Observers()
+  readonly #cooldownMs: number
   #contactMs: number
   #failing = false
+  /** The last ask that failed by the store's fault. */
+  #lastFailed: { readonly ask: Ask; readonly withinMs: number } | undefined
+  #probeTimer: Timer | undefined
+  #closed = false
 
   constructor(store: Store, { failures, cooldownMs, replicas, clock }: FallbackOptions) {
     this.name = store.name
@@ -77,8 +91,12 @@ class StoreWithFallback implements FallbackStore {
     this.#breaker = new Circuit({
       strategy: failuresInARow(failures),
       cooldownMs: () => cooldownMs,
-      onChange: (state) => this.#observers.breaker(state),
+      onChange: (state) => {
+        this.#observers.breaker(state)
+        if (state === 'open') this.#probeLater()
+      },
     })
+    this.#cooldownMs = cooldownMs
   }
 
   get breaker(): BreakerState {
@@ -102,23 +120,41 @@ class StoreWithFallback implements FallbackStore {
     try {
       return this.#store.decide(ask, withinMs)
     } catch (error) {
-      return this.failed(ask, this.#breaker.pass!, error)
+      return this.failed(ask, withinMs, this.#breaker.pass!, error)
     }
   }
 
   submit(ask: Ask, withinMs: number, callback: AnswerCallback): Answer | undefined {
-    const pass = this.#breaker.pass ?? this.#breaker.enter(this.#clock.monotonic())
+    const { pass } = this.#breaker
     if (pass === undefined) return this.#answerWithout(ask, breakerOpen)
     if (!this.#local.isEmpty) this.#local.reportAhead(ask, this.#store, withinMs)
+    return this.#send(ask, withinMs, pass, callback)
+  }
+
+  #send(ask: Ask, withinMs: number, pass: Pass, callback: AnswerCallback): Answer | undefined {
     try {
       const answer = this.#inProcess
         ? (this.#store.decide(ask, withinMs) as Answer)
         : this.#ask(ask, withinMs, new PendingAsk(this, ask, withinMs, pass, callback))
-      if (answer !== undefined) this.recovered(pass, withinMs)
+      if (answer !== undefined) this.answered(ask, answer, pass, withinMs)
       return answer
     } catch (error) {
-      return this.failed(ask, pass, error)
+      return this.failed(ask, withinMs, pass, error)
     }
+  }
+
+  #probeLater(): void {
+    this.#clock.clearTimeout(this.#probeTimer)
+    if (!this.#closed) this.#probeTimer = backgroundClock(this.#clock).setTimeout(() => this.#probe(), this.#cooldownMs)
+  }
+
+  /** Writes, as the next takes will, but spends nothing. */
+  #probe(): void {
+    const { ask, withinMs } = this.#lastFailed!
+    const pass = this.#breaker.enter(this.#clock.monotonic())
+    const charges = [changeCharge(ask.charges[0]!, { cost: 0 })]
+    if (pass === undefined) this.#probeLater()
+    else this.#send({ kind: 'take', charges, copies: 1, hold: undefined }, withinMs, pass, nobody)
   }
 
   health(withinMs: number): Promise<StoreHealth> {
@@ -127,6 +163,8 @@ class StoreWithFallback implements FallbackStore {
 
   /** Leaves the store open: its creator closes it. */
   async close(): Promise<void> {
+    this.#closed = true
+    this.#clock.clearTimeout(this.#probeTimer)
     await this.#local.reported()
     this.#deadlines.close()
   }
@@ -156,7 +194,8 @@ class StoreWithFallback implements FallbackStore {
     return undefined
   }
 
-  recovered(pass: Pass, withinMs: number): void {
+  answered(ask: Ask, answer: Answer, pass: Pass, withinMs: number): void {
+    if (ask.kind === 'take' && !this.#inProcess) this.#local.learn(ask.charges, answer)
     if (this.#isWell) return
     this.#breaker.succeeded(pass)
     // An answer to a call that was out before the breaker opened is no sign of recovery.
@@ -166,7 +205,7 @@ class StoreWithFallback implements FallbackStore {
   }
 
   /** What is answered instead; throws what the callback has to learn of. */
-  failed(ask: Ask, pass: Pass, error: unknown): Answer {
+  failed(ask: Ask, withinMs: number, pass: Pass, error: unknown): Answer {
     const failure =
       error instanceof StoreError
         ? error
@@ -177,6 +216,7 @@ class StoreWithFallback implements FallbackStore {
     else {
       if (!this.#failing) this.#contactMs = now
       this.#failing = true
+      this.#lastFailed = { ask, withinMs }
       this.#breaker.failed(pass, now)
     }
     this.#observers.failure(failure.kind, failure)
@@ -184,9 +224,14 @@ class StoreWithFallback implements FallbackStore {
   }
 
   #answerWithout(ask: Ask, failure: StoreError): Answer {
+    if (ask.kind === 'settle') {
+      // A hold of this outage is known here only.
+      const locals = ask.charges.filter(isOfLocalRule)
+      const answer = locals.length > 0 ? this.#local.decide(ask, locals, this.#replicas()) : undefined
+      if (answer && answer.granted > 0) return { ...answer, failure: failure.kind, by: 'local' }
+    }
     if (ask.kind !== 'take' && ask.kind !== 'peek') throw failure
-    // A process that has too much to do must not let more through: anybody could then open it by asking for enough.
-    let mode: OnStoreFailure = failure.kind === 'overload' ? 'closed' : 'open'
+    let mode: OnStoreFailure = atLeast[failure.kind] ?? 'open'
     for (const { rule } of ask.charges)
       if (strictness[rule.onStoreFailure] > strictness[mode]) mode = rule.onStoreFailure
     if (mode !== 'local') {
@@ -201,7 +246,8 @@ class StoreWithFallback implements FallbackStore {
         by: isOpen ? 'open' : 'closed',
       }
     }
-    const locals = ask.charges.filter((charge) => charge.rule.onStoreFailure === 'local')
+    const isLocal = (charge: Charge) => failure.kind === 'format' || isOfLocalRule(charge)
+    const locals = ask.charges.filter(isLocal)
     const answer = this.#local.decide(ask, locals, this.#replicas())
     return { ...answer, statuses: spread(ask.charges, locals, answer), failure: failure.kind, by: 'local' }
   }
@@ -224,14 +270,14 @@ class PendingAsk implements AnswerCallback {
   }
 
   answered(answer: Answer): void {
-    this.#owner.recovered(this.#pass, this.#withinMs)
+    this.#owner.answered(this.#ask, answer, this.#pass, this.#withinMs)
     this.#callback.answered(answer)
   }
 
   failed(error: unknown): void {
     let answer: Answer
     try {
-      answer = this.#owner.failed(this.#ask, this.#pass, error)
+      answer = this.#owner.failed(this.#ask, this.#withinMs, this.#pass, error)
     } catch (failure) {
       this.#callback.failed(failure)
       return
@@ -240,18 +286,20 @@ class PendingAsk implements AnswerCallback {
   }
 }
 
-/** For a store in process, which answers at once. */
+/** For a store in process, which answers at once, and for a probe, whose answer nobody needs. */
 const nobody: AnswerCallback = { answered: () => {}, failed: () => {} }
 
 function late(): StoreError {
   return new StoreError('timeout', 'The store did not answer before the deadline.')
 }
 
+const isOfLocalRule = ({ rule }: Charge): boolean => rule.onStoreFailure === 'local'
+
 function copiesOf(ask: Ask): number {
   return ask.kind === 'take' ? ask.copies : 1
 }
 
-/** The statuses of the local charges, in the places they have among all. */
+/** The statuses of the local charges, at their indices among all. */
 function spread(charges: readonly Charge[], locals: readonly Charge[], answer: Answer): Answer['statuses'] {
   return charges.map((charge) => answer.statuses[locals.indexOf(charge)] ?? [])
 }

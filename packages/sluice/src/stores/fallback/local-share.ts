@@ -18,7 +18,13 @@ export function limitsPerReplica(charge: Charge, replicas: number): Charge {
   }
   let limits = bySize.get(replicas)
   if (limits === undefined) {
-    limits = limitSet(charge.limits.limits.map((limit) => shareOfLimit(limit, replicas)))
+    const { block } = charge.limits
+    const ofBlock = block && { ...block, after: Math.ceil(block.after / replicas) }
+    limits = limitSet(
+      charge.limits.limits.map((limit) => shareOfLimit(limit, replicas)),
+      undefined,
+      ofBlock,
+    )
     bySize.set(replicas, limits)
   }
   return changeCharge(charge, { limits })
@@ -31,5 +37,7 @@ function shareOfLimit(limit: Limit, replicas: number): Limit {
     burst: Math.ceil(limit.burst / replicas),
     intervalUs: limit.intervalUs * replicas,
     pace: limit.pace && { ...limit.pace, interval: limit.pace.interval * replicas },
+    // Rounded down: the shares together are never more than the limit.
+    share: limit.share && { ...limit.share, guaranteed: Math.floor(limit.share.guaranteed / replicas) },
   }
 }

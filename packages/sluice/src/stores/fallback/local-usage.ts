@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import { memoryStore } from '../memory/memory-store.ts'
 import type { Store } from '../store.ts'
 import { limitsPerReplica } from './local-share.ts'
@@ -24,22 +25,48 @@ interface Unreported {
  */
 export class LocalUsage {
   readonly #memory: Store
+  readonly #clock: Clock
   /** By rule prefix, then by subject. */
   readonly #unreported = new Map<string, Map<string, Unreported>>()
   #size = 0
   #reporting: Promise<void> | undefined
   readonly #ahead = new Set<Promise<boolean>>()
+  /** Subjects that the store said are blocked, and until when. */
+  readonly #blocked = new Map<string, number>()
 
   constructor(clock: Clock) {
+    this.#clock = clock
     this.#memory = memoryStore({ maxSubjects, clock })
   }
 
   decide(ask: Ask, charges: readonly Charge[], replicas: number): Answer {
     const shares = charges.map((charge) => limitsPerReplica(charge, replicas))
+    if (this.#blocked.size > 0) for (const charge of shares) this.#keepBlocked(charge)
     const answer = this.#memory.decide({ ...ask, charges: shares } as Ask, 0) as Answer
     if (ask.kind === 'take' && answer.granted > 0)
       for (const charge of charges) this.#remember(charge, replicas, charge.cost * answer.granted)
     return answer
+  }
+
+  /** Learns from an answer of the store who is blocked: a block outlasts an outage. */
+  learn(charges: readonly Charge[], { allowed, statuses }: Answer): void {
+    if (allowed && this.#blocked.size === 0) return
+    for (const [c, charge] of charges.entries()) {
+      const block = charge.rule.onStoreFailure === 'local' && statuses[c]?.find((status) => status.block)
+      const name = charge.rule.prefix + charge.subject
+      if (block) this.#blocked.set(name, this.#clock.monotonic() + block.retryAfterMs)
+      else if (allowed) this.#blocked.delete(name)
+    }
+    if (this.#blocked.size > maxSubjects) this.#blocked.delete(this.#blocked.keys().next().value!)
+  }
+
+  #keepBlocked(charge: Charge): void {
+    const name = charge.rule.prefix + charge.subject
+    const untilMs = this.#blocked.get(name)
+    if (untilMs === undefined) return
+    this.#blocked.delete(name)
+    const forUs = Math.ceil((untilMs - this.#clock.monotonic()) * 1000)
+    if (forUs > 0) this.#memory.decide({ kind: 'block', charges: [charge], forUs }, 0)
   }
 
   /** Whether nothing is waiting to be reported. */
@@ -112,12 +139,15 @@ export class LocalUsage {
     const local = this.#memory.decide({ kind: 'peek', charges: [share] }, 0) as Answer
     // What has passed out of a window since is not reported into the next one.
     const spent = share.limits.limits.map((limit, l) => {
-      const { remaining, pace } = local.statuses[0]![l]!
-      return Math.min(units, pace?.spent ?? limit.burst - remaining)
+      const { remaining, pace, share: of } = local.statuses[0]![l]!
+      return Math.min(units, pace?.spent ?? of?.spent ?? limit.burst - remaining)
     })
     if (!spent.some((left) => left > 0)) return true
     try {
-      await store.decide({ kind: 'debit', charges: [charge], units: spent.map((left) => Math.max(0, left)) }, withinMs)
+      const ask = { kind: 'debit', charges: [charge], units: spent.map((left) => Math.max(0, left)) } as const
+      const late = () => new StoreError('timeout', 'no answer before the deadline')
+      // A store that never answers would keep the limiter from closing.
+      await withinTime(Promise.resolve(store.decide(ask, withinMs)), { ms: withinMs, clock: this.#clock, late })
       return true
     } catch (error) {
       if (error instanceof StoreError && !error.transient) return true

@@ -65,7 +65,7 @@ test('a limiter that starts while the store is away enforces the whole limit, or
     const away = new Redis({ port: 1, lazyConnect: true, retryStrategy: () => null })
     away.on('error', () => undefined)
     const store = storeOf(openRedis(away))
-    const limiter = await createLimiter({ policy, store, deadline: 50, ...(replicas ? { replicas } : {}) })
+    const limiter = await createLimiter({ policy, store, deadline: 5000, ...(replicas ? { replicas } : {}) })
     const decisions = await Promise.all(Array.from({ length: 150 }, () => limiter.take('one')))
     await limiter.close()
     await store.close()

@@ -33,7 +33,8 @@ export class Replicas {
       lease: false,
     } as const
     const limit = { name: 'replicas', algorithm: 'concurrency', amount: maxConcurrency, burst: maxConcurrency } as const
-    const unused = { periodMs: 0, intervalUs: 0, aligned: false, calendar: undefined, zone: undefined, pace: undefined }
+    const none = { calendar: undefined, zone: undefined, pace: undefined, share: undefined }
+    const unused = { periodMs: 0, intervalUs: 0, aligned: false, ...none }
     this.#charge = { rule, subject: encodeKey('alive'), limits: limitSet([{ ...limit, ...unused }]), cost: 1 }
   }
 

@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Ask, Charge } from '../../core/engine/ask.ts'
+import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { fallback } from '../fallback/fallback.ts'
@@ -157,5 +158,49 @@ describe('the deny-cache', () => {
     const before = asked()
     expect(await reserve('made for this ask', true)).toMatchObject({ allowed: false, by: 'deny-cache' })
     expect(asked()).toBe(before)
+  })
+
+  it('never denies what the store would allow at that moment, however long its answers take', async () => {
+    const limits = [
+      { amount: 3, per: '100ms', algorithm: 'fixed-window' },
+      { amount: 7, per: '100ms', burst: 2, algorithm: 'gcra' },
+      { amount: 3, per: '100ms', algorithm: 'sliding-log' },
+      { amount: 3, per: '100ms', algorithm: 'sliding-window' },
+    ] as const
+    const us = fc.integer({ min: 0, max: 30_000 })
+    const steps = fc.array(fc.record({ pause: us, there: us, back: us, sameTick: fc.boolean() }), { maxLength: 40 })
+    const property = fc.asyncProperty(fc.constantFrom(...limits), steps, async (limit, each) => {
+      const clock = virtualClock()
+      const inner = memoryStore({ clock })
+      let [there, back] = [0, 0]
+      const store = wrapStore(inner, {
+        decide: async (ask, withinMs) => {
+          clock.tick(there / 1000)
+          const answer = await inner.decide(ask, withinMs)
+          clock.tick(back / 1000)
+          return answer
+        },
+      })
+      const withFallback = fallback(store, { failures: 5, cooldownMs: 1000, replicas: () => 1, clock })
+      const denyCache = { maxMs: 60_000, maxSubjects: 100 }
+      const cache = localAnswers(withFallback, { denyCache, lease: { aheadMs: 20, maxUnits: 1000 }, clock })
+      const rule = compilePolicy({ service: 's', rules: [{ name: 'r', limits: [limit] }] }).rule('r')!
+      const take = async () => {
+        const charges = [chargeOf(rule)]
+        const answer = cache.decide({ kind: 'take', charges, copies: 1, hold: undefined }, 500)
+        if (answer instanceof Promise) return answer
+        const now = inner.decide({ kind: 'peek', charges }, 500) as Answer
+        expect(now.allowed, answer.by).toBe(false)
+        return answer
+      }
+      for (const step of each) {
+        ;({ there, back } = step)
+        clock.tick(step.pause / 1000)
+        const first = take()
+        if (step.sameTick) clock.tick(step.pause / 1000)
+        await Promise.all([first, take()])
+      }
+    })
+    await fc.assert(property, { numRuns: 200, endOnFailure: true })
   })
 })

@@ -52,6 +52,10 @@ export class DenyCache {
     this.#observer = observer
   }
 
+  get isEmpty(): boolean {
+    return this.#size === 0
+  }
+
   /** To be noted when something is asked: what changes after that makes its denial worthless. */
   get changes(): number {
     return this.#changes
@@ -96,11 +100,16 @@ export class DenyCache {
       let waitMs = 0
       // A permit may come back at any moment (its window is 0), and a cost that never passes says nothing
       // about the subject.
-      for (const { retryAfterMs, windowMs } of first) {
+      // What counts denials has to see them, until they have led to a block.
+      const isBlock = charge.limits.block?.counts === 'denials'
+      for (const { retryAfterMs, windowMs, block = false } of first) {
+        if (isBlock && !block) continue
         if (windowMs > 0 && retryAfterMs !== Infinity && retryAfterMs > waitMs) waitMs = retryAfterMs
       }
-      if (waitMs === 0) continue
-      const untilMs = nowMs + Math.min(waitMs, this.#options.maxMs)
+      // Waits are rounded up to the millisecond, and count from after the ask: the store never allows before this ends.
+      const knownMs = Math.min(waitMs - 1, this.#options.maxMs)
+      if (knownMs <= 0) continue
+      const untilMs = nowMs + knownMs
       const denied: Answer = { allowed: false, granted: 0, nowUs: answer.nowUs, statuses: [first], by: 'deny-cache' }
       this.#add(charge, {
         limits: charge.limits,
@@ -163,14 +172,15 @@ export class DenyCache {
   }
 }
 
-function later(
-  { rule, name, amount, remaining, windowMs, resetMs, retryAfterMs, pace }: LimitStatus,
-  passedMs: number,
-): LimitStatus {
+function later(first: LimitStatus, passedMs: number): LimitStatus {
+  const { rule, name, amount, remaining, windowMs, resetMs, retryAfterMs, pace, share, block, period } = first
   const retry = retryAfterMs === 0 ? 0 : Math.max(1, retryAfterMs - passedMs)
   const reset = Math.max(0, resetMs - passedMs)
   const status = { rule, name, amount, remaining, windowMs, resetMs: reset, retryAfterMs: retry }
-  return pace === undefined ? status : { ...status, pace }
+  if (block) return { ...status, block }
+  const dated = period === undefined ? status : { ...status, period }
+  if (pace !== undefined) return { ...dated, pace }
+  return share === undefined ? dated : { ...dated, share }
 }
 
 /** A denial of one charge as the answer to all: the others were not looked at. */

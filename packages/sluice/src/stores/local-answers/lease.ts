@@ -203,9 +203,18 @@ export class Lease {
     // Each limit is written out: copying one and changing three fields costs several times as much.
     const statuses = new Array<LimitStatus>(known.length)
     for (let l = 0; l < known.length; l++) {
-      const { rule, name, amount, remaining, windowMs, resetMs } = known[l]!
+      const { rule, name, amount, remaining, windowMs, resetMs, period } = known[l]!
       const left = resetMs > passedMs ? resetMs - passedMs : 0
-      statuses[l] = { rule, name, amount, remaining: remaining + this.#units, windowMs, resetMs: left, retryAfterMs: 0 }
+      const status = {
+        rule,
+        name,
+        amount,
+        remaining: remaining + this.#units,
+        windowMs,
+        resetMs: left,
+        retryAfterMs: 0,
+      }
+      statuses[l] = period === undefined ? status : { ...status, period }
     }
     return { allowed: true, granted: 1, nowUs: this.#takenUs + passedMs * 1000, statuses: [statuses], by: 'lease' }
   }

@@ -55,7 +55,7 @@ class LocalAnswers implements CallbackStore {
     if (ask.kind === 'take') return this.#take(ask, withinMs, callback)
     if (ask.kind === 'peek') return this.#store.submit(ask, withinMs, callback)
     this.#denials?.forget(ask.charges)
-    if (ask.kind === 'reset') this.#leases.drop(ask.charges)
+    if (ask.kind === 'reset' || ask.kind === 'block') this.#leases.drop(ask.charges)
     return this.#store.submit(ask, withinMs, this.#denials ? new Changer(this.#denials, ask, callback) : callback)
   }
 
@@ -69,8 +69,9 @@ class LocalAnswers implements CallbackStore {
   }
 
   #take(ask: TakeAsk, withinMs: number, callback: AnswerCallback): Answer | undefined {
-    // A lease ends with its window, to the millisecond.
-    const nowMs = ask.charges[0]?.rule.lease ? this.#clock.monotonic() : this.#tickMs()
+    // A lease and a denial end to the millisecond; when nothing but an ask follows, an earlier time does.
+    const isExact = ask.charges[0]?.rule.lease || this.#denials?.isEmpty === false
+    const nowMs = isExact ? this.#clock.monotonic() : this.#tickMs()
     // An ask with the id of an open hold costs nothing, so a full limit does not deny it.
     const mayBeHeld = ask.hold !== undefined && ask.hold.isNew !== true
     const denial = mayBeHeld ? undefined : this.#denials?.find(ask.charges, nowMs)
@@ -82,7 +83,7 @@ class LocalAnswers implements CallbackStore {
     return answer
   }
 
-  /** The time, read once for all asks of one microtask: reading it would cost as much as refusing. */
+  /** The time, read once for all asks of one microtask. */
   #tickMs(): number {
     if (this.#nowMs === undefined) {
       this.#nowMs = this.#clock.monotonic()
@@ -127,7 +128,7 @@ class Learner implements AnswerCallback {
   }
 }
 
-/** One change in flight: it may have happened at any time until its answer came. */
+/** Forgets denials again when the answer to a change comes: the change lands at any time before it. */
 class Changer implements AnswerCallback {
   readonly #denials: DenyCache
   readonly #ask: Ask

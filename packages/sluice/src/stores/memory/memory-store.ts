@@ -8,7 +8,7 @@ import { invalidOption, StoreError } from '../../core/errors.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
 import type { Store, StoreAbilities, StoreHealth } from '../store.ts'
 import { BackgroundSweep } from './background-sweep.ts'
-import { keepFromMakingWay, keepPlace, type Place, type Row } from './place.ts'
+import { type ChargedState, keepFromEviction, keepSubject, type Row } from './charged-state.ts'
 import { makeRoom, sweep } from './sweep.ts'
 import { Table } from './table.ts'
 
@@ -29,7 +29,7 @@ export interface MemoryStore extends Store {
  * Keeps counters in this process: exact within it and bounded in number. Expired subjects are forgotten in the
  * background.
  *
- * When it is full, a new subject takes the place of an expired one, or of the one soonest forgotten among those that
+ * When it is full, a new subject evicts an expired one, or the one soonest forgotten among those that
  * still have units left. A subject that is denied or has nothing left never makes way; if all are like that, the store
  * fails with kind `full` and the rule's `onStoreFailure` decides.
  *
@@ -77,8 +77,8 @@ class InProcess implements MemoryStore {
     const createdUs = clock.now()
     this.abilities = {
       inProcess: true,
-      // What it had before it was made, the process before it has taken along.
-      continuity: { placeOf: () => 0, connection: () => 0, intactSinceUs: () => createdUs },
+      // A new store is empty: counts from before this moment are lost.
+      continuity: { shardOf: () => 0, connection: () => 0, intactSinceUs: () => createdUs },
     }
   }
 
@@ -125,10 +125,10 @@ class InProcess implements MemoryStore {
   #decideKnown(ask: Ask, table: Table, row: number, now: number): Answer {
     const state = table.lend(row, this.#one[0])
     // Most subjects have nothing but numbers, and then there are no holds to expire.
-    if (ask.kind === 'take' && ask.hold === undefined && state.extra === undefined && !table.set.needsHold) {
+    if (ask.kind === 'take' && ask.hold === undefined && state.extra === undefined && ask.charges[0]!.limits.plain) {
       const answer = takeOne(ask.charges[0]!, state, ask.copies, now)
       if (state.extra !== undefined) table.keepExtra(row, state.extra)
-      keepFromMakingWay(table, row, answer, 0)
+      keepFromEviction(table, row, answer, 0)
       return answer
     }
     const answer = decide(ask, this.#one, now)
@@ -138,7 +138,7 @@ class InProcess implements MemoryStore {
         forgetEnded(state, now)
         table.keepExtra(row, state.extra)
       }
-      if (ask.kind === 'take') keepFromMakingWay(table, row, answer, 0)
+      if (ask.kind === 'take' || ask.kind === 'block') keepFromEviction(table, row, answer, 0)
     }
     return answer
   }
@@ -148,26 +148,30 @@ class InProcess implements MemoryStore {
     const row = this.#add(table, charge.subject)
     const state = table.lend(row, this.#one[0])
     const answer = decide(ask, this.#one, now)
-    if (answer.granted === 0) this.#remove({ table, row })
+    if (answer.granted === 0 && (charge.limits.block === undefined || state.extra === undefined))
+      this.#remove({ table, row })
     else {
       if (state.extra !== undefined) table.keepExtra(row, state.extra)
-      keepFromMakingWay(table, row, answer, 0)
+      keepFromEviction(table, row, answer, 0)
     }
     return answer
   }
 
   #decideMany(ask: Ask, now: number): Answer {
     const { charges } = ask
-    if (ask.kind === 'take' || ask.kind === 'debit' || ask.kind === 'raise') this.#makeRoomFor(charges, now)
-    const places = charges.map((charge) => this.#placeOf(charge))
-    const states = places.map(({ state }) => state)
+    if (ask.kind === 'take' || ask.kind === 'debit' || ask.kind === 'raise' || ask.kind === 'block')
+      this.#makeRoomFor(charges, now)
+    const charged = charges.map((charge) => this.#chargedState(charge))
+    const states = charged.map(({ state }) => state)
     const answer = decide(ask, states, now)
-    const wrote = ask.kind !== 'peek' && answer.granted > 0
-    for (const [c, place] of places.entries()) {
-      if (ask.kind === 'reset') this.#forget(place)
-      else if (place.row !== undefined) place.table.keepExtra(place.row, place.state.extra)
-      const kept = wrote && place.row === undefined && ask.kind !== 'reset' ? this.#settleIn(place, now) : place
-      if (ask.kind === 'take') keepPlace(kept, answer, c)
+    const wrote =
+      ask.kind !== 'peek' &&
+      (answer.granted > 0 || charges.some(({ limits }) => limits.block !== undefined || limits.shared))
+    for (const [c, each] of charged.entries()) {
+      if (ask.kind === 'reset') this.#forget(each)
+      else if (each.row !== undefined) each.table.keepExtra(each.row, each.state.extra)
+      const kept = wrote && each.row === undefined && ask.kind !== 'reset' ? this.#giveRow(each, now) : each
+      if (ask.kind === 'take' || ask.kind === 'block') keepSubject(kept, answer, c)
     }
     return answer
   }
@@ -198,7 +202,7 @@ class InProcess implements MemoryStore {
     }
   }
 
-  #placeOf(charge: Charge): Place {
+  #chargedState(charge: Charge): ChargedState {
     const table = this.#tableOf(charge)
     const row = table.rowOf(charge)
     if (row !== undefined) {
@@ -218,22 +222,22 @@ class InProcess implements MemoryStore {
     return { charge, table, row, state, elsewhere }
   }
 
-  /** Gives the state of a place a row, if there is anything to remember. */
-  #settleIn(place: Place, now: number): Place {
-    const { charge, table, state, elsewhere } = place
+  /** Gives a state a row, if there is anything to remember. */
+  #giveRow(charged: ChargedState, now: number): ChargedState {
+    const { charge, table, state, elsewhere } = charged
     const deniedUs = elsewhere?.table.deniedUntilUs(elsewhere.row) ?? 0
     if (elsewhere !== undefined) this.#remove(elsewhere)
     forgetEnded(state, now)
-    if (setEndUs(table.set, state, now) <= now) return { ...place, elsewhere: undefined }
+    if (setEndUs(table.set, state, now) <= now) return { ...charged, elsewhere: undefined }
     const row = this.#add(table, charge.subject)
     const kept = table.lend(row, { n: nothing, at: 0, extra: undefined })
     kept.n.set(state.n, kept.at)
     table.keepExtra(row, state.extra)
     if (deniedUs > now) table.deny(row, deniedUs)
-    return { ...place, row, elsewhere: undefined }
+    return { ...charged, row, elsewhere: undefined }
   }
 
-  #forget({ table, row, elsewhere }: Place): void {
+  #forget({ table, row, elsewhere }: ChargedState): void {
     if (row !== undefined) this.#remove({ table, row })
     if (elsewhere !== undefined) this.#remove(elsewhere)
   }

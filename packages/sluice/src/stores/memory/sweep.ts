@@ -2,7 +2,7 @@ import type { State } from '../../core/algorithms/state.ts'
 import { setEndUs } from '../../core/engine/engine.ts'
 import type { Table } from './table.ts'
 
-/** How many places a search for room looks at before it gives up for now; the next one goes on where it stopped. */
+/** How many rows a search for room looks at before it gives up for now; the next one goes on where it stopped. */
 const reach = 1024
 /** How many subjects are compared before the one soonest forgotten makes way. */
 const sample = 8

@@ -7,7 +7,7 @@ import { ContinuityCheck } from './continuity-check.ts'
 function asked(): { readonly check: ContinuityCheck; readonly answers: ((sinceUs: number) => void)[] } {
   const answers: ((sinceUs: number) => void)[] = []
   const store = {
-    placeOf: () => 0,
+    shardOf: () => 0,
     connection: () => 0,
     intactSinceUs: () => new Promise<number>((resolve) => answers.push(resolve)),
   }

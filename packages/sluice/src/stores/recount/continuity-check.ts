@@ -9,7 +9,7 @@ import type { Continuity } from '../store.ts'
 const renewMs = 1000
 
 /** Without the ability, a loss cannot be excluded: each process recounts every subject once. */
-const unknown: Continuity = { placeOf: () => 0, connection: () => 0, intactSinceUs: () => Infinity }
+const unknown: Continuity = { shardOf: () => 0, connection: () => 0, intactSinceUs: () => Infinity }
 
 interface Checked {
   readonly sinceUs: number
@@ -31,22 +31,22 @@ export class ContinuityCheck {
 
   /** Since when the store has been intact for a subject, if that is known of the present connection. */
   known(charge: Charge): number | undefined {
-    const checked = this.#checked.get(this.#store.placeOf(charge))
+    const checked = this.#checked.get(this.#store.shardOf(charge))
     return checked?.connection === this.#store.connection() ? checked.sinceUs : undefined
   }
 
   /** Asks again in the background what was last asked a while ago. */
   renew(charge: Charge, nowMs: number, withinMs: number): void {
-    const place = this.#store.placeOf(charge)
-    const checked = this.#checked.get(place)
+    const shard = this.#store.shardOf(charge)
+    const checked = this.#checked.get(shard)
     if (checked === undefined || nowMs - checked.atMs <= renewMs) return
-    this.#checks.join(place, () => this.#check(place, withinMs)).catch(() => {})
+    this.#checks.join(shard, () => this.#check(shard, withinMs)).catch(() => {})
   }
 
   /** Asks the store, for a caller without an answer of the store yet. All waiters share one answer. */
   ask(charge: Charge, withinMs: number): Promise<number> {
-    const place = this.#store.placeOf(charge)
-    return this.#checks.join(place, () => this.#check(place, withinMs))
+    const shard = this.#store.shardOf(charge)
+    return this.#checks.join(shard, () => this.#check(shard, withinMs))
   }
 
   /**
@@ -54,14 +54,14 @@ export class ContinuityCheck {
    * counters, and its reply be read together with that of a decision after it.
    */
   askAgain(charge: Charge, withinMs: number): Promise<number> {
-    const place = this.#store.placeOf(charge)
-    return this.#checks.startLater(place, () => this.#check(place, withinMs))
+    const shard = this.#store.shardOf(charge)
+    return this.#checks.startLater(shard, () => this.#check(shard, withinMs))
   }
 
-  async #check(place: number, withinMs: number): Promise<number> {
+  async #check(shard: number, withinMs: number): Promise<number> {
     const connection = this.#store.connection()
-    const sinceUs = await this.#store.intactSinceUs(place, withinMs)
-    this.#checked.set(place, { sinceUs, connection, atMs: this.#clock.monotonic() })
+    const sinceUs = await this.#store.intactSinceUs(shard, withinMs)
+    this.#checked.set(shard, { sinceUs, connection, atMs: this.#clock.monotonic() })
     return sinceUs
   }
 }

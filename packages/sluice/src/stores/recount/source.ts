@@ -11,8 +11,8 @@ import type { Recount, RecountPeriod } from './recount.ts'
 
 const defaultConcurrency = 16
 /**
- * A call that has not ended after this loses its place, so that sources that never answer do not end recounting for
- * good.
+ * A call that has not ended after this no longer counts as running, so that sources that never answer do not end
+ * recounting for good.
  */
 const abandonedMs = 30_000
 /** How many calls may wait for their turn; they leave when their time is up. */

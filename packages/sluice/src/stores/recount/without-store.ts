@@ -98,6 +98,15 @@ export class WithoutStore {
     const { name, amount } = limit
     const resetMs = Math.ceil(periodOf(charge, nowUs).endMs - nowUs / 1000)
     const retryAfterMs = allowed ? 0 : charge.cost > amount ? Infinity : resetMs
-    return { rule: charge.rule.name, name, amount, remaining, windowMs: windowMsOf(limit), resetMs, retryAfterMs }
+    const status = {
+      rule: charge.rule.name,
+      name,
+      amount,
+      remaining,
+      windowMs: windowMsOf(limit),
+      resetMs,
+      retryAfterMs,
+    }
+    return { ...status, period: periodOf(charge, nowUs).dates }
   }
 }

@@ -12,6 +12,7 @@ const codes = {
   debit: constants.DEBIT,
   raise: constants.RAISE,
   resize: constants.RESIZE,
+  block: constants.BLOCK_FOR,
 } as const
 
 /** Asks as `lua/decide.lua` takes them: one flat list, and the limit sets that it refers to. */
@@ -50,9 +51,21 @@ export class AskList {
       case 'debit':
         out.push(...ask.units)
         return
+      case 'block':
+        out.push(ask.forUs)
+        return
       case 'raise':
         out.push(ask.units)
     }
+  }
+
+  /** The terms of the sets that block. */
+  get blocks(): readonly (readonly number[])[] {
+    return this.sets.flatMap(({ block }, s) => {
+      if (block === undefined) return []
+      const counts = block.counts === 'denials' ? constants.DENIALS : constants.CHARGES
+      return [[s + 1, counts, block.after, block.withinMs, block.forMs, block.grow, block.maxMs]]
+    })
   }
 
   toString(): string {

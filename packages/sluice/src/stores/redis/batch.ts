@@ -1,5 +1,6 @@
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
+import { unknownFormat } from '../../redis/failure.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'
 import type { ScriptCall } from '../../redis/runner/script-call.ts'
 import type { TickBatch } from '../../redis/runner/tick-batcher.ts'
@@ -48,8 +49,10 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
   readonly #fast = new FastTakes()
   /** The answer to each ask; undefined when one of its keys holds a value that is not ours. */
   #answers: readonly (Answer | undefined)[] = none
-  /** Undefined for a key that holds a value that is not ours. */
+  /** Undefined for a key that holds a value that is not ours, or of another format. */
   #stored: StoredSubjects = none
+  /** The indices of the keys whose values are of another format. */
+  #otherFormat: number[] = none
   /** Whether every callback has its answer or its failure. */
   #isAnswered = false
   #isOver = false
@@ -107,7 +110,8 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
     const list = new AskList()
     for (const [a, ask] of this.#asks.entries()) list.add(ask, [this.#subjects[a]!].flat())
     const sets = list.sets.map((set) => encodeLimitSet(set, nowMs).general)
-    return [`[[${sets.join()}],${list}]`]
+    const { blocks } = list
+    return [`[[${sets.join()}],${list}${blocks.length > 0 ? `,${JSON.stringify(blocks)}` : ''}]`]
   }
 
   replied(tookMs: number): void {
@@ -150,7 +154,9 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
   }
 
   #replay(reader: MsgpackReader, nowUs: number): number {
-    const stored = this.#keys.map(() => storedSubject(reader.read()))
+    const packed = this.#keys.map(() => reader.read())
+    if (packed.includes(true)) this.#otherFormat = [...packed.keys()].filter((k) => packed[k] === true)
+    const stored = packed.map(storedSubject)
     this.#stored = stored
     let granted = 0
     this.#answers = this.#asks.map((ask, a) => {
@@ -172,8 +178,11 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
 
   #notOurs(a: number): StoreError {
     const subjects = [this.#subjects[a]!].flat()
-    const key = this.#keys[subjects.find((each) => this.#stored[each] === undefined) ?? subjects[0]!]!
-    return new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${key}`)
+    const index = subjects.find((each) => this.#stored[each] === undefined) ?? subjects[0]!
+    const key = this.#keys[index]!
+    return this.#otherFormat.includes(index)
+      ? unknownFormat(key)
+      : new StoreError('wrongtype', `A Redis key of Sluice holds a value that is not its own: ${key}`)
   }
 
   #indexOf(charge: Charge): number {

@@ -28,7 +28,7 @@ it('a Redis is intact since it was first asked, until it is restarted or wiped',
   client.on('error', () => {})
   ends.push(() => client.disconnect())
   const continuity = continuityOf(storeOf(openRedis(client)))
-  const place = continuity.placeOf(chargeOf('a'))
+  const place = continuity.shardOf(chargeOf('a'))
   const ask = () => waitFor(async () => continuity.intactSinceUs(place, 1000))
   const since = await ask()
   expect(await ask()).toBe(since)
@@ -51,7 +51,7 @@ it('a cluster has a marker in each slot that is asked for, on the node that serv
   ends.push(() => client.disconnect())
   const continuity = continuityOf(storeOf(openRedis(client)))
   const charges = Array.from({ length: 20 }, (_, i) => chargeOf(`subject-${i}`))
-  const places = charges.map((charge) => continuity.placeOf(charge))
+  const places = charges.map((charge) => continuity.shardOf(charge))
   expect(new Set(places).size).toBeGreaterThan(15)
   const ask = () =>
     waitFor(() => Promise.all(places.map(async (place) => continuity.intactSinceUs(place, 2000)))) as Promise<number[]>

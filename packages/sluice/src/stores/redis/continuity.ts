@@ -10,11 +10,11 @@ import { continuity } from './scripts.gen.ts'
  */
 export function redisContinuity(prefix: string, keyOf: (charge: Charge) => string, redis: () => Redis): Continuity {
   return {
-    placeOf: (charge) => (redis().isCluster ? slotOf(keyOf(charge)) : noSlot),
+    shardOf: (charge) => (redis().isCluster ? slotOf(keyOf(charge)) : noSlot),
     connection: () => redis().connection(),
-    async intactSinceUs(place, withinMs) {
+    async intactSinceUs(shard, withinMs) {
       // No counter begins so: a service whose name starts with `#` is escaped.
-      const key = place === noSlot ? `${prefix}#marker` : `${prefix}#marker/{${tagOf(place)}}`
+      const key = shard === noSlot ? `${prefix}#marker` : `${prefix}#marker/{${tagOf(shard)}}`
       const { reply } = await redis().runScript({ script: continuity, keys: [key], withinMs })
       return reply.read() as number
     },

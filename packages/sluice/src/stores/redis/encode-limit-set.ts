@@ -3,6 +3,7 @@ import { algorithmNames } from '../../core/algorithms/index.ts'
 import type { Limit } from '../../core/algorithms/limit.ts'
 import { type Segment, segmentAt } from '../../core/algorithms/pace-curve.ts'
 import { maxLogEntries } from '../../core/algorithms/sliding-log.ts'
+import { endOf, startAt } from '../../core/algorithms/window.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { constants } from './scripts.gen.ts'
 
@@ -88,6 +89,12 @@ function ownNumbers(limit: Limit, nowMs: number): number[] {
       const segment = segmentAt(limit, nowMs)
       const { interval } = limit.pace!
       return [interval, limit.burst, ...segmentNumbers(segment), ...segmentNumbers(segmentAt(limit, segment.endMs))]
+    }
+    case 'share': {
+      const startMs = startAt(limit, nowMs)
+      const endMs = endOf(limit, startMs)
+      const nextEndMs = endOf(limit, endMs)
+      return [limit.share!.guaranteed, nextEndMs - startMs, endOf(limit, nextEndMs) - endMs]
     }
     default:
       return []

@@ -20,14 +20,20 @@ import { constants } from './scripts.gen.ts'
 import { holdKinds } from './stored-subject.ts'
 
 /** How many decisions the histories make together. */
-const decisions = Number(process.env.SLUICE_HISTORIES ?? 100_000)
+const decisions = Number(process.env.SLUICE_HISTORIES ?? 50_000)
 const startMs = Date.UTC(2026, 2, 28, 22)
+
+const shares = [
+  { by: 'context.class', of: { a: '50%', b: '30%', c: '20%' }, default: 'c' },
+  { by: 'context.class', of: { a: '10%', b: '0%', c: '70%' }, default: 'b' },
+]
 
 /** Histories of what `fast-takes.lua` is for, takes under windows, with something else now and then. */
 function mostlyPlain(kind: fc.Arbitrary<History>): fc.Arbitrary<History> {
   return fc.tuple(kind, fc.array(fc.nat(9), { minLength: 12, maxLength: 12 })).map(([one, dice]) => ({
     ...one,
     versions: one.versions.map(asPlain),
+    blocks: dice[0] === 1 ? one.blocks : [],
     ticks: one.ticks.map((tick, t) => {
       if (dice[t] === 0) return tick
       const steps = tick.steps.map(asTake)
@@ -68,6 +74,16 @@ function asGrowth(step: Step, s: number): Step {
   return { ...step, kind: 'take', subjects: ['a'], id: 'h1', hold, costs: [s, s, s, s], ttlUs: step.ttlUs + 5_000_000 }
 }
 
+/** Histories of limits that three classes share, under which holds, refunds and blocks happen as well. */
+function asShared(kind: fc.Arbitrary<History>): fc.Arbitrary<History> {
+  return kind.map((one) => ({ ...one, shared: true, versions: one.versions.map(([first]) => [asWindow(first!)]) }))
+}
+
+/** Not that of the hold: what one class took, another may settle. */
+function classOf(step: Step): string {
+  return ['a', 'b', 'c', 'other'][(step.costs[3]! + step.copies + step.version) % 4]!
+}
+
 /** One history under way, in memory and in Redis. */
 class Lane {
   readonly index: number
@@ -83,7 +99,18 @@ class Lane {
     this.#history = entire
     this.#prefix = prefix
     this.#rules = entire.versions.map(
-      (limits) => compilePolicy({ service: 'histories', rules: [{ name: 'rule', limits }] }).rules[0]!,
+      (limits, v) =>
+        compilePolicy({
+          service: 'histories',
+          rules: [
+            {
+              name: 'rule',
+              limits,
+              block: entire.blocks[v] ?? undefined,
+              ...(entire.shared && { key: 'ip', shares: shares[v % shares.length] }),
+            },
+          ],
+        }).rules[0]!,
     )
   }
 
@@ -156,7 +183,7 @@ class Lane {
     const subjects = one.kind === 'debit' || one.kind === 'raise' ? one.subjects.slice(0, 1) : one.subjects
     const charges: Charge[] = subjects.map((subject, c) => {
       const rule = this.#rules[(one.version + (one.mixed ? c : 0)) % this.#rules.length]!
-      return { rule, subject, limits: rule.limitsFor('a', undefined, 0), cost: one.costs[c]! }
+      return { rule, subject, limits: rule.limitsFor('a', undefined, 0, classOf(one)), cost: one.costs[c]! }
     })
     switch (one.kind) {
       case 'take': {
@@ -176,6 +203,8 @@ class Lane {
         return { kind: 'debit', charges, units: charges[0]!.limits.limits.map((_, l) => one.costs[l % 4]!) }
       case 'raise':
         return { kind: 'raise', charges, units: one.costs[1]! }
+      case 'block':
+        return { kind: 'block', charges, forUs: one.agoUs }
       default:
         return { kind: one.kind, charges }
     }
@@ -310,6 +339,11 @@ describe('memory and Redis agree, decision for decision', () => {
   it('and over holds that grow, by more steps than are kept apart', { timeout }, async (test) => {
     const comparison = new Comparison(server.port, 3, test)
     for (let s = seed; comparison.made < decisions / 5; s++) await comparison.runMany(mostlyGrowing(history), s)
+  })
+
+  it('and over limits that classes share', { timeout }, async (test) => {
+    const comparison = new Comparison(server.port, 4, test)
+    for (let s = seed; comparison.made < decisions / 2; s++) await comparison.runMany(asShared(history), s)
   })
 
   it('and so do script and client, also when the clock of a new master is behind', { timeout }, async (test) => {

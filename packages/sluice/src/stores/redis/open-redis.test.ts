@@ -34,6 +34,9 @@ describe('a Redis handle', () => {
     )
     await expect(createCache(wrong)).rejects.toThrow(/createCache\.redis is .*pass a handle/)
     expect(() => openRedis({} as never)).toThrow(/pass a client of ioredis/)
+    const own = new Redis({ lazyConnect: true })
+    expect(() => openRedis(own.multi() as never)).toThrow(/pass the client that it was made of/)
+    own.disconnect()
     expect(() => openRedis(client, { servce: 'shop' } as never)).toThrow(/did you mean "service"/)
     expect(() => openRedis(client, { socketTimeout: 0 })).toThrow(/openRedis\.socketTimeout is 0/)
   })
@@ -56,7 +59,7 @@ describe('a Redis handle', () => {
     const limiter = await createLimiter({ policy, redis })
     await limiter.take('k')
     const reports = openReports(redis)
-    await waitFor(async () => (await reports.read('shop', 1000)).length === 1, { timeoutMs: 10_000 })
+    await waitFor(async () => (await reports.read('shop', 1000)).length === 1)
     const [found] = await reports.read('shop', 1000)
     expect(found!.report.sections.map(({ kind }) => kind)).toContain('limiter')
     await limiter.close()
@@ -74,7 +77,7 @@ describe('a Redis handle', () => {
     const shipper = await createShipper({ dir, fs: modelFiles(), send: async () => undefined, flushInterval: false })
     const reports = openReports(redis)
     const sections = await waitFor(async () => (await reports.read('collector', 1000))[0]?.report.sections)
-    const named = ['ingest', 'breaker model', 'capacity', 'shipper buffer']
+    const named = ['ingest default', 'breaker model', 'capacity default', 'shipper buffer']
     expect(sections.map(({ kind, name }) => `${kind} ${name}`.trim())).toEqual(expect.arrayContaining(named))
     await Promise.all([shipper.close(), capacity.close(), breaker.close(), ingest.close()])
     await reports.close()

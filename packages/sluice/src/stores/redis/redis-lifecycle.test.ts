@@ -51,7 +51,7 @@ describe.each(Object.entries({ ...single, ...clusters }))('with %s', (name, clie
       const late = await startRedisOn(port!, isCluster ? { args } : {})
       try {
         if (isCluster) await late.cli('CLUSTER', 'ADDSLOTSRANGE', 0, 16383)
-        await waitFor(async () => !(await limiter.take('a')).degraded, { timeoutMs: 20_000 })
+        await waitFor(async () => !(await limiter.take('a')).degraded)
       } finally {
         await limiter.close()
         await late.stop()
@@ -62,7 +62,7 @@ describe.each(Object.entries({ ...single, ...clusters }))('with %s', (name, clie
 
 describe.each(Object.entries(single))('with %s', (_, client) => {
   test('closing waits for decisions under way, and they are exact', async () => {
-    const limiter = await open(client(redis.port))
+    const limiter = await open(client(redis.port), 10_000)
     await waitFor(async () => !(await limiter.take('a')).degraded)
     const decisions = Array.from({ length: 500 }, (__, i) => limiter.take(`under-way-${i}`))
     await limiter.close()

@@ -12,6 +12,7 @@ import { Batch, type BatchOwner } from './batch.ts'
 import { redisContinuity } from './continuity.ts'
 import { EvictionWatch } from './eviction-watch.ts'
 import { keysUnder } from './keys.ts'
+import { redisLine } from './redis-line.ts'
 
 /**
  * Keeps counters in Redis or Valkey, exactly across all replicas. One per handle, shared by its limiters.
@@ -48,6 +49,7 @@ export class RedisStore implements Store {
       keepsDeadlines: true,
       submit: (ask, withinMs, callback) => this.#submit(ask, withinMs, callback),
       continuity: redisContinuity(prefix, this.#keyOf, () => redis),
+      line: redisLine(prefix, () => redis),
     }
     this.#deadlines = new Deadlines(clock)
     this.#evictions = new EvictionWatch(

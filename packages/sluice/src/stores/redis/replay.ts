@@ -4,12 +4,12 @@ import { decide } from '../../core/engine/engine.ts'
 import type { Packed } from '../../redis/msgpack.ts'
 import { StoredSubject } from './stored-subject.ts'
 
-/** Undefined for a key that holds what is not ours. */
+/** Undefined for a key that holds what is not ours, or what this version cannot read. */
 export type StoredSubjects = (StoredSubject | undefined)[]
 
 /** A subject as a script returned it. */
 export function storedSubject(packed: Packed): StoredSubject | undefined {
-  if (packed === false) return undefined
+  if (typeof packed === 'boolean') return undefined
   return new StoredSubject(packed === null ? undefined : (packed as Packed[]))
 }
 

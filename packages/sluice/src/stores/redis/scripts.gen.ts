@@ -12,6 +12,7 @@ export const constants = {
   CALENDAR: 4,
   CONCURRENCY: 5,
   PACE: 6,
+  SHARE: 7,
   ALGORITHM: 1,
   TAG: 2,
   FIRST: 3,
@@ -24,6 +25,9 @@ export const constants = {
   START: 6,
   MIDDLE: 7,
   END: 8,
+  GUARANTEED: 6,
+  LIFE: 7,
+  NEXT_LIFE: 8,
   SEGMENT: 8,
   SEGMENT_END: 1,
   SEGMENT_FROM: 2,
@@ -50,7 +54,10 @@ export const constants = {
   ACQUIRE: 1,
   RECEIPT: 2,
   PENDING: 3,
-  PERMITS_ONLY: 4,
+  BLOCK: 4,
+  STRIKES: 5,
+  LAST_BLOCK: 6,
+  PERMITS_ONLY: 7,
   JSON_ARGUMENTS: 2,
   TAKE_EACH: 0,
   TAKE: 1,
@@ -61,6 +68,16 @@ export const constants = {
   DEBIT: 6,
   RAISE: 7,
   RESIZE: 8,
+  BLOCK_FOR: 9,
+  BLOCK_SET: 1,
+  BLOCK_COUNTS: 2,
+  BLOCK_AFTER: 3,
+  BLOCK_WITHIN: 4,
+  BLOCK_LENGTH: 5,
+  BLOCK_GROW: 6,
+  BLOCK_MAX: 7,
+  DENIALS: 0,
+  CHARGES: 1,
   FIRST_SET: 2,
   WINDOW_WIDTH: 5,
   WINDOW_TAG: 1,
@@ -82,6 +99,7 @@ export const constants = {
   LONGEST_SHORT_ARRAY: 159,
   ARRAY_16: 220,
   ARRAY_32: 221,
+  OTHER_FORMAT: 193,
 } as const
 
 export const continuity: Script = {
@@ -103,7 +121,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '2e128166d272a3b7ddbe0ab5e3339c687a15e28a',
+  sha1: '5a687ad30fb8e8caf628297c33293b31028f3ddb',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -303,6 +321,7 @@ end
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local widths = {
 [0] = 2, [1] = 3, [2] = 1, [3] = 2, [4] = 2, [6] = 5,
+[7] = 5,
 }
 local usual_periods = { [0] = 1000, 60000, 3600000, 86400000 }
 local longest_days = { [0] = 2, 8, 32 }
@@ -352,7 +371,7 @@ return { set }, { 0, 1, #KEYS, 1, (ARGV[4] or 1) + 0, (ARGV[5] or 1) + 0 }
 end
 local function general_form(json)
 if not json then return general_usual() end
-if type(json[1]) == 'table' then return json[1], json[2] end
+if type(json[1]) == 'table' then return json[1], json[2], json[3] end
 local list = cjson.decode(ARGV[2])
 local sets, asks, indices, set, first, runs = {}, {}, {}, 2, 1, list[1]
 while set < runs do
@@ -378,6 +397,49 @@ if now_ms < limit[7] then return limit[7] - limit[6], now_ms - limit[6] end
 return limit[8] - limit[7], now_ms - limit[7]
 end
 return limit[5], limit[6] == 1 and now_ms % limit[5] or -1
+end
+local function shared_window(p, limit, now_ms)
+local o = limit.of[3]
+local age, length, clock_age = p[o], window_at(limit.of, now_ms)
+local current = age >= 0 and (age == clock_age or (clock_age < 0 and age < length))
+if not current then age = clock_age < 0 and 0 or clock_age end
+return age, limit[4] - (current and p[o + 1] or 0)
+end
+local function carried_over(p, o)
+return p[o] >= 0 and p[o] < p[o + 1] and p[o + 4] or 0
+end
+local function share_room(p, limit, now_ms)
+local age, room = shared_window(p, limit, now_ms)
+local reserved = 0
+for _, kept in ipairs(p.kept or {}) do
+if algorithm_of(kept[1]) == 7 then
+reserved = reserved + (kept[2] == age and max(0, kept[5] - kept[4]) or carried_over(kept, 2))
+end
+end
+return max(0, room - min(reserved, limit[4] - limit[6]))
+end
+local function begin_share(p, limit, now_ms)
+local o, age = limit[3], shared_window(p, limit, now_ms)
+if p[o] == age then return end
+local is_next = limit.of[1] == 4 and now_ms >= limit.of[7]
+p[o + 3] = min(limit[6], carried_over(p, o))
+p[o], p[o + 1], p[o + 2], p[o + 4] = age, is_next and limit[8] or limit[7], 0, 0
+end
+local function spend_share(p, limit, units, now_ms)
+begin_share(p, limit, now_ms)
+local o = limit[3]
+p[o + 2] = p[o + 2] + units
+p[o + 4] = max(p[o + 4], min(p[o + 2], limit[6]))
+end
+local function deny_share(p, set, cost, now_ms)
+local limit = set.shared
+if not limit or share_room(p, limit, now_ms) >= cost then return false end
+local o, age = limit[3], shared_window(p, limit, now_ms)
+local spent = p[o] == age and p[o + 2] or 0
+if spent + cost > limit[6] or (p[o] == age and p[o + 4] == limit[6]) then return false end
+begin_share(p, limit, now_ms)
+p[o + 4] = limit[6]
+return true
 end
 local function two_counts(p, o, limit, now_ms)
 local age = now_ms % limit[5]
@@ -406,7 +468,8 @@ local function held_in(p, set)
 local holds, held = p[set[0] + 2], 0
 if holds then
 for h = 1, #holds, 6 do
-if holds[h + 4] ~= 2 and holds[h + 2] > 0 then held = held + holds[h + 3] end
+local kind = holds[h + 4]
+if kind ~= 2 and kind < 4 and holds[h + 2] > 0 then held = held + holds[h + 3] end
 end
 end
 return held
@@ -430,6 +493,14 @@ return spent, debt, position, age, s, room
 end
 local function fit(p, set, cost, copies, now_ms)
 if cost == 0 then return copies end
+local holds, charges = p[set[0] + 2], set.block and set.block[2] == 1
+if charges then copies = min(copies, set.block[3]) end
+for h = 1, holds and #holds or 0, 6 do
+if holds[h + 4] == 4 then return 0 end
+if charges and holds[h + 4] == 5 then
+copies = min(copies, max(1, set.block[3] - holds[h + 3]))
+end
+end
 for l = 1, #set do
 local limit = set[l]
 local algorithm, o, room = limit[1], limit[3], limit[4]
@@ -446,6 +517,8 @@ room = floor(room - count - (previous * (limit[5] - age)) / limit[5])
 elseif algorithm == 6 then
 local _, _, _, _, _, room_of_pace = paced(p, limit, now_ms)
 room = room_of_pace
+elseif algorithm == 7 then
+room = share_room(p, limit, now_ms)
 elseif algorithm == 2 then
 local log, period = p[o], limit[5] * 1000
 for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
@@ -478,6 +551,8 @@ elseif algorithm == 6 then
 local interval, count, debt, position, age = limit[6], paced(p, limit, now_ms)
 p[o], p[o + 1], p[o + 2] = age, count + units, min(4503599627370496, position + debt + units * interval)
 p[o + 3], p[o + 4] = interval, position
+elseif algorithm == 7 then
+spend_share(p, limit, units, now_ms)
 elseif algorithm == 2 and units > 0 then
 local log, age = live_entries(p[o], limit), entry_age(limit, now, now)
 local last = #log
@@ -532,6 +607,8 @@ local count, _, _, age, s = paced(p, limit, now_ms)
 if p[o] == age and floor(taken / 1000) >= limit[s + 4] then
 p[o + 1] = max(0, count - units)
 end
+elseif algorithm == 7 then
+if p[o] >= 0 and now_ms - p[o] <= floor(taken / 1000) then p[o + 2] = max(0, p[o + 2] - units) end
 elseif algorithm == 2 then
 p[o] = live_entries(p[o], limit)
 give_back_to_log(p[o], limit, units, taken, now)
@@ -552,6 +629,8 @@ return count > 0 and 2 * limit[5] - age or previous > 0 and limit[5] - age or 0
 elseif algorithm == 6 then
 local _, _, _, age, s = paced(p, limit, now_ms)
 return p[o] == age and limit[s + 5] - now_ms or 0
+elseif algorithm == 7 then
+return p[o] >= 0 and max(0, p[o + 1] - p[o]) or 0
 elseif algorithm == 2 then
 local log = p[o]
 return #log > 0 and ceil((limit[5] * 1000 - log[#log - 1]) / 1000) or 0
@@ -585,12 +664,15 @@ end
 end
 return takings, cost
 end
-local function add_hold(p, set, id, ttl, cost, kind)
+local function add_hold(p, set, id, ttl, cost, kind, tags)
 local last = set[0]
 if not p[last + 1] then p[last + 1], p[last + 2] = 127, {} end
-local holds, tags = p[last + 2], {}
+local holds = p[last + 2]
 local h = #holds + 1
+if not tags then
+tags = {}
 for l = 1, #set do tags[l] = set[l][2] end
+end
 holds[h], holds[h + 1], holds[h + 2], holds[h + 3] = id, 0, ttl, cost
 holds[h + 4], holds[h + 5] = kind, tags
 end
@@ -650,6 +732,42 @@ give_back_held(p, set, hold[5], hold[3], now - age, age - overdue, now, now_ms)
 end
 end
 end
+local function find_mark(p, set, kind)
+local holds = p[set[0] + 2]
+for h = 1, holds and #holds or 0, 6 do
+if holds[h + 4] == kind then return h end
+end
+end
+local function unblock(p, set)
+local holds = p[set[0] + 2]
+for h = holds and #holds - 6 + 1 or 0, 1, -6 do
+if holds[h] == '' then remove_hold(p, set, h) end
+end
+end
+local function strike(p, set, counts, times)
+local terms = set.block
+if not terms or terms[2] ~= counts or times <= 0 or find_mark(p, set, 4) then return false end
+local strikes, count = find_mark(p, set, 5), times
+local holds = p[set[0] + 2]
+if strikes then count = count + holds[strikes + 3] end
+if count < terms[3] then
+if strikes then holds[strikes + 3] = count
+else add_hold(p, set, '', terms[4] * 1000, count, 5, {}) end
+return true
+end
+local last_block, length = find_mark(p, set, 6), terms[5]
+if last_block then length = min(terms[7], floor(holds[last_block + 3] * terms[6])) end
+unblock(p, set)
+add_hold(p, set, '', length * 1000, length, 4, {})
+if terms[6] > 1 then add_hold(p, set, '', (length + terms[7]) * 1000, length, 6, {}) end
+return true
+end
+local function block_for(p, set, us)
+if us == 0 and not find_mark(p, set, 4) then return 0 end
+unblock(p, set)
+if us > 0 then add_hold(p, set, '', us, ceil(us / 1000), 4, {}) end
+return 1
+end
 local function add_fresh(p, limit)
 local algorithm, o = limit[1], limit[3]
 if algorithm == 5 then return end
@@ -659,18 +777,25 @@ elseif algorithm == 2 then p[o] = {}
 else
 p[o], p[o + 1] = -1, 0
 if algorithm == 1 then p[o + 2] = 0 end
-if algorithm == 6 then p[o + 2], p[o + 3], p[o + 4] = 0, 0, 0 end
+if algorithm == 6 or algorithm == 7 then p[o + 2], p[o + 3], p[o + 4] = 0, 0, 0 end
 end
 end
 local function measure(sets)
+local shared = false
 for s = 1, #sets do
 local last = 1
 for l = 1, #sets[s] do
-local width = widths[sets[s][l][1]]
-if width then last = sets[s][l][3] + width - 1 end
+local limit = sets[s][l]
+local width = widths[limit[1]]
+if width then last = limit[3] + width - 1 end
+if limit[1] == 7 then
+limit.of = sets[s][l - 1]
+sets[s].shared, shared = limit, true
+end
 end
 sets[s][0] = last
 end
+return shared
 end
 local function fresh(set, now)
 local p = { now }
@@ -687,12 +812,12 @@ return true
 end
 local function lay_out(p, set)
 if is_laid_out(p, set) then return p end
-local to, places, kept, from = fresh(set, p[1]), {}, {}, 2
-for l = 1, #set do places[set[l][2]] = set[l][3] end
+local to, firsts, kept, from = fresh(set, p[1]), {}, {}, 2
+for l = 1, #set do firsts[set[l][2]] = set[l][3] end
 local function move(source, at, width)
-local place = places[source[at]]
-if place then
-for w = 1, width do to[place + w - 1] = source[at + w] end
+local first = firsts[source[at]]
+if first then
+for w = 1, width do to[first + w - 1] = source[at + w] end
 else
 kept[#kept + 1] = { unpack(source, at, at + width) }
 end
@@ -786,7 +911,7 @@ for h = 1, #holds, 6 do
 local left, kind, tags = holds[h + 2], holds[h + 4], holds[h + 5]
 if type(holds[h]) ~= 'string' or not is_count(holds[h + 1]) or not is_count(holds[h + 3])
 or type(left) ~= 'number' or not is_count(left + 9007199254740992 / 2)
-or (kind ~= 0 and kind ~= 1 and kind ~= 2 and kind ~= 3) or type(tags) ~= 'table' then return false end
+or not is_count(kind) or kind > 6 or kind % 1 ~= 0 or type(tags) ~= 'table' then return false end
 end
 return true
 end
@@ -802,9 +927,13 @@ if algorithm == 2 then
 if not is_log(a) then return false end
 elseif algorithm == 3 then
 if not (is_count(a) and is_count(b)) or (a > 0 and b == 0) then return false end
-elseif algorithm == 0 or algorithm == 4 or algorithm == 1 or algorithm == 6 then
+elseif algorithm == 0 or algorithm == 4 or algorithm == 1 or algorithm == 6
+or algorithm == 7 then
 if not (is_count(b) and (a == -1 or is_count(a))) then return false end
 if (algorithm == 1 or algorithm == 6) and not is_count(p[at + 3]) then return false end
+if algorithm == 7 and not (is_count(p[at + 3]) and is_count(p[at + 4]) and is_count(p[at + 5])) then
+return false
+end
 if algorithm == 6 and not is_bucket(p[at + 3], p[at + 4], p[at + 5]) then return false end
 else
 return false
@@ -844,7 +973,7 @@ if not raw[k] then
 raw[k], states[k] = '\\192', nil
 none[#none + 1] = KEYS[k]
 elseif not states[k] then
-raw[k], states[k] = '\\194', false
+raw[k], states[k] = raw[k]:byte() == 193 and '\\195' or '\\194', false
 end
 end
 if #none > 0 and call('EXISTS', unpack(none)) > 0 then
@@ -854,9 +983,10 @@ end
 end
 return raw, states
 end
-local sets, asks = general_form(json)
+local sets, asks, blocks = general_form(json)
+for _, terms in ipairs(blocks or {}) do sets[terms[1]].block = terms end
 if not calendars_cover(sets, clock) then return cmsgpack.pack(1, clock) end
-measure(sets)
+local notes_denials = measure(sets) or blocks
 local before, states = load_states()
 local total, at, last = 0, 1, #asks
 local clock_ms = floor(clock / 1000)
@@ -879,16 +1009,19 @@ local granted = fit(p, set, cost, copies, now_ms)
 if granted > 0 then
 spend(p, set, granted * cost, now, now_ms)
 dirty[k] = true
+if cost > 0 then strike(p, set, 1, granted) end
 end
+if strike(p, set, 0, copies - granted) then dirty[k] = true end
+if granted < copies and deny_share(p, set, cost, now_ms) then dirty[k] = true end
 return granted
 end
 local function read_charges()
 local first, count, charges, now, ours = at + 1, asks[at], {}, clock, true
 at = first + count * 3
 for c = 1, count do
-local place = first + c * 3 - 3
-local k, s = asks[place], asks[place + 1]
-charges[c] = { k = k, set = sets[s], cost = asks[place + 2] }
+local i = first + c * 3 - 3
+local k, s = asks[i], asks[i + 1]
+charges[c] = { k = k, set = sets[s], cost = asks[i + 2] }
 ours = ours and states[k] ~= false
 if ours then charges[c].p = subject(k, s) end
 if ours and charges[c].p[1] > now then now = charges[c].p[1] end
@@ -907,7 +1040,7 @@ local function find_dues(charges, id, kind)
 local to_hold, known = 0, 0
 for c = 1, #charges do
 local charge = charges[c]
-charge.held = kind ~= 4 or has_permits(charge.set)
+charge.held = kind ~= 7 or has_permits(charge.set)
 charge.takings, charge.known = find_takings(charge.p, charge.set, id)
 if charge.held then
 to_hold = to_hold + 1
@@ -926,11 +1059,18 @@ end
 end
 local function take_all(charges, id, ttl, kind, now, now_ms)
 if id ~= '' then find_dues(charges, id, kind) end
-if kind == 4 then kind = 1 end
+if kind == 7 then kind = 1 end
+local fits = true
 for c = 1, #charges do
 local charge = charges[c]
-if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then return 0 end
+if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then
+if not notes_denials then return 0 end
+fits = false
+if strike(charge.p, charge.set, 0, 1) then dirty[charge.k] = true end
+if deny_share(charge.p, charge.set, charge.cost, now_ms) then dirty[charge.k] = true end
 end
+end
+if not fits then return 0 end
 for c = 1, #charges do
 local charge = charges[c]
 spend(charge.p, charge.set, charge.cost, now, now_ms)
@@ -940,6 +1080,8 @@ grow_hold(charge.p, charge.set, charge.takings, charge.cost)
 else
 add_hold(charge.p, charge.set, id, ttl, charge.cost, kind)
 end
+elseif charge.cost > 0 then
+strike(charge.p, charge.set, 1, 1)
 end
 end
 return 1
@@ -951,6 +1093,7 @@ if #takings == 0 then return 0 end
 if charge.cost > cost then spend(p, set, charge.cost - cost, now, now_ms)
 else give_back_last(p, set, takings, cost - charge.cost, now, now_ms) end
 for t = #takings, 1, -1 do remove_hold(p, set, takings[t]) end
+if charge.cost > 0 then strike(p, set, 1, 1) end
 return 1
 end
 local function extend(charge, id, ttl)
@@ -1029,6 +1172,7 @@ done = 0
 for i = 1, ours and #charges or 0 do
 if kind == 2 then done = done + settle(charges[i], a, now, now_ms)
 elseif kind == 8 then done = done + resize(charges[i], a, now, now_ms)
+elseif kind == 9 then done = done + block_for(charges[i].p, charges[i].set, a)
 elseif kind == 3 then done = done + extend(charges[i], a, b)
 else done = done + refund(charges[i], a, now, now_ms) end
 end
@@ -1054,5 +1198,38 @@ end
 end
 end
 return cmsgpack.pack(0, clock, total) .. table.concat(before)
+`,
+}
+
+export const line: Script = {
+  name: 'line',
+  sha1: 'f3b4d76fc513a186043d76517aca81008e666197',
+  source: `local call = redis.call
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local me, ms, others = ARGV[2], ARGV[3] + 0, {}
+local fields = call('HGETALL', KEYS[1])
+for f = 1, #fields, 2 do
+if fields[f] ~= me then
+local entry = cmsgpack.unpack(fields[f + 1])
+if entry[1] <= clock then
+call('HDEL', KEYS[1], fields[f])
+else
+local waits = {}
+for w = 2, #entry, 2 do waits[w - 1], waits[w] = entry[w], clock - entry[w + 1] end
+others[#others + 1] = waits
+end
+end
+end
+if ARGV[4] then
+local entry = { clock + ms * 1000 }
+for a = 4, #ARGV, 2 do entry[#entry + 1], entry[#entry + 2] = ARGV[a] + 0, clock - ARGV[a + 1] end
+call('HSET', KEYS[1], me, cmsgpack.pack(entry))
+if call('PTTL', KEYS[1]) < ms then call('PEXPIRE', KEYS[1], ms) end
+else
+call('HDEL', KEYS[1], me)
+end
+return cmsgpack.pack(0, clock, others)
 `,
 }

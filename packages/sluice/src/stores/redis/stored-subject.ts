@@ -7,7 +7,9 @@ import type { Packed } from '../../redis/msgpack.ts'
 import { constants } from './scripts.gen.ts'
 
 /** The kinds of holds; the index of one is its code. */
-export const holdKinds: readonly HoldKind[] = ['reserve', 'acquire', 'receipt', 'pending']
+export const holdKinds: readonly HoldKind[] = [
+  ...(['reserve', 'acquire', 'receipt', 'pending', 'block', 'strikes', 'last-block'] as const),
+]
 
 /** A subject as a script found it, and as the asks of the batch leave it. The twin of `lua/state.lua`. */
 export class StoredSubject {
@@ -78,6 +80,7 @@ export class StoredSubject {
         this.#unpackLog(packed[p] as number[], state, at)
         return
       case 'pace':
+      case 'share':
         n[at + 2] = packed[p + 2] as number
         n[at + 3] = packed[p + 3] as number
         n[at + 4] = packed[p + 4] as number

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { decideWithPrelude, virtualClock } from '../../../../../test/exactness/script-with-prelude.ts'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import { MsgpackReader } from '../../redis/msgpack.ts'
 import { noSlot } from '../../redis/slots.ts'
@@ -32,6 +33,12 @@ const policy = compilePolicy({
     },
     { name: 'window', limits: [{ amount: 10, per: '1h', algorithm: 'sliding-window' }] },
     { name: 'places', limits: [{ amount: 10, algorithm: 'concurrency' }] },
+    {
+      name: 'shared',
+      key: 'ip',
+      limits: [{ amount: 10, per: '1h' }],
+      shares: { by: 'context.class', of: { prod: '70%', dev: '30%' }, default: 'dev' },
+    },
   ],
 })
 
@@ -39,6 +46,20 @@ function charge(subject: string, rule = 'four', cost = 1): Charge {
   const compiled = policy.rule(rule)!
   return { rule: compiled, subject, limits: compiled.limitsFor(subject, undefined, Date.now()), cost }
 }
+/** Two units taken, and 1.5 s later two more under a hold, in format 1. */
+const stored: Readonly<Record<string, string>> = {
+  four: '9fcf00065449fc3d856000000201cd05dc0402cd05dc0403cd05dc047f96a16800ce0393870002009400010203',
+  log: '95cf00065449fc3d85602294ce0016e3600200027f96a16800ce0393870002009122',
+  gcra: '96cf00065449fc3d856032ce55bdc4a0ce15752a007f96a16800ce0393870002009132',
+  hour: '96cf00065449fc3d856002cd05dc047f96a16800ce0393870002009102',
+  calendar: '96cf00065449fc3d856042ce4ac7b31c047f96a16800ce0393870002009142',
+  calendars: '99cf00065449fc3d856040ce02aeab1c0442ce4ac7b31c047f96a16800ce039387000200924042',
+  window: '97cf00065449fc3d856012ce001b7d1c04007f96a16800ce0393870002009112',
+  places: '93cf00065449fc3d85607f96a16800ce0393870002009150',
+  shared:
+    '9ccf00065449fc3d856002cd05dc04cf00036f014cca7507cd05dcce006ddd000400037f96a16800ce0393870002009202cf00036f014cca7507',
+}
+
 const take = (...charges: Charge[]): Ask => ({ kind: 'take', charges, copies: 1, hold: undefined })
 
 describe('what lies at a limiter key', () => {
@@ -156,6 +177,60 @@ describe('what lies at a limiter key', () => {
       { value: { allowed: true } },
     ])
     expect((await store.decide(take(strange), within)).statuses[0]![0]!.remaining).toBe(8)
+  })
+
+  describe('is of a format that a later version writes', () => {
+    const later = (key: string) => redis.set(key, Buffer.from([0xc1, 2, 0x91, 1]), 'EX', 100)
+
+    it('refused by its own kind, alone and among others, and left as it is until a reset', async () => {
+      for (const rule of ['hour', 'four', 'log', 'calendar']) {
+        const [strange, neighbour] = [charge('strange', rule), charge('neighbour', rule)]
+        await later(keyOf(strange))
+        const before = await redis.dump(keyOf(strange))
+        const asks: Ask[] = [
+          take(strange),
+          take(neighbour),
+          { kind: 'peek', charges: [strange] },
+          { kind: 'settle', charges: [strange], id: 'h' },
+          take(charge('other', rule), strange),
+        ]
+        const [mine, other, ...rest] = await Promise.allSettled(asks.map((ask) => store.decide(ask, within)))
+        const refused = { status: 'rejected', reason: { kind: 'format', transient: false } }
+        expect([mine, ...rest], rule).toMatchObject([refused, refused, refused, refused])
+        await expect(store.decide(take(strange), within), `${rule}, alone`).rejects.toMatchObject({ kind: 'format' })
+        expect(other).toMatchObject({ value: { allowed: true } })
+        expect(await redis.dump(keyOf(strange))).toEqual(before)
+        await store.decide({ kind: 'reset', charges: [strange] }, within)
+        expect((await store.decide(take(strange), within)).allowed).toBe(true)
+      }
+    })
+
+    it("limited to this replica's share, whatever the rule says of outages, and never through an open breaker", async () => {
+      for (const onStoreFailure of ['open', 'local'] as const) {
+        const policy = { service: 'later', rules: [{ name: 'r', limits: { rph: 40 }, onStoreFailure }] }
+        const limiter = await createLimiter({ policy, redis: openRedis(redis), replicas: 4, denyCache: false })
+        await later('sluice:later/r/a')
+        const decisions = await Promise.all(Array.from({ length: 30 }, () => limiter.take('a')))
+        expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10)
+        expect(decisions[0]).toMatchObject({ degraded: true, failure: 'format', by: 'local' })
+        expect(await limiter.take('b')).toMatchObject({ degraded: false })
+        await limiter.close()
+      }
+    })
+  })
+
+  it('is what this version wrote before, byte for byte: versions beside each other share their subjects', async () => {
+    const now = Date.UTC(2026, 5, 15, 12, 30) * 1000
+    const hold = { id: 'h', ttlUs: 60_000_000, kind: 'reserve' } as const
+    for (const [rule, bytes] of Object.entries(stored)) {
+      const one = charge('format', rule, 2)
+      await decideAt(take(one), now)
+      await decideAt({ kind: 'take', charges: [one], copies: 1, hold }, now + 1_500_000)
+      expect((await redis.getBuffer(keyOf(one)))?.toString('hex'), rule).toBe(bytes)
+      await redis.set(keyOf(one), Buffer.from(bytes, 'hex'))
+      const room = (await decideAt({ kind: 'peek', charges: [one] }, now + 1_500_000)).statuses[0]!.at(-1)!
+      expect(room.remaining, rule).toBe(rule === 'places' ? 8 : room.amount - 4)
+    }
   })
 
   it('is any bytes whatever: settled one way or the other, and the connection stays good', async () => {

@@ -99,7 +99,7 @@ export async function takeAcross(
   }
 }
 
-/** Places of an unconfirmed decision come back with all that was spent on them; a reservation does so anyway. */
+/** Permits of an unconfirmed decision come back with all that was spent on them; a reservation does so anyway. */
 function unconfirmed({ id, ttlUs, kind }: HoldRequest): HoldRequest {
   return { id, ttlUs, kind: kind === 'acquire' ? 'pending' : kind }
 }

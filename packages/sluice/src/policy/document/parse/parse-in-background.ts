@@ -12,6 +12,7 @@ interface Message {
 
 /** A longer text, in UTF-16 units, takes long enough to parse to be worth a thread. */
 const longText = 100_000
+const tooLittleMemory = 'give the process more memory, as it does not suffice to parse this'
 
 /**
  * `parseDocument`, for a long text in a thread of its own: YAML with ten thousand overrides takes a second to parse,
@@ -30,11 +31,13 @@ export async function parseInBackground(text: string, signal?: AbortSignal): Pro
   } catch {
     return parseDocument(text)
   }
-  worker.unref()
   try {
     return await receive(worker, signal)
   } catch (error) {
     if (error instanceof PolicyError || signal?.aborted) throw error
+    // Here it would end the whole process.
+    if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY')
+      throw new PolicyError([{ path: '', value: text, message: tooLittleMemory }], { cause: error })
     return parseDocument(text)
   } finally {
     void worker.terminate()

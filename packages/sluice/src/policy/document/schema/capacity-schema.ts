@@ -6,6 +6,12 @@ const row = strictObject(
   {
     below: z.number().min(1).max(100).describe('The row holds while the load, in percent, is below this.'),
     maxBatchSize: z.int().min(1).max(100_000).describe('Events per batch.'),
+    maxInFlight: z
+      .int()
+      .min(1)
+      .max(64)
+      .optional()
+      .describe('Batches that a shipper may have in flight; 1 when left out.'),
     delay: z.string().describe('The pause between batches, for all senders together: 100ms, 1s.'),
   },
   'How much senders may send at one level of load.',

@@ -41,7 +41,7 @@ function likeliest(branches: readonly (readonly Issue[])[]): readonly Issue[] | 
 function isWrongType(issue: Issue): boolean {
   if (issue.path.length > 0) return false
   if (issue.code === 'invalid_union') return likeliest(issue.errors) === undefined
-  return issue.code === 'invalid_type' || issue.code === 'custom'
+  return issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'custom'
 }
 
 function unknownKey(key: string, known: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { policyJsonSchema } from './schema.ts'
 const root = join(import.meta.dirname, '../../../../../..')
 const validate = new Ajv2020({ allErrors: true, allowUnionTypes: true }).compile(policyJsonSchema())
 const examples = readdirSync(join(root, 'examples')).filter((name) =>
-  readdirSync(join(root, 'examples', name)).includes('sluice.yaml'),
+  existsSync(join(root, 'examples', name, 'sluice.yaml')),
 )
 
 describe('policy.schema.json', () => {
@@ -50,7 +50,7 @@ describe('policy.schema.json', () => {
 })
 
 describe('the policies of the examples', () => {
-  it('are there', () => expect(examples.length).toBe(5))
+  it('are there', () => expect(examples.length).toBe(3))
 
   it.each(examples)('%s compiles, and an editor finds nothing wrong', (name) => {
     const text = readFileSync(join(root, 'examples', name, 'sluice.yaml'), 'utf8')

@@ -20,7 +20,7 @@ const limit = strictObject(
     amount: units.optional().describe('Units in any period.'),
     per: duration.optional().describe('The period: 500ms, 30s, 15m, 1h30m, 1d.'),
     name: label.optional().describe('What metrics and errors call the limit.'),
-    unit: label.optional().describe('requests unless said otherwise; other units are what cost and settle report.'),
+    unit: label.optional().describe('What is counted: requests, or what cost and settle report; requests by default.'),
   },
   'A limit on any rolling period: it has no algorithm, no burst and no alignment.',
 )
@@ -28,29 +28,40 @@ const limit = strictObject(
 /** The shape of each field of an upstream. */
 const upstreamFields = {
   name: label.describe('Names the upstream in metrics, keys and the path of the proxy. Unique in the policy.'),
-  origin: z.string().max(2000).describe('Scheme and host, optionally with a path prefix.'),
+  origin: z
+    .string()
+    .max(2000)
+    .optional()
+    .describe('Scheme and host, optionally with a path prefix. Left out: called with egress.run only.'),
   limits: z
     .union([limit, z.array(limit).min(1).max(maxLimitsPerRule)])
     .optional()
     .describe('One limit or a list of limits. All of them are checked as one step.'),
-  bound: z
-    .enum(['strict', 'estimated'])
+  arrival: duration
     .optional()
-    .describe('strict holds at the vendor; estimated paces with a margin.'),
-  spacing: z
-    .enum(['even', 'burst'])
+    .describe(
+      'How long a written request may be on its way: a duration, auto (from handshakes) or response; auto by default.',
+    ),
+  afterLoss: z
+    .enum(['pace', 'wait'])
     .optional()
-    .describe('estimated: calls evenly spaced, or at once while there is room.'),
+    .describe('What holds for one period after shared state was lost and no process knew it; pace by default.'),
+  account: label.optional().describe('Services with the same account at the vendor share its limits.'),
   concurrency: z
     .union([
       z.int().min(1).max(10_000),
       strictObject(
-        { adaptive: z.literal(true), initial: count.optional(), min: count.optional(), max: count.optional() },
+        {
+          adaptive: z.literal(true).describe('Per process, as the latency of the vendor allows.'),
+          initial: count.optional().describe('Calls in flight at first; 10 by default.'),
+          min: count.optional().describe('It never allows fewer; 1 by default.'),
+          max: count.optional().describe('It never allows more; 1000 by default.'),
+        },
         'Calls in flight, following the latency of the vendor.',
       ),
     ])
     .optional()
-    .describe('Most calls in flight.'),
+    .describe('Most calls in flight on all replicas, or { adaptive: true }; no limit by default.'),
   maxWait: duration.optional().describe('Longest wait of a call for its grant; 60s by default.'),
   maxQueue: z.int().min(0).max(1_000_000).optional().describe('Most calls that wait, on all replicas together.'),
   maxQueuePerTenant: count.optional().describe('Most calls of one tenant that wait.'),
@@ -61,28 +72,49 @@ const upstreamFields = {
       z.literal(false),
       strictObject(
         {
-          attempts: z.int().min(1).max(10).optional(),
-          base: duration.optional(),
-          max: duration.optional(),
-          budgetPercent: z.number().min(0).max(100).optional(),
-          floorPerSecond: z.number().min(0).max(1000).optional(),
+          attempts: z.int().min(1).max(10).optional().describe('Most attempts, with the first; 3 by default.'),
+          base: duration.optional().describe('The wait before the second attempt; 250ms by default.'),
+          max: duration.optional().describe('The longest wait; 10s by default.'),
+          budgetPercent: z
+            .number()
+            .min(0)
+            .max(100)
+            .optional()
+            .describe('Retries, in percent of the calls; 10 by default.'),
+          floorPerSecond: z
+            .number()
+            .min(0)
+            .max(1000)
+            .optional()
+            .describe('Retries a second that are always allowed; 1 by default.'),
         },
         'How failed calls are repeated.',
       ),
     ])
-    .optional(),
+    .optional()
+    .describe('How failed calls are repeated, or false.'),
   breaker: z
     .union([
       z.literal(false),
       strictObject(
-        { failures: count.optional(), cooldown: duration.optional() },
+        {
+          failures: count.optional().describe('So many failures in a row open it; 20 by default.'),
+          cooldown: duration.optional().describe('How long it stays open; 5s by default.'),
+        },
         'When to stop calling a vendor that keeps failing.',
       ),
     ])
-    .optional(),
-  onStoreFailure: z.enum(['open', 'closed', 'local']).optional().describe('What if the store cannot book.'),
+    .optional()
+    .describe('When to stop calling a vendor that keeps failing; false by default.'),
+  onStoreFailure: z
+    .enum(['open', 'closed', 'local'])
+    .optional()
+    .describe('What if the store cannot book; closed by default.'),
   vendor: label.optional().describe('How the vendor reports its limits, such as openai, anthropic or github.'),
-  weights: z.record(z.string(), z.number().min(0.001).max(1000)).optional().describe('Shares of tenants.'),
+  weights: z
+    .record(z.string(), z.number().min(0.001).max(1000))
+    .optional()
+    .describe('Shares of tenants; 1 each by default.'),
 } as const
 
 /** The shape of one upstream. */

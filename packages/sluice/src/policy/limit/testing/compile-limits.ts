@@ -14,7 +14,8 @@ export function compileLimits(spec: unknown, option: string, defaults: LimitDefa
   const report: Report = (path, value, message) => {
     throw invalidOption(path, value, message)
   }
-  return readLimits(checkShape(limitsSpec, spec, option, report)!, option, defaults, report)
+  const checked = checkShape(limitsSpec, spec, option, report)!
+  return typeof checked === 'string' ? [] : readLimits(checked, option, defaults, report)
 }
 
 /** The same for exactly one limit. */

@@ -3,15 +3,15 @@ export interface PostgresResult {
   readonly rows: readonly unknown[]
 }
 
-/** As much of a client of `pg` as listening needs. */
+/** As much of a client of `pg` as listening and transactions need. */
 export interface PostgresClient {
-  query(text: string): Promise<PostgresResult>
+  query(text: string, values?: unknown[]): Promise<PostgresResult>
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown
   release(destroy?: boolean): void
 }
 
-/** As much of a `Pool` of `pg` as a policy needs. */
+/** As much of a `Pool` of `pg` as a policy or a store needs. */
 export interface PostgresPool {
   readonly options?: { readonly max?: number | undefined }
   query(text: string, values?: unknown[]): Promise<PostgresResult>

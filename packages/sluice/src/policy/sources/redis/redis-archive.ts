@@ -39,14 +39,18 @@ export function redisArchive(redis: RedisHandle, { key, channel }: RedisArchiveP
         // A text that an operator set directly is a policy, too, but has no versions yet.
         return (await ask('TYPE')) === 'hash' ? ((await ask('HGETALL')) as string[]) : []
       })
-      const versions: { readonly revision: number; readonly document: string }[] = []
-      for (let i = 0; i < flat.length; i += 2) {
-        if (/^v:\d+$/.test(flat[i]!)) versions.push({ revision: Number(flat[i]!.slice(2)), document: flat[i + 1]! })
-      }
-      return versions
-        .sort((a, b) => b.revision - a.revision)
+      const fields = new Map<string, string>()
+      for (let i = 0; i < flat.length; i += 2) fields.set(flat[i]!, flat[i + 1]!)
+      return [...fields.keys()]
+        .filter((name) => /^v:\d+$/.test(name))
+        .map((name) => Number(name.slice(2)))
+        .sort((a, b) => b - a)
         .slice(0, limit)
-        .map(({ revision, document }) => ({ revision, createdAt: new Date(revision), document }))
+        .map((revision) => ({
+          revision,
+          createdAt: new Date(Number(fields.get(`t:${revision}`) ?? 0)),
+          document: fields.get(`v:${revision}`)!,
+        }))
     },
   }
 }

@@ -139,10 +139,30 @@ describe('redisPolicy', () => {
   it('gives a hundred that publish at once a hundred revisions, and keeps the last ten', async () => {
     const { archive } = redisPolicy(handleOf(redis), { key: 'many' })
     const revisions = await Promise.all(Array.from({ length: 100 }, (_, i) => archive.push(policy(`v${i}`))))
-    expect(new Set(revisions).size).toBe(100)
+    expect(revisions.sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
     const history = await archive.history(100)
     expect(history.map(({ revision }) => revision)).toEqual(revisions.sort((a, b) => b - a).slice(0, 10))
     expect(await redis.hget('many', 'revision')).toBe(String(revisions[0]))
+  })
+
+  it('numbers revisions from 1, and follows them when they begin again after all data was lost', async () => {
+    const source = redisPolicy(handleOf(redis), { key: 'again', poll: 20 })
+    const { archive } = source
+    const before = Date.now()
+    expect(await archive.push(policy('v1'))).toBe(1)
+    const live = await openPolicy(source)
+    await redis.del('again')
+    expect(await archive.push(policy('v2'))).toBe(1)
+    await waitFor(() => live.current.version === 'v2')
+    expect(await archive.push(policy('v3'))).toBe(2)
+    await waitFor(() => live.current.version === 'v3')
+    await redis.del('again')
+    expect(await archive.push(policy('v4'))).toBe(1)
+    await waitFor(() => live.current.version === 'v4')
+    const [newest] = await archive.history(1)
+    expect(newest).toMatchObject({ revision: 1 })
+    expect(Math.abs(newest!.createdAt.getTime() - before)).toBeLessThan(600_000)
+    await live.close()
   })
 
   it('lets only one of several push after the same revision', async () => {

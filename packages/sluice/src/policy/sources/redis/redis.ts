@@ -70,12 +70,12 @@ async function readDocument(
       lane: names.includes('document') ? 'values' : 'commands',
     })) as (string | null)[]
   try {
-    if (stamp !== undefined && (await fields('revision'))[0] === stamp) return 'unchanged'
-    const [revision, text] = await fields('revision', 'document')
+    if (stamp !== undefined && stampOf(await fields('revision', 'time')) === stamp) return 'unchanged'
+    const [revision = null, time = null, text] = await fields('revision', 'time', 'document')
     if (text == null) throw noDocument()
     const number = Number(revision ?? Number.NaN)
     return Number.isSafeInteger(number)
-      ? { document: text, text, revision: number, stamp: revision as string }
+      ? { document: text, text, revision: number, stamp: stampOf([revision, time]) }
       : { document: text, text, revision: undefined }
   } catch (error) {
     if ((error as { kind?: unknown }).kind !== 'wrongtype') throw error
@@ -85,3 +85,6 @@ async function readDocument(
     return { document: text, text, revision: undefined }
   }
 }
+
+/** Revisions begin again after all data was lost, so the time belongs to it. */
+const stampOf = (fields: readonly (string | null)[]): string => fields.join('@')

@@ -8,7 +8,7 @@ export const constants = {
 
 export const publish: Script = {
   name: 'publish',
-  sha1: 'bf1ab74e6fad86439ac43b4ceed4a719b320e80d',
+  sha1: 'ebb5afe3cfb4147061a40eb9b9f97f9d30fcf77c',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -22,11 +22,11 @@ if ARGV[5] ~= '' then
 local newest = kind == 'hash' and tonumber(call('HGET', key, 'revision') or '') or 0
 if newest ~= tonumber(ARGV[5]) then return cmsgpack.pack(0, clock, '') end
 end
-local revision = math.floor(clock / 1000)
+local time = string.format('%.0f', math.floor(clock / 1000))
+local revision = 1
 local kept = {}
 if kind == 'hash' then
-local last = tonumber(call('HGET', key, 'revision') or '') or 0
-revision = math.max(revision, last + 1)
+revision = (tonumber(call('HGET', key, 'revision') or '') or 0) + 1
 for _, field in ipairs(call('HKEYS', key)) do
 local number = string.match(field, '^v:(%d+)$')
 if number then kept[#kept + 1] = tonumber(number) end
@@ -35,13 +35,14 @@ table.sort(kept)
 elseif kind == 'string' then
 local former = call('GET', key)
 call('DEL', key)
-call('HSET', key, string.format('v:%.0f', revision - 1), former)
+call('HSET', key, 'v:1', former, 't:1', time)
+revision = 2
 end
 for i = 1, #kept - tonumber(ARGV[4]) + 1 do
-call('HDEL', key, string.format('v:%.0f', kept[i]))
+call('HDEL', key, string.format('v:%.0f', kept[i]), string.format('t:%.0f', kept[i]))
 end
 local text = string.format('%.0f', revision)
-call('HSET', key, 'revision', text, 'document', document, 'v:' .. text, document)
+call('HSET', key, 'revision', text, 'time', time, 'document', document, 'v:' .. text, document, 't:' .. text, time)
 call('PUBLISH', channel, text)
 return cmsgpack.pack(0, clock, text)
 `,

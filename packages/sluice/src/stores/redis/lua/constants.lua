@@ -9,11 +9,12 @@
 --- @const CALENDAR = 4
 --- @const CONCURRENCY = 5
 --- @const PACE = 6
+--- @const SHARE = 7
 
 -- An encoded limit: the fields that all limits have, then those of some algorithms only.
 --- @const ALGORITHM = 1
 --- @const TAG = 2     -- what it counts, see core/engine/limit-set.ts
---- @const FIRST = 3   -- the place of its first field in the state
+--- @const FIRST = 3   -- the index of its first field in the state
 --- @const AMOUNT = 4
 --- @const PERIOD = 5  -- ms
 --- @const ALIGNED = 6 -- fixed-window: 1 when windows start at multiples of the period, 0 when at the first hit
@@ -23,9 +24,12 @@
 --- @const START = 6   -- calendar: the start of the period (ms),
 --- @const MIDDLE = 7  -- the end of it, which is the start of the next,
 --- @const END = 8     -- and the end of that
+--- @const GUARANTEED = 6 -- share: the units that its class is guaranteed,
+--- @const LIFE = 7       -- for how long the state of a window is kept (ms),
+--- @const NEXT_LIFE = 8  -- and that of the next calendar period
 
 --- @const SEGMENT = 8 -- pace: two segments of the curve one after the other, see core/algorithms/pace-curve.ts
---- @const SEGMENT_END = 1 -- the places after the start of a segment (ms): its end,
+--- @const SEGMENT_END = 1 -- the offsets after the start of a segment (ms): its end,
 --- @const SEGMENT_FROM = 2 -- its positions at start
 --- @const SEGMENT_TO = 3   -- and end,
 --- @const PERIOD_START = 4 -- the start and
@@ -59,7 +63,10 @@
 --- @const ACQUIRE = 1
 --- @const RECEIPT = 2
 --- @const PENDING = 3
---- @const PERMITS_ONLY = 4 -- never stored: a request to acquire only where there is a concurrency limit
+--- @const BLOCK = 4      -- this and the next two hold nothing, see core/engine/block.ts
+--- @const STRIKES = 5
+--- @const LAST_BLOCK = 6
+--- @const PERMITS_ONLY = 7 -- never stored: a request to acquire only where there is a concurrency limit
 
 -- A call of decide.lua with more arguments is the usual one of fast-takes.lua.
 --- @const JSON_ARGUMENTS = 2
@@ -74,6 +81,18 @@
 --- @const DEBIT = 6
 --- @const RAISE = 7
 --- @const RESIZE = 8
+--- @const BLOCK_FOR = 9
+
+-- The terms of a set that blocks, see core/engine/block.ts. Times are in ms.
+--- @const BLOCK_SET = 1
+--- @const BLOCK_COUNTS = 2
+--- @const BLOCK_AFTER = 3
+--- @const BLOCK_WITHIN = 4
+--- @const BLOCK_LENGTH = 5
+--- @const BLOCK_GROW = 6
+--- @const BLOCK_MAX = 7
+--- @const DENIALS = 0
+--- @const CHARGES = 1
 
 -- The list of fast-takes.lua: the index of its first set, and the numbers of a window and of a run.
 --- @const FIRST_SET = 2
@@ -99,8 +118,9 @@
 --- @const PACED_SEGMENT = 7  -- the segment of the curve, and the one after it
 --- @const PACED_WIDTH = 19
 
--- First bytes of MessagePack values, as numbers and (in texts) as escapes: \192 is nil, \194 is false.
+-- First bytes of MessagePack values, as numbers and (in texts) as escapes: \192 is nil, \194 is false, \195 is true.
 --- @const EMPTY_ARRAY = 144
 --- @const LONGEST_SHORT_ARRAY = 159
 --- @const ARRAY_16 = 220
 --- @const ARRAY_32 = 221
+--- @const OTHER_FORMAT = 193 -- never a first byte, see state.lua

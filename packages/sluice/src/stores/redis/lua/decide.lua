@@ -2,25 +2,26 @@
 --
 -- KEYS      the subjects, each once
 -- ARGV[1]   the deadline, see deadline.lua
--- ARGV[2]   JSON: { sets, asks }
+-- ARGV[2]   JSON: { sets, asks }, or { sets, asks, blocks }
 --           A set is a list of limits
 --             { ALGORITHM, TAG, FIRST, AMOUNT, PERIOD, ... } and then, by algorithm:
 --             fixed-window: ALIGNED       sliding-log: TICK
 --             gcra: INTERVAL, BURST       calendar: START, MIDDLE, END
---             pace: INTERVAL, BURST, SEGMENT...
+--             pace: INTERVAL, BURST, SEGMENT...   share: GUARANTEED, LIFE, NEXT_LIFE
+--           A third list has the terms of sets that block, if any: { BLOCK_SET, BLOCK_COUNTS, ... }
 --           The asks are flat. `charges` is: count, then key index, set index, cost for each.
 --             TAKE_EACH: first key, last key, set, cost, copies: takes the same of one subject after the other
 --             TAKE: charges, hold id, hold ttl (us), hold kind (PERMITS_ONLY: ACQUIRE if there is a concurrency limit)
 --             SETTLE, RESIZE: charges, hold id  EXTEND: charges, hold id, ttl (us)
 --             REFUND: charges, taken at (us; -1 is now)
 --             RESET: charges                    DEBIT: one charge, units of each of its limits
---             RAISE: one charge, units
+--             RAISE: one charge, units          BLOCK_FOR: charges, us
 -- The names are those of constants.lua. A call that fast-takes.lua can handle has its numbers instead of ARGV[2].
 --
 -- Reply: one string of MessagePack values: status (RAN, or NOT_RUN when it is too late or outside the calendar periods
 -- that were sent: then nothing was written), the time (us), how many copies were granted in all, and the previous state
--- of each subject: nil for none, false for one that is not ours. The client runs the same asks on these states to
--- compute each outcome; the grants let it check that it agrees.
+-- of each subject: nil for none, false for one that is not ours, true for one of another format. The client runs the
+-- same asks on these states to compute each outcome; the grants let it check that it agrees.
 --
 -- Everything is validated and computed first; all writes come last.
 
@@ -32,11 +33,14 @@
 --- @include general-form.lua
 --- @include limits.lua
 --- @include holds.lua
+--- @include block.lua
 --- @include state.lua
 
-local sets, asks = general_form(json)
+local sets, asks, blocks = general_form(json)
+for _, terms in ipairs(blocks or {}) do sets[terms[BLOCK_SET]].block = terms end
 if not calendars_cover(sets, clock) then return cmsgpack.pack(NOT_RUN, clock) end
-measure(sets)
+-- Whether a denial may have to be written.
+local notes_denials = measure(sets) or blocks
 
 local before, states = load_states()
 local total, at, last = 0, 1, #asks
@@ -63,7 +67,10 @@ local function take_one(k, s, cost, copies)
   if granted > 0 then
     spend(p, set, granted * cost, now, now_ms)
     dirty[k] = true
+    if cost > 0 then strike(p, set, CHARGES, granted) end
   end
+  if strike(p, set, DENIALS, copies - granted) then dirty[k] = true end
+  if granted < copies and deny_share(p, set, cost, now_ms) then dirty[k] = true end
   return granted
 end
 
@@ -73,9 +80,9 @@ local function read_charges()
   local first, count, charges, now, ours = at + 1, asks[at], {}, clock, true
   at = first + count * 3
   for c = 1, count do
-    local place = first + c * 3 - 3
-    local k, s = asks[place], asks[place + 1]
-    charges[c] = { k = k, set = sets[s], cost = asks[place + 2] }
+    local i = first + c * 3 - 3
+    local k, s = asks[i], asks[i + 1]
+    charges[c] = { k = k, set = sets[s], cost = asks[i + 2] }
     ours = ours and states[k] ~= false
     if ours then charges[c].p = subject(k, s) end
     if ours and charges[c].p[BASE] > now then now = charges[c].p[BASE] end
@@ -117,10 +124,17 @@ end
 local function take_all(charges, id, ttl, kind, now, now_ms)
   if id ~= '' then find_dues(charges, id, kind) end
   if kind == PERMITS_ONLY then kind = ACQUIRE end
+  local fits = true
   for c = 1, #charges do
     local charge = charges[c]
-    if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then return 0 end
+    if fit(charge.p, charge.set, charge.cost, 1, now_ms) < 1 then
+      if not notes_denials then return 0 end
+      fits = false
+      if strike(charge.p, charge.set, DENIALS, 1) then dirty[charge.k] = true end
+      if deny_share(charge.p, charge.set, charge.cost, now_ms) then dirty[charge.k] = true end
+    end
   end
+  if not fits then return 0 end
   for c = 1, #charges do
     local charge = charges[c]
     spend(charge.p, charge.set, charge.cost, now, now_ms)
@@ -130,6 +144,8 @@ local function take_all(charges, id, ttl, kind, now, now_ms)
       else
         add_hold(charge.p, charge.set, id, ttl, charge.cost, kind)
       end
+    elseif charge.cost > 0 then
+      strike(charge.p, charge.set, CHARGES, 1)
     end
   end
   return 1
@@ -142,6 +158,7 @@ local function settle(charge, id, now, now_ms)
   if charge.cost > cost then spend(p, set, charge.cost - cost, now, now_ms)
   else give_back_last(p, set, takings, cost - charge.cost, now, now_ms) end
   for t = #takings, 1, -1 do remove_hold(p, set, takings[t]) end
+  if charge.cost > 0 then strike(p, set, CHARGES, 1) end
   return 1
 end
 
@@ -230,6 +247,7 @@ while at <= last do
       for i = 1, ours and #charges or 0 do
         if kind == SETTLE then done = done + settle(charges[i], a, now, now_ms)
         elseif kind == RESIZE then done = done + resize(charges[i], a, now, now_ms)
+        elseif kind == BLOCK_FOR then done = done + block_for(charges[i].p, charges[i].set, a)
         elseif kind == EXTEND then done = done + extend(charges[i], a, b)
         else done = done + refund(charges[i], a, now, now_ms) end
       end

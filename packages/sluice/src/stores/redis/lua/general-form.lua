@@ -30,7 +30,7 @@ end
 
 local function general_form(json)
   if not json then return general_usual() end
-  if type(json[1]) == 'table' then return json[1], json[2] end
+  if type(json[1]) == 'table' then return json[1], json[2], json[3] end
   -- Again, as fast-takes.lua has changed it.
   local list = cjson.decode(ARGV[2])
   local sets, asks, indices, set, first, runs = {}, {}, {}, FIRST_SET, 1, list[1]

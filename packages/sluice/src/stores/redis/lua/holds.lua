@@ -18,12 +18,15 @@ local function find_takings(p, set, id)
   return takings, cost
 end
 
-local function add_hold(p, set, id, ttl, cost, kind)
+local function add_hold(p, set, id, ttl, cost, kind, tags)
   local last = set[LAST]
   if not p[last + 1] then p[last + 1], p[last + 2] = HOLDS, {} end
-  local holds, tags = p[last + 2], {}
+  local holds = p[last + 2]
   local h = #holds + 1
-  for l = 1, #set do tags[l] = set[l][TAG] end
+  if not tags then
+    tags = {}
+    for l = 1, #set do tags[l] = set[l][TAG] end
+  end
   holds[h], holds[h + HOLD_AGE], holds[h + HOLD_LEFT], holds[h + HOLD_COST] = id, 0, ttl, cost
   holds[h + HOLD_KIND], holds[h + HOLD_TAGS] = kind, tags
 end

@@ -12,6 +12,8 @@ local function window_at(limit, now_ms)
   return limit[PERIOD], limit[ALIGNED] == 1 and now_ms % limit[PERIOD] or -1
 end
 
+--- @include share.lua
+
 -- The counts of this clock-aligned window and of the one before, and this window's age.
 local function two_counts(p, o, limit, now_ms)
   local age = now_ms % limit[PERIOD]
@@ -46,7 +48,8 @@ local function held_in(p, set)
   local holds, held = p[set[LAST] + 2], 0
   if holds then
     for h = 1, #holds, HOLD_WIDTH do
-      if holds[h + HOLD_KIND] ~= RECEIPT and holds[h + HOLD_LEFT] > 0 then held = held + holds[h + HOLD_COST] end
+      local kind = holds[h + HOLD_KIND]
+      if kind ~= RECEIPT and kind < BLOCK and holds[h + HOLD_LEFT] > 0 then held = held + holds[h + HOLD_COST] end
     end
   end
   return held
@@ -68,6 +71,15 @@ end
 -- How many copies of the cost fit into every limit, at most `copies`.
 local function fit(p, set, cost, copies, now_ms)
   if cost == 0 then return copies end
+  local holds, charges = p[set[LAST] + 2], set.block and set.block[BLOCK_COUNTS] == CHARGES
+  if charges then copies = min(copies, set.block[BLOCK_AFTER]) end
+  for h = 1, holds and #holds or 0, HOLD_WIDTH do
+    if holds[h + HOLD_KIND] == BLOCK then return 0 end
+    -- Charges lead to a block themselves.
+    if charges and holds[h + HOLD_KIND] == STRIKES then
+      copies = min(copies, max(1, set.block[BLOCK_AFTER] - holds[h + HOLD_COST]))
+    end
+  end
   for l = 1, #set do
     local limit = set[l]
     local algorithm, o, room = limit[ALGORITHM], limit[FIRST], limit[AMOUNT]
@@ -83,6 +95,8 @@ local function fit(p, set, cost, copies, now_ms)
     elseif algorithm == PACE then
       local _, _, _, _, _, room_of_pace = paced(p, limit, now_ms)
       room = room_of_pace
+    elseif algorithm == SHARE then
+      room = share_room(p, limit, now_ms)
     elseif algorithm == SLIDING_LOG then
       local log, period = p[o], limit[PERIOD] * 1000
       for e = 1, #log, 2 do if log[e] < period then room = room - log[e + 1] end end
@@ -116,6 +130,8 @@ local function spend_one(p, limit, units, now, now_ms)
     local interval, count, debt, position, age = limit[INTERVAL], paced(p, limit, now_ms)
     p[o], p[o + 1], p[o + 2] = age, count + units, min(FARTHEST, position + debt + units * interval)
     p[o + 3], p[o + 4] = interval, position
+  elseif algorithm == SHARE then
+    spend_share(p, limit, units, now_ms)
   elseif algorithm == SLIDING_LOG and units > 0 then
     local log, age = live_entries(p[o], limit), entry_age(limit, now, now)
     local last = #log
@@ -177,6 +193,8 @@ local function give_back(p, limit, units, taken, held, now, now_ms)
     if p[o] == age and floor(taken / 1000) >= limit[s + PERIOD_START] then
       p[o + 1] = max(0, count - units)
     end
+  elseif algorithm == SHARE then
+    if p[o] >= 0 and now_ms - p[o] <= floor(taken / 1000) then p[o + 2] = max(0, p[o + 2] - units) end
   elseif algorithm == SLIDING_LOG then
     p[o] = live_entries(p[o], limit)
     give_back_to_log(p[o], limit, units, taken, now)
@@ -198,6 +216,8 @@ local function life(p, limit, now_ms)
   elseif algorithm == PACE then
     local _, _, _, age, s = paced(p, limit, now_ms)
     return p[o] == age and limit[s + PERIOD_END] - now_ms or 0
+  elseif algorithm == SHARE then
+    return p[o] >= 0 and max(0, p[o + 1] - p[o]) or 0
   elseif algorithm == SLIDING_LOG then
     local log = p[o]
     return #log > 0 and ceil((limit[PERIOD] * 1000 - log[#log - 1]) / 1000) or 0

@@ -4,6 +4,9 @@
 -- bytes instead of 9 and a subject with four windows fits into the 44 bytes that Redis embeds in the object itself.
 -- Scripts work on the array as it is.
 --
+-- This is format 1, which needs no number. A value of a later format starts with OTHER_FORMAT, a byte that starts
+-- neither a MessagePack value nor a text, and its number; docs/design.md says who writes which. It is left as it is.
+--
 -- The limits of the last writer come first, in the order of its set. Those that follow are kept for other sets, until
 -- they end: tiers and policy versions that alternate on a subject must not erase each other's usage. A loaded state has
 -- them in `kept`, each as { tag, fields... }.
@@ -18,19 +21,27 @@ local function add_fresh(p, limit)
   else
     p[o], p[o + 1] = -1, 0
     if algorithm == SLIDING_WINDOW then p[o + 2] = 0 end
-    if algorithm == PACE then p[o + 2], p[o + 3], p[o + 4] = 0, 0, 0 end
+    if algorithm == PACE or algorithm == SHARE then p[o + 2], p[o + 3], p[o + 4] = 0, 0, 0 end
   end
 end
 
+-- Finds the end of each set's fields, and what its shares are of. Returns whether there are any.
 local function measure(sets)
+  local shared = false
   for s = 1, #sets do
     local last = BASE
     for l = 1, #sets[s] do
-      local width = widths[sets[s][l][ALGORITHM]]
-      if width then last = sets[s][l][FIRST] + width - 1 end
+      local limit = sets[s][l]
+      local width = widths[limit[ALGORITHM]]
+      if width then last = limit[FIRST] + width - 1 end
+      if limit[ALGORITHM] == SHARE then
+        limit.of = sets[s][l - 1]
+        sets[s].shared, shared = limit, true
+      end
     end
     sets[s][LAST] = last
   end
+  return shared
 end
 
 local function fresh(set, now)
@@ -53,12 +64,12 @@ end
 -- unused.
 local function lay_out(p, set)
   if is_laid_out(p, set) then return p end
-  local to, places, kept, from = fresh(set, p[BASE]), {}, {}, 2
-  for l = 1, #set do places[set[l][TAG]] = set[l][FIRST] end
+  local to, firsts, kept, from = fresh(set, p[BASE]), {}, {}, 2
+  for l = 1, #set do firsts[set[l][TAG]] = set[l][FIRST] end
   local function move(source, at, width)
-    local place = places[source[at]]
-    if place then
-      for w = 1, width do to[place + w - 1] = source[at + w] end
+    local first = firsts[source[at]]
+    if first then
+      for w = 1, width do to[first + w - 1] = source[at + w] end
     else
       kept[#kept + 1] = { unpack(source, at, at + width) }
     end
@@ -162,7 +173,7 @@ local function are_holds(holds)
     local left, kind, tags = holds[h + HOLD_LEFT], holds[h + HOLD_KIND], holds[h + HOLD_TAGS]
     if type(holds[h]) ~= 'string' or not is_count(holds[h + HOLD_AGE]) or not is_count(holds[h + HOLD_COST])
       or type(left) ~= 'number' or not is_count(left + MAX_NUMBER / 2)
-      or (kind ~= RESERVE and kind ~= ACQUIRE and kind ~= RECEIPT and kind ~= PENDING) or type(tags) ~= 'table' then return false end
+      or not is_count(kind) or kind > LAST_BLOCK or kind % 1 ~= 0 or type(tags) ~= 'table' then return false end
   end
   return true
 end
@@ -182,9 +193,13 @@ local function is_sound(p)
       if not is_log(a) then return false end
     elseif algorithm == GCRA then
       if not (is_count(a) and is_count(b)) or (a > 0 and b == 0) then return false end
-    elseif algorithm == FIXED_WINDOW or algorithm == CALENDAR or algorithm == SLIDING_WINDOW or algorithm == PACE then
+    elseif algorithm == FIXED_WINDOW or algorithm == CALENDAR or algorithm == SLIDING_WINDOW or algorithm == PACE
+      or algorithm == SHARE then
       if not (is_count(b) and (a == -1 or is_count(a))) then return false end
       if (algorithm == SLIDING_WINDOW or algorithm == PACE) and not is_count(p[at + 3]) then return false end
+      if algorithm == SHARE and not (is_count(p[at + 3]) and is_count(p[at + 4]) and is_count(p[at + 5])) then
+        return false
+      end
       if algorithm == PACE and not is_bucket(p[at + 3], p[at + 4], p[at + 5]) then return false end
     else
       return false
@@ -213,7 +228,8 @@ local function unpack_all(raw, states)
   end
 end
 
--- Reads all subjects: their states (nil for none, false for what is not ours), and their stored values.
+-- Reads all subjects: their states (nil for none, false for what is not ours or of another format), and their stored
+-- values.
 local function load_states()
   local raw, states, none = call('MGET', unpack(KEYS)), {}, {}
   if not pcall(unpack_all, raw, states) then
@@ -229,7 +245,7 @@ local function load_states()
       raw[k], states[k] = '\192', nil
       none[#none + 1] = KEYS[k]
     elseif not states[k] then
-      raw[k], states[k] = '\194', false
+      raw[k], states[k] = raw[k]:byte() == OTHER_FORMAT and '\195' or '\194', false
     end
   end
   -- MGET returns nil also for keys of other types; other programs wrote those, and they must not be overwritten.

@@ -5,6 +5,7 @@ local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 -- How many fields follow the tag, by algorithm.
 local widths = {
   [FIXED_WINDOW] = 2, [SLIDING_WINDOW] = 3, [SLIDING_LOG] = 1, [GCRA] = 2, [CALENDAR] = 2, [PACE] = 5,
+  [SHARE] = 5,
 }
 local usual_periods = { [0] = 1000, 60000, 3600000, 86400000 }
 local longest_days = { [0] = 2, 8, 32 }

@@ -1,15 +1,16 @@
 -- Puts a new version of a policy in force and announces it.
 --
--- KEYS[1]   the policy: a hash with `document`, `revision` and the last versions (`v:<revision>`). All of it is in one
---           key, and so in one cluster slot. A plain text that an operator has set there is kept as the version before.
+-- KEYS[1]   the policy: a hash with `document`, `revision`, `time` and the last versions (`v:<revision>`, and `t:` with
+--           their times in milliseconds). All of it is in one key, and so in one cluster slot. A plain text that an
+--           operator has set there is kept as the version before.
 -- ARGV[1]   the deadline, see deadline.lua
 -- ARGV[2]   the document as text
 -- ARGV[3]   the channel where the revision is announced
 -- ARGV[4]   how many versions are kept, the new one included
 -- ARGV[5]   the revision that must still be the newest, 0 for none; empty for any
 --
--- Reply: status, time, and the revision as text. It is the server's time in milliseconds, or one more than the last
--- one: it grows even after all data was lost. Empty when another revision is the newest: then nothing was written.
+-- Reply: status, time, and the revision as text: 1, 2, 3. After all data was lost it is 1 again, with another time.
+-- Empty when another revision is the newest: then nothing was written.
 
 --- @include ../../../../redis/lua/deadline.lua
 
@@ -24,11 +25,11 @@ if ARGV[5] ~= '' then
   if newest ~= tonumber(ARGV[5]) then return cmsgpack.pack(RAN, clock, '') end
 end
 
-local revision = math.floor(clock / 1000)
+local time = string.format('%.0f', math.floor(clock / 1000))
+local revision = 1
 local kept = {}
 if kind == 'hash' then
-  local last = tonumber(call('HGET', key, 'revision') or '') or 0
-  revision = math.max(revision, last + 1)
+  revision = (tonumber(call('HGET', key, 'revision') or '') or 0) + 1
   for _, field in ipairs(call('HKEYS', key)) do
     local number = string.match(field, '^v:(%d+)$')
     if number then kept[#kept + 1] = tonumber(number) end
@@ -37,13 +38,14 @@ if kind == 'hash' then
 elseif kind == 'string' then
   local former = call('GET', key)
   call('DEL', key)
-  call('HSET', key, string.format('v:%.0f', revision - 1), former)
+  call('HSET', key, 'v:1', former, 't:1', time)
+  revision = 2
 end
 for i = 1, #kept - tonumber(ARGV[4]) + 1 do
-  call('HDEL', key, string.format('v:%.0f', kept[i]))
+  call('HDEL', key, string.format('v:%.0f', kept[i]), string.format('t:%.0f', kept[i]))
 end
 
 local text = string.format('%.0f', revision)
-call('HSET', key, 'revision', text, 'document', document, 'v:' .. text, document)
+call('HSET', key, 'revision', text, 'time', time, 'document', document, 'v:' .. text, document, 't:' .. text, time)
 call('PUBLISH', channel, text)
 return cmsgpack.pack(RAN, clock, text)

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { createLimiter } from './create-limiter.ts'
+
+const request = (plan: string) => ({
+  method: 'GET',
+  path: '/',
+  headers: { 'x-tenant': 'b' },
+  context: { user: { plan } },
+})
+
+it('shows no numbers of a tier that only requests know, unless it is given', async () => {
+  const limiter = await createLimiter({
+    policy: {
+      service: 'shop',
+      tiers: { free: { rpm: 6 }, pro: { rpm: 10 } },
+      rules: [
+        {
+          name: 'per-tenant',
+          key: 'headers.x-tenant',
+          tier: { by: 'context.user.plan', default: 'free' },
+          overrides: [{ key: 'known', limits: { rpm: 3 } }],
+        },
+      ],
+    },
+  })
+  for (let i = 0; i < 9; i++) expect((await limiter.check(request('pro'))).allowed).toBe(true)
+  expect(await limiter.inspect('b')).toMatchObject({ tierUnknown: true, limits: [] })
+  expect(await limiter.inspect('b', { tier: 'pro' })).toMatchObject({
+    tierUnknown: false,
+    limits: [{ amount: 10, remaining: 1 }],
+  })
+  expect(await limiter.inspect('known')).toMatchObject({ tierUnknown: false, limits: [{ amount: 3 }] })
+  const { decision, rules } = await limiter.explain(request('pro'))
+  expect(decision.allowed).toBe(true)
+  expect(rules[0]).toMatchObject({ tier: 'pro', limits: [{ amount: 10, remaining: 1 }] })
+  await limiter.close()
+})

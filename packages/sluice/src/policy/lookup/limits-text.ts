@@ -1,0 +1,39 @@
+import type { LimitSet } from '../../core/engine/limit-set.ts'
+import { warnOnce } from '../../core/observe/warn-once.ts'
+import type { LimitsSpec } from '../document/document.ts'
+import type { Report } from '../document/policy-error.ts'
+
+/** How many different limits are remembered. */
+const maxSets = 1000
+
+/**
+ * Makes the function that reads limits which a lookup said, as text. What makes no sense in the rule is as if nothing
+ * had been said, with one warning.
+ */
+export function readLimitsText(
+  otherwise: LimitSet,
+  rule: string,
+  read: (limits: LimitsSpec, report: Report) => LimitSet | undefined,
+): (text: string) => LimitSet {
+  const known = new Map<string, LimitSet>()
+  const warn = warnOnce('SLUICE_LOOKUP_FAILED')
+  return (text) => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    let mistake: string | undefined
+    const made = read(JSON.parse(text) as LimitsSpec, (path, _, message) => {
+      mistake ??= `${path}: ${message}`
+    })
+    if (mistake !== undefined)
+      warn(`A lookup said limits that the rule ${rule} cannot have, so that its default holds: ${mistake}`)
+    const set = mistake === undefined && made ? made : otherwise
+    if (known.size >= maxSets) known.clear()
+    known.set(text, set)
+    return set
+  }
+}
+
+/** Whether a tier is limits as text. Names of tiers begin otherwise. */
+export function isLimitsText(tier: string): boolean {
+  return tier.startsWith('{') || tier.startsWith('[')
+}

@@ -1,0 +1,20 @@
+import type { MetricSpec } from '../core/observe/metrics.ts'
+
+/** One row of a table of metrics. */
+interface Row<Type extends MetricSpec['type'], Labels extends readonly string[]> extends MetricSpec {
+  readonly type: Type
+  readonly labels: Labels
+}
+
+/** A counter: what it counts, and its labels. */
+export function counter<const Labels extends readonly string[]>(
+  help: string,
+  ...labels: Labels
+): Row<'counter', Labels> {
+  return { type: 'counter', help, labels }
+}
+
+/** A gauge: what it shows, and its labels. */
+export function gauge<const Labels extends readonly string[]>(help: string, ...labels: Labels): Row<'gauge', Labels> {
+  return { type: 'gauge', help, labels }
+}
