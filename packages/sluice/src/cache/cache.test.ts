@@ -302,15 +302,16 @@ test('a cache without Redis is ready until it is closed', async () => {
 
 test('wrong use is refused early', async () => {
   const { cache } = await setUp()
-  await expect(cache.getOrFetch('price:XLM' as never, () => 1)).rejects.toThrow('use a key made by defineKeys')
-  await expect(cache.lookup('price:XLM' as never, () => 1)).rejects.toThrow('use a key made by defineKeys')
+  for (const wrong of [42 as never, ''])
+    await expect(cache.getOrFetch(wrong, () => 1)).rejects.toThrow('or a key made by defineKeys')
+  await expect(cache.lookup({} as never, () => 1)).rejects.toThrow('or a key made by defineKeys')
   const signal = {} as AbortSignal
   await expect(cache.getOrFetch(keys.price('x'), () => 1, { signal })).rejects.toThrow('pass an AbortSignal')
   for (const tags of ['assets', [1], [null]])
     await expect(cache.getOrFetch(keys.price('x'), () => 1, { tags: () => tags as never })).rejects.toThrow(
       'use an array of names',
     )
-  await expect(cache.invalidate('price' as never)).rejects.toThrow('use a key')
+  await expect(cache.invalidate(42 as never)).rejects.toThrow('use a key')
   await expect(createCache({ tll: 5 } as never)).rejects.toThrow('did you mean "ttl"?')
   await expect(cache.getOrFetch(key('bare', [])(), () => 1)).rejects.toThrow('say how long a value is fresh')
   await cache.close()

@@ -31,8 +31,8 @@ export async function createCache(options: CacheOptions = {}): Promise<Cache> {
   return cache
 }
 
-function linkTo(handle: RedisHandle, { name, clock, fillLockMs: lockMs }: ResolvedOptions): RedisLink {
+function linkTo(handle: RedisHandle, { name, clock, fillLockMs: lockMs, proofMs }: ResolvedOptions): RedisLink {
   const { redis, service, prefix: start, release } = useRedis(handle, 'createCache.redis')
   const prefix = namespaceOf('cache', service, start, name)
-  return new RedisLink(redis, { prefix, maxKeys, maxScopes, lockMs, clock, release })
+  return new RedisLink(redis, { prefix, maxKeys, maxScopes, lockMs, proofMs, clock, release })
 }

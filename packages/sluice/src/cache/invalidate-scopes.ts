@@ -1,13 +1,15 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
 import { sleep } from '../runtime/sleep.ts'
-import type { InvalidateOptions } from './cache.ts'
+import type { InvalidateOptions, InvalidationTargets } from './cache.ts'
 import type { Flights } from './flights/flights.ts'
 import type { InvalidationTarget } from './keys/cache-key.ts'
+import { keyOf } from './keys/plain-key.ts'
 import type { L1 } from './l1/l1.ts'
 import type { L2 } from './l2/l2.ts'
 import type { CacheMonitor } from './monitor.ts'
 import type { ResolvedOptions } from './options.ts'
+import { expiryOf } from './protocol/messages.ts'
 
 /** An invalidation whose arguments make sense. */
 export interface InvalidationRequest {
@@ -19,18 +21,20 @@ export interface InvalidationRequest {
 
 /** Checks the arguments of `invalidate`. */
 export function readInvalidation(
-  target: InvalidationTarget | readonly InvalidationTarget[],
+  method: 'invalidate' | 'expire',
+  target: InvalidationTargets,
   options: InvalidateOptions,
 ): InvalidationRequest {
-  checkOptionNames('invalidate', options, ['mode', 'wait'])
+  checkOptionNames(method, options, ['mode', 'wait'])
   const { mode = 'fast', wait = 0 } = options
   if (!Number.isInteger(wait) || wait < 0)
-    throw invalidOption('invalidate.wait', wait, 'use a number of replicas, such as 1')
-  if (mode !== 'fast' && mode !== 'strict') throw invalidOption('invalidate.mode', mode, 'use "fast" or "strict"')
-  const targets = Array.isArray(target) ? (target as InvalidationTarget[]) : [target as InvalidationTarget]
+    throw invalidOption(`${method}.wait`, wait, 'use a number of replicas, such as 1')
+  if (mode !== 'fast' && mode !== 'strict') throw invalidOption(`${method}.mode`, mode, 'use "fast" or "strict"')
+  const targets = Array.isArray(target) ? target : [target]
   const scopes = targets.map((each) => {
-    if (typeof each?.scope === 'string') return each.scope
-    throw invalidOption('invalidate target', each, 'use a key, keys.name.prefix(...), tag(name) or everything')
+    const { scope } = (typeof each === 'string' ? keyOf(each) : (each ?? {})) as Partial<InvalidationTarget>
+    if (typeof scope === 'string') return method === 'expire' ? expiryOf(scope) : scope
+    throw invalidOption(`${method} target`, each, 'use a key, keys.name.prefix(...), tag(name) or everything')
   })
   return { scopes, mode, wait }
 }
@@ -54,15 +58,18 @@ export async function invalidateScopes(
     monitor.invalidated('sent', scopes.length)
     return { sent: true }
   }
-  const { clock, redisDeadlineMs, proofMs } = options
+  const { clock, redisDeadlineMs } = options
+  let { proofMs } = options
   const endMs = clock.monotonic() + redisDeadlineMs
   try {
-    if (!(await l2.invalidate(scopes))) flights.invalidate(scopes)
+    const { applied, longestProofMs } = await l2.invalidate(scopes)
+    proofMs = Math.max(proofMs, longestProofMs)
+    if (!applied) flights.invalidate(scopes)
   } catch (error) {
     // Redis may have executed it nevertheless. This process applies it now in any case, until Redis has it.
     l1.purge(scopes)
     flights.invalidate(scopes)
-    l2.sendLater(scopes)
+    l2.sendLater(scopes, error)
     if (mode === 'strict' || wait > 0) throw notConfirmed('invalidate', error)
     return { sent: false }
   }
@@ -71,7 +78,7 @@ export async function invalidateScopes(
       throw notConfirmed('invalidate', error)
     })
   }
-  // Proofs that were obtained before the invalidation end within `proofMs`. Clocks may differ in rate by a little.
+  // Proofs that any process obtained before the invalidation end within this time. Clocks differ in rate a little.
   if (mode === 'strict') await sleep(proofMs * 1.01 + 2, clock, undefined)
   return { sent: true }
 }

@@ -8,22 +8,16 @@ export function readLookup<T>(fetch: Fetch<T>, options: LookupOptions<T> | undef
   if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
   if (options?.signal != null && typeof options.signal.throwIfAborted !== 'function')
     throw invalidOption('lookup.signal', options.signal, 'pass an AbortSignal')
-  return options && readEntryOptions(options as never, 'lookup', ['signal'])
+  return options && readEntryOptions(options as never, 'lookup', ['signal', 'forceFresh'])
 }
 
 /** Checks the arguments of lookups that do not use them; options once per object. */
 export class UnusedArguments {
   readonly #checked = new WeakSet<object>()
 
-  /** What is wrong with them, if anything. */
-  mistakeIn<T>(fetch: Fetch<T>, options: LookupOptions<T> | undefined): unknown {
-    if (typeof fetch === 'function' && (options === undefined || this.#checked.has(options))) return undefined
-    try {
-      readLookup(fetch, options)
-    } catch (error) {
-      return error
-    }
+  check<T>(fetch: Fetch<T>, options: LookupOptions<T> | undefined): void {
+    if (typeof fetch === 'function' && (options === undefined || this.#checked.has(options))) return
+    readLookup(fetch, options)
     if (options !== undefined) this.#checked.add(options)
-    return undefined
   }
 }

@@ -1,60 +1,44 @@
 import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
+import { counter, gauge } from '../runtime/metric-rows.ts'
 import type { Cache } from './cache.ts'
 
 const table = {
-  sluice_cache_hits_total: {
-    type: 'counter',
-    help: 'Lookups answered from a level, by the name of the key.',
-    labels: ['cache', 'name', 'level', 'stale'],
-  },
-  sluice_cache_misses_total: {
-    type: 'counter',
-    help: 'Lookups that no level could answer.',
-    labels: ['cache', 'name'],
-  },
+  sluice_cache_hits_total: counter(
+    'Lookups answered from a level, by the name of the key.',
+    'cache',
+    'name',
+    'level',
+    'stale',
+  ),
+  sluice_cache_misses_total: counter('Lookups that no level could answer.', 'cache', 'name'),
   sluice_cache_fetch_duration_seconds: {
     type: 'histogram',
     help: 'How long fetches took, by how they ended.',
     labels: ['cache', 'name', 'outcome'],
     buckets: latencyBuckets,
   },
-  sluice_cache_shared_flights_total: {
-    type: 'counter',
-    help: 'Lookups that shared the fetch of another.',
-    labels: ['cache', 'name'],
-  },
-  sluice_cache_refused_fetches_total: {
-    type: 'counter',
-    help: 'Fetches whose turn did not come in time.',
-    labels: ['cache', 'name'],
-  },
-  sluice_cache_skipped_values_total: {
-    type: 'counter',
-    help: 'Values that were not kept or could not be read, by reason.',
-    labels: ['cache', 'name', 'reason'],
-  },
-  sluice_cache_invalidations_total: {
-    type: 'counter',
-    help: 'Invalidated scopes: sent, received, recovered after lost messages, or queued while Redis was away.',
-    labels: ['cache', 'way'],
-  },
-  sluice_cache_unproven_total: {
-    type: 'counter',
-    help: 'Times at which all entries became only stale, because the log of invalidations was lost or its server changed.',
-    labels: ['cache', 'reason'],
-  },
-  sluice_cache_warmed_keys_total: {
-    type: 'counter',
-    help: 'Keys fetched again after a wipe, by outcome.',
-    labels: ['cache', 'outcome'],
-  },
-  sluice_cache_memory_entries: { type: 'gauge', help: 'Entries in the first level.', labels: ['cache'] },
-  sluice_cache_memory_bytes: { type: 'gauge', help: 'Estimated bytes in the first level.', labels: ['cache'] },
-  sluice_cache_redis_up: {
-    type: 'gauge',
-    help: '1 while Redis answers, else 0. None for a cache in process only.',
-    labels: ['cache'],
-  },
+  sluice_cache_shared_flights_total: counter('Lookups that shared the fetch of another.', 'cache', 'name'),
+  sluice_cache_refused_fetches_total: counter('Fetches whose turn did not come in time.', 'cache', 'name'),
+  sluice_cache_skipped_values_total: counter(
+    'Values that were not kept or could not be read, by reason.',
+    'cache',
+    'name',
+    'reason',
+  ),
+  sluice_cache_invalidations_total: counter(
+    'Invalidated scopes: sent, received, recovered after lost messages, or queued while Redis was away.',
+    'cache',
+    'way',
+  ),
+  sluice_cache_unproven_total: counter(
+    'Times at which all entries became only stale, because the log of invalidations was lost or its server changed.',
+    'cache',
+    'reason',
+  ),
+  sluice_cache_warmed_keys_total: counter('Keys fetched again after a wipe, by outcome.', 'cache', 'outcome'),
+  sluice_cache_memory_entries: gauge('Entries in the first level.', 'cache'),
+  sluice_cache_memory_bytes: gauge('Estimated bytes in the first level.', 'cache'),
+  sluice_cache_redis_up: gauge('1 while Redis answers, else 0. None for a cache in process only.', 'cache'),
 } as const satisfies MetricTable
 
 /** @public The test of `docs/metrics.md` finds it by its name. */

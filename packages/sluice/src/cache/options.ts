@@ -39,9 +39,7 @@ export interface CommonCacheOptions extends EntryOptions {
   /** For how long after an invalidation fetches are asked to read the primary; 10 s by default. */
   readonly replicaLag?: Duration
   /** How to fetch a key by its parts, per name, so that the most used keys can be fetched again after a wipe. */
-  readonly fetchers?: Readonly<
-    Record<string, (parts: readonly KeyPart[], context: FetchContext) => Promise<unknown> | unknown>
-  >
+  readonly fetchers?: Fetchers
   /** What is fetched again after a wipe; `false` for nothing. 100 keys in 2 minutes, 8 at a time, by default. */
   readonly warmUp?: { readonly top?: number; readonly within?: Duration; readonly concurrency?: number } | false
   /** Time, for tests. */
@@ -89,8 +87,9 @@ const own = [
   ...['maxValueBytes', 'compressBytes', 'codec', 'replicaLag', 'fetchers', 'warmUp', 'clock', 'random'],
 ]
 const entry = [
-  ...['ttl', 'negativeTtl', 'staleWhileRevalidate', 'staleIfError', 'earlyRefresh', 'jitter', 'tags'],
-] as const
+  ...['ttl', 'negativeTtl', 'staleWhileRevalidate', 'staleIfError', 'softDeadline', 'errorBackoff', 'earlyRefresh'],
+  ...['jitter', 'tags'],
+] as readonly (keyof EntryOptions)[]
 
 /** Checks the options of `createCache` and fills in the defaults, once. */
 export function resolveOptions(options: CommonCacheOptions): ResolvedOptions {

@@ -1,15 +1,15 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
-import { type CloseOptions, closeWithinMs, type PartHealth } from '../runtime/part.ts'
+import { type CloseOptions, closeInTime, closeWithinMs, type PartHealth } from '../runtime/part.ts'
 import { untilAborted } from '../runtime/until-aborted.ts'
-import { withinTime } from '../runtime/within-time.ts'
-import type { Cache, CacheResult, InvalidateOptions, LookupOptions } from './cache.ts'
+import type { Cache, CacheResult, FetchMany, InvalidateOptions, InvalidationTargets, LookupOptions } from './cache.ts'
 import type { CacheEvents } from './events.ts'
 import type { Fetch, FromResult, LookupResult } from './flights/flight.ts'
 import { Flights } from './flights/flights.ts'
 import { invalidateScopes, notConfirmed, readInvalidation } from './invalidate-scopes.ts'
-import { DefinedKey, type InvalidationTarget } from './keys/cache-key.ts'
-import { type EntryOptions, type EntryRules, readEntryOptions } from './keys/key-spec.ts'
+import { type CacheKey, DefinedKey } from './keys/cache-key.ts'
+import { type EntryOptions, readEntryOptions } from './keys/key-spec.ts'
+import { keyOf } from './keys/plain-key.ts'
 import { type Entry, isEarly } from './l1/entry.ts'
 import { L1 } from './l1/l1.ts'
 import { makeEntry } from './l1/make-entry.ts'
@@ -18,9 +18,14 @@ import type { CacheLink } from './link/cache-link.ts'
 import { readLookup, UnusedArguments } from './lookup-arguments.ts'
 import { CacheMonitor } from './monitor.ts'
 import type { ResolvedOptions } from './options.ts'
+import { inPortions } from './portions.ts'
 import { readMany } from './read-many.ts'
 import type { CacheStats } from './stats.ts'
+import { toResult } from './to-result.ts'
 import { warmUp } from './warm-up.ts'
+
+/** How many keys are looked up at a time. */
+const keysPerPortion = 1000
 
 /**
  * The cache behind `createCache`. The way of one `getOrFetch`:
@@ -70,46 +75,54 @@ export class TwoLevelCache implements Cache {
     await this.#l2?.log.prove(this.#options.redisDeadlineMs)
   }
 
-  getOrFetch<T>(key: DefinedKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
-    const refused = this.#refusal(key)
-    if (refused !== undefined) return Promise.reject(refused)
-    const entry = this.#hit(key)
-    if (entry !== undefined) {
-      if (options !== undefined || typeof fetch !== 'function') {
-        const wrong = this.#arguments.mistakeIn(fetch, options)
-        if (wrong !== undefined) return Promise.reject(wrong)
-      }
-      if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
-      return Promise.resolve(entry.value as T)
+  getOrFetch<T>(given: CacheKey | string, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<T> {
+    try {
+      const key = this.#keyOf(given)
+      const entry = this.#fresh(key, fetch, options)
+      if (entry !== undefined) return Promise.resolve(entry.value as T)
+      return this.#below(key, fetch, options, this.#pickValue) as Promise<T>
+    } catch (error) {
+      return Promise.reject(error)
     }
-    return this.#below(key, fetch, options, this.#pickValue) as Promise<T>
   }
 
-  lookup<T>(key: DefinedKey, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<CacheResult<T>> {
-    const refused = this.#refusal(key)
-    if (refused !== undefined) return Promise.reject(refused)
-    const entry = this.#hit(key)
-    if (entry !== undefined) {
-      if (options !== undefined || typeof fetch !== 'function') {
-        const wrong = this.#arguments.mistakeIn(fetch, options)
-        if (wrong !== undefined) return Promise.reject(wrong)
-      }
-      if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
-      return Promise.resolve(this.#toResult<T>(entry.value, entry, false, 'memory'))
+  lookup<T>(given: CacheKey | string, fetch: Fetch<T>, options?: LookupOptions<T>): Promise<CacheResult<T>> {
+    try {
+      const key = this.#keyOf(given)
+      const entry = this.#fresh(key, fetch, options)
+      if (entry !== undefined)
+        return Promise.resolve(toResult<T>({ value: entry.value, entry, stale: false, from: 'memory' }, this.#l1))
+      return this.#below(key, fetch, options, this.#pickResult) as Promise<CacheResult<T>>
+    } catch (error) {
+      return Promise.reject(error)
     }
-    return this.#below(key, fetch, options, this.#pickResult) as Promise<CacheResult<T>>
   }
 
-  async get<T = unknown>(key: DefinedKey): Promise<CacheResult<T> | undefined> {
+  async getOrFetchMany<T>(
+    keys: readonly (CacheKey | string)[],
+    fetch: FetchMany<T>,
+    options?: LookupOptions<T>,
+  ): Promise<T[]> {
+    if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the values')
+    const group = this.#flights.group(fetch)
+    const values: T[] = []
+    for (const portion of inPortions(keys, keysPerPortion))
+      values.push(
+        ...(await Promise.all(portion.map((key) => this.getOrFetch(key, group.of(keyOf(key)) as Fetch<T>, options)))),
+      )
+    return values
+  }
+
+  async get<T = unknown>(key: CacheKey | string): Promise<CacheResult<T> | undefined> {
     const [answer] = await this.getMany<T>([key])
     return answer
   }
 
-  async getMany<T = unknown>(keys: readonly DefinedKey[]): Promise<(CacheResult<T> | undefined)[]> {
+  async getMany<T = unknown>(given: readonly (CacheKey | string)[]): Promise<(CacheResult<T> | undefined)[]> {
+    const keys = given.map((key) => this.#keyOf(key))
     const answers = keys.map((key) => {
-      this.#checkKey(key)
       const entry = this.#hit(key)
-      return entry && this.#toResult<T>(entry.value, entry, false, 'memory')
+      return entry && toResult<T>({ value: entry.value, entry, stale: false, from: 'memory' }, this.#l1)
     })
     const missing = keys.flatMap((_, index) => (answers[index] === undefined ? [index] : []))
     if (missing.length === 0) return answers
@@ -121,13 +134,13 @@ export class TwoLevelCache implements Cache {
       }
       const { entry, stale, from } = read
       this.#monitor.hit(below[at]!.spec.name, from, stale)
-      answers[missing[at]!] = this.#toResult<T>(entry.value, entry, stale, from)
+      answers[missing[at]!] = toResult<T>({ value: entry.value, entry, stale, from }, this.#l1)
     }
     return answers
   }
 
-  async set<T>(key: DefinedKey, value: T, options?: EntryOptions<T>): Promise<void> {
-    this.#checkKey(key)
+  async set<T>(given: CacheKey | string, value: T, options?: EntryOptions<T>): Promise<void> {
+    const key = this.#keyOf(given)
     const rules = options && readEntryOptions(options as never, 'set')
     const l1 = this.#l1
     const source = { value, rules, stamp: undefined, fetchMs: 0 }
@@ -144,14 +157,33 @@ export class TwoLevelCache implements Cache {
     Object.assign(entry, { generation: message.generation, sequence: message.sequence, id })
     // An invalidation that was rejected meanwhile is later than this set.
     const validity = l1.view.judge(entry)
-    if (validity === 'valid' && !this.#l2?.isUnsent(entry)) l1.keep(entry, validity)
+    if (validity !== 'valid' || this.#l2?.isUnsent(entry)) return
+    l1.keep(entry, validity)
+    this.#flights.replace(key.encoded, entry)
   }
 
-  async invalidate(
-    target: InvalidationTarget | readonly InvalidationTarget[],
-    options: InvalidateOptions = {},
+  async setMany<T>(
+    entries: Iterable<readonly [key: CacheKey | string, value: T]>,
+    options?: EntryOptions<T>,
+  ): Promise<void> {
+    const settled = await Promise.allSettled(Array.from(entries, ([key, value]) => this.set(key, value, options)))
+    for (const each of settled) if (each.status === 'rejected') throw each.reason
+  }
+
+  invalidate(target: InvalidationTargets, options: InvalidateOptions = {}): Promise<{ readonly sent: boolean }> {
+    return this.#invalidate('invalidate', target, options)
+  }
+
+  expire(target: InvalidationTargets, options: InvalidateOptions = {}): Promise<{ readonly sent: boolean }> {
+    return this.#invalidate('expire', target, options)
+  }
+
+  async #invalidate(
+    method: 'invalidate' | 'expire',
+    target: InvalidationTargets,
+    options: InvalidateOptions,
   ): Promise<{ readonly sent: boolean }> {
-    const request = readInvalidation(target, options)
+    const request = readInvalidation(method, target, options)
     if (this.#closed) throw closed()
     return request.scopes.length === 0
       ? { sent: true }
@@ -201,13 +233,13 @@ export class TwoLevelCache implements Cache {
   }
 
   async #close(withinMs: number | undefined): Promise<void> {
-    const { clock } = this.#options
-    if (withinMs !== undefined)
-      await withinTime(this.#flights.idle(), { ms: withinMs, clock, late: () => undefined }).catch(() => undefined)
+    const { clock, redisDeadlineMs } = this.#options
+    if (withinMs !== undefined) await closeInTime(withinMs, clock)(this.#flights.idle())
+    // Redis may be frozen, so the sockets are not waited for either.
+    const inTime = closeInTime(withinMs && redisDeadlineMs, clock)
     this.#l1.close()
-    await this.#flights.close()
-    await this.#l2?.close()
-    await this.#afterClose?.()
+    await inTime(this.#flights.close())
+    await inTime(Promise.all([this.#l2?.close(), this.#afterClose?.()]))
   }
 
   /** A fresh entry of L1. This is the hot path: each clock is read once. */
@@ -219,6 +251,16 @@ export class TwoLevelCache implements Cache {
     return entry
   }
 
+  /** The same for a lookup, whose arguments are checked although it does not need them. */
+  #fresh<T>(key: DefinedKey, fetch: Fetch<T>, options: LookupOptions<T> | undefined): Entry | undefined {
+    if (options?.forceFresh) return undefined
+    const entry = this.#hit(key)
+    if (entry === undefined) return undefined
+    if (options !== undefined || typeof fetch !== 'function') this.#arguments.check(fetch, options)
+    if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
+    return entry
+  }
+
   /** Looks below L1, or returns what L1 has as stale. */
   #below<T, Result>(
     key: DefinedKey,
@@ -227,30 +269,29 @@ export class TwoLevelCache implements Cache {
     pick: FromResult<Result>,
   ): Promise<Result> {
     const signal = options?.signal
-    let rules: EntryRules | undefined
-    try {
-      rules = readLookup(fetch, options)
-      signal?.throwIfAborted()
-    } catch (error) {
-      return Promise.reject(error)
-    }
+    const isForced = options?.forceFresh === true
+    const rules = readLookup(fetch, options)
+    signal?.throwIfAborted()
     const entry = this.#l1.entries.peek(key.encoded)
     const state = entry && this.#l1.stateOf(entry)
-    if (state === 'revalidate' || (state === 'unproven' && this.#l2?.isDown)) {
+    // The source failed a moment ago, or is late.
+    if (state !== undefined && state !== 'none' && !isForced && this.#l1.nowMs() < entry!.retryAtMs)
+      return Promise.resolve(pick(key, { value: entry!.value, stale: true, from: 'memory', entry }))
+    if (!isForced && (state === 'revalidate' || (state === 'unproven' && this.#l2?.isDown))) {
       if (state === 'revalidate') this.#flights.refresh(key, fetch, rules, entry!)
       else this.#flights.refreshUnproven(key, fetch, rules, entry!)
       return Promise.resolve(pick(key, { value: entry!.value, stale: true, from: 'memory', entry }))
     }
-    if (!signal) return this.#flights.join(key, fetch, rules, entry, pick)
-    const looking = this.#flights.join(key, fetch, rules, entry, (_, result) => result)
+    const how = isForced ? 'fresh' : 'join'
+    if (!signal) return this.#flights[how](key, fetch, rules, entry, pick)
+    const looking = this.#flights[how](key, fetch, rules, entry, (_, result) => result)
     return untilAborted(looking, signal).then((result) => pick(key, result))
   }
 
   readonly #pickValue: FromResult<unknown> = (key, result) => this.#counted(key, result).value
 
   readonly #pickResult: FromResult<CacheResult<unknown>> = (key, result) => {
-    const { value, entry, stale, from } = this.#counted(key, result)
-    return this.#toResult(value, entry, stale, from)
+    return toResult(this.#counted(key, result), this.#l1)
   }
 
   #counted(key: DefinedKey, result: LookupResult): LookupResult {
@@ -264,28 +305,13 @@ export class TwoLevelCache implements Cache {
     this.#flights.refresh(key, fetch, readLookup(fetch, options), entry)
   }
 
-  #toResult<T>(value: unknown, entry: Entry | undefined, stale: boolean, from: CacheResult<T>['from']): CacheResult<T> {
-    const nowMs = this.#l1.nowMs()
-    const ageMs = entry ? Math.max(0, nowMs - entry.madeAtMs) : 0
-    return {
-      value: value as T,
-      stale,
-      ageMs,
-      freshMs: entry && !stale ? Math.max(0, entry.freshUntilMs - nowMs) : 0,
-      from,
-    }
-  }
-
-  #checkKey(key: DefinedKey): void {
-    const refused = this.#refusal(key)
-    if (refused !== undefined) throw refused
-  }
-
-  /** Why this key cannot be used now, if it cannot. */
-  #refusal(key: DefinedKey): SluiceError | undefined {
-    if (!(key instanceof DefinedKey))
-      return invalidOption('key', key, 'use a key made by defineKeys, such as keys.price("XLM")')
-    return this.#closed ? closed() : undefined
+  /** The key; throws where it cannot be used now. */
+  #keyOf(given: CacheKey | string): DefinedKey {
+    const key = keyOf(given)
+    if (!(key instanceof DefinedKey) || key.encoded === '/')
+      throw invalidOption('key', given, 'use a text such as "user:42", or a key made by defineKeys: keys.price("XLM")')
+    if (this.#closed) throw closed()
+    return key
   }
 }
 

@@ -45,7 +45,7 @@ test('reports which data source is late and for how long, and which never report
   expect(await freshness.health()).toMatchObject({ ready: false, reasons: ['The freshness is closed.'] })
 })
 
-test('presence works on Cluster: channels in any slot, and the death of a process', { timeout: 60_000 }, async () => {
+test('presence works on Cluster: channels in any slot, and the death of a process', { timeout: 120_000 }, async () => {
   const options = { redis: openRedis(client, { reports: false }), redisDeadline: '5s', grace: '0ms' } as const
   const [a, b] = [await createPresence(options), await createPresence(options)]
   for (let i = 0; i < 30; i++) await (i % 2 ? a : b).join(`channel ${i}`, 'ann', { i })

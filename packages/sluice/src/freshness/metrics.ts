@@ -1,25 +1,17 @@
 import type { Clock } from '../core/clock.ts'
 import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
 import { every } from '../runtime/every.ts'
+import { gauge } from '../runtime/metric-rows.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import type { Freshness, SourceFreshness } from './freshness.ts'
 
 const table = {
-  sluice_freshness_stale: {
-    type: 'gauge',
-    help: '1 for a data source whose producer is late, else 0.',
-    labels: ['source'],
-  },
-  sluice_freshness_stale_seconds: {
-    type: 'gauge',
-    help: 'For how long a data source has been stale; 0 while it is fresh. None for one that never reported.',
-    labels: ['source'],
-  },
-  sluice_freshness_age_seconds: {
-    type: 'gauge',
-    help: 'How long ago the producer of a data source last reported.',
-    labels: ['source'],
-  },
+  sluice_freshness_stale: gauge('1 for a data source whose producer is late, else 0.', 'source'),
+  sluice_freshness_stale_seconds: gauge(
+    'For how long a data source has been stale; 0 while it is fresh. None for one that never reported.',
+    'source',
+  ),
+  sluice_freshness_age_seconds: gauge('How long ago the producer of a data source last reported.', 'source'),
 } as const satisfies MetricTable
 
 /** @public The test of `docs/metrics.md` finds it by its name. */

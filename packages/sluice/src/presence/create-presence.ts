@@ -1,4 +1,4 @@
-import { checkOptionNames } from '../core/check-options.ts'
+import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
@@ -8,6 +8,7 @@ import { reportPart } from '../redis/report-part.ts'
 import { useRedis } from '../redis/use-redis.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import type { Presence } from './presence.ts'
+import type { ReplayLimits } from './presence-store.ts'
 import { RedisPresence } from './redis-presence.ts'
 
 export interface PresenceOptions {
@@ -20,13 +21,18 @@ export interface PresenceOptions {
   readonly beat?: Duration
   /** How long a member may be without a connection before it counts as left; 10 s by default. */
   readonly grace?: Duration
+  /**
+   * How many messages of a channel are kept for clients that reconnect, and for how long after the last one; 100 for
+   * 5 minutes by default.
+   */
+  readonly replay?: { readonly messages?: number; readonly within?: Duration }
   /** How long Redis may take to answer; 500 ms by default. */
   readonly redisDeadline?: Duration
   /** Time, for tests. */
   readonly clock?: Clock
 }
 
-const known = ['redis', 'name', 'ttl', 'beat', 'grace', 'redisDeadline', 'clock']
+const known = ['redis', 'name', 'ttl', 'beat', 'grace', 'replay', 'redisDeadline', 'clock']
 
 /**
  * Keeps track of who is connected to which channel, over all processes.
@@ -50,7 +56,7 @@ export async function createPresence(options: PresenceOptions): Promise<Presence
   const keys = namespaceOf('presence', service, prefix, name)
   const [graceMs, redisDeadlineMs] = [ms('grace', '10s'), ms('redisDeadline', '500ms')]
   const presence = new RedisPresence(redis, {
-    ...{ name, prefix: keys, ttlMs, beatMs, graceMs, redisDeadlineMs, clock },
+    ...{ name, prefix: keys, ttlMs, beatMs, graceMs, redisDeadlineMs, clock, replay: readReplay(options.replay) },
     release: async () => {
       await endReport()
       await release()
@@ -59,4 +65,11 @@ export async function createPresence(options: PresenceOptions): Promise<Presence
   const endReport = reportPart(options.redis, { kind: 'presence', name, stats: () => presence.stats() })
   await presence.start()
   return presence
+}
+
+function readReplay(replay: PresenceOptions['replay'] = {}): ReplayLimits {
+  checkOptionNames('createPresence.replay', replay, ['messages', 'within'])
+  const { messages = 100, within = '5m' } = replay
+  checkWhole('createPresence.replay.messages', messages, 0, 'messages')
+  return { messages, withinMs: Math.max(1, parseDuration(within, 'createPresence.replay.within')) }
 }

@@ -14,6 +14,8 @@ export interface PresenceKeys {
   changes(name: string): string
   /** Where messages to the subscribers are published. */
   messages(name: string): string
+  /** A stream of the last messages. */
+  kept(name: string): string
 }
 
 export function presenceKeys(prefix: string): PresenceKeys {
@@ -25,5 +27,6 @@ export function presenceKeys(prefix: string): PresenceKeys {
     channel: (name) => [`${prefix}${encodeKey(name)}`, `{${prefix}${encodeKey(name)}}!counts`],
     changes: (name) => `${prefix}#changes/${encodeKey(name)}`,
     messages: (name) => `${prefix}#messages/${encodeKey(name)}`,
+    kept: (name) => `${prefix}#kept/${encodeKey(name)}`,
   }
 }

@@ -1,37 +1,20 @@
 import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
+import { counter, gauge } from '../runtime/metric-rows.ts'
 import type { Presence } from './presence.ts'
 
 const table = {
-  sluice_presence_members: {
-    type: 'gauge',
-    help: 'Members that are connected to this process.',
-    labels: ['presence'],
-  },
-  sluice_presence_channels: {
-    type: 'gauge',
-    help: 'Channels that have members in this process.',
-    labels: ['presence'],
-  },
-  sluice_presence_last_beat_seconds: {
-    type: 'gauge',
-    help: 'How long ago this process last renewed itself in Redis.',
-    labels: ['presence'],
-  },
-  sluice_presence_swept_processes_total: {
-    type: 'counter',
-    help: 'Processes that died and whose members this process removed.',
-    labels: ['presence'],
-  },
-  sluice_presence_rejoins_total: {
-    type: 'counter',
-    help: 'Times at which all members of this process had to be added again.',
-    labels: ['presence'],
-  },
-  sluice_presence_failures_total: {
-    type: 'counter',
-    help: 'Operations that did not reach Redis.',
-    labels: ['presence', 'operation'],
-  },
+  sluice_presence_members: gauge('Members that are connected to this process.', 'presence'),
+  sluice_presence_channels: gauge('Channels that have members in this process.', 'presence'),
+  sluice_presence_last_beat_seconds: gauge('How long ago this process last renewed itself in Redis.', 'presence'),
+  sluice_presence_swept_processes_total: counter(
+    'Processes that died and whose members this process removed.',
+    'presence',
+  ),
+  sluice_presence_rejoins_total: counter(
+    'Times at which all members of this process had to be added again.',
+    'presence',
+  ),
+  sluice_presence_failures_total: counter('Operations that did not reach Redis.', 'presence', 'operation'),
 } as const satisfies MetricTable
 
 /** @public The test of `docs/metrics.md` finds it by its name. */

@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto'
+import { unknownFormat } from '../redis/failure.ts'
 import type { MsgpackReader } from '../redis/msgpack.ts'
 import type { Redis } from '../redis/redis.ts'
 import type { Script } from '../redis/script.ts'
 import { type PresenceKeys, presenceKeys } from './keys.ts'
 import type { MemberSink } from './member-writer.ts'
-import type { Member } from './presence.ts'
-import { beat, join, leave, members, processes, sweep } from './scripts.gen.ts'
+import { type Published, readMessage } from './messages.ts'
+import type { Member, PresenceChange } from './presence.ts'
+import { beat, join, leave, members, processes, publish, sweep } from './scripts.gen.ts'
+
+/** How many messages of a channel are kept, and for how long after the last one. */
+export interface ReplayLimits {
+  readonly messages: number
+  readonly withinMs: number
+}
 
 export interface Beat {
   /** Whether the process counts as alive. If not, it was declared dead: its members are being removed. */
@@ -18,6 +26,9 @@ export interface Beat {
 /** How many members of a channel are looked at in one step of a sweep. */
 const membersPerCall = 500
 const sweepMs = 30_000
+/** The byte that starts a record of a later format is no text, see redis/lua/format.lua. */
+const laterFormat = '\uFFFD'
+const changeTypes = ['join', 'update', 'leave'] as const
 
 /** What presence does in Redis, for one process. */
 export class PresenceStore implements MemberSink {
@@ -58,18 +69,22 @@ export class PresenceStore implements MemberSink {
     const { processes: key } = this.keys
     // Under one id, even if the process gets a new one meanwhile.
     const process = this.#process
-    await this.#redis.command(['SADD', this.keys.channelsOf(process), channel], this.#options(key))
-    await this.#run(join, this.keys.channel(channel), [process, this.keys.changes(channel), ...joining.flat()])
+    await this.#redis.command(['SADD', this.keys.channelsOf(process), toWire(channel)], this.#options(key))
+    await this.#run(join, this.keys.channel(channel), [
+      process,
+      this.keys.changes(channel),
+      ...joining.flatMap(([id, data]) => [toWire(id), data]),
+    ])
   }
 
   async leave(channel: string, ids: readonly string[]): Promise<void> {
-    await this.#run(leave, this.keys.channel(channel), [this.#process, this.keys.changes(channel), ...ids])
+    await this.#run(leave, this.keys.channel(channel), [this.#process, this.keys.changes(channel), ...ids.map(toWire)])
   }
 
   /** This process has no member in the channel any more. */
   async forgetChannel(channel: string): Promise<void> {
     const { processes: key } = this.keys
-    await this.#redis.command(['SREM', this.keys.channelsOf(this.#process), channel], this.#options(key))
+    await this.#redis.command(['SREM', this.keys.channelsOf(this.#process), toWire(channel)], this.#options(key))
   }
 
   async count(channel: string): Promise<number> {
@@ -88,9 +103,11 @@ export class PresenceStore implements MemberSink {
     const flat = reply.read() as string[]
     const found: Member[] = []
     for (let i = 0; i < flat.length; i += 2) {
-      const homes = Object.entries(JSON.parse(flat[i + 1]!) as Record<string, string>)
+      const record = flat[i + 1]!
+      if (record.startsWith(laterFormat)) throw unknownFormat(this.keys.channel(channel)[0])
+      const homes = Object.entries(JSON.parse(record) as Record<string, string>)
       const home = homes.find(([process]) => alive.has(process))
-      if (home) found.push({ id: flat[i]!, data: parseData(home[1]) })
+      if (home) found.push({ id: fromWire(flat[i]!), data: parseData(home[1]) })
     }
     return found
   }
@@ -101,7 +118,7 @@ export class PresenceStore implements MemberSink {
     const claim = ['SET', this.keys.sweepOf(dead), this.#process, 'NX', 'PX', String(sweepMs)]
     if ((await this.#redis.command(claim, options)) === null) return undefined
     const channels = (await this.#redis.command(['SMEMBERS', this.keys.channelsOf(dead)], options)) as string[]
-    for (const channel of channels) {
+    for (const channel of channels.map(fromWire)) {
       let cursor = '0'
       do {
         const args = [dead, this.keys.changes(channel), cursor, String(membersPerCall)]
@@ -112,6 +129,19 @@ export class PresenceStore implements MemberSink {
     await this.#redis.command(['ZREM', this.keys.processes, dead], options)
     await this.#redis.command(['DEL', this.keys.channelsOf(dead), this.keys.sweepOf(dead)], options)
     return channels.length
+  }
+
+  /** Sends a message, and keeps it for those who come back. */
+  async publish(channel: string, text: string, { messages, withinMs }: ReplayLimits): Promise<void> {
+    const args = [this.keys.messages(channel), text, String(messages), String(withinMs)]
+    await this.#run(publish, [this.keys.kept(channel)], args)
+  }
+
+  /** The messages of a channel from one on, as far as they are kept. */
+  async messagesSince(channel: string, id: string): Promise<Published[]> {
+    const key = this.keys.kept(channel)
+    const found = (await this.#redis.command(['XRANGE', key, id, '+'], this.#options(key))) as [string, string[]][]
+    return found.flatMap(([each, [, text = '']]) => readMessage(String(each), String(text)) ?? [])
   }
 
   /** This process ends: it is no longer listed as alive. */
@@ -139,11 +169,30 @@ export class PresenceStore implements MemberSink {
   }
 }
 
+/** A text as Redis keeps it. UTF-8 cannot write lone surrogates: two ids with different ones would become one. */
+function toWire(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
+}
+
+/** Reads what `toWire` wrote, and leaves anything else as it is. */
+function fromWire(text: string): string {
+  const read = parseData(`"${text}"`)
+  return typeof read === 'string' ? read : text
+}
+
 /** Data is written as JSON by the process that joined; anything else is returned as text. */
-export function parseData(text: string): unknown {
+function parseData(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
     return text
   }
+}
+
+/** Reads a published change. Any client may publish to a channel, so anything else is ignored. */
+export function parseChange(text: string): PresenceChange | undefined {
+  const change = parseData(text) as { type?: unknown; id?: unknown; data?: unknown } | null
+  const type = changeTypes.find((each) => each === change?.type)
+  if (type === undefined || typeof change?.id !== 'string' || typeof change.data !== 'string') return undefined
+  return { type, id: fromWire(change.id), data: parseData(change.data) }
 }

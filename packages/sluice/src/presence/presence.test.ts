@@ -144,7 +144,7 @@ test('after a wipe all members are back within a beat', async () => {
   await waitFor(async () => (await ids(a!)).length === 2)
 })
 
-test('a hundred thousand members cost as few round trips as one', { timeout: 60_000 }, async () => {
+test('a hundred thousand members cost as few round trips as one', { timeout: 120_000 }, async () => {
   const clock = virtualClock()
   const [a] = await presences(1, { clock })
   const many = Array.from({ length: 100_000 }, (_, i) => a!.join(`c${i % 10}`, `m${i}`))
@@ -195,16 +195,17 @@ test('what is published reaches the event streams of all processes, and a client
 
 test('a client that does not read is cut off instead of filling the memory', async () => {
   const [a] = await presences(1)
-  const stream = eventStream(a!, { channel: 'flood', id: 'slow', maxBufferedBytes: 10_000 })
+  const reader = eventStream(a!, { channel: 'flood', id: 'slow', maxBufferedBytes: 10_000 }).body!.getReader()
+  await reader.read()
   await waitFor(async () => (await a!.count('flood')) === 1)
   await waitFor(async () => {
     await a!.publish('flood', 'x'.repeat(1000))
     return a!.stats().members === 0
   })
-  await expect(stream.text()).rejects.toThrow('too slow')
+  await expect(reader.read()).rejects.toThrow('too slow')
 })
 
-test('a model of presence holds under random joins, leaves and kills', { timeout: 60_000 }, async () => {
+test('a model of presence holds under random joins, leaves and kills', { timeout: 120_000 }, async () => {
   const namespace = `model ${namespaces++}`
   const [watcher] = await presences(1, { name: namespace, ttl: '300ms', beat: '50ms' })
   let seed = 7
@@ -243,7 +244,7 @@ test('a model of presence holds under random joins, leaves and kills', { timeout
   expect(await watcher!.count('c')).toBe(expected.length)
 })
 
-test('health tells whether Redis answers, and a closed presence refuses calls', { timeout: 30_000 }, async () => {
+test('health tells whether Redis answers, and a closed presence refuses calls', async () => {
   const own = await startRedis()
   const client = new Redis(own.port, { retryStrategy: () => 50 })
   client.on('error', () => undefined)

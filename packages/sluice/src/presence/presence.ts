@@ -22,6 +22,12 @@ export interface Membership {
   leave(): void
 }
 
+/** Receives a message, with its id and the name of its event. */
+export type MessageListener = (
+  message: unknown,
+  info: { readonly id: string; readonly event: string | undefined },
+) => void
+
 /** The names of all events. */
 export const presenceEventNames: Readonly<Record<keyof PresenceEvents, true>> = {
   swept: true,
@@ -56,10 +62,16 @@ export interface Presence extends Part<PresenceEvents> {
   count(channel: string): Promise<number>
   /** Calls the listener with each change of a channel from now on. */
   watch(channel: string, listener: (change: PresenceChange) => void): () => void
-  /** Sends a message to the subscribers of a channel in all processes. */
-  publish(channel: string, message: string): Promise<void>
-  /** Calls the listener with each message that is published to a channel from now on. */
-  subscribe(channel: string, listener: (message: string) => void): () => void
+  /**
+   * Sends a message, which may be any JSON value, to the subscribers of a channel in all processes. `event` is its name
+   * in event streams.
+   */
+  publish(channel: string, message: unknown, options?: { readonly event?: string }): Promise<void>
+  /**
+   * Calls the listener with each message that is published to a channel from now on; with `after`, the id of a message,
+   * first with those after it that are still kept. What is missed while Redis is away follows, as far as it is kept.
+   */
+  subscribe(channel: string, listener: MessageListener, options?: { readonly after?: string }): () => void
   stats(): PresenceStats
   /**
    * Removes the members of this process at once and ends its subscriptions. Members that Redis has not removed within

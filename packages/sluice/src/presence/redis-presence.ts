@@ -1,21 +1,24 @@
+import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock, Timer } from '../core/clock.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
 import { Emitter } from '../core/observe/emitter.ts'
+import { missingRight } from '../redis/missing-right.ts'
 import type { Redis } from '../redis/redis.ts'
 import { redisQuestion } from '../redis/redis-question.ts'
-import { type CloseOptions, closeWithinMs, type HealthQuestion, type PartHealth } from '../runtime/part.ts'
-import { withinTime } from '../runtime/within-time.ts'
+import { type CloseOptions, closeInTime, closeWithinMs, type HealthQuestion, type PartHealth } from '../runtime/part.ts'
 import { MemberWriter } from './member-writer.ts'
+import { isMessageId, MessageFollower, writeMessage } from './messages.ts'
 import {
   type Member,
   type Membership,
+  type MessageListener,
   type Presence,
   type PresenceChange,
   type PresenceEvents,
   type PresenceStats,
   presenceEventNames,
 } from './presence.ts'
-import { PresenceStore, parseData } from './presence-store.ts'
+import { PresenceStore, parseChange, type ReplayLimits } from './presence-store.ts'
 
 export interface RedisPresenceOptions {
   readonly name: string
@@ -24,12 +27,11 @@ export interface RedisPresenceOptions {
   readonly beatMs: number
   readonly graceMs: number
   readonly redisDeadlineMs: number
+  readonly replay: ReplayLimits
   readonly clock: Clock
   /** Called when it is closed. */
   readonly release: () => Promise<void>
 }
-
-const changeTypes = ['join', 'update', 'leave'] as const
 
 /** A member in this process: how many connections, and whether the last one has just ended. */
 interface LocalMember {
@@ -50,6 +52,8 @@ export class RedisPresence implements Presence {
   readonly #writer: MemberWriter
   #beatAtMs = Number.NEGATIVE_INFINITY
   #isBeating = false
+  /** Why the last beat or write failed, until a beat is answered. */
+  #lastFailure: unknown
   /** Earlier ids of this process: what it wrote before it noticed that it was declared dead must still be removed. */
   readonly #formerIds = new Set<string>()
   readonly #isAnswering: HealthQuestion<boolean>
@@ -67,6 +71,7 @@ export class RedisPresence implements Presence {
       has: (channel: string) => this.#channels.has(channel),
     }
     this.#writer = new MemberWriter(this.#store, local, (error) => {
+      this.#lastFailure = error
       this.#events.emit('failed', { operation: 'write', error })
       this.#beatSoon()
     })
@@ -121,16 +126,24 @@ export class RedisPresence implements Presence {
     })
   }
 
-  async publish(channel: string, message: string): Promise<void> {
-    if (typeof message !== 'string')
-      throw invalidOption('publish message', message, 'use a text, such as JSON.stringify(...)')
+  async publish(channel: string, message: unknown, options: { readonly event?: string } = {}): Promise<void> {
+    checkOptionNames('publish', options, ['event'])
+    const text = writeMessage(message, options.event)
     this.#checkOpen()
-    await this.#redis.publish(this.#store.keys.messages(channel), message)
+    await this.#store.publish(channel, text, this.#options.replay)
   }
 
-  subscribe(channel: string, listener: (message: string) => void): () => void {
+  subscribe(channel: string, listener: MessageListener, options: { readonly after?: string } = {}): () => void {
     if (typeof listener !== 'function') throw invalidOption('subscribe listener', listener, 'pass a function')
-    return this.#subscribe(this.#store.keys.messages(channel), listener)
+    checkOptionNames('subscribe', options, ['after'])
+    // Clients send what they like: what is no id asks for nothing.
+    const after = isMessageId(options.after) ? options.after : undefined
+    const follower = new MessageFollower(listener, after, (id) => this.#store.messagesSince(channel, id))
+    return this.#subscribe(
+      this.#store.keys.messages(channel),
+      (text) => follower.receive(text),
+      () => void follower.ready(),
+    )
   }
 
   on<Name extends keyof PresenceEvents>(name: Name, listener: (event: PresenceEvents[Name]) => void): () => void {
@@ -147,8 +160,9 @@ export class RedisPresence implements Presence {
     if (this.#closing) return { ready: false, reasons: ['The presence is closed.'], warnings: [] }
     const isAnswering = await this.#isAnswering.answer()
     const { lastBeatMs } = this.stats()
+    const right = missingRight(this.#lastFailure)
     const reasons = [
-      ...(isAnswering ? [] : ['Redis does not answer.']),
+      ...(right !== undefined ? [right] : isAnswering ? [] : ['Redis does not answer.']),
       ...(lastBeatMs < this.#options.ttlMs
         ? []
         : ['The members of this process are not listed: its last beat is older than the ttl.']),
@@ -170,10 +184,9 @@ export class RedisPresence implements Presence {
     const { clock, release } = this.#options
     clock.clearTimeout(this.#timer)
     for (const unsubscribe of this.#subscriptions) unsubscribe()
-    const removed = this.#removeAll()
-    if (withinMs === undefined) await removed
-    else await withinTime(removed, { ms: withinMs, clock, late: () => undefined }).catch(() => undefined)
-    await release()
+    const inTime = closeInTime(withinMs, clock)
+    await inTime(this.#removeAll())
+    await inTime(release())
   }
 
   async #removeAll(): Promise<void> {
@@ -195,9 +208,9 @@ export class RedisPresence implements Presence {
       throw new SluiceError('SLUICE_CLOSED', 'The presence is closed; make a new one with createPresence.')
   }
 
-  #subscribe(channel: string, message: (text: string) => void): () => void {
+  #subscribe(channel: string, message: (text: string) => void, ready?: () => void): () => void {
     this.#checkOpen()
-    const end = this.#redis.subscribe(channel, { message })
+    const end = this.#redis.subscribe(channel, ready ? { message, ready } : { message })
     this.#subscriptions.add(end)
     return () => {
       this.#subscriptions.delete(end)
@@ -236,6 +249,7 @@ export class RedisPresence implements Presence {
       const askedMs = clock.monotonic()
       const { lives, dead, nextDeathMs } = await this.#store.beat(ttlMs)
       this.#beatAtMs = askedMs
+      this.#lastFailure = undefined
       if (!lives) await this.#comeBack()
       else if (this.#writer.isBehind) await this.#writer.write()
       for (const process of [...dead, ...this.#formerIds]) await this.#sweep(process)
@@ -243,6 +257,7 @@ export class RedisPresence implements Presence {
       if (nextDeathMs !== undefined) waitMs = Math.min(waitMs, Math.max(nextDeathMs + 20, beatMs / 10))
       if (this.#writer.isBehind) waitMs = beatMs / 10
     } catch (error) {
+      this.#lastFailure = error
       this.#events.emit('failed', { operation: 'beat', error })
       waitMs = beatMs / 10
     }
@@ -287,12 +302,4 @@ export class RedisPresence implements Presence {
 
 function checkName(what: string, value: unknown): void {
   if (typeof value !== 'string' || value === '') throw invalidOption(what, value, 'use a text')
-}
-
-/** Reads a published change. Any client may publish to a channel, so anything else is ignored. */
-function parseChange(text: string): PresenceChange | undefined {
-  const change = parseData(text) as { type?: unknown; id?: unknown; data?: unknown } | null
-  const type = changeTypes.find((each) => each === change?.type)
-  if (type === undefined || typeof change?.id !== 'string' || typeof change.data !== 'string') return undefined
-  return { type, id: change.id, data: parseData(change.data) }
 }

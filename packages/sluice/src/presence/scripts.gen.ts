@@ -4,6 +4,7 @@ import type { Script } from '../redis/script.ts'
 export const constants = {
   RAN: 0,
   NOT_RUN: 1,
+  OTHER_FORMAT: 193,
 } as const
 
 export const beat: Script = {
@@ -24,12 +25,19 @@ return cmsgpack.pack(0, clock, lives and 1 or 0, dead, tonumber(next[2] or 0))
 
 export const join: Script = {
   name: 'join',
-  sha1: '481972d356223d02e21708bed53e8ccf8d4d640d',
+  sha1: '1f6ea6d93b0c972f7aa51066bd6907a851a36cd4',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local function is_later(value) return value and string.byte(value) == 193 end
+local function refuse_later(key)
+return redis.error_reply('FORMAT A newer version of Sluice wrote a Redis key in a format that this one does not know: ' .. key)
+end
 local process = ARGV[2]
+for i = 4, #ARGV, 2 do
+if is_later(call('HGET', KEYS[1], ARGV[i])) then return refuse_later(KEYS[1]) end
+end
 for i = 4, #ARGV, 2 do
 local id, data = ARGV[i], ARGV[i + 1]
 local text = call('HGET', KEYS[1], id)
@@ -48,12 +56,17 @@ return cmsgpack.pack(0, clock)
 
 export const leave: Script = {
   name: 'leave',
-  sha1: '0138248875678458484636918d7931b22df518f0',
+  sha1: 'bc8398518ebe65e63e70505c00c0f42e2e9b6fdb',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local function is_later(value) return value and string.byte(value) == 193 end
+local function refuse_later(key)
+return redis.error_reply('FORMAT A newer version of Sluice wrote a Redis key in a format that this one does not know: ' .. key)
+end
 local function remove(id, text)
+if is_later(text) then return end
 local homes = text and cjson.decode(text)
 if not homes or not homes[ARGV[2]] then return end
 local data = homes[ARGV[2]]
@@ -94,14 +107,33 @@ return cmsgpack.pack(0, clock, call('ZRANGEBYSCORE', KEYS[1], string.format('(%.
 `,
 }
 
-export const sweep: Script = {
-  name: 'sweep',
-  sha1: '27368837760ad77bd877dcba7acf0665522d39ba',
+export const publish: Script = {
+  name: 'publish',
+  sha1: '07267b7dc2b3805dde6cf01eb4bdb86a656325af',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local id = call('XADD', KEYS[1], 'MAXLEN', ARGV[4], '*', 'message', ARGV[3])
+call('PEXPIRE', KEYS[1], ARGV[5])
+call('PUBLISH', ARGV[2], id .. ' ' .. ARGV[3])
+return cmsgpack.pack(0, clock, id)
+`,
+}
+
+export const sweep: Script = {
+  name: 'sweep',
+  sha1: 'a1453ecc7d9ceea91cdbcd64253ef8c379f8bcba',
+  source: `local call = redis.call
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local function is_later(value) return value and string.byte(value) == 193 end
+local function refuse_later(key)
+return redis.error_reply('FORMAT A newer version of Sluice wrote a Redis key in a format that this one does not know: ' .. key)
+end
 local function remove(id, text)
+if is_later(text) then return end
 local homes = text and cjson.decode(text)
 if not homes or not homes[ARGV[2]] then return end
 local data = homes[ARGV[2]]

@@ -16,7 +16,9 @@ export interface EventStreamOptions {
   /** A client that is behind by more than this many bytes is disconnected; 1 MiB by default. */
   readonly maxBufferedBytes?: number
   /** What the stream begins with, such as the current values. */
-  readonly first?: readonly string[]
+  readonly first?: readonly unknown[]
+  /** The last message that the client has: those after it follow, as far as they are kept. */
+  readonly lastEventId?: string | undefined
   /** The clock for heartbeats; the machine's clock by default. */
   readonly clock?: Clock
 }
@@ -28,6 +30,7 @@ const names = optionNames<EventStreamOptions>({
   heartbeat: true,
   maxBufferedBytes: true,
   first: true,
+  lastEventId: true,
   clock: true,
 })
 
@@ -38,6 +41,10 @@ export interface NodeResponse {
   end(): unknown
   destroy(): unknown
   readonly writableLength: number
+  readonly destroyed?: boolean
+  readonly closed?: boolean
+  readonly writableEnded?: boolean
+  readonly req?: { readonly method?: string | undefined; readonly headers?: Readonly<Record<string, unknown>> }
   on(event: 'close', listener: () => void): unknown
 }
 
@@ -49,9 +56,12 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = Object.freez
   'x-accel-buffering': 'no',
 })
 
-/** A message in the format of event streams: `data: ` before each line. */
-export function eventText(message: string): string {
-  return `data: ${message.replace(/\r\n?|\n/g, '\ndata: ')}\n\n`
+/** A message in the format of event streams: `data: ` before each line. A text is sent as it is, all else as JSON. */
+function eventText(message: unknown, info?: { readonly id: string; readonly event: string | undefined }): string {
+  const text = typeof message === 'string' ? message : JSON.stringify(message)
+  const id = info === undefined ? '' : `id: ${info.id}\n`
+  const event = info?.event === undefined ? '' : `event: ${info.event}\n`
+  return `${id}${event}data: ${text.replace(/\r\n?|\n/g, '\ndata: ')}\n\n`
 }
 
 /** How a stream reaches its client. */
@@ -61,16 +71,16 @@ interface Outlet {
   cut(): void
 }
 
-async function connect(presence: Presence, options: EventStreamOptions, outlet: Outlet): Promise<() => void> {
-  const {
-    channel,
-    id,
-    data,
-    heartbeat = '15s',
-    maxBufferedBytes = 1024 * 1024,
-    first = [],
-    clock = systemClock(),
-  } = options
+/** A client that is connected. */
+interface Connected {
+  /** Settles when the client is a member of the channel. */
+  readonly joined: Promise<void>
+  close(): void
+}
+
+function connect(presence: Presence, options: EventStreamOptions, outlet: Outlet): Connected {
+  const { channel, id, data, heartbeat = '15s', first = [], lastEventId, clock = systemClock() } = options
+  const { maxBufferedBytes = 1024 * 1024 } = options
   let membership: Membership | undefined
   let isOver = false
   const send = (text: string): void => {
@@ -81,7 +91,8 @@ async function connect(presence: Presence, options: EventStreamOptions, outlet: 
     } else outlet.write(text)
   }
   const stopHeartbeat = every(parseDuration(heartbeat, 'heartbeat'), clock, () => send(': still here\n\n'))
-  const unsubscribe = presence.subscribe(channel, (message) => send(eventText(message)))
+  const after = lastEventId === undefined ? {} : { after: lastEventId }
+  const unsubscribe = presence.subscribe(channel, (message, info) => send(eventText(message, info)), after)
   const close = (): void => {
     if (isOver) return
     isOver = true
@@ -89,15 +100,18 @@ async function connect(presence: Presence, options: EventStreamOptions, outlet: 
     unsubscribe()
     membership?.leave()
   }
+  const join = async (): Promise<void> => {
+    try {
+      membership = await presence.join(channel, id, data)
+    } finally {
+      if (membership === undefined) close()
+      // The client may have disconnected while it was joining.
+      else if (isOver) membership.leave()
+    }
+  }
   send(': welcome\n\n')
   for (const message of first) send(eventText(message))
-  membership = await presence.join(channel, id, data).catch((error) => {
-    close()
-    throw error
-  })
-  // The client may have disconnected while it was joining.
-  if (isOver) membership.leave()
-  return close
+  return { joined: join(), close }
 }
 
 /**
@@ -112,23 +126,32 @@ export async function sendEvents(
   options: EventStreamOptions,
 ): Promise<void> {
   checkOptionNames('sendEvents', options, names)
+  // A client that is gone already would never be noticed, and to one that asks for the head nothing is streamed.
+  if (response.destroyed || response.closed || response.writableEnded) return
   response.writeHead(200, { ...eventStreamHeaders })
-  let close: (() => void) | undefined
-  let isClosed = false
-  response.on('close', () => {
-    isClosed = true
-    close?.()
-  })
-  close = await connect(presence, options, {
-    write: (text) => void response.write(text),
-    buffered: () => response.writableLength,
-    cut: () => void response.destroy(),
-  }).catch((error) => {
+  if (response.req?.method === 'HEAD') {
+    response.end()
+    return
+  }
+  const sent = response.req?.headers?.['last-event-id']
+  const lastEventId = options.lastEventId ?? (typeof sent === 'string' ? sent : undefined)
+  try {
+    const client = connect(
+      presence,
+      { ...options, lastEventId },
+      {
+        write: (text) => void response.write(text),
+        buffered: () => response.writableLength,
+        cut: () => void response.destroy(),
+      },
+    )
+    response.on('close', client.close)
+    await client.joined
+  } catch (error) {
     // The head was already sent, so no error status is possible; a client that is cut off reconnects.
     response.destroy()
     throw error
-  })
-  if (isClosed) close()
+  }
 }
 
 /**
@@ -139,28 +162,21 @@ export async function sendEvents(
 export function eventStream(presence: Presence, options: EventStreamOptions): Response {
   checkOptionNames('eventStream', options, names)
   const encoder = new TextEncoder()
-  const queued = new ByteLengthQueuingStrategy({ highWaterMark: options.maxBufferedBytes ?? 1024 * 1024 })
-  let close: (() => void) | undefined
-  let isClosed = false
+  let client: Connected | undefined
   const body = new ReadableStream<Uint8Array>(
     {
-      async start(controller) {
-        const room = controller.desiredSize ?? 0
-        close = await connect(presence, options, {
-          write: (text) => {
-            if (!isClosed) controller.enqueue(encoder.encode(text))
-          },
-          buffered: () => room - (controller.desiredSize ?? room),
+      // Called when somebody reads: nobody does for a HEAD request, and what is never read is never cancelled either.
+      pull(controller) {
+        client ??= connect(presence, options, {
+          write: (text) => controller.enqueue(encoder.encode(text)),
+          buffered: () => -(controller.desiredSize ?? 0),
           cut: () => controller.error(new Error('the client is too slow')),
         })
-        if (isClosed) close()
+        return client.joined
       },
-      cancel() {
-        isClosed = true
-        close?.()
-      },
+      cancel: () => client?.close(),
     },
-    queued,
+    new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
   )
   return new Response(body, { headers: eventStreamHeaders })
 }

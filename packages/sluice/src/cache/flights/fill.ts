@@ -1,15 +1,25 @@
+import { backoffMs } from '../../core/backoff.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import type { Entry } from '../l1/entry.ts'
 import type { L1 } from '../l1/l1.ts'
 import { makeEntry } from '../l1/make-entry.ts'
+import { firstRule } from '../l1/rules.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
-import type { Instant } from '../protocol/messages.ts'
+import { type Instant, passedMs } from '../protocol/instant.ts'
 import type { Fetches } from './fetches.ts'
 import type { FillLock } from './fill-lock.ts'
 import type { Flight, LookupResult } from './flight.ts'
 
 /** A value that is invalidated while it is fetched is fetched again, but only this often. */
 const maxAttempts = 3
+
+/** How long the source is not asked again after a fetch failed, unless an option says so. */
+const errorBackoffMs = 1000
+
+function staleResult(entry: Entry): LookupResult {
+  return { value: entry.value, stale: true, from: entry.id === 0 ? 'memory' : 'redis', entry }
+}
 
 /** Fetches the value of a flight and keeps it in both levels. */
 export class Fill {
@@ -34,18 +44,44 @@ export class Fill {
     this.#latest = latest
   }
 
-  /** Stores in Redis if there is a lock. `known` is what may be returned if the fetch fails. */
+  /**
+   * Stores in Redis if there is a lock. `known` is what may be returned if the fetch fails, or takes longer than its
+   * soft deadline.
+   */
   async run(flight: Flight, lock: FillLock | undefined, known: Entry | undefined): Promise<LookupResult> {
     lock?.hold()
+    const filling = this.#fill(flight, lock, known)
+    const softMs = this.#rule(flight, 'softDeadlineMs')
+    if (known === undefined || softMs === undefined) return filling
+    const { clock } = this.#options
+    const late = Symbol('late')
+    return withinTime(filling, { ms: softMs, clock, late: () => late }).catch((error) => {
+      if (error !== late || this.#l1.stateOf(known) === 'none') return filling
+      // Until the fetch has ended, nobody else has to wait for it.
+      known.retryAtMs = this.#l1.nowMs() + this.#fetches.deadlineMs(flight)
+      return staleResult(known)
+    })
+  }
+
+  async #fill(flight: Flight, lock: FillLock | undefined, known: Entry | undefined): Promise<LookupResult> {
     try {
       return await this.#attempt(flight, lock, known, 1)
     } catch (error) {
       if (known === undefined || this.#l1.stateOf(known) === 'none') throw error
-      return { value: known.value, stale: true, from: known.id === 0 ? 'memory' : 'redis', entry: known }
+      const baseMs = this.#rule(flight, 'errorBackoffMs') ?? errorBackoffMs
+      const waitMs = backoffMs(known.failures, this.#options.random, { baseMs, maxMs: 30 * baseMs })
+      known.failures += 1
+      known.retryAtMs = this.#l1.nowMs() + waitMs
+      return staleResult(known)
     } finally {
+      flight.over()
       // Does nothing after a value was stored.
       lock?.release()
     }
+  }
+
+  #rule(flight: Flight, name: 'softDeadlineMs' | 'errorBackoffMs'): number | undefined {
+    return firstRule([flight.rules, flight.key.spec.options, this.#options.rules], name)
   }
 
   async #attempt(
@@ -58,11 +94,15 @@ export class Fill {
     const { view } = this.#l1
     const sinceMs = this.#options.clock.monotonic() - this.#options.replicaLagMs
     const afterInvalidation = attempt > 1 || view.heardSince(key.encoded, known?.scopes ?? key.prefixScopes, sinceMs)
-    const { value, tookMs, stamp, beganAt } = await this.#fetches.run(flight, afterInvalidation)
-    const source = { value, rules: flight.rules, stamp, fetchMs: Math.max(1, Math.ceil(tookMs)) }
-    const made = makeEntry(key, source, this.#l1.nowMs(), this.#options, this.#monitor)
+    const fetched = await this.#fetches.run(flight, afterInvalidation, known)
+    const { value, tookMs, stamp, beganAt, etag, isSkipped } = fetched
+    const source = { value, rules: flight.rules, stamp, fetchMs: Math.max(1, Math.ceil(tookMs)), etag }
+    const made = isSkipped ? undefined : makeEntry(key, source, this.#l1.nowMs(), this.#options, this.#monitor)
     const unstamped = { key: key.encoded, scopes: key.prefixScopes, generation: undefined, sequence: 0 }
     const validity = flight.invalidated ? 'invalid' : view.judge(made?.entry ?? { ...unstamped, ...stamp })
+    const { replacement } = flight
+    if (validity === 'invalid' && replacement !== undefined && view.judge(replacement) === 'valid')
+      return { value: replacement.value, stale: !this.#l1.isFresh(replacement), from: 'memory', entry: replacement }
     if (validity === 'invalid' && attempt < maxAttempts) {
       const newer = this.#latest(flight)
       if (newer === undefined || newer === flight) return this.#attempt(flight, lock, undefined, attempt + 1)
@@ -85,7 +125,6 @@ export class Fill {
   /** Strict invalidation waits for `proofMs`; data that was read after it began is newer. */
   #isYoung(beganAt: Instant): boolean {
     const { monotonicMs, wallMs } = this.#l1.instant()
-    const tookMs = Math.max(monotonicMs - beganAt.monotonicMs, Math.abs(wallMs - beganAt.wallMs))
-    return tookMs < this.#options.proofMs
+    return passedMs(beganAt, monotonicMs, wallMs) < this.#options.proofMs
   }
 }

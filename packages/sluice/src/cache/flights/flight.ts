@@ -1,3 +1,4 @@
+import type { Gate } from '../../runtime/gate.ts'
 import type { FetchContext } from '../cache.ts'
 import type { DefinedKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
@@ -6,7 +7,11 @@ import type { Position } from '../protocol/messages.ts'
 import type { FlightSlot } from './flight-map.ts'
 
 /** Reads a value from its source of truth. */
-export type Fetch<T = unknown> = (context: FetchContext) => Promise<T> | T
+export interface Fetch<T = unknown> {
+  (context: FetchContext): Promise<T> | T
+  /** Whether it waits for a fetch of many keys, which has the place of all of them among the concurrent ones. */
+  readonly isGrouped?: true
+}
 
 /** How a lookup ended. */
 export interface LookupResult {
@@ -33,6 +38,15 @@ export class Flight {
   stamp: Position | undefined = undefined
   /** Set by an invalidation that is in no log. */
   invalidated = false
+  /** What was set under the key meanwhile: newer than what the fetch returns. */
+  replacement: Entry | undefined = undefined
+  /** The flight whose fetch looked this one up, as far as that is known. */
+  parent: Flight | undefined = undefined
+  /** Has its place among the concurrent fetches of a name, and lends it to one fetch at a time that it waits for. */
+  place: Gate | undefined = undefined
+  /** The flights that its fetch waits for. */
+  #waitsFor: Flight[] | undefined = undefined
+  #isOver = false
   #result: Promise<LookupResult> | undefined = undefined
   #resolve: ((result: LookupResult | Promise<LookupResult>) => void) | undefined = undefined
 
@@ -48,6 +62,23 @@ export class Flight {
       this.#resolve = resolve
     })
     return this.#result
+  }
+
+  /** Its fetch looked up another flight. */
+  waitFor(flight: Flight): void {
+    this.#waitsFor ??= []
+    this.#waitsFor.push(flight)
+  }
+
+  /** Whether this flight, or one that it waits for, waits for another one. */
+  reaches(other: Flight): boolean {
+    if (this === other) return true
+    return !this.#isOver && (this.#waitsFor?.some((each) => each.reaches(other)) ?? false)
+  }
+
+  /** It waits for nothing any more. */
+  over(): void {
+    this.#isOver = true
   }
 
   /** Says how it ended, or will end. */

@@ -1,8 +1,9 @@
-import { backoffMs } from '../../core/backoff.ts'
+import { SluiceError } from '../../core/errors.ts'
+import type { FetchMany } from '../cache.ts'
 import type { DefinedKey } from '../keys/cache-key.ts'
 import type { EntryRules } from '../keys/key-spec.ts'
 import { type Entry, levelOf } from '../l1/entry.ts'
-import type { L1, ReadStart } from '../l1/l1.ts'
+import type { L1 } from '../l1/l1.ts'
 import type { L2 } from '../l2/l2.ts'
 import type { LookupReply } from '../link/cache-link.ts'
 import type { CacheMonitor } from '../monitor.ts'
@@ -10,12 +11,10 @@ import type { ResolvedOptions } from '../options.ts'
 import { beginningAt, noBeginning } from '../values/stored-value.ts'
 import { Fetches } from './fetches.ts'
 import { Fill } from './fill.ts'
-import { FillLock } from './fill-lock.ts'
+import { FillLocks } from './fill-locks.ts'
 import { type Fetch, Flight, type FromResult, type LookupResult } from './flight.ts'
-import { FlightMap } from './flight-map.ts'
-
-/** How often a process asks again that waits for the fetch of another: a message wakes it, but messages can be lost. */
-const polls = { baseMs: 25, maxMs: 1000 } as const
+import { FlightMap, type FlightSlot } from './flight-map.ts'
+import { GroupFetch } from './group-fetch.ts'
 
 /** All lookups below L1: at most one per key at a time. */
 export class Flights {
@@ -26,8 +25,7 @@ export class Flights {
   readonly #fetches: Fetches
   readonly #fill: Fill
   readonly #flights = new FlightMap<Flight>()
-  /** The ends of fill locks that are being sent. */
-  readonly #sending = new Set<Promise<unknown>>()
+  readonly #locks: FillLocks | undefined
   #closed = false
 
   constructor(l1: L1, l2: L2 | undefined, options: ResolvedOptions, monitor: CacheMonitor) {
@@ -36,11 +34,18 @@ export class Flights {
     this.#options = options
     this.#monitor = monitor
     this.#fetches = new Fetches(l1, options, monitor)
+    const deadlineMs = (flight: Flight): number => this.#fetches.deadlineMs(flight)
+    this.#locks = l2 && new FillLocks(l1, l2, options, deadlineMs, () => this.#closed)
     this.#fill = new Fill(l1, this.#fetches, options, monitor, (flight) => this.#flights.get(flight.key.encoded))
   }
 
   get size(): number {
     return this.#flights.size
+  }
+
+  /** Fetches many keys together; like one of the concurrent fetches of their name. */
+  group(fetch: FetchMany<unknown>): GroupFetch {
+    return new GroupFetch(fetch, (name, run) => this.#fetches.inTurn(name, run))
   }
 
   /** Waits until everything that is in flight now has ended. */
@@ -54,8 +59,7 @@ export class Flights {
     this.#fetches.close()
     this.#l2?.fills.wakeAll()
     await this.idle()
-    this.#l2?.flush()
-    await Promise.all(this.#sending)
+    await this.#locks?.idle()
   }
 
   /**
@@ -71,22 +75,55 @@ export class Flights {
   ): Promise<T> {
     const slot = this.#flights.slot(key.encoded)
     const present = slot.flight
+    const parent = this.#fetches.calling
+    if (parent !== undefined && present?.reaches(parent)) return Promise.reject(ownKey(key))
     if (present !== undefined && !this.#isInvalid(present)) {
+      if (parent !== undefined) parent.waitFor(present)
       this.#monitor.shared(key.spec.name)
       return present.result.then((result) => pick(key, result))
     }
+    return this.#look(this.#begin(key, fetch, rules, slot), known, pick)
+  }
+
+  /** Fetches, whatever is cached or in flight. */
+  fresh<T>(
+    key: DefinedKey,
+    fetch: Fetch,
+    rules: EntryRules | undefined,
+    known: Entry | undefined,
+    pick: FromResult<T>,
+  ): Promise<T> {
+    const slot = this.#flights.slot(key.encoded)
+    const parent = this.#fetches.calling
+    if (parent !== undefined && slot.flight?.reaches(parent)) return Promise.reject(ownKey(key))
+    const flight = this.#begin(key, fetch, rules, slot)
+    return this.#until(flight, this.#revalidate(flight, known, true)).then((result) => pick(key, result))
+  }
+
+  /** A key was set: what is in flight for it is older. */
+  replace(key: string, entry: Entry): void {
+    const flight = this.#flights.get(key)
+    if (flight !== undefined) flight.replacement = entry
+  }
+
+  #begin(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, slot: FlightSlot<Flight>): Flight {
     const flight = new Flight(key, fetch, rules, slot)
+    const parent = this.#fetches.calling
+    if (parent !== undefined) {
+      flight.parent = parent
+      parent.waitFor(flight)
+    }
     this.#flights.begin(slot, flight)
-    return this.#look(flight, known, pick)
+    return flight
   }
 
   /** Fetches in the background, unless a flight or another process already does. */
   refresh(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, known: Entry): void {
     const slot = this.#flights.slot(key.encoded)
-    if (slot.flight !== undefined || this.#closed) return
+    if (slot.flight !== undefined || this.#closed || this.#l1.nowMs() < known.retryAtMs) return
     const flight = new Flight(key, fetch, rules, slot)
     this.#flights.begin(slot, flight)
-    this.#until(flight, this.#revalidate(flight, known)).catch(() => undefined)
+    this.#until(flight, this.#revalidate(flight, known, false)).catch(() => undefined)
   }
 
   /** While Redis is away: fetches once what was cached before. What was fetched since then stays until its TTL ends. */
@@ -127,7 +164,7 @@ export class Flights {
     return new Promise((answer) => {
       const start = this.#l1.readStart()
       const ended = (reply: LookupReply | undefined): void => {
-        const entry = this.#taken(flight, l2, reply, start)
+        const entry = this.#locks!.taken(flight, reply, start)
         // After the copy was decoded, which may have taken a while.
         const nowMs = this.#l1.nowMs()
         if (reply !== undefined) l2.answered(nowMs)
@@ -137,7 +174,7 @@ export class Flights {
           flight.end(result)
           answer(pick(key, result))
         } else {
-          const looking = this.#afterRead(flight, l2, undefined, reply, entry)
+          const looking = this.#afterRead(flight, undefined, reply, entry)
           answer(this.#until(flight, looking).then((result) => pick(key, result)))
         }
       }
@@ -179,13 +216,12 @@ export class Flights {
     }
     const start = this.#l1.readStart()
     const reply = await l2.readOrLock(flight.key.encoded, noBeginning, endMs - this.#options.clock.monotonic())
-    return this.#afterRead(flight, l2, known, reply, this.#taken(flight, l2, reply, start))
+    return this.#afterRead(flight, known, reply, this.#locks!.taken(flight, reply, start))
   }
 
   /** Continues with what Redis answered: returns the copy, or fetches under the fill lock. */
   async #afterRead(
     flight: Flight,
-    l2: L2,
     found: Entry | undefined,
     reply: LookupReply | undefined,
     entry: Entry | undefined,
@@ -202,77 +238,32 @@ export class Flights {
       if (state !== 'none') known = entry
     }
     this.#monitor.missed(flight.key.spec.name)
-    const obtained = reply && (await this.#lockOrResult(flight, l2, reply))
+    const obtained = await this.#locks!.lockOrResult(flight, reply, known !== undefined)
     if (obtained !== undefined && 'value' in obtained) return obtained
     return this.#fill.run(flight, obtained, known)
   }
 
   /**
-   * Obtains the fill lock, or what another process filled the key with. Waits while another process has the lock, which
-   * is no longer than its fetch may take and a lock outlives its holder. Undefined when Redis does not answer.
+   * A refresh of a value that is still returned to callers: who has the fill lock does it. One that is forced is done
+   * in any case; its value stays in this process if another one is just fetching the key.
    */
-  async #lockOrResult(flight: Flight, l2: L2, first: LookupReply): Promise<FillLock | LookupResult | undefined> {
-    const { clock, random, redisDeadlineMs, fetchDeadlineMs, fillLockMs } = this.#options
-    const { encoded } = flight.key
-    const endMs = clock.monotonic() + fetchDeadlineMs + fillLockMs
-    // Until when another process has the lock for sure, also if Redis does not answer meanwhile.
-    let heldUntilMs = clock.monotonic()
-    let reply: LookupReply | undefined = first
-    let rejected = noBeginning
-    for (let attempt = 0; clock.monotonic() < endMs && !this.#closed; attempt++) {
-      if (reply?.kind === 'locked') return this.#lock(l2, encoded, reply.token)
-      if (reply?.kind === 'held') heldUntilMs = clock.monotonic() + reply.forMs
-      else if (reply === undefined && clock.monotonic() >= heldUntilMs) return undefined
-      if (reply?.kind === 'stored') rejected = reply.beginning
-      // The copy that was read first is replaced at once; everything else waits.
-      if (reply !== first || reply.kind !== 'stored') {
-        const leftMs = Math.max(1, heldUntilMs - clock.monotonic())
-        const pollMs = backoffMs(attempt, random, polls)
-        await l2.fills.wait(encoded, reply?.kind === 'held' ? Math.min(pollMs, leftMs) : pollMs)
-      }
-      const start = this.#l1.readStart()
-      reply = await l2.readOrLock(encoded, rejected, redisDeadlineMs)
-      const result = this.#usable(flight, l2, reply, start)
-      if (result !== undefined) return result
-    }
-    return reply?.kind === 'locked' ? this.#lock(l2, encoded, reply.token) : undefined
-  }
-
-  /** A refresh of a value that is still returned to callers. Who has the fill lock does it. */
-  async #revalidate(flight: Flight, known: Entry): Promise<LookupResult> {
+  async #revalidate(flight: Flight, known: Entry | undefined, isForced: boolean): Promise<LookupResult> {
     const l2 = this.#l2
     if (l2 === undefined || l2.isDown) return this.#fill.run(flight, undefined, known)
     const { encoded } = flight.key
     const { redisDeadlineMs } = this.#options
     const start = this.#l1.readStart()
-    let reply = await l2.readOrLock(encoded, beginningAt(known.id), redisDeadlineMs)
+    let reply = await l2.readOrLock(encoded, beginningAt(known?.id ?? 0), redisDeadlineMs)
     if (reply?.kind === 'stored') {
-      const result = this.#usable(flight, l2, reply, start)
-      if (result?.stale === false) return result
+      const result = this.#locks!.usable(flight, reply, start)
+      if (result?.stale === false && !isForced) return result
       // The copy in Redis must be renewed as well.
       reply = await l2.readOrLock(encoded, reply.beginning, redisDeadlineMs)
     }
-    if (reply?.kind === 'held' || reply?.kind === 'stored')
+    if (reply?.kind === 'locked') return this.#fill.run(flight, this.#locks!.lock(encoded, reply.token), known)
+    if (reply !== undefined && !isForced && known !== undefined)
       return { value: known.value, stale: true, from: 'memory', entry: known }
-    return this.#fill.run(flight, reply && this.#lock(l2, encoded, reply.token), known)
-  }
-
-  #lock(l2: L2, key: string, token: string): FillLock {
-    return new FillLock(l2, this.#options, this.#sending, key, token)
-  }
-
-  /** What another process stored meanwhile, if it can be returned. */
-  #usable(flight: Flight, l2: L2, reply: LookupReply | undefined, start: ReadStart): LookupResult | undefined {
-    const entry = this.#taken(flight, l2, reply, start)
-    if (entry === undefined) return undefined
-    const state = this.#l1.stateOf(entry)
-    if (state === 'none' || state === 'error') return undefined
-    return { value: entry.value, stale: state !== 'fresh', from: levelOf(entry, reply), entry }
-  }
-
-  /** The copy that Redis had when this flight read it, unless it was invalidated meanwhile without Redis. */
-  #taken(flight: Flight, l2: L2, reply: LookupReply | undefined, start: ReadStart): Entry | undefined {
-    return reply?.kind === 'stored' && !flight.invalidated ? l2.take(flight.key, reply, start) : undefined
+    return this.#fill.run(flight, undefined, known)
   }
 
   /** Starts a flight after this one, which has its result: while this one is registered, no other could start. */
@@ -280,4 +271,9 @@ export class Flights {
     this.#flights.end(flight.slot, flight)
     start()
   }
+}
+
+function ownKey({ encoded }: DefinedKey): SluiceError {
+  const text = `the fetch of ${encoded} looks up ${encoded}, directly or through another key, and would wait for itself`
+  return new SluiceError('SLUICE_WRONG_USE', text)
 }

@@ -6,7 +6,7 @@ export interface InvalidationTarget {
   readonly scope: string
 }
 
-/** One key of a cache. Only `defineKeys` and `loadKeys` make them, so a raw string cannot collide with another key. */
+/** One key of a cache. Only `defineKeys` makes them, so a raw string cannot collide with another key. */
 export interface CacheKey extends InvalidationTarget {
   readonly parts: readonly KeyPart[]
   /** As it is spelled in Redis, after the namespace: `price/XLM`. */

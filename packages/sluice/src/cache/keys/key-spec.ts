@@ -15,6 +15,18 @@ export interface EntryOptions<T = unknown> {
   readonly staleWhileRevalidate?: Duration
   /** How long after its TTL a value is answered, marked stale, when the fetch fails. */
   readonly staleIfError?: Duration
+  /** How long a fetch may take; that of the cache when left out. */
+  readonly fetchDeadline?: Duration
+  /**
+   * How long a caller waits for a fetch while there is a stale value that may be returned. The fetch goes on, and its
+   * value is kept. Without it, until the fetch has ended.
+   */
+  readonly softDeadline?: Duration
+  /**
+   * How long the source is not asked again after a fetch failed, while there is a stale value that may be returned; 1 s
+   * by default. It doubles with every failure in a row, up to 30 times as long.
+   */
+  readonly errorBackoff?: Duration
   /** Fetch before the TTL ends, at a random moment that comes earlier the longer a fetch takes. */
   readonly earlyRefresh?: boolean
   /** By how much a TTL is shortened at random, as a share of it; 0.1 by default. */
@@ -39,12 +51,18 @@ export interface EntryRules {
   readonly negativeTtlMs?: number
   readonly staleWhileRevalidateMs?: number
   readonly staleIfErrorMs?: number
+  readonly fetchDeadlineMs?: number
+  readonly softDeadlineMs?: number
+  readonly errorBackoffMs?: number
   readonly earlyRefresh?: boolean
   readonly jitter?: number
   readonly tags?: readonly string[] | ((value: never) => readonly string[])
 }
 
-const durations = ['negativeTtl', 'staleWhileRevalidate', 'staleIfError'] as const
+const durations = [
+  ...(['negativeTtl', 'staleWhileRevalidate', 'staleIfError'] as const),
+  ...(['fetchDeadline', 'softDeadline', 'errorBackoff'] as const),
+]
 const known = ['ttl', ...durations, 'earlyRefresh', 'jitter', 'tags']
 
 /** Checks entry options once, where they are written. */

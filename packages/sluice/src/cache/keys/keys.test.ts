@@ -2,7 +2,6 @@ import { expect, expectTypeOf, test } from 'vitest'
 import { decodeKey } from '../../core/key.ts'
 import { DefinedKey, prefixScopes, tag } from './cache-key.ts'
 import { defineKeys, key } from './define-keys.ts'
-import { loadKeys } from './load-keys.ts'
 
 const keys = defineKeys({
   price: key('price', ['assetId'], { ttl: '60s' }),
@@ -50,14 +49,4 @@ test('the error for a wrong definition names the option, the value and the remed
   expect(() => key('x', [], { tll: '1s' } as never)).toThrow('did you mean "ttl"?')
   expect(() => key('x', [], { ttl: '1 parsec' })).toThrow('key("x").ttl is "1 parsec"')
   expect(() => key('x', [], { ttl: 0 })).toThrow('at least 1 ms')
-})
-
-test('configuration makes the same keys', () => {
-  const loaded = loadKeys([
-    { schemaId: 'price', fields: ['assetId'], cacheTtlSeconds: 60, prefix: 'px' },
-    { schemaId: '__proto__', fields: [], cacheTtlSeconds: null },
-  ])
-  expect(loaded.price!('XLM').encoded).toBe('px/XLM')
-  expect((loaded.price!('XLM') as DefinedKey).spec.options.ttl).toBe(60_000)
-  expect(() => loadKeys([{ schemaId: 'x', fields: [], cacheTtlSeconds: -1 }])).toThrow('keys[0].cacheTtlSeconds is -1')
 })

@@ -14,6 +14,11 @@ export interface Entry extends Stamped {
   readonly errorUntilMs: number
   /** How long the fetch took; 0 for what a producer set. */
   readonly fetchMs: number
+  /** What the source calls this version of the value, for a conditional refresh. */
+  readonly etag: string | undefined
+  /** How many fetches in a row failed since, and until when the source is not asked again. */
+  failures: number
+  retryAtMs: number
   /** Which copy in Redis it is: when that was stored. 0 for none, or while it is being stored. */
   id: number
   /** The state of the view when this was last judged. Since then nothing concerned it. */

@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 import type { ResolvedOptions } from '../options.ts'
+import { type Instant, instantOf, wallOf } from '../protocol/instant.ts'
 import { InvalidationView, type Validity } from '../protocol/invalidation-view.ts'
-import type { Instant, Invalidation, Position } from '../protocol/messages.ts'
+import type { Invalidation, Position } from '../protocol/messages.ts'
 import { type Entry, judgeEntry } from './entry.ts'
 import { SieveMap } from './sieve-map.ts'
 
@@ -29,6 +30,7 @@ export class L1 {
   readonly view: InvalidationView
   readonly #clock: Clock
   readonly #readUs: () => number
+  readonly #wallMs: () => number
   readonly #link: { readonly connection: number } | undefined
   readonly #keeps: boolean
   /** The connection over which Redis last proved the view. */
@@ -43,13 +45,14 @@ export class L1 {
     const { clock, memory, proofMs } = options
     this.#clock = clock
     this.#readUs = clock.coarse ?? clock.now
+    this.#wallMs = wallOf(clock)
     this.#link = link
     this.#keeps = memory !== undefined
     this.entries = new SieveMap(memory?.maxEntries ?? 0, memory?.maxBytes ?? 0)
     this.view = new InvalidationView({ maxScopes, maxKeys, proofMs })
     if (link === undefined) {
       const log = { generation: localGeneration, sequence: 0, since: undefined, scopeFloor: 0, keyFloor: 0 }
-      this.view.synchronize({ ...log, changes: [] }, this.instant())
+      this.view.synchronize({ ...log, isLast: true, changes: [] }, this.instant())
     }
   }
 
@@ -58,13 +61,16 @@ export class L1 {
     this.entries.clear()
   }
 
-  /** Milliseconds that never run backwards, but include the time that the machine was suspended. */
+  /**
+   * Milliseconds that never run backwards, for the times of entries. The time that the machine was suspended is
+   * included a second later: what ends by such a time also ends by the wall clock.
+   */
   nowMs(): number {
     return this.#readUs() / 1000
   }
 
   instant(): Instant {
-    return { monotonicMs: this.#clock.monotonic(), wallMs: this.nowMs() }
+    return instantOf(this.#clock)
   }
 
   /** The position and time at which a copy is requested from Redis. */
@@ -75,28 +81,30 @@ export class L1 {
 
   /** Whether all invalidations up to `proofMs` ago are known. */
   isProven(): boolean {
-    return this.isProvenAt(this.#clock.monotonic(), this.nowMs())
+    return this.#isProvenAt(this.#wallMs())
   }
 
   /**
    * The same for a time that was just read. A proof belongs to a connection: another one may lead to a server that took
    * over and has copies that were replaced.
    */
-  isProvenAt(monotonicMs: number, wallMs: number): boolean {
+  #isProvenAt(wallMs: number): boolean {
     if (this.#link === undefined) return true
+    const monotonicMs = this.#clock.monotonic()
     this.usedMs = monotonicMs
     return this.#link.connection === this.provenConnection && this.view.provenAt(monotonicMs, wallMs)
   }
 
   /** Whether an entry may be returned as fresh. */
   isFresh(entry: Entry, nowMs: number = this.nowMs()): boolean {
-    if (nowMs >= entry.freshUntilMs || judgeEntry(this.view, entry) !== 'valid') return false
-    return this.#link === undefined || this.isProvenAt(this.#clock.monotonic(), nowMs)
+    const wallMs = this.#wallMs()
+    if (Math.max(nowMs, wallMs) >= entry.freshUntilMs || judgeEntry(this.view, entry) !== 'valid') return false
+    return this.#isProvenAt(wallMs)
   }
 
   stateOf(entry: Entry): EntryState {
     const validity = judgeEntry(this.view, entry)
-    const nowMs = this.nowMs()
+    const nowMs = Math.max(this.nowMs(), this.#wallMs())
     if (validity === 'invalid' || nowMs >= entry.errorUntilMs) return 'none'
     if (nowMs < entry.freshUntilMs) return validity === 'valid' && this.isProven() ? 'fresh' : 'unproven'
     return nowMs < entry.staleUntilMs ? 'revalidate' : 'error'

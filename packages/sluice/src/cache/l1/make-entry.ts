@@ -3,6 +3,7 @@ import type { EntryRules } from '../keys/key-spec.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Position } from '../protocol/messages.ts'
+import { OversizedError } from '../values/codec.ts'
 import { deepFreeze } from '../values/freeze.ts'
 import { readCopy, writeCopy } from '../values/stored-copy.ts'
 import type { StoredValue } from '../values/stored-value.ts'
@@ -11,6 +12,8 @@ import { keepingOf } from './rules.ts'
 
 /** What an entry costs besides its text: the objects that hold it. Measured by `npm run bench -- cache`, rounded up. */
 const overheadBytes = 480
+/** What a tag costs besides its text: a string and a place in an array. */
+const tagBytes = 48
 const unjudged = -1
 
 /** What was fetched or set, and what is known of it. */
@@ -21,6 +24,7 @@ export interface MadeOf {
   readonly stamp: Position | undefined
   /** How long the fetch took; 0 for what a producer set. */
   readonly fetchMs: number
+  readonly etag?: string | undefined
 }
 
 /** An entry, and how Redis should keep it. */
@@ -37,34 +41,32 @@ export interface Made {
  */
 export function makeEntry(
   key: DefinedKey,
-  { value, rules, stamp, fetchMs }: MadeOf,
+  { value, rules, stamp, fetchMs, etag }: MadeOf,
   nowMs: number,
   options: ResolvedOptions,
   monitor: CacheMonitor,
 ): Made | undefined {
   const { codec, maxValueBytes, compressBytes, random } = options
   const keeping = keepingOf(key.spec, key.encoded, value, [rules, key.spec.options, options.rules], random)
+  const { freshMs, staleMs, errorMs, scopes, tags } = keeping
+  let size = tags.reduce((sum, tag) => sum + tag.length + 1, 3 * (etag?.length ?? 0))
   let text: string
   let copy: unknown
   try {
-    text = codec.encode(value)
+    text = codec.encode(value, maxValueBytes - size)
+    size += Buffer.byteLength(text)
+    if (size > maxValueBytes) throw new OversizedError()
     copy = deepFreeze(codec.decode(text))
-  } catch {
-    monitor.skipped(key.spec.name, 'unencodable')
+  } catch (error) {
+    monitor.skipped(key.spec.name, error instanceof OversizedError ? 'oversized' : 'unencodable')
     return undefined
   }
-  const size = Buffer.byteLength(text)
-  if (size > maxValueBytes) {
-    monitor.skipped(key.spec.name, 'oversized')
-    return undefined
-  }
-  const { freshMs, staleMs, errorMs, scopes } = keeping
   const { generation, sequence = 0 } = stamp ?? {}
   const entry: Entry = {
     key: key.encoded,
     spec: key.spec,
     value: copy,
-    bytes: size + 2 * key.encoded.length + overheadBytes,
+    bytes: size + 2 * key.encoded.length + tagBytes * tags.length + overheadBytes,
     scopes,
     generation,
     sequence,
@@ -73,13 +75,15 @@ export function makeEntry(
     staleUntilMs: nowMs + staleMs,
     errorUntilMs: nowMs + errorMs,
     fetchMs,
+    etag,
+    failures: 0,
+    retryAtMs: 0,
     id: 0,
     epoch: unjudged,
     scopeVersion: unjudged,
     uses: 1,
   }
-  const tags = scopes.filter((scope) => scope.startsWith('t:'))
-  const stored = { generation, sequence, freshMs, staleMs, errorMs, fetchMs, tags }
+  const stored = { generation, sequence, freshMs, staleMs, errorMs, fetchMs, etag, tags }
   return { entry, keepMs: errorMs, write: () => writeCopy(stored, text, compressBytes) }
 }
 
@@ -104,7 +108,7 @@ export function readEntry(
     key: key.encoded,
     spec: key.spec,
     value: copy.value,
-    bytes: stored.end - stored.start + 2 * key.encoded.length + overheadBytes,
+    bytes: stored.end - stored.start + 2 * key.encoded.length + tagBytes * copy.tags.length + overheadBytes,
     scopes: copy.tags.length === 0 ? prefixes : [...prefixes, ...copy.tags],
     generation: copy.generation,
     sequence: copy.sequence,
@@ -113,6 +117,9 @@ export function readEntry(
     staleUntilMs: madeAtMs + copy.staleMs,
     errorUntilMs: madeAtMs + copy.errorMs,
     fetchMs: copy.fetchMs,
+    etag: copy.etag,
+    failures: 0,
+    retryAtMs: 0,
     id: stored.id,
     epoch: unjudged,
     scopeVersion: unjudged,

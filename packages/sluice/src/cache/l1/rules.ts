@@ -9,6 +9,16 @@ export interface Keeping {
   readonly staleMs: number
   readonly errorMs: number
   readonly scopes: readonly string[]
+  /** Those of its scopes that are tags. */
+  readonly tags: readonly string[]
+}
+
+/** The options of a call, of its key and of the cache, in this order: the first that has an option decides. */
+export type RuleList = readonly (EntryRules | undefined)[]
+
+export function firstRule<Name extends keyof EntryRules>(rules: RuleList, name: Name): EntryRules[Name] | undefined {
+  for (const each of rules) if (each?.[name] !== undefined) return each[name]
+  return undefined
 }
 
 /** Decides how to keep a value: the options of the call override those of the key, and those override the cache's. */
@@ -16,13 +26,10 @@ export function keepingOf(
   spec: KeySpec,
   encoded: string,
   value: unknown,
-  rules: readonly (EntryRules | undefined)[],
+  rules: RuleList,
   random: () => number,
 ): Keeping {
-  const first = <Name extends keyof EntryRules>(name: Name): EntryRules[Name] | undefined => {
-    for (const each of rules) if (each?.[name] !== undefined) return each[name]
-    return undefined
-  }
+  const first = <Name extends keyof EntryRules>(name: Name): EntryRules[Name] | undefined => firstRule(rules, name)
   const negativeMs = value === null || value === undefined ? first('negativeTtlMs') : undefined
   const ttl = first('ttl')
   if (ttl === undefined && negativeMs === undefined)
@@ -39,10 +46,12 @@ export function keepingOf(
   const names = typeof tags === 'function' ? (tags as (value: unknown) => readonly string[])(value) : (tags ?? [])
   if (!Array.isArray(names) || names.some((name) => typeof name !== 'string'))
     throw invalidOption('tags', names, 'use an array of names')
+  const tagScopes = names.map(tagScope)
   return {
     freshMs,
     staleMs: freshMs + (first('staleWhileRevalidateMs') ?? 0),
     errorMs: freshMs + Math.max(first('staleIfErrorMs') ?? 0, first('staleWhileRevalidateMs') ?? 0),
-    scopes: [...prefixScopes(encoded), ...names.map(tagScope)],
+    scopes: [...prefixScopes(encoded), ...tagScopes],
+    tags: tagScopes,
   }
 }

@@ -1,3 +1,4 @@
+import { missingRight } from '../../redis/missing-right.ts'
 import { HealthQuestion } from '../../runtime/part.ts'
 import type { DefinedKey } from '../keys/cache-key.ts'
 import type { Entry } from '../l1/entry.ts'
@@ -7,6 +8,7 @@ import { readEntry } from '../l1/make-entry.ts'
 import type { CacheLink, LookupReply, LookupWaiter, SetReply } from '../link/cache-link.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
+import { inPortions } from '../portions.ts'
 import type { Invalidation } from '../protocol/messages.ts'
 import { stays } from '../protocol/newer.ts'
 import type { StoredValue } from '../values/stored-value.ts'
@@ -14,6 +16,9 @@ import { FillWaiters } from './fill-waiters.ts'
 import { LogFollower } from './log-follower.ts'
 import { RedisState } from './redis-state.ts'
 import { UnsentInvalidations } from './unsent.ts'
+
+/** More scopes than this are invalidated in several steps: Redis answers nobody else during one. */
+const scopesPerCall = 500
 
 /**
  * The second level, Redis: reads and stores copies, sends invalidations, and sends later what could not be sent. Sends
@@ -112,17 +117,22 @@ export class L2 {
   }
 
   /**
-   * Sends an invalidation and applies it. Rejects when Redis does not answer. False when the log is not the one that
-   * this process knows: it is sent again when it is, and must be applied locally until then.
+   * Sends an invalidation and applies it. Rejects when Redis does not answer. Not `applied` when the log is not the one
+   * that this process knows: it is sent again when it is, and must be applied locally until then.
    */
-  async invalidate(scopes: readonly string[]): Promise<boolean> {
-    const message = await this.#link.invalidate(scopes, this.#options.redisDeadlineMs)
-    this.#sent(message)
-    if (message.generation === this.#l1.view.generation) return true
-    // That log may be lost again before this process has read it.
-    this.#l1.purge(scopes)
-    this.#unsent.add(scopes)
-    return false
+  async invalidate(scopes: readonly string[]): Promise<{ readonly applied: boolean; readonly longestProofMs: number }> {
+    let [applied, longestProofMs] = [true, 0]
+    for (const portion of inPortions(scopes, scopesPerCall)) {
+      const message = await this.#link.invalidate(portion, this.#options.redisDeadlineMs)
+      this.#sent(message)
+      longestProofMs = Math.max(longestProofMs, message.longestProofMs)
+      if (message.generation === this.#l1.view.generation) continue
+      // That log may be lost again before this process has read it.
+      this.#l1.purge(portion)
+      this.#unsent.add(portion)
+      applied = false
+    }
+    return { applied, longestProofMs }
   }
 
   /** Waits until so many replicas have the latest invalidation. */
@@ -136,15 +146,17 @@ export class L2 {
     const reply = await this.#link.set(key, copy, keepMs, this.#options.redisDeadlineMs)
     // A pending invalidation of the key is about the value before this one.
     if (times === this.#unsent.times) this.#unsent.remove(`k:${key}`)
-    this.#sent(reply.message)
+    this.#redis.answered(this.#l1.nowMs())
+    this.#monitor.invalidated('sent', 1)
+    this.log.apply(reply.message)
     return reply
   }
 
   /** Remembers what to send when Redis is back. */
-  sendLater(scopes: readonly string[]): void {
+  sendLater(scopes: readonly string[], error: unknown): void {
     this.#monitor.invalidated('queued', scopes.length)
     this.#unsent.add(scopes)
-    if (!this.#closed) this.#redis.lost()
+    if (!this.#closed) this.#redis.lost(error)
   }
 
   /** Whether an invalidation of this has not reached Redis yet: then the copy in Redis is outdated. */
@@ -159,7 +171,10 @@ export class L2 {
 
   /** Why values may be old, or fetched by each process for itself; empty while Redis is used. */
   async whyNotReady(): Promise<string[]> {
-    if (!(await this.#isAnswering.answer())) return ['Redis does not answer.']
+    const isAnswering = await this.#isAnswering.answer()
+    const right = this.isDown ? missingRight(this.#redis.lastError) : undefined
+    if (right !== undefined) return [right]
+    if (!isAnswering) return ['Redis does not answer.']
     return this.isDown ? ['Redis answers, and is used again after the next probe.'] : []
   }
 
@@ -191,9 +206,9 @@ export class L2 {
 
   #sendUnsent(): void {
     this.#unsent.send(
-      (scopes) => this.invalidate(scopes),
-      () => {
-        if (!this.#closed) this.#redis.lost()
+      async (scopes) => (await this.invalidate(scopes)).applied,
+      (error) => {
+        if (!this.#closed) this.#redis.lost(error)
       },
     )
   }

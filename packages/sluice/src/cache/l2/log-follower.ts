@@ -1,4 +1,5 @@
 import type { Timer } from '../../core/clock.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import type { L1 } from '../l1/l1.ts'
 import type { CacheLink } from '../link/cache-link.ts'
 import type { CacheMonitor } from '../monitor.ts'
@@ -10,6 +11,12 @@ import type { RedisState } from './redis-state.ts'
 const idleMs = 10_000
 /** After which share of its time a proof is renewed. */
 const renewAfter = 0.4
+
+/** One answer about the log. */
+interface Page {
+  readonly changes: number
+  readonly hasMore: boolean
+}
 
 /**
  * Keeps what L1 knows of invalidations in step with the log in Redis: applies messages, and reads the log when one was
@@ -47,7 +54,11 @@ export class LogFollower {
       return true
     }
     if (this.#redis.isDown || this.#closed) return Promise.resolve(false)
-    return this.#sync(withinMs)
+    // Without a timer while one answer is all that is needed: that comes in time, or fails.
+    const proof = this.#sync(withinMs)
+    if (this.#l1.view.position !== undefined) return proof
+    const { clock } = this.#options
+    return withinTime(proof, { ms: withinMs, clock, late: () => undefined }).catch(() => false)
   }
 
   /** Finds out whether Redis is back. */
@@ -84,21 +95,21 @@ export class LogFollower {
     return this.#syncing
   }
 
+  /** Reads the log from where the view is, page by page. */
   async #readLog(withinMs: number): Promise<boolean> {
     const { view } = this.#l1
-    const askedAt = this.#l1.instant()
     const before = view.position
     const { epoch } = view
+    let changes = 0
     try {
-      let reply = await this.#link.sync(before, Math.max(1, withinMs))
-      // A server that had been replaced is back, or there are two: it lacks the invalidations of the meantime.
-      if (view.hasLeft(reply.generation)) reply = await this.#link.sync(before, withinMs, reply.generation)
+      let page: Page
+      do {
+        page = await this.#readPage(Math.max(1, withinMs))
+        changes += page.changes
+      } while (page.hasMore && !this.#closed)
       if (this.#closed) return false
-      // A lost connection fails its calls, so an answer came over the current one.
-      if (view.synchronize(reply, askedAt)) this.#l1.provenConnection = this.#link.connection
-      for (const [scope, sequence] of reply.changes) this.#l1.forget(scope, { generation: reply.generation, sequence })
-      const sameLog = before?.generation === reply.generation
-      if (sameLog && reply.changes.length > 0) this.#monitor.invalidated('recovered', reply.changes.length)
+      const sameLog = before !== undefined && before.generation === view.generation
+      if (sameLog && changes > 0) this.#monitor.invalidated('recovered', changes)
       this.#redis.recovered(this.#l1.nowMs())
       this.onSynced()
       if (epoch !== view.epoch && before !== undefined) {
@@ -110,6 +121,21 @@ export class LogFollower {
       if (!this.#closed) this.#redis.failed(error)
       return false
     }
+  }
+
+  async #readPage(withinMs: number): Promise<Page> {
+    const { view } = this.#l1
+    const askedAt = this.#l1.instant()
+    const { position } = view
+    let reply = await this.#link.sync(position, withinMs)
+    // A server that had been replaced is back, or there are two: it lacks the invalidations of the meantime.
+    if (view.hasLeft(reply.generation)) reply = await this.#link.sync(position, withinMs, reply.generation)
+    if (this.#closed) return { changes: 0, hasMore: false }
+    const isApplied = view.synchronize(reply, askedAt)
+    // A lost connection fails its calls, so an answer came over the current one.
+    if (isApplied && reply.isLast) this.#l1.provenConnection = this.#link.connection
+    for (const [scope, sequence] of reply.changes) this.#l1.forget(scope, { generation: reply.generation, sequence })
+    return { changes: reply.changes.length, hasMore: isApplied && !reply.isLast }
   }
 
   /** Plans the next reading of the log while the cache is in use: before the proof ends. */

@@ -1,3 +1,4 @@
+import { StoreError } from '../../core/errors.ts'
 import { backgroundClock } from '../../runtime/background-clock.ts'
 import { Reachability } from '../../runtime/reachability.ts'
 import type { CacheMonitor } from '../monitor.ts'
@@ -13,6 +14,8 @@ export class RedisState {
   readonly #reachability: Reachability
   /** When Redis last answered, by the cache's clock. */
   lastAnswerMs = 0
+  /** Why the last call failed that did. */
+  lastError: unknown
 
   constructor({ clock, random }: ResolvedOptions, monitor: CacheMonitor, probe: () => void) {
     this.#monitor = monitor
@@ -38,11 +41,15 @@ export class RedisState {
   }
 
   failed(error: unknown): void {
+    this.lastError = error
+    // That this process is late says nothing about Redis; but a probe that failed is followed by another.
+    if (!this.isDown && error instanceof StoreError && error.kind === 'overload') return
     if (this.#reachability.failed()) this.#wentDown(error)
   }
 
   /** Redis counts as down at once. */
-  lost(error?: unknown): void {
+  lost(error: unknown): void {
+    this.lastError = error
     if (this.#reachability.lost()) this.#wentDown(error)
   }
 

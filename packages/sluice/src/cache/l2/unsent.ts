@@ -35,7 +35,7 @@ export class UnsentInvalidations {
   }
 
   /** Sends all of them together; those added meanwhile follow while `send` resolves to true. */
-  send(send: (scopes: readonly string[]) => Promise<boolean>, failed: () => void): void {
+  send(send: (scopes: readonly string[]) => Promise<boolean>, failed: (error: unknown) => void): void {
     if (this.#queued.size === 0 || this.#sending.size > 0) return
     const scopes = [...this.#queued]
     this.#sending = new Set(scopes)
@@ -48,10 +48,10 @@ export class UnsentInvalidations {
         ended()
         if (goOn) this.send(send, failed)
       },
-      () => {
+      (error) => {
         ended()
         this.add(scopes)
-        failed()
+        failed(error)
       },
     )
   }

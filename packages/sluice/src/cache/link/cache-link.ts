@@ -1,4 +1,4 @@
-import type { Invalidation, LogReply, Position } from '../protocol/messages.ts'
+import type { Bumped, Invalidation, LogReply, Position } from '../protocol/messages.ts'
 import type { StoredValue } from '../values/stored-value.ts'
 
 /**
@@ -18,6 +18,7 @@ export interface LookupWaiter {
 
 /** The stamp and time of a producer's value. */
 export interface SetReply {
+  /** May be about other keys too. */
   readonly message: Invalidation
   /** When it was stored, by the clock of Redis. */
   readonly id: number
@@ -57,7 +58,7 @@ export interface CacheLink {
    */
   set(key: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply>
   /** Records an invalidation in the log, removes the keys, and publishes it. */
-  invalidate(scopes: readonly string[], withinMs: number): Promise<Invalidation>
+  invalidate(scopes: readonly string[], withinMs: number): Promise<Bumped>
   /** Waits until so many replicas have the latest invalidation. */
   waitForReplicas(replicas: number, withinMs: number): Promise<void>
   /** What happened since a position. A log with the generation `refused` gets a new one. */

@@ -7,8 +7,8 @@ export interface CacheKeys {
   value(encoded: string): string
   /** The fill lock, in the slot of its value. */
   lock(encoded: string): string
-  /** The log, in one slot: a hash and two sorted sets. */
-  readonly log: readonly [string, string, string]
+  /** The log, in one slot: a hash and three sorted sets. */
+  readonly log: readonly [string, string, string, string]
   readonly channel: string
 }
 
@@ -18,7 +18,7 @@ export function cacheKeys(prefix: string): CacheKeys {
     prefix,
     value: (encoded) => prefix + encoded,
     lock: (encoded) => `{${prefix}${encoded}}!lock`,
-    log: [log, `${log}!keys`, `${log}!scopes`],
+    log: [log, `${log}!keys`, `${log}!scopes`, `${log}!proofs`],
     channel: `${prefix}#invalidations`,
   }
 }

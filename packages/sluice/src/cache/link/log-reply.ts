@@ -9,12 +9,13 @@ export function readPosition(reply: MsgpackReader, scopes: readonly string[]): I
 /** Reads what `sync.lua` returns: what happened since a position. */
 export function readLog(reply: MsgpackReader): LogReply {
   const generation = String(reply.read())
-  const [sequence, since, keyFloor, scopeFloor] = [reply.read(), reply.read(), reply.read(), reply.read()].map(Number)
+  const next = (): number => Number(reply.read())
+  const [sequence, last, since, keyFloor, scopeFloor] = [next(), next(), next(), next(), next()]
   const flat = reply.read() as (string | number)[]
   const changes: [string, number][] = []
   for (let i = 0; i < flat.length; i += 2) changes.push([String(flat[i]), Number(flat[i + 1])])
   return {
-    ...{ generation, sequence: sequence!, keyFloor: keyFloor!, scopeFloor: scopeFloor!, changes },
-    since: since! < 0 ? undefined : since,
+    ...{ generation, sequence, isLast: last === 1, keyFloor, scopeFloor, changes },
+    since: since < 0 ? undefined : since,
   }
 }

@@ -6,7 +6,7 @@ import { insideOf } from '../../redis/use-redis.ts'
 import { openRedis } from '../../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { createCache, defineKeys, key } from '../index.ts'
-import { beginningAt } from '../values/stored-value.ts'
+import { datedAt } from '../values/stored-value.ts'
 
 const keys = defineKeys({ row: key('row', ['id'], { ttl: '60s', jitter: 0 }) })
 const count = 20
@@ -33,7 +33,7 @@ describe.each(Object.entries(clients))('with %s', (name, client) => {
     for (const [i, each] of all.entries()) await cache.set(each, values[i % values.length])
     const spelled = (i: number): string => `sluice:#cache/default/${name}/row/#${i}`
     const [seconds] = await server.cli<string[]>('TIME')
-    await server.cli('SETRANGE', spelled(15), 0, String(beginningAt((Number(seconds) - 5) * 1e6)))
+    await server.cli('SETRANGE', spelled(15), 0, datedAt((Number(seconds) - 5) * 1e6))
     await server.cli('DEL', spelled(16), spelled(19))
     await server.cli('APPEND', spelled(17), '!')
     await server.cli('SET', spelled(18), 'something else')

@@ -5,8 +5,10 @@ import type { MsgpackReader } from '../../redis/msgpack.ts'
 import type { Redis } from '../../redis/redis.ts'
 import { TickBatcher } from '../../redis/runner/tick-batcher.ts'
 import type { Script } from '../../redis/script.ts'
-import { noSlot } from '../../redis/slots.ts'
-import type { Invalidation, LogReply, Position } from '../protocol/messages.ts'
+import { noSlot, slotOf } from '../../redis/slots.ts'
+import { Gate } from '../../runtime/gate.ts'
+import { inPortions } from '../portions.ts'
+import type { Bumped, LogReply, Position } from '../protocol/messages.ts'
 import { stampCopy } from '../values/stored-copy.ts'
 import type { StoredValue } from '../values/stored-value.ts'
 import type { CacheLink, LinkSubscriber, LookupWaiter, SetReply } from './cache-link.ts'
@@ -16,7 +18,9 @@ import { LookupBatch, type LookupItem } from './lookup-batch.ts'
 import { receive } from './message.ts'
 import { ReadBatch, type ReadWaiter } from './read-batch.ts'
 import { beginSet, bump, endSet, forget, keepLock, set, sync } from './scripts.gen.ts'
+import { type SetItem, SetQueue } from './set-queue.ts'
 import { StoreQueue } from './store-queue.ts'
+import { waitForReplicas } from './wait-for-replicas.ts'
 
 export interface RedisLinkOptions {
   readonly prefix: string
@@ -24,17 +28,14 @@ export interface RedisLinkOptions {
   readonly maxKeys: number
   /** How long a fill lock is held unless it is renewed. */
   readonly lockMs: number
+  /** How long a proof of this process holds. */
+  readonly proofMs: number
   readonly clock: Clock
   readonly release: () => Promise<void>
 }
 
 /** Replies may be large, so they use a separate socket. All calls of the cache do: its proofs are about that socket. */
 const lane = 'values'
-/**
- * How long Redis waits for replicas at a time. It answers nothing else on the socket meanwhile; with one long wait, all
- * reads would wait too, and the socket would look dead.
- */
-const waitMs = 20
 /** More keys than this are removed by several calls; an even number, as they come in pairs. */
 const keysPerCall = 1000
 
@@ -43,6 +44,8 @@ const keysPerCall = 1000
  * command costs more than it saves.
  */
 const plainFrom = 8
+/** How many values are written at a time; the others wait in this process. */
+const maxWrites = 256
 /** How often a set is tried again after other writers came in between. */
 const setAttempts = 5
 
@@ -55,6 +58,8 @@ export class RedisLink implements CacheLink {
   readonly #reads: TickBatcher<string, ReadWaiter, ReadBatch>
   readonly #lookups: TickBatcher<LookupItem, LookupWaiter, LookupBatch>
   readonly #stores: StoreQueue
+  readonly #sets = new SetQueue((items) => this.#set(items))
+  readonly #writes: Gate
   /** Whether the last lookups all found a copy: then the next are likely to, and plain commands cost less. */
   #found = false
   #calls = 0
@@ -88,6 +93,8 @@ export class RedisLink implements CacheLink {
         else redis.run(batch, lane)
       },
     })
+    const refusal = (): SluiceError => new SluiceError('SLUICE_REFUSED', 'too many writes wait')
+    this.#writes = new Gate({ limit: maxWrites, queue: Infinity, clock: options.clock, refusal })
     this.#stores = new StoreQueue(redis, lane, options.clock, this.#keys.channel)
   }
 
@@ -129,20 +136,24 @@ export class RedisLink implements CacheLink {
   store(encoded: string, token: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<number> {
     const value = this.#keys.value(encoded)
     const item = { value, lock: this.#keys.lock(encoded), token, copy, keepMs: keepText(keepMs) }
-    return this.#stores.store(this.#slotOf(value), Math.ceil(withinMs), item)
+    return this.#inTurn(() => this.#stores.store(this.#slotOf(value), Math.ceil(withinMs), item))
   }
 
-  async set(encoded: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
-    const scopes = [`k:${encoded}`]
-    if (this.#redis.isCluster) return this.#setInSteps(encoded, copy, keepMs, withinMs)
+  set(encoded: string, copy: string | Buffer, keepMs: number, withinMs: number): Promise<SetReply> {
+    if (this.#redis.isCluster) return this.#inTurn(() => this.#setInSteps(encoded, copy, keepMs, withinMs))
+    return this.#sets.set({ encoded, copy, keepMs: keepText(keepMs), withinMs })
+  }
+
+  async #set(items: readonly SetItem[]): Promise<SetReply> {
     const { value, lock, log } = this.#keys
-    const keys = [...log, value(encoded), lock(encoded)]
-    const args = [...this.#bumpArgs(scopes), copy, keepText(keepMs)]
-    const { reply, nowUs } = await this.#run(set, keys, args, withinMs)
+    const scopes = items.map(({ encoded }) => `k:${encoded}`)
+    const keys = [...log, ...items.flatMap(({ encoded }) => [value(encoded), lock(encoded)])]
+    const args = [...this.#bumpArgs([]), ...items.flatMap(({ copy, keepMs }, i) => [scopes[i]!, copy, keepMs])]
+    const { reply, nowUs } = await this.#run(set, keys, args, items[0]!.withinMs)
     return { message: readPosition(reply, scopes), id: nowUs }
   }
 
-  async invalidate(scopes: readonly string[], withinMs: number): Promise<Invalidation> {
+  async invalidate(scopes: readonly string[], withinMs: number): Promise<Bumped> {
     const left = this.#countdown(withinMs)
     // The keys are removed first: a process that receives the invalidation must not find the old copies any more.
     await this.#forget(scopes, withinMs)
@@ -150,7 +161,8 @@ export class RedisLink implements CacheLink {
   }
 
   async sync(position: Position | undefined, withinMs: number, refused = ''): Promise<LogReply> {
-    const args = [position?.generation ?? '', String(position?.sequence ?? 0), this.#newNonce(), refused]
+    const { generation = '', sequence = 0 } = position ?? {}
+    const args = [generation, String(sequence), this.#newNonce(), refused, whole(this.#options.proofMs)]
     const { reply } = await this.#run(sync, this.#keys.log, args, withinMs)
     return readLog(reply)
   }
@@ -190,29 +202,14 @@ export class RedisLink implements CacheLink {
       bySlot.set(slot, keys)
       keys.push(value, this.#keys.lock(encoded))
     }
-    const calls = [...bySlot.values()].flatMap((keys) =>
-      Array.from({ length: Math.ceil(keys.length / keysPerCall) }, (_, i) =>
-        this.#run(forget, keys.slice(i * keysPerCall, (i + 1) * keysPerCall), [], withinMs),
-      ),
-    )
-    await Promise.all(calls)
+    const portions = [...bySlot.values()].flatMap((keys) => inPortions(keys, keysPerCall))
+    await Promise.all(portions.map((keys) => this.#run(forget, keys, [], withinMs)))
   }
 
-  async waitForReplicas(replicas: number, withinMs: number): Promise<void> {
-    const left = this.#countdown(withinMs)
-    const { connection } = this
-    let received = 0
-    do {
-      const words = ['WAIT', String(replicas), whole(Math.min(waitMs, left()))]
-      const reply = await this.#redis.command(words, { key: this.#keys.log[0], withinMs: left() + waitMs, lane })
-      // On a new connection nothing was written, so WAIT would count all replicas as up to date.
-      if (this.connection !== connection) break
-      received = Number(reply)
-      if (received >= replicas) return
-    } while (left() > 1)
-    throw new SluiceError('SLUICE_STORE_FAILED', `only ${received} of ${replicas} replicas have the invalidation`, {
-      transient: true,
-    })
+  waitForReplicas(replicas: number, withinMs: number): Promise<void> {
+    const wait = (words: readonly string[], ms: number): Promise<unknown> =>
+      this.#redis.command(words, { key: this.#keys.log[0], withinMs: ms, lane })
+    return waitForReplicas(replicas, this.#countdown(withinMs), () => this.connection, wait)
   }
 
   /**
@@ -241,9 +238,9 @@ export class RedisLink implements CacheLink {
     })
   }
 
-  async #bump(scopes: readonly string[], withinMs: number): Promise<Invalidation> {
+  async #bump(scopes: readonly string[], withinMs: number): Promise<Bumped> {
     const { reply } = await this.#run(bump, this.#keys.log, this.#bumpArgs(scopes), withinMs)
-    return readPosition(reply, scopes)
+    return { ...readPosition(reply, scopes), longestProofMs: Number(reply.read()) }
   }
 
   #bumpArgs(scopes: readonly string[]): string[] {
@@ -257,8 +254,19 @@ export class RedisLink implements CacheLink {
     return reply.read() === 1
   }
 
+  /** Writes when its turn comes: the deadline of a write counts from when it is sent. */
+  async #inTurn<T>(write: () => Promise<T>): Promise<T> {
+    // After all others that are asked for in this step: to encode thousands of values takes longer than a deadline.
+    await (this.#writes.tryEnter() ? undefined : this.#writes.turn())
+    try {
+      return await write()
+    } finally {
+      this.#writes.leave()
+    }
+  }
+
   #slotOf(key: string): number {
-    return this.#redis.isCluster ? this.#redis.slotOf(key) : noSlot
+    return this.#redis.isCluster ? slotOf(key) : noSlot
   }
 
   /** Whether so many keys are read by plain commands. */

@@ -4,6 +4,9 @@ import type { Script } from '../../redis/script.ts'
 export const constants = {
   RAN: 0,
   NOT_RUN: 1,
+  LOG_MS: 604800000,
+  PAGE: 1000,
+  OTHER_FORMAT: 193,
   ENDED_MS: 1000,
   LOCKED: -1,
   HELD: -2,
@@ -24,25 +27,54 @@ return cmsgpack.pack(0, clock)
 
 export const bump: Script = {
   name: 'bump',
-  sha1: '18196fbc488c3cbc9bdb29be4805ba2e5d442b44',
+  sha1: 'a42a4a2af441d54004c79c90fd289f72392a7d85',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local function is_later(value) return value and string.byte(value) == 193 end
+local function refuse_later(key)
+return redis.error_reply('FORMAT A newer version of Sluice wrote a Redis key in a format that this one does not know: ' .. key)
+end
+if type(redis.pcall('HGET', KEYS[1], 'format')) == 'string' then return refuse_later(KEYS[1]) end
+local function keep_log()
+for i = 1, 3 do call('PEXPIRE', KEYS[i], 604800000) end
+end
+local function forget_until(key, sequence, floor)
+local old = call('ZCOUNT', key, '-inf', sequence)
+if old == 0 then return floor, false end
+call('ZREMRANGEBYRANK', key, 0, math.min(old, 1000) - 1)
+return math.max(floor, sequence), old > 1000
+end
+local function begin_half(log, before)
+local more_keys, more_scopes
+log.keyFloor, more_keys = forget_until(KEYS[2], before, log.keyFloor)
+log.scopeFloor, more_scopes = forget_until(KEYS[3], before, log.scopeFloor)
+call('HSET', KEYS[1], 'keyFloor', log.keyFloor, 'scopeFloor', log.scopeFloor,
+'keys', call('ZCARD', KEYS[2]), 'scopes', call('ZCARD', KEYS[3]))
+if not more_keys and not more_scopes then
+call('HSET', KEYS[1], 'halfSequence', log.sequence, 'halfUs', string.format('%.0f', clock))
+end
+keep_log()
+end
 local function open_log(nonce, refused)
 local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
-local fields = call('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys', 'scopes')
-if fields[1] and fields[1] ~= refused and fields[2] == run and tonumber(fields[6]) == call('ZCARD', KEYS[2])
-and tonumber(fields[7]) == call('ZCARD', KEYS[3]) then
-return {
+local fields = redis.pcall('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys',
+'scopes', 'halfSequence', 'halfUs')
+if fields[1] and fields[1] ~= refused and fields[2] == run and tonumber(fields[6]) == redis.pcall('ZCARD', KEYS[2])
+and tonumber(fields[7]) == redis.pcall('ZCARD', KEYS[3]) and fields[9] then
+local log = {
 generation = fields[1], sequence = tonumber(fields[3]),
 keyFloor = tonumber(fields[4]), scopeFloor = tonumber(fields[5]),
 }
+if clock - tonumber(fields[9]) > 604800000 * 500 then begin_half(log, tonumber(fields[8])) end
+return log
 end
 call('DEL', KEYS[1], KEYS[2], KEYS[3])
 local generation = string.format('%s-%.0f-%s', string.sub(run, 1, 8), clock, nonce)
 call('HSET', KEYS[1], 'generation', generation, 'run', run, 'sequence', 0, 'keyFloor', 0, 'scopeFloor', 0,
-'keys', 0, 'scopes', 0)
+'keys', 0, 'scopes', 0, 'halfSequence', 0, 'halfUs', string.format('%.0f', clock))
+keep_log()
 return { generation = generation, sequence = 0, keyFloor = 0, scopeFloor = 0 }
 end
 local function trim(key, max, floor)
@@ -60,19 +92,35 @@ end
 local key_floor, scope_floor = trim(KEYS[2], max_keys, log.keyFloor), trim(KEYS[3], max_scopes, log.scopeFloor)
 call('HSET', KEYS[1], 'sequence', sequence, 'keyFloor', key_floor, 'scopeFloor', scope_floor,
 'keys', call('ZCARD', KEYS[2]), 'scopes', call('ZCARD', KEYS[3]))
+keep_log()
 call('PUBLISH', channel, string.format('%s %.0f %s', log.generation, sequence, table.concat(scopes, ' ')))
 return sequence
+end
+local function longest_proof()
+local longest = 0
+for _, ms in ipairs(redis.pcall('ZRANGEBYSCORE', KEYS[4], string.format('(%.0f', clock), '+inf')) do
+longest = math.max(longest, tonumber(ms))
+end
+return longest
+end
+local function note_proof(ms)
+local until_us = clock + tonumber(ms) * 2200
+local removed = redis.pcall('ZREMRANGEBYSCORE', KEYS[4], '-inf', string.format('%.0f', clock))
+if type(removed) ~= 'number' then call('DEL', KEYS[4]) end
+call('ZADD', KEYS[4], string.format('%.0f', until_us), ms)
+if call('PTTL', KEYS[4]) * 1000 < until_us - clock then call('PEXPIREAT', KEYS[4], math.ceil(until_us / 1000)) end
 end
 local scopes = {}
 for i = 6, #ARGV do scopes[i - 5] = ARGV[i] end
 local log = open_log(ARGV[3])
-return cmsgpack.pack(0, clock, log.generation, note(log, scopes, ARGV[4], ARGV[5], ARGV[2]))
+local sequence = note(log, scopes, ARGV[4], ARGV[5], ARGV[2])
+return cmsgpack.pack(0, clock, log.generation, sequence, longest_proof())
 `,
 }
 
 export const endSet: Script = {
   name: 'endSet',
-  sha1: '43e60b2e1b0c5bb325e292fde6e9a06e2f01add2',
+  sha1: '4f93d71740522d2a35ba00488eccfbe82c3f4bb1',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -86,17 +134,18 @@ local function unlock(lock, awaited, channel, value)
 call('DEL', lock)
 if awaited then call('PUBLISH', channel, 'filled ' .. value) end
 end
+local dated = string.rep(string.format('%016.0f', clock), 2)
 local token, awaited = holder_of(KEYS[2])
 if token ~= ARGV[2] then
 if token == 'set.ended' then unlock(KEYS[2], awaited, ARGV[3], KEYS[1]) end
-local copy = redis.pcall('GETRANGE', KEYS[1], 16, 200)
+local copy = redis.pcall('GETRANGE', KEYS[1], 32, 232)
 if type(copy) == 'string' then
 local generation, sequence = string.match(copy, '^%d (%S+) (%d+) ')
 if generation ~= ARGV[6] or tonumber(sequence) < tonumber(ARGV[7]) then call('UNLINK', KEYS[1]) end
 end
 return cmsgpack.pack(0, clock, 0)
 end
-local copy = string.format('%016.0f', clock) .. ARGV[4]
+local copy = dated .. ARGV[4]
 if ARGV[5] == '0' then call('SET', KEYS[1], copy) else call('SET', KEYS[1], copy, 'PX', ARGV[5]) end
 unlock(KEYS[2], awaited, ARGV[3], KEYS[1])
 return cmsgpack.pack(0, clock, 1)
@@ -195,25 +244,54 @@ return cmsgpack.pack(0, clock, lengths) .. table.concat(copies)
 
 export const set: Script = {
   name: 'set',
-  sha1: '254c4028ccebdb753d4573a7b89379c840cf9275',
+  sha1: 'c696466ad4f7a5a453a7e33175d019a74e69bb1c',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local function is_later(value) return value and string.byte(value) == 193 end
+local function refuse_later(key)
+return redis.error_reply('FORMAT A newer version of Sluice wrote a Redis key in a format that this one does not know: ' .. key)
+end
+if type(redis.pcall('HGET', KEYS[1], 'format')) == 'string' then return refuse_later(KEYS[1]) end
+local function keep_log()
+for i = 1, 3 do call('PEXPIRE', KEYS[i], 604800000) end
+end
+local function forget_until(key, sequence, floor)
+local old = call('ZCOUNT', key, '-inf', sequence)
+if old == 0 then return floor, false end
+call('ZREMRANGEBYRANK', key, 0, math.min(old, 1000) - 1)
+return math.max(floor, sequence), old > 1000
+end
+local function begin_half(log, before)
+local more_keys, more_scopes
+log.keyFloor, more_keys = forget_until(KEYS[2], before, log.keyFloor)
+log.scopeFloor, more_scopes = forget_until(KEYS[3], before, log.scopeFloor)
+call('HSET', KEYS[1], 'keyFloor', log.keyFloor, 'scopeFloor', log.scopeFloor,
+'keys', call('ZCARD', KEYS[2]), 'scopes', call('ZCARD', KEYS[3]))
+if not more_keys and not more_scopes then
+call('HSET', KEYS[1], 'halfSequence', log.sequence, 'halfUs', string.format('%.0f', clock))
+end
+keep_log()
+end
 local function open_log(nonce, refused)
 local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
-local fields = call('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys', 'scopes')
-if fields[1] and fields[1] ~= refused and fields[2] == run and tonumber(fields[6]) == call('ZCARD', KEYS[2])
-and tonumber(fields[7]) == call('ZCARD', KEYS[3]) then
-return {
+local fields = redis.pcall('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys',
+'scopes', 'halfSequence', 'halfUs')
+if fields[1] and fields[1] ~= refused and fields[2] == run and tonumber(fields[6]) == redis.pcall('ZCARD', KEYS[2])
+and tonumber(fields[7]) == redis.pcall('ZCARD', KEYS[3]) and fields[9] then
+local log = {
 generation = fields[1], sequence = tonumber(fields[3]),
 keyFloor = tonumber(fields[4]), scopeFloor = tonumber(fields[5]),
 }
+if clock - tonumber(fields[9]) > 604800000 * 500 then begin_half(log, tonumber(fields[8])) end
+return log
 end
 call('DEL', KEYS[1], KEYS[2], KEYS[3])
 local generation = string.format('%s-%.0f-%s', string.sub(run, 1, 8), clock, nonce)
 call('HSET', KEYS[1], 'generation', generation, 'run', run, 'sequence', 0, 'keyFloor', 0, 'scopeFloor', 0,
-'keys', 0, 'scopes', 0)
+'keys', 0, 'scopes', 0, 'halfSequence', 0, 'halfUs', string.format('%.0f', clock))
+keep_log()
 return { generation = generation, sequence = 0, keyFloor = 0, scopeFloor = 0 }
 end
 local function trim(key, max, floor)
@@ -231,22 +309,29 @@ end
 local key_floor, scope_floor = trim(KEYS[2], max_keys, log.keyFloor), trim(KEYS[3], max_scopes, log.scopeFloor)
 call('HSET', KEYS[1], 'sequence', sequence, 'keyFloor', key_floor, 'scopeFloor', scope_floor,
 'keys', call('ZCARD', KEYS[2]), 'scopes', call('ZCARD', KEYS[3]))
+keep_log()
 call('PUBLISH', channel, string.format('%s %.0f %s', log.generation, sequence, table.concat(scopes, ' ')))
 return sequence
 end
+local dated = string.rep(string.format('%016.0f', clock), 2)
+local scopes = {}
+for i = 6, #ARGV, 3 do scopes[i / 3 - 1] = ARGV[i] end
 local log = open_log(ARGV[3])
-local sequence = note(log, { ARGV[6] }, ARGV[4], ARGV[5], ARGV[2])
-local stamp = string.format('%s %.0f', log.generation, sequence)
-local copy = string.format('%016.0f', clock) .. string.sub(ARGV[7], 1, 2) .. stamp .. string.sub(ARGV[7], 6)
-call('DEL', KEYS[5])
-if ARGV[8] == '0' then call('SET', KEYS[4], copy) else call('SET', KEYS[4], copy, 'PX', ARGV[8]) end
+local sequence = note(log, scopes, ARGV[4], ARGV[5], ARGV[2])
+local stamp = string.format('%s %.0f %.0f', log.generation, sequence, sequence)
+for i = 1, #scopes do
+local value, lock, copy, keep_ms = KEYS[3 + i * 2], KEYS[4 + i * 2], ARGV[4 + i * 3], ARGV[5 + i * 3]
+local stored = dated .. string.sub(copy, 1, 2) .. stamp .. string.sub(copy, 8)
+call('DEL', lock)
+if keep_ms == '0' then call('SET', value, stored) else call('SET', value, stored, 'PX', keep_ms) end
+end
 return cmsgpack.pack(0, clock, log.generation, sequence)
 `,
 }
 
 export const store: Script = {
   name: 'store',
-  sha1: '659a098284e675b4dfcf9b72d516e4b3ddf803b7',
+  sha1: 'ae6f6a6e7aa4b817d4dec0d6871cb7ff5b3838c7',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -260,12 +345,13 @@ local function unlock(lock, awaited, channel, value)
 call('DEL', lock)
 if awaited then call('PUBLISH', channel, 'filled ' .. value) end
 end
+local dated = string.rep(string.format('%016.0f', clock), 2)
 local stored = {}
 for i = 1, #KEYS, 2 do
 local at = (i + 1) / 2
 local token, awaited = holder_of(KEYS[i + 1])
 if token == ARGV[at * 3] then
-local copy, keep_ms = string.format('%016.0f', clock) .. ARGV[at * 3 + 1], ARGV[at * 3 + 2]
+local copy, keep_ms = dated .. ARGV[at * 3 + 1], ARGV[at * 3 + 2]
 if keep_ms == '0' then call('SET', KEYS[i], copy) else call('SET', KEYS[i], copy, 'PX', keep_ms) end
 unlock(KEYS[i + 1], awaited, ARGV[2], KEYS[i])
 stored[at] = 1
@@ -279,40 +365,91 @@ return cmsgpack.pack(0, clock, stored)
 
 export const sync: Script = {
   name: 'sync',
-  sha1: '07cf415cf412def8a5e126417202eb559c5632d4',
+  sha1: '5f6ed1947dd74983ac0d25e3da7fdfa9c566bc74',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local function is_later(value) return value and string.byte(value) == 193 end
+local function refuse_later(key)
+return redis.error_reply('FORMAT A newer version of Sluice wrote a Redis key in a format that this one does not know: ' .. key)
+end
+if type(redis.pcall('HGET', KEYS[1], 'format')) == 'string' then return refuse_later(KEYS[1]) end
+local function keep_log()
+for i = 1, 3 do call('PEXPIRE', KEYS[i], 604800000) end
+end
+local function forget_until(key, sequence, floor)
+local old = call('ZCOUNT', key, '-inf', sequence)
+if old == 0 then return floor, false end
+call('ZREMRANGEBYRANK', key, 0, math.min(old, 1000) - 1)
+return math.max(floor, sequence), old > 1000
+end
+local function begin_half(log, before)
+local more_keys, more_scopes
+log.keyFloor, more_keys = forget_until(KEYS[2], before, log.keyFloor)
+log.scopeFloor, more_scopes = forget_until(KEYS[3], before, log.scopeFloor)
+call('HSET', KEYS[1], 'keyFloor', log.keyFloor, 'scopeFloor', log.scopeFloor,
+'keys', call('ZCARD', KEYS[2]), 'scopes', call('ZCARD', KEYS[3]))
+if not more_keys and not more_scopes then
+call('HSET', KEYS[1], 'halfSequence', log.sequence, 'halfUs', string.format('%.0f', clock))
+end
+keep_log()
+end
 local function open_log(nonce, refused)
 local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
-local fields = call('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys', 'scopes')
-if fields[1] and fields[1] ~= refused and fields[2] == run and tonumber(fields[6]) == call('ZCARD', KEYS[2])
-and tonumber(fields[7]) == call('ZCARD', KEYS[3]) then
-return {
+local fields = redis.pcall('HMGET', KEYS[1], 'generation', 'run', 'sequence', 'keyFloor', 'scopeFloor', 'keys',
+'scopes', 'halfSequence', 'halfUs')
+if fields[1] and fields[1] ~= refused and fields[2] == run and tonumber(fields[6]) == redis.pcall('ZCARD', KEYS[2])
+and tonumber(fields[7]) == redis.pcall('ZCARD', KEYS[3]) and fields[9] then
+local log = {
 generation = fields[1], sequence = tonumber(fields[3]),
 keyFloor = tonumber(fields[4]), scopeFloor = tonumber(fields[5]),
 }
+if clock - tonumber(fields[9]) > 604800000 * 500 then begin_half(log, tonumber(fields[8])) end
+return log
 end
 call('DEL', KEYS[1], KEYS[2], KEYS[3])
 local generation = string.format('%s-%.0f-%s', string.sub(run, 1, 8), clock, nonce)
 call('HSET', KEYS[1], 'generation', generation, 'run', run, 'sequence', 0, 'keyFloor', 0, 'scopeFloor', 0,
-'keys', 0, 'scopes', 0)
+'keys', 0, 'scopes', 0, 'halfSequence', 0, 'halfUs', string.format('%.0f', clock))
+keep_log()
 return { generation = generation, sequence = 0, keyFloor = 0, scopeFloor = 0 }
 end
+local function longest_proof()
+local longest = 0
+for _, ms in ipairs(redis.pcall('ZRANGEBYSCORE', KEYS[4], string.format('(%.0f', clock), '+inf')) do
+longest = math.max(longest, tonumber(ms))
+end
+return longest
+end
+local function note_proof(ms)
+local until_us = clock + tonumber(ms) * 2200
+local removed = redis.pcall('ZREMRANGEBYSCORE', KEYS[4], '-inf', string.format('%.0f', clock))
+if type(removed) ~= 'number' then call('DEL', KEYS[4]) end
+call('ZADD', KEYS[4], string.format('%.0f', until_us), ms)
+if call('PTTL', KEYS[4]) * 1000 < until_us - clock then call('PEXPIREAT', KEYS[4], math.ceil(until_us / 1000)) end
+end
 local log = open_log(ARGV[4], ARGV[5])
-local since = tonumber(ARGV[3])
-if ARGV[2] ~= log.generation or since < log.keyFloor or since < log.scopeFloor then since = -1 end
+note_proof(ARGV[6])
+local is_known = ARGV[2] == log.generation
+local since = is_known and tonumber(ARGV[3]) or 0
+local upto = log.sequence
+if since < upto then
+for i = 2, 3 do
+local last = call('ZRANGEBYSCORE', KEYS[i], '(' .. since, '+inf', 'WITHSCORES', 'LIMIT', 1000 - 1, 1)
+if last[2] then upto = math.min(upto, tonumber(last[2])) end
+end
+end
 local changes = {}
-if since < log.sequence then
-for _, key in ipairs({ KEYS[2], KEYS[3] }) do
-local found = call('ZRANGEBYSCORE', key, '(' .. since, '+inf', 'WITHSCORES')
-for i = 1, #found, 2 do
-changes[#changes + 1] = found[i]
-changes[#changes + 1] = tonumber(found[i + 1])
+for i = 2, 3 do
+local found = since < upto and call('ZRANGEBYSCORE', KEYS[i], '(' .. since, upto, 'WITHSCORES') or {}
+for at = 1, #found, 2 do
+changes[#changes + 1] = found[at]
+changes[#changes + 1] = tonumber(found[at + 1])
 end
 end
-end
-return cmsgpack.pack(0, clock, log.generation, log.sequence, since, log.keyFloor, log.scopeFloor, changes)
+local is_last = upto == log.sequence and 1 or 0
+return cmsgpack.pack(0, clock, log.generation, upto, is_last, is_known and since or -1, log.keyFloor,
+log.scopeFloor, changes)
 `,
 }

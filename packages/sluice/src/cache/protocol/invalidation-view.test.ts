@@ -6,6 +6,7 @@ const at = (ms: number) => ({ monotonicMs: ms, wallMs: ms })
 const reply = (given: Partial<LogReply>): LogReply => ({
   generation: 'a',
   sequence: 0,
+  isLast: true,
   since: undefined,
   scopeFloor: 0,
   keyFloor: 0,

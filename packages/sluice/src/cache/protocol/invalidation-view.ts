@@ -1,5 +1,6 @@
+import { type Instant, passedMs } from './instant.ts'
 import { InvalidationTable } from './invalidation-table.ts'
-import type { Instant, Invalidation, LogReply, Position } from './messages.ts'
+import { expiryOf, type Invalidation, type LogReply, type Position } from './messages.ts'
 
 /** The fields of an entry, a flight or a read in progress that decide whether an invalidation concerns it. */
 export interface Stamped {
@@ -49,6 +50,8 @@ export class InvalidationView {
   #epoch = 0
   #scopeVersion = 0
   #proof: Instant | undefined
+  /** Whether anything was ever expired: most caches never do that. */
+  #hasExpiries = false
 
   constructor(limits: ViewLimits) {
     this.#limits = limits
@@ -88,10 +91,7 @@ export class InvalidationView {
 
   /** The same without an object, for the hot path. */
   provenAt(monotonicMs: number, wallMs: number): boolean {
-    const proof = this.#proof
-    if (proof === undefined) return false
-    const { proofMs } = this.#limits
-    return monotonicMs - proof.monotonicMs < proofMs && Math.abs(wallMs - proof.wallMs) < proofMs
+    return this.#proof !== undefined && passedMs(this.#proof, monotonicMs, wallMs) < this.#limits.proofMs
   }
 
   /**
@@ -128,14 +128,14 @@ export class InvalidationView {
       this.#tables = [tables, ...this.#tables].slice(0, remembered)
       this.#sequence = 0
       this.#epoch += 1
-    } else if (reply.since === undefined) {
+    } else if (reply.since === undefined || reply.since < Math.max(reply.scopeFloor, reply.keyFloor)) {
       tables.scopes.raiseFloor(reply.scopeFloor)
       tables.keys.raiseFloor(reply.keyFloor)
       this.#epoch += 1
     }
     for (const [scope, sequence] of reply.changes) this.#record(tables, scope, sequence, askedAt.monotonicMs)
     this.#sequence = Math.max(this.#sequence, reply.sequence)
-    this.#proof = askedAt
+    if (reply.isLast) this.#proof = askedAt
     return true
   }
 
@@ -157,7 +157,7 @@ export class InvalidationView {
       // An invalidation removed below a floor may have been one of this entry.
       const current = own && tables === this.#tables[0]
       if (sequence < tables.scopes.floor || (current ? watchedFrom : sequence) < tables.keys.floor) return 'invalid'
-      if (own) return current ? 'valid' : 'unknown'
+      if (own) return current && !this.#isExpired(tables, subject) ? 'valid' : 'unknown'
     }
     return 'unknown'
   }
@@ -173,6 +173,12 @@ export class InvalidationView {
     )
   }
 
+  #isExpired({ scopes: table }: Tables, { key, scopes, sequence }: Stamped): boolean {
+    if (!this.#hasExpiries) return false
+    const hasChanged = (scope: string): boolean => table.changedSince(expiryOf(scope), sequence)
+    return hasChanged(`k:${key}`) || scopes.some(hasChanged)
+  }
+
   #newTables({ generation, scopeFloor, keyFloor }: LogReply): Tables {
     const { maxScopes, maxKeys } = this.#limits
     const scopes = new InvalidationTable(maxScopes, scopeFloor)
@@ -185,6 +191,7 @@ export class InvalidationView {
       return
     }
     tables.scopes.record(scope, sequence, heardMs)
+    if (scope.charCodeAt(0) === 120) this.#hasExpiries = true
     this.#scopeVersion += 1
   }
 }

@@ -10,13 +10,21 @@ export interface Position {
 
 /** One invalidation, as published to all processes and as returned to its sender. */
 export interface Invalidation extends Position {
-  /** `k:` a key, `p:` a prefix, `t:` a tag. */
+  /** `k:` a key, `p:` a prefix, `t:` a tag; with an `x` before it, what it covers is not invalid but only stale. */
   readonly scopes: readonly string[]
 }
 
-/** What Redis answers to "what happened since this position?". */
+/** What Redis answers to an invalidation. */
+export interface Bumped extends Invalidation {
+  /** How long the longest proof holds that any process may have. */
+  readonly longestProofMs: number
+}
+
+/** What Redis answers to "what happened since this position?": all up to `sequence`. */
 export interface LogReply extends Position {
-  /** The sequence from which `changes` continue; undefined when they are all that the log remembers. */
+  /** Whether nothing happened after `sequence`: only then does the answer prove anything. */
+  readonly isLast: boolean
+  /** The sequence from which `changes` continue; undefined when they are the first that the log remembers. */
   readonly since: number | undefined
   /** Entries stamped before these may have been invalidated by something that the log no longer has. */
   readonly scopeFloor: number
@@ -25,8 +33,7 @@ export interface LogReply extends Position {
   readonly changes: readonly (readonly [scope: string, sequence: number])[]
 }
 
-/** A time by both clocks: a suspended machine stops the monotonic one, an administrator sets the other. */
-export interface Instant {
-  readonly monotonicMs: number
-  readonly wallMs: number
+/** The scope that makes what another scope covers stale. */
+export function expiryOf(scope: string): string {
+  return `x${scope}`
 }

@@ -1,7 +1,7 @@
 import type { CacheLink, LookupReply, LookupWaiter } from '../link/cache-link.ts'
-import type { Invalidation, LogReply } from '../protocol/messages.ts'
+import type { Bumped, Invalidation, LogReply } from '../protocol/messages.ts'
 import { stampCopy } from '../values/stored-copy.ts'
-import { beginningAt, StoredValue } from '../values/stored-value.ts'
+import { datedAt, StoredValue } from '../values/stored-value.ts'
 
 /** A Redis in process whose replies can be held back, so that a test decides what comes between. */
 export class HeldLink implements CacheLink {
@@ -57,11 +57,11 @@ export class HeldLink implements CacheLink {
     this.#locks.delete(key)
   }
 
-  async invalidate(scopes: readonly string[]): Promise<Invalidation> {
+  async invalidate(scopes: readonly string[]): Promise<Bumped> {
     if (this.fails) throw new Error('Redis does not answer')
     this.#sequence += 1
     for (const scope of scopes) this.values.delete(scope.slice(2))
-    return { generation: 'g', sequence: this.#sequence, scopes }
+    return { generation: 'g', sequence: this.#sequence, scopes, longestProofMs: 0 }
   }
 
   async waitForReplicas(): Promise<void> {}
@@ -69,7 +69,7 @@ export class HeldLink implements CacheLink {
   async sync(): Promise<LogReply> {
     if (this.fails) throw new Error('Redis does not answer')
     const floors = { scopeFloor: 0, keyFloor: 0 }
-    return { generation: 'g', sequence: this.#sequence, since: undefined, ...floors, changes: [] }
+    return { generation: 'g', sequence: this.#sequence, since: undefined, isLast: true, ...floors, changes: [] }
   }
 
   subscribe(): () => void {
@@ -86,7 +86,7 @@ export class HeldLink implements CacheLink {
 
   put(key: string, copy: string | Buffer): number {
     const id = this.#nowUs()
-    this.values.set(key, Buffer.concat([beginningAt(id), Buffer.from(copy)]))
+    this.values.set(key, Buffer.concat([Buffer.from(datedAt(id)), Buffer.from(copy)]))
     return id
   }
 

@@ -14,7 +14,10 @@ interface Row {
 
 export interface ProberOptions {
   readonly caches: readonly Cache[]
+  /** How long it probes at least, and until `isEnough`. */
   readonly forMs: number
+  /** Called with what was seen so far; true when that shows what is to be shown. */
+  readonly isEnough?: (result: ProberResult) => boolean
   /** A fault that is injected repeatedly. */
   readonly trouble: () => Promise<unknown>
   readonly everyMs: number
@@ -32,6 +35,9 @@ export interface ProberResult {
   readonly violations: readonly string[]
 }
 
+/** How much longer it goes on than it should while it has not seen enough. */
+const longestMs = 20_000
+
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const groupOf = (id: string): string => `g${Number(id.slice(1)) % 3}`
 
@@ -40,14 +46,15 @@ const groupOf = (id: string): string => `g${Number(id.slice(1)) % 3}`
  * acknowledged. Fetches are slow, and read the database at some moment in between.
  */
 export async function probe(options: ProberOptions): Promise<ProberResult> {
-  const { caches, forMs, trouble, everyMs, mode = 'strict' } = options
+  const { caches, forMs, trouble, everyMs, mode = 'strict', isEnough = () => true } = options
   const database = new Map(ids.map((id) => [id, 0]))
   const acknowledged = new Map<string, number>()
   const count = { fresh: 0, stale: 0, errors: 0, acknowledged: 0, refused: 0 }
   const violations: string[] = []
   const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)]!
   const endMs = performance.now() + forMs
-  const isOver = (): boolean => performance.now() >= endMs
+  const isOver = (): boolean =>
+    performance.now() >= endMs + longestMs || (performance.now() >= endMs && isEnough({ ...count, violations }))
 
   const read = async (): Promise<void> => {
     while (!isOver()) {

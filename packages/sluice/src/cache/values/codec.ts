@@ -1,13 +1,32 @@
 /** Writes values as text and reads them back. A custom codec is these two functions. */
 export interface Codec {
-  /** Throws on a value that `decode` could not restore. */
-  encode(value: unknown): string
+  /** Throws on a value that `decode` could not restore, and may throw on one whose text has more than `maxBytes`. */
+  encode(value: unknown, maxBytes?: number): string
   decode(text: string): unknown
 }
 
 /** Thrown by `encode` for a value that could not be restored; the value is then returned but not cached. */
 export class UnencodableError extends TypeError {
   override readonly name = 'UnencodableError'
+}
+
+/** Thrown by `encode` for a value that is too large, before its text is made. */
+export class OversizedError extends RangeError {
+  override readonly name = 'OversizedError'
+}
+
+/** How many characters a text may still have. Counts no more than what is written: what fits is never refused. */
+class Room {
+  #left: number
+
+  constructor(maxBytes: number) {
+    this.#left = maxBytes
+  }
+
+  take(characters: number): void {
+    this.#left -= characters
+    if (this.#left < 0) throw new OversizedError('the value is larger than maxValueBytes')
+  }
 }
 
 const tagField = '$'
@@ -19,8 +38,9 @@ const maxDepth = 500
  * `{"$":[kind, content]}`.
  */
 export const taggedCodec: Codec = {
-  encode(value) {
-    return isPlain(value, 0) ? `j${JSON.stringify(value)}` : `t${JSON.stringify(tagged(value, 0))}`
+  encode(value, maxBytes = Number.POSITIVE_INFINITY) {
+    if (isPlain(value, 0, new Room(maxBytes))) return `j${JSON.stringify(value)}`
+    return `t${JSON.stringify(tagged(value, 0, new Room(maxBytes)))}`
   },
   decode(text) {
     const kind = text.charCodeAt(0)
@@ -31,22 +51,27 @@ export const taggedCodec: Codec = {
 }
 
 /** Whether JSON restores exactly this value. */
-function isPlain(value: unknown, depth: number): boolean {
+function isPlain(value: unknown, depth: number, room: Room): boolean {
+  room.take(typeof value === 'string' ? value.length + 2 : 1)
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
   if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0)
   if (typeof value !== 'object' || depth > maxDepth) return false
   if (Array.isArray(value)) {
     if (Object.getPrototypeOf(value) !== Array.prototype || 'toJSON' in value) return false
-    for (let i = 0; i < value.length; i++) if (!isPlain(value[i], depth + 1)) return false
+    for (let i = 0; i < value.length; i++) if (!isPlain(value[i], depth + 1, room)) return false
     return true
   }
   const prototype = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return false
-  for (const name in value) if (name === 'toJSON' || !isPlain((value as never)[name], depth + 1)) return false
+  for (const name in value) {
+    room.take(name.length + 3)
+    if (name === 'toJSON' || !isPlain((value as never)[name], depth + 1, room)) return false
+  }
   return true
 }
 
-function tagged(value: unknown, depth: number): unknown {
+function tagged(value: unknown, depth: number, room: Room): unknown {
+  room.take(typeof value === 'string' ? value.length + 2 : 1)
   if (depth > maxDepth) throw new UnencodableError(`nested deeper than ${maxDepth} levels, or circular`)
   switch (typeof value) {
     case 'string':
@@ -61,21 +86,21 @@ function tagged(value: unknown, depth: number): unknown {
     case 'undefined':
       return wrap('u', 0)
     case 'object':
-      return value === null ? null : taggedObject(value, depth)
+      return value === null ? null : taggedObject(value, depth, room)
     default:
       throw new UnencodableError(`a ${typeof value} cannot be cached`)
   }
 }
 
-function taggedObject(value: object, depth: number): unknown {
-  const inner = (item: unknown) => tagged(item, depth + 1)
+function taggedObject(value: object, depth: number, room: Room): unknown {
+  const inner = (item: unknown) => tagged(item, depth + 1, room)
   const prototype = Object.getPrototypeOf(value)
   if (Array.isArray(value) && prototype === Array.prototype) {
     for (let i = 0; i < value.length; i++)
       if (!(i in value)) throw new UnencodableError('an array with holes cannot be cached')
     return value.map(inner)
   }
-  const wrapped = prototype !== Object.prototype && wrappedObject(value, prototype, inner)
+  const wrapped = prototype !== Object.prototype && wrappedObject(value, prototype, inner, room)
   if (wrapped) return wrapped
   if (prototype !== Object.prototype && prototype !== null)
     throw new UnencodableError(`a ${value.constructor?.name ?? 'class instance'} cannot be cached; cache plain data`)
@@ -86,9 +111,15 @@ function taggedObject(value: object, depth: number): unknown {
 }
 
 /** What is not written as it is. Of exactly these classes: fields and methods of others could not be restored. */
-function wrappedObject(value: object, prototype: unknown, inner: (item: unknown) => unknown): object | undefined {
+function wrappedObject(
+  value: object,
+  prototype: unknown,
+  inner: (item: unknown) => unknown,
+  room: Room,
+): object | undefined {
   if (prototype === Buffer.prototype || prototype === Uint8Array.prototype) {
     const { buffer, byteOffset, byteLength } = value as Uint8Array
+    room.take(byteLength)
     const text = Buffer.from(buffer, byteOffset, byteLength).toString('base64')
     return wrap(prototype === Buffer.prototype ? 'b' : 'a', text)
   }

@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Codec } from './codec.ts'
 import { deepFreeze } from './freeze.ts'
-import { type StoredValue, timeDigits } from './stored-value.ts'
+import { type StoredValue, timeLength } from './stored-value.ts'
 
 /** What is stored of an entry in Redis, besides the time, which Redis adds. */
 export interface StoredCopy {
@@ -11,62 +11,75 @@ export interface StoredCopy {
   readonly staleMs: number
   readonly errorMs: number
   readonly fetchMs: number
+  readonly etag: string | undefined
   /** Scopes of tags; prefixes follow from the key. */
   readonly tags: readonly string[]
   /** Frozen. */
   readonly value: unknown
 }
 
-const plain = '1'
-const deflated = '2'
+const plain = '3'
+const deflated = '4'
 const none = '-'
 const noTags: readonly string[] = []
+/** The most that the four times of a copy take. */
+const timesLength = 80
 const show = (value: number): string => (value === Infinity ? none : String(Math.round(value)))
 
 /**
- * Writes a copy: a line of fields separated by spaces (format, generation, sequence, fresh, stale, error and fetch
- * milliseconds, checksum, tags), then the text of the codec, deflated if requested.
+ * Writes a copy: a line of fields separated by spaces (format; generation and twice the sequence; a checksum of all
+ * that follows; fresh, stale, error and fetch milliseconds; ETag; tags), then the text of the codec, deflated if
+ * requested. The checksum cannot include what Redis writes for producers. That is the sequence, which therefore stands
+ * twice, and the generation: one that is damaged is not known to any process, so that the copy is only stale.
  */
 export function writeCopy(copy: Omit<StoredCopy, 'value'>, text: string, compressBytes: number): string | Buffer {
-  const compresses = text.length >= compressBytes
-  const { generation = none, sequence, freshMs, staleMs, errorMs, fetchMs, tags } = copy
-  const times = `${show(freshMs)} ${show(staleMs)} ${show(errorMs)} ${show(fetchMs)}`
-  const fields = [compresses ? deflated : plain, generation, sequence, times, crc32(text), ...tags].join(' ')
-  if (!compresses) return `${fields}\n${text}`
-  return Buffer.concat([Buffer.from(`${fields}\n`), deflateRawSync(Buffer.from(text))])
+  const { generation = none, sequence, freshMs, staleMs, errorMs, fetchMs, etag, tags } = copy
+  const times = [freshMs, staleMs, errorMs, fetchMs].map(show)
+  const fields = [...times, etag === undefined ? none : encodeURIComponent(etag), ...tags].join(' ')
+  const start = `${generation} ${sequence} ${sequence}`
+  if (text.length < compressBytes) {
+    const rest = `${fields}\n${text}`
+    return `${plain} ${start} ${crc32(rest)} ${rest}`
+  }
+  const rest = Buffer.concat([Buffer.from(`${fields}\n`), deflateRawSync(Buffer.from(text))])
+  return Buffer.concat([Buffer.from(`${deflated} ${start} ${crc32(rest)} `), rest])
 }
 
-/** Puts a generation and sequence into a copy that was written without: `1 - 0 ...`. */
+/** Puts a generation and sequence into a copy that was written without: `3 - 0 0 ...`. */
 export function stampCopy(copy: string | Buffer, generation: string, sequence: number): string | Buffer {
-  const stamp = `${generation} ${sequence}`
-  if (typeof copy === 'string') return copy.slice(0, 2) + stamp + copy.slice(5)
-  return Buffer.concat([copy.subarray(0, 2), Buffer.from(stamp), copy.subarray(5)])
+  const stamp = `${generation} ${sequence} ${sequence}`
+  if (typeof copy === 'string') return copy.slice(0, 2) + stamp + copy.slice(7)
+  return Buffer.concat([copy.subarray(0, 2), Buffer.from(stamp), copy.subarray(7)])
 }
 
-/** Reads a copy; undefined for what is damaged, foreign, or larger than allowed when unpacked. */
+/** Reads a copy; undefined for what is damaged, foreign, or larger than allowed, also when unpacked. */
 export function readCopy(stored: StoredValue, codec: Codec, maxBytes: number): StoredCopy | undefined {
   const { bytes } = stored
-  const start = stored.start + timeDigits
+  const start = stored.start + timeLength
   const end = bytes.indexOf(10, start)
-  if (end < 0 || end >= stored.end || stored.end - end - 1 > maxBytes) return undefined
-  const fields = new Fields(bytes, start + 2, end)
   const format = bytes[start]
+  if (!stored.isDated || end < 0 || end >= stored.end) return undefined
+  if ((format !== 51 && format !== 52) || bytes[start + 1] !== 32) return undefined
+  const fields = new Fields(bytes, start + 2, end)
   const generation = fields.text()
   const sequence = fields.number()
+  if (fields.number() !== sequence) return undefined
+  const checksum = fields.number()
+  if (stored.end - fields.at > maxBytes + timesLength) return undefined
+  if (crc32(bytes.subarray(fields.at, stored.end)) !== checksum) return undefined
   const freshMs = fields.number()
   const staleMs = fields.number()
   const errorMs = fields.number()
   const fetchMs = fields.number()
-  const checksum = fields.number()
-  if (Number.isNaN(checksum) || (format !== 49 && format !== 50)) return undefined
+  const tagOfSource = fields.word()
+  const tags = fields.isOver ? noTags : fields.rest().split(' ')
   try {
     const packed = bytes.subarray(end + 1, stored.end)
-    const text = format === 49 ? packed : inflateRawSync(packed, { maxOutputLength: maxBytes })
-    if (crc32(text) !== checksum) return undefined
-    const tags = fields.isOver ? noTags : fields.rest().split(' ')
+    const text = format === 51 ? packed : inflateRawSync(packed, { maxOutputLength: maxBytes })
     const value = deepFreeze(codec.decode(text.toString()))
     const known = generation === none ? undefined : generation
-    return { generation: known, sequence, freshMs, staleMs, errorMs, fetchMs, tags, value }
+    const etag = tagOfSource === none ? undefined : decodeURIComponent(tagOfSource)
+    return { generation: known, sequence, freshMs, staleMs, errorMs, fetchMs, etag, tags, value }
   } catch {
     return undefined
   }
@@ -86,6 +99,10 @@ class Fields {
     this.#bytes = bytes
     this.#at = at
     this.#end = end
+  }
+
+  get at(): number {
+    return this.#at
   }
 
   get isOver(): boolean {
@@ -125,6 +142,16 @@ class Fields {
     lastGeneration = this.#bytes.toString('latin1', from, to)
     lastBytes = Uint8Array.prototype.slice.call(this.#bytes, from, to)
     return lastGeneration
+  }
+
+  /** The same for what is mostly one character. */
+  word(): string {
+    const blank = this.#bytes.indexOf(32, this.#at)
+    const to = blank < 0 || blank > this.#end ? this.#end : blank
+    const text =
+      to - this.#at === 1 && this.#bytes[this.#at] === 45 ? none : this.#bytes.toString('latin1', this.#at, to)
+    this.#at = to + 1
+    return text
   }
 
   /** Everything that is left. */

@@ -7,8 +7,12 @@
 -- Reply: status, time
 
 --- @include ../../redis/lua/deadline.lua
+--- @include ../../redis/lua/format.lua
 
 local process = ARGV[2]
+for i = 4, #ARGV, 2 do
+  if is_later(call('HGET', KEYS[1], ARGV[i])) then return refuse_later(KEYS[1]) end
+end
 for i = 4, #ARGV, 2 do
   local id, data = ARGV[i], ARGV[i + 1]
   local text = call('HGET', KEYS[1], id)

@@ -1,5 +1,9 @@
--- Removes the process ARGV[2] from the record of a member; a member in no other process has left.
+--- @include ../../redis/lua/format.lua
+
+-- Removes the process ARGV[2] from the record of a member; a member in no other process has left. A record of a later
+-- format is left to those who know it.
 local function remove(id, text)
+  if is_later(text) then return end
   local homes = text and cjson.decode(text)
   if not homes or not homes[ARGV[2]] then return end
   local data = homes[ARGV[2]]

@@ -19,6 +19,7 @@ local function note(log, scopes, max_keys, max_scopes, channel)
   local key_floor, scope_floor = trim(KEYS[2], max_keys, log.keyFloor), trim(KEYS[3], max_scopes, log.scopeFloor)
   call('HSET', KEYS[1], 'sequence', sequence, 'keyFloor', key_floor, 'scopeFloor', scope_floor,
     'keys', call('ZCARD', KEYS[2]), 'scopes', call('ZCARD', KEYS[3]))
+  keep_log()
   call('PUBLISH', channel, string.format('%s %.0f %s', log.generation, sequence, table.concat(scopes, ' ')))
   return sequence
 end

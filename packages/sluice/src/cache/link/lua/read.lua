@@ -3,7 +3,7 @@
 -- KEYS      the keys of values
 -- ARGV      see deadline.lua
 -- Reply: status, time, the length of each copy (-1 for none), and then the bytes of all copies one after another: each
--- has 16 digits of the time it was stored at, then what was stored
+-- has twice 16 digits of the time it was stored at, then what was stored
 
 --- @include ../../../redis/lua/deadline.lua
 

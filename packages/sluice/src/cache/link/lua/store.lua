@@ -9,13 +9,14 @@
 
 --- @include ../../../redis/lua/deadline.lua
 --- @include lock.lua
+--- @include dated.lua
 
 local stored = {}
 for i = 1, #KEYS, 2 do
   local at = (i + 1) / 2
   local token, awaited = holder_of(KEYS[i + 1])
   if token == ARGV[at * 3] then
-    local copy, keep_ms = string.format('%016.0f', clock) .. ARGV[at * 3 + 1], ARGV[at * 3 + 2]
+    local copy, keep_ms = dated .. ARGV[at * 3 + 1], ARGV[at * 3 + 2]
     if keep_ms == '0' then call('SET', KEYS[i], copy) else call('SET', KEYS[i], copy, 'PX', keep_ms) end
     unlock(KEYS[i + 1], awaited, ARGV[2], KEYS[i])
     stored[at] = 1

@@ -1,4 +1,4 @@
-import type { Invalidation, LogReply, Position } from '../messages.ts'
+import type { Bumped, LogReply, Position } from '../messages.ts'
 
 export interface LogModelOptions {
   readonly maxScopes: number
@@ -24,6 +24,11 @@ export class LogModel {
   readonly #options: LogModelOptions
   #state: LogState | undefined
   #minted = 0
+  /**
+   * Until when readers may have proofs of these lengths. They outlive the log here: that it is wiped while processes
+   * have different ones is a documented limit.
+   */
+  readonly #proofs = new Map<number, number>()
   runId = 1
 
   constructor(options: LogModelOptions) {
@@ -45,7 +50,7 @@ export class LogModel {
     this.runId += 1
   }
 
-  bump(scopes: readonly string[]): Invalidation {
+  bump(scopes: readonly string[], nowMs: number): Bumped {
     const log = this.#open()
     log.sequence += 1
     for (const scope of scopes) {
@@ -55,16 +60,20 @@ export class LogModel {
     }
     log.scopeFloor = Math.max(log.scopeFloor, this.#trim(log.scopes, this.#options.maxScopes))
     log.keyFloor = Math.max(log.keyFloor, this.#trim(log.keys, this.#options.maxKeys))
-    return { generation: log.generation, sequence: log.sequence, scopes }
+    const proofs = [...this.#proofs].flatMap(([proofMs, untilMs]) => (untilMs > nowMs ? [proofMs] : []))
+    return { generation: log.generation, sequence: log.sequence, scopes, longestProofMs: Math.max(0, ...proofs) }
   }
 
-  sync(known: Position | undefined): LogReply {
+  sync(known: Position | undefined, proofMs: number, nowMs: number): LogReply {
     const log = this.#open()
-    const { generation, sequence, scopeFloor, keyFloor } = log
-    const since = known?.generation === generation ? known.sequence : -1
-    const full = since < Math.max(scopeFloor, keyFloor) || since < 0
-    const changes = [...log.scopes, ...log.keys].filter(([, at]) => full || at > since)
-    return { generation, sequence, since: full ? undefined : since, scopeFloor, keyFloor, changes }
+    this.#proofs.set(proofMs, nowMs + 2 * proofMs)
+    const { generation, scopeFloor, keyFloor } = log
+    const since = known?.generation === generation ? known.sequence : undefined
+    const left = [...log.scopes, ...log.keys].filter(([, at]) => at > (since ?? 0)).sort(([, a], [, b]) => a - b)
+    // Pages of one: the log has three changes at most.
+    const sequence = left.length > 1 ? left[0]![1] : log.sequence
+    const changes = left.filter(([, at]) => at <= sequence)
+    return { generation, sequence, isLast: sequence === log.sequence, since, scopeFloor, keyFloor, changes }
   }
 
   #open(): LogState {

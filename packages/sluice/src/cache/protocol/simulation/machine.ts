@@ -1,6 +1,13 @@
-import type { Instant } from '../messages.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { systemClock } from '../../../runtime/system-clock.ts'
+import { type Instant, instantOf } from '../instant.ts'
 import type { World } from './world.ts'
 
+/**
+ * How many milliseconds of its clocks pass in one of the simulation: a system clock takes one that is ahead by a second
+ * for one that stepped, so suspended machines must sleep for seconds.
+ */
+const clockRate = 10
 /** After this time without an answer a call is rejected. */
 const deadlineMs = 60
 
@@ -9,6 +16,7 @@ const deadlineMs = 60
  */
 export class SimulatedMachine {
   readonly #world: World
+  readonly #clock: Clock
   #life = 0
   #pausedUntilMs = 0
   #lostMonotonicMs = 0
@@ -16,6 +24,10 @@ export class SimulatedMachine {
 
   constructor(world: World) {
     this.#world = world
+    this.#clock = systemClock({
+      wall: () => (world.nowMs + this.#wallOffsetMs) * clockRate,
+      monotonic: () => (world.nowMs - this.#lostMonotonicMs) * clockRate,
+    })
   }
 
   crash(): void {
@@ -42,8 +54,9 @@ export class SimulatedMachine {
   }
 
   instant(): Instant {
-    const { nowMs } = this.#world
-    return { monotonicMs: nowMs - this.#lostMonotonicMs, wallMs: nowMs + this.#wallOffsetMs }
+    const { monotonicMs, wallMs } = instantOf(this.#clock)
+    const readMs = this.#world.mutation.provesByCoarseTime ? this.#clock.coarse!() / 1000 : wallMs
+    return { monotonicMs: monotonicMs / clockRate, wallMs: readMs / clockRate }
   }
 
   /** Runs in this process, once it is not paused, and only if it has not crashed. */

@@ -21,6 +21,10 @@ export interface Mutation extends Pick<LogModelOptions, 'ignoresRunId' | 'forget
   readonly ignoresLocks?: boolean
   /** Acknowledges strictly as soon as Redis has answered. */
   readonly acknowledgesEarly?: boolean
+  /** Acknowledges when its own proofs have ended, however long those of others hold. */
+  readonly waitsForOwnProofs?: boolean
+  /** Reads a clock that ignores a step forward at first. */
+  readonly provesByCoarseTime?: boolean
   /** Dates a proof by when the reply came. */
   readonly datesProofByReply?: boolean
   /** Leaves entries in the first level when their key is invalidated. */

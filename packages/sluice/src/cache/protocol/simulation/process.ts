@@ -1,5 +1,6 @@
-import { InvalidationView, type Validity } from '../invalidation-view.ts'
-import type { Instant, Invalidation, LogReply } from '../messages.ts'
+import { type Instant, passedMs } from '../instant.ts'
+import { InvalidationView, type Validity, type ViewLimits } from '../invalidation-view.ts'
+import type { Bumped, Invalidation, LogReply } from '../messages.ts'
 import { stays } from '../newer.ts'
 import { SimulatedMachine } from './machine.ts'
 import { readCopies, readOrLock, type SetStep, storeFetched, takeKey } from './redis-model.ts'
@@ -31,23 +32,24 @@ export interface Watcher {
   wentBack(key: string, from: Copy, to: Copy): void
 }
 
-/** How an invalidation or a set ended. */
+/** How an invalidation ended. */
 export interface Ending {
-  done(): void
+  /** A strict one is acknowledged when this time has passed. */
+  done(longestProofMs: number): void
   rejected?(): void
 }
 
 type Publish = (message: Invalidation) => void
 
 const isYoung = (beganAt: Instant, now: Instant): boolean =>
-  Math.max(now.monotonicMs - beganAt.monotonicMs, Math.abs(now.wallMs - beganAt.wallMs)) < simulatedProofMs
+  passedMs(beganAt, now.monotonicMs, now.wallMs) < simulatedProofMs
 
 /** One process: reads, fetches, sets and invalidates by the protocol. */
 export class SimulatedProcess {
   readonly machine: SimulatedMachine
   readonly #world: World
   readonly #watcher: Watcher
-  readonly #limits = { maxScopes: 2, maxKeys: 1, proofMs: simulatedProofMs }
+  readonly #limits: ViewLimits
   #view: InvalidationView
   #entries = new Map<string, Entry>()
   #flights = new Set<Flight>()
@@ -55,8 +57,9 @@ export class SimulatedProcess {
   #unsent = new Map<string, Publish>()
   #server = 0
 
-  constructor(world: World, watcher: Watcher) {
+  constructor(world: World, watcher: Watcher, proofMs: number) {
     this.#world = world
+    this.#limits = { maxScopes: 2, maxKeys: 1, proofMs }
     this.#watcher = watcher
     this.machine = new SimulatedMachine(world)
     this.#view = this.#newView()
@@ -83,11 +86,16 @@ export class SimulatedProcess {
     const askedAt = this.machine.instant()
     const position = this.#view.position
     this.machine.ask(
-      () => ({ reply: this.#world.log.sync(position), server: this.#world.log.runId }),
+      () => ({
+        reply: this.#world.log.sync(position, this.#limits.proofMs, this.#world.nowMs),
+        server: this.#world.log.runId,
+      }),
       ({ reply, server }: { reply: LogReply; server: number }) => {
         const at = this.#world.mutation.datesProofByReply ? this.machine.instant() : askedAt
-        if (this.#view.synchronize(reply, at)) this.#server = server
+        const isApplied = this.#view.synchronize(reply, at)
+        if (isApplied && reply.isLast) this.#server = server
         for (const [scope, sequence] of reply.changes) this.#dropKey(scope, { ...reply, sequence })
+        if (isApplied && !reply.isLast) this.sync()
         for (const [scope, publish] of this.#unsent) this.#send(scope, publish, { done: () => undefined })
       },
     )
@@ -157,38 +165,42 @@ export class SimulatedProcess {
    * As a producer does: writes a value for all to read. `announce` publishes the message and returns the version, which
    * thereby comes after all that were invalidated before.
    */
-  set(key: string, announce: (message: Invalidation) => number, done: (version: number) => void): void {
+  set(
+    key: string,
+    announce: (message: Invalidation) => number,
+    done: (version: number, longestProofMs: number) => void,
+  ): void {
     const world = this.#world
     const kept = ({ message, version, id }: SetStep): void => {
       this.#take(message)
       const { generation, sequence } = message
       const copy = { version, generation, sequence, id, madeAtMs: world.nowMs }
       if (!this.#isUnsent(key)) this.#keep(key, copy, undefined, world.mutation.trustsSets)
-      done(version)
+      done(version, message.longestProofMs)
     }
     this.machine.act(() => runSet(world, this.machine, key, announce, kept))
   }
 
   #send(scope: string, publish: Publish, { done, rejected }: Ending): void {
     const world = this.#world
-    const sent = (message: Invalidation): void => {
+    const sent = (message: Bumped): void => {
       this.#take(message)
       // What was rejected since this was sent must still be sent.
       if (this.#unsent.get(scope) === publish) this.#unsent.delete(scope)
       // The log is not the one that the view knows, and may be lost again before the view knows it: send it again.
       if (message.generation !== this.#view.generation) this.#actOn(scope, publish)
-      done()
+      done(message.longestProofMs)
     }
     if (scope.startsWith('k:') && world.isCluster)
       this.machine.ask(
         () => takeKey(world, scope.slice(2)),
-        () => this.machine.ask(() => noted(world.log.bump([scope]), publish), sent, rejected),
+        () => this.machine.ask(() => noted(world.log.bump([scope], world.nowMs), publish), sent, rejected),
         rejected,
       )
     else {
-      const bump = (): Invalidation => {
+      const bump = (): Bumped => {
         if (scope.startsWith('k:')) takeKey(world, scope.slice(2))
-        return noted(world.log.bump([scope]), publish)
+        return noted(world.log.bump([scope], world.nowMs), publish)
       }
       this.machine.ask(bump, sent, rejected)
     }
@@ -299,7 +311,7 @@ export class SimulatedProcess {
     }
     const known = validity === 'valid' && (entry.epoch === undefined || entry.epoch === this.#view.epoch)
     const now = this.machine.instant()
-    // Data read less than `proofMs` ago is newer than anything that was acknowledged strictly.
+    // Data read less than the shortest proof ago is newer than anything that was acknowledged strictly.
     const stale = !((beganAt && isYoung(beganAt, now)) || (known && this.#view.proven(now)))
     this.#watcher.answered({ key, version: entry.version, stale })
     return !stale
@@ -318,7 +330,7 @@ export class SimulatedProcess {
   }
 }
 
-function noted(message: Invalidation, publish: Publish): Invalidation {
+function noted(message: Bumped, publish: Publish): Bumped {
   publish(message)
   return message
 }

@@ -1,14 +1,14 @@
-import type { Invalidation } from '../messages.ts'
+import type { Bumped, Invalidation } from '../messages.ts'
 import type { Copy, World } from './world.ts'
 
 /** What the scripts of the cache do to values and locks; each function is one step of Redis. */
 
-interface Bumped {
-  readonly message: Invalidation
+interface Announced {
+  readonly message: Bumped
   readonly version: number
 }
 
-export interface SetStep extends Bumped {
+export interface SetStep extends Announced {
   readonly id: number
 }
 
@@ -77,8 +77,8 @@ export function takeKey(world: World, key: string): void {
 }
 
 /** A producer records its invalidation in the log. */
-export function bumpForSet(world: World, key: string, announce: Announce): Bumped {
-  const message = world.log.bump([`k:${key}`])
+export function bumpForSet(world: World, key: string, announce: Announce): Announced {
+  const message = world.log.bump([`k:${key}`], world.nowMs)
   return { message, version: announce(message) }
 }
 
@@ -102,7 +102,7 @@ export function beginSet(world: World, key: string): { token: number; server: nu
  * The last step: stores if it still has the lock; returns 0 when it was lost. A copy that was stored before the bump
  * is then removed: the log need not remember the bump for as long as that copy exists.
  */
-export function endSet(world: World, key: string, bumped: Bumped, token: number): number {
+export function endSet(world: World, key: string, bumped: Announced, token: number): number {
   const { mutation, values, locks } = world
   const { generation, sequence } = bumped.message
   if (mutation.setsWithoutLock) {
@@ -118,6 +118,6 @@ export function endSet(world: World, key: string, bumped: Bumped, token: number)
   return world.store(key, copyOf(bumped))
 }
 
-function copyOf({ message: { generation, sequence }, version }: Bumped): Copy {
+function copyOf({ message: { generation, sequence }, version }: Announced): Copy {
   return { version, generation, sequence, id: 0, madeAtMs: 0 }
 }

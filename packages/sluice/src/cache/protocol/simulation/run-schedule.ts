@@ -1,6 +1,6 @@
 import type { Invalidation } from '../messages.ts'
 import type { Mutation } from './mutation.ts'
-import { type Answered, SimulatedProcess } from './process.ts'
+import { type Answered, SimulatedProcess, type Watcher } from './process.ts'
 import { keyNames, simulatedProofMs, World } from './world.ts'
 
 export interface ScheduleResult {
@@ -32,14 +32,17 @@ export function runSchedule(seed: number, mutation: Mutation = {}): ScheduleResu
   const knowledge: Map<string, number>[] = []
   const processes = [0, 1, 2].map((index) => {
     knowledge.push(new Map())
-    return new SimulatedProcess(world, {
+    // As during a deployment that makes proofs longer.
+    const proofMs = simulatedProofMs * (index === 2 ? 2 : 1)
+    const watcher: Watcher = {
       answered: (answer) => check(index, answer),
       wentBack: (key, from, to) =>
         violations.push(
           `seed ${seed}: process ${index} put version ${to.version} of ${key}, stored at ${to.madeAtMs} ms, in the ` +
             `place of version ${from.version}, made at ${from.madeAtMs} ms`,
         ),
-    })
+    }
+    return new SimulatedProcess(world, watcher, proofMs)
   })
 
   const check = (index: number, { key, version, stale }: Answered): void => {
@@ -78,11 +81,13 @@ export function runSchedule(seed: number, mutation: Mutation = {}): ScheduleResu
       }
     }
 
-  const acknowledge = (key: string, version: number): void =>
-    world.after(mutation.acknowledgesEarly ? 0 : simulatedProofMs, () => {
+  const acknowledge = (key: string, version: number, longestProofMs: number): void => {
+    const waitMs = Math.max(simulatedProofMs, mutation.waitsForOwnProofs ? 0 : longestProofMs)
+    world.after(mutation.acknowledgesEarly ? 0 : waitMs, () => {
       acknowledged.set(key, Math.max(version, acknowledged.get(key) ?? 0))
       count.acknowledged += 1
     })
+  }
 
   const nextVersion = (key: string): number => {
     const version = world.database.get(key)! + 1
@@ -97,7 +102,7 @@ export function runSchedule(seed: number, mutation: Mutation = {}): ScheduleResu
     const target = random.pick(['key', 'key', 'prefix', 'tag'] as const)
     const scope = target === 'key' ? `k:${key}` : target === 'prefix' ? `p:${key.slice(0, 2)}` : `t:${key.slice(2)}`
     processes[index]!.invalidate(scope, published(new Map([[key, version]])), {
-      done: () => acknowledge(key, version),
+      done: (longestProofMs) => acknowledge(key, version, longestProofMs),
       // Although Redis did not confirm it, from now on this process must not answer with the value before it.
       rejected: () => {
         count.rejected += 1
@@ -117,9 +122,9 @@ export function runSchedule(seed: number, mutation: Mutation = {}): ScheduleResu
       published(new Map([[key, version]]))(message)
       return version
     }
-    random.pick(processes).set(key, announce, (version) => {
+    random.pick(processes).set(key, announce, (version, longestProofMs) => {
       count.set += 1
-      acknowledge(key, version)
+      acknowledge(key, version, longestProofMs)
     })
   }
 

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import type { Instant } from '../instant.ts'
 import { InvalidationView, type Received, type Validity } from '../invalidation-view.ts'
-import type { Instant, Invalidation, LogReply } from '../messages.ts'
+import type { Invalidation, LogReply } from '../messages.ts'
 import type { Mutation } from './mutation.ts'
 import { runSchedule } from './run-schedule.ts'
 
-const schedules = Number(process.env.SLUICE_SCHEDULES ?? 4000)
+const schedules = Number(process.env.SLUICE_SCHEDULES ?? 2000)
 
 test(`no answer breaks a promise in ${schedules} schedules`, { timeout: 600_000 }, () => {
   const total = { fresh: 0, stale: 0, acknowledged: 0, rejected: 0, set: 0 }
@@ -35,7 +36,10 @@ class IgnoresGaps extends InvalidationView {
     const position = this.position
     if (position && message.generation === position.generation && message.sequence > position.sequence + 1) {
       super.synchronize(
-        { ...message, since: 0, scopeFloor: 0, keyFloor: 0, changes: message.scopes.map((s) => [s, message.sequence]) },
+        {
+          ...{ ...message, isLast: true, since: 0, scopeFloor: 0, keyFloor: 0 },
+          changes: message.scopes.map((s) => [s, message.sequence]),
+        },
         this.#proof,
       )
       return 'applied'
@@ -52,6 +56,12 @@ class OneClock extends InvalidationView {
   override synchronize(reply: LogReply, askedAt: Instant): boolean {
     this.#wallMs = askedAt.wallMs
     return super.synchronize(reply, askedAt)
+  }
+}
+
+class ProvesByAnyPage extends InvalidationView {
+  override synchronize(reply: LogReply, askedAt: Instant): boolean {
+    return super.synchronize({ ...reply, isLast: true }, askedAt)
   }
 }
 
@@ -90,6 +100,7 @@ const mutants: Record<string, Mutation> = {
   'stores without checking the lock': { ignoresLocks: true },
   'reads from another server than it asked': { trustsAnyServer: true },
   'acknowledges before the proofs of others have ended': { acknowledgesEarly: true },
+  'waits for its own proofs only': { waitsForOwnProofs: true },
   'counts the age of data from the end of its fetch': { datesFetchByEnd: true },
   'counts the age of a copy from before it was requested': { datesReadsTooEarly: true },
   'dates a proof by the reply': { datesProofByReply: true },
@@ -99,6 +110,7 @@ const mutants: Record<string, Mutation> = {
   'takes unknown entries for current': { view: (limits) => new UnknownIsCurrent(limits) },
   'overlooks what happened during a read': { view: (limits) => new ForgetsReadsInProgress(limits) },
   'goes on after a gap': { view: (limits) => new IgnoresGaps(limits) },
+  'reads a wall clock that ignores a suspend at first': { provesByCoarseTime: true },
   'believes the monotonic clock alone': { view: (limits) => new OneClock(limits) },
   'keeps what it read over what is newer': { keepsWhatItRead: true },
   'overlooks a rejected invalidation during a read': { forgetsRejected: true },
@@ -106,14 +118,28 @@ const mutants: Record<string, Mutation> = {
   'lets a fetch store over what was set meanwhile': { setsBesideLocks: true },
   'frees the lock of a set that an invalidation overtakes': { freesLocksOfSets: true },
   'does not judge what it set': { trustsSets: true },
+  'takes the first page of the log for all of it': { view: (limits) => new ProvesByAnyPage(limits) },
   'needs no proof': { view: (limits) => new NeverUnproven(limits) },
   'checks keys but not tags and prefixes': { view: (limits) => new IgnoresTags(limits) },
 }
 
+/** Faults that few schedules show: where to look first, so that nobody waits for the hundreds before it. */
+const rare: { readonly [Name in keyof typeof mutants]?: number } = {
+  'waits for its own proofs only': 248,
+  'counts the age of data from the end of its fetch': 1904,
+  'continues the log of another node': 126,
+  'reads a wall clock that ignores a suspend at first': 2928,
+  'sets without a lock': 670,
+  'takes the first page of the log for all of it': 394,
+  'reads from another server than it asked': 7298,
+  'frees the lock of a set that an invalidation overtakes': 14_082,
+}
+
 describe('the simulator catches a cache that', () => {
-  test.each(Object.entries(mutants))('%s', { timeout: 120_000 }, (_, mutation) => {
-    let seed = 1
-    while (seed <= 40_000 && runSchedule(seed, mutation).violations.length === 0) seed += 1
-    expect(seed, 'the first schedule that shows the fault').toBeLessThanOrEqual(40_000)
+  test.each(Object.entries(mutants))('%s', { timeout: 120_000 }, (name, mutation) => {
+    const first = rare[name] ?? 1
+    let seed = first
+    while (seed < first + 40_000 && runSchedule(seed, mutation).violations.length === 0) seed += 1
+    expect(seed, 'the first schedule that shows the fault').toBeLessThan(first + 40_000)
   })
 })

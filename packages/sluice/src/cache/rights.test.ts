@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createPresence } from '../presence/index.ts'
+import type { RedisHandle } from '../redis/handle.ts'
+import { openRedis } from '../stores/redis/open-redis.ts'
+import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
+import { waitFor } from '../testing/wait-for.ts'
+import { createCache } from './index.ts'
+
+let server: RedisServer
+const open: { close(): unknown }[] = []
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server.stop())
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close()
+})
+
+/** A handle of an account with all rights but some. */
+const without = async (...rights: string[]): Promise<RedisHandle> => {
+  const username = `user${Math.random()}`.replace('.', '')
+  const all = ['on', '>secret', '+@all', '~sluice:*', '~{sluice:*', '&sluice:*']
+  await server.cli('ACL', 'SETUSER', username, 'reset', ...all, ...rights)
+  const client = new Redis(server.port, { username, password: 'secret', maxRetriesPerRequest: 1 })
+  client.on('error', () => undefined)
+  open.push({ close: () => client.disconnect() })
+  return openRedis(client, { reports: false })
+}
+
+test.each([
+  ['a command', ['-info'], '(INFO)'],
+  ['the keys of a log', ['resetkeys', '~sluice:*'], 'key'],
+  ['channels', ['resetchannels'], 'channel'],
+])('health of a cache names the right to %s that is missing', async (_, rights, named) => {
+  const cache = await createCache({ redis: await without(...rights), redisDeadline: '2s' })
+  open.push(cache)
+  await waitFor(async () => {
+    await cache.invalidate('x')
+    return cache.stats().redis === 'down'
+  })
+  const { ready, reasons } = await cache.health()
+  expect(ready).toBe(false)
+  expect(reasons).toEqual([expect.stringContaining('Redis refuses this account')])
+  expect(reasons[0]).toContain(named)
+  expect(reasons[0]).toContain('~{sluice:*')
+})
+
+test('so does that of presence', async () => {
+  const presence = await createPresence({ redis: await without('-zadd'), redisDeadline: '2s' })
+  open.push(presence)
+  const { ready, reasons } = await presence.health()
+  expect(ready).toBe(false)
+  expect(reasons[0]).toContain('(ZADD)')
+})
+
+test('the account of docs/redis.md is enough for cache and presence', async () => {
+  const docs = await readFile(new URL('../../../../docs/redis.md', import.meta.url), 'utf8')
+  const rights = /^ACL SETUSER shop on >secret (.*)$/m.exec(docs)![1]!.split(' ')
+  const redis = await without('reset', 'on', '>secret', ...rights)
+  const cache = await createCache({ redis, redisDeadline: '2s' })
+  const presence = await createPresence({ redis, redisDeadline: '2s' })
+  open.push(cache, presence)
+  await cache.getOrFetch('x', () => 1, { ttl: '1m' })
+  await cache.getMany(Array.from({ length: 20 }, (_, i) => `many${i}`))
+  expect(await cache.invalidate('x', { mode: 'strict' })).toEqual({ sent: true })
+  let heard = 0
+  presence.subscribe('c', () => heard++)
+  const membership = await presence.join('c', 'ann')
+  expect(await presence.list('c')).toHaveLength(1)
+  await waitFor(async () => {
+    await presence.publish('c', 1)
+    return heard > 0
+  })
+  membership.leave()
+  for (const part of [cache, presence]) expect(await part.health()).toMatchObject({ ready: true, reasons: [] })
+})

@@ -1,0 +1,143 @@
+import { createServer, request, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { openRedis } from '../stores/redis/open-redis.ts'
+import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
+import { waitFor } from '../testing/wait-for.ts'
+import { createPresence, eventStream, type Presence, sendEvents } from './index.ts'
+
+let server: RedisServer
+let namespaces = 0
+const open: { close(): unknown }[] = []
+
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server.stop())
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close()
+})
+
+const makePresence = async (): Promise<Presence> => {
+  const client = new Redis(server.port)
+  client.on('error', () => undefined)
+  open.push({ close: () => client.disconnect() })
+  const redis = openRedis(client, { reports: false })
+  const presence = await createPresence({ redis, name: `streams${namespaces++}`, redisDeadline: '2s', grace: '10ms' })
+  open.push(presence)
+  return presence
+}
+
+const listen = async (handler: Parameters<typeof createServer>[1]): Promise<Server & { port: number }> => {
+  const http = createServer(handler)
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  open.push({
+    close: () => {
+      http.closeAllConnections()
+      http.close()
+    },
+  })
+  return Object.assign(http, { port: (http.address() as AddressInfo).port })
+}
+
+const subscriptions = async (): Promise<number> => (await server.cli<string[]>('PUBSUB', 'CHANNELS', '*')).length
+
+/** Reads an event stream until it has so much. */
+const readUntil = async (reader: ReadableStreamDefaultReader<Uint8Array>, end: string): Promise<string> => {
+  let text = ''
+  while (!text.includes(end)) {
+    const { value, done } = await reader.read()
+    if (done) break
+    text += new TextDecoder().decode(value)
+  }
+  return text
+}
+
+test('a client that left before its stream began is no member', async () => {
+  const presence = await makePresence()
+  let handled = 0
+  const http = await listen(async (request, response) => {
+    await new Promise((resolve) => request.socket.once('close', resolve))
+    await sendEvents(presence, response, { channel: 'c', id: `u${handled}` })
+    handled += 1
+  })
+  for (let i = 0; i < 5; i++) {
+    const socket = connect(http.port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'))
+    socket.on('error', () => undefined)
+    await waitFor(async () => (await new Promise<number>((resolve) => http.getConnections((_, n) => resolve(n)))) > 0)
+    socket.destroy()
+    await waitFor(() => handled > i)
+  }
+  expect(presence.stats().members).toBe(0)
+  expect(await subscriptions()).toBe(0)
+})
+
+test('a HEAD request is answered, and makes no member', async () => {
+  const presence = await makePresence()
+  const http = await listen((_, response) => void sendEvents(presence, response, { channel: 'c', id: 'ann' }))
+  const status = await new Promise((resolve, reject) =>
+    request({ port: http.port, host: '127.0.0.1', method: 'HEAD' }, (response) => resolve(response.statusCode))
+      .on('error', reject)
+      .end(),
+  )
+  expect(status).toBe(200)
+  const head = eventStream(presence, { channel: 'c', id: 'bob' })
+  expect(head.headers.get('content-type')).toContain('text/event-stream')
+  await presence.publish('c', 'unread')
+  expect(presence.stats().members).toBe(0)
+  expect(await subscriptions()).toBe(0)
+})
+
+test('messages are any JSON values, with a name and an id, and those that a client missed follow', async () => {
+  const presence = await makePresence()
+  const reader = eventStream(presence, { channel: 'c', id: 'ann', first: [{ usd: 0 }] }).body!.getReader()
+  expect(await readUntil(reader, 'usd')).toContain('data: {"usd":0}\n\n')
+  await waitFor(async () => (await subscriptions()) === 1)
+  await presence.publish('c', { usd: 1 }, { event: 'price' })
+  const text = await readUntil(reader, 'usd')
+  expect(text).toMatch(/^id: \d+-\d+\nevent: price\ndata: \{"usd":1\}\n\n$/)
+  await reader.cancel()
+  for (const message of [null, 7, 'two\nlines', ['x']]) await presence.publish('c', message)
+  const lastEventId = /id: (\S+)/.exec(text)![1]!
+  const again = eventStream(presence, { channel: 'c', id: 'ann', lastEventId }).body!.getReader()
+  const missed = await readUntil(again, '["x"]')
+  expect(missed.match(/^data: .*$/gm)).toEqual(['data: null', 'data: 7', 'data: two', 'data: lines', 'data: ["x"]'])
+  await again.cancel()
+  // Node's responses know what the client sent.
+  const http = await listen((_, response) => void sendEvents(presence, response, { channel: 'c', id: 'ann' }))
+  const answer = await fetch(`http://127.0.0.1:${http.port}`, { headers: { 'last-event-id': lastEventId } })
+  expect(await readUntil(answer.body!.getReader(), '["x"]')).toContain('data: null')
+})
+
+test('what is published while a process has no connection to Redis follows, each message once', async () => {
+  const [presence, heard] = [await makePresence(), [] as unknown[]]
+  presence.subscribe('c', (message) => heard.push(message))
+  await waitFor(async () => (await subscriptions()) === 1)
+  await presence.publish('c', 1)
+  await waitFor(() => heard.length === 1)
+  await server.cli('CLIENT', 'KILL', 'TYPE', 'pubsub')
+  await presence.publish('c', 2)
+  await waitFor(async () => (await subscriptions()) === 1)
+  await presence.publish('c', 3)
+  await waitFor(() => heard.length === 3)
+  expect(heard).toEqual([1, 2, 3])
+})
+
+test('the messages that are kept are bounded and expire', async () => {
+  const presence = await makePresence()
+  for (let i = 0; i < 150; i++) await presence.publish('c', i)
+  const kept = `sluice:#presence/default/${presence.name}/#kept/c`
+  expect(await server.cli('XLEN', kept)).toBe(100)
+  expect(await server.cli<number>('PTTL', kept)).toBeGreaterThan(0)
+})
+
+test('ids and channels with lone surrogates are different members, and leave', async () => {
+  const presence = await makePresence()
+  const ids = ['\ud800', '\ud801', '\ufffd', 'a"b', 'a\\u0022b']
+  const joined = await Promise.all(ids.map((id) => presence.join('\udc00', id)))
+  expect((await presence.list('\udc00')).map(({ id }) => id).sort()).toEqual([...ids].sort())
+  expect(await presence.count('\udc00')).toBe(5)
+  for (const membership of joined) membership.leave()
+  await waitFor(async () => (await presence.count('\udc00')) === 0)
+})
