@@ -5,18 +5,14 @@ export class BreakerOpenError extends SluiceError {
   override readonly name = 'BreakerOpenError'
   /** The key or name of the breaker. */
   readonly key: string
-  readonly #retryAfterMs: () => number
+  /** For how much longer no call is admitted; 0 when a probe is in flight or may be made now. Infinity by hand. */
+  declare readonly retryAfterMs: number
 
   constructor(key: string, retryAfterMs: () => number) {
-    super('SLUICE_BREAKER_OPEN', `The breaker ${JSON.stringify(key)} is open: its calls have failed repeatedly.`, {
-      transient: true,
-    })
+    const why = retryAfterMs() === Infinity ? 'isolated by hand' : 'open: its calls have failed repeatedly'
+    super('SLUICE_BREAKER_OPEN', `The breaker ${JSON.stringify(key)} is ${why}.`, { transient: true })
     this.key = key
-    this.#retryAfterMs = retryAfterMs
-  }
-
-  /** For how much longer no call is admitted; 0 when a probe is in flight or may be made now. */
-  get retryAfterMs(): number {
-    return this.#retryAfterMs()
+    // A property of its own, unlike a getter of the class, is part of its JSON and of logs.
+    Object.defineProperty(this, 'retryAfterMs', { get: retryAfterMs, enumerable: true })
   }
 }

@@ -44,6 +44,8 @@ test('by default opens after 5 failures in a row and probes after 60 s', async (
   expect(fn).toHaveBeenCalledTimes(5)
   clock.tick(59_999)
   await expect(breaker.run(fn)).rejects.toMatchObject({ code: 'SLUICE_BREAKER_OPEN', retryAfterMs: 1 })
+  const error: unknown = await breaker.run(fn).catch((thrown: unknown) => thrown)
+  expect(JSON.parse(JSON.stringify(error))).toMatchObject({ code: 'SLUICE_BREAKER_OPEN', retryAfterMs: 1 })
   clock.tick(1)
   expect(await breaker.run(() => 'well')).toBe('well')
   expect(breaker.state).toBe('closed')

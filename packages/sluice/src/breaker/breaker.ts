@@ -1,16 +1,15 @@
 import { callOptionCheck, checkFunction, checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
-import { parseDuration } from '../core/duration.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
-import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
-import { withinTime } from '../runtime/within-time.ts'
+import { type CloseOptions, closeInTime, closeWithinMs, type Part, type PartHealth } from '../runtime/part.ts'
 import { BreakerOpenError } from './breaker-open-error.ts'
 import { type BreakerState, Circuit, type Pass } from './circuit.ts'
 import type { BreakerEvents } from './events.ts'
 import { breakerHealth } from './health.ts'
 import type { ResolvedBreakerOptions } from './options.ts'
 import type { Failure, Outcome, RunOptions, WrapOptions } from './run-options.ts'
+import { loadCircuit, type SavedBreaker, type SavedState, saveCircuit } from './saved-breaker.ts'
 import { type BreakerCounts, type BreakerStats, type CallOutcome, noCounts } from './stats.ts'
 import { isAborted, judge } from './verdict.ts'
 import { type Call, checkCallable, signalOf } from './wrappers/call.ts'
@@ -28,6 +27,8 @@ export interface BreakerSetup {
   readonly events: Emitter<BreakerEvents>
   /** Counts of all breakers of a set together. */
   readonly totals?: BreakerCounts
+  /** How an earlier one was left. */
+  readonly saved?: SavedState | undefined
   readonly onChange?: (state: BreakerState) => void
   readonly onClose?: () => void
 }
@@ -39,6 +40,7 @@ export class Breaker implements Part<BreakerEvents> {
   readonly #events: Emitter<BreakerEvents>
   readonly #clock: Clock
   readonly #isFailure: ((error: unknown) => boolean) | undefined
+  readonly #isFailedResult: ((result: unknown) => boolean) | undefined
   readonly #needsTime: boolean
   readonly #timesCalls: boolean
   readonly #counts: BreakerCounts = noCounts()
@@ -50,7 +52,7 @@ export class Breaker implements Part<BreakerEvents> {
   /** Made once for each opening: a stack trace for every rejected call would cost more than the call. */
   #openError: BreakerOpenError | undefined
 
-  constructor(key: string, { options, events, totals = noCounts(), onChange, onClose }: BreakerSetup) {
+  constructor(key: string, { options, events, totals = noCounts(), saved, onChange, onClose }: BreakerSetup) {
     const circuit = options.circuit()
     this.key = key
     this.#events = events
@@ -58,6 +60,7 @@ export class Breaker implements Part<BreakerEvents> {
     this.#onClose = onClose
     this.#clock = options.clock
     this.#isFailure = options.isFailure
+    this.#isFailedResult = options.isFailedResult
     this.#needsTime = circuit.strategy.timed
     this.#timesCalls = circuit.strategy.slowMs < Infinity
     this.#circuit = new Circuit({
@@ -68,16 +71,34 @@ export class Breaker implements Part<BreakerEvents> {
         events.emit('stateChanged', { key, state, previous })
       },
     })
+    if (saved !== undefined) loadCircuit(this.#circuit, saved, options.clock)
   }
 
   get state(): BreakerState {
     return this.#circuit.state
   }
 
+  /** Admits no call from now on, until `restore`: for maintenance, or what only people can know. */
+  isolate(): void {
+    this.#circuit.isolate(this.#clock.monotonic())
+  }
+
+  /** Closes it at once, whether it was isolated or opened by itself. */
+  restore(): void {
+    this.#circuit.restore()
+  }
+
+  /** Its state as plain JSON, for `saved` of a later breaker. One that is closed starts afresh. */
+  save(): SavedBreaker {
+    const state = saveCircuit(this.#circuit, this.#clock)
+    return { open: state === undefined ? {} : { [this.key]: state } }
+  }
+
   stats(): BreakerStats {
     return {
       key: this.key,
       state: this.state,
+      isolated: this.#circuit.isIsolated,
       ...this.#counts,
       inFlight: this.#inFlight,
       late: this.#late,
@@ -92,8 +113,7 @@ export class Breaker implements Part<BreakerEvents> {
 
   /** Refuses calls from now on. Those in flight go on; `within` is how long to wait for them, not at all by default. */
   async close(options: CloseOptions = {}): Promise<void> {
-    checkOptionNames('breaker.close', options, ['within'])
-    const withinMs = parseDuration(options.within ?? 0, 'breaker.close.within')
+    const withinMs = closeWithinMs('breaker.close', options) ?? 0
     this.#isClosed = true
     this.#onClose?.()
     if (withinMs > 0 && this.#inFlight > 0) await this.#lastCall(withinMs)
@@ -150,8 +170,19 @@ export class Breaker implements Part<BreakerEvents> {
       if (!this.#failed(pass, startMs, error, signal)) throw error
       return await this.#instead(options, { reason: 'failed', error })
     }
-    this.#succeeded(pass, startMs)
+    if (this.#isFailedResult !== undefined && this.#isBad(this.#isFailedResult, result))
+      this.#failedWith(pass, startMs, { result })
+    else this.#succeeded(pass, startMs)
     return result
+  }
+
+  #isBad(isFailedResult: (result: unknown) => boolean, result: unknown): boolean {
+    try {
+      return isFailedResult(result)
+    } catch {
+      // It could not read the result, so nothing shows that it is good.
+      return true
+    }
   }
 
   /** Like `run`, with a flag for whether the fallback answered. */
@@ -202,7 +233,7 @@ export class Breaker implements Part<BreakerEvents> {
     const ended = new Promise<void>((resolve) => {
       stop = this.on('called', () => this.#inFlight === 0 && resolve())
     })
-    await withinTime(ended, { ms: withinMs, clock: this.#clock, late: () => undefined }).catch(() => undefined)
+    await closeInTime(withinMs, this.#clock)(ended)
     stop()
   }
 
@@ -214,14 +245,18 @@ export class Breaker implements Part<BreakerEvents> {
   /** Counts a call that rejected; true when the fallback should answer. */
   #failed(pass: Pass, startMs: number, error: unknown, signal: AbortSignal | undefined): boolean {
     const verdict = judge(error, signal, this.#isFailure)
-    const nowMs = this.#clock.monotonic()
     if (verdict === 'succeeded') this.#succeeded(pass, startMs)
-    else if (verdict === 'failed') {
-      const counts = this.#circuit.failed(pass, nowMs, nowMs - startMs)
-      this.#settled('failed', counts)
-      if (this.#events.has('failed')) this.#events.emit('failed', { key: this.key, error, late: !counts })
-    } else this.#settled(verdict, this.#circuit.cancelled(pass))
+    else if (verdict === 'failed') this.#failedWith(pass, startMs, { error })
+    else this.#settled(verdict, this.#circuit.cancelled(pass))
     return verdict === 'failed' || verdict === 'rejected'
+  }
+
+  #failedWith(pass: Pass, startMs: number, why: { readonly error?: unknown; readonly result?: unknown }): void {
+    const nowMs = this.#clock.monotonic()
+    const counts = this.#circuit.failed(pass, nowMs, nowMs - startMs)
+    this.#settled('failed', counts)
+    if (this.#events.has('failed'))
+      this.#events.emit('failed', { key: this.key, error: why.error, ...why, late: !counts })
   }
 
   #settled(outcome: CallOutcome, isInTime: boolean): void {

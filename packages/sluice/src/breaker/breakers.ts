@@ -13,6 +13,7 @@ import {
   type ResolvedBreakerOptions,
   resolveBreakerOptions,
 } from './options.ts'
+import { readSaved, type SavedBreaker, type SavedState } from './saved-breaker.ts'
 import { type BreakerCounts, type BreakerStats, noCounts } from './stats.ts'
 
 export interface BreakersOptions extends BreakerOptions {
@@ -37,7 +38,8 @@ export function createBreakers(options: BreakersOptions = {}): Breakers {
   checkOptionNames('createBreakers', options, [...breakerOptionNames, 'maxKeys'])
   const { maxKeys = 1000 } = options
   checkWhole('createBreakers.maxKeys', maxKeys, 1, 'keys')
-  return new Breakers(resolveBreakerOptions(options, 'createBreakers'), maxKeys)
+  const saved = readSaved(options.saved, 'createBreakers.saved')
+  return new Breakers(resolveBreakerOptions(options, 'createBreakers'), maxKeys, saved)
 }
 
 /** How many breakers of a set are reported, those that are not closed first: a report has a bounded size. */
@@ -56,7 +58,7 @@ export class Breakers implements Part<BreakerEvents> {
   readonly #endReport: () => void
   #isClosed = false
 
-  constructor(options: ResolvedBreakerOptions, maxKeys: number) {
+  constructor(options: ResolvedBreakerOptions, maxKeys: number, saved: ReadonlyMap<string, SavedState>) {
     this.name = options.name
     this.#options = options
     this.#maxKeys = maxKeys
@@ -66,6 +68,7 @@ export class Breakers implements Part<BreakerEvents> {
       name: this.name,
       stats: () => this.stats().slice(0, mostReported),
     })
+    for (const [key, state] of saved) this.#add(key, state)
   }
 
   get size(): number {
@@ -95,6 +98,11 @@ export class Breakers implements Part<BreakerEvents> {
     return [...this.#tripped.values(), ...this.#closed.values()].map(({ breaker }) => breaker.stats())
   }
 
+  /** The states of those that are not closed as plain JSON, for `saved` of a later set. */
+  save(): SavedBreaker {
+    return { open: Object.assign({}, ...[...this.#tripped.values()].map(({ breaker }) => breaker.save().open)) }
+  }
+
   /** Always ready until it is closed: open breakers do their work, and are warnings. */
   async health(): Promise<PartHealth> {
     return breakerHealth(this.stats(), this.#isClosed ? this.#closedText : undefined)
@@ -117,7 +125,7 @@ export class Breakers implements Part<BreakerEvents> {
     return `The breakers ${JSON.stringify(this.name)} were closed for good`
   }
 
-  #add(key: string): Breaker {
+  #add(key: string, saved?: SavedState): Breaker {
     if (this.#isClosed) {
       throw new SluiceError('SLUICE_CLOSED', `${this.#closedText}; make new ones with createBreakers.`)
     }
@@ -125,17 +133,17 @@ export class Breakers implements Part<BreakerEvents> {
       throw new SluiceError('SLUICE_INVALID_KEY', `The key of a breaker is ${show(key)}; use a text that is not empty.`)
     }
     if (this.size >= this.#maxKeys) this.#forgetOne()
-    const entry: Entry = {
-      breaker: new Breaker(key, {
-        options: this.#options,
-        events: this.#events,
-        totals: this.#totals,
-        onChange: (state) => this.#move(key, entry, state),
-      }),
-      // Keys that are used only once are removed first.
-      isRecent: false,
-    }
-    this.#closed.set(key, entry)
+    let entry: Entry | undefined
+    const breaker = new Breaker(key, {
+      options: this.#options,
+      events: this.#events,
+      totals: this.#totals,
+      saved,
+      onChange: (state) => entry && this.#move(key, entry, state),
+    })
+    // Keys that are used only once are removed first.
+    entry = { breaker, isRecent: false }
+    ;(saved === undefined ? this.#closed : this.#tripped).set(key, entry)
     return entry.breaker
   }
 
@@ -153,9 +161,12 @@ export class Breakers implements Part<BreakerEvents> {
    */
   #forgetOne(): void {
     const candidates = this.#closed.size > 0 ? this.#closed : this.#tripped
+    let chances = 2 * candidates.size
     for (const [key, entry] of candidates) {
       candidates.delete(key)
-      if (!entry.isRecent) return
+      chances -= 1
+      // What somebody isolated goes last: removed, it would admit calls again.
+      if (chances <= 0 || (!entry.isRecent && !entry.breaker.stats().isolated)) return
       entry.isRecent = false
       candidates.set(key, entry)
     }

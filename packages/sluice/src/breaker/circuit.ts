@@ -18,13 +18,22 @@ interface HalfOpen {
 
 type State =
   | { readonly name: 'closed' }
+  /** With an infinite cooldown, until it is restored. */
   | { readonly name: 'open'; readonly sinceMs: number; readonly cooldownMs: number }
   | HalfOpen
+
+/** As much of a circuit as outlives its process. */
+export interface SavedCircuit {
+  /** For how much longer it is open; Infinity when it is isolated. */
+  readonly openForMs: number
+  /** How often it opened since it was last closed. */
+  readonly openings: number
+}
 
 export interface CircuitOptions {
   /** Decides when it opens. */
   readonly strategy: Strategy
-  /** How long it stays open, the `openings`-th time in a row (from 1) without having closed between. */
+  /** The cooldown of the nth opening in a row; `openings` is 1 after the breaker was closed. */
   readonly cooldownMs: (openings: number) => number
   /** How many probes may be in flight when half-open; it closes once as many have succeeded. 1 by default. */
   readonly probes?: number
@@ -86,6 +95,34 @@ export class Circuit {
     return this.#state === closed ? this.#pass : undefined
   }
 
+  /** Whether it is open until it is restored. */
+  get isIsolated(): boolean {
+    return this.#state.name === 'open' && this.#state.cooldownMs === Infinity
+  }
+
+  /** Opens it, until it is restored. */
+  isolate(nowMs: number): void {
+    if (!this.isIsolated) this.#become({ name: 'open', sinceMs: nowMs, cooldownMs: Infinity })
+  }
+
+  /** Closes it, whatever opened it. */
+  restore(): void {
+    if (this.#state !== closed) this.#close()
+  }
+
+  /** What to open another one with; undefined while it is closed. */
+  save(nowMs: number): SavedCircuit | undefined {
+    if (this.#state === closed) return undefined
+    return { openForMs: this.retryAfterMs(nowMs), openings: this.#openings }
+  }
+
+  /** Opens a new one as far as another one was. It is open for no longer than it would be by itself. */
+  load({ openForMs, openings }: SavedCircuit, nowMs: number): void {
+    this.#openings = Math.max(1, openings)
+    const cooldownMs = openForMs === Infinity ? Infinity : Math.min(openForMs, this.#cooldownMs(this.#openings))
+    this.#become({ name: 'open', sinceMs: nowMs, cooldownMs })
+  }
+
   /** For how much longer no call is admitted; 0 when one is, or may be at any moment because a probe is in flight. */
   retryAfterMs(nowMs: number): number {
     const state = this.#state
@@ -100,7 +137,7 @@ export class Circuit {
     if (this.#state.name === 'half-open') this.#expireProbes(this.#state.probes, nowMs)
     if (this.#state.name === 'open') {
       const elapsedMs = nowMs - this.#state.sinceMs
-      if (elapsedMs >= 0 && elapsedMs < this.#state.cooldownMs) return undefined
+      if (this.isIsolated || (elapsedMs >= 0 && elapsedMs < this.#state.cooldownMs)) return undefined
       this.#become({ name: 'half-open', probes: [], succeeded: 0 })
     }
     // Read again: `onChange` may have used the breaker meanwhile.

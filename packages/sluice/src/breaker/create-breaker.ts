@@ -2,8 +2,9 @@ import { checkOptionNames } from '../core/check-options.ts'
 import { Emitter } from '../core/observe/emitter.ts'
 import { addProcessPart } from '../runtime/process-parts.ts'
 import { Breaker } from './breaker.ts'
-import { breakerEventNames } from './events.ts'
+import { type BreakerEvents, breakerEventNames } from './events.ts'
 import { type BreakerOptions, breakerOptionNames, resolveBreakerOptions } from './options.ts'
+import { readSaved } from './saved-breaker.ts'
 
 /**
  * Makes a breaker: it stops calling what keeps failing, and tries again after a cooldown. Its state is local to this
@@ -19,6 +20,8 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   const { name } = resolved
   // The registry is weak, and only `onClose` refers to what it holds: the breaker is reported while somebody has it.
   const onClose = addProcessPart({ kind: 'breaker', name, stats: () => breaker.stats() })
-  const breaker: Breaker = new Breaker(name, { options: resolved, events: new Emitter(breakerEventNames), onClose })
+  const saved = readSaved(options.saved, 'createBreaker.saved').get(name)
+  const events = new Emitter<BreakerEvents>(breakerEventNames)
+  const breaker: Breaker = new Breaker(name, { options: resolved, events, saved, onClose })
   return breaker
 }

@@ -19,8 +19,8 @@ export interface BreakerEvents {
    * call, so that the outcome does not count.
    */
   called: { readonly key: string; readonly outcome: CallOutcome; readonly late: boolean }
-  /** A call failed; `late` as above. */
-  failed: { readonly key: string; readonly error: unknown; readonly late: boolean }
+  /** A call failed, by an error or (see `isFailedResult`) by its result; `late` as above. */
+  failed: { readonly key: string; readonly error: unknown; readonly result?: unknown; readonly late: boolean }
   /** The fallback answers instead. */
   fellBack: { readonly key: string } & Failure
 }

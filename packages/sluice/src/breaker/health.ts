@@ -8,9 +8,10 @@ const mostNamed = 10
 export function breakerHealth(breakers: readonly BreakerStats[], closed: string | undefined): PartHealth {
   if (closed !== undefined) return { ready: false, reasons: [`${closed}.`], warnings: [] }
   const tripped = breakers.filter(({ state }) => state !== 'closed')
-  const warnings = tripped
-    .slice(0, mostNamed)
-    .map(({ key, state }) => `The breaker ${JSON.stringify(key)} is ${state}: its calls have failed repeatedly.`)
+  const warnings = tripped.slice(0, mostNamed).map(({ key, state, isolated }) => {
+    const why = isolated ? 'isolated by hand' : `${state}: its calls have failed repeatedly`
+    return `The breaker ${JSON.stringify(key)} is ${why}.`
+  })
   if (tripped.length > mostNamed) warnings.push(`${tripped.length - mostNamed} more breakers are not closed.`)
   return { ready: true, reasons: [], warnings }
 }

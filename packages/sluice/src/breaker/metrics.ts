@@ -1,35 +1,33 @@
 import { checkOptionNames, checkWhole } from '../core/check-options.ts'
 import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
+import { counter, gauge } from '../runtime/metric-rows.ts'
 import { Breaker } from './breaker.ts'
 import type { Breakers } from './breakers.ts'
 import { breakerStates } from './circuit.ts'
 
 const table = {
-  sluice_breaker_calls_total: {
-    type: 'counter',
-    help: 'Calls by how they ended: succeeded, failed, rejected (not made) or cancelled (by their own caller).',
-    labels: ['breaker', 'outcome'],
-  },
-  sluice_breaker_failures_total: {
-    type: 'counter',
-    help: 'Calls that failed, by key; keys beyond the first hundred are counted together as "other".',
-    labels: ['breaker', 'key'],
-  },
-  sluice_breaker_state: {
-    type: 'gauge',
-    help: 'How many breakers of a key are in each state: one is in the present state, and those of "other" add up.',
-    labels: ['breaker', 'key', 'state'],
-  },
-  sluice_breaker_changes_total: {
-    type: 'counter',
-    help: 'Changes of state, by the new state.',
-    labels: ['breaker', 'state'],
-  },
-  sluice_breaker_fallbacks_total: {
-    type: 'counter',
-    help: 'Answers of fallbacks, by the reason: open (the call was not made) or failed.',
-    labels: ['breaker', 'reason'],
-  },
+  sluice_breaker_calls_total: counter(
+    'Calls by how they ended: succeeded, failed, rejected (not made) or cancelled (by their own caller).',
+    'breaker',
+    'outcome',
+  ),
+  sluice_breaker_failures_total: counter(
+    'Calls that failed, by key; keys beyond the first hundred are counted together as "other".',
+    'breaker',
+    'key',
+  ),
+  sluice_breaker_state: gauge(
+    'How many breakers of a key are in each state: one is in the present state, and those of "other" add up.',
+    'breaker',
+    'key',
+    'state',
+  ),
+  sluice_breaker_changes_total: counter('Changes of state, by the new state.', 'breaker', 'state'),
+  sluice_breaker_fallbacks_total: counter(
+    'Answers of fallbacks, by the reason: open (the call was not made) or failed.',
+    'breaker',
+    'reason',
+  ),
 } as const satisfies MetricTable
 
 /** The metrics of a breaker, or of a set of them. */

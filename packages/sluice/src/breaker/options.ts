@@ -12,6 +12,7 @@ import type { Duration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import type { CircuitOptions } from './circuit.ts'
+import type { SavedBreaker } from './saved-breaker.ts'
 import { anyOf, failureRate, failuresInARow, type RateLimit, type Strategy, slowCallRate } from './strategy.ts'
 
 /** What a rate is measured over. */
@@ -49,6 +50,13 @@ export interface BreakerOptions {
   readonly probeTimeout?: Duration
   /** Whether an error is a failure of what is called. By default every error is; a 404 should not be. */
   readonly isFailure?: (error: unknown) => boolean
+  /**
+   * Whether a result is a failure of what was called, such as a response with status 503. It counts as one, and reaches
+   * the caller all the same. By default none is.
+   */
+  readonly isFailedResult?: (result: unknown) => boolean
+  /** What `save()` of an earlier one returned, such as that of the process before. */
+  readonly saved?: SavedBreaker
   readonly clock?: Clock
   /** A number from 0 to 1, for the jitter. */
   readonly random?: () => number
@@ -57,6 +65,7 @@ export interface BreakerOptions {
 export interface ResolvedBreakerOptions {
   readonly name: string
   readonly isFailure: ((error: unknown) => boolean) | undefined
+  readonly isFailedResult: ((result: unknown) => boolean) | undefined
   readonly clock: Clock
   /** Makes what the state machine of one breaker needs; each has its own strategy. */
   readonly circuit: () => Omit<CircuitOptions, 'onChange'> & { readonly strategy: Strategy }
@@ -68,13 +77,13 @@ const defaults = Object.freeze({ name: 'default', failures: 5, cooldown: '1m', p
 const rateNames = Object.keys(rateDefaults)
 export const breakerOptionNames: readonly string[] = [
   ...['name', 'failures', 'failureRate', 'slowCallRate', 'cooldown', 'maxCooldown', 'cooldownJitter', 'probes'],
-  ...['probeTimeout', 'isFailure', 'clock', 'random'],
+  ...['probeTimeout', 'isFailure', 'isFailedResult', 'saved', 'clock', 'random'],
 ]
 
 /** Checks the options and fills in the defaults, once for all breakers that are made from them. */
 export function resolveBreakerOptions(options: BreakerOptions, owner = 'createBreaker'): ResolvedBreakerOptions {
   const { name, cooldown, probes, probeTimeout } = { ...defaults, ...withoutUndefined(options) }
-  const { maxCooldown = cooldown, cooldownJitter = 0, isFailure, random = Math.random } = options
+  const { maxCooldown = cooldown, cooldownJitter = 0, isFailure, isFailedResult, random = Math.random } = options
   if (typeof name !== 'string' || name === '')
     throw invalidOption(`${owner}.name`, name, 'use a text such as "model-a"')
   const cooldownMs = durationFrom(1, `${owner}.cooldown`, cooldown)
@@ -83,12 +92,14 @@ export function resolveBreakerOptions(options: BreakerOptions, owner = 'createBr
   checkWhole(`${owner}.probes`, probes, 1, 'probes')
   const probeMs = durationFrom(1, `${owner}.probeTimeout`, probeTimeout)
   checkFunction(`${owner}.isFailure`, isFailure)
+  checkFunction(`${owner}.isFailedResult`, isFailedResult)
   checkFunction(`${owner}.random`, random)
   const strategy = strategyOf(options, owner)
   const growth = { baseMs: cooldownMs, maxMs: maxCooldownMs, jitter: cooldownJitter }
   return {
     name,
     isFailure,
+    isFailedResult,
     clock: options.clock ?? systemClock(),
     circuit: () => ({
       strategy: strategy(),

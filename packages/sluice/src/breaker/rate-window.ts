@@ -29,7 +29,7 @@ export class RateWindow {
   add(isBad: boolean, nowMs: number): boolean {
     const bucket = Math.floor(nowMs / this.#bucketMs)
     if (bucket > this.#newest) this.#moveTo(bucket)
-    const at = placeOf(this.#newest)
+    const at = indexOf(this.#newest)
     this.#calls[at]! += 1
     this.#totalCalls += 1
     if (isBad) {
@@ -49,7 +49,7 @@ export class RateWindow {
   #moveTo(bucket: number): void {
     const outdated = Math.min(bucketCount, bucket - this.#newest)
     for (let i = 0; i < outdated; i++) {
-      const at = placeOf(bucket - i)
+      const at = indexOf(bucket - i)
       this.#totalCalls -= this.#calls[at]!
       this.#totalBad -= this.#bad[at]!
       this.#calls[at] = 0
@@ -60,6 +60,6 @@ export class RateWindow {
 }
 
 /** The index of a bucket in the ring, also of one before time 0. */
-function placeOf(bucket: number): number {
+function indexOf(bucket: number): number {
   return ((bucket % bucketCount) + bucketCount) % bucketCount
 }

@@ -20,12 +20,14 @@ export const noCounts = (): BreakerCounts => ({ succeeded: 0, failed: 0, rejecte
 export interface BreakerStats extends Readonly<BreakerCounts> {
   readonly key: string
   readonly state: BreakerState
+  /** Whether it is open because of `isolate()`. */
+  readonly isolated: boolean
   /** Calls that have not settled. */
   readonly inFlight: number
   /**
    * How many settled after the state that had admitted them was over, so that they did not count for the current one.
    */
   readonly late: number
-  /** For how much longer no call is admitted. */
+  /** For how much longer no call is admitted; `Infinity` (in JSON: null) when it is isolated. */
   readonly retryAfterMs: number
 }

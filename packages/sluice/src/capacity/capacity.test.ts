@@ -10,15 +10,15 @@ import { nextRow, rowFor } from './table.ts'
 
 describe('the table', () => {
   it.each([
-    [0, 100, 100],
-    [39.99, 100, 100],
-    [40, 50, 1000],
-    [59.99, 50, 1000],
-    [60, 20, 2000],
-    [80, 10, 5000],
-    [94.99, 10, 5000],
-  ])('at %d%% allows batches of %d every %d ms', (load, maxBatchSize, delayMs) => {
-    expect(rowFor(defaultCapacity, load)).toMatchObject({ maxBatchSize, delayMs })
+    [0, 100, 100, 8],
+    [39.99, 100, 100, 8],
+    [40, 50, 1000, 1],
+    [59.99, 50, 1000, 1],
+    [60, 20, 2000, 1],
+    [80, 10, 5000, 1],
+    [94.99, 10, 5000, 1],
+  ])('at %d%% allows batches of %d every %d ms, %d in flight', (load, maxBatchSize, delayMs, maxInFlight) => {
+    expect(rowFor(defaultCapacity, load)).toMatchObject({ maxBatchSize, delayMs, maxInFlight })
   })
 
   it('is not ready from 95% on', () => {
@@ -101,6 +101,7 @@ describe('an answer', () => {
       ready: true,
       maxBatchSize: 20,
       delayBetweenBatches: 2000,
+      maxInFlight: 1,
       retryAfter: null,
       loadPercent: 65,
       message: 'own measure 65%',

@@ -1,9 +1,7 @@
-import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
-import { parseDuration } from '../core/duration.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledCapacity, CompiledCapacityRow } from '../policy/capacity/compile-capacity.ts'
-import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
+import { type CloseOptions, closeWithinMs, type Part, type PartHealth } from '../runtime/part.ts'
 import type { CapacityEvents } from './events.ts'
 import { type Load, LoadMeter, type Signal } from './load/load-meter.ts'
 import { Senders } from './senders.ts'
@@ -17,6 +15,8 @@ export interface CapacityAnswer {
   readonly maxBatchSize: number
   /** Milliseconds between batches. */
   readonly delayBetweenBatches: number
+  /** How many batches may be in flight at a time, each of them after that delay. */
+  readonly maxInFlight: number
   /** Seconds until the next request, when not ready. */
   readonly retryAfter: number | null
   /** The smoothed load that the row came from. */
@@ -98,18 +98,13 @@ export class MeasuredCapacity implements Capacity {
     this.#asked++
     events.emit('asked', { ready: row !== undefined, senders })
     const { percent, cause } = this.load
-    const loadPercent = Math.round(percent * 10) / 10
-    if (row === undefined) {
-      const retryAfter = Math.ceil(table().retryAfterMs / 1000)
-      return { ready: false, maxBatchSize: 0, delayBetweenBatches: 0, retryAfter, loadPercent, message: cause }
-    }
-    const delayBetweenBatches = Math.min(longestDelayMs, row.delayMs * senders)
     return {
-      ready: true,
-      maxBatchSize: row.maxBatchSize,
-      delayBetweenBatches,
-      retryAfter: null,
-      loadPercent,
+      ready: row !== undefined,
+      maxBatchSize: row?.maxBatchSize ?? 0,
+      delayBetweenBatches: Math.min(longestDelayMs, (row?.delayMs ?? 0) * senders),
+      maxInFlight: row?.maxInFlight ?? 1,
+      retryAfter: row === undefined ? Math.ceil(table().retryAfterMs / 1000) : null,
+      loadPercent: Math.round(percent * 10) / 10,
       message: cause,
     }
   }
@@ -171,8 +166,7 @@ export class MeasuredCapacity implements Capacity {
   }
 
   async close(options: CloseOptions = {}): Promise<void> {
-    checkOptionNames('capacity.close', options, ['within'])
-    parseDuration(options.within ?? 0, 'capacity.close.within')
+    closeWithinMs('capacity.close', options)
     this.#meter.stop()
     this.#closing ??= this.#parts.onClose()
     return this.#closing

@@ -30,7 +30,7 @@ export async function createCapacity(options: CapacityOptions = {}): Promise<Cap
     ...(options.waiting === undefined ? [] : [waitingSignal(options.waiting)]),
     ...(options.load === undefined ? [] : [ownSignal(options.load)]),
   ]
-  const endReport = addProcessPart({ kind: 'capacity', name: '', stats: () => capacity.stats() })
+  const endReport = addProcessPart({ kind: 'capacity', name: options.name ?? 'default', stats: () => capacity.stats() })
   const capacity = new MeasuredCapacity({
     clock,
     random: options.random ?? Math.random,

@@ -19,5 +19,6 @@ export interface CapacityEvents {
   asked: { readonly ready: boolean; readonly senders: number }
   /** A request was shed, or let through while others were shed. */
   shed: { readonly priority: string; readonly admitted: boolean }
+  /** A document was refused, or the source cannot be reached; the last good table stays. */
   policyRejected: { readonly source: string; readonly error: Error }
 }

@@ -1,34 +1,19 @@
 import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
+import { counter, gauge } from '../runtime/metric-rows.ts'
 import type { Capacity } from './capacity.ts'
 
 const table = {
-  sluice_capacity_load_percent: { type: 'gauge', help: 'The smoothed load that shippers are answered by.', labels: [] },
-  sluice_capacity_ready: {
-    type: 'gauge',
-    help: '1 while shippers may send, 0 while the server is not ready.',
-    labels: [],
-  },
-  sluice_capacity_senders: { type: 'gauge', help: 'Shippers that asked in the last 30 s.', labels: [] },
-  sluice_capacity_in_flight: {
-    type: 'gauge',
-    help: 'Requests in flight that the shedding guard let through.',
-    labels: [],
-  },
-  sluice_capacity_admit_share: {
-    type: 'gauge',
-    help: 'The share of requests that the shedding guard lets through, 0 to 1.',
-    labels: [],
-  },
-  sluice_capacity_asked_total: {
-    type: 'counter',
-    help: 'Questions of shippers, by whether the server was ready.',
-    labels: ['ready'],
-  },
-  sluice_capacity_shed_total: {
-    type: 'counter',
-    help: 'Requests during overload, by priority and by whether they were admitted or shed.',
-    labels: ['priority', 'outcome'],
-  },
+  sluice_capacity_load_percent: gauge('The smoothed load that shippers are answered by.'),
+  sluice_capacity_ready: gauge('1 while shippers may send, 0 while the server is not ready.'),
+  sluice_capacity_senders: gauge('Shippers that asked in the last 30 s.'),
+  sluice_capacity_in_flight: gauge('Requests in flight that the shedding guard let through.'),
+  sluice_capacity_admit_share: gauge('The share of requests that the shedding guard lets through, 0 to 1.'),
+  sluice_capacity_asked_total: counter('Questions of shippers, by whether the server was ready.', 'ready'),
+  sluice_capacity_shed_total: counter(
+    'Requests during overload, by priority and by whether they were admitted or shed.',
+    'priority',
+    'outcome',
+  ),
 } as const satisfies MetricTable
 
 /** The metrics of a capacity. */

@@ -20,11 +20,13 @@ export interface CapacityOptions {
   readonly load?: () => number
   /** Whether the event loop, processors and heap of this process count. True by default. */
   readonly process?: boolean
+  /** Tells capacities of a process apart in reports. */
+  readonly name?: string
   readonly clock?: Clock
   readonly random?: () => number
 }
 
-const known = ['table', 'retryAfter', 'policy', 'maxInFlight', 'waiting', 'load', 'process', 'clock', 'random']
+const known = ['table', 'retryAfter', 'policy', 'maxInFlight', 'waiting', 'load', 'process', 'name', 'clock', 'random']
 
 export function checkOptions(options: CapacityOptions): void {
   checkOptionNames('createCapacity', options, known)

@@ -5,39 +5,28 @@ import { Rate } from './rate.ts'
 
 /** Counts the events of a shipper, and nothing else: so stats and metrics cannot disagree. */
 export class Counts {
-  stored = 0
+  readonly all = { stored: 0, sent: 0, duplicates: 0, refused: 0, rejected: 0, lost: 0, dropped: 0 }
   storedBytes = 0
-  sent = 0
-  duplicates = 0
-  refused = 0
-  rejected = 0
-  lost = 0
-  dropped = 0
   readonly inRate: Rate = new Rate()
   readonly outRate: Rate = new Rate()
 
   constructor(events: Emitter<ShipperEvents>, clock: Clock) {
+    const { all } = this
+    for (const name of ['stored', 'refused', 'lost', 'dropped'] as const)
+      events.on(name, ({ events: count }) => {
+        all[name] += count
+      })
     events.on('stored', ({ events: count, bytes }) => {
-      this.stored += count
       this.storedBytes += bytes
       this.inRate.add(count, clock.monotonic())
     })
     events.on('sent', ({ sent, duplicates, rejected }) => {
-      this.sent += sent
-      this.duplicates += duplicates
+      all.sent += sent
+      all.duplicates += duplicates
       this.outRate.add(sent + duplicates + rejected, clock.monotonic())
     })
-    events.on('refused', ({ events: count }) => {
-      this.refused += count
-    })
     events.on('rejected', () => {
-      this.rejected++
-    })
-    events.on('lost', ({ events: count }) => {
-      this.lost += count
-    })
-    events.on('dropped', ({ events: count }) => {
-      this.dropped += count
+      all.rejected++
     })
   }
 }

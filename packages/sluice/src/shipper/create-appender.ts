@@ -1,4 +1,4 @@
-import { checkOptionNames, optionNames } from '../core/check-options.ts'
+import { checkOptionNames } from '../core/check-options.ts'
 import { makeBufferDir } from './files/make-buffer-dir.ts'
 import { Room } from './log/room.ts'
 import { Writer } from './log/writer.ts'
@@ -18,17 +18,9 @@ export type AppenderOptions = Pick<
   'dir' | 'durability' | 'maxBytes' | 'minFreeBytes' | 'maxEventBytes' | 'segmentBytes' | 'fs' | 'clock' | 'identity'
 >
 
-const names = optionNames<AppenderOptions>({
-  dir: true,
-  durability: true,
-  maxBytes: true,
-  minFreeBytes: true,
-  maxEventBytes: true,
-  segmentBytes: true,
-  fs: true,
-  clock: true,
-  identity: true,
-})
+const names = [
+  ...['dir', 'durability', 'maxBytes', 'minFreeBytes', 'maxEventBytes', 'segmentBytes', 'fs', 'clock', 'identity'],
+]
 
 /**
  * Opens a buffer only to store events, as a short-lived hook does while a service ships them. It never becomes the
@@ -48,8 +40,8 @@ export async function createAppender(options: AppenderOptions): Promise<Appender
   const writer = new Writer({
     ...resolved,
     maxWaitingBytes: 64 << 20,
-    makeRoom: (bytes, noSpace) => room.make(bytes, noSpace),
-    onWritten: (bytes) => room.written(bytes),
+    makeRoom: (...wanted) => room.make(...wanted),
+    onWritten: (_bytes, _count, grownBytes) => room.written(grownBytes),
     onRefused: () => {},
     onFailure: () => {},
   })

@@ -1,4 +1,3 @@
-import { basename } from 'node:path'
 import { addProcessPart } from '../runtime/process-parts.ts'
 import { DiskShipper } from './disk-shipper.ts'
 import { makeBufferDir } from './files/make-buffer-dir.ts'
@@ -21,7 +20,7 @@ export async function createShipper(options: ShipperOptions): Promise<Shipper> {
   const resolved = resolveOptions(options)
   await makeBufferDir(resolved.fs, resolved.dir)
   const id = await shipperId(resolved.fs, resolved.dir)
-  const endReport = addProcessPart({ kind: 'shipper', name: basename(resolved.dir), stats: () => shipper.stats() })
+  const endReport = addProcessPart({ kind: 'shipper', name: resolved.name, stats: () => shipper.stats() })
   const transport = (onGzipRefused: () => void): Transport => transportOf(resolved, id, onGzipRefused)
   const shipper = new DiskShipper(resolved, transport, endReport)
   await shipper.start()

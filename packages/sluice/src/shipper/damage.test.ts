@@ -207,3 +207,110 @@ test.each([
     expect(left).toBeLessThan(times)
   },
 )
+
+/** Bytes of a record of the segment, by its place in it. */
+function recordAt(data: Buffer, producer: string, place: number): { from: number; to: number } {
+  let from = segmentHeaderBytes
+  for (let n = 0; ; n++) {
+    const to = from + recordHeaderBytes + lookAt(data, from, data.length, saltOf(producer))
+    if (n === place) return { from, to }
+    from = to
+  }
+}
+
+test.each([
+  ['of the same length', 60, 10, 61],
+  ['that is longer', 99, 10, 12],
+  ['that is shorter', 40, 95, 96],
+])('a record %s in a wrong place hides none of the intact ones', async (_, source, target, places) => {
+  const fs = modelFiles()
+  const shipper = await createShipper(options(fs))
+  const ids: string[] = []
+  for (let i = 0; i < 100; i++) ids.push(await shipper.ship({ text: 'x'.repeat(i > 90 ? 400 : i > 50 ? 100 : 50) }))
+  await shipper.close()
+  const [path, file] = [...fs.files].find(([name]) => name.endsWith('.seg'))!
+  const { producer } = parseSegmentName(path.split('/').at(-1)!)!
+  const [from, to] = [recordAt(file.data, producer, source), recordAt(file.data, producer, target)]
+  const before = Buffer.from(file.data)
+  before.copy(file.data, to.from, from.from, from.to)
+  // What the record of the wrong place lies over, wholly or in part.
+  const over = ids.filter((_, place) => {
+    const { from: start, to: end } = recordAt(before, producer, place)
+    return start < to.from + from.to - from.from && end > to.from
+  })
+  expect(places).toBeGreaterThan(over.length)
+  const got: string[] = []
+  const damaged: unknown[] = []
+  const again = await createShipper({ ...options(fs, got), identity: { ...thisProcess(), pid: 5_000_001, started: 1 } })
+  again.on('damaged', (event) => damaged.push(event))
+  expect(await again.flush()).toMatchObject({ outcome: 'drained', pending: 0 })
+  expect(got).toEqual(ids.filter((id) => !over.includes(id)))
+  expect(again.stats().lost).toBe(over.length)
+  // A record that comes again is skipped like any other that was read before.
+  if (source > target) expect(damaged).toHaveLength(1)
+})
+
+test.each([
+  ['while the same process ships', false],
+  ['and another process finds it', true],
+])('a segment that was moved away is sent when it is moved back, %s', async (_, isRestarted) => {
+  const fs = modelFiles()
+  const ids: string[] = []
+  const shipper = await createShipper({ ...options(fs), segmentBytes: 900 })
+  for (let i = 0; i < 60; i++) ids.push(await shipper.ship({ i, text: 'x'.repeat(50) }))
+  await shipper.close()
+  const segments = [...fs.files.keys()].filter((path) => path.endsWith('.seg')).sort()
+  const moved = segments[1]!
+  await fs.rename(moved, '/elsewhere')
+  const got: string[] = []
+  const open = (pid: number) =>
+    createShipper({ ...options(fs, got), maxBatchEvents: 5, identity: { ...thisProcess(), pid, started: 1 } })
+  let again = await open(5_000_001)
+  await again.flush()
+  const missing = ids.filter((id) => !got.includes(id))
+  expect(again.stats().lost).toBe(missing.length)
+  if (isRestarted) {
+    await again.close()
+    again = await open(5_000_002)
+  }
+  const later = await again.ship({ later: true })
+  await fs.rename('/elsewhere', moved)
+  expect(await again.flush()).toMatchObject({ outcome: 'drained', sent: missing.length + 1, pending: 0 })
+  expect(got.slice(-missing.length - 1)).toEqual([...missing, later])
+  expect(fs.exists(moved)).toBe(false)
+  expect(again.stats().lost).toBe(isRestarted ? 0 : missing.length)
+  await again.close()
+})
+
+test('a segment that was moved back is sent to its end by the process that takes over in the middle of it', async () => {
+  const fs = modelFiles()
+  const ids: string[] = []
+  const shipper = await createShipper({ ...options(fs), segmentBytes: 900 })
+  for (let i = 0; i < 60; i++) ids.push(await shipper.ship({ i, text: 'x'.repeat(50) }))
+  await shipper.close()
+  const moved = [...fs.files.keys()].filter((path) => path.endsWith('.seg')).sort()[1]!
+  await fs.rename(moved, '/elsewhere')
+  const got: string[] = []
+  let isCut = false
+  const send = async (events: readonly { id: string }[]) => {
+    if (isCut) throw new Error('down')
+    got.push(...events.map(({ id }) => id))
+  }
+  const open = (pid: number) =>
+    createShipper({
+      ...{ ...options(fs, got), send, maxBatchEvents: 3, backoff: { base: 0 } },
+      identity: { ...thisProcess(), pid, started: 1 },
+    })
+  const second = await open(5_000_001)
+  await second.flush()
+  await fs.rename('/elsewhere', moved)
+  second.on('sent', () => (isCut = true))
+  expect(await second.flush()).toMatchObject({ outcome: 'failed', sent: 3 })
+  await second.close()
+  isCut = false
+  const third = await open(5_000_002)
+  expect(await third.flush()).toMatchObject({ outcome: 'drained', pending: 0 })
+  expect(third.stats().lost).toBe(0)
+  expect([...got].sort()).toEqual([...ids].sort())
+  await third.close()
+})

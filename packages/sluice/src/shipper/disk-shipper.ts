@@ -1,13 +1,13 @@
-import { checkOptionNames, durationFrom } from '../core/check-options.ts'
 import { Emitter } from '../core/observe/emitter.ts'
-import type { CloseOptions, PartHealth } from '../runtime/part.ts'
+import { type CloseOptions, closeWithinMs, type PartHealth } from '../runtime/part.ts'
 import { FlushMemory } from './backoff/memory.ts'
 import { StateFile } from './backoff/state-file.ts'
 import { Counts } from './counts.ts'
+import { messageOf } from './flush/answers.ts'
 import { type ShipperEvents, shipperEventNames } from './flush/events.ts'
 import { type FlushReport, FlushRun } from './flush/flush-run.ts'
 import { FlushLoop } from './flush/loop.ts'
-import { messageOf, type Transport } from './flush/transport.ts'
+import type { Transport } from './flush/transport.ts'
 import { LastFailures } from './health.ts'
 import { Room } from './log/room.ts'
 import { Writer } from './log/writer.ts'
@@ -37,6 +37,8 @@ export class DiskShipper implements Shipper {
   readonly #abort = new AbortController()
   /** How many events were pending when `stored` of this process had been counted. */
   #counted: { readonly pending: () => number; readonly stored: number } = { pending: () => 0, stored: 0 }
+  /** What to report once the caller of `createShipper` can have listeners; undefined when it has started. */
+  #atStart: (() => void)[] | undefined = []
   #ending: Promise<CloseReport> | undefined
 
   constructor(
@@ -50,28 +52,26 @@ export class DiskShipper implements Shipper {
     const events = this.#events
     this.#counts = new Counts(events, clock)
     this.#failures = new LastFailures(events)
-    this.#buffer = new OwnedBuffer({ ...options, events })
+    this.#buffer = new OwnedBuffer({ ...options, emit: (name, event) => this.#emit(name, event) })
     this.#room = new Room({
-      ...{ fs, dir, clock, maxBytes: options.maxBytes, minFreeBytes: options.minFreeBytes, onFull: options.onFull },
+      ...options,
       dropOldest: () => this.#dropOldest(),
       onChange: (isFull) => events.emit('fullChanged', { isFull }),
     })
     this.#writer = new Writer({
-      ...{ fs, dir, clock, identity: options.identity, maxWaitingBytes },
-      durability: options.durability,
-      syncIntervalMs: options.syncIntervalMs,
-      segmentBytes: options.segmentBytes,
-      makeRoom: (bytes, noSpace) => this.#room.make(bytes, noSpace),
-      onWritten: (bytes, count) => {
-        this.#room.written(bytes)
+      ...options,
+      maxWaitingBytes,
+      makeRoom: (...wanted) => this.#room.make(...wanted),
+      onWritten: (bytes, count, grownBytes) => {
+        this.#room.written(grownBytes)
         events.emit('stored', { events: count, bytes })
       },
       onRefused: (count, code) => events.emit('refused', { events: count, code }),
       onFailure: (error, what) => events.emit('storageFailed', { what, error }),
     })
-    const stateFile = new StateFile(fs, dir, (savedAs) => events.emit('stateDamaged', { savedAs }))
+    const stateFile = new StateFile(fs, dir, (savedAs) => this.#emit('stateDamaged', { savedAs }))
     this.#memory = new FlushMemory(stateFile, backoff, clock, random, (state) =>
-      events.emit('breakerChanged', { state }),
+      this.#emit('breakerChanged', { state }),
     )
     this.#transport = transport(() => events.emit('gzipRefused', {}))
     this.#loop = new FlushLoop(clock, options.flushIntervalMs, () => this.#pass())
@@ -80,8 +80,19 @@ export class DiskShipper implements Shipper {
   async start(): Promise<void> {
     await this.#memory.load()
     // Neither a full disk nor a damaged file prevents the service from starting.
-    await this.#refresh().catch((error) => this.#events.emit('storageFailed', { what: 'start', error }))
+    await this.#refresh().catch((error) => this.#emit('storageFailed', { what: 'start', error }))
+    const happened = this.#atStart ?? []
+    this.#atStart = undefined
+    setImmediate(() => {
+      for (const report of happened) report()
+    })
     this.#loop.start()
+  }
+
+  /** What happens while it starts is reported a turn after that, however long the disk takes. */
+  #emit<Name extends keyof ShipperEvents>(name: Name, event: ShipperEvents[Name]): void {
+    if (this.#atStart === undefined) this.#events.emit(name, event)
+    else this.#atStart.push(() => this.#events.emit(name, event))
   }
 
   ship(event: unknown): Promise<string> {
@@ -107,7 +118,7 @@ export class DiskShipper implements Shipper {
     const counts = this.#counts
     const nowMs = clock.monotonic()
     const [inPerSecond, outPerSecond] = [counts.inRate.perSecond(nowMs), counts.outRate.perSecond(nowMs)]
-    const bytesPerEvent = counts.stored === 0 ? 0 : counts.storedBytes / counts.stored
+    const bytesPerEvent = counts.all.stored === 0 ? 0 : counts.storedBytes / counts.all.stored
     const growth = (inPerSecond - outPerSecond) * bytesPerEvent
     const hasLimit = maxBytes !== Infinity || this.#options.minFreeBytes > 0
     const oldestMs = log?.oldestMs
@@ -123,8 +134,8 @@ export class DiskShipper implements Shipper {
       consecutiveFailures: state.consecutiveFailures,
       lastSuccessTime: state.lastSuccessTime,
       lastCapacity: state.lastCapacity,
-      ...{ stored: counts.stored, sent: counts.sent, duplicates: counts.duplicates, refused: counts.refused },
-      ...{ rejected: counts.rejected, lost: counts.lost, dropped: counts.dropped, isFull: this.#room.isFull },
+      ...counts.all,
+      isFull: this.#room.isFull,
       inPerSecond,
       outPerSecond,
       timeToFullMs: hasLimit && growth > 0 ? (this.#room.leftBytes / growth) * 1000 : null,
@@ -136,8 +147,7 @@ export class DiskShipper implements Shipper {
   }
 
   async close(options: CloseOptions = {}): Promise<CloseReport> {
-    checkOptionNames('shipper.close', options, ['within'])
-    const withinMs = durationFrom(0, 'shipper.close.within', options.within ?? 0)
+    const withinMs = closeWithinMs('shipper.close', options) ?? 0
     this.#ending ??= this.#close(withinMs)
     return this.#ending
   }
@@ -186,20 +196,12 @@ export class DiskShipper implements Shipper {
       return { ...this.#report('failed'), reason: messageOf(error) }
     }
     if (owned === undefined) return this.#report('not-owner')
-    const { maxBatchEvents, maxBatchBytes, maxRefusals, maxRetries, clock, random } = this.#options
     const report = await new FlushRun({
+      ...this.#options,
       ...owned,
-      ...{
-        memory: this.#memory,
-        transport: this.#transport,
-        events: this.#events,
-        clock,
-        maxBatchEvents,
-        maxBatchBytes,
-        maxRefusals,
-        maxRetries,
-        random,
-      },
+      memory: this.#memory,
+      transport: this.#transport,
+      events: this.#events,
       pending: () => this.#pending(),
       stop: this.#stop.signal,
       abort: this.#abort.signal,
@@ -223,7 +225,7 @@ export class DiskShipper implements Shipper {
     const owned = await this.#buffer.acquire()
     if (owned === undefined) await this.#writer.seal()
     else {
-      const [pending, { stored }] = [this.#pending(), this.#counts]
+      const [pending, { stored }] = [this.#pending(), this.#counts.all]
       // Until it is done, the log contains only a part of what it is about to count.
       this.#counted = { pending: () => pending, stored }
       try {
@@ -238,7 +240,7 @@ export class DiskShipper implements Shipper {
 
   /** What the log contained at its last refresh, and what this process has stored since. */
   #pending(): number {
-    return this.#counted.pending() + this.#counts.stored - this.#counted.stored
+    return this.#counted.pending() + this.#counts.all.stored - this.#counted.stored
   }
 
   async #dropOldest(): Promise<boolean> {

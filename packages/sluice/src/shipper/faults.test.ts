@@ -128,7 +128,10 @@ test('onFull "wait": events wait for space, and are stored when there is some', 
 test('onFull "wait" does not keep close from ending', async () => {
   const { fs, shipper } = await setUp({ onFull: 'wait' })
   fs.fault = failing('write', { code: 'ENOSPC' }, 1000)
-  const refused = expect(shipper.ship({ n: 1 })).rejects.toMatchObject({ code: 'SLUICE_BUFFER_FULL' })
+  const refused = expect(shipper.ship({ n: 1 })).rejects.toMatchObject({
+    code: 'SLUICE_BUFFER_FULL',
+    message: 'the buffer was closed before there was room for the event',
+  })
   await shipper.close()
   await refused
 })
@@ -242,6 +245,25 @@ test('maxBytes with "refuse" holds the limit', async () => {
   await shipper.flush()
   await shipper.flush()
   await shipper.ship({ n: 1 })
+})
+
+test.each([1000, 10_000, 1_000_000])('files never have more than maxBytes (%i) together', async (maxBytes) => {
+  const { fs, shipper } = await setUp({ onFull: 'refuse', maxBytes })
+  const bytes = (): number =>
+    [...fs.files].reduce((sum, [path, { data }]) => sum + (/\.(open|seg)$/.test(path) ? data.length : 0), 0)
+  for (const size of [maxBytes / 20, 10, 1]) {
+    let isFull = false
+    while (!isFull) {
+      // Alone and in numbers: what comes together is written together.
+      const storing = Array.from({ length: size === 1 ? 1 : 50 }, () => shipper.ship('x'.repeat(size)))
+      isFull = (await Promise.allSettled(storing)).some(({ status }) => status === 'rejected')
+      expect(bytes()).toBeLessThanOrEqual(maxBytes)
+    }
+  }
+  expect(bytes()).toBeGreaterThan(maxBytes / 3)
+  await expect(shipper.ship('x'.repeat(maxBytes / 2))).rejects.toMatchObject({ code: 'SLUICE_EVENT_TOO_LARGE' })
+  await shipper.close()
+  expect(bytes()).toBeLessThanOrEqual(maxBytes)
 })
 
 test('maxBytes with "drop-oldest" drops the oldest, counts them and reports their age', async () => {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { type ModelFiles, modelFiles } from '../testing/shipper/model-files.ts'
 import { createShipper } from './create-shipper.ts'
+import { reserveBytes } from './log/reserve.ts'
+import { thisProcess } from './owner/process-identity.ts'
 
 const mebibyte = 1 << 20
 
@@ -9,7 +11,7 @@ function smallDisk(bytes: number): ModelFiles {
   const fs = modelFiles()
   const freeBytes = (): number => {
     let used = 0
-    for (const { data } of fs.files.values()) used += data.length
+    for (const { data } of new Set(fs.files.values())) used += data.length
     return bytes - used
   }
   const open = fs.open.bind(fs)
@@ -25,15 +27,21 @@ function smallDisk(bytes: number): ModelFiles {
     return file
   }
   Object.defineProperty(fs, 'freeBytes', { get: freeBytes })
+  fs.space = async () => ({ freeBytes: freeBytes(), totalBytes: bytes })
   return fs
 }
 
-async function start(onFull: 'wait' | 'refuse', bytes = 4 * mebibyte) {
+let pid = 5_000_000
+
+async function start(onFull: 'wait' | 'refuse', bytes = 3 * mebibyte, fs = smallDisk(bytes), minFreeBytes = 0) {
   const server = { isUp: false, got: [] as string[] }
   const shipper = await createShipper({
     dir: '/buffer',
-    fs: smallDisk(bytes),
+    fs,
     onFull,
+    minFreeBytes,
+    // A process that has ended, so that another one may take over.
+    identity: { ...thisProcess(), pid: pid++, started: 1 },
     flushInterval: false,
     backoff: { base: 0 },
     capacity: async () => ({ ready: true, maxBatchSize: 100, delayBetweenBatches: 0 }),
@@ -49,7 +57,7 @@ async function start(onFull: 'wait' | 'refuse', bytes = 4 * mebibyte) {
     if (id !== undefined) acknowledged.push(id)
     return id !== undefined
   }
-  return { server, shipper, acknowledged, store }
+  return { fs, server, shipper, acknowledged, store }
 }
 
 test.each([
@@ -90,5 +98,66 @@ test('the space of the reserve is not for events: with it the owner records what
   await expect.poll(async () => (await shipper.flush()).outcome).toBe('drained')
   expect(server.got).toEqual(acknowledged)
   expect(await store()).toBe(true)
+  await shipper.close()
+})
+
+test('events leave the space of a reserve that was released, also if no write of theirs has failed', async () => {
+  const { fs, shipper, acknowledged, store } = await start('refuse')
+  expect(await store()).toBe(true)
+  await fs.remove('/buffer/reserve')
+  while (await store());
+  expect(fs.freeBytes).toBeGreaterThanOrEqual(reserveBytes)
+  expect(acknowledged.length).toBeGreaterThan(100)
+  expect(shipper.stats().isFull).toBe(true)
+  await shipper.close()
+})
+
+/** As when other programs fill the disk, and the reserve was needed before. */
+async function fill(fs: ModelFiles): Promise<void> {
+  if (fs.exists('/buffer/reserve')) await fs.remove('/buffer/reserve')
+  const file = await fs.open('/buffer/of-another-program', 'create')
+  await file.write([Buffer.alloc(fs.freeBytes)], 0)
+  await file.close()
+}
+
+test.each([
+  ['has shipped some of it', true],
+  ['has shipped nothing', false],
+])(
+  'a process that starts on a disk without any space takes over from one that %s, and drains it',
+  async (_, hasShipped) => {
+    const former = await start('refuse')
+    former.server.isUp = hasShipped
+    await former.store(100)
+    await former.shipper.flush()
+    for (let n = 0; n < 1000; n++) await former.store(1000)
+    await former.shipper.close()
+    await fill(former.fs)
+    const { server, shipper } = await start('refuse', 0, former.fs)
+    server.isUp = true
+    await expect.poll(async () => (await shipper.flush()).outcome).toBe('drained')
+    expect(shipper.stats()).toMatchObject({ isOwner: true, pending: 0, lost: 0 })
+    expect([...former.server.got, ...server.got]).toEqual(former.acknowledged)
+    await shipper.close()
+  },
+)
+
+test('minFreeBytes: events that wait are stored once the only segment is shipped', async () => {
+  const { server, shipper, acknowledged, store } = await start('wait', 0, smallDisk(4 * mebibyte), 3 * mebibyte)
+  server.isUp = true
+  const storing = (async () => {
+    for (let n = 0; n < 100; n++) await store()
+  })()
+  await expect
+    .poll(
+      async () => {
+        await shipper.flush()
+        return server.got.length
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(100)
+  await storing
+  expect(server.got).toEqual(acknowledged)
   await shipper.close()
 })

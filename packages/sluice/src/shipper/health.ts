@@ -1,8 +1,8 @@
 import { formatDuration } from '../core/duration.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
 import type { PartHealth } from '../runtime/part.ts'
+import { messageOf } from './flush/answers.ts'
 import type { ShipperEvents } from './flush/events.ts'
-import { messageOf } from './flush/transport.ts'
 import type { OnFull } from './log/room.ts'
 import type { ShipperStats } from './stats.ts'
 

@@ -1,8 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { modelFiles } from '../testing/shipper/model-files.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 import { createAppender, createShipper, inspectBuffer } from './index.ts'
 import type { ShipperOptions } from './options.ts'
 
@@ -72,14 +75,17 @@ test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 'soon'])('close refuses to 
   await shipper.close()
 })
 
-test('the events of 1,200 hooks go out in full batches, with few files open at a time', async () => {
+test('the events of 600 hooks go out in full batches, with few files open at a time', {
+  timeout: 120_000,
+}, async () => {
   const dir = tempDir()
   const ids: string[] = []
-  for (let n = 0; n < 1200; n++) {
-    const hook = await createAppender({ dir, durability: 'os' })
-    ids.push(await hook.append({ n }))
-    await hook.close()
+  const hook = async (n: number) => {
+    const appender = await createAppender({ dir, durability: 'os' })
+    ids.push(await appender.append({ n }))
+    await appender.close()
   }
+  for (let n = 0; n < 600; n += 20) await Promise.all(Array.from({ length: 20 }, (_, i) => hook(n + i)))
   let mostOpen = 0
   let batches = 0
   const { shipper, got } = await open(dir, {
@@ -88,9 +94,10 @@ test('the events of 1,200 hooks go out in full batches, with few files open at a
       batches++
       mostOpen = Math.max(mostOpen, readdirSync('/proc/self/fd').length)
     },
+    capacity: async () => ({ ready: true, maxBatchSize: 500, delayBetweenBatches: 0 }),
   })
   const before = readdirSync('/proc/self/fd').length
-  expect(await shipper.flush()).toMatchObject({ outcome: 'drained', sent: 1200, pending: 0 })
+  expect(await shipper.flush()).toMatchObject({ outcome: 'drained', sent: 600, pending: 0 })
   expect(new Set(got)).toEqual(new Set(ids))
   expect(batches).toBe(2)
   expect(mostOpen).toBeLessThan(before + 20)
@@ -124,7 +131,7 @@ test('what is stored counts as pending also while the directory is being listed'
 })
 
 test('close right after ship: every event is stored, and its promise settled, before close returns', async () => {
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < 10; round++) {
     const dir = tempDir()
     const { shipper } = await open(dir)
     let settled = 0
@@ -251,4 +258,58 @@ test.each([
 test('an error about an address with a password does not show the password', async () => {
   const error = await createShipper({ dir: 'x', endpoint: 'https://user:secret@x/' }).catch((thrown: Error) => thrown)
   expect(String((error as Error).message)).not.toContain('secret')
+})
+
+test('what happens while it starts can be observed by listeners that are added at once', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-start-'))
+  writeFileSync(join(dir, '.backpressure-state'), '{"backoffLevel":')
+  const shipper = await createShipper({ dir, flushInterval: false, send: async () => undefined })
+  const seen: unknown[] = []
+  shipper.on('stateDamaged', ({ savedAs }) => seen.push(savedAs))
+  shipper.on('ownerChanged', ({ isOwner }) => seen.push(isOwner))
+  await expect.poll(() => seen).toEqual([expect.stringMatching(/^\.backpressure-state\.damaged-/), true])
+  await shipper.close()
+  rmSync(dir, { recursive: true })
+})
+
+test.each([1, 50, 80])('a clock that is set back by %i minutes does not lengthen a wait', async (minutes) => {
+  const [fs, clock] = [modelFiles(), virtualClock(Date.now())]
+  let isUp = false
+  const send = async () => {
+    if (!isUp) throw new Error('down')
+  }
+  const options = { fs, clock, send, backoff: { base: '300s', jitter: 0 } } as const
+  const { shipper } = await open('/buffer', options)
+  await shipper.ship({ n: 1 })
+  expect(await shipper.flush()).toMatchObject({ outcome: 'failed', nextAttemptInMs: 300_000 })
+  await clock.advance('200s')
+  clock.set(clock.now() / 1000 - minutes * 60_000)
+  expect(shipper.stats().nextAttemptInMs).toBeLessThanOrEqual(100_000)
+  await shipper.close()
+  // A process that starts later does not know how long the other one has waited, but not more than the whole wait.
+  const { shipper: second } = await open('/buffer', options)
+  expect(await second.flush()).toMatchObject({ outcome: 'waiting' })
+  expect(second.stats().nextAttemptInMs).toBeLessThanOrEqual(300_000)
+  await second.close()
+  // Nor do those after it wait longer: the time is recorded by the new clock.
+  await clock.advance('300s')
+  isUp = true
+  const { shipper: third } = await open('/buffer', options)
+  expect(await third.flush()).toMatchObject({ outcome: 'drained' })
+  await third.close()
+})
+
+test('a flush whose send never settles ends after its timeout, and keeps the process alive until then', async () => {
+  const source = new URL('./index.ts', import.meta.url).href
+  const script = `
+    import { createShipper } from '${source}'
+    const shipper = await createShipper({
+      dir: ${JSON.stringify(tempDir())}, flushInterval: false, timeout: '300ms', send: () => new Promise(() => {}),
+    })
+    await shipper.ship({ n: 1 })
+    console.log((await shipper.flush()).reason)
+    await shipper.close()`
+  const args = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', script]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  expect(stdout).toBe('no answer within 300 ms\n')
 })

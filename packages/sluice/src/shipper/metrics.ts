@@ -1,67 +1,35 @@
 import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
+import { counter, gauge } from '../runtime/metric-rows.ts'
 import type { Shipper } from './shipper.ts'
 
 const table = {
-  sluice_shipper_events_total: {
-    type: 'counter',
-    help: 'Events by what became of them: stored, refused (by ship), sent, duplicate (the server had it already), rejected (set aside), dropped (by drop-oldest) or lost (damaged on the disk).',
-    labels: ['shipper', 'fate'],
-  },
-  sluice_shipper_pending_events: {
-    type: 'gauge',
-    help: 'Stored events that wait to be shipped.',
-    labels: ['shipper'],
-  },
-  sluice_shipper_oldest_age_seconds: {
-    type: 'gauge',
-    help: 'Age of the oldest event that waits.',
-    labels: ['shipper'],
-  },
-  sluice_shipper_buffer_bytes: {
-    type: 'gauge',
-    help: 'Bytes of all segments on the disk.',
-    labels: ['shipper'],
-  },
-  sluice_shipper_in_rate: {
-    type: 'gauge',
-    help: 'Events stored per second, over about ten seconds.',
-    labels: ['shipper'],
-  },
-  sluice_shipper_out_rate: {
-    type: 'gauge',
-    help: 'Events shipped per second, over about ten seconds.',
-    labels: ['shipper'],
-  },
-  sluice_shipper_time_to_full_seconds: {
-    type: 'gauge',
-    help: 'When the buffer will be full if it goes on growing like this; missing without a limit or while it does not grow.',
-    labels: ['shipper'],
-  },
-  sluice_shipper_full: {
-    type: 'gauge',
-    help: '1 while the buffer is full, else 0.',
-    labels: ['shipper'],
-  },
-  sluice_shipper_backoff_level: {
-    type: 'gauge',
-    help: 'The level of the backoff, from 0.',
-    labels: ['shipper'],
-  },
-  sluice_shipper_breaker_state: {
-    type: 'gauge',
-    help: 'The state of the breaker before the server: 1 for the present one, 0 for the others.',
-    labels: ['shipper', 'state'],
-  },
-  sluice_shipper_owner: {
-    type: 'gauge',
-    help: '1 if this process ships from the directory, 0 if another one does.',
-    labels: ['shipper'],
-  },
-  sluice_shipper_failures_total: {
-    type: 'counter',
-    help: 'Failed attempts to ship (server) and failed operations on the disk (storage).',
-    labels: ['shipper', 'of'],
-  },
+  sluice_shipper_events_total: counter(
+    'Events by what became of them: stored, refused (by ship), sent, duplicate (the server had it already), rejected (set aside), dropped (by drop-oldest) or lost (damaged on the disk).',
+    'shipper',
+    'fate',
+  ),
+  sluice_shipper_pending_events: gauge('Stored events that wait to be shipped.', 'shipper'),
+  sluice_shipper_oldest_age_seconds: gauge('Age of the oldest event that waits.', 'shipper'),
+  sluice_shipper_buffer_bytes: gauge('Bytes of all segments on the disk.', 'shipper'),
+  sluice_shipper_in_rate: gauge('Events stored per second, over about ten seconds.', 'shipper'),
+  sluice_shipper_out_rate: gauge('Events shipped per second, over about ten seconds.', 'shipper'),
+  sluice_shipper_time_to_full_seconds: gauge(
+    'When the buffer will be full if it goes on growing like this; missing without a limit or while it does not grow.',
+    'shipper',
+  ),
+  sluice_shipper_full: gauge('1 while the buffer is full, else 0.', 'shipper'),
+  sluice_shipper_backoff_level: gauge('The level of the backoff, from 0.', 'shipper'),
+  sluice_shipper_breaker_state: gauge(
+    'The state of the breaker before the server: 1 for the present one, 0 for the others.',
+    'shipper',
+    'state',
+  ),
+  sluice_shipper_owner: gauge('1 if this process ships from the directory, 0 if another one does.', 'shipper'),
+  sluice_shipper_failures_total: counter(
+    'Failed attempts to ship (server) and failed operations on the disk (storage).',
+    'shipper',
+    'of',
+  ),
   sluice_shipper_batch_duration_seconds: {
     type: 'histogram',
     help: 'Time from sending a batch until it was recorded as shipped.',

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { checkOptionNames, withoutUndefined } from '../core/check-options.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
@@ -8,7 +8,7 @@ import type { BackoffRules } from './backoff/next.ts'
 import { type BackoffOptions, backoffRules } from './backoff/options.ts'
 import type { FileSystem } from './files/file-system.ts'
 import { nodeFiles } from './files/node-files.ts'
-import type { Headers } from './flush/http-transport.ts'
+import type { Headers } from './flush/post-batch.ts'
 import type { AskCapacity, Send } from './flush/transport.ts'
 import type { OnFull } from './log/room.ts'
 import { maxPayloadBytes } from './log/segment/record.ts'
@@ -37,7 +37,7 @@ export interface ShipperOptions {
   /** Whether it flushes by itself, and how often; false for hooks that call `flush`. */
   readonly flushInterval?: Duration | false
   readonly onFull?: OnFull
-  /** The most bytes that all segments may have together. */
+  /** The most bytes that all segments may have together, 1000 at least. Events longer than half of it are refused. */
   readonly maxBytes?: number
   /** How many bytes must stay free on the disk. */
   readonly minFreeBytes?: number
@@ -62,6 +62,8 @@ export interface ShipperOptions {
   /** How long the owner of the directory may fail to renew its lock before another process takes over. */
   readonly ownerTimeout?: Duration
   readonly backoff?: BackoffOptions
+  /** Tells shippers of a process apart in reports; the name of the directory by default. */
+  readonly name?: string
   /** For tests. */
   readonly clock?: Clock
   readonly fs?: FileSystem
@@ -71,6 +73,7 @@ export interface ShipperOptions {
 
 export interface ResolvedShipperOptions {
   readonly dir: string
+  readonly name: string
   readonly endpoint: string | undefined
   readonly capacityEndpoint: string | undefined
   readonly headers: () => Headers | Promise<Headers>
@@ -113,20 +116,11 @@ const defaults = Object.freeze({
   ownerTimeout: '15s',
 } as const)
 
-const known: readonly (keyof ShipperOptions)[] = [
-  ...(['dir', 'endpoint', 'capacityEndpoint', 'headers', 'send', 'capacity', 'durability', 'syncInterval'] as const),
-  ...(['flushInterval', 'onFull', 'maxBytes', 'minFreeBytes', 'maxEventBytes', 'maxBatchEvents'] as const),
-  ...([
-    'maxRefusals',
-    'maxRetries',
-    'maxBatchBytes',
-    'gzipAboveBytes',
-    'timeout',
-    'segmentBytes',
-    'ownerTimeout',
-    'backoff',
-  ] as const),
-  ...(['clock', 'fs', 'random', 'identity'] as const),
+const known = [
+  ...['dir', 'name', 'endpoint', 'capacityEndpoint', 'headers', 'send', 'capacity', 'durability', 'syncInterval'],
+  ...['flushInterval', 'onFull', 'maxBytes', 'minFreeBytes', 'maxEventBytes', 'maxBatchEvents', 'maxBatchBytes'],
+  ...['maxRefusals', 'maxRetries', 'gzipAboveBytes', 'timeout', 'segmentBytes', 'ownerTimeout', 'backoff'],
+  ...['clock', 'fs', 'random', 'identity'],
 ]
 
 /** Checks the options and fills in the defaults, once. */
@@ -141,11 +135,16 @@ export function resolveOptions(given: ShipperOptions): ResolvedShipperOptions {
   }
   const endpoint = options.endpoint === undefined ? undefined : url('endpoint', options.endpoint)
   const headers = options.headers ?? {}
-  const maxBytes = bytes('maxBytes', options.maxBytes ?? Infinity, 1)
-  const maxEventBytes = bytes('maxEventBytes', options.maxEventBytes, 1, maxPayloadBytes)
+  const maxBytes = bytes('maxBytes', options.maxBytes ?? Infinity, 1000)
+  // A longer event would never fit.
+  const maxEventBytes = Math.min(
+    bytes('maxEventBytes', options.maxEventBytes, 1, maxPayloadBytes),
+    Math.max(1, Math.floor(maxBytes / 2)),
+  )
   return {
     // The process may change its directory; the buffer stays where it is.
     dir: resolve(options.dir),
+    name: options.name ?? basename(resolve(options.dir)),
     endpoint,
     capacityEndpoint: options.capacityEndpoint
       ? url('capacityEndpoint', options.capacityEndpoint)

@@ -15,7 +15,7 @@ export interface OwnedBufferOptions {
   readonly fs: FileSystem
   readonly dir: string
   readonly clock: Clock
-  readonly events: Emitter<ShipperEvents>
+  readonly emit: Emitter<ShipperEvents>['emit']
   readonly ownerTimeoutMs: number
   readonly identity: ProcessIdentity
 }
@@ -47,7 +47,7 @@ export class OwnedBuffer {
 
   /** What the owner has, if this process is or becomes the owner. */
   async acquire(): Promise<Owned | undefined> {
-    const { fs, dir, events } = this.#options
+    const { fs, dir, emit } = this.#options
     if (this.#owned !== undefined && this.#lock.isHeld) return this.#owned
     await this.#drop()
     // Becoming the owner takes a little space, also on a full disk.
@@ -57,7 +57,7 @@ export class OwnedBuffer {
     this.#owned = { log, reserve, rejected: new RejectedFile(fs, dir, this.#lock.epoch) }
     await removeTemporary(fs, dir, this.#nowMs)
     await reserve.refill()
-    events.emit('ownerChanged', { isOwner: true })
+    emit('ownerChanged', { isOwner: true })
     return this.#owned
   }
 
@@ -72,11 +72,11 @@ export class OwnedBuffer {
     this.#owned = undefined
     await quietly(owned.log.close())
     await owned.rejected.close()
-    this.#options.events.emit('ownerChanged', { isOwner: false })
+    this.#options.emit('ownerChanged', { isOwner: false })
   }
 
   #logOptions(): Parameters<typeof SegmentLog.open>[0] {
-    const { fs, dir, events, ownerTimeoutMs, identity } = this.#options
+    const { fs, dir, emit, ownerTimeoutMs, identity } = this.#options
     return {
       fs,
       dir,
@@ -84,10 +84,10 @@ export class OwnedBuffer {
       abandonedAfterMs: 4 * ownerTimeoutMs,
       nowMs: () => this.#nowMs,
       isOwner: () => this.#lock.isHeld,
-      onProblem: (error, what) => events.emit('storageFailed', { what, error }),
+      onProblem: (error, what) => emit('storageFailed', { what, error }),
       events: {
         lost: (producer, from, to) => {
-          if (this.#isNew(`${producer}-${from}`)) events.emit('lost', { producer, from, events: to - from })
+          if (this.#isNew(`${producer}-${from}`)) emit('lost', { producer, from, events: to - from })
         },
         damage: (damage) => this.#keep(damage),
       },
@@ -95,11 +95,11 @@ export class OwnedBuffer {
   }
 
   async #keep(damage: Damage): Promise<void> {
-    const { fs, dir, events } = this.#options
+    const { fs, dir, emit } = this.#options
     const { segment, offset, bytes } = damage
     if (!this.#isNew(`${segment}@${offset}`)) return
     const savedAs = await keepDamaged(fs, dir, damage)
-    events.emit('damaged', { segment, offset, bytes: bytes.length, ...(savedAs === undefined ? {} : { savedAs }) })
+    emit('damaged', { segment, offset, bytes: bytes.length, ...(savedAs === undefined ? {} : { savedAs }) })
   }
 
   #isNew(what: string): boolean {

@@ -47,10 +47,14 @@ test('events that were set aside are a warning', async () => {
   expect(await shipper.health()).toEqual({ ready: true, reasons: [], warnings })
 })
 
-test('is reported by the name of its directory until it is closed, and refuses events then', async () => {
-  const reported = () => processParts().filter((part) => part.kind === 'shipper')
+test('is reported by its name, or that of its directory, until it is closed, and refuses events then', async () => {
+  const others = new Set(processParts())
+  const reported = () => processParts().filter((part) => part.kind === 'shipper' && !others.has(part))
   const shipper = await open()
   expect(reported().map(({ name, stats }) => [name, stats()])).toEqual([['buffer', shipper.stats()]])
+  const other = await open({ name: 'clicks' })
+  expect(reported().map(({ name }) => name)).toEqual(['buffer', 'clicks'])
+  await other.close()
   await shipper.close()
   expect(reported()).toEqual([])
   expect(await shipper.health()).toEqual({ ready: false, reasons: ['The shipper is closed.'], warnings: [] })

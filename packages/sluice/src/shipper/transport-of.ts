@@ -4,16 +4,10 @@ import type { ResolvedShipperOptions } from './options.ts'
 
 /** The transport that the options choose: HTTP, or the user's own functions. */
 export function transportOf(options: ResolvedShipperOptions, shipper: string, onGzipRefused: () => void): Transport {
-  const { endpoint, capacityEndpoint, send, capacity, headers, timeoutMs, gzipAboveBytes, clock } = options
-  if (send !== undefined) return customTransport({ send, capacity, timeoutMs, clock })
+  const { endpoint, capacityEndpoint, send } = options
+  if (send !== undefined) return customTransport({ ...options, send })
   return httpTransport({
-    endpoint: endpoint!,
-    capacityEndpoint: capacityEndpoint!,
-    shipper,
-    headers,
-    timeoutMs,
-    gzipAboveBytes,
-    clock,
-    onGzipRefused,
+    ...options,
+    ...{ endpoint: endpoint!, capacityEndpoint: capacityEndpoint!, shipper, onGzipRefused },
   })
 }

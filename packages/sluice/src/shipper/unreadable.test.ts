@@ -44,7 +44,8 @@ test('a segment that cannot be read when the shipper starts is not reported as d
   await shipper.close()
   fs.fault = (name, path) => (name === 'open' && /\.(open|seg)$/.test(path) ? { code: 'EMFILE' } : undefined)
   const again = await createShipper({ dir: '/buffer', fs, flushInterval: false, send: async () => {} })
-  expect(await again.flush()).toMatchObject({ outcome: 'unreadable', sent: 0 })
+  expect(await again.flush()).toMatchObject({ outcome: 'unreadable', sent: 0, pending: 1 })
+  expect(again.stats().pending).toBe(1)
   fs.fault = undefined
   expect(await again.flush()).toMatchObject({ outcome: 'drained', sent: 1 })
 })

@@ -25,8 +25,8 @@ export interface BulkheadStats {
 }
 
 /**
- * Lets at most `limit` calls run at a time. All functions that are wrapped by one `bulkhead(...)` share its places. A
- * place is free again when the function settles: put the timeout outside of the bulkhead, so that calls which keep
+ * Lets at most `limit` calls run at a time. All functions that are wrapped by one `bulkhead(...)` share its permits. A
+ * permit is free again when the function settles: put the timeout outside of the bulkhead, so that calls which keep
  * running after the timeout still count.
  *
  * @example const score = bulkhead(10, { queue: 50 })((input: Input) => model.score(input))

@@ -48,6 +48,6 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const ids = options.ids ?? (redis ? redisIds(redis, ttlMs) : memoryIds(clock, maxProducers))
   const onClose = (): Promise<void> => endReport()
   const ingest = new BatchIngest({ accept, ids, clock, onClose })
-  const endReport = reportPart(redis, { kind: 'ingest', name: '', stats: () => ingest.stats() })
+  const endReport = reportPart(redis, { kind: 'ingest', name: 'default', stats: () => ingest.stats() })
   return ingest
 }

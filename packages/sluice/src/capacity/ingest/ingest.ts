@@ -1,9 +1,14 @@
-import { checkOptionNames } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
-import { parseDuration } from '../../core/duration.ts'
 import { Emitter } from '../../core/observe/emitter.ts'
-import { type CloseOptions, HealthQuestion, type Part, type PartHealth } from '../../runtime/part.ts'
-import { withinTime } from '../../runtime/within-time.ts'
+import {
+  type CloseOptions,
+  closeInTime,
+  closeWithinMs,
+  HealthQuestion,
+  type Part,
+  type PartHealth,
+} from '../../runtime/part.ts'
+import { BatchOrder } from './batch-order.ts'
 import { type IngestEvents, ingestEventNames } from './events.ts'
 import { type IncomingEvent, readBatch } from './read-batch.ts'
 import type { SeenIds } from './seen-ids.ts'
@@ -57,6 +62,7 @@ export class BatchIngest implements Ingest {
   readonly #events = new Emitter<IngestEvents>(ingestEventNames)
   readonly #counts = { accepted: 0, duplicates: 0, retried: 0, rejected: 0, malformed: 0 }
   readonly #inFlight = new Set<Promise<unknown>>()
+  readonly #order = new BatchOrder()
   readonly #reachable: HealthQuestion<boolean>
   #closing: Promise<void> | undefined
 
@@ -95,8 +101,7 @@ export class BatchIngest implements Ingest {
   }
 
   async close(options: CloseOptions = {}): Promise<void> {
-    checkOptionNames('ingest.close', options, ['within'])
-    const withinMs = parseDuration(options.within ?? '5s', 'ingest.close.within')
+    const withinMs = closeWithinMs('ingest.close', options) ?? 5000
     this.#closing ??= this.#close(withinMs)
     return this.#closing
   }
@@ -106,10 +111,9 @@ export class BatchIngest implements Ingest {
   }
 
   /** What is stored, but not remembered, would be stored twice. */
-  async #close(ms: number): Promise<void> {
+  async #close(withinMs: number): Promise<void> {
     const { ids, clock, onClose } = this.#parts
-    const ended = Promise.allSettled(this.#inFlight)
-    await withinTime(ended, { ms, clock, late: () => undefined }).catch(() => undefined)
+    await closeInTime(withinMs, clock)(Promise.allSettled(this.#inFlight))
     await onClose()
     await ids.close()
   }
@@ -121,6 +125,20 @@ export class BatchIngest implements Ingest {
       this.#events.emit('refused', { reason: events })
       return { status: 400, body: { error: events } }
     }
+    const after = (body as { after?: unknown }).after
+    const answer = await this.#order.run(
+      typeof after === 'string' ? after : undefined,
+      events.at(-1)?.id,
+      () => this.#store(events),
+      ({ status }) => status === 200,
+    )
+    if (answer !== undefined) return answer
+    const results = events.map(({ id }) => ({ id, status: 'retry' as const, reason: 'the batch before it is missing' }))
+    this.#count(results)
+    return { status: 200, body: { results } }
+  }
+
+  async #store(events: readonly IncomingEvent[]): Promise<IngestAnswer> {
     let results: readonly EventResult[]
     try {
       results = await this.#take(events)

@@ -1,7 +1,7 @@
 import { type Priority, priorities } from './priority.ts'
 import { lastShortMs, waitLimitMs } from './wait-limit.ts'
 
-/** Above this load some requests are shed; below the lower one more are let through again. */
+/** Above this load some requests are shed; otherwise more are let through again, and faster below the lower one. */
 const shedAbove = 80
 const admitBelow = 70
 /** However long the overload lasts, some are let through: without them the end of the overload could not be noticed. */
@@ -35,7 +35,11 @@ export class AdmissionController {
   /** A new sample of the load, 0 to 100. */
   adjust(load: number): void {
     if (load > shedAbove) this.#share = Math.max(leastShare, this.#share * (1 - 0.015 * (load - shedAbove)))
-    else if (load < admitBelow) this.#share = Math.min(1, this.#share * 1.05 + 0.01)
+    else {
+      // Never frozen: a load that stays between the two, such as of busy processors, must not shed for ever.
+      const step = load < admitBelow ? 1 : 0.2
+      this.#share = Math.min(1, this.#share * (1 + 0.05 * step) + 0.01 * step)
+    }
     for (const [priority, seen] of this.#seen) this.#seen.set(priority, seen / 2)
   }
 

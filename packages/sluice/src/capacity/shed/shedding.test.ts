@@ -29,7 +29,8 @@ describe('the controller', () => {
       for (let i = 0; i < 30; i++) for (const each of ['critical', 'normal', 'bulk'] as const) controller.admit(each)
       controller.adjust(round < 5 ? 90 : 75)
     }
-    expect(controller.share).toBeCloseTo(0.85 ** 5)
+    expect(controller.share).toBeGreaterThanOrEqual(0.85 ** 5)
+    expect(controller.share).toBeLessThan(0.6)
     expect(controller.chanceOf('critical')).toBe(1)
     expect(controller.chanceOf('normal')).toBeGreaterThan(controller.chanceOf('bulk'))
     expect(controller.chanceOf('bulk')).toBeGreaterThan(0)
@@ -47,6 +48,16 @@ describe('the controller', () => {
     expect(admitted).toBeLessThan(100)
     for (let i = 0; i < 80; i++) controller.adjust(10)
     expect(controller.share).toBe(1)
+  })
+
+  it.each([80, 79, 75, 71])('sheds nothing any more when a load of %i lasts, but recovers faster below 70', (load) => {
+    const [controller, quiet] = [new AdmissionController(spread()), new AdmissionController(spread())]
+    for (let i = 0; i < 1000; i++) for (const each of [controller, quiet]) each.adjust(100)
+    let samples = 0
+    for (; controller.share < 1 && samples < 10_000; samples++) controller.adjust(load)
+    expect(controller.share).toBe(1)
+    for (let i = 0; i < samples / 4; i++) quiet.adjust(69)
+    expect(quiet.share).toBe(1)
   })
 })
 
@@ -83,6 +94,17 @@ describe('the guard', () => {
       finish!({ status: 200, bytes: 0, completed: true })
     }
     expect(capacity.stats().inFlight).toBe(0)
+    await capacity.close()
+  })
+
+  it('decides as usual where `skip` or `priority` throw', async () => {
+    const capacity = await createCapacity({ process: false })
+    const fail = (): never => {
+      throw new Error('not today')
+    }
+    const guard = shedding(capacity, { skip: fail, priority: fail })
+    expect((await guard.decide({ method: 'GET', path: '/', headers: {} }, undefined)).denial).toBeUndefined()
+    expect(capacity.stats()).toMatchObject({ inFlight: 1, admitted: { normal: 1 } })
     await capacity.close()
   })
 

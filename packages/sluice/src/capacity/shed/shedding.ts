@@ -45,8 +45,8 @@ export function shedding(capacity: Capacity, options: SheddingOptions = {}): Gua
   ) as [GuardOutcome, GuardOutcome]
   return {
     async decide(view) {
-      if (options.skip?.(view)) return passed
-      const given = options.priority?.(view)
+      if (resultOf(options.skip, view)) return passed
+      const given = resultOf(options.priority, view)
       const priority = given !== undefined && priorities.includes(given) ? given : 'normal'
       const admitted = capacity.admit(priority)
       if (!admitted || capacity.controller.share < 1) capacity.emit('shed', { priority, admitted })
@@ -56,6 +56,15 @@ export function shedding(capacity: Capacity, options: SheddingOptions = {}): Gua
       }
       return priority === 'critical' || Math.random() < 0.5 ? soon : later
     },
+  }
+}
+
+/** A function of the user that throws must not fail the request. */
+function resultOf<T>(of: ((view: RequestView) => T) | undefined, view: RequestView): T | undefined {
+  try {
+    return of?.(view)
+  } catch {
+    return undefined
   }
 }
 

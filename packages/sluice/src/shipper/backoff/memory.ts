@@ -1,6 +1,7 @@
 import type { BreakerState } from '../../breaker/circuit.ts'
 import type { Clock } from '../../core/clock.ts'
-import { type Answer, type BackoffRules, breakerOf, next, waitMs } from './next.ts'
+import { quietly } from '../files/file-system.ts'
+import { type Answer, afterSetBack, type BackoffRules, breakerOf, next, waitMs } from './next.ts'
 import { type FlushState, freshState } from './state.ts'
 import type { StateFile } from './state-file.ts'
 
@@ -14,6 +15,8 @@ export class FlushMemory {
   readonly #random: () => number
   readonly #onBreaker: (state: BreakerState) => void
   #state: FlushState = freshState
+  /** When the next attempt is due by the monotonic clock, which cannot be set back. */
+  #dueMs = 0
   #savedMs = Number.NEGATIVE_INFINITY
   #changed = false
   #breaker: BreakerState = 'closed'
@@ -47,7 +50,8 @@ export class FlushMemory {
 
   /** How long until an attempt is allowed; 0 for now. */
   get waitMs(): number {
-    return waitMs(this.#state, this.nowMs, this.#rules)
+    const leftMs = Math.max(0, this.#dueMs - this.#clock.monotonic())
+    return Math.min(leftMs, waitMs(this.#state, this.nowMs, this.#rules))
   }
 
   get breaker(): BreakerState {
@@ -56,14 +60,15 @@ export class FlushMemory {
 
   /** Read again for each pass: another process, or an operator with `--reset`, may have changed it. */
   async load(): Promise<void> {
-    this.#state = await this.#file.load()
-    this.#emitBreaker()
+    const stored = await this.#file.load()
+    const state = afterSetBack(stored, this.nowMs)
+    this.#become(state)
+    if (state !== stored) await quietly(this.#file.save(state))
   }
 
   apply(answer: Answer): void {
     this.#changed = true
-    this.#state = next(this.#state, answer, this.nowMs, this.#rules, this.#random())
-    this.#emitBreaker()
+    this.#become(next(this.#state, answer, this.nowMs, this.#rules, this.#random()))
   }
 
   /** Saves what has changed: from time to time while all goes well, and at once when `important`. */
@@ -78,7 +83,11 @@ export class FlushMemory {
     this.#changed = false
   }
 
-  #emitBreaker(): void {
+  #become(state: FlushState): void {
+    if (state.nextAttemptAfter !== this.#state.nextAttemptAfter) {
+      this.#dueMs = this.#clock.monotonic() + waitMs(state, this.nowMs, this.#rules)
+    }
+    this.#state = state
     const { breaker } = this
     if (breaker !== this.#breaker) this.#onBreaker(breaker)
     this.#breaker = breaker

@@ -19,7 +19,7 @@ test('delays by level are 0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300 s', () => {
 
 test('base, factor, cap and highest level are options', () => {
   const own = { ...rules, baseMs: 100, factor: 3, maxMs: 1000, maxLevel: 3 }
-  expect([0, 1, 2, 3].map((level) => delayOf(level, own))).toEqual([0, 100, 300, 900])
+  expect([0, 1, 2, 3].map((level) => delayOf(level, own))).toEqual([0, 300, 900, 1000])
   expect(next(at(3), { kind: 'failure' }, now, own, 0).backoffLevel).toBe(3)
 })
 

@@ -4,7 +4,7 @@ import type { Capacity, FlushState } from './state.ts'
 
 /** The options `backoff` of a shipper, in milliseconds. */
 export interface BackoffRules {
-  /** The delay at level 1. */
+  /** Level n waits `base * factor ** n`. */
   readonly baseMs: number
   readonly factor: number
   readonly maxMs: number
@@ -20,7 +20,7 @@ export interface BackoffRules {
 }
 
 export const defaultBackoff: BackoffRules = Object.freeze({
-  baseMs: 2000,
+  baseMs: 1000,
   factor: 2,
   maxMs: 300_000,
   maxLevel: 10,
@@ -44,7 +44,7 @@ export type Answer =
 /** The delay of a level: 0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300 seconds by default. */
 export function delayOf(level: number, rules: BackoffRules): number {
   const { baseMs, factor, maxMs } = rules
-  return level <= 0 ? 0 : backoffMs(level - 1, () => 0, { baseMs, factor, maxMs, jitter: 0 })
+  return level <= 0 ? 0 : backoffMs(level, () => 0, { baseMs, factor, maxMs, jitter: 0 })
 }
 
 /** The state after an answer. Everything about when to try again is decided here, and nowhere else. */
@@ -56,13 +56,16 @@ export function next(
   random: number,
 ): FlushState {
   const spread = (delayMs: number): number => delayMs * (1 + rules.jitter * random)
-  const after = (delayMs: number): number => nowMs + Math.round(delayMs)
+  const after = (delayMs: number): Pick<FlushState, 'nextAttemptAfter' | 'waitingSince'> => ({
+    nextAttemptAfter: nowMs + Math.round(delayMs),
+    waitingSince: nowMs,
+  })
   switch (answer.kind) {
     case 'ready':
       return { ...state, lastCapacity: answer.capacity }
     case 'not-ready': {
       const delayMs = requested(answer.retryAfterMs ?? rules.notReadyMs, rules, random)
-      return { ...state, lastCapacity: answer.capacity, nextAttemptAfter: after(delayMs) }
+      return { ...state, lastCapacity: answer.capacity, ...after(delayMs) }
     }
     case 'success':
       return {
@@ -71,6 +74,7 @@ export function next(
         backoffLevel: Math.max(0, Math.min(rules.maxLevel, state.backoffLevel) - 1),
         consecutiveFailures: 0,
         nextAttemptAfter: null,
+        waitingSince: undefined,
         lastSuccessTime: nowMs,
       }
     case 'refused':
@@ -87,7 +91,7 @@ export function next(
         ...state,
         backoffLevel,
         consecutiveFailures: state.consecutiveFailures + 1,
-        nextAttemptAfter: after(wanted),
+        ...after(wanted),
       }
     }
   }
@@ -103,10 +107,19 @@ function requested(askedMs: number, { maxRetryAfterMs, jitter }: BackoffRules, r
 /** How long to wait before the next attempt; 0 when one is allowed now. */
 export function waitMs(state: FlushState, nowMs: number, rules: BackoffRules): number {
   if (state.nextAttemptAfter === null) return 0
-  const left = state.nextAttemptAfter - nowMs
+  const { nextAttemptAfter, waitingSince = nowMs } = state
+  // A clock that was set back must not lengthen the wait.
+  const left = nextAttemptAfter - Math.max(nowMs, waitingSince)
   // No rule makes a wait as long as this: the clock was set back since, so the stored time is useless.
   const longestMs = Math.max(rules.maxMs, rules.maxRetryAfterMs, rules.notReadyMs) * (1 + rules.jitter)
   return left > longestMs ? 0 : Math.max(0, left)
+}
+
+/** The state by a clock that was set back since: its wait is as long as before, and begins now. */
+export function afterSetBack(state: FlushState, nowMs: number): FlushState {
+  const { nextAttemptAfter, waitingSince } = state
+  if (nextAttemptAfter === null || waitingSince === undefined || waitingSince <= nowMs) return state
+  return { ...state, nextAttemptAfter: nextAttemptAfter - waitingSince + nowMs, waitingSince: nowMs }
 }
 
 /** The breaker has no state of its own: it follows from failures in a row and the timer. */

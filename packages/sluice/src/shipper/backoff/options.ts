@@ -4,7 +4,7 @@ import { invalidOption } from '../../core/errors.ts'
 import { type BackoffRules, defaultBackoff } from './next.ts'
 
 export interface BackoffOptions {
-  /** The delay at level 1. 2 s by default. */
+  /** Level n waits `base * factor ** n`, so the first wait is 2 s. 1 s by default. */
   readonly base?: Duration
   /** By how much each level waits longer. 2 by default. */
   readonly factor?: number

@@ -21,13 +21,15 @@ function time(value: unknown): number | null | undefined {
 
 function capacity(value: unknown): Capacity | null {
   if (typeof value !== 'object' || value === null) return null
-  const { ready, maxBatchSize, delayBetweenBatches, retryAfter, loadPercent, message } = value as Partial<Capacity>
+  const { ready, maxBatchSize, delayBetweenBatches, maxInFlight, retryAfter, loadPercent, message } =
+    value as Partial<Capacity>
   if (typeof ready !== 'boolean' || !isCount(maxBatchSize) || !isCount(delayBetweenBatches)) return null
   const number = (given: unknown): number | null => (typeof given === 'number' && Number.isFinite(given) ? given : null)
   return {
     ready,
     maxBatchSize,
     delayBetweenBatches,
+    maxInFlight: isCount(maxInFlight) ? maxInFlight : 1,
     retryAfter: number(retryAfter),
     loadPercent: number(loadPercent),
     message: typeof message === 'string' ? message : null,
@@ -48,10 +50,11 @@ export function parseState(text: string): FlushState | undefined {
   if (!isCount(backoffLevel) || !isCount(consecutiveFailures) || !isCount(pendingEventCount)) return undefined
   if (!isCount(consecutiveRefusals)) return undefined
   if (nextAttemptAfter === undefined || lastSuccessTime === undefined) return undefined
-  const lastCapacity = capacity(raw.lastCapacity)
+  const [lastCapacity, waitingSince] = [capacity(raw.lastCapacity), time(raw.waitingSince)]
   return {
     ...{ backoffLevel, nextAttemptAfter, lastCapacity, consecutiveFailures, lastSuccessTime, pendingEventCount },
     ...(consecutiveRefusals === 0 ? {} : { consecutiveRefusals }),
+    ...(typeof waitingSince === 'number' ? { waitingSince } : {}),
   }
 }
 
@@ -113,13 +116,15 @@ export async function readState(
   }
 }
 
+const startAgain = { backoffLevel: 0, consecutiveFailures: 0, nextAttemptAfter: null, waitingSince: undefined }
+
 /**
  * Lets the next flush try at once: clears level, failures and the next attempt. A running shipper reads it with its
  * next pass. The refusals in a row stay: only a server that accepts an event again ends them.
  */
 export async function resetState(dir: string, { fs = nodeFiles }: { readonly fs?: FileSystem } = {}): Promise<void> {
   const state = await storedState(dir, fs)
-  await new StateFile(fs, dir).save({ ...state, backoffLevel: 0, consecutiveFailures: 0, nextAttemptAfter: null })
+  await new StateFile(fs, dir).save({ ...state, ...startAgain })
 }
 
 async function storedState(dir: string, fs: FileSystem): Promise<FlushState> {

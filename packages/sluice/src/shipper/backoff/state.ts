@@ -4,6 +4,8 @@ export interface Capacity {
   readonly maxBatchSize: number
   /** Milliseconds between batches. */
   readonly delayBetweenBatches: number
+  /** Batches that may be in flight at a time. */
+  readonly maxInFlight: number
   /** Seconds, like the header of the same name; null if the server did not state it. */
   readonly retryAfter: number | null
   readonly loadPercent: number | null
@@ -14,6 +16,8 @@ export interface Capacity {
 export interface FlushState {
   readonly backoffLevel: number
   readonly nextAttemptAfter: number | null
+  /** When that was set, as long as it holds: the clock may be set back since. */
+  readonly waitingSince?: number | undefined
   readonly lastCapacity: Capacity | null
   readonly consecutiveFailures: number
   readonly lastSuccessTime: number | null
@@ -37,6 +41,7 @@ export const unknownCapacity: Capacity = Object.freeze({
   ready: true,
   maxBatchSize: 100,
   delayBetweenBatches: 100,
+  maxInFlight: 1,
   retryAfter: null,
   loadPercent: null,
   message: null,

@@ -28,9 +28,12 @@ const transientStatuses = [408, 409, 423, 425, 499]
 /** About the account or the address: every event would be refused, so they stop the shipper and set nothing aside. */
 const turnedAwayStatuses = [401, 402, 403, 404, 405, 407, 410, 421, 426, 451]
 
-/** The answer to a batch, by its status. */
-export function answerOf(status: number, reason: string, retryAfterMs: number | undefined): SendAnswer {
-  if (status >= 200 && status < 300) return { kind: 'accepted' }
+/** The answer to a batch, by its status and, where it was accepted, by what the body says about single events. */
+export function answerOf(status: number, reason: string, retryAfterMs: number | undefined, body?: unknown): SendAnswer {
+  if (status >= 200 && status < 300) {
+    const results = readResults(body)
+    return results === undefined ? { kind: 'accepted' } : { kind: 'accepted', results }
+  }
   if (status === 429 || status === 503) return { kind: 'overloaded', retryAfterMs, reason }
   if (status === 413) return { kind: 'too-large', reason }
   if (turnedAwayStatuses.includes(status)) return { kind: 'turned-away', reason }
@@ -59,9 +62,35 @@ export function capacityAnswerOf(
   return answer.kind === 'too-large' || answer.kind === 'refused' ? { kind: 'failed', reason } : answer
 }
 
+/**
+ * Whether the body of an answer is a web page, whatever its content type: of a captive portal, a proxy, or a wrong
+ * address. Its first visible character is `<`, which no JSON begins with; a mark of the byte order may come before it.
+ */
+export const isPage = (text: string): boolean => /^[^\x21-\x7e]*</.test(text)
+
+/** Runs what asks a server; every fault is an answer. */
+export async function orFailed<T>(ask: () => Promise<T>): Promise<T | { kind: 'failed'; reason: string }> {
+  try {
+    return await ask()
+  } catch (error) {
+    return { kind: 'failed', reason: messageOf(error) }
+  }
+}
+
+/** The innermost cause, which is the useful one: `fetch failed` is caused by `connect ECONNREFUSED`. */
+export function messageOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  if (cause instanceof Error) return messageOf(cause)
+  if (!(error instanceof Error)) return String(error)
+  return error.message !== '' ? error.message : String((error as { code?: unknown }).code ?? error.name)
+}
+
 const inMs = (seconds: number | null): number | undefined => (seconds === null ? undefined : seconds * 1000)
 const number = (value: unknown, most = Infinity): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? Math.min(most, Math.max(0, value)) : undefined
+
+/** More would cost memory, and gain nothing. */
+const mostInFlight = 64
 
 /**
  * The capacity in a body; undefined when it states none. Unknown fields are ignored, and values out of range are
@@ -75,6 +104,7 @@ export function readCapacity(body: unknown): Capacity | undefined {
     ready: raw.ready,
     maxBatchSize: Math.max(1, Math.floor(number(raw.maxBatchSize) ?? unknownCapacity.maxBatchSize)),
     delayBetweenBatches: number(raw.delayBetweenBatches, 300_000) ?? unknownCapacity.delayBetweenBatches,
+    maxInFlight: Math.max(1, Math.floor(number(raw.maxInFlight, mostInFlight) ?? 1)),
     retryAfter: number(raw.retryAfter) ?? null,
     loadPercent: number(raw.loadPercent, 100) ?? null,
     message: typeof raw.message === 'string' ? raw.message.slice(0, 500) : null,
@@ -85,7 +115,7 @@ export function readCapacity(body: unknown): Capacity | undefined {
  * The answers per event in a body; undefined when there are none, so that all are accepted. If `results` is not a list,
  * nothing is accepted.
  */
-export function readResults(body: unknown): readonly EventResult[] | undefined {
+function readResults(body: unknown): readonly EventResult[] | undefined {
   const results = (body as { results?: unknown } | null | undefined)?.results
   if (results === undefined || results === null) return undefined
   if (!Array.isArray(results)) return []

@@ -44,6 +44,7 @@ export interface ShipperEvents {
    * operator must fix it.
    */
   readonly turnedAway: { readonly reason: string }
+  /** The breaker of the server changed its state. */
   readonly breakerChanged: { readonly state: BreakerState }
   /** The server will never accept this event. It was set aside. */
   readonly rejected: { readonly id: string; readonly reason: string }

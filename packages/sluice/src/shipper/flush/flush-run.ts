@@ -3,17 +3,19 @@ import type { Emitter } from '../../core/observe/emitter.ts'
 import { sleep } from '../../runtime/sleep.ts'
 import type { FlushMemory } from '../backoff/memory.ts'
 import type { Capacity } from '../backoff/state.ts'
+import { isNoSpace } from '../files/file-system.ts'
 import type { Reserve } from '../log/reserve.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import type { StoredEvent } from '../log/segment/stored-event.ts'
 import { OwnershipLost, type SegmentLog } from '../log/segment-log.ts'
 import type { RejectedFile } from '../rejected/rejected-file.ts'
 import type { Rejection } from '../rejected/rejection.ts'
-import type { CapacityAnswer, SendAnswer } from './answers.ts'
+import { type CapacityAnswer, messageOf, type SendAnswer } from './answers.ts'
 import { type Delivered, type DeliverPorts, deliver, probeEvents } from './deliver.ts'
 import type { ShipperEvents } from './events.ts'
+import { type Flight, Flights } from './flights.ts'
 import { retryDelayMs } from './retry-delay.ts'
-import { messageOf, type Transport } from './transport.ts'
+import type { Transport } from './transport.ts'
 
 /** How a pass ended. */
 export type FlushOutcome =
@@ -73,9 +75,11 @@ export class FlushRun {
   #counts = { sent: 0, duplicates: 0, rejected: 0 }
   #reason: string | undefined
   #batchLimit: number
+  readonly #flights: Flights
 
   constructor(parts: FlushRunParts) {
     this.#parts = parts
+    this.#flights = new Flights(parts)
     this.#batchLimit = parts.maxBatchEvents
   }
 
@@ -85,10 +89,11 @@ export class FlushRun {
     try {
       await memory.load()
       outcome = memory.waitMs > 0 ? 'waiting' : await this.#flow()
-      await log.removeDone()
+      await this.#record(() => log.removeDone())
     } catch (error) {
       outcome = this.#faulted(error)
     }
+    await this.#flights.settle()
     await log.rewind()
     // While waiting nothing has changed, and an operator may be resetting the state at this moment.
     if (outcome !== 'waiting') await this.#save()
@@ -105,13 +110,29 @@ export class FlushRun {
     }
   }
 
+  /**
+   * Records progress. On a full disk that has to wait until segments are removed, for which they must be shipped: the
+   * pass goes on, and after a crash these events are sent again.
+   */
+  async #record(step: () => Promise<void>): Promise<void> {
+    const { reserve, events } = this.#parts
+    try {
+      await reserve.use(step)
+    } catch (error) {
+      if (!isNoSpace(error)) throw error
+      events.emit('storageFailed', { what: 'record progress', error })
+    }
+  }
+
   async #flow(): Promise<FlushOutcome> {
-    const { log, memory, clock, stop, maxBatchBytes } = this.#parts
+    const { memory, stop } = this.#parts
+    const flights = this.#flights
     let capacity: Capacity | undefined
     let sinceAsked = 0
     for (;;) {
-      if (stop.aborted) return 'stopped'
-      if (capacity === undefined || sinceAsked >= askAgainEvery) {
+      if (flights.isEmpty && stop.aborted) return 'stopped'
+      const isDue = capacity === undefined || sinceAsked >= askAgainEvery * capacity.maxInFlight
+      if (flights.isEmpty && isDue) {
         // Nothing is pending, so capacity is not needed.
         if (!(await this.#hasMore())) return this.#emptied()
         const answer = await this.#requestCapacity()
@@ -121,18 +142,25 @@ export class FlushRun {
         sinceAsked = 0
         if (stop.aborted) return 'stopped'
       }
-      const limit = memory.refusalsInRow >= this.#parts.maxRefusals ? probeEvents : this.#batchLimit
-      const events = await log.take(Math.min(capacity.maxBatchSize, limit), maxBatchBytes)
-      if (events.length === 0) return this.#emptied()
-      const { stopped, sent, duplicates } = await this.#send(events, capacity)
+      if (flights.isEmpty || !(isDue || stop.aborted)) sinceAsked += await this.#fill(capacity!)
+      const flight = flights.shift()
+      if (flight === undefined) return stop.aborted ? 'stopped' : this.#emptied()
+      const { stopped, sent, duplicates } = await this.#complete(flight, capacity!)
       if (stopped !== undefined) return this.#failed(stopped)
       // A batch that was only refused shows neither that the server works nor that it fails.
       if (sent + duplicates > 0) memory.apply({ kind: 'success' })
-      sinceAsked += events.length
-      await this.#parts.reserve.use(() => memory.save(this.#parts.pending(), false))
+      await this.#record(() => memory.save(this.#parts.pending(), false))
       if (!(await this.#hasMore())) return this.#emptied()
-      if (capacity.delayBetweenBatches > 0) await pause(capacity.delayBetweenBatches, clock, stop)
+      flights.completed()
     }
+  }
+
+  /** A server that refuses events, or whole batches, gets one at a time. */
+  async #fill(capacity: Capacity): Promise<number> {
+    const { memory, maxRefusals, maxBatchEvents } = this.#parts
+    const limit = memory.refusalsInRow >= maxRefusals ? probeEvents : this.#batchLimit
+    const isSteady = memory.refusalsInRow === 0 && this.#batchLimit === maxBatchEvents
+    return this.#flights.fill(capacity, limit, isSteady)
   }
 
   /**
@@ -157,7 +185,7 @@ export class FlushRun {
   }
 
   async #hasMore(): Promise<boolean> {
-    await this.#parts.log.removeDone()
+    await this.#record(() => this.#parts.log.removeDone())
     return this.#parts.log.hasMore
   }
 
@@ -175,26 +203,35 @@ export class FlushRun {
     return 'not-ready'
   }
 
-  async #send(batch: readonly StoredEvent[], { delayBetweenBatches }: Capacity): Promise<Delivered> {
+  async #complete(flight: Flight, { delayBetweenBatches }: Capacity): Promise<Delivered> {
     const { transport, clock, events, pending, abort, stop, memory, maxRefusals, maxRetries, random } = this.#parts
-    const started = clock.monotonic()
     const ports: DeliverPorts = {
-      send: (part) => transport.send(part, abort),
+      send: (part) => flight.answer() ?? transport.send(part, abort),
       done: (part, rejections, refusalsInRow) => this.#done(part, rejections, refusalsInRow),
       async pause(retry) {
         await pause(retryDelayMs(retry, delayBetweenBatches, random), clock, stop)
         return !stop.aborted
       },
     }
-    const outcome = await deliver(batch, ports, { refusalsInRow: memory.refusalsInRow, maxRefusals, maxRetries })
+    const outcome = await deliver(flight.events, ports, {
+      refusalsInRow: memory.refusalsInRow,
+      maxRefusals,
+      maxRetries,
+    })
     const { sent, duplicates, rejected } = outcome
     this.#counts.sent += sent
     this.#counts.duplicates += duplicates
     this.#counts.rejected += rejected
     this.#batchLimit = outcome.tooLarge
-      ? Math.max(1, Math.floor(batch.length / 2))
+      ? Math.max(1, Math.floor(flight.events.length / 2))
       : Math.min(this.#parts.maxBatchEvents, this.#batchLimit * 2)
-    events.emit('sent', { sent, duplicates, rejected, pending: pending(), tookMs: clock.monotonic() - started })
+    events.emit('sent', {
+      sent,
+      duplicates,
+      rejected,
+      pending: pending(),
+      tookMs: clock.monotonic() - flight.startedMs,
+    })
     return outcome
   }
 
@@ -209,7 +246,7 @@ export class FlushRun {
       if (refusalsInRow > 0) await reserve.use(() => memory.save(pending(), true))
       await reserve.use(() => rejected.add(rejections, memory.nowMs))
     }
-    await reserve.use(() => log.shipped(part))
+    await this.#record(() => log.shipped(part))
     for (const { event, reason } of rejections) {
       events.emit('rejected', { id: eventId(event.producer, event.seq), reason })
     }

@@ -36,7 +36,7 @@ async function ship(shipper: Shipper, count: number): Promise<string[]> {
 /** Whatever the server did before: once it works again, every event has arrived. */
 async function expectAll(collector: Collector, shipper: Shipper, ids: readonly string[]): Promise<void> {
   collector.intercept = undefined
-  await expect.poll(() => shipper.flush(), { timeout: 10_000 }).toMatchObject({ outcome: 'drained', pending: 0 })
+  await expect.poll(() => shipper.flush()).toMatchObject({ outcome: 'drained', pending: 0 })
   expect([...collector.events.keys()].sort()).toEqual([...ids].sort())
 }
 
@@ -210,4 +210,33 @@ test('events that are unusual as JSON arrive unchanged', async () => {
   }
   await expect(shipper.ship('x'.repeat(10 << 20))).rejects.toMatchObject({ code: 'SLUICE_EVENT_TOO_LARGE' })
   expect(shipper.stats()).toMatchObject({ pending: 0, refused: 8 })
+})
+
+const page = '<!doctype html><title>Sign in</title>'
+
+test.each<[string, string | Buffer, string | undefined]>([
+  ['as text/html', page, 'text/html; charset=utf-8'],
+  ['without a content type', page, undefined],
+  ['as text/plain', page, 'text/plain'],
+  ['as application/xhtml+xml', `<?xml version="1.0"?>\n${page}`, 'application/xhtml+xml'],
+  ['as application/json', `\n\n  ${page}`, 'application/json'],
+  ['with a byte order mark', `\ufeff${page}`, undefined],
+  ['in UTF-16', Buffer.from(`\ufeff${page}`, 'utf16le'), undefined],
+])('a web page %s is no acknowledgement', async (_, body, type) => {
+  const { collector, shipper } = await setUp((_request, response) => {
+    response.writeHead(200, type === undefined ? {} : { 'content-type': type }).end(body)
+    return true
+  })
+  const ids = await ship(shipper, 3)
+  expect(await shipper.flush()).toMatchObject({ outcome: 'failed', sent: 0, reason: 'answered with a web page' })
+  await expectAll(collector, shipper, ids)
+})
+
+test.each(['', 'OK', '{}', 'null', '"stored <all> of it"'])('%j with 200 accepts all', async (body) => {
+  const { shipper } = await setUp((_request, response) => {
+    response.writeHead(200).end(body)
+    return true
+  })
+  await ship(shipper, 3)
+  expect(await shipper.flush()).toMatchObject({ outcome: 'drained', sent: 3 })
 })

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../core/clock.ts'
+import { SingleFlight } from '../../runtime/single-flight.ts'
 import type { FlushReport } from './flush-run.ts'
 
 /** Runs passes one at a time: at an interval, and on request. */
@@ -6,8 +7,9 @@ export class FlushLoop {
   readonly #clock: Clock
   readonly #intervalMs: number | undefined
   readonly #pass: () => Promise<FlushReport>
-  #running: Promise<FlushReport> | undefined
-  #queued: Promise<FlushReport> | undefined
+  readonly #passes = new SingleFlight<'pass', FlushReport>()
+  /** The pass that was asked for last. */
+  #last: Promise<unknown> | undefined
   #timer: Timer | undefined
   #closed = false
 
@@ -23,26 +25,16 @@ export class FlushLoop {
 
   /** A pass that begins now, or after the current one: that may have begun before the caller's events were stored. */
   run(): Promise<FlushReport> {
-    if (this.#running === undefined) {
-      this.#running = this.#pass().finally(() => {
-        this.#running = undefined
-      })
-      return this.#running
-    }
-    this.#queued ??= this.#running
-      .catch(() => undefined)
-      .then(() => {
-        this.#queued = undefined
-        return this.run()
-      })
-    return this.#queued
+    const pass = this.#passes.startLater('pass', this.#pass)
+    this.#last = pass
+    return pass
   }
 
   /** Waits for the pass in progress; no other begins by itself. */
   async close(): Promise<void> {
     this.#closed = true
     this.#clock.clearTimeout(this.#timer)
-    await (this.#queued ?? this.#running)?.catch(() => undefined)
+    await this.#last?.catch(() => undefined)
   }
 
   /** A pass that took longer than the interval is followed by another at once: events have arrived meanwhile. */

@@ -5,8 +5,8 @@ import { afterEach, expect, test } from 'vitest'
 import { type Intercept, json, startCollector } from '../../testing/shipper/collector.ts'
 import { createShipper } from '../create-shipper.ts'
 import type { ShipperOptions } from '../options.ts'
-import { rejectedEvents } from '../rejected/rejected-events.ts'
 import type { Shipper } from '../shipper.ts'
+import { rejectedEvents } from '../testing/rejected-events.ts'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -23,14 +23,18 @@ const rejectEach: Intercept = ({ events }, response) => {
 }
 
 /** A buffer with so many events, and a server that answers batches as given. */
-async function setUp(count: number, answer: Intercept, maxBatchSize = 100, delayBetweenBatches = 0) {
+async function setUp(
+  count: number,
+  answer: Intercept,
+  { maxBatchSize = 100, delayBetweenBatches = 0, maxRefusals = 20 } = {},
+) {
   const collector = await startCollector()
   closers.push(() => collector.close())
   collector.capacity = { ready: true, maxBatchSize, delayBetweenBatches }
   const dir = mkdtempSync(join(tmpdir(), 'sluice-refusals-'))
   const open = async (options: Partial<ShipperOptions> = {}): Promise<Shipper> => {
     const shipper = await createShipper({
-      ...{ dir, endpoint: collector.url, flushInterval: false, durability: 'os', backoff: { base: 0 } },
+      ...{ dir, endpoint: collector.url, flushInterval: false, durability: 'os', backoff: { base: 0 }, maxRefusals },
       ...options,
     })
     closers.push(() => shipper.close())
@@ -53,18 +57,22 @@ for (const [name, answer] of [
   ['a status', refuse],
   ['its results', rejectEach],
 ] as const) {
-  test.each([7, 100, 250])(`a server that refuses all by ${name}, in batches of %s, is failing`, async (size) => {
-    const { shipper, aside } = await setUp(600, answer, size)
+  test.each([
+    [7, 20],
+    [100, 100],
+    [250, 20],
+  ])(`a server that refuses all by ${name}, in batches of %s, is failing`, async (maxBatchSize, maxRefusals) => {
+    const { shipper, aside } = await setUp(600, answer, { maxBatchSize, maxRefusals })
     const report = await shipper.flush()
-    expect(report).toMatchObject({ outcome: 'failed', sent: 0, rejected: 100, pending: 500 })
+    expect(report).toMatchObject({ outcome: 'failed', sent: 0, rejected: maxRefusals, pending: 600 - maxRefusals })
     expect(report.reason).toContain('broken release')
     expect(shipper.stats()).toMatchObject({ backoffLevel: 1, consecutiveFailures: 1, lastSuccessTime: null })
-    expect(await aside()).toHaveLength(100)
+    expect(await aside()).toHaveLength(maxRefusals)
   })
 }
 
 test('further attempts set nothing more aside, nor does a restart, and few events are sent', async () => {
-  const { shipper, open, aside, batches } = await setUp(1000, refuse)
+  const { shipper, open, aside, batches } = await setUp(920, refuse)
   await shipper.flush()
   const before = batches().length
   for (let attempt = 0; attempt < 5; attempt++) {
@@ -76,7 +84,7 @@ test('further attempts set nothing more aside, nor does a restart, and few event
     expect(await again.flush()).toMatchObject({ outcome: 'failed', rejected: 0, pending: 900 })
   }
   expect(again.stats()).toMatchObject({ consecutiveFailures: 11, breaker: 'half-open' })
-  expect(await aside()).toHaveLength(100)
+  expect(await aside()).toHaveLength(20)
   expect((batches().length - before) / 10).toBeLessThanOrEqual(15)
 })
 
@@ -84,14 +92,14 @@ test('once the server is repaired all the rest arrives, also behind an event tha
   const { collector, shipper, answerBatches, aside } = await setUp(300, refuse)
   await shipper.flush()
   answerBatches(({ events }, response) => {
-    const isPoisoned = events.some(({ data }) => [100, 101].includes(numberOf(data)))
+    const isPoisoned = events.some(({ data }) => [20, 21].includes(numberOf(data)))
     if (isPoisoned) json(response, 422, {})
     return isPoisoned
   })
-  expect(await shipper.flush()).toMatchObject({ outcome: 'drained', sent: 198, rejected: 2, pending: 0 })
-  expect(collector.events.size).toBe(198)
+  expect(await shipper.flush()).toMatchObject({ outcome: 'drained', sent: 278, rejected: 2, pending: 0 })
+  expect(collector.events.size).toBe(278)
   expect(collector.duplicates).toBe(0)
-  expect(await aside()).toHaveLength(102)
+  expect(await aside()).toHaveLength(22)
 })
 
 test.each([402, 409, 410, 421, 423, 426, 451, 499])(
@@ -115,8 +123,7 @@ test('the delay between batches is kept while a batch is split', async () => {
       if (isPoisoned) json(response, 400, {})
       return isPoisoned
     },
-    100,
-    60,
+    { delayBetweenBatches: 60 },
   )
   expect(await shipper.flush()).toMatchObject({ outcome: 'drained', sent: 7, rejected: 1 })
   expect(times.length).toBeGreaterThan(4)

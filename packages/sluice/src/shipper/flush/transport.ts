@@ -3,19 +3,13 @@ import { show } from '../../core/errors.ts'
 import { unknownCapacity } from '../backoff/state.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import { payloadOf, type StoredEvent } from '../log/segment/stored-event.ts'
-import {
-  answerOf,
-  type CapacityAnswer,
-  type EventResult,
-  readCapacity,
-  readResults,
-  type SendAnswer,
-} from './answers.ts'
+import { answerOf, type CapacityAnswer, type EventResult, orFailed, readCapacity, type SendAnswer } from './answers.ts'
 import { withTimeLimit } from './time-limit.ts'
 
 /** Where batches go. It never throws: every fault is an answer. */
 export interface Transport {
-  send(events: readonly StoredEvent[], signal: AbortSignal): Promise<SendAnswer>
+  /** `after` is the last event of the batch before it, if that one is still in flight. */
+  send(events: readonly StoredEvent[], signal: AbortSignal, after?: string): Promise<SendAnswer>
   capacity(pending: number, signal: AbortSignal): Promise<CapacityAnswer>
 }
 
@@ -38,7 +32,7 @@ export interface SendResult {
 
 export type Send = (
   events: readonly OutgoingEvent[],
-  context: { readonly signal: AbortSignal },
+  context: { readonly signal: AbortSignal; readonly after?: string | undefined },
   // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing accepts all
 ) => Promise<SendResult | undefined | void>
 
@@ -54,47 +48,29 @@ export interface CustomTransportOptions {
 /** A transport made of the user's functions. */
 export function customTransport(options: CustomTransportOptions): Transport {
   const { send, capacity: askCapacity, timeoutMs, clock } = options
+  const inTime = <T>(signal: AbortSignal, run: (inner: AbortSignal) => Promise<T>): Promise<T> =>
+    withTimeLimit(clock, timeoutMs, signal, run)
   return {
-    async send(events, signal) {
-      try {
+    send: (events, signal, after) =>
+      orFailed(async () => {
         const outgoing = events.map((event) => ({
           id: eventId(event.producer, event.seq),
           data: JSON.parse(payloadOf(event).toString()) as unknown,
         }))
-        const result =
-          (await withTimeLimit(clock, timeoutMs, signal, (inner) => send(outgoing, { signal: inner }))) ?? {}
+        const result = (await inTime(signal, (inner) => send(outgoing, { signal: inner, after }))) ?? {}
         // Such as a bare status: to take it for nothing would accept what the server refused.
-        if (typeof result !== 'object') {
-          const reason = `send() returned ${show(result)}; return nothing, or an object such as { status: 200 }`
-          return { kind: 'failed', reason }
-        }
-        const status = result.status ?? 200
-        const answer = answerOf(status, result.reason ?? `status ${status}`, result.retryAfterMs)
-        const results = answer.kind === 'accepted' ? readResults(result) : undefined
-        return results === undefined ? answer : { kind: 'accepted', results }
-      } catch (error) {
-        return { kind: 'failed', reason: messageOf(error) }
-      }
-    },
-    async capacity(pending, signal) {
-      if (askCapacity === undefined) return { kind: 'capacity', capacity: unknownCapacity }
-      try {
-        const ask = (inner: AbortSignal): Promise<unknown> => askCapacity({ pending, signal: inner })
-        const capacity = readCapacity(await withTimeLimit(clock, timeoutMs, signal, ask))
-        if (capacity === undefined) return { kind: 'failed', reason: 'capacity() must return { ready: true or false }' }
+        if (typeof result !== 'object')
+          throw new Error(`send() returned ${show(result)}; return nothing, or an object such as { status: 200 }`)
+        const { status = 200, reason = `status ${status}`, retryAfterMs } = result
+        return answerOf(status, reason, retryAfterMs, result)
+      }),
+    capacity: (pending, signal) =>
+      orFailed(async () => {
+        if (askCapacity === undefined) return { kind: 'capacity', capacity: unknownCapacity }
+        const capacity = readCapacity(await inTime(signal, (inner) => askCapacity({ pending, signal: inner })))
+        if (capacity === undefined) throw new Error('capacity() must return { ready: true or false }')
         const { retryAfter } = capacity
         return { kind: 'capacity', capacity, retryAfterMs: retryAfter === null ? undefined : retryAfter * 1000 }
-      } catch (error) {
-        return { kind: 'failed', reason: messageOf(error) }
-      }
-    },
+      }),
   }
-}
-
-/** The innermost cause, which is the useful one: `fetch failed` is caused by `connect ECONNREFUSED`. */
-export function messageOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined
-  if (cause instanceof Error) return messageOf(cause)
-  if (!(error instanceof Error)) return String(error)
-  return error.message !== '' ? error.message : String((error as { code?: unknown }).code ?? error.name)
 }

@@ -9,7 +9,11 @@ import type { Position } from './segment/position.ts'
 export interface Checkpoint {
   readonly positions: Readonly<Record<string, Position>>
   readonly expected: Readonly<Record<string, number>>
+  readonly gaps: readonly Gap[]
 }
+
+/** Numbers of a producer that were missing when later ones were shipped: their segment may have been moved away. */
+export type Gap = readonly [producer: string, from: number, to: number]
 
 /**
  * Each slot has this size from the start, so that writing it needs no new space, also on a full disk. Both together are
@@ -19,9 +23,15 @@ const slotBytes = 64 * 1024
 const maxSlotBytes = 64 << 20
 /** Producers remembered at most; without it a directory used by short-lived processes would fill the slot. */
 export const maxProducers = 500
+/** Likewise. */
+export const maxGaps = 100
 
 const pattern = /^checkpoint-(\d{12})-[01]$/
 const fileOf = (epoch: number, slot: number): string => `checkpoint-${String(epoch).padStart(12, '0')}-${slot}`
+
+/** Empty files: what matters of a checkpoint that has no space, in their names. */
+const notePattern = /^shipped-([0-9a-f]{24})-(\d+)$/
+const noteOf = (producer: string, seq: number): string => `shipped-${producer}-${seq}`
 
 interface Slot extends Checkpoint {
   readonly epoch: number
@@ -77,7 +87,11 @@ export async function readCheckpoint(fs: FileSystem, dir: string, files: readonl
     const [a, b] = [slot, newest ?? { epoch: 0, generation: 0 }]
     if (a.epoch > b.epoch || (a.epoch === b.epoch && a.generation > b.generation)) newest = slot
   }
-  return { positions: newest?.positions ?? {}, expected: newest?.expected ?? {} }
+  const expected = { ...newest?.expected }
+  for (const [, producer, seq] of files.map((file) => notePattern.exec(file) ?? [])) {
+    if (producer !== undefined) expected[producer] = Math.max(Number(seq), expected[producer] ?? 0)
+  }
+  return { positions: newest?.positions ?? {}, expected, gaps: newest?.gaps ?? [] }
 }
 
 /**
@@ -124,6 +138,20 @@ export class CheckpointFile {
     if (!this.#cleared) await this.#removeOlder()
   }
 
+  /**
+   * Notes the next numbers of these producers where there is no space for a checkpoint: a name needs almost none.
+   * Without it, segments that are removed to make space would be reported as lost after a crash. It is worth a try
+   * only: those segments must be removed in any case.
+   */
+  async note(producers: Iterable<string>, expected: Checkpoint['expected']): Promise<void> {
+    this.#cleared = false
+    for (const producer of new Set(producers)) {
+      const path = join(this.#dir, noteOf(producer, expected[producer] ?? 0))
+      await quietly(this.#fs.open(path, 'create').then((file) => file.close()))
+    }
+    await quietly(this.#fs.syncDir(this.#dir))
+  }
+
   async close(): Promise<void> {
     for (const slot of this.#slots) if (slot !== undefined) await quietly(slot.close())
   }
@@ -139,11 +167,12 @@ export class CheckpointFile {
     }
   }
 
+  /** Removes what the checkpoint that was just written replaces. */
   async #removeOlder(): Promise<void> {
     this.#cleared = true
     for (const file of await this.#fs.list(this.#dir)) {
       const epoch = Number(pattern.exec(file)?.[1] ?? this.#epoch)
-      if (epoch < this.#epoch) await quietly(this.#fs.remove(join(this.#dir, file)))
+      if (epoch < this.#epoch || notePattern.test(file)) await quietly(this.#fs.remove(join(this.#dir, file)))
     }
   }
 }

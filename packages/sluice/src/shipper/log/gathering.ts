@@ -1,16 +1,23 @@
 import { Chunk } from './segment/chunk.ts'
 
-const chunkBytes = 1 << 20
+const longestChunk = 1 << 20
 const keptBuffers = 4
-/** The most that one commit writes. */
-const commitBytes = 4 << 20
+const longestCommit = 4 << 20
 
 /** Gathers records while a commit is in flight. Buffers are reused, so that a steady stream allocates none. */
 export class Gathering {
   readonly #free: Buffer[] = []
+  readonly #chunkBytes: number
+  /** The most that one commit writes, unless one event is longer. */
+  readonly #commitBytes: number
   #chunks: Chunk[] = []
   #bytes = 0
   #nextSeq = 1
+
+  constructor(maxCommitBytes: number) {
+    this.#commitBytes = Math.min(longestCommit, maxCommitBytes)
+    this.#chunkBytes = Math.min(longestChunk, maxCommitBytes)
+  }
 
   /** How many bytes are pending. */
   get bytes(): number {
@@ -43,7 +50,7 @@ export class Gathering {
     let count = 0
     let bytes = 0
     for (const chunk of this.#chunks) {
-      if (count > 0 && bytes + chunk.size > commitBytes) break
+      if (count > 0 && bytes + chunk.size > this.#commitBytes) break
       bytes += chunk.size
       count++
     }
@@ -54,12 +61,12 @@ export class Gathering {
   /** Takes back the buffers of settled chunks. */
   recycle(chunks: readonly Chunk[]): void {
     for (const { buffer } of chunks) {
-      if (buffer.length === chunkBytes && this.#free.length < keptBuffers) this.#free.push(buffer)
+      if (buffer.length === this.#chunkBytes && this.#free.length < keptBuffers) this.#free.push(buffer)
     }
   }
 
   #buffer(payloadBytes: number): Buffer {
-    if (payloadBytes + 64 > chunkBytes) return Buffer.allocUnsafeSlow(payloadBytes + 64)
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes)
+    if (payloadBytes + 64 > this.#chunkBytes) return Buffer.allocUnsafeSlow(payloadBytes + 64)
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#chunkBytes)
   }
 }

@@ -4,6 +4,8 @@ import { createWhole } from '../files/whole-file.ts'
 
 export const reserveBytes: number = 256 * 1024
 export const reserveFile: string = 'reserve'
+/** A smaller disk has no reserve. */
+export const leastDiskBytes: number = 4 * reserveBytes
 
 /**
  * A file that reserves space, so that a full disk can still be drained: even to record that events were shipped, and
@@ -12,7 +14,7 @@ export const reserveFile: string = 'reserve'
 export class Reserve {
   readonly #fs: FileSystem
   readonly #path: string
-  #dir: string
+  readonly #dir: string
 
   constructor(fs: FileSystem, dir: string) {
     this.#fs = fs
@@ -37,7 +39,7 @@ export class Reserve {
     try {
       const { freeBytes } = await this.#fs.space(this.#dir)
       // Not zeros: some file systems store zeros without allocating space.
-      if (freeBytes > 4 * reserveBytes) await createWhole(this.#fs, this.#path, Buffer.alloc(reserveBytes, 0xa5))
+      if (freeBytes > leastDiskBytes) await createWhole(this.#fs, this.#path, Buffer.alloc(reserveBytes, 0xa5))
     } catch {
       await quietly(this.#fs.remove(this.#path))
     }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { sleep } from '../../runtime/sleep.ts'
 import type { FileSystem } from '../files/file-system.ts'
-import { reserveBytes, reserveFile } from './reserve.ts'
+import { leastDiskBytes, reserveBytes, reserveFile } from './reserve.ts'
 import { segmentHeaderBytes } from './segment/segment-header.ts'
 import { parseSegmentName } from './segment/segment-name.ts'
 
@@ -62,9 +62,10 @@ export class Room {
     this.#freeBytes -= bytes
   }
 
-  /** The owner keeps count of the bytes, so it need not list the directory. */
+  /** The owner has counted the bytes of all records. What else is in the files is measured before the next commit. */
   known(usedBytes: number): void {
     this.#usedBytes = usedBytes
+    this.#measuredMs = Number.NEGATIVE_INFINITY
   }
 
   /** Ends all waiting. */
@@ -72,16 +73,19 @@ export class Room {
     this.#closed = true
   }
 
-  /** Whether these bytes may be written now. Waits or drops first, as `onFull` requires. */
-  async make(bytes: number, noSpace: boolean): Promise<boolean> {
+  /**
+   * Whether these bytes may be written now. Waits or drops first, as `onFull` requires. Before that it calls
+   * `endSegment`: only a finished segment is removed once it is shipped, and the open one may take up all the space.
+   */
+  async make(bytes: number, noSpace: boolean, endSegment: () => Promise<void>): Promise<boolean> {
     const { maxBytes, minFreeBytes, onFull, clock, dropOldest } = this.#options
-    if (!noSpace && !this.#isFull && maxBytes === Infinity && minFreeBytes === 0) return true
-    // A commit larger than the limit would never fit: it may be written when the buffer is empty.
-    const wanted = (): boolean => this.leftBytes >= Math.min(bytes, maxBytes / 2)
+    const isLimited = maxBytes !== Infinity || minFreeBytes > 0 || !this.#hasReserve
+    if (!noSpace && !this.#isFull && !isLimited) return true
     for (let refused = noSpace; ; refused = false) {
       await this.#measure(refused)
-      if (!refused && wanted() && (await this.#leavesReserve(bytes))) return true
+      if (!refused && this.leftBytes >= bytes && (await this.#leavesReserve(bytes))) return true
       this.#become(true)
+      await endSegment()
       if (this.#closed || onFull === 'refuse') return false
       if (onFull === 'drop-oldest') {
         if (!(await dropOldest())) return false
@@ -93,16 +97,20 @@ export class Room {
     }
   }
 
+  get #hasReserve(): boolean {
+    return this.#options.fs.exists(join(this.#options.dir, reserveFile))
+  }
+
   /**
-   * After the disk was full, the space of a reserve that was released is not for events: without it the owner could not
-   * record what it ships, so that nothing would ever be removed. Whether the disk has space for the events only a write
-   * can show.
+   * The space of a reserve that was released is not for events: without it the owner could not record what it ships.
+   * Whether the disk has space for the events only a write can show.
    */
   async #leavesReserve(bytes: number): Promise<boolean> {
     const { fs, dir, onFull } = this.#options
-    if (!this.#isFull || onFull === 'drop-oldest' || fs.exists(join(dir, reserveFile))) return true
-    const { freeBytes } = await fs.space(dir)
-    return freeBytes >= bytes + reserveBytes || (await isEmpty(fs, dir))
+    if (onFull === 'drop-oldest' || this.#hasReserve) return true
+    const space = await fs.space(dir).catch(() => undefined)
+    if (space === undefined || space.totalBytes < leastDiskBytes) return true
+    return space.freeBytes >= bytes + reserveBytes || (await isEmpty(fs, dir))
   }
 
   #become(isFull: boolean): void {

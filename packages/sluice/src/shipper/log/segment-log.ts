@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { codeOf, isNoSpace, quietly } from '../files/file-system.ts'
 import { type AdoptOptions, adopt } from './adopt.ts'
-import { type Checkpoint, CheckpointFile, maxProducers, readCheckpoint } from './checkpoint.ts'
+import { type Checkpoint, CheckpointFile, type Gap, maxGaps, maxProducers, readCheckpoint } from './checkpoint.ts'
 import { measureSegment, Segment } from './segment/segment.ts'
 import { openFileOf, parseSegmentName, type SegmentName, sealedFileOf } from './segment/segment-name.ts'
 import type { ReaderEvents } from './segment/segment-reader.ts'
@@ -33,23 +33,21 @@ export class SegmentLog {
   readonly #windows = new Windows()
   #expected = new Map<string, number>()
   #positions: Checkpoint['positions']
+  readonly #gaps: Gap[]
   /** Segments that could not be read since the last refresh, with the reason. */
   readonly #unreadable = new Map<string, unknown>()
 
-  private constructor(options: SegmentLogOptions, epoch: number, { positions, expected }: Checkpoint) {
+  private constructor(options: SegmentLogOptions, epoch: number, { positions, expected, gaps }: Checkpoint) {
     this.#options = options
     this.#checkpoint = new CheckpointFile(options.fs, options.dir, epoch)
     this.#positions = positions
     this.#expected = new Map(Object.entries(expected))
+    this.#gaps = [...gaps]
   }
 
   static async open(options: SegmentLogOptions, epoch: number): Promise<SegmentLog> {
     const checkpoint = await readCheckpoint(options.fs, options.dir, await options.fs.list(options.dir))
     return new SegmentLog(options, epoch, checkpoint)
-  }
-
-  get segments(): readonly Segment[] {
-    return this.#ordered
   }
 
   /**
@@ -65,8 +63,10 @@ export class SegmentLog {
     return this.#unreadable
   }
 
+  /** Of a segment whose beginning or end cannot be read it is known only that something is pending. */
   get pending(): number {
-    return this.#ordered.reduce((sum, segment) => sum + segment.pending, 0)
+    const unknown = [...this.#unreadable.keys()].filter((name) => !this.#segments.has(name)).length
+    return this.#ordered.reduce((sum, segment) => sum + segment.pending, unknown)
   }
 
   get bytes(): number {
@@ -145,10 +145,14 @@ export class SegmentLog {
     return firstSeq > (before?.nextSeq ?? this.#expected.get(producer) ?? 0)
   }
 
-  /** The next events after those already taken. They are valid until the next call, or `rewind`. */
-  async take(maxEvents: number, maxBytes: number): Promise<StoredEvent[]> {
-    const { fs, dir, events, onProblem } = this.#options
-    this.#windows.reuse()
+  /**
+   * The next events after those already taken. They are valid until `rewind`, or a call with fewer `incomplete` batches
+   * before it.
+   */
+  async take(maxEvents: number, maxBytes: number, incomplete = 0): Promise<StoredEvent[]> {
+    const { fs, dir, onProblem } = this.#options
+    const events: ReaderEvents = { ...this.#options.events, lost: (...missing) => this.#missed(...missing) }
+    this.#windows.nextBatch(incomplete)
     const taken: StoredEvent[] = []
     const expected = new Map(this.#expected)
     const unreadable = new Set<string>()
@@ -160,7 +164,8 @@ export class SegmentLog {
       if (unreadable.has(producer)) continue
       // A producer that was forgotten (see `maxProducers`) may still have a segment of which a part was shipped.
       const first = segment.shipped.offset > 0 ? segment.shipped.seq : number === 0 ? 1 : undefined
-      const next = { expected: expected.get(producer) ?? first, confirmedSeq: () => this.#confirmedAfter(segment) }
+      const known = this.#isLate(segment) ? first : (expected.get(producer) ?? first)
+      const next = { expected: known, confirmedSeq: () => this.#confirmedAfter(segment) }
       try {
         const limits = { events: maxEvents, bytes: maxBytes - bytes }
         const [added, exhausted] = await segment.read(fs, dir, taken, limits, next, events, this.#windows)
@@ -176,10 +181,21 @@ export class SegmentLog {
           this.#unreadable.set(name, error)
         }
       }
-      if (segment.readSeq !== undefined) expected.set(producer, segment.readSeq)
+      if (segment.readSeq !== undefined) expected.set(producer, Math.max(segment.readSeq, expected.get(producer) ?? 0))
     }
     this.#ordered = this.#ordered.filter(({ info }) => this.#segments.has(info.name))
     return taken
+  }
+
+  /** Whether later events were shipped without it, because it was moved away: its numbers are sent all the same. */
+  #isLate({ info, firstSeq }: Segment): boolean {
+    return this.#gaps.some(([producer, from, to]) => producer === info.producer && from <= firstSeq && firstSeq < to)
+  }
+
+  #missed(producer: string, from: number, to: number): void {
+    if (!this.#gaps.some((gap) => gap[0] === producer && gap[1] === from)) this.#gaps.push([producer, from, to])
+    if (this.#gaps.length > maxGaps) this.#gaps.shift()
+    this.#options.events.lost(producer, from, to)
   }
 
   /** A segment begins with the number after the last one that was confirmed before it. */
@@ -226,20 +242,37 @@ export class SegmentLog {
     if (!this.#options.isOwner()) throw new OwnershipLost('another process is the owner now')
     const started = [...this.#segments.values()].filter(({ shipped }) => shipped.offset > 0)
     const positions = Object.fromEntries(started.map(({ info, shipped }) => [info.name, shipped]))
-    const done = this.#ordered.filter(({ isDone }) => isDone)
+    const done = this.#done
+    const checkpoint = { positions, expected: Object.fromEntries(this.#expected), gaps: this.#gaps }
     try {
-      await this.#checkpoint.write({ positions, expected: Object.fromEntries(this.#expected) })
+      await this.#checkpoint.write(checkpoint)
     } catch (error) {
       if (!isNoSpace(error) || done.length === 0) throw error
       // Only what these segments take up can make room for it. All of them was shipped, so that a crash before it is
-      // written loses nothing; their events would only be reported as lost.
+      // written loses nothing.
+      await this.#checkpoint.note(
+        done.map(({ info }) => info.producer),
+        checkpoint.expected,
+      )
       await this.#removeAll(done)
-      await this.#checkpoint.write({ positions, expected: Object.fromEntries(this.#expected) })
+      await this.#checkpoint.write(checkpoint)
     }
     this.#positions = positions
     await this.#removeAll(done)
     // Not for safety (a segment that reappears after a crash is known to be shipped) but so that it does not reappear.
     if (done.length > 0) await quietly(this.#options.fs.syncDir(this.#options.dir))
+  }
+
+  /**
+   * Segments in which nothing is left to ship. Not those behind a pending one of the same producer: they may repeat
+   * what that one has, which was never confirmed there.
+   */
+  get #done(): readonly Segment[] {
+    const pending = new Set<string>()
+    return this.#ordered.filter(({ isDone, info }) => {
+      if (!isDone) pending.add(info.producer)
+      return !pending.has(info.producer)
+    })
   }
 
   async #removeAll(done: readonly Segment[]): Promise<void> {
@@ -251,7 +284,7 @@ export class SegmentLog {
 
   /** Removes segments in which nothing is left to ship. */
   async removeDone(): Promise<void> {
-    if (this.#ordered.some(({ isDone }) => isDone)) await this.#record()
+    if (this.#done.length > 0) await this.#record()
   }
 
   async close(): Promise<void> {

@@ -20,10 +20,11 @@ export interface WriterOptions {
   readonly segmentBytes: number
   /** The most that may be pending in memory; beyond it appends are refused. */
   readonly maxWaitingBytes: number
-  /** Called before each commit; false refuses what was to be written. It may wait, or make room. */
-  readonly makeRoom: (bytes: number, noSpace: boolean) => Promise<boolean>
-  /** So many bytes were added to the files, or a new file was begun. */
-  readonly onWritten: (bytes: number, records: number) => void
+  readonly maxBytes: number
+  /** Called before each commit; false refuses what was to be written. See `Room.make`. */
+  readonly makeRoom: (bytes: number, noSpace: boolean, endSegment: () => Promise<void>) => Promise<boolean>
+  /** So many records were stored; the files have grown by more or fewer bytes than they have. */
+  readonly onWritten: (bytes: number, records: number, grownBytes: number) => void
   /** So many events were not stored; their promises were rejected with an error of this code. */
   readonly onRefused: (events: number, code: ErrorCode) => void
   readonly onFailure: (error: unknown, what: string) => void
@@ -51,7 +52,7 @@ export class Writer {
   readonly producer: string = newProducer()
   readonly #options: WriterOptions
   readonly #salt: number = saltOf(this.producer)
-  readonly #gathering = new Gathering()
+  readonly #gathering: Gathering
   #segment: OpenSegment | undefined
   #segmentNumber = 0
   #lastCreatedMs = 0
@@ -65,6 +66,8 @@ export class Writer {
 
   constructor(options: WriterOptions) {
     this.#options = options
+    // A commit must fit into a buffer that is almost empty.
+    this.#gathering = new Gathering(Math.floor(options.maxBytes / 4))
   }
 
   /** The segment being written and how much of it is confirmed, for a reader in the same process. */
@@ -131,11 +134,12 @@ export class Writer {
       const chunks = this.#gathering.take()
       chunks[0]!.beginCommit(this.#salt)
       try {
-        const bytes = await this.#commit(chunks)
+        const bytes = chunks.reduce((sum, chunk) => sum + chunk.size, 0)
+        const grownBytes = await this.#commit(chunks, bytes)
         const { nextSeq } = chunks.at(-1)!
         this.#confirmedSeq = nextSeq
         // In the same turn: whoever reads both `active` and what was counted must find them equal.
-        this.#options.onWritten(bytes, nextSeq - chunks[0]!.firstSeq)
+        this.#options.onWritten(bytes, nextSeq - chunks[0]!.firstSeq, grownBytes)
         for (const chunk of chunks) chunk.resolve(this.producer)
       } catch (thrown) {
         const error = isSluiceError(thrown) ? thrown : failed(thrown)
@@ -150,15 +154,22 @@ export class Writer {
     }
   }
 
-  /** Returns how many bytes it wrote. */
-  async #commit(chunks: readonly Chunk[]): Promise<number> {
+  /** Returns by how many bytes the files have grown. */
+  async #commit(chunks: readonly Chunk[], total: number): Promise<number> {
+    const { segmentBytes, maxBytes } = this.#options
     const bytes = chunks.map((chunk) => chunk.bytes)
-    const total = chunks.reduce((sum, chunk) => sum + chunk.size, 0)
+    // Only a limit is exact; on a disk that is almost full zeros are left out.
+    const wanted = maxBytes === Infinity ? total : total + OpenSegment.mostBesides(segmentBytes)
+    const endSegment = async (): Promise<void> => {
+      if (this.#segment?.isEmpty === false) await this.#endSegment(false)
+    }
     let noSpace = false
     for (let attempt = 1; ; ) {
-      if (!(await this.#options.makeRoom(total, noSpace))) throw full()
+      if (!(await this.#options.makeRoom(wanted, noSpace, endSegment))) throw full(this.#closed)
       try {
+        const former = this.#segment
         const segment = await this.#writable(total)
+        const before = segment === former ? segment.allocated : 0
         // Records that were refused leave a gap in the sequence; the mark shows that nothing is missing.
         const { firstSeq } = chunks[0]!
         const mark =
@@ -166,14 +177,10 @@ export class Writer {
         await segment.append([...mark, ...bytes])
         if (!segment.isOurs) throw new Error('another process took the segment over')
         this.#syncLater()
-        return total
+        return segment.allocated - before
       } catch (error) {
         noSpace = isNoSpace(error)
-        if (noSpace) {
-          // Only a finished segment is removed once it is shipped, and this one may take up all the space there is.
-          if (this.#segment !== undefined && !this.#segment.isEmpty) await this.#endSegment(false)
-          continue
-        }
+        if (noSpace) continue
         this.#options.onFailure(error, 'append')
         await this.#abandon()
         if (attempt++ >= attempts) throw failed(error)
@@ -251,8 +258,9 @@ function tooManyWaiting(): SluiceError {
   return new SluiceError('SLUICE_BUFFER_FULL', message, { transient: true })
 }
 
-function full(): SluiceError {
-  return new SluiceError('SLUICE_BUFFER_FULL', 'the buffer is full, and onFull is "refuse"', { transient: true })
+function full(isClosed: boolean): SluiceError {
+  const message = isClosed ? 'the buffer was closed before there was room for the event' : 'the buffer is full'
+  return new SluiceError('SLUICE_BUFFER_FULL', message, { transient: true })
 }
 
 function failed(cause: unknown): SluiceError {

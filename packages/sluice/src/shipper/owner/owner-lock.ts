@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Clock, Timer } from '../../core/clock.ts'
-import { codeOf, type FileSystem, quietly } from '../files/file-system.ts'
+import { codeOf, type FileSystem, isNoSpace, quietly } from '../files/file-system.ts'
 import { createWhole, readWhole } from '../files/whole-file.ts'
 import { writeAll } from '../files/write-all.ts'
-import { encodePart, isStale, lockPartBytes, parseLock } from './lock-record.ts'
+import { encodePart, isStale, parseLock } from './lock-record.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 export interface LockOptions {
@@ -16,6 +16,9 @@ export interface LockOptions {
   readonly clock: Clock
   readonly uptimeMs: () => number
 }
+
+/** What a file system answers that has no hard links, or allows none. */
+const withoutLinks = ['EPERM', 'EACCES', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK']
 
 const pattern = /^owner-(\d{12})$/
 /** The name of the lock file of an epoch. */
@@ -65,7 +68,7 @@ export class OwnerLock {
     const files = await fs.list(dir)
     const highest = highestEpoch(files)
     if (highest > 0 && !(await this.#isStale(highest))) return false
-    if (!(await this.#create(highest + 1))) return false
+    if (!(await this.#create(highest + 1, highest))) return false
     this.#epoch = highest + 1
     const older = files.filter((file) => pattern.test(file))
     for (const file of older) await quietly(fs.remove(join(dir, file)))
@@ -107,15 +110,19 @@ export class OwnerLock {
     return Math.abs(this.#nowMs - status.modifiedMs) > leaseMs
   }
 
-  /** Creates the file with its contents in one step; false if another process was faster. */
-  async #create(epoch: number): Promise<boolean> {
+  /** Creates the file of an epoch, with its contents in one step if possible; false if another process was faster. */
+  async #create(epoch: number, former: number): Promise<boolean> {
     const { fs, dir } = this.#options
+    const path = join(dir, ownerFileOf(epoch))
     const temporary = join(dir, `owner.${this.#instance}.tmp`)
     try {
-      const { machine, pid, started } = this.#options.identity
-      const holder = encodePart({ machine, pid, started, instance: this.#instance })
-      await createWhole(fs, temporary, Buffer.concat([holder, this.#renewal(false)]))
-      await fs.link(temporary, join(dir, ownerFileOf(epoch)))
+      await createWhole(fs, temporary, this.#contents(false)).then(
+        () => this.#link(temporary, path),
+        async (error) => {
+          if (!isNoSpace(error) || former === 0) throw error
+          await this.#inherit(join(dir, ownerFileOf(former)), path)
+        },
+      )
       await fs.syncDir(dir)
       return true
     } catch (error) {
@@ -127,21 +134,46 @@ export class OwnerLock {
   }
 
   /**
+   * On a file system without hard links the file is empty for a moment. Its holder is unknown then, so that others wait
+   * until it expires.
+   */
+  async #link(temporary: string, path: string): Promise<void> {
+    const { fs } = this.#options
+    await fs.link(temporary, path).catch(async (error: unknown) => {
+      if (!withoutLinks.includes(codeOf(error))) throw error
+      await createWhole(fs, path, this.#contents(false))
+    })
+  }
+
+  /** Without any space, the file of the former owner gets the new name too, and is overwritten in place. */
+  async #inherit(former: string, path: string): Promise<void> {
+    await this.#options.fs.link(former, path)
+    await this.#write(path, false)
+  }
+
+  /**
    * Written in place, because that needs no space on a full disk, and fails if a successor has removed the file. It
    * need not be durable: after a power cut no process holds anything. A reader of a half-written renewal uses the
-   * holder and the age of the file.
+   * holder and the age of the file. The holder is written too, as two processes may have inherited the same file.
    */
-  async #renew(released: boolean): Promise<void> {
-    const { fs, dir } = this.#options
-    const file = await fs.open(join(dir, ownerFileOf(this.epoch)), 'update')
+  async #write(path: string, released: boolean): Promise<void> {
+    const file = await this.#options.fs.open(path, 'update')
     try {
-      await writeAll(file, [this.#renewal(released)], lockPartBytes)
+      await writeAll(file, [this.#contents(released)], 0)
     } finally {
       await quietly(file.close())
     }
   }
 
-  #renewal(released: boolean): Buffer {
-    return encodePart({ renewedMs: this.#nowMs, uptimeMs: this.#options.uptimeMs(), released })
+  #renew(released: boolean): Promise<void> {
+    return this.#write(join(this.#options.dir, ownerFileOf(this.epoch)), released)
+  }
+
+  #contents(released: boolean): Buffer {
+    const { machine, pid, started } = this.#options.identity
+    return Buffer.concat([
+      encodePart({ machine, pid, started, instance: this.#instance }),
+      encodePart({ renewedMs: this.#nowMs, uptimeMs: this.#options.uptimeMs(), released }),
+    ])
   }
 }

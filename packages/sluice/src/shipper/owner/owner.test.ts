@@ -107,3 +107,33 @@ test('a renewal that a power cut tore at any byte does not keep a dead owner in 
     await next.release()
   }
 })
+
+test.each(['EPERM', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK'])(
+  'on a file system without hard links (%s) one of many becomes the owner, and another takes over from it',
+  async (code) => {
+    const [fs, clock] = [await emptyBuffer(), virtualClock()]
+    fs.fault = (operation) => (operation === 'link' ? { code } : undefined)
+    const locks = Array.from({ length: 20 }, () => lockOn(fs, clock, process.pid))
+    const held = await Promise.all(locks.map((each) => each.acquire()))
+    expect(held.filter(Boolean)).toHaveLength(1)
+    clock.tick('10s')
+    const second = lockOn(fs, clock, process.pid)
+    expect([await second.acquire(), second.epoch]).toEqual([true, 2])
+    expect(locks.filter(({ isHeld }) => isHeld)).toEqual([])
+  },
+)
+
+test('without any space the lock of the former owner is taken over, by one of many', async () => {
+  const [fs, clock] = [await emptyBuffer(), virtualClock()]
+  const former = lockOn(fs, clock, process.pid)
+  await former.acquire()
+  clock.tick('10s')
+  fs.fault = (operation, path) => (operation === 'write' && path.endsWith('.tmp') ? { code: 'ENOSPC' } : undefined)
+  const locks = Array.from({ length: 20 }, () => lockOn(fs, clock, process.pid))
+  await Promise.all(locks.map((each) => each.acquire()))
+  expect(locks.filter(({ isHeld }) => isHeld)).toHaveLength(1)
+  expect(former.isHeld).toBe(false)
+  // It renews the lock as any owner does.
+  await clock.advance('60s')
+  expect(await lockOn(fs, clock, process.pid).acquire()).toBe(false)
+})

@@ -25,13 +25,3 @@ export async function* readRejected(
     }
   }
 }
-
-/** The events that were set aside, oldest first, each once; `readRejected` is for more than fit in memory. */
-export async function rejectedEvents(
-  dir: string,
-  { fs = nodeFiles }: { readonly fs?: FileSystem } = {},
-): Promise<RejectedEvent[]> {
-  const events: RejectedEvent[] = []
-  for await (const event of readRejected(dir, { fs })) events.push(event)
-  return events.sort((a, b) => a.rejectedAt - b.rejectedAt)
-}

@@ -3,8 +3,8 @@ import { crashModes, type ModelFiles, modelFiles } from '../../testing/shipper/m
 import { createShipper } from '../create-shipper.ts'
 import { thisProcess } from '../owner/process-identity.ts'
 import { resendRejected } from '../resend-rejected.ts'
+import { rejectedEvents } from '../testing/rejected-events.ts'
 import { dropRejected } from './drop-rejected.ts'
-import { rejectedEvents } from './rejected-events.ts'
 
 type Result = { id: string; status: 'ok' | 'rejected' | 'duplicate'; reason: string }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { type FileSystem, isNoSpace, type OpenFile, quietly } from '../../files/file-system.ts'
 import { writeAll } from '../../files/write-all.ts'
+import { recordHeaderBytes } from './record.ts'
 import { encodeHeader, type SegmentHeader, segmentHeaderBytes } from './segment-header.ts'
 import { openFileOf, sealedFileOf, segmentName } from './segment-name.ts'
 
@@ -55,8 +56,18 @@ export class OpenSegment {
     return new OpenSegment(fs, dir, name, file, durable ? writeAheadOf(segmentBytes) : none)
   }
 
+  /** The most that a commit may add to the files besides its records: header, two marks and zeros. */
+  static mostBesides(segmentBytes: number): number {
+    return segmentHeaderBytes + 2 * recordHeaderBytes + writeAheadOf(segmentBytes).bytes
+  }
+
   get size(): number {
     return this.#size
+  }
+
+  /** The length of the file. */
+  get allocated(): number {
+    return this.#allocated
   }
 
   /** Whether it has no records yet. */

@@ -105,6 +105,8 @@ export class SegmentReader {
       const at = this.#offset - this.#windowAt
       const look = lookAt(this.#window, at, this.#window.length, this.#salt)
       if (look > 0) {
+        const isJump = this.#expected !== undefined && seqAt(this.#window, at) > this.#expected
+        if (isJump && (await this.#passMisplaced(end, recordHeaderBytes + look))) continue
         const event = this.#event(at, look)
         if (event === undefined) continue
         if (into.length > 0 && bytes + look + framingBytes > limits.bytes) {
@@ -182,25 +184,52 @@ export class SegmentReader {
   }
 
   /**
+   * Whether the record here, whose number is too high, is not where it belongs, as after a write that went astray:
+   * lower numbers follow it. It is damage then; to go on from its number would hide them.
+   */
+  async #passMisplaced(end: number, length: number): Promise<boolean> {
+    const rest = await this.#rest(end)
+    const next = findValid(rest, length, rest.length, this.#salt, this.#expected ?? 1)
+    if (next === undefined || seqAt(rest, next) > seqAt(rest, 0)) return false
+    await this.#damaged('damaged', rest.subarray(0, next))
+    this.#continueAt(rest, next)
+    return true
+  }
+
+  /**
    * Continues with the next valid record. Everything up to it is reported as damage, or as a torn tail if there is
    * none. Missing numbers are lost only if they were confirmed: a power cut may leave any part of the last commit.
    */
   async #passDamage(end: number, sealed: boolean): Promise<void> {
-    const rest = Buffer.alloc(Math.max(0, end - this.#offset))
-    const length = await this.#file.read(rest, this.#offset)
-    const next = findValid(rest, 1, length, this.#salt, this.#expected ?? 1)
-    const bytes = rest.subarray(0, next ?? length)
-    const kind = next === undefined ? 'tail' : 'damaged'
-    const isZero = bytes.every((byte) => byte === 0)
-    if (!isZero) await this.#events.damage({ segment: this.#start.name, kind, offset: this.#offset, bytes })
-    if (next !== undefined && sealed && !hasFirst(rest, next, length, this.#salt)) {
+    const rest = await this.#rest(end)
+    const next = findValid(rest, 1, rest.length, this.#salt, this.#expected ?? 1)
+    await this.#damaged(next === undefined ? 'tail' : 'damaged', rest.subarray(0, next))
+    if (next !== undefined && sealed && !hasFirst(rest, next, rest.length, this.#salt)) {
       // The numbers up to here were confirmed; those after it were never confirmed to a caller.
       const seq = seqAt(rest, next)
       const confirmed = Math.min(seq, this.#start.confirmedSeq())
       this.#miss(confirmed)
       this.#expected = seq
     }
-    this.#offset = next === undefined ? end : this.#offset + next
-    this.#moveTo(next === undefined ? noBytes : rest.subarray(next, length), this.#offset)
+    if (next !== undefined) return this.#continueAt(rest, next)
+    this.#offset = end
+    this.#moveTo(noBytes, end)
+  }
+
+  /** What is left of the segment. */
+  async #rest(end: number): Promise<Buffer> {
+    const rest = Buffer.alloc(Math.max(0, end - this.#offset))
+    return rest.subarray(0, await this.#file.read(rest, this.#offset))
+  }
+
+  #continueAt(rest: Buffer, at: number): void {
+    this.#offset += at
+    this.#moveTo(rest.subarray(at), this.#offset)
+  }
+
+  /** Zeros are space that was never used. */
+  async #damaged(kind: Damage['kind'], bytes: Buffer): Promise<void> {
+    if (bytes.every((byte) => byte === 0)) return
+    await this.#events.damage({ segment: this.#start.name, kind, offset: this.#offset, bytes })
   }
 }

@@ -14,8 +14,6 @@ export interface SegmentMeasure {
   readonly size: number
   /** The number after its last record, as far as it is known. */
   readonly nextSeq: number
-  /** Whether it ends with a mark, so that nothing can be missing at its end. */
-  readonly hasFoot: boolean
 }
 
 const scanBytes = 1 << 20
@@ -42,7 +40,7 @@ export async function measureSegment(fs: FileSystem, path: string, { producer }:
     const salt = saltOf(producer)
     const got = await file.read(foot, Math.max(segmentHeaderBytes, size - recordHeaderBytes))
     if (lookAt(foot, 0, got, salt) === found.mark && markAt(foot, 0) !== 'skip') {
-      return { header, size, nextSeq: seqAt(foot, 0), hasFoot: true }
+      return { header, size, nextSeq: seqAt(foot, 0) }
     }
     let nextSeq = header?.firstSeq ?? 1
     let at = segmentHeaderBytes
@@ -59,7 +57,7 @@ export async function measureSegment(fs: FileSystem, path: string, { producer }:
       if (look === found.bad || (here === 0 && at + length >= size)) break
       window = here === 0 ? window * 4 : scanBytes
     }
-    return { header, size, nextSeq, hasFoot: false }
+    return { header, size, nextSeq }
   } finally {
     await quietly(file.close())
   }

@@ -7,12 +7,13 @@ const keptWindows = 6
  * Buffers that segments are read into. They are reused, because the memory of large buffers is released late: a drain
  * at full speed would hold tens of megabytes that are not used.
  *
- * Events point into them. A window that its reader has left is `retired`, and used again only after `reuse`, which
- * means that no earlier event is needed any longer.
+ * Events point into them. A window that its reader has left is `retired`, and used again only when the batch that was
+ * taken then, and all before it, are complete.
  */
 export class Windows {
   readonly #free: Buffer[] = []
-  #retired: Buffer[] = []
+  #retired: { readonly window: Buffer; readonly batch: number }[] = []
+  #batches = 0
 
   take(bytes: number): Buffer {
     if (bytes > windowBytes) return Buffer.allocUnsafeSlow(bytes)
@@ -20,12 +21,17 @@ export class Windows {
   }
 
   retire(window: Buffer): void {
-    if (window.buffer.byteLength === windowBytes) this.#retired.push(window)
+    if (window.buffer.byteLength === windowBytes) this.#retired.push({ window, batch: this.#batches })
   }
 
-  reuse(): void {
-    for (const { buffer } of this.#retired) if (this.#free.length < keptWindows) this.#free.push(Buffer.from(buffer))
-    this.#retired = []
+  /** Another batch is taken, while so many of those before it are not complete. */
+  nextBatch(incomplete: number): void {
+    const complete = this.#batches - incomplete
+    for (const { window, batch } of this.#retired) {
+      if (batch <= complete && this.#free.length < keptWindows) this.#free.push(Buffer.from(window.buffer))
+    }
+    this.#retired = this.#retired.filter(({ batch }) => batch > complete)
+    this.#batches++
   }
 
   /** Releases all memory. */
