@@ -1,0 +1,106 @@
+import { didYouMean } from '../core/did-you-mean.ts'
+import type { Report } from '../policy/document/policy-error.ts'
+
+/** How a batch run splits its source. */
+export interface Partitioning {
+  readonly strategy: 'hash' | 'range' | 'round_robin'
+  /** The field whose value decides; needed by `hash`. */
+  readonly key?: string
+  readonly partitions: number
+}
+
+/** How a pipeline runs: a load that ends, or a stream that does not. */
+export type Execution =
+  | {
+      readonly mode: 'batch'
+      /** Records per batch; 1,000 by default. */
+      readonly batchSize?: number
+      /** Batches that are worked on at the same time, each of another partition; 1 by default. */
+      readonly parallelism?: number
+      /** Without it, the source is one partition. */
+      readonly partitioning?: Partitioning
+    }
+  | {
+      readonly mode: 'streaming'
+      readonly batchSize?: number
+      readonly parallelism?: number
+      /** How often positions are saved, where neither the sink nor the source does it with each batch; 5,000. */
+      readonly checkpointIntervalMs?: number
+    }
+
+/** An execution with its defaults filled in. */
+export interface ResolvedExecution {
+  readonly mode: Execution['mode']
+  readonly batchSize: number
+  readonly parallelism: number
+  readonly partitioning: Partitioning | undefined
+  readonly checkpointIntervalMs: number
+}
+
+const defaults = { batchSize: 1000, parallelism: 1, checkpointIntervalMs: 5000 }
+const strategies: readonly string[] = ['hash', 'range', 'round_robin']
+const fieldsOf = {
+  batch: ['mode', 'batchSize', 'parallelism', 'partitioning'],
+  streaming: ['mode', 'batchSize', 'parallelism', 'checkpointIntervalMs'],
+}
+const most = { batchSize: 100_000, parallelism: 256, checkpointIntervalMs: 86_400_000, partitions: 1024 }
+
+/** Reads an `execution`; each mistake goes to `report` with its path, its value and what would be right. */
+export function readExecution(given: unknown, path: string, report: Report): ResolvedExecution {
+  const spec = objectAt(given, path, report) as Partial<ResolvedExecution>
+  const mode = spec.mode === 'streaming' ? 'streaming' : 'batch'
+  if (spec.mode !== mode) report(`${path}.mode`, spec.mode, 'use batch or streaming')
+  checkFields(spec, fieldsOf[mode], path, report, (name) =>
+    name in most || name === 'partitioning' ? `mode ${mode} has no ${name}; leave it out` : undefined,
+  )
+  const count = (name: keyof typeof defaults): number => {
+    const value = spec[name] ?? defaults[name]
+    return wholeAt(value, 1, most[name], `${path}.${name}`, report) ? value : defaults[name]
+  }
+  return {
+    mode,
+    batchSize: count('batchSize'),
+    parallelism: count('parallelism'),
+    checkpointIntervalMs: count('checkpointIntervalMs'),
+    partitioning: mode === 'batch' ? partitioningOf(spec.partitioning, `${path}.partitioning`, report) : undefined,
+  }
+}
+
+function partitioningOf(given: unknown, path: string, report: Report): Partitioning | undefined {
+  if (given === undefined) return undefined
+  const spec = objectAt(given, path, report) as Partial<Partitioning>
+  checkFields(spec, ['strategy', 'key', 'partitions'], path, report)
+  const { strategy, key, partitions } = spec
+  if (!strategies.includes(strategy as string)) report(`${path}.strategy`, strategy, 'use hash, range or round_robin')
+  if (key === undefined ? strategy === 'hash' : typeof key !== 'string' || key === '')
+    report(`${path}.key`, key, 'name the field to partition by, such as customer_id')
+  if (!wholeAt(partitions, 1, most.partitions, `${path}.partitions`, report)) return undefined
+  return spec as Partitioning
+}
+
+function objectAt(given: unknown, path: string, report: Report): object {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given
+  report(path, given, 'write an object')
+  return {}
+}
+
+/** Reports the fields that are not known, with the nearest that is. */
+export function checkFields(
+  spec: object,
+  known: readonly string[],
+  path: string,
+  report: Report,
+  misplaced: (name: string) => string | undefined = () => undefined,
+): void {
+  for (const [name, value] of Object.entries(spec)) {
+    if (known.includes(name) || value === undefined) continue
+    const remedy = `${didYouMean(name, known)}there is no such field; known are ${known.join(', ')}`
+    report(path === '' ? name : `${path}.${name}`, value, misplaced(name) ?? remedy)
+  }
+}
+
+function wholeAt(value: unknown, least: number, largest: number, path: string, report: Report): value is number {
+  const isGood = Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= largest
+  if (!isGood) report(path, value, `use a whole number from ${least} to ${largest}`)
+  return isGood
+}

@@ -1,0 +1,131 @@
+import type { Readable } from 'node:stream'
+import type { PipelineRecord } from '../pipeline.ts'
+import { pipelineFailed } from '../pipeline-error.ts'
+
+export interface JsonLineOptions {
+  readonly from: string | undefined
+  readonly isOurs: ((value: unknown, number: number) => boolean) | undefined
+  /** Only lines that begin within these bytes. */
+  readonly bounds: readonly [first: number, end: number] | undefined
+  readonly signal: AbortSignal
+}
+
+const longestLine = 16 * 1024 * 1024
+const lineEnd = 10
+
+/**
+ * One JSON value per line: for each piece of the input, its records, which are parsed as they are asked for. A position
+ * is where the next line begins, and its number: `4096:12`. `openAt` is undefined where the input can only be read from
+ * its beginning.
+ */
+export async function* jsonLines(
+  openAt: ((start: number) => Readable) | undefined,
+  open: () => Readable,
+  { from, isOurs, bounds, signal }: JsonLineOptions,
+): AsyncGenerator<Iterable<PipelineRecord>> {
+  const [resumeAt, resumeLine] = (from ?? '0:0').split(':').map(Number) as [number, number]
+  const [first, end] = bounds ?? [0, Number.POSITIVE_INFINITY]
+  // The byte before a part tells whether a line begins with the part.
+  const start = from === undefined ? Math.max(0, first - 1) : resumeAt
+  let at = openAt ? start : 0
+  let number = openAt && from !== undefined ? resumeLine : 0
+  let isInPart = from !== undefined || first === 0
+  const input = openAt?.(start) ?? open()
+
+  function* recordsOf(bytes: Buffer): Generator<PipelineRecord> {
+    const pieceAt = at
+    for (const { line, next } of linesOf(bytes)) {
+      const begin = at
+      at = pieceAt + next
+      const own = number++
+      if (!isInPart) {
+        isInPart = true
+        continue
+      }
+      if (begin >= end) return
+      if (begin < resumeAt || line === '') continue
+      const record = recordOf(line, begin, at, number)
+      if (record !== undefined && isOurs?.(record.value, own) !== false) yield record
+    }
+  }
+  try {
+    for await (const bytes of wholeLines(input, at)) {
+      // Parsing a piece takes about a millisecond: what waits for the event loop comes first, such as the sink.
+      await new Promise((resolve) => setImmediate(resolve))
+      signal.throwIfAborted()
+      yield recordsOf(bytes)
+      if (at >= end) return
+    }
+  } finally {
+    input.destroy()
+  }
+}
+
+/** Only the position of the last record of a batch is asked for. */
+class LineRecord implements PipelineRecord {
+  readonly value: unknown
+  readonly next: number
+  readonly number: number
+
+  constructor(value: unknown, next: number, number: number) {
+    this.value = value
+    this.next = next
+    this.number = number
+  }
+
+  get position(): string {
+    return `${this.next}:${this.number}`
+  }
+}
+
+function recordOf(line: string, begin: number, next: number, number: number): PipelineRecord | undefined {
+  const text = begin === 0 && line.startsWith('\ufeff') ? line.slice(1) : line
+  try {
+    return new LineRecord(JSON.parse(text), next, number)
+  } catch (error) {
+    if (text.trim() === '') return undefined
+    return {
+      value: text.slice(0, 10_000),
+      position: `${next}:${number}`,
+      rejected: `it is no JSON: ${(error as Error).message}`,
+    }
+  }
+}
+
+/** Lines without their ends, with the byte at which the next one begins. */
+function* linesOf(bytes: Buffer): Generator<{ readonly line: string; readonly next: number }> {
+  const text = bytes.toString('utf8')
+  // Then every character is one byte.
+  const isAscii = text.length === bytes.length
+  for (let begin = 0, next = 0; next < bytes.length; ) {
+    const found = text.indexOf('\n', begin)
+    const end = found < 0 ? text.length : found
+    const byte = isAscii || found < 0 ? end : bytes.indexOf(lineEnd, next)
+    next = found < 0 ? bytes.length : byte + 1
+    yield { line: text.slice(begin, end), next }
+    begin = end + 1
+  }
+}
+
+/** The input in pieces that end where a line does. */
+async function* wholeLines(input: Readable, start: number): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = []
+  let length = 0
+  let at = start
+  for await (const chunk of input as AsyncIterable<Buffer>) {
+    const end = chunk.lastIndexOf(lineEnd) + 1
+    if (end > 0) {
+      const lines = chunk.subarray(0, end)
+      const whole = length === 0 ? lines : Buffer.concat([...pieces, lines])
+      at += whole.length
+      pieces = []
+      length = 0
+      yield whole
+    }
+    if (end === chunk.length) continue
+    pieces.push(chunk.subarray(end))
+    length += chunk.length - end
+    if (length > longestLine) throw pipelineFailed(`the line at byte ${at} has more than ${longestLine} bytes`)
+  }
+  if (length > 0) yield Buffer.concat(pieces)
+}

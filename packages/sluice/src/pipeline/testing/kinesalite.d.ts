@@ -1,0 +1,5 @@
+declare module 'kinesalite' {
+  import type { Server } from 'node:http'
+
+  export default function kinesalite(options?: Readonly<Record<string, unknown>>): Server
+}
