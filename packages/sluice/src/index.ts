@@ -16,6 +16,7 @@ export type {
   LimiterHealth,
   Subject,
   TakeOptions,
+  WaitOptions,
 } from './limiter/limiter.ts'
 export type { LimiterOptions } from './limiter/limiter-options.ts'
 export { type LimiterMetricsOptions, limiterMetrics } from './limiter/metrics.ts'

@@ -1,6 +1,8 @@
 export * from './booking-conformance.ts'
 export * from './faulty-store.ts'
 export * from './http-conformance.ts'
+export { pipelineSinkConformance } from './pipeline-sink-conformance.ts'
+export { pipelineSourceConformance } from './pipeline-source-conformance.ts'
 export type { Direction, ProxyStats, TcpProxyOptions } from './proxy-faults.ts'
 export { type ClusterOptions, type ClusterServers, startCluster } from './servers/cluster.ts'
 export { type MongodOptions, type MongodServer, type MongodUnavailable, startMongod } from './servers/mongod.ts'

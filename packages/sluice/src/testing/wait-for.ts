@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { checkOptionNames } from '../core/check-options.ts'
 
 export interface WaitForOptions {
-  /** How long to wait before giving up; 10 seconds unless said otherwise. */
+  /** How long to wait before giving up; 30 seconds unless said otherwise. */
   readonly timeoutMs?: number
   /** What is awaited, in words, for the error. */
   readonly describe?: string
@@ -19,7 +19,7 @@ export type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
  */
 export async function waitFor<T>(condition: () => T | Promise<T>, options: WaitForOptions = {}): Promise<Truthy<T>> {
   checkOptionNames('waitFor', options, ['timeoutMs', 'describe'])
-  const { timeoutMs = 10_000, describe = condition.toString() } = options
+  const { timeoutMs = 30_000, describe = condition.toString() } = options
   const endMs = performance.now() + timeoutMs
   let seen = 'nothing: the condition did not settle'
   let cause: unknown

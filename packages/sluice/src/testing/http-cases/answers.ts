@@ -32,6 +32,9 @@ export function claimAnswers(using: UsingApp, it: AddTest): void {
         title: 'Request cannot be satisfied as assigned quota has been exceeded',
         status: 429,
         'violated-policies': ['rpm'],
+        detail: `1 per minute used up; again in ${seconds} s`,
+        limit: { name: 'rpm', amount: 1, windowMs: 60_000 },
+        retryAfter: seconds,
       })
     }))
 

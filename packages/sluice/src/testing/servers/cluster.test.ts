@@ -50,7 +50,7 @@ test.each(['killed', 'frozen'] as const)(
     const former = await cluster.masterOf(100)
     await (how === 'killed' ? former.kill() : former.freeze())
     const promoted = async () => (await cluster.masterOf(100)) !== former
-    await waitFor(promoted, { describe: 'a new master', timeoutMs: 20_000 })
+    await waitFor(promoted, { describe: 'a new master' })
     await cluster.settled()
     expect(await former.info('replication')).toMatchObject({ role: 'slave', master_link_status: 'up' })
     expect(await cluster.masters()).toHaveLength(3)

@@ -88,7 +88,7 @@ async function join(nodes: readonly RedisServer[], masters: number, busPorts: re
       (view) => view.length === nodes.length && view.every(({ flags }) => !flags.includes('handshake')),
     )
   }
-  await waitFor(met, { timeoutMs: 20_000, describe: 'the cluster nodes to meet' })
+  await waitFor(met, { timeoutMs: 60_000, describe: 'the cluster nodes to meet' })
   const ids = await Promise.all(nodes.map(async (node) => (await ownView(node)).id))
   await Promise.all(nodes.slice(masters).map((node, i) => node.cli('CLUSTER', 'REPLICATE', ids[i % masters]!)))
 }

@@ -14,5 +14,5 @@ export function isAlive(pid: number): boolean {
 /** Waits until neither the processes nor the folders exist. */
 export async function gone(pids: readonly number[], folders: readonly string[] = []): Promise<void> {
   const left = (): unknown[] => [...pids.filter(isAlive), ...folders.filter((folder) => existsSync(folder))]
-  await waitFor(() => left().length === 0, { timeoutMs: 5000, describe: `${[...pids, ...folders]} to be gone` })
+  await waitFor(() => left().length === 0, { timeoutMs: 60_000, describe: `${[...pids, ...folders]} to be gone` })
 }

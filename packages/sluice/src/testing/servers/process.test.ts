@@ -90,8 +90,10 @@ test('a process that never gets ready is ended', async () => {
   await gone([pid])
 })
 
-test.each(['SIGKILL', 'SIGTERM', 'exit'] as const)('nothing outlives a test process ended by %s', async (how) => {
-  const program = `
+test.concurrent.each(['SIGKILL', 'SIGTERM', 'exit'] as const)(
+  'nothing outlives a test process ended by %s',
+  async (how) => {
+    const program = `
     import { startRedis } from ${JSON.stringify(new URL('./redis.ts', import.meta.url).href)}
     const [one, two] = await Promise.all([startRedis(), startRedis()])
     await two.freeze()
@@ -99,15 +101,16 @@ test.each(['SIGKILL', 'SIGTERM', 'exit'] as const)('nothing outlives a test proc
     console.log(JSON.stringify({ pids: [one.pid, two.pid], folder }))
     ${how === 'exit' ? 'process.exit(0)' : forever}
   `
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [line] = await once(child.stdout, 'data')
-  const { pids, folder } = JSON.parse(String(line)) as { pids: number[]; folder: string }
-  if (how !== 'exit') child.kill(how)
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  await gone(pids, [folder])
-})
+    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [line] = await once(child.stdout, 'data')
+    const { pids, folder } = JSON.parse(String(line)) as { pids: number[]; folder: string }
+    if (how !== 'exit') child.kill(how)
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    await gone(pids, [folder])
+  },
+)
 
 test('a reserved port cannot be taken, and no two reservations are the same', async () => {
   const reservations = [await reservePort(), await reservePort(), await reservePort()]

@@ -15,12 +15,12 @@ test('starts with one master, two replicas in step and three sentinels', async (
   expect((await master.info('replication')).connected_slaves).toBe('2')
 })
 
-test.each(['killed', 'frozen', 'killed'] as const)(
+test.each(['killed', 'frozen'] as const)(
   'a %s master is replaced, and the topology can be made whole again',
   async (how) => {
     const former = await topology.master()
     await (how === 'killed' ? former.kill() : former.freeze())
-    await waitFor(async () => (await topology.master()) !== former, { describe: 'a new master', timeoutMs: 20_000 })
+    await waitFor(async () => (await topology.master()) !== former, { describe: 'a new master' })
     const master = await topology.settled()
     expect(master).not.toBe(former)
     expect(await former.info('replication')).toMatchObject({ role: 'slave', master_port: String(master.port) })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Answer, Ask, Charge } from '../../core/engine/ask.ts'
+import { waitFor } from '../wait-for.ts'
 import type { StoreCase } from './case.ts'
 
 const withinMs = 10_000
@@ -50,18 +51,40 @@ export const declaring: readonly StoreCase[] = [
     },
   },
   {
-    name: 'continuity: a subject stays in its place, which has been intact since before it was counted',
+    name: 'continuity: a subject stays in its shard, which has been intact since before it was counted',
     async check(bench) {
-      const { placeOf, connection, intactSinceUs } = bench.ability('continuity')
+      const { shardOf, connection, intactSinceUs } = bench.ability('continuity')
       const charge = bench.charge([{ amount: 5, per: '1h' }])
       await bench.use(charge, 1)
-      const place = placeOf(charge)
-      const sinceUs = await intactSinceUs(place, withinMs)
+      const shard = shardOf(charge)
+      const sinceUs = await intactSinceUs(shard, withinMs)
       assert.ok(Number.isFinite(sinceUs))
       await bench.use(charge, 1)
-      assert.equal(placeOf(charge), place)
-      assert.equal(await intactSinceUs(place, withinMs), sinceUs, 'nothing was lost in between')
+      assert.equal(shardOf(charge), shard)
+      assert.equal(await intactSinceUs(shard, withinMs), sinceUs, 'nothing was lost in between')
       assert.equal(connection(), connection())
+    },
+  },
+  {
+    name: 'line: tells each process what waits in the others, until they leave or their time is over',
+    async check(bench) {
+      const { stand } = bench.ability('line')
+      const key = `line ${crypto.randomUUID()}`
+      const waits = [
+        { units: 2, forUs: 5_000_000 },
+        { units: 7, forUs: 1_000_000 },
+      ]
+      assert.deepEqual(await stand(key, 'a', waits, 60_000, withinMs), [])
+      const [seen] = await stand(key, 'b', [{ units: 1, forUs: 0 }], 60_000, withinMs)
+      assert.deepEqual(
+        seen!.map(({ units }) => units),
+        [2, 7],
+      )
+      assert.ok(seen![0]!.forUs >= 5_000_000 && seen![1]!.forUs < seen![0]!.forUs)
+      assert.equal((await stand(key, 'a', [], 60_000, withinMs)).length, 1, 'b waits still')
+      assert.deepEqual(await stand(key, 'b', [], 60_000, withinMs), [])
+      await stand(key, 'a', waits, 1, withinMs)
+      await waitFor(async () => (await stand(key, 'b', [], 1, withinMs)).length === 0, { describe: 'the entry to end' })
     },
   },
 ]

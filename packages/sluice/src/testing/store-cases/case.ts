@@ -71,14 +71,19 @@ export class StoreBench {
     return `s${++this.#made}`
   }
 
-  /** A charge on a subject of a rule. The same `rule` with other limits is a changed policy. */
-  charge(limits: Limits, options: { subject?: string; cost?: number; rule?: string } = {}): Charge {
-    const { subject = this.fresh(), cost = 1, rule = 'rule' } = options
-    const spec = { service: this.#service, rules: [{ name: rule, limits }] }
+  /**
+   * A charge on a subject of a rule. The same `rule` with other limits is a changed policy. With `of`, two classes
+   * share the limit, `a` with 70% and `b` with 30%.
+   */
+  charge(limits: Limits, options: { subject?: string; cost?: number; rule?: string; of?: 'a' | 'b' } = {}): Charge {
+    const { subject = this.fresh(), cost = 1, rule = 'rule', of } = options
+    const shares = { by: 'context.class', of: { a: '70%', b: '30%' }, default: 'b' }
+    const spec = { service: this.#service, rules: [{ name: rule, limits, ...(of && { key: 'ip', shares }) }] }
     const compiled = compilePolicy(spec).rules[0]!
-    const missing = compiled.limitsFor(subject, undefined, 0).limits.find((limit) => !this.#has(limit.algorithm))
+    const made = compiled.limitsFor(subject, undefined, Date.now(), of)
+    const missing = made.limits.find((limit) => !this.#has(limit.algorithm))
     if (missing !== undefined) throw new NotHere(`the store has no ${missing.algorithm}`)
-    return { rule: compiled, subject, limits: compiled.limitsFor(subject, undefined, Date.now()), cost }
+    return { rule: compiled, subject, limits: made, cost }
   }
 
   take(charges: Charge | readonly Charge[], options: { copies?: number; hold?: HoldRequest } = {}): Promise<Answer> {

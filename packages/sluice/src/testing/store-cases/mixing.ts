@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Charge } from '../../core/engine/ask.ts'
 import type { Limits, StoreBench, StoreCase } from './case.ts'
 
 const hour = (amount: number, more: object = {}): Limits => [{ amount, per: '1h', name: 'hour', ...more }]
@@ -80,16 +81,38 @@ export const mixing: readonly StoreCase[] = [
       const hourly = bench.charge(hour(10), { subject, cost: 4 })
       const daily = bench.charge([{ amount: 10, per: '1d' }], { subject, cost: 4 })
       const cancelled = bench.hold('reserve')
-      const expiring = bench.hold('reserve', 200)
+      const expiring = bench.hold('reserve')
       await bench.use(daily, 1)
       await bench.take(hourly, { hold: cancelled })
       await bench.take(hourly, { hold: expiring })
       assert.deepEqual([await bench.left(hourly), await bench.left(daily)], [[2], [6]])
       await bench.settle({ ...daily, cost: 0 }, cancelled.id)
       assert.deepEqual([await bench.left(hourly), await bench.left(daily)], [[6], [6]])
-      await bench.elapse(250)
+      await bench.extend(hourly, expiring.id, 1)
+      await bench.elapse(10)
       await bench.take(daily)
       assert.deepEqual([await bench.left(hourly), await bench.left(daily)], [[10], [2]])
+    },
+  },
+  {
+    name: 'a class that others left nothing has its share when the window ends, and never more than the limit passes',
+    async check(bench) {
+      const subject = bench.fresh()
+      const limits = [{ amount: 10, per: '2s' }]
+      const [a, b] = (['a', 'b'] as const).map((of) => bench.charge(limits, { subject, of })) as [Charge, Charge]
+      assert.equal((await bench.take(b, { copies: 12 })).granted, 10)
+      const denied = await bench.take(a)
+      assert.equal(denied.allowed, false)
+      await bench.elapse(denied.statuses[0]![1]!.retryAfterMs)
+      assert.equal((await bench.take(b, { copies: 12 })).granted, 3)
+      assert.equal((await bench.take(a, { copies: 12 })).granted, 7)
+      assert.deepEqual(
+        [await bench.left(a), await bench.left(b)],
+        [
+          [0, 0],
+          [0, 0],
+        ],
+      )
     },
   },
   {
